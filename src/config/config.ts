@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { z } from 'zod'
+import { ConfigError } from '../kit/errors.ts'
+import { FROM_FILE, VARIABLES } from './variables.ts'
+
+export type Config = Readonly<{
+  dataDir: string
+  secretKey: Buffer | undefined
+  service: Readonly<{
+    baseUrl: string | undefined
+    clientId: string
+    clientSecret: string
+    concurrency: number
+    requestsPerMinute: number
+  }>
+  /** undefined: the embedded Postgres in the data directory */
+  databaseUrl: string | undefined
+  /** undefined: BullMQ's Postgres backend in the same database */
+  redisUrl: string | undefined
+  drop: Readonly<{ dir: string; afterUpload: 'move' | 'keep'; polling: boolean }>
+  workoutDir: string | undefined
+  mirror: Readonly<{
+    historyStart: Date
+    pollEveryMs: number
+    reconcileEveryMs: number
+    lagMs: number
+    keepRaw: boolean
+  }>
+  /** undefined: no dashboard, health or metrics */
+  http: Readonly<{ host: string; port: number; token: string | undefined }> | undefined
+  logLevel: string
+}>
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * Reads the whole environment once and validates it. An empty variable counts as not set.
+ * Throws a ConfigError that names every wrong variable at once, never its value.
+ */
+export function readConfig(env: Environment = process.env): Config {
+  const problems: string[] = []
+  const raw = readTwins(env, problems)
+  const parsed = z.object(VARIABLES).safeParse(raw)
+  for (const issue of parsed.error?.issues ?? []) problems.push(`${issue.path.join('.')} ${issue.message}`)
+  if (!parsed.success || problems.length > 0) {
+    throw new ConfigError(
+      'bad_config',
+      `the configuration is wrong:\n${problems.map((line) => `  ${line}`).join('\n')}`,
+    )
+  }
+  return toConfig(parsed.data)
+}
+
+function readTwins(env: Environment, problems: string[]): Record<string, string> {
+  const raw: Record<string, string> = {}
+  for (const name of Object.keys(VARIABLES)) {
+    const value = env[name]
+    if (value !== undefined && value !== '') raw[name] = value
+  }
+  for (const name of FROM_FILE) {
+    const file = env[`${name}_FILE`]
+    if (!file) continue
+    if (raw[name] !== undefined) problems.push(`${name}_FILE is set beside ${name}; keep one of them`)
+    try {
+      raw[name] = readFileSync(file, 'utf8').trim()
+    } catch {
+      problems.push(`${name}_FILE names a file that cannot be read`)
+    }
+  }
+  return raw
+}
+
+function toConfig(value: z.output<z.ZodObject<typeof VARIABLES>>): Config {
+  const dataDir = resolve(value.MUSETTE_DATA_DIR)
+  return Object.freeze({
+    dataDir,
+    secretKey: value.MUSETTE_SECRET_KEY,
+    service: Object.freeze({
+      baseUrl: value.MUSETTE_BASE_URL,
+      clientId: value.MUSETTE_CLIENT_ID,
+      clientSecret: value.MUSETTE_CLIENT_SECRET,
+      concurrency: value.MUSETTE_CONCURRENCY,
+      requestsPerMinute: value.MUSETTE_REQUESTS_PER_MINUTE,
+    }),
+    databaseUrl: value.DATABASE_URL,
+    redisUrl: value.REDIS_URL,
+    drop: Object.freeze({
+      dir: resolve(value.MUSETTE_DROP_DIR ?? join(dataDir, 'drop')),
+      afterUpload: value.MUSETTE_AFTER_UPLOAD,
+      polling: value.MUSETTE_WATCH_POLLING,
+    }),
+    workoutDir: value.MUSETTE_WORKOUT_DIR,
+    mirror: Object.freeze({
+      historyStart: value.MUSETTE_HISTORY_START,
+      pollEveryMs: value.MUSETTE_POLL_EVERY,
+      reconcileEveryMs: value.MUSETTE_RECONCILE_EVERY,
+      lagMs: value.MUSETTE_LAG,
+      keepRaw: value.MUSETTE_KEEP_RAW,
+    }),
+    http: value.MUSETTE_HTTP && Object.freeze({ ...value.MUSETTE_HTTP, token: value.MUSETTE_HTTP_TOKEN }),
+    logLevel: value.MUSETTE_LOG_LEVEL,
+  })
+}

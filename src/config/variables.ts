@@ -1,0 +1,125 @@
+import { z } from 'zod'
+import { parseDuration } from '../kit/durations.ts'
+
+const duration = (fallback: string) =>
+  z
+    .string()
+    .default(fallback)
+    .transform((text, context) => {
+      const ms = parseDuration(text)
+      if (ms !== undefined && ms > 0) return ms
+      context.addIssue('is not a duration; write for example 90s, 15m, 1h or 1d')
+      return z.NEVER
+    })
+
+const wholeNumber = (fallback: number, least: number, most: number) =>
+  z
+    .string()
+    .default(String(fallback))
+    .transform((text, context) => {
+      const number = Number(text)
+      if (/^\d+$/.test(text) && number >= least && number <= most) return number
+      context.addIssue(`is not a whole number from ${least} to ${most}`)
+      return z.NEVER
+    })
+
+const yesNo = (fallback: boolean) =>
+  z
+    .string()
+    .default(String(fallback))
+    .transform((text, context) => {
+      if (['true', '1', 'yes'].includes(text.toLowerCase())) return true
+      if (['false', '0', 'no'].includes(text.toLowerCase())) return false
+      context.addIssue('is neither true nor false')
+      return z.NEVER
+    })
+
+const url = (protocols: readonly string[], hint: string) =>
+  z.string().superRefine((text, context) => {
+    const known = URL.canParse(text) && protocols.includes(new URL(text).protocol)
+    if (!known) context.addIssue(hint)
+  })
+
+const baseUrl = url(['http:', 'https:'], 'is not a URL; write for example https://www.example.com')
+  .refine(
+    (text) => !text.includes('?') && !text.includes('#'),
+    'has a query or a fragment; write the address alone',
+  )
+  .refine(
+    (text) => !URL.canParse(text) || new URL(text).username === '',
+    'holds a user name; use musette login',
+  )
+  .transform((text) => text.replace(/\/+$/, ''))
+
+const secretKey = z.string().transform((text, context) => {
+  const key = Buffer.from(text, 'base64')
+  if (key.length === 32) return key
+  context.addIssue('is not 32 bytes in base64; make one with: openssl rand -base64 32')
+  return z.NEVER
+})
+
+const httpAddress = z
+  .string()
+  .default('127.0.0.1:8787')
+  .transform((text, context) => {
+    if (text === 'off') return undefined
+    const match = /^(?:(\[[0-9a-f:]+\]|[^:]+):)?(\d{1,5})$/i.exec(text)
+    const port = Number(match?.[2])
+    if (match && port <= 65_535) return { host: (match[1] ?? '127.0.0.1').replace(/^\[|\]$/g, ''), port }
+    context.addIssue('is not host:port; write for example 127.0.0.1:8787, or off')
+    return z.NEVER
+  })
+
+const day = z
+  .string()
+  .default('2000-01-01')
+  .transform((text, context) => {
+    const date = new Date(`${text}T00:00:00Z`)
+    if (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(date.getTime())) return date
+    context.addIssue('is not a day; write for example 2015-01-31')
+    return z.NEVER
+  })
+
+/** Every environment variable musette reads, by name: how it is checked, what it becomes, what it defaults to. */
+export const VARIABLES = {
+  MUSETTE_BASE_URL: baseUrl.optional(),
+  MUSETTE_CLIENT_ID: z.string().default('service_public'),
+  MUSETTE_CLIENT_SECRET: z.string().default('service_public'),
+  DATABASE_URL: url(
+    ['postgres:', 'postgresql:'],
+    'is not a Postgres URL; write for example postgres://user:password@host:5432/database',
+  ).optional(),
+  REDIS_URL: url(['redis:', 'rediss:'], 'is not a Redis URL; write for example redis://host:6379').optional(),
+  MUSETTE_DATA_DIR: z.string().default('./.musette'),
+  MUSETTE_SECRET_KEY: secretKey.optional(),
+  MUSETTE_DROP_DIR: z.string().optional(),
+  MUSETTE_AFTER_UPLOAD: z.enum(['move', 'keep'], 'is neither move nor keep').default('move'),
+  MUSETTE_WATCH_POLLING: yesNo(false),
+  MUSETTE_WORKOUT_DIR: z.string().optional(),
+  MUSETTE_HISTORY_START: day,
+  MUSETTE_POLL_EVERY: duration('15m'),
+  MUSETTE_RECONCILE_EVERY: duration('1d'),
+  MUSETTE_LAG: duration('1h'),
+  MUSETTE_CONCURRENCY: wholeNumber(4, 1, 64),
+  MUSETTE_REQUESTS_PER_MINUTE: wholeNumber(240, 1, 1_000_000),
+  MUSETTE_KEEP_RAW: yesNo(true),
+  MUSETTE_HTTP: httpAddress,
+  MUSETTE_HTTP_TOKEN: z.string().min(16, 'is shorter than 16 characters').optional(),
+  MUSETTE_LOG_LEVEL: z
+    .enum(
+      ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+      'is no log level; write for example info',
+    )
+    .default('info'),
+} as const
+
+/** Secrets and URLs, each of which can be read from a file named by its `…_FILE` twin. */
+export const FROM_FILE = [
+  'MUSETTE_BASE_URL',
+  'MUSETTE_CLIENT_ID',
+  'MUSETTE_CLIENT_SECRET',
+  'DATABASE_URL',
+  'REDIS_URL',
+  'MUSETTE_SECRET_KEY',
+  'MUSETTE_HTTP_TOKEN',
+] as const

@@ -1,0 +1,47 @@
+import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
+import pretty from 'pino-pretty'
+
+/** Names under which a secret could stand in a logged object, at any of the first three depths. */
+const SECRET_NAMES = [
+  'authorization',
+  'access_token',
+  'refresh_token',
+  'accessToken',
+  'refreshToken',
+  'client_secret',
+  'clientSecret',
+  'password',
+  'secretKey',
+  'code',
+] as const
+
+// `code` is an OAuth authorization code in a form, but a stable word on an error, so it is only redacted in forms.
+const REDACTED = SECRET_NAMES.flatMap((name) =>
+  name === 'code' ? ['form.code', '*.form.code'] : [name, `*.${name}`, `*.*.${name}`],
+)
+
+/**
+ * Makes the one logger: JSON lines on a pipe, readable lines on a terminal, secrets redacted by name.
+ * `destination` is for tests; otherwise it writes to standard error, so that standard output stays the answer's.
+ */
+export function makeLogger(options: {
+  level: string
+  terminal: boolean
+  destination?: DestinationStream
+}): Logger {
+  const destination =
+    options.destination ??
+    (options.terminal
+      ? pretty({ destination: 2, sync: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' })
+      : pino.destination({ dest: 2, sync: true }))
+  return pino(
+    {
+      level: options.level,
+      base: null,
+      redact: { paths: REDACTED, censor: '[redacted]' },
+      serializers: { error: stdSerializers.errWithCause },
+      timestamp: pino.stdTimeFunctions.isoTime,
+    },
+    destination,
+  )
+}

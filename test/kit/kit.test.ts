@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import { backoffMs } from '../../src/kit/backoff.ts'
+import { formatDuration, parseDuration } from '../../src/kit/durations.ts'
+import { errorCode, errorLine, isAbort } from '../../src/kit/errors.ts'
+import { makeReleaseStack } from '../../src/kit/release-stack.ts'
+import { sleep } from '../../src/kit/sleep.ts'
+
+describe('durations', () => {
+  it.each([
+    ['90s', 90_000],
+    ['15m', 900_000],
+    ['1h', 3_600_000],
+    ['1d', 86_400_000],
+    ['250ms', 250],
+    ['1.5h', 5_400_000],
+  ])('reads %s', (text, ms) => expect(parseDuration(text)).toBe(ms))
+
+  it.each(['', '15', 'm', '-1h', '1 hour', '1e3s'])('refuses %j', (text) =>
+    expect(parseDuration(text)).toBeUndefined(),
+  )
+
+  it('are written as a person says them', () => {
+    expect(formatDuration(400)).toBe('0.4 s')
+    expect(formatDuration(725_000)).toBe('12 min 5 s')
+    expect(formatDuration(3 * 86_400_000 + 4 * 3_600_000 + 59_000)).toBe('3 d 4 h')
+    expect(formatDuration(3_600_000)).toBe('1 h')
+  })
+})
+
+describe('the growing pause', () => {
+  const backoff = { firstMs: 1_000, maxMs: 60_000, factor: 3 }
+
+  it('grows from half to whole of each step and stops at the longest', () => {
+    expect([1, 2, 3, 9].map((attempt) => backoffMs(backoff, attempt, () => 0))).toEqual([
+      500, 1_500, 4_500, 30_000,
+    ])
+    expect([1, 2, 3, 9].map((attempt) => backoffMs(backoff, attempt, () => 1))).toEqual([
+      1_000, 3_000, 9_000, 60_000,
+    ])
+  })
+
+  it('is always whole milliseconds', () => {
+    expect(Number.isInteger(backoffMs(backoff, 2, () => 0.123_456))).toBe(true)
+  })
+})
+
+describe('the release stack', () => {
+  it('releases in reverse, every step, and keeps the first error', async () => {
+    const order: string[] = []
+    const heard: string[] = []
+    const stack = makeReleaseStack((step) => heard.push(step))
+    stack.defer('first', () => order.push('first'))
+    stack.defer('second', () => {
+      order.push('second')
+      throw new Error('second broke')
+    })
+    stack.defer('third', async () => {
+      order.push('third')
+      throw new Error('third broke')
+    })
+    await expect(stack.release()).rejects.toThrow('third broke')
+    expect(order).toEqual(['third', 'second', 'first'])
+    expect(heard).toEqual(['third', 'second'])
+    await expect(stack.release()).resolves.toBeUndefined()
+  })
+})
+
+describe('errors', () => {
+  it('are one line without control characters, however long and odd they are', () => {
+    const line = errorLine(new Error(`a\nb\u0000c ${'x'.repeat(1_000)}`))
+    expect(line.startsWith('a b c ')).toBe(true)
+    expect(line).toHaveLength(500)
+  })
+
+  it('have a code, whoever threw them', () => {
+    expect(errorCode(Object.assign(new Error('gone'), { code: 'ECONNRESET' }))).toBe('ECONNRESET')
+    expect(errorCode(new Error('plain'))).toBe('unexpected')
+  })
+})
+
+describe('sleep', () => {
+  it("ends with the signal's own reason", async () => {
+    const controller = new AbortController()
+    const reason = new Error('stop now')
+    const sleeping = sleep(60_000, controller.signal)
+    controller.abort(reason)
+    await expect(sleeping).rejects.toBe(reason)
+    expect(isAbort(reason, controller.signal)).toBe(true)
+  })
+})
