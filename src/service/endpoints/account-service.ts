@@ -1,0 +1,147 @@
+import type { CallDeps } from '../calls.ts'
+import { callOnce, callRead } from '../calls.ts'
+import { badShape, parseFileText, parseJsonObject } from '../errors.ts'
+import type { RefreshDeps } from '../session/refresh.ts'
+import { refreshIfDue, type SessionState, withToken } from '../session/session.ts'
+import type { RawAnswer, ServiceRequest } from '../transport/message.ts'
+import { parseActivity, type WireActivity } from '../wire/activity.ts'
+import { parseActivityList, type WireActivityList } from '../wire/activity-list.ts'
+import type { Parsed } from '../wire/lenient.ts'
+import { parseTrainingInfo, type WireTrainingInfo } from '../wire/training-info.ts'
+import { parseUpload, type WireUpload } from '../wire/upload.ts'
+import { parseWorkout, parseWorkoutList, type WireWorkout, type WireWorkoutList } from '../wire/workouts.ts'
+import { makeUploadBody, type UploadFile } from './multipart.ts'
+import { endpointUrl, fileUrl, objectUrl } from './urls.ts'
+
+/** An answer understood, with its decoded bytes, when it was asked for by our clock, and the service's own clock. */
+export type Answer<T> = { value: T; body: Buffer; requestedAt: Date; serviceTime: Date | undefined }
+
+/** The endpoints that need a rider's token, for one account. Every call is paced and may throw any kind of error. */
+export type AccountService = {
+  /** Lists activities started in `from` to `to`, with `updatedFrom` only those changed since (endpoint 9). */
+  listActivities(
+    input: { from: Date; to: Date; updatedFrom?: Date },
+    signal?: AbortSignal,
+  ): Promise<Answer<WireActivityList>>
+  /** Fetches one activity, with its samples when asked (endpoint 8). */
+  fetchActivity(
+    path: string,
+    input: { sessionData: boolean },
+    signal?: AbortSignal,
+  ): Promise<Answer<WireActivity>>
+  /** Fetches signature, status, loads and the workout of the day (endpoint 3). */
+  fetchTrainingInfo(
+    input: { format?: 'erg' | 'zwo' },
+    signal?: AbortSignal,
+  ): Promise<Answer<WireTrainingInfo>>
+  /** Downloads a workout file as text, from the service's own origin only (endpoint 4). */
+  downloadWorkout(url: string, signal?: AbortSignal): Promise<Answer<string>>
+  /** Lists the rider's workouts (endpoint 6). */
+  listWorkouts(signal?: AbortSignal): Promise<Answer<WireWorkoutList>>
+  /** Fetches a workout resolved for the rider's signature (endpoint 7). */
+  fetchWorkout(path: string, signal?: AbortSignal): Promise<Answer<WireWorkout>>
+  /** Uploads a FIT file, never twice by itself (endpoint 10); TransientError.requestSent says whether it may have arrived. */
+  uploadFit(file: UploadFile, signal?: AbortSignal): Promise<Answer<WireUpload>>
+  /** Renews the token when it is past half its life. */
+  refreshTokenIfDue(signal?: AbortSignal): Promise<'fresh' | 'refreshed' | 'parked'>
+}
+
+/** Makes the endpoints of one account. */
+export function makeAccountService(deps: RefreshDeps, state: SessionState): AccountService {
+  const { baseUrl, queue } = state.account
+
+  const read = <T>(
+    target: { url: URL; what: string },
+    interpret: (answer: RawAnswer, what: string) => T,
+    signal: AbortSignal | undefined,
+  ): Promise<Answer<T>> =>
+    withToken(
+      deps,
+      state,
+      async (token) => {
+        const request: ServiceRequest = { ...target, method: 'GET', authorization: `Bearer ${token}` }
+        const answer = await callRead(deps.calls, { request, queue }, signal)
+        return answered(answer, interpret(answer, target.what))
+      },
+      signal,
+    )
+
+  return {
+    async listActivities(input, signal) {
+      const query = {
+        from: unixSeconds(input.from, Math.floor),
+        to: unixSeconds(input.to, Math.ceil),
+        ...(input.updatedFrom && { updated_from: unixSeconds(input.updatedFrom, Math.floor) }),
+      }
+      const url = endpointUrl(baseUrl, '/oauth/activity', query)
+      return read({ url, what: 'GET activity list' }, jsonBy(parseActivityList), signal)
+    },
+    async fetchActivity(path, input, signal) {
+      const query = { include_session_data: input.sessionData ? '1' : '0' }
+      const url = objectUrl(baseUrl, '/oauth/activity', path, query)
+      return read({ url, what: `GET activity ${shorten(path)}` }, jsonBy(parseActivity), signal)
+    },
+    async fetchTrainingInfo(input, signal) {
+      const url = endpointUrl(baseUrl, '/oauth/training_info', input.format ? { format: input.format } : {})
+      return read({ url, what: 'GET training_info' }, jsonBy(parseTrainingInfo), signal)
+    },
+    async downloadWorkout(address, signal) {
+      const what = 'GET workout-download'
+      return read({ url: fileUrl(baseUrl, address, what), what }, parseFileText, signal)
+    },
+    async listWorkouts(signal) {
+      const url = endpointUrl(baseUrl, '/oauth/workouts')
+      return read({ url, what: 'GET workouts' }, jsonBy(parseWorkoutList), signal)
+    },
+    async fetchWorkout(path, signal) {
+      const url = objectUrl(baseUrl, '/oauth/workout', path)
+      return read({ url, what: `GET workout ${shorten(path)}` }, jsonBy(parseWorkout), signal)
+    },
+    async uploadFit(file, signal) {
+      const what = `POST upload ${shorten(file.fileName)}`
+      const url = endpointUrl(baseUrl, '/oauth/upload')
+      const send = async (token: string): Promise<Answer<WireUpload>> => {
+        const body = makeUploadBody(file, what)
+        const request: ServiceRequest = { method: 'POST', url, what, authorization: `Bearer ${token}`, body }
+        const answer = await callOnce(deps.calls, { request, queue }, signal)
+        return answered(answer, jsonBy(parseUpload)(answer, what))
+      }
+      return withToken(deps, state, send, signal)
+    },
+    refreshTokenIfDue: (signal) => refreshIfDue(deps, state, signal),
+  }
+}
+
+/** Lists the default workouts, without a token (service document, endpoint 5). */
+export async function listDefaultWorkouts(
+  deps: CallDeps,
+  baseUrl: string,
+  signal?: AbortSignal,
+): Promise<Answer<WireWorkoutList>> {
+  const what = 'GET default workouts'
+  const url = endpointUrl(baseUrl, '/oauth/workout')
+  const request: ServiceRequest = { method: 'GET', url, what, authorization: undefined }
+  const answer = await callRead(deps, { request, queue: what }, signal)
+  return answered(answer, jsonBy(parseWorkoutList)(answer, what))
+}
+
+function jsonBy<T>(parse: (wire: Record<string, unknown>) => Parsed<T>) {
+  return (answer: RawAnswer, what: string): T => {
+    const parsed = parse(parseJsonObject(answer, what))
+    if (!parsed.ok) throw badShape(what, parsed.reason)
+    return parsed.value
+  }
+}
+
+function answered<T>(answer: RawAnswer, value: T): Answer<T> {
+  return { value, body: answer.body, requestedAt: answer.requestedAt, serviceTime: answer.serviceTime }
+}
+
+function unixSeconds(moment: Date, round: (seconds: number) => number): string {
+  return String(round(moment.getTime() / 1000))
+}
+
+/** A message names its object, but not at the length of a novel. */
+function shorten(name: string): string {
+  return name.length > 80 ? `${name.slice(0, 79)}…` : name
+}

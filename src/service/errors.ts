@@ -1,0 +1,207 @@
+import {
+  CredentialsRejectedError,
+  type MusetteError,
+  RateLimitedError,
+  RejectedError,
+  TransientError,
+  UnexpectedResponseError,
+} from '../kit/errors.ts'
+import { retryAfterMs } from './retry-after.ts'
+import { findCode, plainCause } from './transport/cause.ts'
+import type { RawAnswer } from './transport/message.ts'
+import { isObject } from './wire/fields.ts'
+import { parseOAuthError } from './wire/token.ts'
+
+// The one place that turns a status or a content into an error of the kit. `what` names endpoint and object
+// (`GET activity ab12`); neither a URL's query, nor a body, nor a token ever stands in a message.
+
+/** OAuth words that mean the access token is of no use, whatever the status (RFC 6750 section 3.1). */
+const TOKEN_ERRORS: readonly string[] = ['invalid_token', 'expired_token', 'invalid_grant']
+/** OAuth words that blame the client or the request, and so say nothing about the rider's login. */
+const CLIENT_ERRORS: readonly string[] = [
+  'invalid_client',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+]
+
+/** Turns a failure below HTTP (connecting, sending, reading) into a TransientError; the cause keeps its code only. */
+export function networkError(
+  error: unknown,
+  what: string,
+  at: { requestSent: boolean; answered: boolean },
+): TransientError {
+  const code = findCode(error)
+  const kind = networkKind(code, at.answered)
+  const requestSent = at.requestSent && kind.code !== 'connect_failed'
+  return new TransientError(kind.code, `${what}: ${kind.text} (${code})`, {
+    cause: plainCause(error),
+    requestSent,
+  })
+}
+
+function networkKind(code: string, answered: boolean): { code: string; text: string } {
+  if (/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/.test(code)) {
+    return { code: 'connect_failed', text: 'the service cannot be reached' }
+  }
+  if (/TIMEOUT|ETIMEDOUT/.test(code)) return { code: 'timeout', text: 'the service took too long' }
+  if (answered) return { code: 'cut_answer', text: 'the answer was cut off' }
+  return { code: 'connection_lost', text: 'the connection was lost' }
+}
+
+/** Judges an answer's status; undefined for 200 to 299. */
+export function statusError(answer: RawAnswer, what: string, now: Date): MusetteError | undefined {
+  const { status, requestSent } = answer
+  if (status >= 200 && status <= 299) return undefined
+  if (status === 429) {
+    const wait = retryAfterMs(answer, now)
+    return new RateLimitedError(
+      'rate_limited',
+      `${what}: the service asks to wait ${Math.ceil(wait / 1000)} s`,
+      wait,
+    )
+  }
+  if (status === 408)
+    return new TransientError('timeout', `${what}: the service waited too long (status 408)`, { requestSent })
+  if (status >= 500) {
+    return new TransientError('server_error', `${what}: the service failed (status ${status})`, {
+      requestSent,
+    })
+  }
+  if (status < 400) return redirectError(what, `it was answered with a redirect (status ${status})`)
+  const word = parseOAuthError(parseQuietly(answer))
+  if (status === 401 || (word !== undefined && TOKEN_ERRORS.includes(word))) return unauthorized(what)
+  return new RejectedError('rejected', `${what}: the service refused the request (status ${status})`, {
+    status,
+  })
+}
+
+/**
+ * Reads the JSON object of an answer with a good status. Throws UnexpectedResponseError `not_json` (HTML, other text)
+ * or `cut_json`, RejectedError `success_false`, and RejectedError 401 when an OAuth error hides behind a 200.
+ */
+export function parseJsonObject(answer: RawAnswer, what: string): Record<string, unknown> {
+  const text = decodeText(answer.body)
+  const start = text.trimStart()[0]
+  if (isHtml(answer, text) || (start !== '{' && start !== '[')) {
+    throw new UnexpectedResponseError(
+      'not_json',
+      `${what}: the answer is not JSON but ${describeContent(answer, text)}`,
+    )
+  }
+  const wire = parseJson(text)
+  // JSON.parse quotes the text in its message, so its error is not kept as cause.
+  if (wire === undefined)
+    throw new UnexpectedResponseError('cut_json', `${what}: the answer is cut or broken JSON`)
+  if (!isObject(wire)) throw badShape(what, 'the answer is not an object')
+  const word = parseOAuthError(wire)
+  if (isSuccess(wire.success)) return wire
+  if (word !== undefined && TOKEN_ERRORS.includes(word)) throw unauthorized(what)
+  if (word !== undefined || isFailure(wire.success)) {
+    throw new RejectedError('success_false', `${what}: the service answered that the request failed`, {
+      status: answer.status,
+    })
+  }
+  throw badShape(what, 'success is missing')
+}
+
+/** Reads the text of a workout file. Throws UnexpectedResponseError for HTML or nothing, RejectedError for a JSON failure. */
+export function parseFileText(answer: RawAnswer, what: string): string {
+  const text = decodeText(answer.body)
+  if (isHtml(answer, text)) {
+    throw new UnexpectedResponseError('not_a_file', `${what}: the answer is an HTML page, not a workout file`)
+  }
+  if (text.trim() === '') throw badShape(what, 'the file is empty')
+  const wire = parseQuietly(answer)
+  if (isObject(wire) && (isFailure(wire.success) || parseOAuthError(wire) !== undefined)) {
+    parseJsonObject(answer, what)
+  }
+  return text
+}
+
+/** Reads the JSON of a token answer whatever its status; undefined when there is none. */
+export function parseQuietly(answer: RawAnswer): unknown {
+  return parseJson(decodeText(answer.body))
+}
+
+/**
+ * Judges a token answer that holds no token, by its content first (service document, endpoint 1): `invalid_grant`, or a
+ * refused password, is a CredentialsRejectedError; a refused client a RejectedError; the rest as its status says.
+ */
+export function tokenError(
+  answer: RawAnswer,
+  what: string,
+  now: Date,
+  grant: 'password' | 'other',
+): MusetteError {
+  const word = parseOAuthError(parseQuietly(answer))
+  const { status } = answer
+  const byStatus = statusError(answer, what, now)
+  if (byStatus instanceof RateLimitedError || byStatus instanceof TransientError) return byStatus
+  if (word === 'invalid_grant') {
+    const reason = grant === 'password' ? 'user name or password is wrong' : 'the grant is no longer valid'
+    return new CredentialsRejectedError('invalid_grant', `${what}: ${reason}; run: musette login`)
+  }
+  if (word !== undefined && CLIENT_ERRORS.includes(word)) {
+    return new RejectedError(word, `${what}: the service refused the client or the request`, { status })
+  }
+  if (grant === 'password' && (status === 400 || status === 401)) {
+    return new CredentialsRejectedError(
+      'login_refused',
+      `${what}: the service refused the login; run: musette login`,
+    )
+  }
+  if (byStatus) return byStatus
+  if (word !== undefined)
+    return new RejectedError('rejected', `${what}: the service refused the request`, { status })
+  return badShape(what, 'the answer holds no access token')
+}
+
+/** An answer that lacks what it is about. */
+export function badShape(what: string, reason: string): UnexpectedResponseError {
+  return new UnexpectedResponseError('bad_shape', `${what}: ${reason}`)
+}
+
+/** A redirect that is not followed. */
+export function redirectError(what: string, reason: string): UnexpectedResponseError {
+  return new UnexpectedResponseError('redirect_refused', `${what}: ${reason}`)
+}
+
+/** An answer above the body limit, in bytes after decompression. */
+export function tooLarge(what: string, limit: number): UnexpectedResponseError {
+  return new UnexpectedResponseError('too_large', `${what}: the answer is larger than ${limit} bytes`)
+}
+
+function unauthorized(what: string): RejectedError {
+  return new RejectedError('unauthorized', `${what}: the service refused the access token`, { status: 401 })
+}
+
+function isSuccess(success: unknown): boolean {
+  return success === true || success === 1 || success === '1' || success === 'true'
+}
+
+function isFailure(success: unknown): boolean {
+  return success === false || success === 0 || success === '0' || success === 'false'
+}
+
+function isHtml(answer: RawAnswer, text: string): boolean {
+  if (/^\s*(<!doctype\s+html|<html)/i.test(text.slice(0, 500))) return true
+  return /\bhtml\b/i.test(answer.headers['content-type'] ?? '') && text.trimStart().startsWith('<')
+}
+
+function describeContent(answer: RawAnswer, text: string): string {
+  if (text.trim() === '') return 'empty'
+  return isHtml(answer, text) ? 'an HTML page' : 'other text'
+}
+
+function decodeText(body: Buffer): string {
+  return body.toString('utf8').replace(/^\uFEFF/, '')
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,150 @@
+import type { Clock } from '../kit/clock.ts'
+import { MINUTE } from '../kit/durations.ts'
+import type { Sleep } from '../kit/sleep.ts'
+import { type FairQueue, makeFairQueue } from './fair-queue.ts'
+
+/** Whose turn a call is (accounts take turns), and where it goes (a pause is per origin). */
+export type Turn = { queue: string; origin: string }
+
+export type Pacer = {
+  /** Waits for a turn and runs `work` in it; throws the signal's reason when it aborts while waiting. */
+  run<T>(turn: Turn, work: () => Promise<T>, signal?: AbortSignal): Promise<T>
+  /** Holds back every call to an origin for `ms` from now; a longer pause that runs already stays. */
+  pause(origin: string, ms: number): void
+  /** How long calls to an origin are still held back, in ms. */
+  pausedMs(origin: string): number
+  /** Refuses everyone who waits, and whoever comes later, with `reason`. */
+  close(reason: Error): void
+}
+
+type Waiter = { turn: Turn; start: () => void; refuse: (reason: unknown) => void }
+
+/** A tenth of the minute's requests may go at once, but never more than this: what a page of a browser asks for. */
+const MAX_BURST = 10
+
+/**
+ * Makes the one pace of all calls to the service: at most `concurrency` at a time, at most `requestsPerMinute` in any
+ * 60 s, spread evenly after a small burst. Whoever waits is served in turn by queue, first come within one.
+ */
+export function makePacer(
+  deps: { now: Clock; sleep: Sleep },
+  options: { concurrency: number; requestsPerMinute: number },
+): Pacer {
+  const rate = makeRate(options.requestsPerMinute)
+  const waiting: FairQueue<Waiter> = makeFairQueue()
+  const pausedUntil = new Map<string, number>()
+  let running = 0
+  let alarm: AbortController | undefined
+  let closed: Error | undefined
+
+  const pausedMs = (origin: string): number => {
+    const until = pausedUntil.get(origin)
+    if (until === undefined) return 0
+    const left = until - deps.now().getTime()
+    if (left <= 0) pausedUntil.delete(origin)
+    return Math.max(0, left)
+  }
+
+  const wakeIn = (ms: number): void => {
+    const own = new AbortController()
+    alarm = own
+    deps.sleep(ms, own.signal).then(
+      () => {
+        if (alarm === own) pump()
+      },
+      () => undefined,
+    )
+  }
+
+  const pump = (): void => {
+    alarm?.abort()
+    alarm = undefined
+    while (running < options.concurrency && waiting.size() > 0) {
+      const now = deps.now().getTime()
+      const rateMs = rate.waitMs(now)
+      if (rateMs > 0) {
+        wakeIn(rateMs)
+        return
+      }
+      const next = waiting.take((waiter) => pausedMs(waiter.turn.origin) === 0)
+      if (!next) {
+        wakeIn(Math.min(...waiting.list().map((waiter) => pausedMs(waiter.turn.origin))))
+        return
+      }
+      rate.spend(now)
+      running += 1
+      next.start()
+    }
+  }
+
+  const turnFor = (turn: Turn, signal: AbortSignal | undefined): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (closed) return reject(closed)
+      const give = (settle: () => void) => {
+        signal?.removeEventListener('abort', abandon)
+        settle()
+      }
+      const waiter: Waiter = {
+        turn,
+        start: () => give(resolve),
+        refuse: (reason) => give(() => reject(reason)),
+      }
+      const abandon = (): void => {
+        waiting.remove(turn.queue, waiter)
+        waiter.refuse(signal?.reason)
+        pump()
+      }
+      signal?.addEventListener('abort', abandon, { once: true })
+      waiting.add(turn.queue, waiter)
+      pump()
+    })
+
+  return {
+    async run(turn, work, signal) {
+      signal?.throwIfAborted()
+      await turnFor(turn, signal)
+      try {
+        return await work()
+      } finally {
+        running -= 1
+        pump()
+      }
+    },
+    pause(origin, ms) {
+      const until = deps.now().getTime() + ms
+      pausedUntil.set(origin, Math.max(until, pausedUntil.get(origin) ?? 0))
+      pump()
+    },
+    pausedMs,
+    close(reason) {
+      closed = reason
+      alarm?.abort()
+      alarm = undefined
+      for (const waiter of waiting.drain()) waiter.refuse(reason)
+    },
+  }
+}
+
+/**
+ * A leaky bucket (GCRA). `ahead` is the moment up to which requests are already spent. The even pace is a little below
+ * `perMinute`, by as much as the burst, so that burst and pace together never pass it in any 60 s.
+ */
+function makeRate(perMinute: number) {
+  const burst = Math.min(MAX_BURST, Math.max(1, Math.floor(perMinute / 10)))
+  const intervalMs = MINUTE / (perMinute - burst + 1)
+  const allowanceMs = (burst - 1) * intervalMs
+  let ahead = 0
+  // A clock that is set back must not hold everyone for as long as it jumped.
+  const clamp = (now: number): void => {
+    ahead = Math.min(ahead, now + allowanceMs + intervalMs)
+  }
+  return {
+    waitMs(now: number): number {
+      clamp(now)
+      return Math.max(0, Math.ceil(ahead - allowanceMs - now))
+    },
+    spend(now: number): void {
+      ahead = Math.max(now, ahead) + intervalMs
+    },
+  }
+}

@@ -1,0 +1,124 @@
+import type { Logger } from 'pino'
+import { type Backoff, backoffMs } from '../../kit/backoff.ts'
+import { HOUR, SECOND } from '../../kit/durations.ts'
+import { CredentialsRejectedError, errorCode, RateLimitedError } from '../../kit/errors.ts'
+import type { CallDeps } from '../calls.ts'
+import { loginEnded, type SessionAccount } from './account.ts'
+import { type Grant, requestTokens } from './grants.ts'
+import type { Credentials, HeldCredentials, TokenPair, TokenVault } from './vault.ts'
+
+export type RefreshDeps = { calls: CallDeps; vault: TokenVault; log: Logger }
+
+/** What became of a wish for a newer token than the one seen. */
+export type Renewal =
+  | { kind: 'refreshed'; credentials: Credentials }
+  /** a sibling process had stored another pair already */
+  | { kind: 'newer'; credentials: Credentials }
+  | { kind: 'parked' }
+  | { kind: 'waiting'; until: Date }
+  | { kind: 'failed'; error: unknown }
+
+/** Pauses after a refresh that failed without a verdict. Half a token's life, days, is left for it to come right. */
+const REFRESH_BACKOFF: Backoff = { firstMs: 30 * SECOND, maxMs: 6 * HOUR, factor: 3 }
+
+/**
+ * Renews an account's tokens under its lock: reads them again, and only when they are still the ones `seen` asks the
+ * service, once. Only `invalid_grant` ends a login: then one attempt with the password, if it is kept, else the account
+ * is parked. Anything else is recorded as a failure with a growing pause. A pair is stored before anyone gets to use it.
+ */
+export async function renewTokens(
+  deps: RefreshDeps,
+  input: { account: SessionAccount; seen: Credentials },
+): Promise<Renewal> {
+  const { account, seen } = input
+  const turn = { queue: account.queue, origin: new URL(account.baseUrl).origin }
+  // The turn is taken before the lock: a pause the service asked for must not be waited out while siblings wait.
+  return deps.calls.pacer.run(turn, () =>
+    deps.vault.locked(account.accountId, async (held): Promise<Renewal> => {
+      const stored = held.credentials
+      if (!stored) return { kind: 'parked' }
+      if (!isSamePair(stored, seen)) return { kind: 'newer', credentials: stored }
+      if (stored.needsLogin) return { kind: 'parked' }
+      if (stored.notBefore && stored.notBefore > deps.calls.transport.now()) {
+        return { kind: 'waiting', until: stored.notBefore }
+      }
+      return attempt(deps, account, { ...held, credentials: stored })
+    }),
+  )
+}
+
+/** Parks an account whose brand-new token was refused, unless its tokens have changed in the meantime. */
+export async function parkAccount(
+  deps: RefreshDeps,
+  input: { account: SessionAccount; seen: Credentials; reason: string },
+): Promise<void> {
+  const { account, seen, reason } = input
+  await deps.vault.locked(account.accountId, async (held) => {
+    if (!held.credentials || held.credentials.needsLogin || !isSamePair(held.credentials, seen)) return
+    await held.park(reason)
+    deps.log.error({ account: account.name }, reason)
+  })
+}
+
+type Held = HeldCredentials & { credentials: Credentials }
+
+async function attempt(deps: RefreshDeps, account: SessionAccount, held: Held): Promise<Renewal> {
+  const { refreshToken, username, password } = held.credentials
+  try {
+    return await grantAndSave(deps, account, held, { type: 'refresh_token', refreshToken })
+  } catch (error) {
+    if (!(error instanceof CredentialsRejectedError)) return fail(deps, account, held, error)
+  }
+  if (username === undefined || password === undefined) return park(deps, account, held)
+  try {
+    return await grantAndSave(deps, account, held, { type: 'password', username, password })
+  } catch (error) {
+    if (error instanceof CredentialsRejectedError) return park(deps, account, held)
+    return fail(deps, account, held, error)
+  }
+}
+
+async function grantAndSave(
+  deps: RefreshDeps,
+  account: SessionAccount,
+  held: Held,
+  grant: Grant,
+): Promise<Renewal> {
+  const { clientId, clientSecret } = held.credentials
+  const client = { baseUrl: account.baseUrl, clientId, clientSecret }
+  const pair = await requestTokens(deps.calls, { client, grant })
+  await held.save(pair)
+  deps.log.info({ account: account.name, grant: grant.type, expires_at: pair.expiresAt }, 'new tokens stored')
+  return { kind: 'refreshed', credentials: withPair(held.credentials, pair) }
+}
+
+async function park(deps: RefreshDeps, account: SessionAccount, held: Held): Promise<Renewal> {
+  const { message } = loginEnded(account)
+  await held.park(message)
+  deps.log.error({ account: account.name }, message)
+  return { kind: 'parked' }
+}
+
+async function fail(
+  deps: RefreshDeps,
+  account: SessionAccount,
+  held: Held,
+  error: unknown,
+): Promise<Renewal> {
+  const { transport, random } = deps.calls
+  const stated = error instanceof RateLimitedError ? error.retryAfterMs : undefined
+  const pause = stated ?? backoffMs(REFRESH_BACKOFF, held.credentials.failures + 1, random)
+  const notBefore = new Date(transport.now().getTime() + pause)
+  const code = errorCode(error)
+  await held.recordFailure({ notBefore, reason: `tokens could not be refreshed (${code})` })
+  deps.log.warn({ account: account.name, code, not_before: notBefore }, 'tokens could not be refreshed')
+  return { kind: 'failed', error }
+}
+
+function isSamePair(a: Credentials, b: Credentials): boolean {
+  return a.accessToken === b.accessToken && a.obtainedAt.getTime() === b.obtainedAt.getTime()
+}
+
+function withPair(credentials: Credentials, pair: TokenPair): Credentials {
+  return { ...credentials, ...pair, needsLogin: false, failures: 0, notBefore: undefined }
+}

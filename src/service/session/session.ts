@@ -1,0 +1,158 @@
+import { RateLimitedError, RejectedError } from '../../kit/errors.ts'
+import { loginEnded, refreshPending, type SessionAccount } from './account.ts'
+import { parkAccount, type RefreshDeps, type Renewal, renewTokens } from './refresh.ts'
+import type { Credentials } from './vault.ts'
+import { waitFor } from './wait-for.ts'
+
+/** What one process remembers of an account's session; two calls share one refresh through it. */
+export type SessionState = {
+  account: SessionAccount
+  /** the share of a token's life after which it is renewed; drawn once, so that accounts do not come together */
+  renewAfter: number
+  /** an access token that the service answered with 401 */
+  refused: string | undefined
+  inFlight: Promise<Renewal> | undefined
+}
+
+/** A token is renewed between half and six tenths of its life: days remain for an outage of the service to pass. */
+const RENEW_AFTER = 0.5
+const RENEW_JITTER = 0.1
+
+/** Makes the memory of an account's session. */
+export function makeSessionState(account: SessionAccount, random: () => number): SessionState {
+  return {
+    account,
+    renewAfter: RENEW_AFTER + RENEW_JITTER * random(),
+    refused: undefined,
+    inFlight: undefined,
+  }
+}
+
+/**
+ * Calls the service with an access token. Renews the token beforehand when it is past half its life, and at once on a
+ * 401, after which the call is repeated once. Throws CredentialsRejectedError when the login has ended (`needs_login`)
+ * or a brand-new token was refused (`token_refused`), TransientError `refresh_pending`, and whatever `send` throws.
+ */
+export async function withToken<T>(
+  deps: RefreshDeps,
+  state: SessionState,
+  send: (accessToken: string) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  let held = await usableCredentials(deps, state, signal)
+  for (let brandNew = false; ; ) {
+    try {
+      return await send(held.accessToken)
+    } catch (error) {
+      if (!isUnauthorized(error)) throw error
+      state.refused = held.accessToken
+      if (brandNew) return await giveUp(deps, state, held)
+      const renewal = await replaceRefused(deps, state, held, signal)
+      held = renewal.credentials
+      // A pair that a sibling had stored may be old as well; only one that was just made ends the attempts.
+      brandNew = renewal.kind === 'refreshed'
+    }
+  }
+}
+
+/** Renews the token when it is due. `fresh`: nothing was to be done, or the old one serves on until the next attempt. */
+export async function refreshIfDue(
+  deps: RefreshDeps,
+  state: SessionState,
+  signal?: AbortSignal,
+): Promise<'fresh' | 'refreshed' | 'parked'> {
+  const stored = await deps.vault.read(state.account.accountId)
+  if (!stored || stored.needsLogin) return 'parked'
+  if (isUsable(deps, state, stored) && !isDue(deps, state, stored)) return 'fresh'
+  const renewal = await renewOnce(deps, state, stored, signal)
+  if (renewal.kind === 'refreshed' || renewal.kind === 'parked') return renewal.kind
+  if (renewal.kind === 'newer' || isUsable(deps, state, stored)) return 'fresh'
+  throw pendingError(state, renewal)
+}
+
+async function usableCredentials(
+  deps: RefreshDeps,
+  state: SessionState,
+  signal?: AbortSignal,
+): Promise<Credentials> {
+  const { account } = state
+  // Read each time: a sibling process may have renewed the pair, or a person signed in again.
+  const stored = await deps.vault.read(account.accountId)
+  if (!stored) throw loginEnded(account)
+  const usable = isUsable(deps, state, stored)
+  if (stored.needsLogin) {
+    if (usable) return stored
+    throw loginEnded(account)
+  }
+  if (usable && !isDue(deps, state, stored)) return stored
+  if (stored.notBefore && stored.notBefore > now(deps)) {
+    if (usable) return stored
+    throw refreshPending(account)
+  }
+  const renewal = await renewOnce(deps, state, stored, signal)
+  if (renewal.kind === 'refreshed' || renewal.kind === 'newer') return renewal.credentials
+  if (isUsable(deps, state, stored)) return stored
+  throw pendingError(state, renewal)
+}
+
+async function replaceRefused(
+  deps: RefreshDeps,
+  state: SessionState,
+  refused: Credentials,
+  signal?: AbortSignal,
+): Promise<Extract<Renewal, { credentials: Credentials }>> {
+  const renewal = await renewOnce(deps, state, refused, signal)
+  if (renewal.kind === 'refreshed' || renewal.kind === 'newer') return renewal
+  throw pendingError(state, renewal)
+}
+
+function pendingError(state: SessionState, renewal: Renewal): Error {
+  if (renewal.kind === 'parked') return loginEnded(state.account)
+  if (renewal.kind !== 'failed') return refreshPending(state.account)
+  return renewal.error instanceof RateLimitedError
+    ? renewal.error
+    : refreshPending(state.account, renewal.error)
+}
+
+async function giveUp(deps: RefreshDeps, state: SessionState, held: Credentials): Promise<never> {
+  const refused = loginEnded(state.account, 'token_refused')
+  await parkAccount(deps, { account: state.account, seen: held, reason: refused.message })
+  throw refused
+}
+
+/** One renewal at a time in this process. It runs on when its callers stop waiting: a rotation must reach the store. */
+function renewOnce(
+  deps: RefreshDeps,
+  state: SessionState,
+  seen: Credentials,
+  signal?: AbortSignal,
+): Promise<Renewal> {
+  if (!state.inFlight) {
+    const renewal = renewTokens(deps, { account: state.account, seen })
+    state.inFlight = renewal
+    const done = (): void => {
+      state.inFlight = undefined
+    }
+    renewal.then(done, done)
+  }
+  return waitFor(state.inFlight, signal)
+}
+
+function isUsable(deps: RefreshDeps, state: SessionState, credentials: Credentials): boolean {
+  const { accessToken, expiresAt } = credentials
+  return accessToken !== '' && accessToken !== state.refused && expiresAt > now(deps)
+}
+
+function isDue(deps: RefreshDeps, state: SessionState, credentials: Credentials): boolean {
+  const begun = credentials.obtainedAt.getTime()
+  const life = credentials.expiresAt.getTime() - begun
+  return now(deps).getTime() >= begun + life * state.renewAfter
+}
+
+function isUnauthorized(error: unknown): boolean {
+  return error instanceof RejectedError && error.status === 401
+}
+
+function now(deps: RefreshDeps): Date {
+  return deps.calls.transport.now()
+}

@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import type { Drift } from './drift.ts'
+import { numberField, objectField, textField } from './fields.ts'
+import { type Parsed, parseLenient } from './lenient.ts'
+
+const fileSchema = z.looseObject({
+  name: textField,
+  size: numberField,
+  type: textField,
+  url: textField,
+  deleteType: textField,
+  deleteUrl: textField,
+})
+
+const uploadSchema = z.looseObject({
+  success: z.unknown().optional(),
+  json: objectField({ files: z.array(fileSchema.nullish()).nullish() }),
+})
+
+/** What an accepted upload answers (service document, "Upload response"). */
+export type WireUpload = z.infer<typeof uploadSchema> & { drift: Drift[] }
+
+/** Parses the answer of endpoint 10. */
+export function parseUpload(wire: Record<string, unknown>): Parsed<WireUpload> {
+  const parsed = parseLenient(uploadSchema, wire)
+  if (!parsed.ok) return parsed
+  return { ...parsed, value: { ...parsed.value, drift: parsed.drift } }
+}
+
+/** Reads the new activity's path: the last part of `json.files[0].url`. Undefined when the service named none. */
+export function parseUploadedPath(upload: WireUpload): string | undefined {
+  const url = upload.json?.files?.[0]?.url
+  if (!url) return undefined
+  const last = url
+    .replace(/[?#].*$/s, '')
+    .split('/')
+    .findLast((part) => part !== '')
+  if (last === undefined) return undefined
+  try {
+    return decodeURIComponent(last)
+  } catch {
+    return last
+  }
+}

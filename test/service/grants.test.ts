@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import { CLIENT, errorOf, openTestService, tokenBody } from './support/open-test-service.ts'
+
+describe('a grant', () => {
+  it('sends the password with Basic credentials, and returns a pair that runs by our clock', async () => {
+    const { service, asked, clock, vault } = openTestService(() => ({
+      body: { ...tokenBody(1), expires_in: 100 },
+    }))
+    const pair = await service.passwordGrant(CLIENT, { username: 'ri der', password: 'p&w=+%é' })
+    expect(pair).toEqual({
+      accessToken: 'access-1',
+      refreshToken: 'refresh-1',
+      obtainedAt: clock.now(),
+      expiresAt: new Date(clock.now().getTime() + 100_000),
+    })
+    expect(asked[0]).toMatchObject({ method: 'POST', path: '/oauth/token' })
+    expect(asked[0]?.headers.authorization).toBe(`Basic ${btoa('service_public:service_public')}`)
+    expect(Object.fromEntries(new URLSearchParams(asked[0]?.body))).toEqual({
+      grant_type: 'password',
+      username: 'ri der',
+      password: 'p&w=+%é',
+    })
+    expect(vault.writes).toEqual([])
+  })
+
+  it('sends a code with the redirect address, and form-encodes odd client credentials', async () => {
+    const { service, asked } = openTestService(() => ({ body: tokenBody(1) }))
+    const client = { ...CLIENT, clientId: 'my:app', clientSecret: 'a b%' }
+    const redirectUri = 'http://127.0.0.1:8000/cb'
+    await service.authorizationCodeGrant(client, { code: 'c1', redirectUri })
+    expect(asked[0]?.headers.authorization).toBe(`Basic ${btoa('my%3Aapp:a+b%25')}`)
+    expect(Object.fromEntries(new URLSearchParams(asked[0]?.body))).toEqual({
+      grant_type: 'authorization_code',
+      code: 'c1',
+      redirect_uri: redirectUri,
+    })
+  })
+
+  it('keeps the refresh token when a refresh brings no new one', async () => {
+    const { service } = openTestService(() => ({ body: { access_token: 'a2' } }))
+    expect(await service.refreshGrant(CLIENT, { refreshToken: 'r1' })).toMatchObject({
+      accessToken: 'a2',
+      refreshToken: 'r1',
+    })
+    expect(await errorOf(service.passwordGrant(CLIENT, { username: 'u', password: 'p' }))).toMatchObject({
+      code: 'bad_shape',
+    })
+  })
+
+  it.each([
+    [400, { error: 'invalid_grant' }, 'CredentialsRejectedError', 'invalid_grant'],
+    [200, { error: 'invalid_grant' }, 'CredentialsRejectedError', 'invalid_grant'],
+    [401, {}, 'CredentialsRejectedError', 'login_refused'],
+    [401, { error: 'invalid_client' }, 'RejectedError', 'invalid_client'],
+    [403, {}, 'RejectedError', 'rejected'],
+    [429, {}, 'RateLimitedError', 'rate_limited'],
+    [503, { error: 'invalid_grant' }, 'TransientError', 'server_error'],
+    [200, { access_token: '' }, 'UnexpectedResponseError', 'bad_shape'],
+  ])('answered with %i %j is a %s', async (status, body, name, code) => {
+    const { service, asked } = openTestService(() => ({ status, body }))
+    const error = await errorOf(service.passwordGrant(CLIENT, { username: 'u', password: 'p' }))
+    expect(error).toMatchObject({ name, code })
+    expect(asked).toHaveLength(1)
+  })
+
+  it('writes the address for the browser', () => {
+    const { service } = openTestService(() => ({}))
+    const url = service.authorizeUrl(
+      { baseUrl: 'https://service.test/api', clientId: 'app' },
+      { redirectUri: 'http://127.0.0.1:8000/cb?x=1', state: 's&t' },
+    )
+    expect(url.startsWith('https://service.test/api/oauth/authorize?')).toBe(true)
+    expect(Object.fromEntries(new URL(url).searchParams)).toEqual({
+      response_type: 'code',
+      client_id: 'app',
+      redirect_uri: 'http://127.0.0.1:8000/cb?x=1',
+      state: 's&t',
+    })
+  })
+})

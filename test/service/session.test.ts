@@ -1,0 +1,341 @@
+import { describe, expect, it } from 'vitest'
+import { DAY, HOUR } from '../../src/kit/durations.ts'
+import { isAbort } from '../../src/kit/errors.ts'
+import { makeCredentials, makeMemoryVault } from './support/memory-vault.ts'
+import {
+  ACCOUNT,
+  type Asked,
+  errorOf,
+  makeTestClock,
+  openTestService,
+  type Reply,
+  tokenBody,
+} from './support/open-test-service.ts'
+
+const INFO = { success: true, status: 'Fresh' }
+const START = makeTestClock().now()
+const ago = (ms: number) => new Date(START.getTime() - ms)
+
+function isToken(asked: Asked): boolean {
+  return asked.path === '/oauth/token'
+}
+
+function bearerOf(asked: Asked): string | undefined {
+  return asked.headers.authorization?.replace('Bearer ', '')
+}
+
+/** A service that knows one access token at a time and rotates like the real one. */
+function makeRotating(state: { access: string; refresh: string; password?: string }) {
+  let count = 0
+  return (asked: Asked): Reply => {
+    if (!isToken(asked)) return bearerOf(asked) === state.access ? { body: INFO } : { status: 401, body: {} }
+    const form = new URLSearchParams(asked.body)
+    const known =
+      form.get('grant_type') === 'password'
+        ? form.get('password') === state.password
+        : form.get('refresh_token') === state.refresh
+    if (!known) return { status: 400, body: { error: 'invalid_grant' } }
+    count += 1
+    state.access = `access-${count}`
+    state.refresh = `refresh-${count}`
+    return { body: tokenBody(count) }
+  }
+}
+
+describe('a session', () => {
+  it('uses the stored token and asks for no other while it is young', async () => {
+    const { service, asked } = openTestService(() => ({ body: INFO }))
+    const answer = await service.forAccount(ACCOUNT).fetchTrainingInfo({})
+    expect(answer.value.status).toBe('Fresh')
+    expect(asked.map(bearerOf)).toEqual(['access-0'])
+  })
+
+  it('renews a token past half its life before it uses it', async () => {
+    const vault = makeMemoryVault({ 1: makeCredentials(ago(3.6 * DAY)) })
+    const { service, asked } = openTestService(makeRotating({ access: 'access-0', refresh: 'refresh-0' }), {
+      vault,
+    })
+    await service.forAccount(ACCOUNT).fetchTrainingInfo({})
+    expect(asked.map((one) => one.path)).toEqual(['/oauth/token', '/oauth/training_info'])
+    expect(vault.rows.get(1)).toMatchObject({
+      accessToken: 'access-1',
+      refreshToken: 'refresh-1',
+      obtainedAt: START,
+    })
+  })
+
+  it('makes one refresh for twenty callers at once', async () => {
+    const { service, asked, vault } = openTestService(makeRotating({ access: 'gone', refresh: 'refresh-0' }))
+    const calls = Array.from({ length: 20 }, () => service.forAccount(ACCOUNT).fetchTrainingInfo({}))
+    const answers = await Promise.all(calls)
+    expect(answers.every((answer) => answer.value.status === 'Fresh')).toBe(true)
+    expect(asked.filter(isToken)).toHaveLength(1)
+    expect(vault.writes).toEqual(['save'])
+    expect(vault.locks()).toBe(1)
+  })
+
+  it('makes one refresh for two processes that share a vault', async () => {
+    const vault = makeMemoryVault({ 1: makeCredentials(START) })
+    const answer = makeRotating({ access: 'gone', refresh: 'refresh-0' })
+    const [one, two] = [openTestService(answer, { vault }), openTestService(answer, { vault })]
+    await Promise.all([one, two].map(({ service }) => service.forAccount(ACCOUNT).fetchTrainingInfo({})))
+    expect([...one.asked, ...two.asked].filter(isToken)).toHaveLength(1)
+  })
+
+  it('uses the newer pair of a sibling after a 401 and does not refresh', async () => {
+    const vault = makeMemoryVault({ 1: makeCredentials(START) })
+    const { service, asked } = openTestService(
+      (one) => {
+        if (bearerOf(one) === 'access-9') return { body: INFO }
+        vault.rows.set(1, makeCredentials(START, { accessToken: 'access-9', refreshToken: 'refresh-9' }))
+        return { status: 401, body: {} }
+      },
+      { vault },
+    )
+    await service.forAccount(ACCOUNT).fetchTrainingInfo({})
+    expect(asked.map(bearerOf)).toEqual(['access-0', 'access-9'])
+  })
+
+  it('renews at once on a 401 and repeats the request once', async () => {
+    const { service, asked } = openTestService(makeRotating({ access: 'gone', refresh: 'refresh-0' }))
+    await service.forAccount(ACCOUNT).fetchTrainingInfo({})
+    expect(asked.map((one) => one.path)).toEqual([
+      '/oauth/training_info',
+      '/oauth/token',
+      '/oauth/training_info',
+    ])
+  })
+
+  it('takes an OAuth error that hides behind a 200 for a 401', async () => {
+    const rotating = makeRotating({ access: 'gone', refresh: 'refresh-0' })
+    const { service, asked } = openTestService((one) => {
+      const reply = rotating(one)
+      return reply.status === 401 ? { status: 200, body: { error: 'invalid_token' } } : reply
+    })
+    await service.forAccount(ACCOUNT).fetchTrainingInfo({})
+    expect(asked.filter(isToken)).toHaveLength(1)
+  })
+
+  it('parks the account when a brand-new token is refused, and then leaves the service alone', async () => {
+    const { service, asked, vault } = openTestService((one) =>
+      isToken(one) ? { body: tokenBody(1) } : { status: 401, body: {} },
+    )
+    const account = service.forAccount(ACCOUNT)
+    expect(await errorOf(account.fetchTrainingInfo({}))).toMatchObject({
+      name: 'CredentialsRejectedError',
+      code: 'token_refused',
+    })
+    expect(vault.rows.get(1)?.needsLogin).toBe(true)
+    const count = asked.length
+    expect(await errorOf(account.fetchTrainingInfo({}))).toMatchObject({ code: 'needs_login' })
+    expect(asked).toHaveLength(count)
+  })
+})
+
+describe('a refresh that is refused', () => {
+  it('parks the account on invalid_grant and says what to type', async () => {
+    const { service, vault, lines } = openTestService(makeRotating({ access: 'gone', refresh: 'other' }))
+    const error = await errorOf(service.forAccount(ACCOUNT).fetchTrainingInfo({}))
+    expect(error).toMatchObject({
+      name: 'CredentialsRejectedError',
+      code: 'needs_login',
+      message: 'login of account "default" has ended; run: musette login',
+    })
+    expect(vault.writes).toEqual(['park'])
+    expect(lines.some((line) => line.includes('run: musette login'))).toBe(true)
+  })
+
+  it('names the account in the command when it is not the default one', async () => {
+    const { service } = openTestService(makeRotating({ access: 'gone', refresh: 'other' }))
+    const error = await errorOf(service.forAccount({ ...ACCOUNT, name: 'anna' }).fetchTrainingInfo({}))
+    expect(error.message).toBe('login of account "anna" has ended; run: musette login anna')
+  })
+
+  it('lets the old access token serve on while a new sign-in is asked for', async () => {
+    const vault = makeMemoryVault({ 1: makeCredentials(ago(4 * DAY)) })
+    const { service, asked } = openTestService(makeRotating({ access: 'access-0', refresh: 'other' }), {
+      vault,
+    })
+    const account = service.forAccount(ACCOUNT)
+    expect((await account.fetchTrainingInfo({})).value.status).toBe('Fresh')
+    expect((await account.fetchTrainingInfo({})).value.status).toBe('Fresh')
+    expect(vault.rows.get(1)?.needsLogin).toBe(true)
+    expect(asked.filter(isToken)).toHaveLength(1)
+  })
+
+  it('tries a kept password once, and goes on with its pair', async () => {
+    const row = makeCredentials(START, { username: 'rider', password: 'rider' })
+    const vault = makeMemoryVault({ 1: row })
+    const rotating = makeRotating({ access: 'gone', refresh: 'other', password: 'rider' })
+    const { service, asked } = openTestService(rotating, { vault })
+    await service.forAccount(ACCOUNT).fetchTrainingInfo({})
+    expect(asked.filter(isToken).map((one) => new URLSearchParams(one.body).get('grant_type'))).toEqual([
+      'refresh_token',
+      'password',
+    ])
+    expect(vault.rows.get(1)).toMatchObject({ accessToken: 'access-1', password: 'rider' })
+  })
+
+  it('parks the account when the kept password is refused as well', async () => {
+    const vault = makeMemoryVault({ 1: makeCredentials(START, { username: 'rider', password: 'old' }) })
+    const { service, asked } = openTestService(makeRotating({ access: 'gone', refresh: 'other' }), { vault })
+    await errorOf(service.forAccount(ACCOUNT).fetchTrainingInfo({}))
+    expect(vault.writes).toEqual(['park'])
+    expect(asked.filter(isToken)).toHaveLength(2)
+  })
+
+  it('judges an invalid_grant by its content when the status is 200', async () => {
+    const { service, vault } = openTestService((one) =>
+      isToken(one) ? { status: 200, body: { error: 'invalid_grant', access_token: '' } } : { status: 401 },
+    )
+    await errorOf(service.forAccount(ACCOUNT).fetchTrainingInfo({}))
+    expect(vault.writes).toEqual(['park'])
+  })
+})
+
+describe('a refresh that gets no verdict', () => {
+  const unclear: Array<[string, Reply | Error]> = [
+    ['a 500', { status: 500, body: 'oops' }],
+    ['a lost answer', Object.assign(new Error('gone'), { code: 'ECONNRESET' })],
+    [
+      'an HTML page',
+      { status: 200, body: '<html>maintenance</html>', headers: { 'content-type': 'text/html' } },
+    ],
+    ['an empty access token', { status: 200, body: { access_token: '', refresh_token: 'x' } }],
+    ['a refused client', { status: 401, body: { error: 'invalid_client' } }],
+    ['a 500 that says invalid_grant', { status: 500, body: { error: 'invalid_grant' } }],
+  ]
+  it.each(unclear)('never ends the login on %s', async (_name, reply) => {
+    const vault = makeMemoryVault({ 1: makeCredentials(ago(4 * DAY)) })
+    const { service, asked } = openTestService((one) => (isToken(one) ? reply : { body: INFO }), { vault })
+    const account = service.forAccount(ACCOUNT)
+    expect((await account.fetchTrainingInfo({})).value.status).toBe('Fresh')
+    expect(vault.rows.get(1)).toMatchObject({ needsLogin: false, failures: 1, accessToken: 'access-0' })
+    await account.fetchTrainingInfo({})
+    expect(asked.filter(isToken)).toHaveLength(1)
+  })
+
+  it('waits longer after each failure, and comes back by itself', async () => {
+    const vault = makeMemoryVault({ 1: makeCredentials(ago(4 * DAY)) })
+    let down = true
+    const rotating = makeRotating({ access: 'access-0', refresh: 'refresh-0' })
+    const { service, clock, asked } = openTestService(
+      (one) => (isToken(one) && down ? { status: 503, body: '' } : rotating(one)),
+      { vault },
+    )
+    const account = service.forAccount(ACCOUNT)
+    const pauses: number[] = []
+    for (let round = 1; round <= 3; round += 1) {
+      await account.fetchTrainingInfo({})
+      const pause = (vault.rows.get(1)?.notBefore?.getTime() ?? 0) - clock.now().getTime()
+      pauses.push(pause)
+      clock.advance(pause + 1)
+    }
+    expect(pauses).toEqual([15_000, 45_000, 135_000])
+    down = false
+    await account.fetchTrainingInfo({})
+    expect(vault.rows.get(1)).toMatchObject({ accessToken: 'access-1', failures: 0, notBefore: undefined })
+    expect(asked.filter(isToken)).toHaveLength(4)
+  })
+
+  it('makes no attempt before the remembered moment, not even for a token that was refused', async () => {
+    const row = makeCredentials(START, { failures: 3, notBefore: new Date(START.getTime() + HOUR) })
+    const vault = makeMemoryVault({ 1: row })
+    const { service, asked } = openTestService(() => ({ status: 401, body: {} }), { vault })
+    const account = service.forAccount(ACCOUNT)
+    expect(await errorOf(account.fetchTrainingInfo({}))).toMatchObject({
+      name: 'TransientError',
+      code: 'refresh_pending',
+    })
+    await errorOf(account.fetchTrainingInfo({}))
+    expect(asked.map((one) => one.path)).toEqual(['/oauth/training_info'])
+  })
+
+  it('throws a TransientError when the old token has run out', async () => {
+    const vault = makeMemoryVault({ 1: makeCredentials(ago(8 * DAY)) })
+    const { service, asked } = openTestService(() => ({ status: 500, body: '' }), { vault })
+    const error = await errorOf(service.forAccount(ACCOUNT).fetchTrainingInfo({}))
+    expect(error).toMatchObject({ name: 'TransientError', code: 'refresh_pending' })
+    expect(error.cause).toMatchObject({ code: 'server_error' })
+    expect(asked).toHaveLength(1)
+  })
+})
+
+describe('a parked account', () => {
+  it('throws without touching the network once its token has run out', async () => {
+    const vault = makeMemoryVault({ 1: makeCredentials(ago(8 * DAY), { needsLogin: true }) })
+    const { service, asked } = openTestService(() => ({ body: INFO }), { vault })
+    expect(await errorOf(service.forAccount(ACCOUNT).fetchTrainingInfo({}))).toMatchObject({
+      code: 'needs_login',
+    })
+    expect(asked).toEqual([])
+  })
+
+  it('is heard again after a person has signed in', async () => {
+    const vault = makeMemoryVault({ 1: makeCredentials(ago(8 * DAY), { needsLogin: true }) })
+    const { service } = openTestService(() => ({ body: INFO }), { vault })
+    const account = service.forAccount(ACCOUNT)
+    await errorOf(account.fetchTrainingInfo({}))
+    vault.rows.set(1, makeCredentials(START, { accessToken: 'access-5' }))
+    expect((await account.fetchTrainingInfo({})).value.status).toBe('Fresh')
+  })
+
+  it('never asks for tokens after its old access token was refused', async () => {
+    const vault = makeMemoryVault({ 1: makeCredentials(START, { needsLogin: true }) })
+    const { service, asked } = openTestService(() => ({ status: 401, body: {} }), { vault })
+    const account = service.forAccount(ACCOUNT)
+    await errorOf(account.fetchTrainingInfo({}))
+    expect(await errorOf(account.fetchTrainingInfo({}))).toMatchObject({ code: 'needs_login' })
+    expect(asked.map((one) => one.path)).toEqual(['/oauth/training_info'])
+  })
+
+  it('stands for an account that never signed in, too', async () => {
+    const { service, asked } = openTestService(() => ({ body: INFO }), { vault: makeMemoryVault() })
+    expect(await errorOf(service.forAccount(ACCOUNT).listWorkouts())).toMatchObject({ code: 'needs_login' })
+    expect(asked).toEqual([])
+  })
+})
+
+describe('refreshTokenIfDue', () => {
+  it('says fresh, refreshed or parked', async () => {
+    const vault = makeMemoryVault({ 1: makeCredentials(START) })
+    const { service, clock } = openTestService(makeRotating({ access: 'access-0', refresh: 'refresh-0' }), {
+      vault,
+    })
+    const account = service.forAccount(ACCOUNT)
+    expect(await account.refreshTokenIfDue()).toBe('fresh')
+    clock.advance(3.6 * DAY)
+    expect(await account.refreshTokenIfDue()).toBe('refreshed')
+    expect(await account.refreshTokenIfDue()).toBe('fresh')
+    vault.rows.set(1, makeCredentials(ago(4 * DAY), { refreshToken: 'stolen' }))
+    expect(await account.refreshTokenIfDue()).toBe('parked')
+    expect(await account.refreshTokenIfDue()).toBe('parked')
+  })
+
+  it('is fresh while a failed refresh waits and the old token lasts', async () => {
+    const vault = makeMemoryVault({ 1: makeCredentials(ago(4 * DAY)) })
+    const { service } = openTestService(() => ({ status: 500, body: '' }), { vault })
+    expect(await service.forAccount(ACCOUNT).refreshTokenIfDue()).toBe('fresh')
+    expect(await service.forAccount(ACCOUNT).refreshTokenIfDue()).toBe('fresh')
+    expect(vault.writes).toEqual(['failure'])
+  })
+})
+
+describe('stopping while a refresh is under way', () => {
+  it('lets the caller go, and stores the new pair all the same before the client is closed', async () => {
+    const vault = makeMemoryVault({ 1: makeCredentials(START) })
+    const stop = new AbortController()
+    const rotating = makeRotating({ access: 'gone', refresh: 'refresh-0' })
+    const { service } = openTestService(
+      (one) => {
+        if (isToken(one)) stop.abort()
+        return rotating(one)
+      },
+      { vault },
+    )
+    const error = await errorOf(service.forAccount(ACCOUNT).fetchTrainingInfo({}, stop.signal))
+    expect(isAbort(error, stop.signal)).toBe(true)
+    await service.close()
+    expect(vault.rows.get(1)).toMatchObject({ accessToken: 'access-1', refreshToken: 'refresh-1' })
+  })
+})

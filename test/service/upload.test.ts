@@ -1,0 +1,214 @@
+import { Readable } from 'node:stream'
+import { afterEach, describe, expect, it } from 'vitest'
+import { openService, type UploadFile } from '../../src/service/service.ts'
+import { makeCredentials, makeMemoryVault } from './support/memory-vault.ts'
+import { errorOf, makeTestClock, makeTestLog } from './support/open-test-service.ts'
+import { endJson, openHttpServer, openRawServer, type TestServer } from './support/servers.ts'
+
+const closers: Array<() => Promise<void>> = []
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close()
+})
+
+function openAccount(server: TestServer) {
+  const clock = makeTestClock()
+  const vault = makeMemoryVault({ 1: makeCredentials(clock.now()) })
+  const service = openService(
+    { vault, log: makeTestLog().log, now: clock.now, sleep: clock.sleep },
+    {
+      concurrency: 4,
+      requestsPerMinute: 60_000,
+      userAgent: 'musette/test',
+      timeouts: { headersMs: 300, totalMs: 5_000 },
+    },
+  )
+  closers.push(() => server.close())
+  closers.push(() => service.close())
+  return service.forAccount({ accountId: 1, name: 'default', baseUrl: server.origin })
+}
+
+type Received = { headers: Record<string, unknown>; body: Buffer }
+
+/** A real service that keeps what it received and answers the n-th upload by `answer`. */
+async function openReceiver(answer: (count: number) => { status: number; body: unknown }) {
+  const uploads: Received[] = []
+  const server = await openHttpServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      if (request.url === '/oauth/token')
+        return endJson(response, { access_token: 'access-1', refresh_token: 'r' })
+      uploads.push({ headers: request.headers, body: Buffer.concat(chunks) })
+      const { status, body } = answer(uploads.length)
+      response.statusCode = status
+      endJson(response, body)
+    })
+  })
+  return { server, uploads }
+}
+
+const BYTES = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251))
+const ACCEPTED = {
+  success: true,
+  json: { files: [{ name: 'ride.fit', size: 300_000, url: '/activity/ab12' }] },
+}
+
+function makeFile(changes: Partial<UploadFile> = {}): UploadFile & { opened: () => number } {
+  let opened = 0
+  return {
+    fileName: 'ride.fit',
+    sizeBytes: BYTES.length,
+    open: () => {
+      opened += 1
+      return Readable.from([BYTES.subarray(0, 100_000), BYTES.subarray(100_000)])
+    },
+    ...changes,
+    opened: () => opened,
+  }
+}
+
+/** Reads a multipart body the way a service would, by its boundary. */
+function readParts({ headers, body }: Received): Array<{ head: string; content: Buffer }> {
+  const boundary = /boundary=(.+)$/.exec(String(headers['content-type']))?.[1]
+  const text = body.toString('latin1')
+  expect(text.endsWith(`\r\n--${boundary}--\r\n`)).toBe(true)
+  return `\r\n${text.slice(0, -4)}`
+    .split(`\r\n--${boundary}`)
+    .slice(1, -1)
+    .map((part) => {
+      const end = part.indexOf('\r\n\r\n')
+      const head = Buffer.from(part.slice(2, end), 'latin1').toString('utf8')
+      return { head, content: Buffer.from(part.slice(end + 4), 'latin1') }
+    })
+}
+
+describe('an upload', () => {
+  it('arrives byte for byte, with its length told beforehand', async () => {
+    const { server, uploads } = await openReceiver(() => ({ status: 200, body: ACCEPTED }))
+    const answer = await openAccount(server).uploadFit(makeFile({ name: 'Évening ride' }))
+    expect(answer.value.json?.files?.[0]?.url).toBe('/activity/ab12')
+    const [received] = uploads
+    if (!received) throw new Error('nothing received')
+    expect(Number(received.headers['content-length'])).toBe(received.body.length)
+    expect(received.headers['transfer-encoding']).toBeUndefined()
+    const parts = readParts(received)
+    expect(parts.map((part) => part.head.split('\r\n')[0])).toEqual([
+      'Content-Disposition: form-data; name="name"',
+      'Content-Disposition: form-data; name="file"; filename="ride.fit"',
+    ])
+    expect(parts[0]?.content.toString()).toBe('Évening ride')
+    expect(parts[1]?.content.equals(BYTES)).toBe(true)
+  })
+
+  it.each([
+    ['/rides/2024/über "fast"\r\nX-Evil: 1.fit', 'über %22fast%22__X-Evil: 1.fit'],
+    ['C:\\rides\\a.fit', 'a.fit'],
+    ['', 'activity.fit'],
+  ])('sends no name of its own, and a file name that cannot break out: %j', async (fileName, sent) => {
+    const { server, uploads } = await openReceiver(() => ({ status: 200, body: ACCEPTED }))
+    await openAccount(server).uploadFit(makeFile({ fileName }))
+    const parts = uploads.flatMap(readParts)
+    expect(parts.map((part) => part.head.split('\r\n')[0])).toEqual([
+      `Content-Disposition: form-data; name="file"; filename="${sent}"`,
+    ])
+  })
+
+  it('opens the file anew when a 401 makes it go again, with the new token', async () => {
+    const { server, uploads } = await openReceiver((count) =>
+      count === 1 ? { status: 401, body: {} } : { status: 200, body: ACCEPTED },
+    )
+    const file = makeFile()
+    await openAccount(server).uploadFit(file)
+    expect(file.opened()).toBe(2)
+    expect(uploads.map((upload) => upload.headers.authorization)).toEqual([
+      'Bearer access-0',
+      'Bearer access-1',
+    ])
+    expect(uploads[1]?.body.length).toBe(uploads[0]?.body.length)
+  })
+
+  it('is never sent again by itself, and may have arrived when its answer was lost', async () => {
+    let uploads = 0
+    const server = await openHttpServer((request, response) => {
+      request.resume()
+      request.on('end', () => {
+        uploads += 1
+        response.destroy()
+      })
+    })
+    const error = await errorOf(openAccount(server).uploadFit(makeFile()))
+    expect(error).toMatchObject({ name: 'TransientError', requestSent: true })
+    expect(uploads).toBe(1)
+  })
+
+  it('may have arrived when the answer is a 5xx or does not come in time', async () => {
+    const { server } = await openReceiver(() => ({ status: 502, body: {} }))
+    expect(await errorOf(openAccount(server).uploadFit(makeFile()))).toMatchObject({
+      code: 'server_error',
+      requestSent: true,
+    })
+    const silent = await openHttpServer((request) => void request.resume())
+    expect(await errorOf(openAccount(silent).uploadFit(makeFile()))).toMatchObject({
+      code: 'timeout',
+      requestSent: true,
+    })
+  })
+
+  it('has certainly not arrived when the connection broke in its middle', async () => {
+    const server = await openRawServer((socket) => socket.destroy())
+    const large = Buffer.alloc(1_000_000)
+    const open = () => Readable.from(Array.from({ length: 40 }, () => large))
+    const error = await errorOf(openAccount(server).uploadFit(makeFile({ sizeBytes: 40_000_000, open })))
+    expect(error).toMatchObject({ name: 'TransientError', requestSent: false })
+  })
+
+  it('has certainly not arrived when nobody listens', async () => {
+    const server = await openRawServer(() => undefined)
+    const account = openAccount(server)
+    await server.close()
+    const file = makeFile()
+    expect(await errorOf(account.uploadFit(file))).toMatchObject({
+      code: 'connect_failed',
+      requestSent: false,
+    })
+    expect(file.opened()).toBe(0)
+  })
+
+  it.each([
+    ['grew', BYTES.length - 1],
+    ['shrank', BYTES.length + 1],
+  ])('is broken off when the file %s on the way', async (_name, sizeBytes) => {
+    const { server, uploads } = await openReceiver(() => ({ status: 200, body: ACCEPTED }))
+    expect(await errorOf(openAccount(server).uploadFit(makeFile({ sizeBytes })))).toMatchObject({
+      code: 'file_changed',
+      requestSent: false,
+    })
+    expect(uploads).toEqual([])
+  })
+
+  it('says so when the file cannot be read', async () => {
+    const { server } = await openReceiver(() => ({ status: 200, body: ACCEPTED }))
+    const open = () =>
+      new Readable({
+        read() {
+          this.destroy(Object.assign(new Error('EIO'), { code: 'EIO' }))
+        },
+      })
+    expect(await errorOf(openAccount(server).uploadFit(makeFile({ open })))).toMatchObject({
+      code: 'file_unreadable',
+    })
+  })
+
+  it('closes the file when the caller stops in the middle', async () => {
+    const stop = new AbortController()
+    let source: Readable | undefined
+    const server = await openRawServer(() => stop.abort())
+    const open = () => {
+      source = Readable.from(Array.from({ length: 40 }, () => Buffer.alloc(1_000_000)))
+      return source
+    }
+    const upload = openAccount(server).uploadFit(makeFile({ sizeBytes: 40_000_000, open }), stop.signal)
+    expect(await errorOf(upload)).toBe(stop.signal.reason)
+    await expect.poll(() => source?.destroyed).toBe(true)
+  })
+})
