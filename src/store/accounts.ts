@@ -1,0 +1,37 @@
+import { asc, eq } from 'drizzle-orm'
+import { cleanText } from './clean.ts'
+import { accounts } from './schema/index.ts'
+import type { Tx } from './store.ts'
+
+export type Account = Readonly<typeof accounts.$inferSelect>
+
+/** Makes the account, or gives the known one of that name its (new) base URL. A new one needs a login. */
+export async function upsertAccount(tx: Tx, input: { name: string; baseUrl: string }): Promise<Account> {
+  const [row] = await tx.db
+    .insert(accounts)
+    .values({ name: cleanText(input.name), baseUrl: input.baseUrl })
+    .onConflictDoUpdate({ target: accounts.name, set: { baseUrl: input.baseUrl } })
+    .returning()
+  if (!row) throw new Error('an upsert returns its row')
+  return row
+}
+
+/** Finds the account of that name; undefined when there is none. */
+export async function findAccount(tx: Tx, name: string): Promise<Account | undefined> {
+  const [row] = await tx.db
+    .select()
+    .from(accounts)
+    .where(eq(accounts.name, cleanText(name)))
+  return row
+}
+
+/** Finds the account of that key; undefined when there is none. */
+export async function findAccountById(tx: Tx, accountId: number): Promise<Account | undefined> {
+  const [row] = await tx.db.select().from(accounts).where(eq(accounts.accountId, accountId))
+  return row
+}
+
+/** Finds every account, oldest first. */
+export async function findAccounts(tx: Tx): Promise<Account[]> {
+  return await tx.db.select().from(accounts).orderBy(asc(accounts.accountId))
+}

@@ -1,0 +1,52 @@
+import { and, eq, inArray, isNull } from 'drizzle-orm'
+import { activities } from '../schema/index.ts'
+import type { Tx } from '../store.ts'
+
+export type KnownActivity = Readonly<{
+  activityId: number
+  path: string
+  startedAt: Date | null
+  absentSince: Date | null
+}>
+
+// An array parameter of so many texts is still one small message.
+const BATCH = 5_000
+
+/** Finds every activity of an account, absent ones too, to compare with the service's whole list. */
+export async function findKnownActivities(tx: Tx, accountId: number): Promise<KnownActivity[]> {
+  return await tx.db
+    .select({
+      activityId: activities.activityId,
+      path: activities.path,
+      startedAt: activities.startedAt,
+      absentSince: activities.absentSince,
+    })
+    .from(activities)
+    .where(eq(activities.accountId, accountId))
+}
+
+/**
+ * Marks activities as missing at the service since `absentSince` and returns how many were not so marked before.
+ * Nothing is deleted; the next listing brings them back.
+ */
+export async function recordAbsent(
+  tx: Tx,
+  input: { accountId: number; activityIds: readonly number[]; absentSince: Date },
+): Promise<number> {
+  let marked = 0
+  for (let start = 0; start < input.activityIds.length; start += BATCH) {
+    const ids = input.activityIds.slice(start, start + BATCH)
+    const result = await tx.db
+      .update(activities)
+      .set({ absentSince: input.absentSince })
+      .where(
+        and(
+          eq(activities.accountId, input.accountId),
+          inArray(activities.activityId, ids),
+          isNull(activities.absentSince),
+        ),
+      )
+    marked += result.rowCount ?? 0
+  }
+  return marked
+}

@@ -1,0 +1,93 @@
+import { eq } from 'drizzle-orm'
+import { MusetteError } from '../../kit/errors.ts'
+import { cleanJson, cleanText } from '../clean.ts'
+import { type PackedDocument, packDocument, recordRawDocument } from '../raw-documents.ts'
+import {
+  type PowerBest,
+  replacePowerCurve,
+  replaceSampleExtras,
+  type SampleExtra,
+} from '../samples/extras.ts'
+import { insertSamples, replaceSamples } from '../samples/replace.ts'
+import type { Samples } from '../samples/samples.ts'
+import { activities } from '../schema/index.ts'
+import type { Tx } from '../store.ts'
+import type { ActivityDetailRow } from './detail-row.ts'
+import { stateAfter } from './outcome.ts'
+import { recordRevision } from './revisions.ts'
+
+export type RecordDetailInput = {
+  activityId: number
+  /** when the answer was asked for: an answer asked for earlier than the row's own is not taken */
+  requestedAt: Date
+  row: ActivityDetailRow
+  summary: unknown
+  summaryHash: string
+  /** undefined: the answer had no session data and the samples stay */
+  samples?: Samples | undefined
+  sampleExtras?: readonly SampleExtra[] | undefined
+  powerCurve?: readonly PowerBest[] | undefined
+  rawDocument?: Buffer | undefined
+  detailState: 'mirrored' | 'awaiting_samples'
+  nextFetchAt: Date | null
+  /** fetches since the last complete one; 0 unless told */
+  fetchAttempts?: number
+}
+
+/**
+ * Records an activity's detail (service document, "Activity detail") with its samples, power curve, raw document and
+ * a revision of what changed, all in the transaction of `tx`. Returns `older`, and writes nothing, when the row shows
+ * an answer that was asked for later. A change listed after `requestedAt` keeps the activity wanted. An answer without
+ * any samples does not wipe out samples that are here. Throws MusetteError `activity_unknown`.
+ */
+export async function recordDetail(tx: Tx, input: RecordDetailInput): Promise<'recorded' | 'older'> {
+  const { activityId, requestedAt, row, samples } = input
+  const [before] = await tx.db
+    .select()
+    .from(activities)
+    .where(eq(activities.activityId, activityId))
+    .for('update')
+  if (!before) throw new MusetteError('activity_unknown', `store, record a detail: no activity ${activityId}`)
+  if (before.fetchedAt && before.fetchedAt > requestedAt) return 'older'
+  const hadSamples = (before.sampleCount ?? 0) > 0
+  const replacing = samples !== undefined && (samples.count > 0 || !hadSamples)
+  const packing = replacing && input.rawDocument ? startPacking(input.rawDocument) : undefined
+  const { elapsedS, ...rest } = cleanRow(row)
+  const after = { ...rest, ...(replacing ? { elapsedS: elapsedS ?? null, sampleCount: samples.count } : {}) }
+  await recordRevision(tx, { before, after, observedAt: requestedAt })
+  await tx.db
+    .update(activities)
+    .set({
+      ...after,
+      summary: cleanJson(input.summary),
+      summaryHash: input.summaryHash,
+      fetchedAt: requestedAt,
+      detailState: stateAfter(requestedAt, input.detailState),
+      nextFetchAt: before.wantedAt > requestedAt ? null : input.nextFetchAt,
+      fetchAttempts: input.fetchAttempts ?? 0,
+      fetchError: null,
+    })
+    .where(eq(activities.activityId, activityId))
+  if (!replacing) return 'recorded'
+  // The row is locked, and samples are only ever written under that lock: none to look for when it counts none.
+  await (hadSamples ? replaceSamples : insertSamples)(tx, activityId, samples)
+  if (input.sampleExtras) await replaceSampleExtras(tx, activityId, input.sampleExtras)
+  if (input.powerCurve) await replacePowerCurve(tx, activityId, input.powerCurve)
+  if (packing) await recordRawDocument(tx, { activityId, fetchedAt: requestedAt, packed: await packing })
+  return 'recorded'
+}
+
+// Compression runs on another thread while the row and the samples are written.
+function startPacking(document: Buffer): Promise<PackedDocument> {
+  const packing = packDocument(document)
+  packing.catch(() => undefined)
+  return packing
+}
+
+function cleanRow(row: ActivityDetailRow): ActivityDetailRow {
+  const entries = Object.entries(row).map(([key, value]) => [
+    key,
+    typeof value === 'string' ? cleanText(value) : value,
+  ])
+  return Object.fromEntries(entries)
+}

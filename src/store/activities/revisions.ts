@@ -1,0 +1,42 @@
+import { getTableColumns } from 'drizzle-orm'
+import { activities, activityRevisions } from '../schema/index.ts'
+import type { Json } from '../schema/schemas.ts'
+import type { Tx } from '../store.ts'
+
+type Row = typeof activities.$inferSelect
+
+/**
+ * Records which columns an answer changes in an activity that had been fetched before, as `{"xss":[old,new]}`;
+ * nothing when none does. `observedAt` is when the answer was asked for.
+ */
+export async function recordRevision(
+  tx: Tx,
+  input: { before: Row; after: Readonly<Partial<Row>>; observedAt: Date },
+): Promise<void> {
+  if (!input.before.fetchedAt) return
+  const changes = diffRows(input.before, input.after)
+  if (Object.keys(changes).length === 0) return
+  const { activityId } = input.before
+  await tx.db.insert(activityRevisions).values({ activityId, observedAt: input.observedAt, changes })
+}
+
+function diffRows(before: Row, after: Readonly<Partial<Row>>): Record<string, [Json, Json]> {
+  const old: Readonly<Record<string, unknown>> = before
+  const columns: Readonly<Record<string, { name: string } | undefined>> = getTableColumns(activities)
+  const changes: Record<string, [Json, Json]> = {}
+  for (const [key, value] of Object.entries(after)) {
+    const column = columns[key]
+    if (!column || value === undefined) continue
+    const was = toJson(old[key])
+    const now = toJson(value)
+    if (was !== now) changes[column.name] = [was, now]
+  }
+  return changes
+}
+
+function toJson(value: unknown): string | number | boolean | null {
+  if (value instanceof Date) return value.toISOString()
+  if (typeof value === 'string' || typeof value === 'boolean') return value
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null
+  return null
+}

@@ -1,0 +1,33 @@
+import type { Tx } from '../store.ts'
+
+/**
+ * Makes the activity that an accepted upload has become wanted, before any list names it, and returns its
+ * `activity_id`. One that is known already only becomes wanted again.
+ */
+export async function upsertUploaded(
+  tx: Tx,
+  input: { accountId: number; path: string; listedAt: Date },
+): Promise<number> {
+  const { rows } = await tx.client.query<{ activity_id: number }>(
+    `insert into training.activities as a (account_id, path, detail_state, listed_at, wanted_at)
+     values ($1, $2, 'wanted', $3, $3)
+     on conflict (account_id, path) do update
+       set detail_state = 'wanted', wanted_at = greatest(a.wanted_at, excluded.wanted_at), next_fetch_at = null
+     returning activity_id`,
+    [input.accountId, input.path, input.listedAt],
+  )
+  const [row] = rows
+  if (!row) throw new Error('an upsert returns its row')
+  return row.activity_id
+}
+
+/** Records that the samples of an activity are here on the ledger row of the file it came from, if it came from one. */
+export async function recordUploadMirrored(
+  tx: Tx,
+  input: { activityId: number; mirroredAt: Date },
+): Promise<void> {
+  await tx.client.query(
+    `update training.uploads set state = 'mirrored', mirrored_at = $2 where activity_id = $1 and state = 'accepted'`,
+    [input.activityId, input.mirroredAt],
+  )
+}

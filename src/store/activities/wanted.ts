@@ -1,0 +1,68 @@
+import { and, desc, eq, inArray, isNull, lte, or, sql } from 'drizzle-orm'
+import { activities } from '../schema/index.ts'
+import type { Tx } from '../store.ts'
+
+export type DetailState = (typeof activities.$inferSelect)['detailState']
+
+/** What a fetch needs to know of an activity. `sampleCount` is 0 while no samples were ever written. */
+export type WantedActivity = Readonly<{
+  activityId: number
+  accountId: number
+  path: string
+  detailState: DetailState
+  startedAt: Date | null
+  firstSeenAt: Date
+  wantedAt: Date
+  fetchedAt: Date | null
+  summaryHash: string | null
+  nextFetchAt: Date | null
+  sampleCount: number
+  fetchAttempts: number
+}>
+
+const COLUMNS = {
+  activityId: activities.activityId,
+  accountId: activities.accountId,
+  path: activities.path,
+  detailState: activities.detailState,
+  startedAt: activities.startedAt,
+  firstSeenAt: activities.firstSeenAt,
+  wantedAt: activities.wantedAt,
+  fetchedAt: activities.fetchedAt,
+  summaryHash: activities.summaryHash,
+  nextFetchAt: activities.nextFetchAt,
+  sampleCount: sql<number>`coalesce(${activities.sampleCount}, 0)`,
+  fetchAttempts: activities.fetchAttempts,
+}
+
+/**
+ * Finds the activities of an account that are due at `now`, newest start first: those wanted, awaiting samples or
+ * failed whose pause is over. Absent ones are left out, and failed ones without a next moment.
+ */
+export async function findWanted(
+  tx: Tx,
+  input: { accountId: number; limit: number; now: Date },
+): Promise<WantedActivity[]> {
+  const due = lte(activities.nextFetchAt, input.now)
+  return await tx.db
+    .select(COLUMNS)
+    .from(activities)
+    .where(
+      and(
+        eq(activities.accountId, input.accountId),
+        isNull(activities.absentSince),
+        or(
+          and(eq(activities.detailState, 'wanted'), or(isNull(activities.nextFetchAt), due)),
+          and(inArray(activities.detailState, ['awaiting_samples', 'failed']), due),
+        ),
+      ),
+    )
+    .orderBy(sql`${desc(activities.startedAt)} nulls last`, desc(activities.activityId))
+    .limit(input.limit)
+}
+
+/** Finds what a fetch needs to know of one activity; undefined when there is none of that id. */
+export async function findActivity(tx: Tx, activityId: number): Promise<WantedActivity | undefined> {
+  const [row] = await tx.db.select(COLUMNS).from(activities).where(eq(activities.activityId, activityId))
+  return row
+}

@@ -1,0 +1,59 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { syncCursors } from './schema/index.ts'
+import type { Tx } from './store.ts'
+
+export type CursorKey = { accountId: number; resource: string }
+export type Cursor = Readonly<{ updatedFrom: Date; advancedAt: Date | null }>
+export type ListCap = Readonly<{ listCap: number | null; checkedAt: Date }>
+
+/** Finds the cursor of a resource; undefined before the first pass. */
+export async function findCursor(tx: Tx, key: CursorKey): Promise<Cursor | undefined> {
+  const row = await findRow(tx, key)
+  return row?.updatedFrom ? { updatedFrom: row.updatedFrom, advancedAt: row.advancedAt } : undefined
+}
+
+/** Finds what the last comparison of the list with its parts found; undefined before the first. */
+export async function findListCap(tx: Tx, key: CursorKey): Promise<ListCap | undefined> {
+  const row = await findRow(tx, key)
+  return row?.listCheckedAt ? { listCap: row.listCap, checkedAt: row.listCheckedAt } : undefined
+}
+
+/**
+ * Moves the cursor of a resource to `updatedFrom`, by the clock of the service. It follows that clock backwards, too: a
+ * cursor that is too early lists a few changes again, one that is too late would lose them.
+ */
+export async function recordCursor(tx: Tx, input: CursorKey & { updatedFrom: Date }): Promise<void> {
+  await tx.db
+    .insert(syncCursors)
+    .values({ ...input, advancedAt: sql`clock_timestamp()` })
+    .onConflictDoUpdate({
+      target: [syncCursors.accountId, syncCursors.resource],
+      set: {
+        updatedFrom: sql`excluded.updated_from`,
+        advancedAt: sql`excluded.advanced_at`,
+      },
+    })
+}
+
+/** Remembers that the list was compared with its parts, and the longest list given at once (null: not cut). */
+export async function recordListCap(
+  tx: Tx,
+  input: CursorKey & { listCap: number | null; checkedAt: Date },
+): Promise<void> {
+  const { accountId, resource, listCap, checkedAt } = input
+  await tx.db
+    .insert(syncCursors)
+    .values({ accountId, resource, listCap, listCheckedAt: checkedAt })
+    .onConflictDoUpdate({
+      target: [syncCursors.accountId, syncCursors.resource],
+      set: { listCap, listCheckedAt: checkedAt },
+    })
+}
+
+async function findRow(tx: Tx, key: CursorKey) {
+  const [row] = await tx.db
+    .select()
+    .from(syncCursors)
+    .where(and(eq(syncCursors.accountId, key.accountId), eq(syncCursors.resource, key.resource)))
+  return row
+}

@@ -1,0 +1,133 @@
+import { DrizzleQueryError } from 'drizzle-orm'
+import pg from 'pg'
+import { ConfigError, errorCode, errorLine, MusetteError, TransientError } from '../kit/errors.ts'
+
+/** What was being done when the error came: it decides between "cannot reach" and "lost on the way". */
+export type DatabaseStep = 'connect' | 'query' | 'commit'
+
+/**
+ * What Postgres said, without the values it said it about: no parameters, no `detail`, no `where`. It stands as the
+ * `cause` of every error that leaves the store.
+ */
+export class PostgresCause extends Error {
+  override readonly name = 'PostgresCause'
+  readonly sqlstate: string
+  readonly constraint: string | undefined
+  readonly query: string | undefined
+
+  constructor(error: pg.DatabaseError, query: string | undefined) {
+    super(speakableMessage(error))
+    this.sqlstate = error.code ?? ''
+    this.constraint = error.constraint
+    this.query = query?.replace(/\s+/g, ' ').slice(0, 300)
+  }
+}
+
+const NETWORK_CODES: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EPIPE',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+])
+
+// serialization_failure, deadlock_detected, lock_not_available, query_canceled (a timeout), and the same in prepared form
+const BUSY: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '57014', '25P03', '25P04'])
+const LOGIN_REFUSED: ReadonlySet<string> = new Set(['28P01', '28000', '3D000'])
+const NO_SUCH_TABLE: ReadonlySet<string> = new Set(['42P01', '3F000', '42703'])
+
+/**
+ * Turns anything that was thrown while talking to Postgres into an error that may leave the store. MusetteErrors and
+ * errors that have nothing to do with the database pass unchanged; `broken` says that the connection is gone, which
+ * the driver tells only by message.
+ */
+export function mapDatabaseError(error: unknown, step: DatabaseStep, broken = false): unknown {
+  if (error instanceof MusetteError) return error
+  const query = error instanceof DrizzleQueryError ? error.query : undefined
+  const inner = error instanceof DrizzleQueryError ? error.cause : error
+  if (inner instanceof MusetteError) return inner
+  if (inner instanceof pg.DatabaseError) return mapSqlstate(inner, query, step)
+  if (broken || step === 'connect' || NETWORK_CODES.has(errorCode(inner))) return unreachable(inner, step)
+  if (!(error instanceof DrizzleQueryError)) return error
+  // The driver throws a plain Error for a connection that is gone, and others for a value that it cannot send.
+  if (!(inner instanceof TypeError || inner instanceof RangeError)) return unreachable(inner, step)
+  const cause = new Error(`${inner.name} in: ${query?.slice(0, 300)}`)
+  return new MusetteError('database_query', 'store, run a query: the driver cannot send a value of it', {
+    cause,
+  })
+}
+
+/** The SQLSTATE of an error that left the store, or undefined when Postgres was not the one who complained. */
+export function sqlstateOf(error: unknown): string | undefined {
+  if (error instanceof PostgresCause) return error.sqlstate
+  return error instanceof Error && error.cause !== undefined ? sqlstateOf(error.cause) : undefined
+}
+
+function mapSqlstate(error: pg.DatabaseError, query: string | undefined, step: DatabaseStep): MusetteError {
+  const sqlstate = error.code ?? ''
+  const cause = new PostgresCause(error, query)
+  const requestSent = step === 'commit'
+  if (BUSY.has(sqlstate)) {
+    return new TransientError('database_busy', `store, wait for the database: ${cause.message}`, {
+      cause,
+      requestSent,
+    })
+  }
+  if (/^(57P0|53|08|58)/.test(sqlstate)) {
+    return new TransientError('database_unreachable', `store, use the database: ${cause.message}`, {
+      cause,
+      requestSent,
+    })
+  }
+  if (NO_SUCH_TABLE.has(sqlstate)) return unmigrated(cause)
+  if (LOGIN_REFUSED.has(sqlstate)) {
+    const message = `store, sign in to the database: ${cause.message}; correct DATABASE_URL`
+    return new ConfigError('database_login_refused', message, { cause })
+  }
+  if (sqlstate === '42501') {
+    const message = `store, use the database: ${cause.message}; give the user of DATABASE_URL that right`
+    return new ConfigError('database_forbidden', message, { cause })
+  }
+  return new MusetteError('database_error', `store, run a query: ${cause.message} (SQLSTATE ${sqlstate})`, {
+    cause,
+  })
+}
+
+/** Makes the error for a database that is empty or behind this version. */
+export function unmigrated(cause?: unknown): ConfigError {
+  const message =
+    'store, read the schema: the database is empty or older than this version; run: musette migrate'
+  return new ConfigError('database_unmigrated', message, cause === undefined ? {} : { cause })
+}
+
+function unreachable(error: unknown, step: DatabaseStep): MusetteError {
+  if (errorCode(error) === 'ERR_INVALID_URL') {
+    return new ConfigError(
+      'database_url_invalid',
+      'store, read the connection URL: not a URL; correct DATABASE_URL',
+    )
+  }
+  const told = step === 'connect' ? connectReason(error) : 'the connection was lost'
+  const cause = new Error(told)
+  return new TransientError('database_unreachable', `store, reach the database: ${told}`, {
+    cause,
+    requestSent: step === 'commit',
+  })
+}
+
+// An AggregateError (localhost by IPv4 and IPv6) has an empty message; its code says more.
+function connectReason(error: unknown): string {
+  return errorLine(error) || errorCode(error)
+}
+
+// Messages of class 22 and of unknown classes quote the value they complain about; these classes quote names only.
+function speakableMessage(error: pg.DatabaseError): string {
+  const sqlstate = error.code ?? ''
+  return /^(08|23|25|28|3D|3F|40|42|53|55|57|58)/.test(sqlstate)
+    ? errorLine(error)
+    : 'Postgres refused a value'
+}

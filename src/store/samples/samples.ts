@@ -1,0 +1,28 @@
+/** The columns of `training.samples` after `t`, in the order of the table. */
+export const SAMPLE_FIELDS = [
+  'power',
+  'mpa',
+  'cad',
+  'alt',
+  'hr',
+  'spd',
+  'tgt',
+  'lat',
+  'lng',
+  'dist',
+  'tws',
+  'xds',
+  'p_raw',
+  'lws',
+  'hws',
+  'pws',
+] as const
+
+export type SampleField = (typeof SAMPLE_FIELDS)[number]
+
+/** An activity's samples by column. `t` is ms since 1970; NaN stands for NULL. The arrays may be longer than `count`. */
+export type Samples = {
+  readonly count: number
+  readonly t: Float64Array
+  readonly columns: Readonly<Record<SampleField, Float64Array>>
+}

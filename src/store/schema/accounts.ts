@@ -1,0 +1,30 @@
+import { sql } from 'drizzle-orm'
+import { boolean, integer, text } from 'drizzle-orm/pg-core'
+import { bytea, instant, musette, training } from './schemas.ts'
+
+export const accounts = training.table('accounts', {
+  accountId: integer('account_id').primaryKey().generatedAlwaysAsIdentity(),
+  name: text('name').notNull().unique('accounts_name'),
+  baseUrl: text('base_url').notNull(),
+  needsLogin: boolean('needs_login').notNull().default(true),
+  lastError: text('last_error'),
+  createdAt: instant('created_at').notNull().default(sql`now()`),
+})
+
+export const credentials = musette.table('credentials', {
+  accountId: integer('account_id')
+    .primaryKey()
+    .references(() => accounts.accountId, { onDelete: 'cascade' }),
+  clientId: text('client_id').notNull(),
+  clientSecret: bytea('client_secret').notNull(),
+  accessToken: bytea('access_token').notNull(),
+  refreshToken: bytea('refresh_token').notNull(),
+  username: text('username'),
+  password: bytea('password'),
+  keyId: text('key_id').notNull(),
+  obtainedAt: instant('obtained_at').notNull(),
+  expiresAt: instant('expires_at').notNull(),
+  failures: integer('failures').notNull().default(0),
+  notBefore: instant('not_before'),
+  updatedAt: instant('updated_at').notNull().default(sql`now()`),
+})

@@ -1,0 +1,118 @@
+import { desc, sql } from 'drizzle-orm'
+import { check, doublePrecision, index, integer, jsonb, text, timestamp, unique } from 'drizzle-orm/pg-core'
+import { accounts } from './accounts.ts'
+import { instant, type Json, training } from './schemas.ts'
+
+/** What the activity list says. `started_at` is null when the service's date cannot be read. */
+const listColumns = () => ({
+  name: text('name'),
+  description: text('description'),
+  activityType: text('activity_type'),
+  startedAt: instant('started_at'),
+  timezone: text('timezone'),
+  startedAtLocal: timestamp('started_at_local', { withTimezone: false, mode: 'string' }),
+})
+
+/** What the activity detail says, in its own numbers: double precision keeps what was sent. */
+const detailColumns = () => ({
+  maxPower: doublePrecision('max_power'),
+  avgPower: doublePrecision('avg_power'),
+  maxCadence: doublePrecision('max_cadence'),
+  totalElevationGain: doublePrecision('total_elevation_gain'),
+  totalCalories: doublePrecision('total_calories'),
+  xss: doublePrecision('xss'),
+  xlss: doublePrecision('xlss'),
+  xhss: doublePrecision('xhss'),
+  xpss: doublePrecision('xpss'),
+  xep: doublePrecision('xep'),
+  mep: doublePrecision('mep'),
+  tws: doublePrecision('tws'),
+  sp: doublePrecision('sp'),
+  sfd: doublePrecision('sfd'),
+  focus: text('focus'),
+  specificity: text('specificity'),
+  difficulty: doublePrecision('difficulty'),
+  difficultyRating: text('difficulty_rating'),
+  distance: doublePrecision('distance'),
+  duration: doublePrecision('duration'),
+  sigFtp: doublePrecision('sig_ftp'),
+  sigAtc: doublePrecision('sig_atc'),
+  sigPp: doublePrecision('sig_pp'),
+  prevSigFtp: doublePrecision('prev_sig_ftp'),
+  prevSigAtc: doublePrecision('prev_sig_atc'),
+  prevSigPp: doublePrecision('prev_sig_pp'),
+  prevSigLtp: doublePrecision('prev_sig_ltp'),
+  medal: doublePrecision('medal'),
+  breakthrough: doublePrecision('breakthrough'),
+  totalGramsCarbs: doublePrecision('total_grams_carbs'),
+  totalGramsFat: doublePrecision('total_grams_fat'),
+  progressionDate: text('progression_date'),
+  tlFtp: doublePrecision('tl_ftp'),
+  tlHie: doublePrecision('tl_hie'),
+  tlPp: doublePrecision('tl_pp'),
+  rlFtp: doublePrecision('rl_ftp'),
+  rlHie: doublePrecision('rl_hie'),
+  rlPp: doublePrecision('rl_pp'),
+  form: doublePrecision('form'),
+  trainingStatus: doublePrecision('training_status'),
+  freshness: text('freshness'),
+  streetView: text('street_view'),
+  activityMap: text('activity_map'),
+  chartView: text('chart_view'),
+})
+
+/** What this program remembers about fetching: when to ask (again), and how it went. */
+const fetchColumns = () => ({
+  absentSince: instant('absent_since'),
+  firstSeenAt: instant('first_seen_at').notNull().default(sql`now()`),
+  listedAt: instant('listed_at').notNull(),
+  fetchedAt: instant('fetched_at'),
+  wantedAt: instant('wanted_at').notNull(),
+  summaryHash: text('summary_hash'),
+  nextFetchAt: instant('next_fetch_at'),
+  fetchAttempts: integer('fetch_attempts').notNull().default(0),
+  fetchError: text('fetch_error'),
+})
+
+export const activities = training.table(
+  'activities',
+  {
+    activityId: integer('activity_id').primaryKey().generatedAlwaysAsIdentity(),
+    accountId: integer('account_id')
+      .notNull()
+      .references(() => accounts.accountId, { onDelete: 'cascade' }),
+    path: text('path').notNull(),
+    ...listColumns(),
+    detailState: text('detail_state', { enum: ['wanted', 'awaiting_samples', 'mirrored', 'failed'] })
+      .notNull()
+      .default('wanted'),
+    sampleCount: integer('sample_count'),
+    elapsedS: doublePrecision('elapsed_s'),
+    ...detailColumns(),
+    summary: jsonb('summary').$type<Json>(),
+    ...fetchColumns(),
+  },
+  (table) => [
+    unique('activities_account_path').on(table.accountId, table.path),
+    index('activities_account_started').on(table.accountId, desc(table.startedAt)),
+    index('activities_to_fetch')
+      .on(table.accountId, desc(table.startedAt))
+      .where(sql`detail_state in ('wanted', 'awaiting_samples', 'failed')`),
+    check(
+      'activities_detail_state',
+      sql`detail_state in ('wanted', 'awaiting_samples', 'mirrored', 'failed')`,
+    ),
+  ],
+)
+
+export const activityRevisions = training.table(
+  'activity_revisions',
+  {
+    activityId: integer('activity_id')
+      .notNull()
+      .references(() => activities.activityId, { onDelete: 'cascade' }),
+    observedAt: instant('observed_at').notNull(),
+    changes: jsonb('changes').$type<Record<string, [Json, Json]>>().notNull(),
+  },
+  (table) => [index('activity_revisions_activity').on(table.activityId, table.observedAt)],
+)

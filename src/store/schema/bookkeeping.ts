@@ -1,0 +1,95 @@
+import { desc, sql } from 'drizzle-orm'
+import { bigint, check, index, integer, primaryKey, text } from 'drizzle-orm/pg-core'
+import { accounts } from './accounts.ts'
+import { activities } from './activities.ts'
+import { instant, training } from './schemas.ts'
+
+const ownAccount = () =>
+  integer('account_id')
+    .notNull()
+    .references(() => accounts.accountId, { onDelete: 'cascade' })
+
+export const uploads = training.table(
+  'uploads',
+  {
+    accountId: ownAccount(),
+    contentId: text('content_id').notNull(),
+    fileName: text('file_name').notNull(),
+    sizeBytes: bigint('size_bytes', { mode: 'number' }).notNull(),
+    startedAt: instant('started_at'),
+    state: text('state', {
+      enum: ['seen', 'sending', 'unconfirmed', 'accepted', 'mirrored', 'duplicate', 'refused'],
+    })
+      .notNull()
+      .default('seen'),
+    activityPath: text('activity_path'),
+    activityId: integer('activity_id').references(() => activities.activityId, { onDelete: 'set null' }),
+    reason: text('reason'),
+    attempts: integer('attempts').notNull().default(0),
+    seenAt: instant('seen_at').notNull(),
+    sentAt: instant('sent_at'),
+    acceptedAt: instant('accepted_at'),
+    mirroredAt: instant('mirrored_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.contentId] }),
+    index('uploads_activity').on(table.activityId),
+    check(
+      'uploads_state',
+      sql`state in ('seen', 'sending', 'unconfirmed', 'accepted', 'mirrored', 'duplicate', 'refused')`,
+    ),
+  ],
+)
+
+export const syncRuns = training.table(
+  'sync_runs',
+  {
+    runId: integer('run_id').primaryKey().generatedAlwaysAsIdentity(),
+    accountId: integer('account_id').references(() => accounts.accountId, { onDelete: 'cascade' }),
+    resource: text('resource').notNull(),
+    kind: text('kind').notNull(),
+    startedAt: instant('started_at').notNull().default(sql`clock_timestamp()`),
+    finishedAt: instant('finished_at'),
+    outcome: text('outcome', { enum: ['running', 'done', 'failed', 'partial', 'abandoned'] })
+      .notNull()
+      .default('running'),
+    listed: integer('listed'),
+    changed: integer('changed'),
+    fetched: integer('fetched'),
+    absent: integer('absent'),
+    failed: integer('failed'),
+    errorCode: text('error_code'),
+    error: text('error'),
+  },
+  (table) => [
+    index('sync_runs_account_started').on(table.accountId, desc(table.startedAt)),
+    check('sync_runs_outcome', sql`outcome in ('running', 'done', 'failed', 'partial', 'abandoned')`),
+  ],
+)
+
+export const syncCursors = training.table(
+  'sync_cursors',
+  {
+    accountId: ownAccount(),
+    resource: text('resource').notNull(),
+    updatedFrom: instant('updated_from'),
+    advancedAt: instant('advanced_at'),
+    listCap: integer('list_cap'),
+    listCheckedAt: instant('list_checked_at'),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.resource] })],
+)
+
+export const drift = training.table(
+  'drift',
+  {
+    endpoint: text('endpoint').notNull(),
+    field: text('field').notNull(),
+    kind: text('kind').notNull(),
+    example: text('example'),
+    firstSeenAt: instant('first_seen_at').notNull(),
+    lastSeenAt: instant('last_seen_at').notNull(),
+    times: bigint('times', { mode: 'number' }).notNull().default(1),
+  },
+  (table) => [primaryKey({ columns: [table.endpoint, table.field, table.kind] })],
+)

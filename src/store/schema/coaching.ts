@@ -1,0 +1,91 @@
+import { sql } from 'drizzle-orm'
+import { doublePrecision, integer, jsonb, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core'
+import { accounts } from './accounts.ts'
+import { instant, type Json, training } from './schemas.ts'
+
+const ownAccount = () =>
+  integer('account_id')
+    .notNull()
+    .references(() => accounts.accountId, { onDelete: 'cascade' })
+
+export const trainingInfo = training.table(
+  'training_info',
+  {
+    accountId: ownAccount(),
+    observedAt: instant('observed_at').notNull(),
+    lastSeenAt: instant('last_seen_at').notNull(),
+    status: text('status'),
+    weightKg: doublePrecision('weight_kg'),
+    ftp: doublePrecision('ftp'),
+    ltp: doublePrecision('ltp'),
+    hie: doublePrecision('hie'),
+    pp: doublePrecision('pp'),
+    tlLow: doublePrecision('tl_low'),
+    tlHigh: doublePrecision('tl_high'),
+    tlPeak: doublePrecision('tl_peak'),
+    tlTotal: doublePrecision('tl_total'),
+    targetLow: doublePrecision('target_low'),
+    targetHigh: doublePrecision('target_high'),
+    targetPeak: doublePrecision('target_peak'),
+    targetTotal: doublePrecision('target_total'),
+    source: text('source'),
+    wotdType: text('wotd_type'),
+    wotdName: text('wotd_name'),
+    wotdWorkoutId: text('wotd_workout_id'),
+    wotdDescription: text('wotd_description'),
+    wotdDifficulty: doublePrecision('wotd_difficulty'),
+    wotdUrl: text('wotd_url'),
+    raw: jsonb('raw').$type<Json>(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.observedAt] })],
+)
+
+// Two partial unique indexes stand for one that treats nulls as equal, which Postgres 14 has not.
+export const workouts = training.table(
+  'workouts',
+  {
+    accountId: integer('account_id').references(() => accounts.accountId, { onDelete: 'cascade' }),
+    path: text('path').notNull(),
+    name: text('name'),
+    description: text('description'),
+    lastModified: instant('last_modified'),
+    absentSince: instant('absent_since'),
+    raw: jsonb('raw').$type<Json>(),
+  },
+  (table) => [
+    uniqueIndex('workouts_account_path').on(table.accountId, table.path).where(sql`account_id is not null`),
+    uniqueIndex('workouts_default_path').on(table.path).where(sql`account_id is null`),
+  ],
+)
+
+export const workoutSets = training.table(
+  'workout_sets',
+  {
+    accountId: ownAccount(),
+    path: text('path').notNull(),
+    position: integer('position').notNull(),
+    name: text('name'),
+    index: integer('index'),
+    power: doublePrecision('power'),
+    duration: doublePrecision('duration'),
+    powerRest: doublePrecision('power_rest'),
+    durationRest: doublePrecision('duration_rest'),
+    intervalCount: integer('interval_count'),
+    resolvedAt: instant('resolved_at').notNull(),
+    signature: jsonb('signature').$type<Json>(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.path, table.position] })],
+)
+
+export const workoutFiles = training.table(
+  'workout_files',
+  {
+    accountId: ownAccount(),
+    workoutId: text('workout_id').notNull(),
+    format: text('format').notNull(),
+    content: text('content').notNull(),
+    sha256: text('sha256').notNull(),
+    fetchedAt: instant('fetched_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.workoutId, table.format] })],
+)

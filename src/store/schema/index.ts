@@ -1,0 +1,6 @@
+export * from './accounts.ts'
+export * from './activities.ts'
+export * from './bookkeeping.ts'
+export * from './coaching.ts'
+export * from './samples.ts'
+export { musette, training } from './schemas.ts'

@@ -1,0 +1,128 @@
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
+import pg from 'pg'
+import type { Logger } from 'pino'
+import { MINUTE, SECOND } from '../kit/durations.ts'
+import { errorLine, MusetteError } from '../kit/errors.ts'
+import { type DatabaseStep, mapDatabaseError } from './errors.ts'
+import * as schema from './schema/index.ts'
+
+/** One connection inside one transaction. */
+export type Tx = { readonly db: NodePgDatabase<typeof schema>; readonly client: pg.PoolClient }
+
+export type Store = {
+  /** Runs `fn` in a read-only transaction that sees one moment. */
+  read<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
+  /** Runs `fn` in a transaction and commits; what `fn` throws rolls it back. */
+  transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
+  /** Waits for the transactions in flight and closes every connection. */
+  close(): Promise<void>
+}
+
+export type StoreOptions = { connectionString: string; maxConnections?: number; applicationName?: string }
+
+// Someone else's lock is waited for as long as a slow COPY may hold one.
+const LOCK_TIMEOUT_MS = MINUTE
+// A refresh of tokens waits for the service inside a transaction, for two minutes at worst.
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5 * MINUTE
+const CONNECT_TIMEOUT_MS = 15 * SECOND
+const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
+
+/**
+ * Makes the store on a pool of connections; the first connection is made at the first use. Every error of the database
+ * that leaves it is a TransientError (`database_unreachable`, `database_busy`), a ConfigError (`database_unmigrated`,
+ * `database_login_refused`, …) or a MusetteError (`database_error`), and holds no parameters.
+ */
+export function openStore(deps: { log: Logger }, options: StoreOptions): Store {
+  const pool = makePool(deps, options)
+  const databases = new WeakMap<pg.PoolClient, NodePgDatabase<typeof schema>>()
+
+  const databaseOf = (client: pg.PoolClient): NodePgDatabase<typeof schema> => {
+    const known = databases.get(client)
+    if (known) return known
+    const made = drizzle(client, { schema })
+    databases.set(client, made)
+    return made
+  }
+
+  const within = async <T>(begin: string, fn: (tx: Tx) => Promise<T>): Promise<T> => {
+    const client = await connect(pool)
+    let broken = false
+    let step: DatabaseStep = 'query'
+    const onError = () => {
+      broken = true
+    }
+    client.on('error', onError)
+    try {
+      await client.query(begin)
+      const result = await fn({ db: databaseOf(client), client })
+      step = 'commit'
+      await commit(client)
+      client.off('error', onError)
+      client.release()
+      return result
+    } catch (error) {
+      // `end` and `error` of a dead connection can come a tick after the query's own error.
+      await new Promise((resolve) => setImmediate(resolve))
+      const healthy = !broken && (await rollback(client))
+      client.off('error', onError)
+      client.release(!healthy)
+      throw mapDatabaseError(error, step, !healthy)
+    }
+  }
+
+  return {
+    read: (fn) => within(BEGIN_READ, fn),
+    transaction: (fn) => within('BEGIN', fn),
+    close: () => pool.end(),
+  }
+}
+
+function makePool(deps: { log: Logger }, options: StoreOptions): pg.Pool {
+  const settings = [
+    "SET TimeZone = 'UTC'",
+    'SET statement_timeout = 0',
+    `SET lock_timeout = ${LOCK_TIMEOUT_MS}`,
+    `SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
+  ].join('; ')
+  const pool = new pg.Pool({
+    connectionString: options.connectionString,
+    max: options.maxConnections ?? 10,
+    application_name: options.applicationName ?? 'musette',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    // A promise is waited for, though the type does not say so; settings sent here pass through poolers, too.
+    onConnect: (client) => client.query(settings),
+  })
+  pool.on('error', (error) => {
+    deps.log.warn({ reason: errorLine(error) }, 'lost an idle database connection')
+  })
+  return pool
+}
+
+async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect()
+  } catch (error) {
+    throw mapDatabaseError(error, 'connect')
+  }
+}
+
+// Postgres answers COMMIT of a failed transaction with ROLLBACK and no error; that must not pass for success.
+async function commit(client: pg.PoolClient): Promise<void> {
+  const answer = await client.query('COMMIT')
+  if (answer.command === 'ROLLBACK') {
+    throw new MusetteError(
+      'transaction_rolled_back',
+      'store, commit: a query before it had failed; nothing is kept',
+    )
+  }
+}
+
+async function rollback(client: pg.PoolClient): Promise<boolean> {
+  try {
+    await client.query('ROLLBACK')
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,143 @@
+import { SECOND } from '../../kit/durations.ts'
+import { ConfigError, errorLine } from '../../kit/errors.ts'
+import { mapDatabaseError } from '../errors.ts'
+import type { Tx } from '../store.ts'
+import { findCredentials, takeOverSpool, type VaultParts } from './read.ts'
+import {
+  findSealed,
+  lockCredentials,
+  recordNeedsLogin,
+  recordRefreshFailure,
+  type SealedCredentials,
+  sealPair,
+  upsertSealed,
+} from './rows.ts'
+import type { HeldCredentials, TokenPair } from './types.ts'
+
+// A refresh takes seconds; whoever waits longer waits for a process that hangs.
+const LOCK_TIMEOUT_MS = 90 * SECOND
+
+type End<T> = { ok: true; result: T } | { ok: false; error: unknown }
+
+/** What happened under the lock; it outlives the transaction. */
+type Story<T> = {
+  end: End<T> | undefined
+  /** the row as it is under the lock, or the pair last handed to save */
+  newest: SealedCredentials | undefined
+  /** a spool file was found, and is done with once the transaction commits */
+  leftover: boolean
+  /** a pair was handed to save and is in the spool, so it is safe whatever becomes of the transaction */
+  spooled: boolean
+}
+
+/**
+ * Runs `use` in one transaction that holds the account's row. A pair handed to `save` is in the spool before the
+ * table is tried: when the update or the commit then fails, this ends as `use` ended, and the pair is put in place
+ * later. Any other failed commit is thrown as the store maps it.
+ */
+export async function useLocked<T>(
+  parts: VaultParts,
+  accountId: number,
+  use: (held: HeldCredentials) => Promise<T>,
+): Promise<T> {
+  const story: Story<T> = { end: undefined, newest: undefined, leftover: false, spooled: false }
+  try {
+    await parts.store.transaction(async (tx) => {
+      await tx.client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`)
+      await lockCredentials(tx, accountId)
+      const held = await hold(parts, tx, { accountId, story })
+      // What `use` wrote before it threw is kept: neither a saved pair nor a parked account may be rolled back.
+      story.end = await settle(() => use(held))
+    })
+  } catch (error) {
+    if (!story.end || (!story.spooled && story.end.ok)) throw error
+    if (story.spooled) {
+      parts.log.warn(
+        { accountId, reason: errorLine(error) },
+        'the database did not take new tokens; the spool keeps them',
+      )
+    }
+    return finish(story.end)
+  }
+  if (story.newest && (story.spooled || story.leftover)) await removeSpool(parts, story.newest)
+  if (!story.end) throw new Error('a transaction that commits has run its function')
+  return finish(story.end)
+}
+
+async function hold<T>(
+  parts: VaultParts,
+  tx: Tx,
+  input: { accountId: number; story: Story<T> },
+): Promise<HeldCredentials> {
+  const { accountId, story } = input
+  const spooled = await parts.spool.read(accountId)
+  if (spooled) await takeOverSpool(tx, parts.sealer, spooled)
+  story.newest = (await findSealed(tx, accountId))?.sealed
+  story.leftover = spooled !== undefined
+  return {
+    credentials: await findCredentials(tx, parts.sealer, accountId),
+    save: (pair) => savePair(parts, tx, { accountId, pair, story }),
+    park: (reason) => recordNeedsLogin(tx, accountId, reason),
+    recordFailure: (failure) => recordRefreshFailure(tx, accountId, failure),
+  }
+}
+
+async function savePair<T>(
+  parts: VaultParts,
+  tx: Tx,
+  input: { accountId: number; pair: TokenPair; story: Story<T> },
+): Promise<void> {
+  const { accountId, pair, story } = input
+  if (!story.newest) {
+    throw new ConfigError(
+      'not_signed_in',
+      `vault, save tokens: account ${accountId} has none; run: musette login`,
+    )
+  }
+  const sealed: SealedCredentials = { ...story.newest, ...sealPair(parts.sealer, accountId, pair) }
+  story.newest = sealed
+  story.spooled = await trySpool(parts, sealed)
+  try {
+    await upsertSealed(tx, sealed)
+  } catch (error) {
+    // With the pair in the spool a dead connection is no failure; the commit will fail too and say so in the log.
+    if (!story.spooled) throw error
+  }
+}
+
+async function trySpool(parts: VaultParts, sealed: SealedCredentials): Promise<boolean> {
+  try {
+    await parts.spool.write(sealed)
+    return true
+  } catch (error) {
+    parts.log.error(
+      { accountId: sealed.accountId, reason: errorLine(error) },
+      'cannot write the spool file of new tokens',
+    )
+    return false
+  }
+}
+
+async function removeSpool(parts: VaultParts, sealed: SealedCredentials): Promise<void> {
+  try {
+    await parts.spool.remove(sealed.accountId, sealed.obtainedAt)
+  } catch (error) {
+    parts.log.warn(
+      { accountId: sealed.accountId, reason: errorLine(error) },
+      'cannot remove a spool file that is done with',
+    )
+  }
+}
+
+async function settle<T>(work: () => Promise<T>): Promise<End<T>> {
+  try {
+    return { ok: true, result: await work() }
+  } catch (error) {
+    return { ok: false, error: mapDatabaseError(error, 'query') }
+  }
+}
+
+function finish<T>(end: End<T>): T {
+  if (end.ok) return end.result
+  throw end.error
+}

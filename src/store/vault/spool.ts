@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { ConfigError, errorCode } from '../../kit/errors.ts'
+import type { SealedCredentials } from './rows.ts'
+
+/** The one file that holds an account's newest tokens, sealed, while the database has not taken them. */
+export type Spool = {
+  /** Writes the file so that it is on the disk, under its name and whole, when this resolves. */
+  write(sealed: SealedCredentials): Promise<void>
+  read(accountId: number): Promise<SealedCredentials | undefined>
+  /** Removes the file unless it holds tokens newer than `obtainedAt`. */
+  remove(accountId: number, obtainedAt: Date): Promise<void>
+  /** Removes the file whatever it holds. */
+  clear(accountId: number): Promise<void>
+}
+
+const sealedBytes = z.base64().transform((text) => Buffer.from(text, 'base64'))
+const moment = z.iso.datetime().transform((text) => new Date(text))
+
+const spoolFile = z.object({
+  accountId: z.int(),
+  clientId: z.string(),
+  clientSecret: sealedBytes,
+  accessToken: sealedBytes,
+  refreshToken: sealedBytes,
+  username: z.string().nullable(),
+  password: sealedBytes.nullable(),
+  keyId: z.string(),
+  obtainedAt: moment,
+  expiresAt: moment,
+})
+
+/** Makes the spool in `directory`, which is made with mode 0700 at the first write; files have mode 0600. */
+export function makeSpool(directory: string): Spool {
+  const pathOf = (accountId: number) => join(directory, `tokens-${accountId}.spool`)
+  const read = async (accountId: number): Promise<SealedCredentials | undefined> => {
+    const text = await readIfThere(pathOf(accountId))
+    if (text === undefined) return undefined
+    const parsed = spoolFile.safeParse(parseJson(text))
+    if (parsed.success && parsed.data.accountId === accountId) return parsed.data
+    const message = `vault, read the spool file ${pathOf(accountId)}: it is damaged; remove it and run: musette login`
+    throw new ConfigError('spool_damaged', message)
+  }
+  return {
+    read,
+    async write(sealed) {
+      await mkdir(directory, { recursive: true, mode: 0o700 })
+      await writeDurably(directory, pathOf(sealed.accountId), toText(sealed))
+    },
+    clear: (accountId) => rm(pathOf(accountId), { force: true }),
+    async remove(accountId, obtainedAt) {
+      const found = await read(accountId)
+      if (found && found.obtainedAt <= obtainedAt) await rm(pathOf(accountId), { force: true })
+    },
+  }
+}
+
+function toText(sealed: SealedCredentials): string {
+  return JSON.stringify({
+    ...sealed,
+    clientSecret: sealed.clientSecret.toString('base64'),
+    accessToken: sealed.accessToken.toString('base64'),
+    refreshToken: sealed.refreshToken.toString('base64'),
+    password: sealed.password?.toString('base64') ?? null,
+  })
+}
+
+async function writeDurably(directory: string, path: string, text: string): Promise<void> {
+  const scratch = `${path}.${randomUUID()}`
+  try {
+    const file = await open(scratch, 'wx', 0o600)
+    try {
+      await file.writeFile(text)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(scratch, path)
+  } catch (error) {
+    await rm(scratch, { force: true })
+    throw error
+  }
+  await syncDirectory(directory)
+}
+
+// Windows cannot open a folder to sync it, and does not need to.
+async function syncDirectory(directory: string): Promise<void> {
+  if (process.platform === 'win32') return
+  const folder = await open(directory, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,45 @@
+import { eq } from 'drizzle-orm'
+import type { Logger } from 'pino'
+import { credentials } from '../schema/index.ts'
+import type { Store } from '../store.ts'
+import { useLocked } from './locked.ts'
+import { readCredentials } from './read.ts'
+import { lockCredentials, recordNeedsLogin, sealLogin, upsertSealed } from './rows.ts'
+import { makeSealer } from './seal.ts'
+import { makeSpool } from './spool.ts'
+import type { Vault } from './types.ts'
+
+export type { Vault } from './types.ts'
+
+/**
+ * Makes the vault that keeps tokens sealed in `musette.credentials`. A new pair goes to a spool file first and then
+ * to the table, so neither a crash nor an outage between the two loses it, and whoever gets the lock after a failed
+ * commit finds it. Throws ConfigError `secret_key_length` for a key that has not 32 bytes.
+ */
+export function makeTokenVault(
+  deps: { store: Store; log: Logger },
+  options: { secretKey: Buffer; spoolDir: string },
+): Vault {
+  const parts = { ...deps, sealer: makeSealer(options.secretKey), spool: makeSpool(options.spoolDir) }
+  const { store, sealer, spool } = parts
+  return {
+    read: (accountId) => readCredentials(parts, accountId),
+    locked: (accountId, use) => useLocked(parts, accountId, use),
+    async saveLogin(accountId, login) {
+      const sealed = sealLogin(sealer, accountId, login)
+      await store.transaction(async (tx) => {
+        await lockCredentials(tx, accountId)
+        await upsertSealed(tx, sealed)
+      })
+      await spool.clear(accountId)
+    },
+    async forget(accountId) {
+      await store.transaction(async (tx) => {
+        await lockCredentials(tx, accountId)
+        await tx.db.delete(credentials).where(eq(credentials.accountId, accountId))
+        await recordNeedsLogin(tx, accountId, 'signed out')
+      })
+      await spool.clear(accountId)
+    },
+  }
+}

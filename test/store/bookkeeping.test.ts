@@ -1,0 +1,110 @@
+import { expect, test } from 'vitest'
+import { findCursor, findListCap, recordCursor, recordListCap } from '../../src/store/cursors.ts'
+import { recordDrift } from '../../src/store/drift.ts'
+import {
+  findRecentRuns,
+  recordRunFinished,
+  recordRunStarted,
+  recordRunsAbandoned,
+} from '../../src/store/runs.ts'
+import { findUpload, findUploads, recordUploadSeen, recordUploadState } from '../../src/store/uploads.ts'
+import { makeAccount, openTestStore, rowsOf } from './parts/open.ts'
+
+const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))
+
+test('a cursor follows the clock of the service, also backwards, and keeps the cap of the list', async () => {
+  const { store } = await openTestStore()
+  const key = { accountId: await makeAccount(store), resource: 'activities' }
+  const find = () => store.read((tx) => findCursor(tx, key))
+  expect(await find()).toBeUndefined()
+  await store.transaction((tx) => recordListCap(tx, { ...key, listCap: 500, checkedAt: at(0) }))
+  expect(await find()).toBeUndefined()
+  for (const second of [5, 9, 7]) {
+    await store.transaction((tx) => recordCursor(tx, { ...key, updatedFrom: at(second) }))
+  }
+  expect(await find()).toMatchObject({ updatedFrom: at(7) })
+  expect(await store.read((tx) => findListCap(tx, key))).toEqual({ listCap: 500, checkedAt: at(0) })
+})
+
+test('a run says how it ended, and one that a crash left running is abandoned', async () => {
+  const { store } = await openTestStore()
+  const accountId = await makeAccount(store)
+  const start = () =>
+    store.transaction((tx) => recordRunStarted(tx, { accountId, resource: 'activities', kind: 'poll' }))
+  const finished = await start()
+  await store.transaction((tx) =>
+    recordRunFinished(tx, finished, {
+      outcome: 'partial',
+      listed: 3,
+      failed: 1,
+      errorCode: 'x',
+      error: 'bad\0',
+    }),
+  )
+  const left = await start()
+  const tomorrow = new Date(Date.now() + 86_400_000)
+  expect(await store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: at(0) }))).toBe(0)
+  expect(await store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: tomorrow }))).toBe(1)
+  const runs = await store.read((tx) => findRecentRuns(tx, { accountId, limit: 10 }))
+  expect(runs).toMatchObject([
+    { runId: left, outcome: 'abandoned' },
+    {
+      runId: finished,
+      outcome: 'partial',
+      listed: 3,
+      changed: null,
+      failed: 1,
+      errorCode: 'x',
+      error: 'bad',
+    },
+  ])
+  expect(runs.every((run) => run.finishedAt !== null)).toBe(true)
+})
+
+test('drift is counted by endpoint, field and kind, with a cut example', async () => {
+  const { store } = await openTestStore()
+  const items = [
+    { field: 'a', kind: 'unknown', example: { deep: 'x'.repeat(500) } },
+    { field: 'a', kind: 'type', example: null },
+    { field: 'a', kind: 'type' },
+  ]
+  for (let round = 0; round < 3; round++) await store.transaction((tx) => recordDrift(tx, 'activity', items))
+  await store.transaction((tx) => recordDrift(tx, 'activity', []))
+  const rows = await rowsOf(
+    store,
+    'SELECT kind, times::int, length(example) FROM training.drift ORDER BY kind',
+  )
+  expect(rows).toEqual([
+    { kind: 'type', times: 3, length: null },
+    { kind: 'unknown', times: 3, length: 200 },
+  ])
+})
+
+test('a content stands in the ledger once, and one of two senders moves it on', async () => {
+  const { store } = await openTestStore()
+  const key = { accountId: await makeAccount(store), contentId: 'ab'.repeat(32) }
+  const see = () =>
+    store.transaction((tx) =>
+      recordUploadSeen(tx, { ...key, fileName: 'a\0.fit', sizeBytes: 12, startedAt: null, seenAt: at(0) }),
+    )
+  const seen = await Promise.all([see(), see(), see()])
+  expect(seen.filter((one) => one.isNew)).toHaveLength(1)
+  const send = () =>
+    store.transaction((tx) =>
+      recordUploadState(tx, key, { state: 'sending', sentAt: at(1), countAttempt: true }, [
+        'seen',
+        'unconfirmed',
+      ]),
+    )
+  const senders = await Promise.all([send(), send()])
+  expect(senders.filter((one) => one !== undefined)).toHaveLength(1)
+  await store.transaction((tx) => recordUploadState(tx, key, { state: 'refused', reason: 'no' }))
+  expect(await store.read((tx) => findUpload(tx, key))).toMatchObject({
+    fileName: 'a.fit',
+    state: 'refused',
+    reason: 'no',
+    attempts: 1,
+    sentAt: at(1),
+  })
+  expect(await store.read((tx) => findUploads(tx, { states: ['seen'], limit: 5 }))).toEqual([])
+})

@@ -1,0 +1,118 @@
+import { expect, test } from 'vitest'
+import { findKnownActivities, recordAbsent } from '../../src/store/activities/absent.ts'
+import { countByState } from '../../src/store/activities/counts.ts'
+import { recordDetail } from '../../src/store/activities/detail.ts'
+import { upsertListed } from '../../src/store/activities/listed.ts'
+import { recordFetchFailure, recordUnchanged } from '../../src/store/activities/outcome.ts'
+import { findActivity, findWanted } from '../../src/store/activities/wanted.ts'
+import { detailInput } from './parts/detail.ts'
+import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './parts/open.ts'
+
+const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))
+
+test('makes new activities, marks known ones, and counts a path named twice once', async () => {
+  const { store } = await openTestStore()
+  const accountId = await makeAccount(store)
+  const list = (entries: ReturnType<typeof listed>[], second: number) =>
+    store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: at(second) }))
+  expect(await list([listed('a'), listed('b'), listed('b', { name: 'last' })], 0)).toEqual({
+    inserted: 2,
+    marked: 0,
+  })
+  expect(await list([listed('b'), listed('c')], 1)).toEqual({ inserted: 1, marked: 1 })
+  expect(await list([], 2)).toEqual({ inserted: 0, marked: 0 })
+  expect(await store.read((tx) => countByState(tx, accountId))).toMatchObject({ wanted: 3, mirrored: 0 })
+})
+
+test('takes text that Postgres refuses, unreadable dates and ten thousand entries', async () => {
+  const { store } = await openTestStore()
+  const accountId = await makeAccount(store)
+  const entries = Array.from({ length: 10_001 }, (_, index) => listed(`p${index}`))
+  entries.push(listed('odd', { name: 'a\0\ud800', startedAt: null, timezone: null, startedAtLocal: null }))
+  const counts = await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: at(0) }))
+  expect(counts).toEqual({ inserted: 10_002, marked: 0 })
+  const [row] = await rowsOf(store, "SELECT name, started_at FROM training.activities WHERE path = 'odd'")
+  expect(row).toEqual({ name: 'a\ufffd', started_at: null })
+})
+
+test('finds the newest start first, and an activity without a start last', async () => {
+  const { store } = await openTestStore()
+  const accountId = await makeAccount(store)
+  const start = (day: number) => ({ startedAt: new Date(Date.UTC(2024, 0, day)) })
+  const entries = [
+    listed('old', start(1)),
+    listed('none', { startedAt: null }),
+    listed('new', start(3)),
+    listed('mid', start(2)),
+  ]
+  await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: at(0) }))
+  const wanted = await store.read((tx) => findWanted(tx, { accountId, limit: 10, now: at(1) }))
+  expect(wanted.map((activity) => activity.path)).toEqual(['new', 'mid', 'old', 'none'])
+})
+
+test('a failed activity comes back when its pause is over, and at once when it is listed again', async () => {
+  const { store } = await openTestStore()
+  const { accountId, activityId } = await makeActivity(store, at(0))
+  const fail = (requestedAt: Date, nextFetchAt: Date | null) =>
+    store.transaction((tx) =>
+      recordFetchFailure(tx, { activityId, requestedAt, error: 'bad\0 answer', nextFetchAt, attempts: 2 }),
+    )
+  const due = async (now: Date) =>
+    (await store.read((tx) => findWanted(tx, { accountId, limit: 10, now }))).map(
+      (activity) => activity.activityId,
+    )
+  await fail(at(1), at(30))
+  expect(await due(at(29))).toEqual([])
+  expect(await due(at(30))).toEqual([activityId])
+  await fail(at(31), null)
+  expect(await due(at(59))).toEqual([])
+  await store.transaction((tx) => upsertListed(tx, { accountId, entries: [listed('p1')], listedAt: at(40) }))
+  expect(await due(at(40))).toEqual([activityId])
+  const activity = await store.read((tx) => findActivity(tx, activityId))
+  expect(activity).toMatchObject({ detailState: 'failed', fetchAttempts: 2 })
+})
+
+test('an unchanged activity is mirrored again, but stays wanted when it was listed after the question', async () => {
+  const { store } = await openTestStore()
+  const { accountId, activityId } = await makeActivity(store, at(0))
+  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1))))
+  const relist = (listedAt: Date) =>
+    store.transaction((tx) => upsertListed(tx, { accountId, entries: [listed('p1')], listedAt }))
+  const unchanged = (requestedAt: Date) =>
+    store.transaction((tx) => recordUnchanged(tx, { activityId, requestedAt }))
+  const state = async () => (await store.read((tx) => findActivity(tx, activityId)))?.detailState
+  await relist(at(10))
+  await unchanged(at(9))
+  expect(await state()).toBe('wanted')
+  await unchanged(at(11))
+  expect(await state()).toBe('mirrored')
+})
+
+test('keeps a rename of a fetched activity as a revision, and says nothing when nothing changed', async () => {
+  const { store } = await openTestStore()
+  const { accountId, activityId } = await makeActivity(store, at(0))
+  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1))))
+  const relist = (name: string, second: number) =>
+    store.transaction((tx) =>
+      upsertListed(tx, { accountId, entries: [listed('p1', { name })], listedAt: at(second) }),
+    )
+  await relist('Ride p1', 2)
+  await relist('Evening ride', 3)
+  const revisions = await rowsOf(store, 'SELECT observed_at, changes FROM training.activity_revisions')
+  expect(revisions).toEqual([{ observed_at: at(3), changes: { name: ['Ride p1', 'Evening ride'] } }])
+})
+
+test('an absent activity is not asked for, and comes back with the list', async () => {
+  const { store } = await openTestStore()
+  const { accountId, activityId } = await makeActivity(store, at(0))
+  const mark = () =>
+    store.transaction((tx) => recordAbsent(tx, { accountId, activityIds: [activityId], absentSince: at(5) }))
+  expect(await mark()).toBe(1)
+  expect(await mark()).toBe(0)
+  expect(await store.read((tx) => findWanted(tx, { accountId, limit: 10, now: at(6) }))).toEqual([])
+  expect(await store.read((tx) => countByState(tx, accountId))).toMatchObject({ wanted: 0, absent: 1 })
+  await store.transaction((tx) => upsertListed(tx, { accountId, entries: [listed('p1')], listedAt: at(7) }))
+  expect(await store.read((tx) => findKnownActivities(tx, accountId))).toMatchObject([
+    { path: 'p1', absentSince: null },
+  ])
+})

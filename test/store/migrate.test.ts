@@ -1,0 +1,99 @@
+import pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { checkSchema, migrate } from '../../src/store/migrate.ts'
+import { openStore } from '../../src/store/store.ts'
+import { openTestDatabase } from '../support/postgres.ts'
+import { openTestStore, quiet, rowsOf } from './parts/open.ts'
+
+async function openEmptyStore() {
+  const database = await openTestDatabase({ migrated: false })
+  const store = openStore({ log: quiet }, { connectionString: database.url })
+  onTestFinished(async () => {
+    await store.close()
+    await database.close()
+  })
+  return { url: database.url, store }
+}
+
+test('two migrations at once, and a third one later, apply each step once', async () => {
+  const { url, store } = await openEmptyStore()
+  const run = () => migrate({ connectionString: url, log: quiet })
+  await Promise.all([run(), run()])
+  await run()
+  await store.read(checkSchema)
+  const journal = await rowsOf(store, 'SELECT hash FROM musette.migrations')
+  expect(new Set(journal.map((row) => row.hash)).size).toBe(journal.length)
+  expect(journal.length).toBeGreaterThan(0)
+})
+
+test('every schema, table and column of ours has a comment', async () => {
+  const { store } = await openTestStore()
+  const bare = await rowsOf(
+    store,
+    `SELECT n.nspname || coalesce('.' || c.relname, '') || coalesce('.' || a.attname, '') AS what
+     FROM pg_namespace n
+     LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'v', 'm', 'p')
+     LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+     WHERE n.nspname IN ('training', 'musette')
+       AND (obj_description(n.oid, 'pg_namespace') IS NULL OR obj_description(c.oid, 'pg_class') IS NULL
+         OR col_description(c.oid, a.attnum) IS NULL)`,
+  )
+  expect(bare).toEqual([])
+})
+
+test('musette_reader reads every table of training, later ones too, and nothing of musette', async () => {
+  const { store, url } = await openTestStore()
+  await store.transaction((tx) => tx.client.query('CREATE TABLE training.later (x int)'))
+  const reader = new pg.Client({ connectionString: url })
+  await reader.connect()
+  onTestFinished(() => reader.end())
+  await reader.query('SET ROLE musette_reader')
+  const tables = await reader.query("SELECT tablename FROM pg_tables WHERE schemaname = 'training'")
+  expect(tables.rows.length).toBeGreaterThan(14)
+  for (const { tablename } of tables.rows) await reader.query(`SELECT * FROM training.${tablename} LIMIT 1`)
+  await expect(reader.query('SELECT * FROM musette.credentials')).rejects.toMatchObject({ code: '42501' })
+  await expect(reader.query('DELETE FROM training.drift')).rejects.toMatchObject({ code: '42501' })
+})
+
+test('migrates for a user who may not create roles', async () => {
+  const { url, store } = await openEmptyStore()
+  const owner = `plain_${process.pid}`
+  await store.transaction(async (tx) => {
+    await tx.client.query(`CREATE ROLE ${owner} LOGIN PASSWORD 'plain'`)
+    await tx.client.query(
+      `DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO ${owner}', current_database()); END $$`,
+    )
+  })
+  onTestFinished(async () => {
+    await store.transaction((tx) => tx.client.query(`DROP OWNED BY ${owner}; DROP ROLE ${owner}`))
+  })
+  const plainUrl = new URL(url)
+  plainUrl.username = owner
+  plainUrl.password = 'plain'
+  await migrate({ connectionString: plainUrl.href, log: quiet })
+  await store.read(checkSchema)
+})
+
+test('refuses a database that was never migrated, and says what to type', async () => {
+  const { store } = await openEmptyStore()
+  const refusal = expect.objectContaining({
+    name: 'ConfigError',
+    code: 'database_unmigrated',
+    message: expect.stringMatching(/run: musette migrate$/),
+  })
+  await expect(store.read(checkSchema)).rejects.toEqual(refusal)
+  await expect(store.read((tx) => tx.client.query('SELECT 1 FROM training.accounts'))).rejects.toEqual(
+    refusal,
+  )
+})
+
+test('refuses a database that a newer version has made, for reading and for migrating', async () => {
+  const { store, url } = await openTestStore()
+  await store.transaction((tx) =>
+    tx.client.query("INSERT INTO musette.migrations (hash, created_at) VALUES ('later', 99999999999999)"),
+  )
+  await expect(store.read(checkSchema)).rejects.toMatchObject({ code: 'database_newer' })
+  await expect(migrate({ connectionString: url, log: quiet })).rejects.toMatchObject({
+    code: 'database_newer',
+  })
+})

@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest'
+import { TransientError } from '../../src/kit/errors.ts'
+import { encodeSamples } from '../../src/store/samples/encode.ts'
+import { replaceSamples } from '../../src/store/samples/replace.ts'
+import { SAMPLE_FIELDS } from '../../src/store/samples/samples.ts'
+import { makeSamples } from './parts/detail.ts'
+import { openTestStore, rowsOf } from './parts/open.ts'
+import { backendPidOf, terminate } from './parts/terminate.ts'
+
+const COLUMNS = ['extract(epoch from t) * 1000 AS t', ...SAMPLE_FIELDS].join(', ')
+
+test('brings every column back as it was sent, with nulls in every one of them', async () => {
+  const { store } = await openTestStore()
+  // Each field is null in rows of its own, so a value in a wrong column cannot go unseen.
+  const samples = makeSamples(40, (field, index) => {
+    const place = SAMPLE_FIELDS.indexOf(field)
+    return index % SAMPLE_FIELDS.length === place ? Number.NaN : place * 100 + index + 0.25
+  })
+  const written = await store.transaction((tx) => replaceSamples(tx, 7, samples))
+  expect(written).toEqual({ written: 40, outOfRange: 0 })
+  const rows = await rowsOf(store, `SELECT ${COLUMNS} FROM training.samples WHERE activity_id = 7 ORDER BY t`)
+  expect(rows).toHaveLength(40)
+  for (const [index, row] of rows.entries()) {
+    expect(Number(row.t)).toBe(samples.t[index])
+    for (const field of SAMPLE_FIELDS) {
+      const sent = samples.columns[field][index] as number
+      expect(row[field]).toBe(Number.isNaN(sent) ? null : sent)
+    }
+  }
+})
+
+test('keeps all digits of positions, microseconds and times before 2000', async () => {
+  const { store } = await openTestStore()
+  const samples = makeSamples(2, (field) => (field === 'lat' ? 52.520006599999995 : -13.404953999999975))
+  samples.t[0] = Date.UTC(1985, 6, 1) + 0.5
+  samples.t[1] = Number.NaN
+  await store.transaction((tx) => replaceSamples(tx, 7, samples))
+  const rows = await rowsOf(store, 'SELECT t::text, lat, lng, power FROM training.samples ORDER BY t')
+  expect(rows[0]).toEqual({
+    t: '1985-07-01 00:00:00.0005+00',
+    lat: 52.520006599999995,
+    lng: -13.404953999999975,
+    power: -13.404954,
+  })
+  expect(rows[1]?.t).toBeNull()
+})
+
+test('keeps infinities, and makes null of what a column cannot hold, and counts it', async () => {
+  const { store } = await openTestStore()
+  const values = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e39, 3.4028235e38, 1e-50]
+  const samples = makeSamples(values.length, (field, index) =>
+    field === 'hr' ? (values[index] as number) : 1,
+  )
+  samples.t[1] = 9e15
+  const written = await store.transaction((tx) => replaceSamples(tx, 7, samples))
+  expect(written).toEqual({ written: 5, outOfRange: 2 })
+  const rows = await rowsOf(store, 'SELECT hr FROM training.samples ORDER BY ctid')
+  expect(rows.map((row) => row.hr)).toEqual([
+    Number.POSITIVE_INFINITY,
+    Number.NEGATIVE_INFINITY,
+    null,
+    3.4028235e38,
+    0,
+  ])
+})
+
+test('replaces the samples of one activity and leaves the others alone', async () => {
+  const { store } = await openTestStore()
+  await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(5_000)))
+  await store.transaction((tx) => replaceSamples(tx, 2, makeSamples(10)))
+  await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(3)))
+  const counts = await rowsOf(
+    store,
+    'SELECT activity_id, count(*)::int FROM training.samples GROUP BY 1 ORDER BY 1',
+  )
+  expect(counts).toEqual([
+    { activity_id: 1, count: 3 },
+    { activity_id: 2, count: 10 },
+  ])
+})
+
+test('writes nothing when the connection is lost in the middle, and the store goes on', async () => {
+  const { store, url } = await openTestStore()
+  const samples = makeSamples(400_000)
+  const writing = store.transaction(async (tx) => {
+    const backendPid = await backendPidOf(tx.client)
+    const copying = replaceSamples(tx, 1, samples)
+    const [end] = await Promise.allSettled([copying, terminate(url, backendPid)])
+    if (end.status === 'rejected') throw end.reason
+  })
+  await expect(writing).rejects.toBeInstanceOf(TransientError)
+  expect(await rowsOf(store, 'SELECT 1 FROM training.samples')).toEqual([])
+})
+
+test('ends the COPY when the samples cannot be encoded, and the connection stays good', async () => {
+  const { store } = await openTestStore()
+  const broken = { ...makeSamples(3), columns: {} as ReturnType<typeof makeSamples>['columns'] }
+  await expect(store.transaction((tx) => replaceSamples(tx, 1, broken))).rejects.toThrow(TypeError)
+  const written = await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(3)))
+  expect(written.written).toBe(3)
+})
+
+test('makes chunks of a bounded size', () => {
+  const sizes = [...encodeSamples(1, makeSamples(20_000), { outOfRange: 0 })].map((chunk) => chunk.length)
+  expect(sizes.length).toBeGreaterThan(5)
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(256 * 1024 + 32)
+})

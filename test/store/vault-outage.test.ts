@@ -1,0 +1,110 @@
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { openStore, type Store } from '../../src/store/store.ts'
+import { quiet, rowsOf } from './parts/open.ts'
+import { backendPidOf, terminate } from './parts/terminate.ts'
+import { openTestVault, pairAt } from './parts/vault.ts'
+
+type Moment = 'before save' | 'after save'
+
+/** A store that loses the connection of its next transaction through `cut`, as when Postgres restarts. */
+function cuttingStore(store: Store, url: string) {
+  let backendPid = 0
+  const cuttable: Store = {
+    ...store,
+    transaction: (fn) =>
+      store.transaction(async (tx) => {
+        backendPid = await backendPidOf(tx.client)
+        return await fn(tx)
+      }),
+  }
+  return { cuttable, cut: () => terminate(url, backendPid) }
+}
+
+function deadStore(): Store {
+  const store = openStore({ log: quiet }, { connectionString: 'postgres://127.0.0.1:1/none' })
+  onTestFinished(() => store.close())
+  return store
+}
+
+test.each<Moment>(['before save', 'after save'])(
+  'a pair survives the loss of the connection %s',
+  async (moment) => {
+    const { store, url, accountId, spoolDir, vault, vaultOn } = await openTestVault()
+    const { cuttable, cut } = cuttingStore(store, url)
+    const result = await vaultOn(cuttable).locked(accountId, async (held) => {
+      if (moment === 'before save') await cut()
+      await held.save(pairAt(5))
+      if (moment === 'after save') await cut()
+      return 'refreshed'
+    })
+    expect(result).toBe('refreshed')
+    expect(await readdir(spoolDir)).toEqual([`tokens-${accountId}.spool`])
+    const file = join(spoolDir, `tokens-${accountId}.spool`)
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect(await readFile(file, 'utf8')).not.toContain('refresh-5')
+
+    expect(await vaultOn(deadStore()).read(accountId)).toMatchObject({
+      ...pairAt(5),
+      clientSecret: 'client-secret',
+    })
+    const found = await vault.locked(accountId, async (held) => held.credentials?.refreshToken)
+    expect(found).toBe('refresh-5')
+    expect(await readdir(spoolDir)).toEqual([])
+    expect(await vault.read(accountId)).toMatchObject(pairAt(5))
+  },
+)
+
+test('a read puts spooled tokens in place', async () => {
+  const { store, url, accountId, spoolDir, vault, vaultOn } = await openTestVault()
+  const { cuttable, cut } = cuttingStore(store, url)
+  await vaultOn(cuttable).locked(accountId, async (held) => {
+    await held.save(pairAt(5))
+    await cut()
+  })
+  expect(await vault.read(accountId)).toMatchObject(pairAt(5))
+  expect(await readdir(spoolDir)).toEqual([])
+  const [row] = await rowsOf(store, 'SELECT obtained_at FROM musette.credentials')
+  expect(row?.obtained_at).toEqual(pairAt(5).obtainedAt)
+})
+
+test('a spool file older than the table is put aside', async () => {
+  const { store, url, accountId, spoolDir, vault, vaultOn } = await openTestVault()
+  const { cuttable, cut } = cuttingStore(store, url)
+  await vaultOn(cuttable).locked(accountId, async (held) => {
+    await held.save(pairAt(5))
+    await cut()
+  })
+  const file = join(spoolDir, `tokens-${accountId}.spool`)
+  const old = await readFile(file)
+  await vault.locked(accountId, (held) => held.save(pairAt(9)))
+  await writeFile(file, old)
+  expect(await vault.read(accountId)).toMatchObject(pairAt(9))
+  expect(await readdir(spoolDir)).toEqual([])
+})
+
+test('a lost commit without new tokens is an error', async () => {
+  const { store, url, accountId, vaultOn } = await openTestVault()
+  const { cuttable, cut } = cuttingStore(store, url)
+  const parking = vaultOn(cuttable).locked(accountId, async (held) => {
+    await held.park('refused')
+    await cut()
+  })
+  await expect(parking).rejects.toMatchObject({ name: 'TransientError', code: 'database_unreachable' })
+})
+
+test('without a database and without a spool file it says that the database is away', async () => {
+  const { accountId, vaultOn } = await openTestVault()
+  await expect(vaultOn(deadStore()).read(accountId)).rejects.toMatchObject({ code: 'database_unreachable' })
+})
+
+test('a damaged spool file is named, and the tokens in the table stay', async () => {
+  const { store, accountId, spoolDir, vault } = await openTestVault()
+  const file = join(spoolDir, `tokens-${accountId}.spool`)
+  await writeFile(file, '{"accountId":')
+  await expect(vault.read(accountId)).rejects.toMatchObject({ code: 'spool_damaged' })
+  expect(await rowsOf(store, 'SELECT 1 AS one FROM musette.credentials')).toEqual([{ one: 1 }])
+  await vault.saveLogin(accountId, { clientId: 'c', clientSecret: 's', pair: pairAt(20) })
+  expect(await vault.read(accountId)).toMatchObject({ accessToken: 'access-20', username: undefined })
+})

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { TransientError } from '../../src/kit/errors.ts'
+import { findAccount } from '../../src/store/accounts.ts'
+import { makeSealer } from '../../src/store/vault/seal.ts'
+import { rowsOf } from './parts/open.ts'
+import { openTestVault, pairAt } from './parts/vault.ts'
+
+test('gives back what a login handed over, and keeps none of it in the clear', async () => {
+  const { store, vault, accountId } = await openTestVault()
+  expect(await vault.read(accountId)).toEqual({
+    clientId: 'client',
+    clientSecret: 'client-secret',
+    ...pairAt(0),
+    username: 'rider',
+    password: 'pässword',
+    needsLogin: false,
+    failures: 0,
+    notBefore: undefined,
+  })
+  const [row] = await rowsOf(store, 'SELECT c::text FROM musette.credentials c')
+  const hex = (text: string) => Buffer.from(text).toString('hex')
+  for (const secret of ['access-0', 'refresh-0', 'client-secret', 'pässword']) {
+    expect(row?.c).not.toContain(secret)
+    expect(row?.c).not.toContain(hex(secret))
+  }
+  expect(await vault.read(accountId + 1)).toBeUndefined()
+})
+
+test('a sealed value opens only with its key, for its account and its field, and whole', () => {
+  const key = randomBytes(32)
+  const sealer = makeSealer(key)
+  const place = { accountId: 1, field: 'access_token' }
+  const sealed = sealer.seal('token', place)
+  expect(sealer.open(sealed, place)).toBe('token')
+  expect(sealer.seal('token', place)).not.toEqual(sealed)
+  const bent = Buffer.from(sealed)
+  bent[sealed.length - 1] = (bent[sealed.length - 1] ?? 0) ^ 1
+  const wrong: Array<() => string> = [
+    () => makeSealer(randomBytes(32)).open(sealed, place),
+    () => sealer.open(sealed, { ...place, accountId: 2 }),
+    () => sealer.open(sealed, { ...place, field: 'refresh_token' }),
+    () => sealer.open(bent, place),
+    () => sealer.open(sealed.subarray(0, 20), place),
+  ]
+  for (const open of wrong) expect(open).toThrow(expect.objectContaining({ code: 'secret_key_mismatch' }))
+  expect(() => makeSealer(randomBytes(31))).toThrow(expect.objectContaining({ code: 'secret_key_length' }))
+})
+
+test('says so when the key is another one, and touches nothing', async () => {
+  const { store, vault, vaultOn, accountId } = await openTestVault()
+  const before = await rowsOf(
+    store,
+    'SELECT c::text, a::text FROM musette.credentials c, training.accounts a',
+  )
+  const stranger = vaultOn(store, randomBytes(32))
+  const refusal = { name: 'ConfigError', code: 'secret_key_mismatch' }
+  await expect(stranger.read(accountId)).rejects.toMatchObject(refusal)
+  await expect(stranger.locked(accountId, (held) => held.save(pairAt(9)))).rejects.toMatchObject(refusal)
+  expect(
+    await rowsOf(store, 'SELECT c::text, a::text FROM musette.credentials c, training.accounts a'),
+  ).toEqual(before)
+  expect(await vault.read(accountId)).toMatchObject({ accessToken: 'access-0' })
+})
+
+test('a saved pair is in the table when the lock is let go, and clears what stood against the account', async () => {
+  const { store, vault, accountId } = await openTestVault()
+  const notBefore = new Date('2024-06-01T13:00:00Z')
+  await vault.locked(accountId, (held) => held.recordFailure({ notBefore, reason: 'timed out' }))
+  expect(await vault.read(accountId)).toMatchObject({ failures: 1, notBefore, needsLogin: false })
+  await vault.locked(accountId, (held) => held.park('refused'))
+  expect(await vault.read(accountId)).toMatchObject({ failures: 1, needsLogin: true })
+  const account = await store.read((tx) => findAccount(tx, 'default'))
+  expect(account).toMatchObject({ needsLogin: true, lastError: 'refused' })
+  const result = await vault.locked(accountId, async (held) => {
+    await held.save(pairAt(5))
+    return 'done'
+  })
+  expect(result).toBe('done')
+  expect(await vault.read(accountId)).toMatchObject({
+    ...pairAt(5),
+    failures: 0,
+    notBefore: undefined,
+    needsLogin: false,
+  })
+  expect(await store.read((tx) => findAccount(tx, 'default'))).toMatchObject({
+    needsLogin: false,
+    lastError: null,
+  })
+})
+
+test('keeps what was saved or parked before the work threw', async () => {
+  const { vault, accountId } = await openTestVault()
+  const reason = new TransientError('later', 'the next step failed')
+  const saving = vault.locked(accountId, async (held) => {
+    await held.save(pairAt(5))
+    throw reason
+  })
+  await expect(saving).rejects.toBe(reason)
+  expect(await vault.read(accountId)).toMatchObject({ accessToken: 'access-5' })
+  const parking = vault.locked(accountId, async (held) => {
+    await held.park('refused')
+    throw reason
+  })
+  await expect(parking).rejects.toBe(reason)
+  expect(await vault.read(accountId)).toMatchObject({ needsLogin: true })
+})
+
+test('forgets tokens and leaves the account', async () => {
+  const { store, vault, accountId } = await openTestVault()
+  await vault.forget(accountId)
+  expect(await vault.read(accountId)).toBeUndefined()
+  expect(await store.read((tx) => findAccount(tx, 'default'))).toMatchObject({ needsLogin: true })
+  const saving = vault.locked(accountId, (held) => held.save(pairAt(1)))
+  await expect(saving).rejects.toMatchObject({ code: 'not_signed_in' })
+})
