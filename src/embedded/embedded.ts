@@ -1,0 +1,106 @@
+import { mkdir, realpath } from 'node:fs/promises'
+import type { Logger } from 'pino'
+import { MINUTE } from '../kit/durations.ts'
+import { ConfigError, errorCode, TransientError } from '../kit/errors.ts'
+import { sleep } from '../kit/sleep.ts'
+import { type Access, readAccess } from './access.ts'
+import { joinServer } from './joined.ts'
+import { openOwnedServer } from './owner.ts'
+import { acquireOwnership, type Ownership } from './ownership.ts'
+import { tryConnect } from './program/ready.ts'
+import { makeUrl } from './program/settings.ts'
+
+/** A Postgres that runs on 127.0.0.1 for as long as this process, or the one that owns it, wants it. */
+export type EmbeddedPostgres = {
+  /** `postgres://musette:…@127.0.0.1:port/musette`, with the superuser's password; unchanged until `close` */
+  readonly url: string
+  /** whether this process runs it; false while another living process does */
+  readonly owned: boolean
+  /** stops the server when it is owned, else only lets go; a second call waits for the first */
+  close(): Promise<void>
+}
+
+/** Another process may be making the files or recovering from a crash. */
+const JOIN_WITHIN_MS = 10 * MINUTE
+const LOOK_EVERY_MS = 50
+
+/**
+ * Opens the embedded Postgres of `dataDir`, its files in `<dataDir>/postgres`: starts it, or joins the one that another
+ * process runs there, and takes that one over should its owner end. Its port is chosen once and kept, unless `port`
+ * asks for one. `signal` ends the opening, not the server. Throws ConfigError `embedded_unavailable` and others that
+ * begin with `embedded_`, and TransientError when the server does not start.
+ */
+export async function openEmbeddedPostgres(
+  deps: { log: Logger; signal?: AbortSignal },
+  options: { dataDir: string; port?: number },
+): Promise<EmbeddedPostgres> {
+  return inDataDirectory(options.dataDir, () => openOrJoin(deps, options))
+}
+
+/** Finds the URL of the embedded Postgres of `dataDir` if it runs and accepts connections now; starts nothing. */
+export async function findEmbeddedUrl(dataDir: string): Promise<string | undefined> {
+  const access = await inDataDirectory(dataDir, () => findAccess(dataDir))
+  return access && makeUrl(access)
+}
+
+async function openOrJoin(
+  deps: { log: Logger; signal?: AbortSignal },
+  options: { dataDir: string; port?: number },
+): Promise<EmbeddedPostgres> {
+  await mkdir(options.dataDir, { recursive: true, mode: 0o700 })
+  const dataDir = await realpath(options.dataDir)
+  const end = Date.now() + JOIN_WITHIN_MS
+  for (;;) {
+    deps.signal?.throwIfAborted()
+    const ownership = await acquireOwnership(dataDir)
+    if (ownership) return own(deps, { ...options, dataDir }, ownership)
+    const access = await findAccess(dataDir)
+    if (access) return join(deps, dataDir, access)
+    if (Date.now() > end) {
+      throw new TransientError(
+        'embedded_not_ready',
+        `the embedded Postgres in ${dataDir} did not become ready`,
+      )
+    }
+    await sleep(LOOK_EVERY_MS, deps.signal)
+  }
+}
+
+async function own(
+  deps: { log: Logger; signal?: AbortSignal },
+  input: { dataDir: string; port?: number },
+  ownership: Ownership,
+): Promise<EmbeddedPostgres> {
+  const server = await openOwnedServer({ ...deps, ownership }, input)
+  return { url: server.url, owned: true, close: () => server.close() }
+}
+
+function join(deps: { log: Logger }, dataDir: string, access: Access): EmbeddedPostgres {
+  const server = joinServer(deps, { dataDir, port: access.port })
+  return {
+    url: makeUrl(access),
+    get owned() {
+      return server.isOwner()
+    },
+    close: () => server.close(),
+  }
+}
+
+async function findAccess(dataDir: string): Promise<Access | undefined> {
+  const access = await readAccess(dataDir)
+  if (!access || (await tryConnect(makeUrl(access))) !== undefined) return undefined
+  return access
+}
+
+/** Says in plain words that the data directory cannot be used, and what to do. */
+async function inDataDirectory<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const code = errorCode(error)
+    if (!['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'ENOSPC'].includes(code)) throw error
+    const mend = code === 'ENOSPC' ? 'make room on its disk' : 'set MUSETTE_DATA_DIR to a folder of yours'
+    const message = `cannot use the data directory ${path} (${code}); ${mend}`
+    throw new ConfigError('embedded_directory', message, { cause: error })
+  }
+}

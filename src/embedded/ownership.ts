@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto'
+import { link, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isProcessAlive, type ProcessIdentity, readProcessIdentity } from './program/processes.ts'
+
+type Holder = ProcessIdentity & { token: string }
+
+/** The right to run the server of one data directory; given back by `release`. */
+export type Ownership = { release(): Promise<void> }
+
+const LOCK = 'postgres.owner'
+const UNREADABLE = ''
+const HOLDER_TOKEN = /^[0-9a-f-]{36}$/
+
+/**
+ * Takes the right to run the server of `dataDir`, or returns undefined while a living process holds it. A holder
+ * that died, even by kill -9, is no obstacle.
+ *
+ * The lock is a file made by `link`, which only one process can win. A dead holder is followed up, not removed: the
+ * right to come after holder T is the file named after T, made the same way, and whoever makes it renames it over the
+ * first. Having made a file, a process walks the chain again and believes only an end that is its own; so a slow
+ * process that acts on an old reading finds out, and two can never hold it.
+ */
+export async function acquireOwnership(dataDir: string): Promise<Ownership | undefined> {
+  const holder: Holder = { ...(await readProcessIdentity(process.pid)), token: randomUUID() }
+  const root = join(dataDir, LOCK)
+  const scratch = `${root}.${holder.token}.new`
+  await writeFile(scratch, JSON.stringify(holder), { mode: 0o600, flush: true })
+  try {
+    for (;;) {
+      const end = await walk(root)
+      if (end.holder) return undefined
+      if (!(await linkOnce(scratch, end.path))) continue
+      if ((await walk(root)).holder?.token !== holder.token) {
+        await rm(end.path, { force: true })
+        continue
+      }
+      if (end.path !== root) await rename(end.path, root)
+      await removeLeftovers(dataDir)
+      return { release: () => releaseOwnership(root, holder.token) }
+    }
+  } finally {
+    await rm(scratch, { force: true })
+  }
+}
+
+/** Whether a living process holds the right to run the server of `dataDir`. */
+export async function isOwned(dataDir: string): Promise<boolean> {
+  return (await walk(join(dataDir, LOCK))).holder !== undefined
+}
+
+/** Follows the chain of holders to the living one, or to the path where the next one may stand. */
+async function walk(root: string): Promise<{ path: string; holder?: Holder }> {
+  let path = root
+  for (;;) {
+    const holder = await readHolder(path)
+    if (!holder) return { path }
+    if (await isProcessAlive(holder)) return { path, holder }
+    path = holder.token === UNREADABLE ? `${path}.next` : `${root}.${holder.token}`
+  }
+}
+
+async function readHolder(path: string): Promise<Holder | undefined> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return undefined
+    throw error
+  }
+  try {
+    const { pid, startedAt, token } = JSON.parse(text)
+    if (typeof token === 'string' && HOLDER_TOKEN.test(token)) {
+      return { pid: Number(pid), startedAt: String(startedAt), token }
+    }
+  } catch {
+    // A file that a crash of the machine left unreadable names nobody; the next holder stands behind it.
+  }
+  return { pid: 0, startedAt: '', token: UNREADABLE }
+}
+
+async function linkOnce(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to)
+    return true
+  } catch (error) {
+    if (isCode(error, 'EEXIST')) return false
+    throw error
+  }
+}
+
+async function releaseOwnership(root: string, token: string): Promise<void> {
+  if ((await readHolder(root))?.token === token) await rm(root, { force: true })
+}
+
+/** Removes what dead processes left of their attempts. Only the owner calls it. */
+async function removeLeftovers(dataDir: string): Promise<void> {
+  for (const name of await readdir(dataDir)) {
+    if (!name.startsWith(`${LOCK}.`)) continue
+    const path = join(dataDir, name)
+    const holder = await readHolder(path)
+    // An unreadable scratch file may be one that is being written at this moment.
+    const unfinished = name.endsWith('.new') && holder?.token === UNREADABLE
+    if (holder && !unfinished && !(await isProcessAlive(holder))) await rm(path, { force: true })
+  }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}

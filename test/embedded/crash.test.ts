@@ -1,0 +1,117 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type EmbeddedPostgres, findEmbeddedUrl, openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
+import { eventually } from '../support/eventually.ts'
+import { makeTestLog } from '../support/log.ts'
+import { queryOnce } from '../support/postgres.ts'
+import { listProcessesNaming } from '../support/processes.ts'
+import { openTempDir, type TempDir } from '../support/temp-dir.ts'
+import { type Child, startChild } from './owner-child.ts'
+
+let folder: TempDir
+let child: Child | undefined
+let database: EmbeddedPostgres | undefined
+const { log, lines } = makeTestLog()
+const open = async () => {
+  database = await openEmbeddedPostgres({ log }, { dataDir: folder.path })
+  return database
+}
+const desertion = (options: { timeoutMs: number }) =>
+  eventually(async () => (await listProcessesNaming(folder.path)).length === 0, {
+    ...options,
+    what: 'the end of all processes',
+  })
+
+beforeEach(async () => {
+  folder = await openTempDir('embedded')
+})
+afterEach(async () => {
+  await child?.kill('SIGKILL')
+  await database?.close()
+  child = undefined
+  database = undefined
+  await desertion({ timeoutMs: 10_000 })
+  await folder.close()
+})
+
+it('stops the server when its owner is killed, and finds every acknowledged row afterwards', async () => {
+  let last = 0
+  for (let round = 1; round <= 3; round++) {
+    child = startChild(folder.path, 'insert')
+    await child.waitForLine(new RegExp(`^committed ${last + 50}$`))
+    const { stdout } = await child.kill('SIGKILL')
+    last = Number(/committed (\d+)\n(?!.*committed \d+\n)/s.exec(stdout)?.[1])
+    // In the last round the server is left to the watchdog; before that, the next owner comes upon it.
+    if (round === 3) await desertion({ timeoutMs: 10_000 })
+  }
+  const { url } = await open()
+  const [found] = await queryOnce(url, 'SELECT count(*)::int AS count, max(number) AS last FROM committed')
+  expect(found?.count).toBe(found?.last)
+  expect(Number(found?.last)).toBeGreaterThanOrEqual(last)
+  // One row may have been committed whose answer was lost with its process.
+  expect(Number(found?.last)).toBeLessThanOrEqual(last + 1)
+})
+
+it('replaces a server that outlived both its owner and its watchdog', async () => {
+  child = startChild(folder.path, 'insert')
+  const { url } = await child.opened
+  await child.waitForLine(/^committed 10$/)
+  await killAll('musette-watchdog')
+  await child.kill('SIGKILL')
+  expect(await findEmbeddedUrl(folder.path)).toBe(url)
+  const before = await readFile(join(folder.path, 'postgres/postmaster.pid'), 'utf8')
+
+  const reopened = await open()
+  expect(reopened).toMatchObject({ url, owned: true })
+  const after = await readFile(join(folder.path, 'postgres/postmaster.pid'), 'utf8')
+  expect(after.split('\n')[0]).not.toBe(before.split('\n')[0])
+  const [found] = await queryOnce(url, 'SELECT count(*)::int AS count FROM committed')
+  expect(Number(found?.count)).toBeGreaterThanOrEqual(10)
+})
+
+it('starts although postmaster.pid names a process that is none of its own', async () => {
+  const first = await open()
+  await queryOnce(first.url, 'CREATE TABLE kept (number int)')
+  await first.close()
+  const stale = `${process.pid}\n${folder.path}/postgres\n1700000000\n5432\n\n127.0.0.1\n 1 1\nready\n`
+  await writeFile(join(folder.path, 'postgres/postmaster.pid'), stale)
+  const second = await open()
+  expect(await queryOnce(second.url, 'SELECT number FROM kept')).toEqual([])
+})
+
+it('starts although the owner file is damaged', async () => {
+  await writeFile(join(folder.path, 'postgres.owner'), '{"pid":')
+  const { owned } = await open()
+  expect(owned).toBe(true)
+  expect(JSON.parse(await readFile(join(folder.path, 'postgres.owner'), 'utf8'))).toMatchObject({
+    pid: process.pid,
+  })
+})
+
+it('starts the server again, at the same URL, when it is killed', async () => {
+  const { url } = await open()
+  await queryOnce(url, 'CREATE TABLE kept (number int)')
+  await killAll('bin/postgres -D')
+  expect(await eventually(() => queryOnce(url, 'SELECT number FROM kept'), { what: 'an answer' })).toEqual([])
+  expect(lines).toContainEqual(expect.objectContaining({ level: 'error', how: 'SIGKILL' }))
+})
+
+it('waits until the server has recovered from a crash, however often connections are refused', async () => {
+  const first = await open()
+  await queryOnce(
+    first.url,
+    'CREATE TABLE many AS SELECT n, repeat(md5(n::text), 20) AS text FROM generate_series(1, 100000) AS n',
+  )
+  await killAll('musette-watchdog')
+  await killAll('bin/postgres -D')
+  await first.close()
+  const second = await open()
+  expect(await queryOnce(second.url, 'SELECT count(*)::int AS count FROM many')).toEqual([{ count: 100_000 }])
+})
+
+async function killAll(text: string): Promise<void> {
+  const found = (await listProcessesNaming(folder.path)).filter((line) => line.includes(text))
+  expect(found.length).toBeGreaterThan(0)
+  for (const line of found) process.kill(Number.parseInt(line, 10), 'SIGKILL')
+}

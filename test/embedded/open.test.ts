@@ -1,0 +1,175 @@
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { findEmbeddedUrl, openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
+import { makeTestLog } from '../support/log.ts'
+import { queryOnce } from '../support/postgres.ts'
+import { listProcessesNaming } from '../support/processes.ts'
+import { openTempDir, type TempDir } from '../support/temp-dir.ts'
+
+let folder: TempDir
+beforeEach(async () => {
+  folder = await openTempDir('embedded')
+})
+afterEach(async () => {
+  const left = await listProcessesNaming(folder.path)
+  await folder.close()
+  expect(left).toEqual([])
+})
+
+const { log } = makeTestLog()
+const open = (port?: number) =>
+  openEmbeddedPostgres({ log }, { dataDir: folder.path, ...(port ? { port } : {}) })
+
+describe('openEmbeddedPostgres', () => {
+  it('makes a database, serves it until closed, and has the rows again the next time, at the same URL', async () => {
+    const begun = performance.now()
+    const first = await open()
+    const firstMs = performance.now() - begun
+    await queryOnce(first.url, 'CREATE TABLE ride (name text)')
+    await queryOnce(first.url, `INSERT INTO ride VALUES ('Über den Pass')`)
+    await first.close()
+    expect(await listProcessesNaming(folder.path)).toEqual([])
+
+    const again = performance.now()
+    const second = await open()
+    const secondMs = performance.now() - again
+    expect(second.url).toBe(first.url)
+    expect(await queryOnce(second.url, 'SELECT name FROM ride')).toEqual([{ name: 'Über den Pass' }])
+    await second.close()
+    process.stdout.write(`first start ${firstMs.toFixed(0)} ms, next start ${secondMs.toFixed(0)} ms\n`)
+  })
+
+  it('checks pages, orders text by code point, and listens on 127.0.0.1 alone with a password', async () => {
+    const database = await open()
+    const [settings] = await queryOnce(
+      database.url,
+      `SELECT current_setting('data_checksums') AS checksums, current_setting('listen_addresses') AS addresses,
+        current_setting('unix_socket_directories') AS sockets,
+        (SELECT datlocprovider::text || datlocale FROM pg_database WHERE datname = 'musette') AS locale,
+        (SELECT string_agg(DISTINCT auth_method, ',') FROM pg_hba_file_rules) AS methods`,
+    )
+    expect(settings).toEqual({
+      checksums: 'on',
+      addresses: '127.0.0.1',
+      sockets: '',
+      locale: 'bC.UTF-8',
+      methods: 'scram-sha-256',
+    })
+    const wrong = new URL(database.url)
+    wrong.password = 'guess'
+    await expect(queryOnce(wrong.href, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' })
+    await database.close()
+  })
+
+  it('keeps the password from other users and from every log', async () => {
+    const { log: own, text } = makeTestLog()
+    const database = await openEmbeddedPostgres({ log: own }, { dataDir: folder.path })
+    const { password } = new URL(database.url)
+    await database.close()
+    expect((await stat(join(folder.path, 'postgres.json'))).mode & 0o777).toBe(0o600)
+    expect((await stat(join(folder.path, 'postgres'))).mode & 0o777).toBe(0o700)
+    expect(await readFile(join(folder.path, 'postgres.log'), 'utf8')).not.toContain(password)
+    expect(text()).toContain('embedded Postgres is ready')
+    expect(text()).not.toContain(password)
+  })
+
+  it('sets a new password when the file with the old one was lost', async () => {
+    const first = await open()
+    await queryOnce(first.url, 'CREATE TABLE kept (number int)')
+    await first.close()
+    await rm(join(folder.path, 'postgres.json'))
+    const second = await open()
+    expect(new URL(second.url).password).not.toBe(new URL(first.url).password)
+    expect(await queryOnce(second.url, 'SELECT number FROM kept')).toEqual([])
+    await second.close()
+  })
+
+  it('says what to do when the kept password is another than the database has', async () => {
+    await (await open()).close()
+    const path = join(folder.path, 'postgres.json')
+    const kept = JSON.parse(await readFile(path, 'utf8'))
+    await writeFile(path, JSON.stringify({ ...kept, password: '0'.repeat(48) }))
+    await expect(open()).rejects.toMatchObject({ name: 'ConfigError', code: 'embedded_password' })
+    await rm(path)
+    await (await open()).close()
+  })
+
+  it('moves to another port when its own was taken in the meantime', async () => {
+    const first = await open()
+    await first.close()
+    const taken = Number(new URL(first.url).port)
+    const closeListener = await listenOn(taken)
+    const second = await open()
+    expect(Number(new URL(second.url).port)).not.toBe(taken)
+    expect(await queryOnce(second.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
+    await second.close()
+    await closeListener()
+  })
+
+  it('says so when the port that was asked for is taken', async () => {
+    const closeListener = await listenOn(0)
+    const port = closeListener.port
+    await expect(open(port)).rejects.toMatchObject({ name: 'ConfigError', code: 'embedded_port_taken' })
+    await closeListener()
+    const database = await open(port)
+    expect(new URL(database.url).port).toBe(String(port))
+    await database.close()
+  })
+
+  it('leaves no process and no claim behind when the opening is aborted', async () => {
+    const stop = AbortSignal.timeout(1)
+    await expect(openEmbeddedPostgres({ log, signal: stop }, { dataDir: folder.path })).rejects.toMatchObject(
+      { name: 'TimeoutError' },
+    )
+    expect(await listProcessesNaming(folder.path)).toEqual([])
+    await (await open()).close()
+  })
+
+  it('begins a new server log when the old one has grown past 5 MB', async () => {
+    await writeFile(join(folder.path, 'postgres.log'), 'x'.repeat(6 * 1024 * 1024))
+    await (await open()).close()
+    expect((await stat(join(folder.path, 'postgres.log.1'))).size).toBe(6 * 1024 * 1024)
+    expect((await stat(join(folder.path, 'postgres.log'))).size).toBeLessThan(100_000)
+  })
+
+  it('begins anew after a crash in the midst of making the files', async () => {
+    const database = await open()
+    await database.close()
+    await rename(join(folder.path, 'postgres'), join(folder.path, 'postgres.new'))
+    await rm(join(folder.path, 'postgres.new/global'), { recursive: true })
+    const second = await open()
+    expect(await queryOnce(second.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
+    await second.close()
+  })
+
+  it('tells what to do with a folder that holds something else', async () => {
+    await mkdir(join(folder.path, 'postgres'))
+    await writeFile(join(folder.path, 'postgres/notes.txt'), 'mine')
+    await expect(open()).rejects.toMatchObject({ name: 'ConfigError', code: 'embedded_damaged' })
+    expect(await readFile(join(folder.path, 'postgres/notes.txt'), 'utf8')).toBe('mine')
+    await rm(join(folder.path, 'postgres/notes.txt'))
+    await writeFile(join(folder.path, 'postgres/PG_VERSION'), '15\n')
+    await expect(open()).rejects.toMatchObject({ name: 'ConfigError', code: 'embedded_version' })
+  })
+})
+
+describe('findEmbeddedUrl', () => {
+  it('finds the URL while the server runs, and only then', async () => {
+    expect(await findEmbeddedUrl(folder.path)).toBeUndefined()
+    const database = await open()
+    expect(await findEmbeddedUrl(folder.path)).toBe(database.url)
+    await database.close()
+    expect(await findEmbeddedUrl(folder.path)).toBeUndefined()
+    expect(await findEmbeddedUrl(join(folder.path, 'nowhere'))).toBeUndefined()
+  })
+})
+
+async function listenOn(wanted: number): Promise<(() => Promise<void>) & { port: number }> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(wanted, '127.0.0.1', resolve))
+  const address = server.address()
+  const port = typeof address === 'object' && address ? address.port : 0
+  return Object.assign(() => new Promise<void>((resolve) => server.close(() => resolve())), { port })
+}

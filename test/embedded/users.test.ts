@@ -1,0 +1,77 @@
+import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
+import { eventually } from '../support/eventually.ts'
+import { makeSilentLog } from '../support/log.ts'
+import { queryOnce } from '../support/postgres.ts'
+import { listProcessesNaming } from '../support/processes.ts'
+import { openTempDir, type TempDir } from '../support/temp-dir.ts'
+import { findOrdinaryUser } from './ordinary-user.ts'
+import { startChild } from './owner-child.ts'
+
+const log = makeSilentLog()
+let folder: TempDir
+let dataDir: string
+beforeEach(async () => {
+  folder = await openTempDir('users')
+  dataDir = join(folder.path, 'data')
+})
+afterEach(async () => {
+  await eventually(async () => (await listProcessesNaming(folder.path)).length === 0)
+  await folder.close()
+})
+
+it('runs for an ordinary user, and stops for one when its owner is killed', async () => {
+  const prefix = await findOrdinaryUser()
+  await mkdir(dataDir)
+  if (prefix[0] === 'setpriv') {
+    await chmod(folder.path, 0o755)
+    await chown(dataDir, 65534, 65534)
+  }
+  const first = startChild(dataDir, 'insert', { prefix })
+  await first.waitForLine(/^committed 5$/)
+  await first.kill('SIGKILL')
+  await eventually(async () => (await listProcessesNaming(folder.path)).length === 0)
+
+  const second = startChild(dataDir, 'wait', { prefix })
+  const { url } = await second.opened
+  const [row] = await queryOnce(url, 'SELECT count(*)::int AS count FROM committed')
+  expect(row?.count).toBeGreaterThanOrEqual(5)
+  expect(await second.kill('SIGTERM')).toMatchObject({ code: 0, stderr: '' })
+})
+
+it('refuses, in plain words, a data directory of another user', async () => {
+  const prefix = await findOrdinaryUser()
+  await mkdir(dataDir)
+  await chmod(folder.path, 0o755)
+  await chmod(dataDir, 0o555)
+  const { stderr } = await startChild(dataDir, 'wait', { prefix }).finished
+  expect(stderr).toContain('embedded_directory')
+  expect(stderr).toContain('set MUSETTE_DATA_DIR to a folder of yours')
+})
+
+// Only root can be shown to give its rights up.
+if (process.getuid?.() === 0) {
+  it('runs, as root, a server without rights, also when only root can enter the folder, and moves between both', async () => {
+    await mkdir(dataDir, { mode: 0o755 })
+    const uids: number[] = []
+    for (const mode of [0o755, 0o700, 0o755]) {
+      await chmod(folder.path, mode)
+      const database = await openEmbeddedPostgres({ log }, { dataDir })
+      await queryOnce(database.url, 'CREATE TABLE IF NOT EXISTS kept (number int)')
+      await queryOnce(database.url, 'INSERT INTO kept VALUES (1)')
+      const [pid = ''] = (await readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8')).split('\n')
+      // Rights are what the kernel says of the process; inside a user name space that it was given, none count here.
+      const [, user] = /^Uid:\t(\d+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? []
+      const { uid } = await stat(join(dataDir, 'postgres'))
+      expect(uid).toBe(Number(user))
+      uids.push(uid)
+      const [row] = await queryOnce(database.url, 'SELECT count(*)::int AS count FROM kept')
+      expect(row?.count).toBe(uids.length)
+      await database.close()
+    }
+    expect(uids[0]).toBeGreaterThan(0)
+    expect(uids[2]).toBe(uids[0])
+  })
+}

@@ -1,0 +1,30 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/**
+ * Calls `look` until it returns something other than undefined, null or false and does not throw, and returns that.
+ * After `timeoutMs` it throws, with the last error as cause. For what happens in another process or server, where no
+ * clock can be handed in.
+ */
+export async function eventually<T>(
+  look: () => Promise<T> | T,
+  options: { timeoutMs?: number; everyMs?: number; what?: string } = {},
+): Promise<Exclude<T, undefined | null | false>> {
+  const { timeoutMs = 10_000, everyMs = 25, what = 'the expected state' } = options
+  const end = Date.now() + timeoutMs
+  let last: unknown
+  for (;;) {
+    try {
+      last = undefined
+      const seen = await look()
+      if (isSomething(seen)) return seen
+    } catch (error) {
+      last = error
+    }
+    if (Date.now() >= end) throw new Error(`${what} did not come within ${timeoutMs} ms`, { cause: last })
+    await delay(everyMs)
+  }
+}
+
+function isSomething<T>(value: T): value is Exclude<T, undefined | null | false> {
+  return value !== undefined && value !== null && value !== false
+}

@@ -1,0 +1,112 @@
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import type { TestProject } from 'vitest/node'
+import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
+import { errorLine } from '../../src/kit/errors.ts'
+import { makeReleaseStack, type ReleaseStack } from '../../src/kit/release-stack.ts'
+import { makeSilentLog } from './log.ts'
+import type { Provided } from './provided.ts'
+import { findRedisBinary, openRedisServer } from './redis-server.ts'
+import { openTempDir } from './temp-dir.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/**
+ * Starts what a run of tests shares: one Postgres (the embedded one, or the server of TEST_DATABASE_URL), a migrated
+ * database to clone, one Redis, and a current dist/ for tests that start processes. Returns how to stop it all.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const release = makeReleaseStack()
+  try {
+    buildWhenOutdated()
+    const postgresUrl = process.env.TEST_DATABASE_URL ?? (await openServer(release))
+    project.provide('postgresUrl', postgresUrl)
+    project.provide('template', await openTemplate(release, postgresUrl))
+    project.provide('redisUrl', await openRedis(release))
+  } catch (error) {
+    await release.release()
+    throw error
+  }
+  return () => release.release()
+}
+
+async function openServer(release: ReleaseStack): Promise<string> {
+  const folder = await openTempDir('postgres')
+  release.defer('folder of Postgres', () => folder.close())
+  const deps = { log: makeSilentLog() }
+  const first = await openEmbeddedPostgres(deps, { dataDir: folder.path })
+  try {
+    // Every test file opens pools of its own; and what a power cut would lose here is thrown away anyway.
+    await runStatements(first.url, ['ALTER SYSTEM SET max_connections = 200', 'ALTER SYSTEM SET fsync = off'])
+  } finally {
+    await first.close()
+  }
+  const server = await openEmbeddedPostgres(deps, { dataDir: folder.path })
+  release.defer('Postgres', () => server.close())
+  return server.url
+}
+
+/** A failure here fails the tests that want a migrated database, and leaves the others alone. */
+async function openTemplate(release: ReleaseStack, server: string): Promise<Provided['template']> {
+  const database = `musette_template_${randomBytes(4).toString('hex')}`
+  const url = new URL(server)
+  url.pathname = `/${database}`
+  try {
+    await runStatements(server, [`CREATE DATABASE ${database}`])
+    release.defer('template', () =>
+      runStatements(server, [`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`]),
+    )
+    const { migrate } = await import('../../src/store/migrate.ts')
+    await migrate({ connectionString: url.href, log: makeSilentLog() })
+    return { database }
+  } catch (error) {
+    say(`there is no migrated database: ${errorLine(error)}`)
+    return { reason: errorLine(error) }
+  }
+}
+
+async function openRedis(release: ReleaseStack): Promise<string | undefined> {
+  const binary = findRedisBinary()
+  if (binary) {
+    const server = await openRedisServer(binary)
+    release.defer('Redis', () => server.close())
+    return server.url
+  }
+  const sentence = 'redis-server is not installed; run: apt-get install redis-server'
+  if (process.env.CI) throw new Error(sentence)
+  say(`${sentence} (the tests that need it do not run)`)
+  return undefined
+}
+
+/** Compiles when a source file is newer than the last compilation, so that processes under test run today's code. */
+function buildWhenOutdated(): void {
+  const built = modifiedAt(`${root}dist/.tsbuildinfo`)
+  const sources = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' })
+  if (built > 0 && !sources.some((path) => modifiedAt(`${root}src/${path}`) > built)) return
+  const build = spawnSync(process.execPath, [`${root}config/setup.mjs`, 'build'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  if (build.status !== 0) say(`the build reports errors:\n${build.stdout}${build.stderr}`)
+}
+
+function modifiedAt(path: string): number {
+  return existsSync(path) ? statSync(path).mtimeMs : 0
+}
+
+async function runStatements(url: string, statements: string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    for (const statement of statements) await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+function say(sentence: string): void {
+  process.stderr.write(`musette tests: ${sentence}\n`)
+}

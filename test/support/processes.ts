@@ -1,0 +1,126 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+export type ProcessOptions = {
+  cwd?: string
+  /** added to an environment that holds none of our own variables */
+  env?: Record<string, string>
+  input?: string
+  /** a command that stands before Node: `setpriv …`, `unshare …` */
+  prefix?: readonly string[]
+}
+export type Finished = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }
+
+export type Running = {
+  pid: number
+  stdout(): string
+  stderr(): string
+  /** resolves with the first line of either channel that matches, also one that has passed already */
+  waitForLine(pattern: RegExp, timeoutMs?: number): Promise<string>
+  /** sends a signal and waits for the end */
+  kill(signal?: NodeJS.Signals): Promise<Finished>
+  finished: Promise<Finished>
+}
+
+const OURS = /^(MUSETTE_|DATABASE_URL|REDIS_URL|TEST_DATABASE_URL|NODE_OPTIONS$|VITEST|PG[A-Z]+$)/
+
+/** The path of a compiled module: `distPath('main.js')`. global-setup.ts sees to it that dist/ is current. */
+export function distPath(path: string): string {
+  return fileURLToPath(new URL(`../../dist/${path}`, import.meta.url))
+}
+
+/** Runs Node with `args` to its end; after `timeoutMs` it is killed, which shows as `signal`. */
+export async function runNode(
+  args: readonly string[],
+  options: ProcessOptions & { timeoutMs?: number } = {},
+): Promise<Finished> {
+  const running = startNode(args, options)
+  const timer = setTimeout(() => void running.kill('SIGKILL'), options.timeoutMs ?? 60_000)
+  try {
+    return await running.finished
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Starts Node with `args`. Whoever starts it ends it. */
+export function startNode(args: readonly string[], options: ProcessOptions = {}): Running {
+  const kept = Object.entries(process.env).filter(([name]) => !OURS.test(name))
+  const [program = '', ...rest] = [...(options.prefix ?? []), process.execPath, ...args]
+  const child = spawn(program, rest, {
+    ...(options.cwd ? { cwd: options.cwd } : {}),
+    env: { ...Object.fromEntries(kept), ...options.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(options.input ?? '')
+  return watch(child)
+}
+
+/** Lists living processes, as `pid command line`, whose command line names `text`: a test's folder, for instance. */
+export async function listProcessesNaming(text: string): Promise<string[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-eww', '-o', 'pid=,stat=,args='], {
+    maxBuffer: 10_000_000,
+  })
+  const found: string[] = []
+  for (const line of stdout.split('\n')) {
+    const [, pid, state, command] = /^\s*(\d+)\s+(\S+)\s+(.*)$/.exec(line) ?? []
+    if (!pid || !command?.includes(text) || state?.startsWith('Z') || Number(pid) === process.pid) continue
+    found.push(`${pid} ${command}`)
+  }
+  return found
+}
+
+function watch(child: ChildProcess): Running {
+  const printed = { stdout: '', stderr: '' }
+  const waiting = new Set<() => void>()
+  for (const channel of ['stdout', 'stderr'] as const) {
+    child[channel]?.setEncoding('utf8')
+    child[channel]?.on('data', (text: string) => {
+      printed[channel] += text
+      for (const look of [...waiting]) look()
+    })
+  }
+  const finished = new Promise<Finished>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code, signal) => resolve({ code, signal, ...printed }))
+  })
+  // Whoever awaits it sees the failure; nobody has to.
+  finished.catch(() => undefined)
+  return {
+    pid: child.pid ?? -1,
+    stdout: () => printed.stdout,
+    stderr: () => printed.stderr,
+    finished,
+    kill(signal = 'SIGTERM') {
+      child.kill(signal)
+      return finished
+    },
+    waitForLine(pattern, timeoutMs = 30_000) {
+      return new Promise((resolve, reject) => {
+        const settle = (error: Error | undefined, line = '') => {
+          clearTimeout(timer)
+          waiting.delete(look)
+          if (error) reject(error)
+          else resolve(line)
+        }
+        const look = () => {
+          // The last piece may be half a line.
+          const lines = [printed.stdout, printed.stderr].flatMap((text) => text.split('\n').slice(0, -1))
+          const line = lines.find((one) => pattern.test(one))
+          if (line !== undefined) settle(undefined, line)
+        }
+        const fail = (why: string) =>
+          settle(new Error(`${why} before a line matched ${pattern}:\n${printed.stdout}\n${printed.stderr}`))
+        const timer = setTimeout(() => fail(`${timeoutMs} ms passed`), timeoutMs)
+        waiting.add(look)
+        look()
+        finished.then(
+          ({ code, signal }) => fail(`the process ended (${signal ?? code})`),
+          (error: Error) => settle(error),
+        )
+      })
+    },
+  }
+}

@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
+import { createServer } from 'node:net'
+import { delimiter, join } from 'node:path'
+
+export type RedisServer = {
+  url: string
+  /** ends it at once, as a power cut would */
+  kill(): Promise<void>
+  /** starts it again on the same port, empty, after `kill` */
+  start(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Room for a database number for every call of openTestRedis in a run. */
+const DATABASES = 2_000
+const READY_WITHIN_MS = 10_000
+
+/** Finds redis-server on the PATH; undefined when this machine has none. */
+export function findRedisBinary(): string | undefined {
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    const path = join(folder, 'redis-server')
+    try {
+      accessSync(path, constants.X_OK)
+      return path
+    } catch {
+      // not in this folder
+    }
+  }
+  return undefined
+}
+
+/** Starts a Redis server on a free port of 127.0.0.1 that writes nothing to disk. */
+export async function openRedisServer(binary: string): Promise<RedisServer> {
+  const port = await findPort()
+  let child = await startRedis(binary, port)
+  const kill = () => end(child, 'SIGKILL')
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    kill,
+    async start() {
+      child = await startRedis(binary, port)
+    },
+    close: kill,
+  }
+}
+
+function startRedis(binary: string, port: number): Promise<ChildProcess> {
+  const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
+  const child = spawn(binary, [...options, '--databases', String(DATABASES)], {
+    cwd: '/',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => fail('was not ready in time'), READY_WITHIN_MS)
+    const fail = (reason: string) => {
+      clearTimeout(timer)
+      child.kill('SIGKILL')
+      reject(new Error(`redis-server ${reason}: ${output}`))
+    }
+    child.stdout?.on('data', (chunk: Buffer) => {
+      output = `${output}${chunk}`.slice(-2_000)
+      if (!output.includes('Ready to accept connections')) return
+      clearTimeout(timer)
+      resolve(child)
+    })
+    child.once('error', (error) => fail(error.message))
+    child.once('exit', (code) => fail(`ended with code ${code}`))
+  })
+}
+
+function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve())
+    child.kill(signal)
+  })
+}
+
+function findPort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      const port = typeof address === 'object' && address ? address.port : 0
+      server.close(() => resolve(port))
+    })
+  })
+}

@@ -1,0 +1,11 @@
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export type TempDir = { path: string; close(): Promise<void> }
+
+/** Makes a folder of its own under the system's temporary folder; `close` removes it with all it holds. */
+export async function openTempDir(name = 'test'): Promise<TempDir> {
+  const path = await realpath(await mkdtemp(join(tmpdir(), `musette-${name}-`)))
+  return { path, close: () => rm(path, { recursive: true, force: true, maxRetries: 3 }) }
+}
