@@ -1,0 +1,73 @@
+import { at } from '../athlete/track.ts'
+import type { Scored } from './strain.ts'
+
+/** What a track adds up to. Seconds, watts, turns a minute, metres, kilometres, kilojoules. */
+export type Totals = {
+  seconds: number
+  elapsedSeconds: number
+  maxPower: number
+  avgPower: number
+  maxCadence: number
+  climbM: number
+  distanceKm: number
+  workKj: number
+  aboveKj: number
+  bestFiveMinutes: number
+  normalPower: number
+  xlss: number
+  xhss: number
+  xpss: number
+  xss: number
+}
+
+/** Adds a scored track up; averages are over recorded seconds. The loads are rounded so that they sum exactly. */
+export function sumTrack(scored: Scored): Totals {
+  const { track, signature } = scored
+  const length = track.unixMs.length
+  const last = Math.max(0, length - 1)
+  const totals = { max: 0, sum: 0, cadence: 0, climb: 0, above: 0, fourth: 0, best: 0, window: 0 }
+  let height = Number.NaN
+  for (let i = 0; i < length; i++) {
+    const power = at(scored.power, i)
+    totals.max = Math.max(totals.max, power)
+    totals.sum += power
+    totals.fourth += power ** 4
+    totals.above += Math.max(0, power - signature.ftp)
+    totals.cadence = Math.max(totals.cadence, at(track.cad, i) || 0)
+    const alt = at(track.alt, i)
+    if (alt > height) totals.climb += alt - height
+    if (!Number.isNaN(alt)) height = alt
+    totals.window += power - (i >= 300 ? at(scored.power, i - 300) : 0)
+    if (i >= 299) totals.best = Math.max(totals.best, totals.window / 300)
+  }
+  const [xlss, xhss, xpss] = [scored.low, scored.high, scored.peak].map((column) =>
+    length === 0 ? 0 : round(at(column, last), 3),
+  ) as [number, number, number]
+  return {
+    seconds: length,
+    elapsedSeconds: length === 0 ? 0 : Math.round((at(track.unixMs, last) - at(track.unixMs, 0)) / 1_000) + 1,
+    maxPower: totals.max,
+    avgPower: length === 0 ? 0 : totals.sum / length,
+    maxCadence: totals.cadence,
+    climbM: totals.climb,
+    distanceKm: length === 0 ? 0 : (lastNumber(track.dist) ?? 0) / 1_000,
+    workKj: totals.sum / 1_000,
+    aboveKj: totals.above / 1_000,
+    bestFiveMinutes: totals.best,
+    normalPower: length === 0 ? 0 : (totals.fourth / length) ** 0.25,
+    xlss,
+    xhss,
+    xpss,
+    xss: round(xlss + xhss + xpss, 3),
+  }
+}
+
+/** Rounds to a number of decimals. */
+export function round(value: number, decimals: number): number {
+  const unit = 10 ** decimals
+  return Math.round(value * unit) / unit
+}
+
+function lastNumber(column: Float64Array): number | undefined {
+  return column.findLast((value) => !Number.isNaN(value))
+}

@@ -1,0 +1,57 @@
+/** An answer before it is sent, so that a planned failure can still cut or drop it. */
+export type Reply = { status: number; headers: Record<string, string | string[]>; body: Buffer }
+
+/** Makes a JSON answer. */
+export function json(status: number, value: unknown, headers: Record<string, string> = {}): Reply {
+  return jsonBody(Buffer.from(JSON.stringify(value)), status, headers)
+}
+
+/** Makes a JSON answer from a body that is already written. */
+export function jsonBody(body: Buffer, status = 200, headers: Record<string, string> = {}): Reply {
+  return { status, headers: { 'content-type': 'application/json; charset=utf-8', ...headers }, body }
+}
+
+/** Makes an HTML page; it may not be framed or kept. */
+export function html(status: number, page: string, headers: Record<string, string | string[]> = {}): Reply {
+  const safety = { 'x-frame-options': 'DENY', 'cache-control': 'no-store' }
+  return {
+    status,
+    headers: { 'content-type': 'text/html; charset=utf-8', ...safety, ...headers },
+    body: Buffer.from(page),
+  }
+}
+
+/** Makes a plain answer of any type. */
+export function text(
+  status: number,
+  type: string,
+  body: string,
+  headers: Record<string, string> = {},
+): Reply {
+  return { status, headers: { 'content-type': type, ...headers }, body: Buffer.from(body) }
+}
+
+/** Sends the browser elsewhere. */
+export function redirect(location: string, headers: Record<string, string | string[]> = {}): Reply {
+  return {
+    status: 302,
+    headers: { location, 'cache-control': 'no-store', ...headers },
+    body: Buffer.alloc(0),
+  }
+}
+
+/** Makes the answer to what was understood and is refused. */
+export function refuse(status: number, error: string, headers: Record<string, string> = {}): Reply {
+  return json(status, { success: false, error }, headers)
+}
+
+/** Thrown where an answer ends the work early. */
+export class ReplyError extends Error {
+  override readonly name = 'ReplyError'
+  readonly reply: Reply
+
+  constructor(reply: Reply) {
+    super(`answer ${reply.status}`)
+    this.reply = reply
+  }
+}

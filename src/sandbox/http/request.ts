@@ -1,0 +1,84 @@
+import type { IncomingMessage } from 'node:http'
+import { ReplyError, refuse } from './reply.ts'
+
+/** A request as the endpoints see it. `path` and `rawQuery` are still percent-encoded. */
+export type Request = {
+  method: string
+  path: string
+  rawQuery: string
+  query: URLSearchParams
+  message: IncomingMessage
+  /** The scheme and host the client used, for addresses in answers. */
+  origin: string
+  bodyTimeoutMs: number
+}
+
+/** Uploads above this are refused; a day of riding recorded each second is some 5 MB. */
+const MAX_BODY_BYTES = 64 * 1024 * 1024
+
+/** Makes a request from a message, in origin or absolute form. */
+export function makeRequest(
+  message: IncomingMessage,
+  own: { origin: string; bodyTimeoutMs: number },
+): Request {
+  const target = (message.url ?? '/').replace(/^https?:\/\/[^/?#]*/i, '') || '/'
+  const mark = target.indexOf('?')
+  const rawQuery = mark < 0 ? '' : target.slice(mark + 1)
+  const host = message.headers.host
+  return {
+    method: message.method ?? 'GET',
+    path: mark < 0 ? target : target.slice(0, mark),
+    rawQuery,
+    query: parseForm(rawQuery),
+    message,
+    origin: host && /^[\w.:[\]-]+$/.test(host) ? `http://${host}` : own.origin,
+    bodyTimeoutMs: own.bodyTimeoutMs,
+  }
+}
+
+/** Reads the whole body; a body that does not come in time answers 408, one that is too large 413. */
+export function readBody(request: Request): Promise<Buffer> {
+  const { message } = request
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    const settle = (end: () => void) => {
+      clearTimeout(timer)
+      message.off('data', take).resume()
+      end()
+    }
+    const refuseBody = (status: number, why: string) =>
+      settle(() => reject(new ReplyError(refuse(status, why, { connection: 'close' }))))
+    const take = (chunk: Buffer) => {
+      bytes += chunk.length
+      chunks.push(chunk)
+      if (bytes > MAX_BODY_BYTES) refuseBody(413, 'the body is too large')
+    }
+    const timer = setTimeout(() => refuseBody(408, 'the body did not arrive'), request.bodyTimeoutMs)
+    message.on('data', take)
+    message.once('end', () => settle(() => resolve(Buffer.concat(chunks))))
+    message.once('error', () => refuseBody(400, 'the body broke off'))
+    message.once('close', () => refuseBody(400, 'the body broke off'))
+  })
+}
+
+/** Reads a form body; the charset after the content type does not matter. */
+export async function readForm(request: Request): Promise<URLSearchParams> {
+  return parseForm((await readBody(request)).toString('utf8'))
+}
+
+/** Parses a form: `+` and `%20` are spaces, a percent sign that starts no byte stays a percent sign. */
+export function parseForm(body: string): URLSearchParams {
+  return new URLSearchParams(body.replace(/\r?\n$/, ''))
+}
+
+/** Reads a JSON body; an empty one is `{}`, and one that is no JSON answers 400. */
+export async function readJson(request: Request): Promise<unknown> {
+  const body = (await readBody(request)).toString('utf8')
+  if (body.trim() === '') return {}
+  try {
+    return JSON.parse(body)
+  } catch {
+    throw new ReplyError(refuse(400, 'the body is no JSON'))
+  }
+}

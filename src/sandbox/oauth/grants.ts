@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto'
+
+/** One permission a rider gave to one client. */
+export type Grant = { id: string; username: string; clientId: string }
+
+type Code = {
+  grantId: string
+  username: string
+  clientId: string
+  redirectUri: string
+  expiresMs: number
+  used: boolean
+}
+type Access = { grantId: string; expiresMs: number }
+type Refresh = { grantId: string; used: boolean }
+
+/** Every grant, code and token given out. */
+export type GrantBook = {
+  grants: Map<string, Grant>
+  codes: Map<string, Code>
+  access: Map<string, Access>
+  refresh: Map<string, Refresh>
+}
+
+export type TokenPair = { access_token: string; refresh_token: string; expires_in: number }
+
+/** An authorization code is meant to be exchanged at once; a minute bears a slow person with `--paste`. */
+const CODE_MS = 60_000
+
+/** Makes an empty book. */
+export function makeGrantBook(): GrantBook {
+  return { grants: new Map(), codes: new Map(), access: new Map(), refresh: new Map() }
+}
+
+/** Records a grant of a rider to a client. */
+export function recordGrant(book: GrantBook, input: Omit<Grant, 'id'>): Grant {
+  const grant = { id: makeSecret(), ...input }
+  book.grants.set(grant.id, grant)
+  return grant
+}
+
+/** Gives out a new pair of tokens for a grant. Older access tokens live on until they end. */
+export function issuePair(
+  book: GrantBook,
+  input: { grantId: string; nowMs: number; seconds: number },
+): TokenPair {
+  const access = makeSecret()
+  const refresh = makeSecret()
+  book.access.set(access, { grantId: input.grantId, expiresMs: input.nowMs + input.seconds * 1_000 })
+  book.refresh.set(refresh, { grantId: input.grantId, used: false })
+  return { access_token: access, refresh_token: refresh, expires_in: input.seconds }
+}
+
+/** Gives out a code bound to rider, client and redirect address. */
+export function issueCode(
+  book: GrantBook,
+  input: { username: string; clientId: string; redirectUri: string; nowMs: number },
+): string {
+  const code = makeSecret()
+  const { nowMs, ...bound } = input
+  book.codes.set(code, { ...bound, grantId: '', expiresMs: nowMs + CODE_MS, used: false })
+  return code
+}
+
+/**
+ * Exchanges a code for a grant; undefined when it is unknown, over, used, or bound to something else. A code seen
+ * again ends the grant it made (RFC 6749 §4.1.2).
+ */
+export function redeemCode(
+  book: GrantBook,
+  input: { code: string; clientId: string; redirectUri: string; nowMs: number },
+): Grant | undefined {
+  const code = book.codes.get(input.code)
+  if (!code) return undefined
+  if (code.used) {
+    revokeGrant(book, code.grantId)
+    return undefined
+  }
+  if (code.clientId !== input.clientId || code.redirectUri !== input.redirectUri) return undefined
+  code.used = true
+  if (input.nowMs >= code.expiresMs) return undefined
+  const grant = recordGrant(book, { username: code.username, clientId: code.clientId })
+  code.grantId = grant.id
+  return grant
+}
+
+/** Uses a refresh token up and returns its grant; undefined when it is unknown, dead or another client's. */
+export function redeemRefresh(
+  book: GrantBook,
+  input: { token: string; mayUse: (grant: Grant) => boolean; reuseRevokes: boolean },
+): Grant | undefined {
+  const refresh = book.refresh.get(input.token)
+  const grant = refresh && book.grants.get(refresh.grantId)
+  if (!refresh || !grant || !input.mayUse(grant)) return undefined
+  if (refresh.used) {
+    if (input.reuseRevokes) revokeGrant(book, grant.id)
+    return undefined
+  }
+  refresh.used = true
+  return grant
+}
+
+/** Finds whose access token it is; undefined when it is unknown, over or revoked. */
+export function findBearer(book: GrantBook, token: string, nowMs: number): Grant | undefined {
+  const access = book.access.get(token)
+  if (!access || nowMs >= access.expiresMs) return undefined
+  return book.grants.get(access.grantId)
+}
+
+/** Ends every access token now; refresh tokens stay good. Returns how many were alive. */
+export function expireAccess(book: GrantBook): number {
+  const alive = book.access.size
+  book.access.clear()
+  return alive
+}
+
+/** Ends every grant with its tokens, and every code. Returns how many grants there were. */
+export function revokeAll(book: GrantBook): number {
+  const alive = book.grants.size
+  for (const map of [book.grants, book.codes, book.access, book.refresh]) map.clear()
+  return alive
+}
+
+function revokeGrant(book: GrantBook, grantId: string): void {
+  book.grants.delete(grantId)
+  for (const [token, access] of book.access) if (access.grantId === grantId) book.access.delete(token)
+}
+
+/** Makes a secret nobody can guess. */
+export function makeSecret(): string {
+  return randomBytes(20).toString('hex')
+}

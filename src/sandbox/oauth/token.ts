@@ -1,0 +1,96 @@
+import { json, type Reply } from '../http/reply.ts'
+import { type Request, readForm } from '../http/request.ts'
+import type { World } from '../state/world.ts'
+import { authenticateClient, type Client, sameText } from './clients.ts'
+import { type Grant, issuePair, recordGrant, redeemCode, redeemRefresh } from './grants.ts'
+
+type Outcome = { grant: Grant } | { error: string; description: string }
+
+/** Answers POST /oauth/token for the three grants; a refresh gives a new pair and ends the used refresh token. */
+export async function answerToken(world: World, request: Request): Promise<Reply> {
+  const form = await readForm(request)
+  const client = authenticateClient(request.message.headers.authorization, form)
+  if (!client) {
+    world.counts.tokens.rejected++
+    return oauthError(401, 'invalid_client', 'Client authentication failed', {
+      'www-authenticate': 'Basic realm="token"',
+    })
+  }
+  const type = form.get('grant_type')
+  const outcome = decide(world, client, form)
+  if ('error' in outcome) {
+    world.counts.tokens.rejected++
+    return oauthError(400, outcome.error, outcome.description)
+  }
+  if (type === 'password' || type === 'refresh_token' || type === 'authorization_code') {
+    world.counts.tokens[type]++
+  }
+  const seconds = world.settings.access_token_seconds
+  const pair = issuePair(world.grants, { grantId: outcome.grant.id, nowMs: world.now().getTime(), seconds })
+  const { access_token, refresh_token, expires_in } = pair
+  const body = { access_token, expires_in, token_type: 'Bearer', scope: 'basic', refresh_token }
+  return json(200, body, { 'cache-control': 'no-store', pragma: 'no-cache' })
+}
+
+function decide(world: World, client: Client, form: URLSearchParams): Outcome {
+  const type = form.get('grant_type')
+  if (!type) return { error: 'invalid_request', description: 'grant_type is missing' }
+  if (!['password', 'refresh_token', 'authorization_code'].includes(type)) {
+    return { error: 'unsupported_grant_type', description: 'The grant type is not supported' }
+  }
+  if (!client.grants.some((grant) => grant === type)) {
+    return { error: 'unauthorized_client', description: 'The client may not use this grant type' }
+  }
+  const scope = form.get('scope')?.trim()
+  if (scope && scope !== 'basic') return { error: 'invalid_scope', description: 'The only scope is basic' }
+  if (type === 'password') return decidePassword(world, client, form)
+  return type === 'refresh_token' ? decideRefresh(world, client, form) : decideCode(world, client, form)
+}
+
+function decidePassword(world: World, client: Client, form: URLSearchParams): Outcome {
+  const username = form.get('username')
+  const password = form.get('password')
+  if (username === null || password === null) {
+    return { error: 'invalid_request', description: 'username and password are needed' }
+  }
+  const rider = world.riders.get(username)
+  if (!rider || !samePassword(rider.password, password)) {
+    return { error: 'invalid_grant', description: 'Invalid username and password combination' }
+  }
+  return { grant: recordGrant(world.grants, { username, clientId: client.id }) }
+}
+
+/** A client that forgets to escape sends `+` as itself; the form reads it as a space. */
+function samePassword(known: string, given: string): boolean {
+  return sameText(known, given) || sameText(known, given.replaceAll(' ', '+'))
+}
+
+/** The document has both kinds of grant refreshed alike, so the public client may refresh an application's too. */
+function decideRefresh(world: World, client: Client, form: URLSearchParams): Outcome {
+  const grant = redeemRefresh(world.grants, {
+    token: form.get('refresh_token') ?? '',
+    mayUse: ({ clientId }) => clientId === client.id || client.grants.includes('password'),
+    reuseRevokes: world.settings.reuse_revokes_grant,
+  })
+  return grant ? { grant } : { error: 'invalid_grant', description: 'Invalid refresh token' }
+}
+
+function decideCode(world: World, client: Client, form: URLSearchParams): Outcome {
+  const grant = redeemCode(world.grants, {
+    code: form.get('code') ?? '',
+    clientId: client.id,
+    redirectUri: form.get('redirect_uri') ?? '',
+    nowMs: world.now().getTime(),
+  })
+  if (grant) return { grant }
+  return { error: 'invalid_grant', description: 'The authorization code is invalid, used or has expired' }
+}
+
+function oauthError(
+  status: number,
+  error: string,
+  description: string,
+  headers: Record<string, string> = {},
+): Reply {
+  return json(status, { error, error_description: description }, { 'cache-control': 'no-store', ...headers })
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod'
+
+/** What the sandbox can be told to do differently (PATCH /_sandbox/settings). Times in ms unless named otherwise. */
+export const settingsSchema = z.strictObject({
+  /** The list keeps only the newest this many; null for no cap. */
+  list_cap: z.number().int().positive().nullable(),
+  /** How long after an upload the samples are ready. */
+  sample_delay_ms: z.number().int().nonnegative(),
+  /** The same bytes again: a second path that vanishes with the delay, a refusal, or the first path again. */
+  duplicate_uploads: z.enum(['twin', 'refuse', 'same-path']),
+  /** A used refresh token seen again ends the whole grant. */
+  reuse_revokes_grant: z.boolean(),
+  access_token_seconds: z.number().int().positive(),
+  /** Moves the Date header and every time of the service. */
+  clock_skew_ms: z.number().int(),
+  /** Waits before every answer. */
+  latency_ms: z.number().int().nonnegative(),
+  /** How long a request's body may take. */
+  body_timeout_ms: z.number().int().positive(),
+  /** Workouts as the document shows them, or as a published capture does. */
+  workout_dialect: z.enum(['document', 'capture']),
+  /** The workout of the day; `auto` follows the day of the week. */
+  wotd_type: z.enum(['auto', 'None', 'Forecast', 'Scheduled']),
+})
+
+export type Settings = z.infer<typeof settingsSchema>
+
+/** Makes the settings a fresh sandbox has. */
+export function makeSettings(input: { sampleDelayMs: number; accessTokenSeconds: number }): Settings {
+  return {
+    list_cap: null,
+    sample_delay_ms: input.sampleDelayMs,
+    duplicate_uploads: 'twin',
+    reuse_revokes_grant: false,
+    access_token_seconds: input.accessTokenSeconds,
+    clock_skew_ms: 0,
+    latency_ms: 0,
+    body_timeout_ms: 30_000,
+    workout_dialect: 'document',
+    wotd_type: 'auto',
+  }
+}

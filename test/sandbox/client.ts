@@ -1,0 +1,92 @@
+import { connect } from 'node:net'
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
+
+/** A clock that stands still until a test turns it. */
+export type TestClock = { now: () => Date; turn: (ms: number) => void }
+
+export function makeClock(start = '2026-03-12T09:00:00Z'): TestClock {
+  let at = new Date(start).getTime()
+  return {
+    now: () => new Date(at),
+    turn: (ms) => {
+      at += ms
+    },
+  }
+}
+
+export const PUBLIC = basic('service_public:service_public')
+export const DEMO = basic('demo_app:demo_secret')
+
+export function basic(pair: string): string {
+  return `Basic ${Buffer.from(pair).toString('base64')}`
+}
+
+export type Body = Record<string, unknown>
+export type Answer<T = Body> = { status: number; headers: Headers; body: T }
+
+export type TestClient = {
+  sandbox: Sandbox
+  clock: TestClock
+  token: (form: Record<string, string>, authorization?: string) => Promise<Answer>
+  signIn: (username?: string) => Promise<string>
+  get: <T = Body>(path: string, token?: string) => Promise<Answer<T>>
+  steer: <T = Body>(method: string, path: string, body?: unknown) => Promise<Answer<T>>
+  upload: (token: string, bytes: Uint8Array, input?: { fileName?: string; name?: string }) => Promise<Answer>
+}
+
+/** Starts a sandbox on a clock of its own and makes the calls a client makes. */
+export async function openClient(options: SandboxOptions = {}): Promise<TestClient> {
+  const clock = makeClock()
+  const sandbox = await startSandbox({ activities: 20, now: clock.now, ...options })
+  const call = async <T = Body>(path: string, init: RequestInit): Promise<Answer<T>> => {
+    const response = await fetch(`${sandbox.url}${path}`, init)
+    const { status, headers } = response
+    return { status, headers, body: (await response.json()) as T }
+  }
+  const token: TestClient['token'] = (form, authorization = PUBLIC) =>
+    call('/oauth/token', { method: 'POST', headers: { authorization }, body: new URLSearchParams(form) })
+  return {
+    sandbox,
+    clock,
+    token,
+    signIn: async (username = 'rider') => {
+      const answer = await token({ grant_type: 'password', username, password: username })
+      return String(answer.body.access_token)
+    },
+    get: (path, bearer) => call(path, bearer ? { headers: { authorization: `Bearer ${bearer}` } } : {}),
+    steer: (method, path, body) =>
+      call(`/_sandbox/${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }),
+    upload: (bearer, bytes, input = {}) => {
+      const form = new FormData()
+      form.set('file', new Blob([new Uint8Array(bytes)]), input.fileName ?? 'ride.fit')
+      if (input.name !== undefined) form.set('name', input.name)
+      return call('/oauth/upload', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${bearer}` },
+        body: form,
+      })
+    },
+  }
+}
+
+export type ListEntry = { path: string; name: string; description: string | null; activity_type: string } & {
+  start_date: { date: string; timezone_type: number; timezone: string }
+}
+
+/** The whole list, or what was updated since. */
+export async function listAll(client: TestClient, token: string, more = ''): Promise<ListEntry[]> {
+  const path = `/oauth/activity?from=0&to=4102444800${more}`
+  return (await client.get<{ activities: ListEntry[] }>(path, token)).body.activities
+}
+
+/** Writes bytes to a socket and returns what comes back until the other side closes. `steps` are written in order. */
+export function sendRaw(port: number, ...steps: Array<string | Uint8Array>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1')
+    const chunks: Buffer[] = []
+    socket.on('data', (chunk) => chunks.push(chunk))
+    socket.on('error', reject)
+    socket.on('close', () => resolve(Buffer.concat(chunks).toString('utf8')))
+    for (const step of steps) socket.write(step)
+  })
+}

@@ -1,0 +1,116 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { makeFitFile } from '../../src/sandbox/fit-file.ts'
+import { listAll, openClient, type TestClient } from './client.ts'
+
+let client: TestClient
+let token: string
+beforeEach(async () => {
+  client = await openClient({ activities: 3, sampleDelayMs: 2_000 })
+  token = await client.signIn()
+})
+afterEach(() => client.sandbox.close())
+
+const startedAt = new Date('2026-03-12T06:30:00Z')
+const fit = makeFitFile({ startedAt, seconds: 900 })
+
+type Upload = { success: boolean; json: { files: Array<Record<string, string | number>> } }
+type Detail = {
+  success: boolean
+  summary: Record<string, unknown>
+  session_data: Array<Record<string, number>>
+}
+
+async function upload(bytes: Uint8Array = fit, input = {}): Promise<{ path: string; body: Upload }> {
+  const { body } = await client.upload(token, bytes, input)
+  const answer = body as Upload
+  return { path: String(answer.json?.files[0]?.url).split('/').at(-1) ?? '', body: answer }
+}
+
+const detail = (path: string) =>
+  client.get<Detail>(`/oauth/activity/${path}?include_session_data=1`, token).then(({ body }) => body)
+
+describe('an upload', () => {
+  it('is an activity at once, with samples after the delay', async () => {
+    const { path, body } = await upload(fit, { fileName: 'morning.fit' })
+    expect(body.success).toBe(true)
+    expect(body.json.files[0]).toEqual({
+      name: 'morning.fit',
+      size: fit.length,
+      type: expect.any(String),
+      url: expect.stringMatching(new RegExp(`/${path}$`)),
+      deleteType: 'DELETE',
+      deleteUrl: expect.any(String),
+    })
+    const listed = (await listAll(client, token)).find((entry) => entry.path === path)
+    expect(listed).toMatchObject({ name: 'morning.fit', activity_type: 'Cycling' })
+    const young = await detail(path)
+    expect(young.session_data).toEqual([])
+    expect(Object.keys(young.summary).sort()).toEqual(['activity_type', 'start_date'])
+    client.clock.turn(2_000)
+    const ready = await detail(path)
+    expect(ready.session_data).toHaveLength(900)
+    expect(ready.session_data[0]?.unix_time).toBe(startedAt.getTime())
+    expect(ready.summary.duration).toBe(900)
+  })
+
+  it('takes the name that was sent', async () => {
+    const { path } = await upload(fit, { name: 'Größe ☕' })
+    expect((await listAll(client, token)).find((entry) => entry.path === path)?.name).toBe('Größe ☕')
+  })
+
+  it('counts towards the training load', async () => {
+    const load = async () =>
+      (await client.get<{ tl: { total: number } }>('/oauth/training_info', token)).body.tl.total
+    const before = await load()
+    await upload()
+    expect(await load()).toBeGreaterThan(before)
+  })
+
+  it('is refused when it is no whole FIT activity', async () => {
+    const bad = [
+      new Uint8Array(0),
+      Buffer.from('hello'),
+      fit.subarray(0, 5_000),
+      fit.map((x, i) => (i === 999 ? ~x : x)),
+    ]
+    for (const bytes of bad) expect((await upload(bytes)).body.success).toBe(false)
+    expect(await listAll(client, token)).toHaveLength(3)
+    const counts = await client.steer('GET', 'counts')
+    expect(counts.body.uploads).toEqual({ accepted: 0, refused: bad.length })
+  })
+
+  it('of the same bytes again becomes a twin that vanishes later', async () => {
+    const first = await upload()
+    const twin = await upload()
+    expect(twin.path).not.toBe(first.path)
+    expect(await listAll(client, token)).toHaveLength(5)
+    client.clock.turn(2_000)
+    const left = (await listAll(client, token)).map(({ path }) => path)
+    expect(left).toContain(first.path)
+    expect(left).not.toContain(twin.path)
+  })
+
+  it('of the same bytes again is refused, or answered with the same path, when told so', async () => {
+    const first = await upload()
+    await client.steer('PATCH', 'settings', { duplicate_uploads: 'refuse' })
+    expect((await upload()).body.success).toBe(false)
+    await client.steer('PATCH', 'settings', { duplicate_uploads: 'same-path' })
+    expect((await upload()).path).toBe(first.path)
+    expect(await listAll(client, token)).toHaveLength(4)
+  })
+
+  const folder = new URL('../../../shared/fit/', import.meta.url)
+  const real = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.fit')) : []
+  for (const name of real) {
+    const whole = !/^(bad|other)-/.test(name)
+    it(`of the real file ${name} is ${whole ? 'taken' : 'refused'}`, async () => {
+      const { path, body } = await upload(readFileSync(new URL(name, folder)), { fileName: name })
+      expect(body.success).toBe(whole)
+      expect(await listAll(client, token)).toHaveLength(whole ? 4 : 3)
+      if (!whole) return
+      client.clock.turn(2_000)
+      expect((await detail(path)).session_data.length).toBeGreaterThan(10)
+    })
+  }
+})
