@@ -1,0 +1,169 @@
+import type { Logger } from 'pino'
+import type { Backoff } from '../kit/backoff.ts'
+import { systemClock } from '../kit/clock.ts'
+import { TransientError } from '../kit/errors.ts'
+import { makeReleaseStack } from '../kit/release-stack.ts'
+import { type BackendChoice, openBackend } from './backend.ts'
+import type { ScheduleName } from './catalog.ts'
+import { makeErrorTally } from './connections/error-tally.ts'
+import { within } from './connections/within.ts'
+import { QUEUE_NAMES, type QueueName } from './definition.ts'
+import { assertHandlers, type Handlers } from './handlers.ts'
+
+import {
+  CLOSE_GRACE_MS,
+  CONNECTION_MS,
+  HEARTBEAT_MS,
+  LOCK_MS,
+  POLLS_CONCURRENCY,
+  STALLED_EVERY_MS,
+} from './limits.ts'
+import { type Enqueue, enqueueJobs, fetchCounts, type JobQueue, makeQueues } from './queues.ts'
+import { makeRing } from './schedules/due.ts'
+import { type Heartbeat, startHeartbeat } from './schedules/heartbeat.ts'
+import { reconcileSchedules } from './schedules/reconcile.ts'
+import { type JobWorker, openWorker } from './work/worker.ts'
+
+export type { HandlerContext, HandlerResult, Handlers } from './handlers.ts'
+
+export type JobsDeps = Readonly<{
+  log: Logger
+  handlers: Handlers
+  /** Aborts when the daemon stops: no further job is taken and running ones are told at once. */
+  signal: AbortSignal
+  /** The ids of all accounts, from the store: the truth that schedules follow. */
+  accounts: () => Promise<number[]>
+}>
+
+export type JobsOptions = Readonly<{
+  backend: BackendChoice
+  roles: Readonly<{ scheduler: boolean; worker: boolean }>
+  /** Intervals in ms. */
+  every: Readonly<Record<ScheduleName, number>>
+  /** Fetches at once. */
+  concurrency: number
+  /** The rest is for tests, in ms; the defaults and their reasons are in limits.ts. */
+  lockMs?: number
+  stalledMs?: number
+  heartbeatMs?: number
+  closeGraceMs?: number
+  backoff?: Backoff
+}>
+
+export type Jobs = Readonly<{
+  /** Adds jobs in bulk and returns how many are new; see enqueueJobs. Throws TransientError `queue_closed` after close. */
+  enqueue: Enqueue
+  /** Fetches the number of jobs by queue and state. */
+  counts: () => Promise<Record<QueueName, Record<string, number>>>
+  /** Makes the schedules equal to the truth now, as after a login. */
+  reconcileSchedules: () => Promise<void>
+  /** The queues themselves, for a board that shows them. */
+  boards: () => readonly JobQueue[]
+  /** Stops in order: schedules, workers (bounded wait), queues, connections. A second call is harmless. */
+  close: () => Promise<void>
+}>
+
+/**
+ * Opens the queues and, by role, the schedules and the workers. Throws MusetteError `handlers_mismatch` when handlers
+ * and catalog differ, TransientError `queue_unreachable` when Redis or Postgres cannot be used.
+ */
+export async function openJobs(deps: JobsDeps, options: JobsOptions): Promise<Jobs> {
+  assertHandlers(deps.handlers)
+  const { log } = deps
+  const opened = makeReleaseStack((step, error) =>
+    log.warn({ step, err: error }, 'jobs: a step of closing failed'),
+  )
+  try {
+    return await openParts(deps, options, opened)
+  } catch (error) {
+    await opened.release().catch(() => undefined) // the first error is the one to hear about
+    throw error
+  }
+}
+
+async function openParts(
+  deps: JobsDeps,
+  options: JobsOptions,
+  opened: ReturnType<typeof makeReleaseStack>,
+): Promise<Jobs> {
+  const { log, signal } = deps
+  const clock = systemClock
+  let heartbeat: Heartbeat | undefined
+  const tally = makeErrorTally({ log, clock, onFirst: () => heartbeat?.wake() })
+
+  const backend = await openBackend({ log }, options.backend)
+  opened.defer('connections', backend.close)
+
+  const queues = makeQueues({ backend, onError: tally.record })
+  for (const name of QUEUE_NAMES) {
+    opened.defer(`queue ${name}`, () => within(queues[name].close(), CONNECTION_MS))
+    await queues[name].waitUntilReady()
+  }
+
+  const workers: JobWorker[] = []
+  if (options.roles.worker) {
+    const ring = makeRing({ enqueue: (input) => enqueueJobs({ queues }, input) })
+    for (const queue of QUEUE_NAMES) {
+      const worker = await openWorker(
+        { log, handlers: deps.handlers, queues, ring, backend, onError: tally.record },
+        {
+          queue,
+          concurrency: queue === 'polls' ? POLLS_CONCURRENCY : options.concurrency,
+          lockMs: options.lockMs ?? LOCK_MS,
+          stalledMs: options.stalledMs ?? STALLED_EVERY_MS,
+          backoff: options.backoff,
+        },
+      )
+      workers.push(worker)
+    }
+    opened.defer('workers', () =>
+      Promise.all(workers.map((worker) => worker.close(options.closeGraceMs ?? CLOSE_GRACE_MS))),
+    )
+  }
+  const halt = () => {
+    for (const worker of workers) worker.halt()
+  }
+  signal.addEventListener('abort', halt, { once: true })
+  opened.defer('signal', () => {
+    signal.removeEventListener('abort', halt)
+    halt()
+  })
+
+  const reconcile = (atStart: boolean) =>
+    reconcileSchedules({ log, clock, queues, accounts: deps.accounts }, { every: options.every, atStart })
+  if (options.roles.scheduler) await reconcile(true)
+  const beat = options.roles.scheduler
+    ? () => reconcile(false)
+    : () => fetchCounts({ queues }).then(() => undefined)
+  heartbeat = startHeartbeat({ tally: () => tally, beat }, { everyMs: options.heartbeatMs ?? HEARTBEAT_MS })
+  queues.polls.getBackend().on('ready', heartbeat.wake) // Redis is back, perhaps empty
+  opened.defer('heartbeat', () => within(heartbeat?.stop() ?? Promise.resolve(), CONNECTION_MS))
+
+  if (!signal.aborted) for (const worker of workers) worker.run()
+
+  let closing: Promise<void> | undefined
+  // On Postgres BullMQ never answers what is asked after closing.
+  const assertOpen = () => {
+    if (closing)
+      throw new TransientError('queue_closed', 'jobs: use the queue: it is closed, the daemon is stopping')
+  }
+  return {
+    enqueue: async (name, payloads, input) => {
+      assertOpen()
+      return await enqueueJobs({ queues }, { name, payloads, priority: input?.priority })
+    },
+    counts: async () => {
+      assertOpen()
+      return await fetchCounts({ queues })
+    },
+    reconcileSchedules: async () => {
+      assertOpen()
+      await reconcile(false)
+    },
+    boards: () => QUEUE_NAMES.map((name) => queues[name]),
+    close: () => {
+      closing ??= opened.release()
+      return closing
+    },
+  }
+}

@@ -1,0 +1,115 @@
+import { type Job, Worker } from 'bullmq'
+import { type Backoff, backoffMs } from '../../kit/backoff.ts'
+import { SECOND } from '../../kit/durations.ts'
+import type { Backend } from '../backend.ts'
+import { CATALOG, isJobName } from '../catalog.ts'
+import { within } from '../connections/within.ts'
+import type { QueueName } from '../definition.ts'
+import { CONNECTION_MS, MAX_CRASHES, MAX_STARTS, RUN_RETRY_MS } from '../limits.ts'
+import { PREFIX } from '../queues.ts'
+import { type ProcessorDeps, workOnJob } from './processor.ts'
+
+export type WorkerInput = Readonly<{
+  queue: QueueName
+  concurrency: number
+  lockMs: number
+  stalledMs: number
+  /** Instead of the catalog's, where a test cannot wait that long. */
+  backoff?: Backoff | undefined
+}>
+
+export type JobWorker = Readonly<{
+  run(): void
+  /** Takes no further job and aborts the ones that run. Harmless when repeated. */
+  halt(): void
+  /** Waits for running jobs at most `graceMs`, then closes; jobs that still run are left to be found as abandoned. */
+  close(graceMs: number): Promise<void>
+}>
+
+/** So large that it never bites: only with some limit set do workers look at the hold that a 429 puts on a queue. */
+const NO_LIMIT = { max: 2_000_000_000, duration: 1 * SECOND }
+
+/** Opens the worker of one queue; it takes no job before `run`. Throws the backend's errors when it is not reached. */
+export async function openWorker(
+  deps: ProcessorDeps & { backend: Backend; onError: (where: string, error: unknown) => void },
+  input: WorkerInput,
+): Promise<JobWorker> {
+  const running = new Set<AbortController>()
+  const halted = new AbortController()
+  let onIdle: () => void = () => undefined
+
+  const process = async (job: Job, token?: string, bullSignal?: AbortSignal): Promise<void> => {
+    const controller = new AbortController()
+    const abort = () => controller.abort(new DOMException('jobs: the worker is stopping', 'AbortError'))
+    running.add(controller)
+    bullSignal?.addEventListener('abort', abort, { once: true })
+    halted.signal.addEventListener('abort', abort, { once: true })
+    if (halted.signal.aborted) abort()
+    try {
+      await workOnJob(deps, { job, token: token ?? '', signal: controller.signal })
+    } finally {
+      bullSignal?.removeEventListener('abort', abort)
+      halted.signal.removeEventListener('abort', abort)
+      running.delete(controller)
+      if (running.size === 0) onIdle()
+    }
+  }
+
+  const worker = new Worker(
+    input.queue,
+    (job: Job, token?: string, signal?: AbortSignal) => process(job, token, signal),
+    {
+      connection: {}, // inside the factory
+      prefix: PREFIX,
+      autorun: false,
+      concurrency: input.concurrency,
+      lockDuration: input.lockMs,
+      stalledInterval: input.stalledMs,
+      maxStalledCount: MAX_CRASHES,
+      maxStartedAttempts: MAX_STARTS,
+      runRetryDelay: RUN_RETRY_MS,
+      limiter: NO_LIMIT,
+      settings: {
+        backoffStrategy: (attempts, _type, _error, job) =>
+          backoffMs(input.backoff ?? backoffOf(job?.name ?? ''), attempts),
+      },
+    },
+    deps.backend.factory,
+  )
+  worker.on('error', (error) => deps.onError(`worker ${input.queue}`, error))
+  worker.on('lockRenewalFailed', (ids) => {
+    // Somebody else has these jobs, or the queue was emptied: going on would do the work twice.
+    for (const id of ids) worker.cancelJob(id)
+  })
+  await worker.waitUntilReady()
+
+  const halt = () => {
+    if (halted.signal.aborted) return
+    void worker.pause(true).catch((error: unknown) => deps.onError(`worker ${input.queue}`, error))
+    halted.abort()
+  }
+  return {
+    run: () => {
+      void worker.run().catch((error: unknown) => deps.onError(`worker ${input.queue}`, error))
+    },
+    halt,
+    close: async (graceMs) => {
+      halt()
+      const idle = new Promise<void>((resolve) => {
+        onIdle = resolve
+        if (running.size === 0) resolve()
+      })
+      const finished = await within(idle, graceMs)
+      if (!finished) {
+        deps.log.warn({ queue: input.queue, running: running.size }, 'jobs: closing with jobs still running')
+        await within(worker.getBackend().disconnectBlocking(true), CONNECTION_MS)
+      }
+      const closed = await within(worker.close(!finished), CONNECTION_MS)
+      if (!closed) await within(worker.disconnect(), CONNECTION_MS)
+    },
+  }
+}
+
+function backoffOf(name: string): Backoff {
+  return isJobName(name) ? CATALOG[name].backoff : CATALOG.sweep.backoff
+}

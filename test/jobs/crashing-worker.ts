@@ -1,0 +1,21 @@
+// A worker in a process of its own: takes one fetch, says so, and holds it until it is killed.
+import { pino } from 'pino'
+import type { BackendChoice } from '../../src/jobs/backend.ts'
+import { openJobs } from '../../src/jobs/jobs.ts'
+import { QUICK } from './quick.ts'
+
+const choice: BackendChoice = JSON.parse(process.argv[2] ?? '')
+await openJobs(
+  {
+    log: pino({ level: 'silent' }),
+    signal: new AbortController().signal,
+    accounts: async () => [],
+    handlers: {
+      'fetch-activity': () => new Promise<undefined>(() => process.send?.('taken')),
+      'poll-activities': async () => undefined,
+      'refresh-token': async () => undefined,
+      sweep: async () => undefined,
+    },
+  },
+  { ...QUICK, backend: choice, lockMs: 1_000, stalledMs: 300 },
+)

@@ -1,0 +1,139 @@
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, describe } from 'vitest'
+import type { BackendChoice } from '../../src/jobs/backend.ts'
+import type { HandlerContext, HandlerResult, Handlers, Jobs, JobsOptions } from '../../src/jobs/jobs.ts'
+import { openJobs } from '../../src/jobs/jobs.ts'
+import { openTestDatabase } from '../support/postgres.ts'
+import { describeWithRedis, openTestRedis } from '../support/redis.ts'
+import { QUICK } from './quick.ts'
+
+export type BackendName = 'redis' | 'postgres'
+
+export type LogLine = { level: number; msg: string } & Record<string, unknown>
+
+type Fetch = (activityId: number, context: HandlerContext) => Promise<HandlerResult>
+type Poll = (accountId: number, context: HandlerContext) => Promise<HandlerResult>
+
+export type RigInput = Partial<JobsOptions> & {
+  fetch?: Fetch
+  poll?: Poll
+  accounts?: () => Promise<number[]>
+  signal?: AbortSignal
+}
+
+export type Rig = {
+  choice: BackendChoice
+  lines: LogLine[]
+  /** Opens jobs with short times and handlers that do nothing unless told; all are closed in `reset`. */
+  open(input?: RigInput): Promise<Jobs>
+  /** What a flush is to Redis, for both. */
+  emptyQueue(): Promise<void>
+  /** Takes the jobs of the polls queue away and leaves its schedules. */
+  losePolls(): Promise<void>
+  reset(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Runs the same tests on both backends; `rig` is opened before the first and emptied after each. */
+export function describeJobs(title: string, tests: (rig: () => Rig) => void): void {
+  const body = (name: BackendName) => () => {
+    let rig: Rig | undefined
+    beforeAll(async () => {
+      rig = await openRig(name)
+    })
+    afterEach(() => rig?.reset())
+    afterAll(() => rig?.close())
+    tests(() => {
+      if (!rig) throw new Error('the rig is not open')
+      return rig
+    })
+  }
+  describeWithRedis(`${title} on redis`, body('redis'))
+  describe(`${title} on postgres`, body('postgres'))
+}
+
+/** Opens one real Redis or Postgres. */
+async function openRig(name: BackendName): Promise<Rig> {
+  const place = name === 'redis' ? await openTestRedis() : await openTestDatabase({ migrated: false })
+  const choice: BackendChoice = { kind: name, url: place.url }
+  const lines: LogLine[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const opened: Jobs[] = []
+  const emptyQueue = () => (name === 'redis' ? flushRedis(place.url) : truncateQueue(place.url))
+  const closeAll = async () => {
+    for (const jobs of opened.splice(0)) await jobs.close()
+  }
+  return {
+    choice,
+    lines,
+    emptyQueue,
+    losePolls: () => (name === 'redis' ? loseRedisPolls(place.url) : losePostgresPolls(place.url)),
+    async open({ fetch, poll, accounts, signal, ...options } = {}) {
+      const jobs = await openJobs(
+        {
+          log,
+          handlers: handlersOf(fetch, poll),
+          signal: signal ?? new AbortController().signal,
+          accounts: accounts ?? (async () => []),
+        },
+        { ...QUICK, backend: choice, ...options },
+      )
+      opened.push(jobs)
+      return jobs
+    },
+    async reset() {
+      await closeAll()
+      await emptyQueue()
+      lines.length = 0
+    },
+    async close() {
+      await closeAll()
+      await place.close()
+    },
+  }
+}
+
+export function handlersOf(fetch?: Fetch, poll?: Poll): Handlers {
+  return {
+    'fetch-activity': async ({ activityId }, context) => fetch?.(activityId, context),
+    'poll-activities': async ({ accountId }, context) => poll?.(accountId, context),
+    'refresh-token': async () => undefined,
+    sweep: async () => undefined,
+  }
+}
+
+/** The payload of a fetch of account 1. */
+export const ride = (activityId: number) => ({ accountId: 1, activityId })
+
+async function flushRedis(url: string): Promise<void> {
+  const redis = new Redis(url)
+  await redis.flushdb()
+  redis.disconnect()
+}
+
+async function truncateQueue(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query<{ name: string }>(
+    `select quote_ident(tablename) as name from pg_tables where schemaname = 'bullmq' and tablename <> 'migration'`,
+  )
+  if (rows.length > 0)
+    await client.query(`truncate ${rows.map(({ name }) => `bullmq.${name}`).join(', ')} cascade`)
+  await client.end()
+}
+
+async function loseRedisPolls(url: string): Promise<void> {
+  const redis = new Redis(url)
+  const jobs = await redis.keys('musette:polls:repeat:*:*')
+  await redis.del('musette:polls:delayed', 'musette:polls:wait', ...jobs)
+  redis.disconnect()
+}
+
+async function losePostgresPolls(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(`delete from bullmq.job where queue = 'polls'`)
+  await client.end()
+}

@@ -1,0 +1,188 @@
+import { expect, it } from 'vitest'
+import { HOUR } from '../../src/kit/durations.ts'
+import { QUICK } from './quick.ts'
+import { describeJobs, type Rig } from './rig.ts'
+import { until } from './until.ts'
+
+const both = { scheduler: true, worker: true }
+const schedulerOnly = { scheduler: true, worker: false }
+
+describeJobs('schedules', (rig) => {
+  type Opened = Awaited<ReturnType<Rig['open']>>
+  const pollsOf = (jobs: Opened) => {
+    const queue = jobs.boards().find(({ name }) => name === 'polls')
+    if (!queue) throw new Error('no queue of polls')
+    return queue
+  }
+  const schedulesOf = async (jobs: Opened) => {
+    const schedules = await pollsOf(jobs).getJobSchedulers(0, -1)
+    return schedules.map(({ key }) => key).toSorted()
+  }
+  const ofAccounts = (...ids: number[]) =>
+    [
+      ...ids.flatMap((id) => [`poll-activities-account-${id}`, `refresh-token-account-${id}`]),
+      'sweep',
+    ].toSorted()
+
+  it('makes one schedule an account and one for all, and runs each at once', async () => {
+    const polled: number[] = []
+    const jobs = await rig().open({
+      roles: both,
+      accounts: async () => [1, 12],
+      poll: async (id) => void polled.push(id),
+    })
+    expect(await schedulesOf(jobs)).toEqual(ofAccounts(1, 12))
+    await until('both accounts were polled', () => polled.length === 2)
+    expect(polled.toSorted()).toEqual([1, 12])
+    const nextRuns = (await pollsOf(jobs).getJobSchedulers(0, -1)).map(({ next }) => next ?? 0)
+    expect(Math.min(...nextRuns)).toBeGreaterThan(Date.now())
+    expect(Math.max(...nextRuns)).toBeLessThanOrEqual(Date.now() + HOUR)
+  })
+
+  it('repeats a poll in its interval', async () => {
+    const polled: number[] = []
+    const every = { ...QUICK.every, poll: 300 }
+    await rig().open({
+      roles: both,
+      every,
+      accounts: async () => [1],
+      poll: async () => void polled.push(Date.now()),
+    })
+    await until('five polls ran', () => polled.length >= 5)
+    const [first = 0] = polled
+    expect((polled[4] ?? 0) - first).toBeGreaterThanOrEqual(3 * 300)
+  })
+
+  it('does not start a poll beside one that still runs', async () => {
+    let running = 0
+    let most = 0
+    let ended = 0
+    const every = { ...QUICK.every, poll: 100 }
+    let letGo: () => void = () => undefined
+    const gate = new Promise<void>((resolve) => {
+      letGo = resolve
+    })
+    const jobs = await rig().open({
+      roles: both,
+      every,
+      accounts: async () => [1],
+      poll: async () => {
+        running += 1
+        most = Math.max(most, running)
+        if (ended === 0) await gate
+        running -= 1
+        ended += 1
+      },
+    })
+    const schedule = () => pollsOf(jobs).getJobScheduler('poll-activities-account-1')
+    await until(
+      'the schedule came round several times',
+      async () => ((await schedule())?.iterationCount ?? 0) >= 5,
+    )
+    letGo()
+    await until('it goes on afterwards', () => ended >= 3)
+    expect(most).toBe(1)
+  })
+
+  it('does not double schedules when the daemon starts again', async () => {
+    const input = { roles: schedulerOnly, accounts: async () => [1, 2] }
+    const first = await rig().open(input)
+    const before = await pollsOf(first).getJobSchedulers(0, -1)
+    await first.close()
+    const second = await rig().open(input)
+    expect(await schedulesOf(second)).toEqual(ofAccounts(1, 2))
+    const { polls } = await second.counts()
+    expect([polls.delayed, polls.waiting]).toEqual([5, 5])
+    const after = await pollsOf(second).getJobSchedulers(0, -1)
+    expect(after.map(({ next }) => next).toSorted()).toEqual(before.map(({ next }) => next).toSorted())
+  })
+
+  it('brings schedules and polls back after the queue was emptied', async () => {
+    const polled: number[] = []
+    const jobs = await rig().open({
+      roles: both,
+      accounts: async () => [1],
+      poll: async () => void polled.push(1),
+    })
+    await until('the first poll ran', () => polled.length === 1)
+    await rig().emptyQueue()
+    expect(await schedulesOf(jobs)).toEqual([])
+    await jobs.reconcileSchedules()
+    expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
+    await until('it was polled again', () => polled.length === 2)
+  })
+
+  it('notices an emptied queue by itself', async () => {
+    const jobs = await rig().open({ roles: schedulerOnly, accounts: async () => [1], heartbeatMs: 100 })
+    await rig().emptyQueue()
+    await until('the schedules are back', async () => (await schedulesOf(jobs)).length === 3)
+  })
+
+  it('lets a changed interval take effect at once', async () => {
+    const accounts = async () => [1]
+    const slow = await rig().open({ roles: schedulerOnly, accounts })
+    await slow.close()
+    const polled: number[] = []
+    const every = { ...QUICK.every, poll: 200 }
+    const jobs = await rig().open({ roles: both, accounts, every, poll: async () => void polled.push(1) })
+    await until('the new interval runs', () => polled.length >= 4)
+    expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
+  })
+
+  it('makes a schedule anew whose next run lies too far ahead', async () => {
+    const jobs = await rig().open({ roles: schedulerOnly, accounts: async () => [1] })
+    const queue = pollsOf(jobs)
+    const id = 'poll-activities-account-1'
+    const good = (await queue.getJobScheduler(id))?.next ?? 0
+    await queue.removeJobScheduler(id)
+    const template = { name: 'due', data: { name: 'poll-activities', payload: { accountId: 1 } } }
+    await queue.upsertJobScheduler(
+      id,
+      { every: HOUR, offset: good % HOUR, startDate: good + 50 * HOUR },
+      template,
+    )
+    expect((await queue.getJobScheduler(id))?.next).toBeGreaterThan(Date.now() + 2 * HOUR)
+    await jobs.reconcileSchedules()
+    expect((await queue.getJobScheduler(id))?.next).toBeLessThanOrEqual(Date.now() + HOUR)
+  })
+
+  it('leaves an overdue schedule alone while its job waits, and mends it when the job was lost', async () => {
+    const every = { ...QUICK.every, poll: 200 }
+    const jobs = await rig().open({ roles: schedulerOnly, every, accounts: async () => [1] })
+    const queue = pollsOf(jobs)
+    const nextRun = async () => (await queue.getJobScheduler('poll-activities-account-1'))?.next ?? 0
+    const before = await nextRun()
+    await until('it is overdue', () => Date.now() > before + 250)
+    await jobs.reconcileSchedules()
+    expect(await nextRun()).toBe(before)
+    await rig().losePolls()
+    await jobs.reconcileSchedules()
+    expect(await nextRun()).toBeGreaterThan(before)
+  })
+
+  it('follows the accounts: a new one is polled, one that is gone is not', async () => {
+    let ids = [1]
+    const polled = new Set<number>()
+    const jobs = await rig().open({
+      roles: both,
+      accounts: async () => ids,
+      poll: async (id) => void polled.add(id),
+    })
+    ids = [2]
+    await jobs.reconcileSchedules()
+    expect(await schedulesOf(jobs)).toEqual(ofAccounts(2))
+    await until('the new account was polled', () => polled.has(2))
+  })
+
+  it('changes nothing when the accounts cannot be read', async () => {
+    let broken = false
+    const accounts = async () => {
+      if (broken) throw new Error('store: find accounts: no connection')
+      return [1]
+    }
+    const jobs = await rig().open({ roles: schedulerOnly, accounts, heartbeatMs: 50 })
+    broken = true
+    await until('it was said', () => rig().lines.some(({ where }) => where === 'heartbeat'))
+    expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
+  })
+})

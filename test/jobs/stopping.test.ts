@@ -1,0 +1,146 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { pino } from 'pino'
+import { expect, it } from 'vitest'
+import { openJobs } from '../../src/jobs/jobs.ts'
+import { QUICK } from './quick.ts'
+import { describeJobs, handlersOf, ride } from './rig.ts'
+import { until } from './until.ts'
+
+describeJobs('stopping', (rig) => {
+  const never = new Promise<undefined>(() => undefined)
+
+  it('finishes the job of a worker that was killed', async () => {
+    const script = fileURLToPath(new URL('crashing-worker.ts', import.meta.url))
+    const child: ChildProcess = fork(script, [JSON.stringify(rig().choice)], {
+      execArgv: ['--import', 'tsx'],
+    })
+    try {
+      const producer = await rig().open({ roles: { scheduler: false, worker: false } })
+      await producer.enqueue('fetch-activity', [ride(1)])
+      await once(child, 'message')
+    } finally {
+      child.kill('SIGKILL')
+    }
+    const done: number[] = []
+    await rig().open({ lockMs: 1_000, stalledMs: 300, fetch: async (id) => void done.push(id) })
+    await until('another worker did it', () => done.length)
+    expect(done).toEqual([1])
+  })
+
+  it('tells a running job, waits for it and puts it back whole', async () => {
+    let started = false
+    const jobs = await rig().open({
+      fetch: async (_id, { signal }) => {
+        started = true
+        await new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason))
+        })
+      },
+    })
+    await jobs.enqueue('fetch-activity', [ride(1)])
+    await until('the job runs', () => started)
+    await jobs.close()
+    const done: number[] = []
+    const next = await rig().open({ fetch: async (id) => void done.push(id) })
+    await until('it runs again', () => done.length)
+    const queue = next.boards().find(({ name }) => name === 'fetches')
+    const job = await until('it is done', async () => (await queue?.getJobs(['completed']))?.[0])
+    expect(job.attemptsMade).toBe(1)
+    expect(rig().lines.filter(({ level }) => level >= 40)).toEqual([])
+  })
+
+  it('lets a job finish that takes no notice in time', async () => {
+    let finish: () => void = () => undefined
+    const gate = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    let started = false
+    const jobs = await rig().open({
+      fetch: async () => {
+        started = true
+        await gate
+      },
+    })
+    await jobs.enqueue('fetch-activity', [ride(1)])
+    await until('the job runs', () => started)
+    const closed = jobs.close()
+    finish()
+    await closed
+    const after = await rig().open({ roles: { scheduler: false, worker: false } })
+    expect((await after.counts()).fetches.completed).toBe(1)
+  })
+
+  it('does not wait for ever for a job that hangs', async () => {
+    let started = false
+    const jobs = await rig().open({
+      closeGraceMs: 200,
+      fetch: () => {
+        started = true
+        return never
+      },
+    })
+    await jobs.enqueue('fetch-activity', [ride(1)])
+    await until('the job runs', () => started)
+    await jobs.close()
+    expect(rig().lines.some(({ level, running }) => level === 40 && running === 1)).toBe(true)
+  })
+
+  it('takes no further job once the daemon is told to stop', async () => {
+    const stop = new AbortController()
+    const aborted: boolean[] = []
+    let started = 0
+    const jobs = await rig().open({
+      signal: stop.signal,
+      concurrency: 1,
+      fetch: async (_id, { signal }) => {
+        started += 1
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+        aborted.push(signal.aborted)
+      },
+    })
+    await jobs.enqueue('fetch-activity', [ride(1), ride(2)])
+    await until('the first job runs', () => started)
+    stop.abort()
+    await jobs.close()
+    expect([started, aborted]).toEqual([1, [true]])
+    const after = await rig().open({ roles: { scheduler: false, worker: false } })
+    expect((await after.counts()).fetches).toMatchObject({ completed: 1, waiting: 1, active: 0 })
+  })
+
+  it('may be closed twice', async () => {
+    const jobs = await rig().open({ roles: { scheduler: true, worker: true } })
+    await Promise.all([jobs.close(), jobs.close()])
+    await jobs.close()
+    await expect(jobs.enqueue('fetch-activity', [ride(1)])).rejects.toMatchObject({ code: 'queue_closed' })
+  })
+
+  it('refuses to start when a job has no handler or a handler no job', async () => {
+    const { 'fetch-activity': _left, ...others } = handlersOf()
+    const handlers = { ...others, 'polish-bike': async () => undefined }
+    const refusal = openJobs(
+      {
+        // @ts-expect-error one handler is missing and one too many on purpose
+        handlers,
+        log: pino({ level: 'silent' }),
+        signal: new AbortController().signal,
+        accounts: async () => [],
+      },
+      { ...QUICK, backend: rig().choice },
+    )
+    await expect(refusal).rejects.toMatchObject({
+      code: 'handlers_mismatch',
+      message: expect.stringMatching(/"fetch-activity".*"polish-bike"/),
+    })
+  })
+
+  it('says plainly that the queue cannot be reached', async () => {
+    const url = rig()
+      .choice.url.replace(/:\d+/, ':1')
+      .replace(/@[^:/]+:\d+/, '@127.0.0.1:1')
+    await expect(rig().open({ backend: { ...rig().choice, url } })).rejects.toMatchObject({
+      code: 'queue_unreachable',
+    })
+  })
+})

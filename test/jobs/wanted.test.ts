@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import { verdictOn } from '../../src/jobs/schedules/verdict.ts'
+import { phaseOf, wantedSchedules } from '../../src/jobs/schedules/wanted.ts'
+import { HOUR, MINUTE } from '../../src/kit/durations.ts'
+
+const every = { poll: 15 * MINUTE, refresh: HOUR, sweep: MINUTE }
+
+describe('wantedSchedules', () => {
+  it('spreads a thousand accounts evenly over the interval', () => {
+    const ids = Array.from({ length: 1_000 }, (_, index) => index + 1)
+    const polls = wantedSchedules(ids, every).filter(({ name }) => name === 'poll-activities')
+    const perMinute = new Array<number>(15).fill(0)
+    for (const { offset } of polls)
+      perMinute[Math.floor(offset / MINUTE)] = (perMinute[Math.floor(offset / MINUTE)] ?? 0) + 1
+    expect(polls).toHaveLength(1_000)
+    expect(Math.min(...perMinute)).toBeGreaterThan(40)
+    expect(Math.max(...perMinute)).toBeLessThan(100)
+  })
+
+  it('gives no phase of 0 and none beyond the interval, whatever the interval', () => {
+    for (const everyMs of [2, 50, 999, HOUR]) {
+      for (let id = 0; id < 200; id += 1) {
+        const phase = phaseOf(`poll-activities-account-${id}`, everyMs)
+        expect(Number.isInteger(phase) && phase >= 1 && phase < everyMs).toBe(true)
+      }
+    }
+  })
+
+  it('has one schedule for all without accounts', () => {
+    expect(wantedSchedules([], every).map(({ id }) => id)).toEqual(['sweep'])
+  })
+
+  it('rounds a fractional interval', () => {
+    const [sweep] = wantedSchedules([], { ...every, sweep: 1_000.4 })
+    expect(sweep?.everyMs).toBe(1_000)
+  })
+})
+
+describe('verdictOn', () => {
+  const wanted = { id: 'sweep', name: 'sweep', payload: {}, everyMs: HOUR, offset: 7 } as const
+  const found = { everyMs: HOUR, offset: 7, nextAt: 10 * HOUR + 7 }
+
+  it.each([
+    ['fine while the next run is ahead', found, 9.5 * HOUR, 'fine'],
+    ['fine while the run is a little late', found, 10.5 * HOUR, 'fine'],
+    ['missing when there is none', undefined, 0, 'missing'],
+    ['changed when the interval is another', { ...found, everyMs: MINUTE }, 9.5 * HOUR, 'changed'],
+    ['silent when the next run is more than two intervals ahead', found, 7 * HOUR, 'silent'],
+    ['silent when there is no next run', { ...found, nextAt: undefined }, 9.5 * HOUR, 'silent'],
+    ['overdue when a whole interval went by', found, 11.5 * HOUR, 'overdue'],
+  ])('is %s', (_title, schedule, now, verdict) => {
+    expect(verdictOn(schedule, wanted, now)).toBe(verdict)
+  })
+})

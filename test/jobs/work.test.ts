@@ -1,0 +1,143 @@
+import { expect, it } from 'vitest'
+import { RateLimitedError, RejectedError, TransientError } from '../../src/kit/errors.ts'
+import { describeJobs, type Rig, ride } from './rig.ts'
+import { until } from './until.ts'
+
+describeJobs('jobs', (rig) => {
+  const only = async (state: 'completed' | 'failed', jobs: Awaited<ReturnType<Rig['open']>>) => {
+    const [queue] = jobs.boards().filter(({ name }) => name === 'fetches')
+    return until(`a job is ${state}`, async () => (await queue?.getJobs([state]))?.[0])
+  }
+
+  it('runs a job with its payload', async () => {
+    const done: number[] = []
+    const jobs = await rig().open({ fetch: async (id) => void done.push(id) })
+    expect(await jobs.enqueue('fetch-activity', [ride(7)])).toBe(1)
+    await until('the job ran', () => done.length)
+    expect(done).toEqual([7])
+    expect((await only('completed', jobs)).data).toEqual(ride(7))
+  })
+
+  it('tries again after a passing error, with the attempt spent, and then succeeds', async () => {
+    let runs = 0
+    const jobs = await rig().open({
+      fetch: async () => {
+        runs += 1
+        if (runs < 3) throw new TransientError('service_timeout', 'service: fetch: timed out')
+      },
+    })
+    await jobs.enqueue('fetch-activity', [ride(1)])
+    const job = await only('completed', jobs)
+    expect(runs).toBe(3)
+    expect(job.attemptsMade).toBe(3)
+    expect(rig().lines.filter(({ level, code }) => level === 40 && code === 'service_timeout')).toHaveLength(
+      2,
+    )
+  })
+
+  it('makes every queue wait as long as the service asks, without spending an attempt', async () => {
+    const starts: number[] = []
+    const others: number[] = []
+    const jobs = await rig().open({
+      concurrency: 1,
+      fetch: async () => {
+        starts.push(Date.now())
+        if (starts.length < 3)
+          throw new RateLimitedError('rate_limited', 'service: fetch: too many requests', 1_000.5)
+      },
+      poll: async () => void others.push(Date.now()),
+    })
+    await jobs.enqueue('fetch-activity', [ride(1)])
+    await until('the limit was met', () => starts.length)
+    await until('the limit holds', async () => rig().lines.some(({ waitMs }) => waitMs === 1_001))
+    await jobs.enqueue('poll-activities', [{ accountId: 1 }])
+    const job = await only('completed', jobs)
+    expect(job.attemptsMade).toBe(1)
+    expect(starts).toHaveLength(3)
+    expect((starts[1] ?? 0) - (starts[0] ?? 0)).toBeGreaterThanOrEqual(1_000)
+    await until('the other queue goes on', () => others.length)
+    expect((others[0] ?? 0) - (starts[0] ?? 0)).toBeGreaterThanOrEqual(1_000)
+  })
+
+  it('keeps a refused job with its reason and does not try it again', async () => {
+    let runs = 0
+    const jobs = await rig().open({
+      fetch: async () => {
+        runs += 1
+        throw new RejectedError('not_found', 'service: fetch activity: no such activity')
+      },
+    })
+    await jobs.enqueue('fetch-activity', [ride(1)])
+    const job = await only('failed', jobs)
+    expect(job.failedReason).toBe('not_found: service: fetch activity: no such activity')
+    expect(runs).toBe(1)
+    expect(rig().lines.filter(({ level }) => level === 50)).toHaveLength(1)
+  })
+
+  it('gives up on a defect after three attempts and keeps its stack, whatever is in the message', async () => {
+    let runs = 0
+    const jobs = await rig().open({
+      fetch: async () => {
+        runs += 1
+        throw new TypeError(`bad \u0000 thing \ud83d ${'x'.repeat(2_000)}\u{1f6b4}`)
+      },
+    })
+    await jobs.enqueue('fetch-activity', [ride(1)])
+    const job = await only('failed', jobs)
+    expect(runs).toBe(3)
+    expect(job.failedReason).toMatch(/^unexpected: bad {3}thing/)
+    expect(job.failedReason.length).toBeLessThan(600)
+    expect(job.stacktrace?.join()).toContain('work.test.ts')
+  })
+
+  it('runs a job again that says it has work left, without spending attempts', async () => {
+    let runs = 0
+    const jobs = await rig().open({
+      fetch: async () => {
+        runs += 1
+        return runs < 3 ? { requeue: true } : undefined
+      },
+    })
+    await jobs.enqueue('fetch-activity', [ride(1)])
+    const job = await only('completed', jobs)
+    expect([runs, job.attemptsMade]).toEqual([3, 1])
+  })
+
+  it('holds an activity in the queue once, and takes it again after it is done', async () => {
+    const done: number[] = []
+    const producer = await rig().open({ roles: { scheduler: false, worker: false } })
+    expect(await producer.enqueue('fetch-activity', [ride(1), ride(1), ride(2)])).toBe(2)
+    expect(await producer.enqueue('fetch-activity', [ride(2), ride(3)])).toBe(1)
+    expect((await producer.counts()).fetches.waiting).toBe(3)
+    const jobs = await rig().open({ fetch: async (id) => void done.push(id) })
+    await until('all are done', async () => (await jobs.counts()).fetches.completed === 3)
+    expect(done.toSorted()).toEqual([1, 2, 3])
+    expect(await jobs.enqueue('fetch-activity', [ride(2)])).toBe(1)
+    await until('it ran again', () => done.length === 4)
+  })
+
+  it('lets new rides overtake the backfill', async () => {
+    const done: number[] = []
+    const producer = await rig().open({ roles: { scheduler: false, worker: false } })
+    await producer.enqueue('fetch-activity', [ride(1), ride(2)], { priority: 'backfill' })
+    await producer.enqueue('fetch-activity', [ride(3)])
+    await producer.enqueue('fetch-activity', [ride(4), ride(5)], { priority: 'new' })
+    await rig().open({ concurrency: 1, fetch: async (id) => void done.push(id) })
+    await until('all are done', () => done.length === 5)
+    expect(done).toEqual([4, 5, 3, 1, 2])
+  })
+
+  it('takes ten thousand jobs, and the same again without doubling one', async () => {
+    const jobs = await rig().open({ roles: { scheduler: false, worker: false } })
+    const rides = Array.from({ length: 10_000 }, (_, index) => ride(index + 1))
+    expect(await jobs.enqueue('fetch-activity', rides, { priority: 'backfill' })).toBe(10_000)
+    expect(await jobs.enqueue('fetch-activity', rides)).toBe(0)
+    expect((await jobs.counts()).fetches.waiting).toBe(10_000)
+  })
+
+  it('refuses a payload that is not of its job, before anything is added', async () => {
+    const jobs = await rig().open({ roles: { scheduler: false, worker: false } })
+    await expect(jobs.enqueue('fetch-activity', [ride(1), ride(-1)])).rejects.toThrow()
+    expect((await jobs.counts()).fetches.waiting).toBe(0)
+  })
+})
