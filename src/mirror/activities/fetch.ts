@@ -1,0 +1,137 @@
+import { type Backoff, backoffMs } from '../../kit/backoff.ts'
+import { DAY, MINUTE, SECOND } from '../../kit/durations.ts'
+import {
+  errorLine,
+  isAbort,
+  RejectedError,
+  TransientError,
+  UnexpectedResponseError,
+} from '../../kit/errors.ts'
+import { normalizeDetail } from '../../normalize/detail.ts'
+import { normalizePowerCurve } from '../../normalize/power-curve.ts'
+import { normalizeSamples } from '../../normalize/samples.ts'
+import { hashSummary } from '../../normalize/summary-hash.ts'
+import type { Account } from '../../store/accounts.ts'
+import { recordDetail } from '../../store/activities/detail.ts'
+import { recordFetchFailure, recordUnchanged } from '../../store/activities/outcome.ts'
+import { recordUploadMirrored } from '../../store/activities/uploaded.ts'
+import type { WantedActivity } from '../../store/activities/wanted.ts'
+import { recordDrift } from '../../store/drift.ts'
+import type { MirrorDeps, MirrorOptions } from '../account.ts'
+
+export type FetchResult = 'fetched' | 'unchanged' | 'awaiting_samples' | 'older'
+
+/** How long after its start, or after it was first seen, an activity without samples is asked for again. */
+const SAMPLES_WITHIN_MS = 7 * DAY
+/** Pauses while samples are awaited: analysis takes seconds to minutes as a rule, days at times. */
+const SAMPLES_BACKOFF: Backoff = { firstMs: 4 * SECOND, maxMs: 1 * DAY, factor: 2 }
+/** Pauses after an answer that cannot be used: it heals when the service mends it, so never give up, but rarely. */
+const FAILURE_BACKOFF: Backoff = { firstMs: 5 * MINUTE, maxMs: 1 * DAY, factor: 3 }
+
+/**
+ * Fetches one activity (service document, endpoint 8) and records it in one transaction: row, samples, power curve,
+ * raw document, revision. A known activity is asked for its summary first, and for its samples only when the summary
+ * has changed. What cannot be used is recorded on the row, with when to try again, and thrown.
+ */
+export async function fetchActivity(
+  deps: MirrorDeps,
+  options: MirrorOptions,
+  input: { account: Account; activity: WantedActivity; signal?: AbortSignal },
+): Promise<FetchResult> {
+  const requestedAt = deps.now()
+  try {
+    if (await isUnchanged(deps, input, requestedAt)) return 'unchanged'
+    return await fetchWhole(deps, options, input)
+  } catch (error) {
+    await recordFailure(deps, { activity: input.activity, requestedAt, error, ...signalOf(input) })
+    throw error
+  }
+}
+
+async function isUnchanged(
+  deps: MirrorDeps,
+  input: { account: Account; activity: WantedActivity; signal?: AbortSignal },
+  requestedAt: Date,
+): Promise<boolean> {
+  const { activity } = input
+  if (!activity.summaryHash || activity.sampleCount === 0 || activity.detailState !== 'wanted') return false
+  const answer = await deps
+    .serviceOf(input.account)
+    .fetchActivity(activity.path, { sessionData: false }, input.signal)
+  if (hashSummary(answer.value) !== activity.summaryHash) return false
+  await deps.store.transaction((tx) => recordUnchanged(tx, { activityId: activity.activityId, requestedAt }))
+  return true
+}
+
+async function fetchWhole(
+  deps: MirrorDeps,
+  options: MirrorOptions,
+  input: { account: Account; activity: WantedActivity; signal?: AbortSignal },
+): Promise<FetchResult> {
+  const { activity } = input
+  const requestedAt = deps.now()
+  const answer = await deps
+    .serviceOf(input.account)
+    .fetchActivity(activity.path, { sessionData: true }, input.signal)
+  const wire = answer.value
+  const { samples, extras, drift } = normalizeSamples(wire.session_data ?? [])
+  const awaiting = samples.count === 0 && isYoung(activity, requestedAt)
+  const attempt = activity.fetchAttempts + 1
+  const recorded = await deps.store.transaction(async (tx) => {
+    await recordDrift(tx, 'activity/<id>', [...wire.drift, ...drift])
+    const result = await recordDetail(tx, {
+      activityId: activity.activityId,
+      requestedAt,
+      row: normalizeDetail(wire, samples),
+      summary: wire.summary ?? {},
+      summaryHash: hashSummary(wire),
+      samples,
+      sampleExtras: extras,
+      powerCurve: normalizePowerCurve(samples),
+      rawDocument: options.keepRaw ? answer.body : undefined,
+      detailState: awaiting ? 'awaiting_samples' : 'mirrored',
+      nextFetchAt: awaiting ? later(requestedAt, backoffMs(SAMPLES_BACKOFF, attempt)) : null,
+      fetchAttempts: awaiting ? attempt : 0,
+    })
+    if (samples.count > 0)
+      await recordUploadMirrored(tx, { activityId: activity.activityId, mirroredAt: deps.now() })
+    return result
+  })
+  if (recorded === 'older') return 'older'
+  return awaiting ? 'awaiting_samples' : 'fetched'
+}
+
+function isYoung(activity: WantedActivity, now: Date): boolean {
+  const since = Math.max(activity.startedAt?.getTime() ?? 0, activity.firstSeenAt.getTime())
+  return now.getTime() - since < SAMPLES_WITHIN_MS
+}
+
+async function recordFailure(
+  deps: MirrorDeps,
+  input: { activity: WantedActivity; requestedAt: Date; error: unknown; signal?: AbortSignal },
+): Promise<void> {
+  const { activity, error, requestedAt } = input
+  const unusable = error instanceof RejectedError || error instanceof UnexpectedResponseError
+  // A 5xx can be this one object's own; pausing it keeps it from being asked for over and over.
+  const passing = error instanceof TransientError && error.code === 'server_error'
+  if (isAbort(error, input.signal) || !(unusable || passing)) return
+  const attempts = activity.fetchAttempts + 1
+  await deps.store.transaction((tx) =>
+    recordFetchFailure(tx, {
+      activityId: activity.activityId,
+      requestedAt,
+      error: errorLine(error),
+      nextFetchAt: later(requestedAt, backoffMs(FAILURE_BACKOFF, attempts)),
+      attempts,
+      detailState: unusable ? 'failed' : 'wanted',
+    }),
+  )
+}
+
+function later(moment: Date, ms: number): Date {
+  return new Date(moment.getTime() + ms)
+}
+
+function signalOf(input: { signal?: AbortSignal }): { signal?: AbortSignal } {
+  return input.signal ? { signal: input.signal } : {}
+}

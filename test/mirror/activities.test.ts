@@ -1,0 +1,167 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { syncAccount } from '../../src/daemon/sync.ts'
+import { TransientError } from '../../src/kit/errors.ts'
+import { openRig, type Rig } from './rig.ts'
+import { expectMirrored, unpack } from './truth.ts'
+
+const ACTIVITIES = 8
+
+describe('the mirror of the activities', () => {
+  let rig: Rig
+  const sync = () => syncAccount(rig.house, { name: 'default' })
+  const paths = async () =>
+    (await rig.rows('select path from training.activities order by started_at desc')).map((row) =>
+      String(row.path),
+    )
+
+  beforeEach(async () => {
+    rig = await openRig({ activities: ACTIVITIES })
+  })
+  afterEach(() => rig.close())
+
+  it('equals the service after the first pass: every activity, every sample', async () => {
+    const counts = await sync()
+    expect(counts).toMatchObject({
+      listed: ACTIVITIES,
+      fetched: ACTIVITIES,
+      unchanged: 0,
+      failed: 0,
+      pending: 0,
+    })
+    await expectMirrored(rig)
+  })
+
+  it('keeps the answer as it was sent, a power curve, and the runs', async () => {
+    await sync()
+    const [document] = await rig.rows('select encoding, body from training.raw_documents limit 1')
+    expect(unpack(document as { encoding: string; body: Buffer })).toMatchObject({ success: true })
+    const [curve] = await rig.rows(
+      `select max(c.watts) filter (where c.duration_s = 1) as best, max(a.max_power) as max_power
+       from training.power_curves c join training.activities a using (activity_id)`,
+    )
+    expect(curve?.best).toBeGreaterThan(0)
+    const runs = await rig.rows(
+      'select kind, outcome, listed, fetched, failed from training.sync_runs order by run_id',
+    )
+    expect(runs).toEqual([
+      { kind: 'backfill', outcome: 'done', listed: ACTIVITIES, fetched: 0, failed: 0 },
+      { kind: 'fetch', outcome: 'done', listed: 0, fetched: ACTIVITIES, failed: 0 },
+    ])
+  })
+
+  it('asks for one list, and for nothing else, when nothing has changed', async () => {
+    await sync()
+    await rig.steer('POST', 'counts/reset')
+    expect(await sync()).toMatchObject({ listed: 0, fetched: 0, unchanged: 0 })
+    const { requests } = (await rig.steer('GET', 'counts')) as { requests: Record<string, number> }
+    expect(requests).toEqual({ 'GET /oauth/activity': 1 })
+  })
+
+  it('follows a rename and an edit of the power, and says what they changed', async () => {
+    await sync()
+    const [path] = await paths()
+    await rig.steer('PATCH', `activities/${path}`, { name: 'Renamed\u0000 ride', scale_power: 1.1 })
+    expect(await sync()).toMatchObject({ listed: 1, fetched: 1 })
+    const [row] = await rig.rows('select name from training.activities where path = $1', [path])
+    expect(row?.name).toBe('Renamed ride')
+    const revisions = await rig.rows('select changes from training.activity_revisions order by observed_at')
+    const changes = Object.assign({}, ...revisions.map((revision) => revision.changes))
+    expect(changes.name?.[1]).toBe('Renamed ride')
+    expect(changes.avg_power?.[1]).toBeGreaterThan(changes.avg_power?.[0])
+  })
+
+  it('takes an old ride that was uploaded late', async () => {
+    await sync()
+    await rig.steer('POST', 'activities', { late: true, seconds: 600, name: 'Found on an old device' })
+    expect(await sync()).toMatchObject({ listed: 1, fetched: 1 })
+    await expectMirrored(rig)
+  })
+
+  it('asks for the summary alone when a listed activity turns out unchanged', async () => {
+    await sync()
+    const [path] = await paths()
+    const [before] = await rig.rows('select name from training.activities where path = $1', [path])
+    await rig.steer('PATCH', `activities/${path}`, { name: before?.name })
+    expect(await sync()).toMatchObject({ listed: 1, fetched: 0, unchanged: 1 })
+  })
+
+  it('waits for samples that the service has not made yet', async () => {
+    await sync()
+    await rig.steer('POST', 'activities', { seconds: 600, sample_delay_ms: 3_600_000, name: 'Fresh' })
+    expect(await sync()).toMatchObject({ failed: 0, pending: 1 })
+    const [row] = await rig.rows(
+      `select detail_state, next_fetch_at > now() as later from training.activities where name = 'Fresh'`,
+    )
+    expect(row).toEqual({ detail_state: 'awaiting_samples', later: true })
+  })
+
+  it.each(['html', 'cut', '500', 'no-success'])(
+    'goes on past one activity that answers %s, names it, and heals',
+    async (broken) => {
+      const { activities } = (await rig.steer('GET', 'activities')) as {
+        activities: Array<{ path: string; rider: string }>
+      }
+      const path = activities.find((activity) => activity.rider === 'rider')?.path
+      await rig.steer('PATCH', `activities/${path}`, { broken })
+      expect(await sync()).toMatchObject({ fetched: ACTIVITIES - 1, failed: 1 })
+      expect(rig.log.lines.some((line) => line.level === 'error' && line.path === path)).toBe(true)
+      await rig.steer('PATCH', `activities/${path}`, { broken: null })
+      await rig.rows('update training.activities set next_fetch_at = now() where next_fetch_at is not null')
+      expect(await sync()).toMatchObject({ fetched: 1, failed: 0 })
+      await expectMirrored(rig)
+    },
+  )
+
+  it('moves the cursor only together with the rows', async () => {
+    await rig.steer('POST', 'faults', { method: 'GET', path: '^/oauth/activity$', kind: 'html', times: 1 })
+    await expect(sync()).rejects.toThrow()
+    expect(await rig.rows('select * from training.sync_cursors')).toEqual([])
+    expect(await rig.rows('select outcome from training.sync_runs')).toEqual([{ outcome: 'failed' }])
+    await sync()
+    await expectMirrored(rig)
+  })
+
+  it('ends a pass when the service is away, and goes on where it was', async () => {
+    await rig.steer('POST', 'faults', {
+      method: 'GET',
+      path: '^/oauth/activity/',
+      kind: 'status',
+      status: 503,
+      times: 100,
+    })
+    const impatient = sync()
+    await expect(impatient).rejects.toThrow(TransientError)
+    await rig.steer('DELETE', 'faults')
+    await rig.rows('update training.activities set next_fetch_at = null')
+    expect(await sync()).toMatchObject({ failed: 0, pending: 0 })
+    await expectMirrored(rig)
+  }, 120_000)
+
+  it('refreshes tokens that end in the middle of a pass', async () => {
+    await rig.steer('POST', 'tokens/expire')
+    expect(await sync()).toMatchObject({ fetched: ACTIVITIES, failed: 0 })
+  })
+
+  it('says that a login is needed when the grant is gone, and asks no more', async () => {
+    await rig.steer('POST', 'tokens/revoke')
+    await expect(sync()).rejects.toThrow('run: musette login')
+    await rig.steer('POST', 'counts/reset')
+    await expect(sync()).rejects.toThrow('run: musette login')
+    const { requests } = (await rig.steer('GET', 'counts')) as { requests: Record<string, number> }
+    expect(requests).toEqual({})
+    const [account] = await rig.rows('select needs_login, last_error from training.accounts')
+    expect(account).toMatchObject({ needs_login: true, last_error: expect.stringContaining('musette login') })
+  })
+
+  it('asks for everything again when the clock of the service has gone back', async () => {
+    await rig.steer('PATCH', 'settings', { clock_skew_ms: 3 * 3_600_000 })
+    await sync()
+    await rig.steer('PATCH', 'settings', { clock_skew_ms: 0 })
+    await rig.steer('POST', 'activities', { seconds: 600, name: 'After the clock was set' })
+    await sync()
+    const [row] = await rig.rows(
+      `select detail_state from training.activities where name = 'After the clock was set'`,
+    )
+    expect(row).toEqual({ detail_state: 'mirrored' })
+  })
+})

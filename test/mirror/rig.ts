@@ -1,0 +1,79 @@
+import { readConfig } from '../../src/config/config.ts'
+import { type House, openHouse } from '../../src/daemon/house.ts'
+import { signInWithPassword } from '../../src/daemon/sign-in.ts'
+import { makeReleaseStack } from '../../src/kit/release-stack.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import type { Account } from '../../src/store/accounts.ts'
+import { makeTestLog, type TestLog } from '../support/log.ts'
+import { openTestDatabase, queryOnce } from '../support/postgres.ts'
+import { openTempDir } from '../support/temp-dir.ts'
+
+export type Rig = {
+  house: House
+  account: Account
+  log: TestLog
+  dataDir: string
+  sandboxUrl: string
+  databaseUrl: string
+  /** asks or orders the sandbox under /_sandbox/ */
+  steer(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>
+  rows(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>
+  close(): Promise<void>
+}
+
+/** Opens a sandbox, a database and a house between them, signed in as the rider. */
+export async function openRig(options: { activities: number; env?: Record<string, string> }): Promise<Rig> {
+  const release = makeReleaseStack()
+  try {
+    const sandbox = await startSandbox({ activities: options.activities, sampleDelayMs: 0 })
+    release.defer('sandbox', () => sandbox.close())
+    const database = await openTestDatabase()
+    release.defer('database', () => database.close())
+    const folder = await openTempDir('mirror')
+    release.defer('folder', () => folder.close())
+    const config = readConfig({
+      MUSETTE_BASE_URL: sandbox.url,
+      DATABASE_URL: database.url,
+      MUSETTE_DATA_DIR: folder.path,
+      MUSETTE_REQUESTS_PER_MINUTE: '100000',
+      ...options.env,
+    })
+    const log = makeTestLog()
+    const house = await openHouse(config, log.log)
+    release.defer('house', () => house.close())
+    const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
+    const account = await signInWithPassword(house, login)
+    return {
+      house,
+      account,
+      log,
+      dataDir: folder.path,
+      sandboxUrl: sandbox.url,
+      databaseUrl: database.url,
+      steer: (method, path, body) => steer(sandbox.url, method, path, body),
+      rows: (text, values) => queryOnce(database.url, text, values),
+      close: () => release.release(),
+    }
+  } catch (error) {
+    await release.release()
+    throw error
+  }
+}
+
+async function steer(
+  url: string,
+  method: string,
+  path: string,
+  body: unknown,
+): Promise<Record<string, unknown>> {
+  const answer = await fetch(`${url}/_sandbox/${path}`, {
+    method,
+    ...(body !== undefined && {
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+    }),
+  })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${method} /_sandbox/${path}: ${answer.status} ${text}`)
+  return text === '' ? {} : JSON.parse(text)
+}

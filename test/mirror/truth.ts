@@ -1,0 +1,87 @@
+import { gunzipSync } from 'node:zlib'
+import { expect } from 'vitest'
+import { queryOnce } from '../support/postgres.ts'
+
+type Truth = {
+  path: string
+  listed: boolean
+  started_at: string
+  detail: { name: string; summary: Record<string, unknown>; session_data: Record<string, unknown>[] }
+}
+
+const FIELDS = [
+  'power',
+  'mpa',
+  'cad',
+  'alt',
+  'hr',
+  'spd',
+  'tgt',
+  'lat',
+  'lng',
+  'dist',
+  'tws',
+  'xds',
+  'p_raw',
+] as const
+
+/** Asks the sandbox for everything it knows of the rider's listed activities, with every sample. */
+export async function fetchTruth(sandboxUrl: string, rider = 'rider'): Promise<Truth[]> {
+  const all = await fetchJson<{ activities: Array<{ path: string; rider: string; listed: boolean }> }>(
+    `${sandboxUrl}/_sandbox/activities`,
+  )
+  const listed = all.activities.filter((activity) => activity.listed && activity.rider === rider)
+  return Promise.all(listed.map(({ path }) => fetchJson<Truth>(`${sandboxUrl}/_sandbox/activities/${path}`)))
+}
+
+/** Expects the database to hold exactly what the service has: the activities, every sample, every number of the summary. */
+export async function expectMirrored(input: { sandboxUrl: string; databaseUrl: string }): Promise<void> {
+  const truth = await fetchTruth(input.sandboxUrl)
+  const rows = await queryOnce(
+    input.databaseUrl,
+    `select activity_id, path, name, started_at, xss, sig_ftp, detail_state, sample_count, summary
+     from training.activities where absent_since is null`,
+  )
+  expect(rows.map((row) => row.path).sort()).toEqual(truth.map((activity) => activity.path).sort())
+  const byPath = new Map(rows.map((row) => [row.path, row]))
+  for (const activity of truth) {
+    const row = byPath.get(activity.path)
+    const { name, summary, session_data: sent } = activity.detail
+    expect(row).toMatchObject({ name, detail_state: 'mirrored', sample_count: sent.length })
+    expect(row?.started_at).toEqual(new Date(activity.started_at))
+    expect(row?.xss).toBe(Number(summary.xss))
+    expect(Object.keys(row?.summary as object)).toEqual(expect.arrayContaining(Object.keys(summary)))
+    const samples = await queryOnce(
+      input.databaseUrl,
+      'select * from training.samples where activity_id = $1 order by t',
+      [row?.activity_id],
+    )
+    expect(samples.map(fromTable)).toEqual(sent.map(fromWire))
+  }
+}
+
+// The columns are `real` but for the position: both sides are compared as the nearest such number.
+function comparable(field: string, value: unknown): number | null {
+  if (value === null || value === undefined) return null
+  return field === 'lat' || field === 'lng' ? Number(value) : Math.fround(Number(value))
+}
+
+function fromTable(row: Record<string, unknown>): unknown[] {
+  return [(row.t as Date).getTime(), ...FIELDS.map((field) => comparable(field, row[field]))]
+}
+
+function fromWire(sample: Record<string, unknown>): unknown[] {
+  return [Number(sample.unix_time), ...FIELDS.map((field) => comparable(field, sample[field]))]
+}
+
+/** Opens a raw document as the table keeps it. */
+export function unpack(row: { encoding: string; body: Buffer }): unknown {
+  expect(row.encoding).toBe('gzip')
+  return JSON.parse(gunzipSync(row.body).toString('utf8'))
+}
+
+async function fetchJson<T>(url: string): Promise<T> {
+  const answer = await fetch(url)
+  if (!answer.ok) throw new Error(`${url}: ${answer.status}`)
+  return (await answer.json()) as T
+}

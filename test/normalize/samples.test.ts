@@ -1,0 +1,122 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { normalizePowerCurve } from '../../src/normalize/power-curve.ts'
+import { makeSamples, normalizeSamples } from '../../src/normalize/samples.ts'
+import { hashSummary } from '../../src/normalize/summary-hash.ts'
+
+describe('samples', () => {
+  it('become columns in the order of time, with NaN for what is not known', () => {
+    const { samples, extras, drift } = normalizeSamples([
+      { unix_time: 2_000, power: 200, hr: null, cad: '91' },
+      { unix_time: 1_000, power: '150.5', hr: 120 },
+    ])
+    expect([...samples.t]).toEqual([1_000, 2_000])
+    expect([...samples.columns.power]).toEqual([150.5, 200])
+    expect([...samples.columns.hr]).toEqual([120, Number.NaN])
+    expect([...samples.columns.cad]).toEqual([Number.NaN, 91])
+    expect(extras).toEqual([])
+    expect(drift).toEqual([])
+  })
+
+  it('keep fields without a column, second by second', () => {
+    const { extras, drift } = normalizeSamples([
+      { unix_time: 1_000, power: 1, t_scaled: 0.5 },
+      { unix_time: 2_000, power: 1 },
+      { unix_time: 3_000, power: 1, t_scaled: 1.5, label: 'climb' },
+    ])
+    expect(extras).toEqual([
+      { field: 't_scaled', values: [0.5, null, 1.5] },
+      { field: 'label', values: [null, null, 'climb'] },
+    ])
+    expect(drift.map((item) => item.field)).toEqual(['session_data.t_scaled', 'session_data.label'])
+  })
+
+  it('report what cannot be a number, and leave out a sample without a time', () => {
+    const { samples, drift } = normalizeSamples([
+      { unix_time: 1_000, power: 'strong' },
+      { power: 100 },
+      { unix_time: 'noon', power: 100 },
+    ])
+    expect(samples.count).toBe(1)
+    expect(samples.columns.power[0]).toBeNaN()
+    expect(drift).toMatchObject([
+      { field: 'session_data.unix_time', kind: 'type' },
+      { field: 'session_data.power', kind: 'type', example: 'strong' },
+    ])
+  })
+})
+
+describe('the power curve', () => {
+  const ride = fc
+    .array(fc.record({ gap: fc.integer({ min: 0, max: 20 }), watts: fc.integer({ min: 0, max: 1_500 }) }), {
+      minLength: 1,
+      maxLength: 120,
+    })
+    .map((steps) => {
+      let second = 1_700_000_000
+      return steps.map((step) => {
+        second += step.gap
+        return { second, watts: step.watts }
+      })
+    })
+
+  it('is what the brute-force answer is, with gaps as zero watts and the later of two samples in one second', () => {
+    fc.assert(
+      fc.property(ride, (points) => {
+        const samples = makeSamples(points.length)
+        for (const [index, point] of points.entries()) {
+          samples.t[index] = point.second * 1_000
+          samples.columns.power[index] = point.watts
+        }
+        const bySecond = new Map(points.map((point) => [point.second, point.watts]))
+        const first = Math.min(...bySecond.keys())
+        const length = Math.max(...bySecond.keys()) - first + 1
+        const curve = normalizePowerCurve(samples)
+        expect(curve.at(-1)?.durationS).toBe(length)
+        for (const { durationS, watts } of curve) {
+          let best = 0
+          for (let start = first; start + durationS <= first + length; start++) {
+            let sum = 0
+            for (let second = start; second < start + durationS; second++) sum += bySecond.get(second) ?? 0
+            best = Math.max(best, sum / durationS)
+          }
+          expect(watts).toBeCloseTo(best, 9)
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('reads the power of each second where there is one', () => {
+    const samples = makeSamples(2)
+    samples.t.set([1_000, 2_000])
+    samples.columns.power.set([100, 100])
+    samples.columns.p_raw.set([0, 300])
+    expect(normalizePowerCurve(samples)).toEqual([
+      { durationS: 1, watts: 300 },
+      { durationS: 2, watts: 150 },
+    ])
+  })
+
+  it('is empty without power, and for a clock that jumps by years', () => {
+    const dark = makeSamples(2)
+    dark.t.set([1_000, 2_000])
+    expect(normalizePowerCurve(dark)).toEqual([])
+    const jump = makeSamples(2)
+    jump.t.set([1_000, 1_700_000_000_000])
+    jump.columns.power.set([1, 2])
+    expect(normalizePowerCurve(jump)).toEqual([])
+  })
+})
+
+describe('the hash of a summary', () => {
+  it('does not see the order of keys, and sees every value', () => {
+    const one = { name: 'Ride', summary: { xss: 1, sig: { ftp: 250, pp: 900 } } }
+    const shuffled = { summary: { sig: { pp: 900, ftp: 250 }, xss: 1 }, name: 'Ride' }
+    expect(hashSummary(shuffled)).toBe(hashSummary(one))
+    expect(hashSummary({ ...one, summary: { xss: 1, sig: { ftp: 251, pp: 900 } } })).not.toBe(
+      hashSummary(one),
+    )
+    expect(hashSummary({ ...one, name: 'Race' })).not.toBe(hashSummary(one))
+  })
+})
