@@ -1,0 +1,64 @@
+// Brings a bare checkout to where a script can run: `node config/setup.mjs install services build`.
+//   install   the libraries, when they are missing or the lock file has changed since
+//   services  what the tests need beside Node (redis-server), from Debian's packages where that is allowed
+//   build     dist/, from src/
+// Plain JavaScript on Node's own modules, because it runs before anything is installed.
+import { spawnSync } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const steps = { install, services, build }
+for (const name of process.argv.slice(2)) steps[name]()
+
+function install() {
+  const installed = `${root}node_modules/.package-lock.json`
+  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(`${root}package-lock.json`).mtimeMs)
+    return
+  say('installing libraries')
+  run(
+    'npm',
+    ['ci', '--no-audit', '--no-fund', '--loglevel=error'],
+    'the libraries could not be installed; run: npm ci',
+  )
+}
+
+function services() {
+  if (process.env.MUSETTE_NO_SERVICES || has('redis-server')) return
+  const allowed = process.platform === 'linux' && process.getuid?.() === 0 && has('apt-get')
+  if (!allowed) return
+  say('installing redis-server for the tests')
+  const quiet = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
+  spawnSync('apt-get', ['update', '-qq'], { stdio: 'ignore', env: quiet })
+  // Only the server's binary is wanted; the package's own service is kept from starting by RUNLEVEL.
+  spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'redis-server'], {
+    stdio: 'ignore',
+    env: quiet,
+  })
+}
+
+function build() {
+  const compiler = `${root}node_modules/typescript/bin/tsc`
+  // An install without the development tools (a container's last stage) brings a dist/ of its own.
+  if (!existsSync(compiler)) return
+  run(process.execPath, [compiler, '-p', `${root}config/tsconfig.build.json`], 'the build failed')
+}
+
+function has(command) {
+  return spawnSync('sh', ['-c', `command -v ${command}`], { stdio: 'ignore' }).status === 0
+}
+
+function run(command, args, failure) {
+  const { status } = spawnSync(command, args, {
+    cwd: root,
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  })
+  if (status === 0) return
+  process.stderr.write(`musette: ${failure}\n`)
+  process.exit(status ?? 1)
+}
+
+function say(text) {
+  process.stderr.write(`musette: ${text}\n`)
+}

@@ -1,0 +1,63 @@
+import { Command, CommanderError } from 'commander'
+import { VERSION } from '../daemon/version.ts'
+import { addAccountVerbs } from './accounts.ts'
+import { type Context, makeContext } from './context.ts'
+import { addDatabaseVerbs } from './database.ts'
+import { addDemoVerb } from './demo/demo.ts'
+import { EXIT, exitFor } from './exit.ts'
+import { addHealthcheckVerb } from './healthcheck.ts'
+import { addLoginVerbs } from './login/login.ts'
+import { addSandboxVerb } from './sandbox.ts'
+import { addStartVerb } from './start.ts'
+import { addStatusVerb } from './status.ts'
+import { addSyncVerb } from './sync.ts'
+
+/** What a verb does; the number it ends with is the exit code, none means done. */
+export type Verb = (context: Context) => Promise<number | undefined>
+
+/** Runs a verb inside the program: `quiet` verbs answer a question, others do work and log it. */
+export type Run = (verb: Verb, options?: { quiet?: boolean }) => Promise<void>
+
+/** Parses the command line, runs one verb, and resolves to the exit code; every failure is one sentence on standard error. */
+export async function runCli(argv: readonly string[]): Promise<number> {
+  let code: number = EXIT.done
+  const run: Run = async (verb, options) => {
+    const context = makeContext({ quiet: options?.quiet ?? false })
+    try {
+      code = (await verb(context)) ?? EXIT.done
+    } catch (error) {
+      const exit = exitFor(error, context.signal)
+      if (exit.sentence) context.note(exit.sentence)
+      code = exit.code
+    } finally {
+      context.dispose()
+    }
+  }
+  try {
+    await makeProgram(run).parseAsync([...argv], { from: 'user' })
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
+    const exit = exitFor(error)
+    if (exit.sentence) process.stderr.write(`${exit.sentence}\n`)
+    return exit.code
+  }
+  return code
+}
+
+function makeProgram(run: Run): Command {
+  const program = new Command('musette')
+    .description('Keeps your whole training history in your own Postgres.')
+    .version(VERSION)
+    .exitOverride()
+    .showHelpAfterError('(musette --help lists the verbs)')
+  addStartVerb(program, run)
+  addLoginVerbs(program, run)
+  addAccountVerbs(program, run)
+  addSyncVerb(program, run)
+  addStatusVerb(program, run)
+  addDatabaseVerbs(program, run)
+  addHealthcheckVerb(program, run)
+  addSandboxVerb(program, run)
+  addDemoVerb(program, run)
+  return program
+}

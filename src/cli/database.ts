@@ -1,0 +1,79 @@
+import type { Command } from 'commander'
+import { holdDatabase, migrateDatabase, openQueries, shareDatabaseUrl } from '../daemon/database.ts'
+import { ConfigError } from '../kit/errors.ts'
+import type { Run } from './cli.ts'
+import type { Context } from './context.ts'
+import { readInput } from './input.ts'
+import { printTable } from './table.ts'
+
+/** Adds `migrate`, `sql` and `db-url`. */
+export function addDatabaseVerbs(program: Command, run: Run): void {
+  program
+    .command('migrate')
+    .description('bring the database to this version')
+    .action(() =>
+      run(
+        async (context) => {
+          await migrateDatabase(context.config, context.log)
+          context.print('the database is at this version')
+          return undefined
+        },
+        { quiet: true },
+      ),
+    )
+  program
+    .command('sql [query]')
+    .description('run SQL against the mirror; without a query it is read from standard input')
+    .option('--json', 'one JSON array of rows for each statement')
+    .action((query: string | undefined, options: { json?: boolean }) =>
+      run((context) => sql(context, query, options), { quiet: true }),
+    )
+  program
+    .command('db-url')
+    .description('print the connection URL, for psql, Grafana or a notebook')
+    .action(() =>
+      run(
+        async (context) => {
+          context.print(await shareDatabaseUrl(context.config, context.log))
+          return undefined
+        },
+        { quiet: true },
+      ),
+    )
+  program
+    .command('db-hold', { hidden: true })
+    .description('keep the embedded Postgres running while somebody is connected')
+    .action(() =>
+      run(
+        async (context) => {
+          await holdDatabase(context.config, context.log, context.signal)
+          return undefined
+        },
+        { quiet: true },
+      ),
+    )
+}
+
+async function sql(
+  context: Context,
+  query: string | undefined,
+  options: { json?: boolean },
+): Promise<undefined> {
+  const text = query ?? (process.stdin.isTTY ? undefined : await readInput(process.stdin))
+  if (text === undefined || text.trim() === '') {
+    throw new ConfigError('no_query', 'no query; run: musette sql "select count(*) from training.activities"')
+  }
+  const queries = await openQueries(context.config, context.log)
+  try {
+    for (const result of await queries.query(text)) {
+      if (options.json) context.print(JSON.stringify(result.rows))
+      else if (result.columns.length === 0) context.print(result.command)
+      else {
+        printTable(context, result.rows, result.columns)
+        context.print(`(${result.rows.length} ${result.rows.length === 1 ? 'row' : 'rows'})`)
+      }
+    }
+  } finally {
+    await queries.close()
+  }
+}

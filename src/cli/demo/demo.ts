@@ -1,0 +1,82 @@
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { readConfig } from '../../config/config.ts'
+import { openDaemon, ROLES } from '../../daemon/daemon.ts'
+import { signInWithPassword } from '../../daemon/sign-in.ts'
+import { makeReleaseStack } from '../../kit/release-stack.ts'
+import { makeLogger } from '../../log.ts'
+import { startSandbox } from '../../sandbox/sandbox.ts'
+import type { Run } from '../cli.ts'
+import type { Context } from '../context.ts'
+import { followBackfill, followUpload } from './follow.ts'
+import { printQueries } from './queries.ts'
+
+type Options = { once?: boolean; activities?: string }
+
+/** Enough years to look at, few enough to be mirrored while one watches. */
+const ACTIVITIES = 150
+
+/** Adds `demo`. */
+export function addDemoVerb(program: Command, run: Run): void {
+  program
+    .command('demo')
+    .description(
+      'the whole thing on this machine: a stand-in service, a Postgres, the daemon, an upload, some SQL',
+    )
+    .option('--once', 'end when everything has been shown')
+    .option('--activities <count>', 'how many activities the stand-in rider has', String(ACTIVITIES))
+    .action((options: Options) => run((context) => demo(context, options), { quiet: true }))
+}
+
+async function demo(context: Context, options: Options): Promise<undefined> {
+  const release = makeReleaseStack()
+  const startedAt = Date.now()
+  try {
+    const sandbox = await startSandbox({ activities: Number(options.activities) })
+    release.defer('sandbox', () => sandbox.close())
+    context.note(`stand-in service: ${sandbox.url} (rider "rider", password "rider")`)
+    const config = demoConfig(sandbox.url)
+    const log = makeLogger({
+      level: context.config.logLevel === 'info' ? 'warn' : context.config.logLevel,
+      terminal: context.terminal,
+    })
+    const daemon = await openDaemon(config, log, { roles: ROLES, signal: context.signal })
+    release.defer('daemon', () => daemon.close())
+    context.note(`daemon: running, ${config.databaseUrl ? 'your Postgres' : 'embedded Postgres'}`)
+    const account = await signInWithPassword(daemon.house, {
+      name: 'default',
+      username: 'rider',
+      password: 'rider',
+      keepPassword: false,
+      signal: context.signal,
+    })
+    context.note('signed in as account "default"')
+    await daemon.jobs.reconcileSchedules()
+    await daemon.jobs.enqueue('poll-activities', [{ accountId: account.accountId }])
+    await followBackfill(context, daemon, new Date(startedAt))
+    await followUpload(context, daemon)
+    await printQueries(context, daemon.house)
+    context.note(`everything above took ${((Date.now() - startedAt) / 1_000).toFixed(1)} s`)
+    context.print(`\ndatabase:  ${daemon.house.databaseUrl}`)
+    context.print(`dashboard: ${daemon.url}`)
+    if (options.once) return
+    context.note('the daemon goes on; Ctrl-C stops it')
+    if (!context.signal.aborted) await once(context.signal, 'abort')
+  } finally {
+    await release.release()
+  }
+}
+
+/** The demo's own configuration: a folder, a pace and intervals of its own, whatever the environment says. */
+function demoConfig(baseUrl: string) {
+  const dataDir = join(process.cwd(), '.musette', 'demo')
+  return readConfig({
+    MUSETTE_BASE_URL: baseUrl,
+    MUSETTE_DATA_DIR: dataDir,
+    // The stand-in service runs on this machine and need not be spared.
+    MUSETTE_REQUESTS_PER_MINUTE: '60000',
+    MUSETTE_POLL_EVERY: '30s',
+    MUSETTE_HTTP: '127.0.0.1:0',
+  })
+}

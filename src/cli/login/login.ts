@@ -1,0 +1,109 @@
+import { text as ask, password as askHidden } from '@clack/prompts'
+import type { Command } from 'commander'
+import { openHouse } from '../../daemon/house.ts'
+import { signInWithPassword, signOut } from '../../daemon/sign-in.ts'
+import { ConfigError } from '../../kit/errors.ts'
+import type { Run } from '../cli.ts'
+import type { Context } from '../context.ts'
+import { readInput } from '../input.ts'
+import { loginInBrowser } from './browser.ts'
+
+type LoginOptions = {
+  username?: string
+  passwordStdin?: boolean
+  keepPassword?: boolean
+  browser?: boolean
+  paste?: boolean
+  clientId?: string
+  clientSecret?: string
+  redirectUri?: string
+}
+
+/** Adds `login` and `logout`. */
+export function addLoginVerbs(program: Command, run: Run): void {
+  program
+    .command('login [account]')
+    .description('sign in to the service; stores tokens, never the password unless asked to')
+    .option('--username <name>', 'your name at the service')
+    .option('--password-stdin', 'read the password from standard input')
+    .option('--keep-password', 'keep the password, sealed, to sign in again when a login is lost')
+    .option('--browser', 'sign in on the service itself, in a browser')
+    .option('--paste', 'with --browser: paste the address the browser ends at (headless machines)')
+    .option('--client-id <id>', 'with --browser: the client id of your application')
+    .option('--client-secret <secret>', 'with --browser: its secret (better: MUSETTE_CLIENT_SECRET)')
+    .option('--redirect-uri <uri>', 'with --paste: the redirect address registered for your application')
+    .action((account: string | undefined, options: LoginOptions) =>
+      run((context) => login(context, account ?? 'default', options), { quiet: true }),
+    )
+  program
+    .command('logout <account>')
+    .description('forget the tokens of an account; the mirror stays')
+    .action((name: string) =>
+      run(
+        async (context) => {
+          const house = await openHouse(context.config, context.log)
+          try {
+            await signOut(house, name)
+            context.print(`signed out of account "${name}"; its mirror stays`)
+          } finally {
+            await house.close()
+          }
+          return undefined
+        },
+        { quiet: true },
+      ),
+    )
+}
+
+async function login(context: Context, name: string, options: LoginOptions): Promise<undefined> {
+  checkAccountName(name)
+  const credentials = options.browser ? undefined : await readCredentials(context, options)
+  const house = await openHouse(context.config, context.log)
+  try {
+    const account = credentials
+      ? await signInWithPassword(house, {
+          name,
+          ...credentials,
+          keepPassword: options.keepPassword ?? false,
+          signal: context.signal,
+        })
+      : await loginInBrowser(context, house, { name, ...options })
+    context.print(`signed in to ${account.baseUrl} as account "${account.name}"`)
+  } finally {
+    await house.close()
+  }
+}
+
+// The name becomes a folder's (`<drop>/<account>/`) and stands in commands that people type.
+function checkAccountName(name: string): void {
+  if (/^[a-z0-9][a-z0-9_-]{0,62}$/i.test(name) && !['done', 'failed'].includes(name)) return
+  throw new ConfigError(
+    'bad_account_name',
+    'an account name is letters, digits, - and _, 63 at most, and neither "done" nor "failed"',
+  )
+}
+
+async function readCredentials(
+  context: Context,
+  options: LoginOptions,
+): Promise<{ username: string; password: string }> {
+  const canAsk = context.terminal && Boolean(process.stdin.isTTY)
+  const username =
+    options.username ??
+    (canAsk ? answered(await ask({ message: 'User name', output: process.stderr })) : undefined)
+  if (!username) throw new ConfigError('no_username', 'no user name; run: musette login --username NAME')
+  if (options.passwordStdin)
+    return { username, password: (await readInput(process.stdin)).replace(/\r?\n$/, '') }
+  if (!canAsk) {
+    throw new ConfigError(
+      'no_password',
+      'no terminal to ask on; run: musette login --username NAME --password-stdin',
+    )
+  }
+  return { username, password: answered(await askHidden({ message: 'Password', output: process.stderr })) }
+}
+
+function answered(answer: string | symbol): string {
+  if (typeof answer === 'string') return answer
+  throw new ConfigError('cancelled', 'cancelled; nothing was changed')
+}

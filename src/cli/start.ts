@@ -1,0 +1,36 @@
+import { once } from 'node:events'
+import type { Command } from 'commander'
+import { openDaemon, ROLES, type Role } from '../daemon/daemon.ts'
+import { ConfigError } from '../kit/errors.ts'
+import type { Run } from './cli.ts'
+
+/** Adds `start`. */
+export function addStartVerb(program: Command, run: Run): void {
+  program
+    .command('start')
+    .description('run the daemon until it is told to stop')
+    .option('--roles <roles>', `which parts, separated by commas: ${ROLES.join(', ')}`, parseRoles, [
+      ...ROLES,
+    ])
+    .action((options: { roles: readonly Role[] }) =>
+      run(async ({ config, log, signal }) => {
+        const daemon = await openDaemon(config, log, { roles: options.roles, signal })
+        if (!signal.aborted) await once(signal, 'abort')
+        log.info('stopping')
+        await daemon.close()
+        log.info('stopped')
+        return undefined
+      }),
+    )
+}
+
+function parseRoles(text: string): Role[] {
+  const words = text.split(',').map((word) => word.trim())
+  const unknown = words.filter((word) => !isRole(word))
+  if (unknown.length === 0) return words.filter(isRole)
+  throw new ConfigError('bad_roles', `unknown role ${unknown.join(', ')}; the roles are ${ROLES.join(', ')}`)
+}
+
+function isRole(word: string): word is Role {
+  return (ROLES as readonly string[]).includes(word)
+}

@@ -1,0 +1,55 @@
+import type { Command } from 'commander'
+import { openHouse } from '../daemon/house.ts'
+import { findStatus, type Status } from '../daemon/status.ts'
+import type { Run } from './cli.ts'
+import type { Context } from './context.ts'
+import { printTable } from './table.ts'
+
+/** Adds `status`. */
+export function addStatusVerb(program: Command, run: Run): void {
+  program
+    .command('status')
+    .description('where things stand: logins, how much is mirrored, what waits, what failed')
+    .option('--json', 'as one JSON object')
+    .action((options: { json?: boolean }) =>
+      run(
+        async (context) => {
+          const house = await openHouse(context.config, context.log)
+          try {
+            const status = await findStatus(house)
+            if (options.json) context.print(JSON.stringify(status))
+            else printStatus(context, status)
+          } finally {
+            await house.close()
+          }
+          return undefined
+        },
+        { quiet: true },
+      ),
+    )
+}
+
+function printStatus(context: Context, status: Status): void {
+  context.print(`database: ${status.database}, queue: ${status.queue}`)
+  if (status.accounts.length === 0) context.print('no accounts yet; run: musette login')
+  for (const account of status.accounts) {
+    context.print('')
+    context.print(`account "${account.account}" at ${account.base_url}: ${account.login}`)
+    if (account.last_error) context.print(`  last error: ${account.last_error}`)
+    if (account.next_command) context.print(`  run: ${account.next_command}`)
+    context.print(
+      `  ${account.activities} activities, ${account.mirrored} mirrored, ${account.wanted} wanted, ` +
+        `${account.awaiting_samples} awaiting samples, ${account.failed} failed, ${account.absent} absent`,
+    )
+    context.print(
+      `  ${account.samples} samples; newest activity ${account.newest_activity_at?.toISOString() ?? 'none'}`,
+    )
+    if (account.last_run) {
+      const { kind, outcome, started_at, error } = account.last_run
+      context.print(`  last run: ${kind} ${outcome}, started ${started_at}${error ? `: ${error}` : ''}`)
+    }
+  }
+  if (status.failed_activities.length === 0) return
+  context.print('\nactivities that failed, asked for again by themselves:')
+  printTable(context, status.failed_activities)
+}

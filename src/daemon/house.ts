@@ -1,0 +1,71 @@
+import type { Logger } from 'pino'
+import type { Config } from '../config/config.ts'
+import { readOrMakeSecretKey } from '../config/secret-key.ts'
+import { systemClock } from '../kit/clock.ts'
+import { makeReleaseStack } from '../kit/release-stack.ts'
+import type { MirrorDeps, MirrorOptions } from '../mirror/account.ts'
+import { openService, type Service } from '../service/service.ts'
+import { checkSchema } from '../store/migrate.ts'
+import { openStore, type Store } from '../store/store.ts'
+import { makeTokenVault, type Vault } from '../store/vault/vault.ts'
+import { openDatabase } from './database.ts'
+import { VERSION } from './version.ts'
+
+/** The parts that every verb stands on; `close` stops them in reverse order. */
+export type House = {
+  config: Config
+  log: Logger
+  databaseUrl: string
+  store: Store
+  vault: Vault
+  service: Service
+  mirror: MirrorDeps
+  mirrorOptions: MirrorOptions
+  close(): Promise<void>
+}
+
+/** A fetch holds one connection while it writes, a token refresh one while it waits for the service; the rest is polls. */
+const CONNECTIONS_BESIDE_FETCHES = 6
+
+/**
+ * Opens database, vault and service client from the configuration. The embedded Postgres is brought to this version
+ * by itself; a database of the user's own is only checked, and refused with the command to type (ConfigError).
+ */
+export async function openHouse(config: Config, log: Logger): Promise<House> {
+  const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
+  try {
+    const database = await openDatabase(config, log)
+    release.defer('database', () => database.close())
+    const store = openStore(
+      { log },
+      {
+        connectionString: database.url,
+        maxConnections: config.service.concurrency + CONNECTIONS_BESIDE_FETCHES,
+      },
+    )
+    release.defer('store', () => store.close())
+    await store.read(checkSchema)
+    const secretKey = config.secretKey ?? readOrMakeSecretKey(config.dataDir)
+    const vault = makeTokenVault({ store, log }, { secretKey, spoolDir: config.dataDir })
+    const { concurrency, requestsPerMinute } = config.service
+    const service = openService(
+      { vault, log },
+      { concurrency, requestsPerMinute, userAgent: `musette/${VERSION}` },
+    )
+    release.defer('service', () => service.close())
+    return {
+      config,
+      log,
+      databaseUrl: database.url,
+      store,
+      vault,
+      service,
+      mirror: { store, serviceOf: (account) => service.forAccount(account), log, now: systemClock },
+      mirrorOptions: config.mirror,
+      close: () => release.release(),
+    }
+  } catch (error) {
+    await release.release().catch(() => undefined)
+    throw error
+  }
+}

@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto'
+import { ConfigError } from '../kit/errors.ts'
+import type { TokenPair } from '../service/service.ts'
+import { type Account, findAccount, upsertAccount } from '../store/accounts.ts'
+import type { House } from './house.ts'
+
+export type Client = { clientId: string; clientSecret: string }
+
+/** Signs in with the rider's own name and password; the password is kept, sealed, only when asked to. */
+export async function signInWithPassword(
+  house: House,
+  input: { name: string; username: string; password: string; keepPassword: boolean; signal?: AbortSignal },
+): Promise<Account> {
+  const { username, password } = input
+  const { clientId, clientSecret } = house.config.service
+  const client = { clientId, clientSecret, baseUrl: await baseUrlOf(house, input.name) }
+  const pair = await house.service.passwordGrant(client, { username, password }, input.signal)
+  return saveLogin(house, input.name, client, pair, { username, ...(input.keepPassword && { password }) })
+}
+
+/** An authorization code login under way: where the rider's browser goes, and what finishes it. */
+export type BrowserLogin = {
+  authorizeUrl: string
+  state: string
+  /** Exchanges the code for tokens and stores them; throws when `state` is not the one that was sent. */
+  finish(answer: { code: string; state: string | undefined }, signal?: AbortSignal): Promise<Account>
+}
+
+/** Begins the authorization code flow (service document, endpoint 2) with a fresh, unguessable `state`. */
+export async function beginBrowserLogin(
+  house: House,
+  input: { name: string; client: Client; redirectUri: string },
+): Promise<BrowserLogin> {
+  const client = { ...input.client, baseUrl: await baseUrlOf(house, input.name) }
+  const { redirectUri } = input
+  const state = randomBytes(24).toString('base64url')
+  return {
+    authorizeUrl: house.service.authorizeUrl(client, { redirectUri, state }),
+    state,
+    async finish(answer, signal) {
+      if (answer.state !== state) {
+        throw new ConfigError(
+          'state_mismatch',
+          'the answer does not belong to this login; run: musette login --browser',
+        )
+      }
+      const pair = await house.service.authorizationCodeGrant(
+        client,
+        { code: answer.code, redirectUri },
+        signal,
+      )
+      return saveLogin(house, input.name, client, pair, {})
+    },
+  }
+}
+
+/** Forgets the tokens of an account; what is mirrored stays. */
+export async function signOut(house: House, name: string): Promise<Account> {
+  const account = await accountNamed(house, name)
+  await house.vault.forget(account.accountId)
+  return account
+}
+
+/** Finds an account by name; a ConfigError with code `no_account` says how to make it. */
+export async function accountNamed(house: House, name: string): Promise<Account> {
+  const account = await house.store.read((tx) => findAccount(tx, name))
+  if (account) return account
+  const command = name === 'default' ? 'musette login' : `musette login ${name}`
+  throw new ConfigError('no_account', `there is no account "${name}" yet; run: ${command}`)
+}
+
+/** The address in the environment, else the one the account was signed in to before. */
+async function baseUrlOf(house: House, name: string): Promise<string> {
+  const baseUrl =
+    house.config.service.baseUrl ?? (await house.store.read((tx) => findAccount(tx, name)))?.baseUrl
+  if (baseUrl) return baseUrl
+  throw new ConfigError('no_base_url', 'MUSETTE_BASE_URL is not set; set it to the address of the service')
+}
+
+async function saveLogin(
+  house: House,
+  name: string,
+  client: Client & { baseUrl: string },
+  pair: TokenPair,
+  person: { username?: string; password?: string },
+): Promise<Account> {
+  const account = await house.store.transaction((tx) => upsertAccount(tx, { name, baseUrl: client.baseUrl }))
+  const { clientId, clientSecret } = client
+  await house.vault.saveLogin(account.accountId, { clientId, clientSecret, pair, ...person })
+  return account
+}

@@ -1,0 +1,35 @@
+import { type FailedActivity, findFailedActivities, findStandings, type Standing } from '../store/standing.ts'
+import type { House } from './house.ts'
+
+export type Status = {
+  database: 'embedded' | 'postgres'
+  queue: 'postgres' | 'redis'
+  accounts: Array<Standing & { login: 'signed in' | 'needs login'; next_command: string | null }>
+  failed_activities: FailedActivity[]
+}
+
+/** Named failures are for reading, not for counting: the count stands in each account's row. */
+const FAILED_SHOWN = 20
+
+/** Finds where everything stands, with the command that mends what a person must mend. */
+export async function findStatus(house: House): Promise<Status> {
+  const { standings, failed } = await house.store.read(async (tx) => ({
+    standings: await findStandings(tx),
+    failed: await findFailedActivities(tx, { limit: FAILED_SHOWN }),
+  }))
+  return {
+    database: house.config.databaseUrl ? 'postgres' : 'embedded',
+    queue: house.config.redisUrl ? 'redis' : 'postgres',
+    accounts: standings.map((standing) => ({
+      ...standing,
+      login: standing.needs_login ? 'needs login' : 'signed in',
+      next_command: standing.needs_login ? loginCommand(standing.account) : null,
+    })),
+    failed_activities: failed,
+  }
+}
+
+/** The command that signs an account in again. */
+export function loginCommand(account: string): string {
+  return account === 'default' ? 'musette login' : `musette login ${account}`
+}

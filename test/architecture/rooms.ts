@@ -1,0 +1,134 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, posix, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** A source file and what it imports: `target` is a path below src/, or a package's name. */
+export type SourceFile = { path: string; text: string; imports: Array<{ target: string; typeOnly: boolean }> }
+
+/** What each room may import besides kit and itself; `types` are rooms of which it may import types only. */
+export const ALLOWED: Readonly<Record<string, { rooms: readonly string[]; types?: readonly string[] }>> = {
+  main: { rooms: ['cli'] },
+  log: { rooms: [] },
+  cli: { rooms: ['daemon', 'config', 'log', 'sandbox', 'embedded'] },
+  daemon: {
+    rooms: [
+      'web',
+      'jobs',
+      'mirror',
+      'upload',
+      'normalize',
+      'dropfolder',
+      'fit',
+      'service',
+      'store',
+      'embedded',
+      'sandbox',
+      'config',
+      'log',
+    ],
+  },
+  web: { rooms: [] },
+  jobs: { rooms: ['mirror', 'upload'] },
+  mirror: { rooms: ['service', 'normalize', 'store'] },
+  upload: { rooms: ['service', 'dropfolder', 'fit', 'store'] },
+  normalize: { rooms: [], types: ['service', 'store'] },
+  dropfolder: { rooms: [] },
+  fit: { rooms: [] },
+  service: { rooms: [] },
+  store: { rooms: [] },
+  embedded: { rooms: [] },
+  sandbox: { rooms: ['fit'] },
+  config: { rooms: [] },
+  kit: { rooms: [] },
+}
+
+/** Packages that only one room may know. */
+export const OWNED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  bullmq: ['jobs'],
+  ioredis: ['jobs'],
+  undici: ['service'],
+  'drizzle-orm': ['store'],
+  'pg-copy-streams': ['store'],
+  commander: ['cli'],
+}
+
+const SRC = fileURLToPath(new URL('../../src', import.meta.url))
+
+export function readSources(): SourceFile[] {
+  return readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => parseSource(relative(SRC, join(SRC, name)), readFileSync(join(SRC, name), 'utf8')))
+}
+
+export function parseSource(path: string, text: string): SourceFile {
+  const imports: SourceFile['imports'] = []
+  for (const match of text.matchAll(/^(?:import|export)\s+(type\s+)?([^'"]*?\sfrom\s+)?['"]([^'"]+)['"]/gm)) {
+    const names = match[2] ?? ''
+    const inlineTypes =
+      /^\{[^}]*\}/.test(names) &&
+      names
+        .replace(/[{}]|\sfrom\s/g, '')
+        .split(',')
+        .every((name) => /^\s*(type\s|$)/.test(name))
+    const specifier = match[3] as string
+    const target = specifier.startsWith('.') ? posix.join(dirname(path), specifier) : packageOf(specifier)
+    imports.push({ target, typeOnly: match[1] !== undefined || inlineTypes })
+  }
+  return { path, text, imports }
+}
+
+function packageOf(specifier: string): string {
+  return specifier.startsWith('@') ? specifier.split('/', 2).join('/') : (specifier.split('/')[0] as string)
+}
+
+export function roomOf(path: string): string {
+  return (path.split('/')[0] as string).replace(/\.ts$/, '')
+}
+
+/** Lists, as sentences, every import that crosses a wall. */
+export function listViolations(files: readonly SourceFile[]): string[] {
+  const violations: string[] = []
+  for (const file of files) {
+    const room = roomOf(file.path)
+    const rule = ALLOWED[room]
+    if (!rule) violations.push(`${file.path} stands in no known room`)
+    for (const { target, typeOnly } of file.imports) {
+      if (!target.endsWith('.ts')) {
+        const owners = OWNED_PACKAGES[target]
+        if (owners && !owners.includes(room)) violations.push(`${file.path} imports the package ${target}`)
+        continue
+      }
+      const other = roomOf(target)
+      const open = other === room || other === 'kit' || rule?.rooms.includes(other)
+      const asType = typeOnly && rule?.types?.includes(other)
+      if (!open && !asType) violations.push(`${file.path} imports ${target}`)
+    }
+  }
+  return violations
+}
+
+/** Finds one cycle of imports that exist at run time, as a list of files; undefined when there is none. */
+export function findCycle(files: readonly SourceFile[]): string[] | undefined {
+  const edges = new Map(
+    files.map((file) => [
+      file.path,
+      file.imports.filter((edge) => !edge.typeOnly).map((edge) => edge.target),
+    ]),
+  )
+  const done = new Set<string>()
+  const visit = (path: string, trail: string[]): string[] | undefined => {
+    if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path]
+    if (done.has(path)) return undefined
+    for (const next of edges.get(path) ?? []) {
+      const cycle = edges.has(next) ? visit(next, [...trail, path]) : undefined
+      if (cycle) return cycle
+    }
+    done.add(path)
+    return undefined
+  }
+  for (const path of edges.keys()) {
+    const cycle = visit(path, [])
+    if (cycle) return cycle
+  }
+  return undefined
+}

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type CliRig, openCliRig } from './rig.ts'
+
+const CLIENT = ['--client-id', 'demo_app', '--client-secret', 'demo_secret']
+
+describe('the login in a browser', () => {
+  let rig: CliRig
+  beforeAll(async () => {
+    rig = await openCliRig({ activities: 2 })
+  })
+  afterAll(() => rig.close())
+
+  it('signs in over a redirect to loopback', async () => {
+    const login = rig.start(['login', '--browser', ...CLIENT])
+    const address = await login.waitForLine(/^http:.*authorize/)
+    const page = await fetch(await consent(address))
+    expect(await page.text()).toContain('Signed in')
+    expect(await login.finished).toMatchObject({ code: 0 })
+    expect(await rig.musette(['sync', '--json'])).toMatchObject({ code: 0 })
+  })
+
+  it('signs in by pasting the address that the browser ended at', async () => {
+    const first = rig.start(['login', 'pasted', '--browser', '--paste', ...CLIENT])
+    await first.waitForLine(/^http:.*authorize/)
+    const end = await first.finished
+    expect(end.code).toBe(2)
+    expect(end.stderr).toContain('musette login --browser --paste')
+  })
+
+  it('takes no answer that carries another state', async () => {
+    const login = rig.start(['login', 'forged', '--browser', ...CLIENT])
+    const address = new URL(await login.waitForLine(/^http:.*authorize/))
+    const redirect = address.searchParams.get('redirect_uri')
+    const forged = await fetch(`${redirect}?code=stolen&state=guess`)
+    expect(forged.status).toBe(400)
+    const denied = await fetch(`${redirect}?error=access_denied&state=${address.searchParams.get('state')}`)
+    expect(await denied.text()).toContain('not granted')
+    const end = await login.finished
+    expect(end.code).toBe(2)
+    expect(end.stderr).toContain('access_denied')
+  })
+})
+
+/** Does what the rider does: signs in on the service's page, approves, and returns where the browser is sent. */
+async function consent(address: string): Promise<string> {
+  let cookie = ''
+  let page = await fetch(address, { redirect: 'manual' })
+  for (let step = 0; step < 6; step++) {
+    cookie = page.headers.get('set-cookie')?.split(';')[0] ?? cookie
+    const next = page.headers.get('location')
+    if (next && !next.startsWith(new URL(address).origin) && !next.startsWith('/')) return next
+    if (next) {
+      page = await fetch(new URL(next, address), { redirect: 'manual', headers: { cookie } })
+      continue
+    }
+    const { action, fields } = parseForm(await page.text(), address)
+    page = await fetch(action, { method: 'POST', redirect: 'manual', headers: { cookie }, body: fields })
+  }
+  throw new Error('the service never redirected')
+}
+
+function parseForm(html: string, address: string): { action: URL; fields: URLSearchParams } {
+  const action = /<form[^>]*action="([^"]*)"/.exec(html)?.[1] ?? ''
+  const fields = new URLSearchParams()
+  for (const [tag] of html.matchAll(/<(?:input|button)[^>]*>/g)) {
+    const name = /name="([^"]*)"/.exec(tag)?.[1]
+    const value = /value="([^"]*)"/.exec(tag)?.[1] ?? ''
+    if (!name || (fields.has(name) && /<button/.test(tag))) continue
+    fields.set(name, decode(['username', 'password'].includes(name) ? 'rider' : value))
+  }
+  return { action: new URL(decode(action), address), fields }
+}
+
+function decode(text: string): string {
+  return text.replaceAll('&amp;', '&').replaceAll('&quot;', '"').replaceAll('&#39;', "'")
+}

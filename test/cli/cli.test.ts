@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { queryOnce } from '../support/postgres.ts'
+import { type CliRig, openCliRig } from './rig.ts'
+
+const ACTIVITIES = 12
+const LOGIN = ['login', '--username', 'rider', '--password-stdin']
+
+describe('the command line', () => {
+  let rig: CliRig
+  beforeAll(async () => {
+    rig = await openCliRig({ activities: ACTIVITIES })
+  })
+  afterAll(() => rig.close())
+
+  it('asks for a login before anything else, with the command to type', async () => {
+    const sync = await rig.musette(['sync'])
+    expect(sync).toMatchObject({ code: 3, stdout: '' })
+    expect(sync.stderr).toContain('run: musette login')
+  })
+
+  it('says in one line that a password is wrong', async () => {
+    const login = await rig.musette(LOGIN, { input: 'wrong\n' })
+    expect(login).toMatchObject({ code: 3, stdout: '' })
+    expect(login.stderr.trim().split('\n')).toHaveLength(1)
+    expect(login.stderr).not.toContain('wrong\n')
+  })
+
+  it('signs in, mirrors everything, and then asks for almost nothing', async () => {
+    expect(await rig.musette(LOGIN, { input: 'rider\n' })).toMatchObject({ code: 0 })
+    const first = await rig.musette(['sync', '--json'])
+    expect(first.code).toBe(0)
+    const counts = JSON.parse(first.stdout)
+    expect(counts).toMatchObject({
+      account: 'default',
+      listed: ACTIVITIES,
+      fetched: ACTIVITIES,
+      failed: 0,
+      pending: 0,
+    })
+    expect(Object.keys(counts)).toEqual([
+      'account',
+      'listed',
+      'fetched',
+      'unchanged',
+      'absent',
+      'failed',
+      'pending',
+      'duration_ms',
+    ])
+    await fetch(`${rig.sandboxUrl}/_sandbox/counts/reset`, { method: 'POST' })
+    const second = await rig.musette(['sync', '--json'])
+    expect(JSON.parse(second.stdout)).toMatchObject({ fetched: 0, failed: 0, pending: 0 })
+    const asked = await rig.ask<{ requests: Record<string, number> }>('counts')
+    const requests = Object.values(asked.requests).reduce((sum, count) => sum + count, 0)
+    expect(requests).toBeLessThanOrEqual(2)
+  })
+
+  it('tells where things stand, for people and for programs', async () => {
+    const status = await rig.musette(['status'])
+    expect(status.stdout).toContain(`${ACTIVITIES} activities, ${ACTIVITIES} mirrored`)
+    const json = JSON.parse((await rig.musette(['status', '--json'])).stdout)
+    expect(json.accounts[0]).toMatchObject({ account: 'default', mirrored: ACTIVITIES, needs_login: false })
+    const accounts = JSON.parse((await rig.musette(['accounts', '--json'])).stdout)
+    expect(accounts).toMatchObject([{ account: 'default', base_url: rig.sandboxUrl, needs_login: false }])
+  })
+
+  it('runs SQL, prints it as a table or as JSON, and quotes Postgres on a mistake', async () => {
+    const table = await rig.musette(['sql', 'select count(*)::int as activities from training.activities'])
+    expect(table.stdout).toMatch(/activities\n─+\n +12\n\(1 row\)/)
+    const json = await rig.musette(['sql', '--json'], { input: 'select 1 as a; select 2 as b' })
+    expect(json.stdout).toBe('[{"a":1}]\n[{"b":2}]\n')
+    const mistake = await rig.musette(['sql', 'selec 1'])
+    expect(mistake).toMatchObject({ code: 2 })
+    expect(mistake.stderr).toContain('syntax error at or near "selec"')
+  })
+
+  it('prints the URL of the database', async () => {
+    expect((await rig.musette(['db-url'])).stdout.trim()).toBe(rig.databaseUrl)
+  })
+
+  it('refuses what it does not understand with exit code 2', async () => {
+    expect(await rig.musette(['sink'])).toMatchObject({ code: 2 })
+    expect(await rig.musette(['start', '--roles', 'cook'])).toMatchObject({ code: 2 })
+    const config = await rig.musette(['status'], { env: { MUSETTE_LAG: 'late', MUSETTE_CONCURRENCY: 'x' } })
+    expect(config.code).toBe(2)
+    expect(config.stderr).toContain('MUSETTE_LAG')
+    expect(config.stderr).toContain('MUSETTE_CONCURRENCY')
+  })
+
+  it('says which side is unreachable with exit code 4', async () => {
+    const gone = { MUSETTE_DATA_DIR: rig.dataDir, DATABASE_URL: 'postgres://nobody:x@127.0.0.1:9/none' }
+    const database = await rig.musette(['status'], { env: gone })
+    expect(database.code).toBe(4)
+    expect(database.stderr).not.toContain('nobody:x')
+    const login = await rig.musette(['login', 'other', '--username', 'a', '--password-stdin'], {
+      input: 'b\n',
+      env: { MUSETTE_BASE_URL: 'http://127.0.0.1:9' },
+    })
+    expect(login.code).toBe(4)
+  })
+
+  it('leaves no token and no password in the clear, in the database or in what it prints', async () => {
+    const tables = await queryOnce(
+      rig.databaseUrl,
+      `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('musette', 'training')`,
+    )
+    const texts = await Promise.all(
+      tables.map(({ name }) =>
+        queryOnce(rig.databaseUrl, `select row_to_json(x)::text as row from ${String(name)} x limit 2000`),
+      ),
+    )
+    const dump = JSON.stringify(texts)
+    expect(dump).toContain('needs_login')
+    const logged = await rig.musette(['sync'], { env: { MUSETTE_LOG_LEVEL: 'trace' } })
+    const granted = await rig.ask<{ access: string[]; refresh: string[] }>('tokens')
+    const secrets = [...granted.access, ...granted.refresh]
+    expect(secrets.length).toBeGreaterThan(1)
+    for (const secret of secrets) {
+      expect(dump.includes(secret)).toBe(false)
+      expect(`${logged.stdout}${logged.stderr}`.includes(secret)).toBe(false)
+    }
+  })
+
+  it('forgets the tokens on logout and keeps the mirror', async () => {
+    expect(await rig.musette(['logout', 'default'])).toMatchObject({ code: 0 })
+    const sync = await rig.musette(['sync'])
+    expect(sync.code).toBe(3)
+    expect(sync.stderr).toContain('musette login')
+    const [kept] = await queryOnce(rig.databaseUrl, 'select count(*)::int as n from training.activities')
+    expect(kept).toEqual({ n: ACTIVITIES })
+  })
+})
+
+describe('a database of the user', () => {
+  it('that is not at this version is refused with the command that mends it', async () => {
+    const rig = await openCliRig({ activities: 1, migrated: false })
+    try {
+      const before = await rig.musette(['status'])
+      expect(before.code).toBe(2)
+      expect(before.stderr).toContain('run: musette migrate')
+      expect(await rig.musette(['migrate'])).toMatchObject({ code: 0 })
+      expect(await rig.musette(['status'])).toMatchObject({ code: 0 })
+    } finally {
+      await rig.close()
+    }
+  })
+})

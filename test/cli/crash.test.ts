@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectMirrored } from '../mirror/truth.ts'
+import { eventually } from '../support/eventually.ts'
+import { queryOnce } from '../support/postgres.ts'
+import { type CliRig, openCliRig } from './rig.ts'
+
+const ACTIVITIES = 16
+
+describe('a process that is killed', () => {
+  let rig: CliRig
+  beforeAll(async () => {
+    rig = await openCliRig({ activities: ACTIVITIES })
+    await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+  })
+  afterAll(() => rig.close())
+
+  const mirrored = async () => {
+    const [row] = await queryOnce(
+      rig.databaseUrl,
+      `select count(*)::int as n from training.activities where detail_state = 'mirrored'`,
+    )
+    return Number(row?.n)
+  }
+
+  it('in the middle of a sync, again and again, leaves what the next one completes', async () => {
+    await fetch(`${rig.sandboxUrl}/_sandbox/settings`, {
+      method: 'PATCH',
+      body: JSON.stringify({ latency_ms: 60 }),
+    })
+    for (const least of [1, 5, 9]) {
+      const sync = rig.start(['sync'], { env: { MUSETTE_CONCURRENCY: '2' } })
+      await eventually(async () => (await mirrored()) >= least, { timeoutMs: 30_000 })
+      await sync.kill('SIGKILL')
+    }
+    const before = await mirrored()
+    expect(before).toBeLessThan(ACTIVITIES)
+    const last = await rig.musette(['sync', '--json'])
+    expect(last.code).toBe(0)
+    expect(JSON.parse(last.stdout)).toMatchObject({ fetched: ACTIVITIES - before, failed: 0, pending: 0 })
+    await expectMirrored(rig)
+    const outcomes = await queryOnce(
+      rig.databaseUrl,
+      'select distinct outcome from training.sync_runs order by 1',
+    )
+    expect(outcomes).toEqual([{ outcome: 'abandoned' }, { outcome: 'done' }])
+  })
+})
+
+describe.each(['postgres', 'redis'])('the daemon with its queue in %s', (queue) => {
+  let rig: CliRig
+  beforeAll(async () => {
+    rig = await openCliRig({ activities: ACTIVITIES, queue })
+    await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+  })
+  afterAll(() => rig.close())
+
+  it('mirrors the history by itself, follows an edit, and goes at SIGTERM with exit code 0', async () => {
+    const daemon = rig.start(['start'], { env: { MUSETTE_POLL_EVERY: '1s' } })
+    await eventually(() => expectMirrored(rig).then(() => true), { timeoutMs: 60_000, everyMs: 500 })
+    const [row] = await queryOnce(rig.databaseUrl, 'select path from training.activities limit 1')
+    await fetch(`${rig.sandboxUrl}/_sandbox/activities/${row?.path}`, {
+      method: 'PATCH',
+      body: JSON.stringify({ name: 'Edited meanwhile' }),
+    })
+    await eventually(
+      () =>
+        queryOnce(rig.databaseUrl, `select 1 from training.activities where name = 'Edited meanwhile'`).then(
+          (rows) => rows[0],
+        ),
+      { timeoutMs: 30_000 },
+    )
+    const end = await daemon.kill('SIGTERM')
+    expect(end).toMatchObject({ code: 0, signal: null })
+  })
+
+  it('is killed in the middle of the backfill, and the next one completes it', async () => {
+    await queryOnce(
+      rig.databaseUrl,
+      'truncate training.activities, training.samples, training.sync_cursors cascade',
+    )
+    await fetch(`${rig.sandboxUrl}/_sandbox/settings`, {
+      method: 'PATCH',
+      body: JSON.stringify({ latency_ms: 60 }),
+    })
+    const first = rig.start(['start'])
+    await eventually(
+      () =>
+        queryOnce(rig.databaseUrl, `select 1 from training.activities where detail_state = 'mirrored'`).then(
+          (rows) => rows[0],
+        ),
+      { timeoutMs: 60_000 },
+    )
+    await first.kill('SIGKILL')
+    const second = rig.start(['start'])
+    await eventually(() => expectMirrored(rig).then(() => true), { timeoutMs: 90_000, everyMs: 500 })
+    expect(await second.kill('SIGTERM')).toMatchObject({ code: 0 })
+  }, 180_000)
+})

@@ -1,0 +1,69 @@
+import { makeReleaseStack } from '../../src/kit/release-stack.ts'
+import { openTestDatabase } from '../support/postgres.ts'
+import { distPath, type Finished, type Running, runNode, startNode } from '../support/processes.ts'
+import { openTestRedis } from '../support/redis.ts'
+import { openTempDir } from '../support/temp-dir.ts'
+
+export type CliRig = {
+  sandboxUrl: string
+  databaseUrl: string
+  dataDir: string
+  env: Record<string, string>
+  /** runs a verb to its end, as a person would, in a process of its own */
+  musette(
+    args: readonly string[],
+    options?: { input?: string; env?: Record<string, string> },
+  ): Promise<Finished>
+  start(args: readonly string[], options?: { env?: Record<string, string> }): Running
+  /** asks the sandbox under /_sandbox/ */
+  ask<T>(path: string): Promise<T>
+  close(): Promise<void>
+}
+
+/** Opens a sandbox process, a database and a data directory for the command line. */
+export async function openCliRig(options: {
+  activities: number
+  migrated?: boolean
+  queue?: string
+}): Promise<CliRig> {
+  const release = makeReleaseStack()
+  try {
+    const main = distPath('main.js')
+    const sandbox = startNode([main, 'sandbox', '--port', '0', '--activities', String(options.activities)])
+    release.defer('sandbox', () => sandbox.kill('SIGKILL'))
+    const listening = await sandbox.waitForLine(/^listening (http:\S+)/)
+    const sandboxUrl = listening.replace('listening ', '').trim()
+    const database = await openTestDatabase({ migrated: options.migrated ?? true })
+    release.defer('database', () => database.close())
+    const folder = await openTempDir('cli')
+    release.defer('folder', () => folder.close())
+    const redis = options.queue === 'redis' ? await openTestRedis() : undefined
+    if (redis) release.defer('redis', () => redis.close())
+    const env = {
+      ...(redis && { REDIS_URL: redis.url }),
+      MUSETTE_BASE_URL: sandboxUrl,
+      DATABASE_URL: database.url,
+      MUSETTE_DATA_DIR: folder.path,
+      MUSETTE_REQUESTS_PER_MINUTE: '100000',
+      MUSETTE_HTTP: '127.0.0.1:0',
+    }
+    return {
+      sandboxUrl,
+      databaseUrl: database.url,
+      dataDir: folder.path,
+      env,
+      musette: (args, more) =>
+        runNode([main, ...args], {
+          cwd: folder.path,
+          env: { ...env, ...more?.env },
+          ...(more?.input !== undefined && { input: more.input }),
+        }),
+      start: (args, more) => startNode([main, ...args], { cwd: folder.path, env: { ...env, ...more?.env } }),
+      ask: async <T>(path: string) => (await (await fetch(`${sandboxUrl}/_sandbox/${path}`)).json()) as T,
+      close: () => release.release(),
+    }
+  } catch (error) {
+    await release.release()
+    throw error
+  }
+}

@@ -1,0 +1,18 @@
+import { readConfig } from '../../src/config/config.ts'
+import { openHouse } from '../../src/daemon/house.ts'
+import { accountNamed } from '../../src/daemon/sign-in.ts'
+import { makeLogger } from '../../src/log.ts'
+
+// One of several processes that share an account: calls the service many times at once and prints how it went.
+const CALLERS = 20
+
+const house = await openHouse(readConfig(), makeLogger({ level: 'trace', terminal: false }))
+try {
+  const service = house.service.forAccount(await accountNamed(house, 'default'))
+  const calls = Array.from({ length: CALLERS }, () => service.fetchTrainingInfo({}))
+  const ends = await Promise.allSettled(calls)
+  const failed = ends.filter((end) => end.status === 'rejected').map((end) => String(end.reason))
+  process.stdout.write(JSON.stringify({ succeeded: CALLERS - failed.length, failed }))
+} finally {
+  await house.close()
+}

@@ -1,0 +1,58 @@
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { openRig, type Rig } from '../mirror/rig.ts'
+import { runNode } from '../support/processes.ts'
+
+const PROCESSES = 3
+const child = fileURLToPath(new URL('calling-process.ts', import.meta.url))
+
+let rig: Rig
+beforeEach(async () => {
+  rig = await openRig({ activities: 1 })
+})
+afterEach(() => rig.close())
+
+const callFromEverywhere = () =>
+  Promise.all(
+    Array.from({ length: PROCESSES }, () =>
+      runNode(['--import', 'tsx', child], {
+        env: {
+          DATABASE_URL: rig.databaseUrl,
+          MUSETTE_DATA_DIR: rig.dataDir,
+          MUSETTE_REQUESTS_PER_MINUTE: '100000',
+          MUSETTE_CONCURRENCY: '20',
+        },
+      }),
+    ),
+  )
+
+const tokens = async () => (await rig.steer('GET', 'tokens')) as { access: string[]; refresh: string[] }
+
+it('refreshes once when 20 callers in each of 3 processes find the token expired', async () => {
+  await rig.steer('PATCH', 'settings', { reuse_revokes_grant: true })
+  await rig.steer('POST', 'tokens/expire')
+  const before = (await tokens()).refresh.length
+  const ends = await callFromEverywhere()
+  expect(ends.map((end) => JSON.parse(end.stdout))).toEqual(
+    Array.from({ length: PROCESSES }, () => ({ succeeded: 20, failed: [] })),
+  )
+  expect((await tokens()).refresh.length - before).toBe(1)
+  const [account] = await rig.rows('select needs_login from training.accounts')
+  expect(account).toEqual({ needs_login: false })
+})
+
+it('shows no token to anyone who reads the logs of those processes', async () => {
+  await rig.steer('POST', 'tokens/expire')
+  await rig.steer('POST', 'faults', {
+    method: 'POST',
+    path: '^/oauth/token$',
+    kind: 'status',
+    status: 500,
+    times: 1,
+  })
+  const ends = await callFromEverywhere()
+  const written = ends.map((end) => end.stdout + end.stderr).join('\n')
+  expect(written).toContain('tokens could not be refreshed')
+  const { access, refresh } = await tokens()
+  for (const secret of [...access, ...refresh]) expect(written.includes(secret)).toBe(false)
+})
