@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
 import { ConfigError } from '../kit/errors.ts'
-import { startSandbox } from '../sandbox/sandbox.ts'
 import type { Run } from './cli.ts'
 
 type Options = { port: number; activities?: number; seed?: number; sampleDelayMs?: number }
@@ -18,6 +17,7 @@ export function addSandboxVerb(program: Command, run: Run): void {
     .action((options: Options) =>
       run(
         async (context) => {
+          const { startSandbox } = await import('../sandbox/sandbox.ts')
           const sandbox = await startSandbox(options)
           context.print(`listening ${sandbox.url}`)
           context.note(`rider "rider", password "rider"; what it can do: ${sandbox.url}/_sandbox/`)

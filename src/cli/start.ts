@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
-import { openDaemon, ROLES, type Role } from '../daemon/daemon.ts'
+import { ROLES, type Role } from '../daemon/roles.ts'
 import { ConfigError } from '../kit/errors.ts'
 import type { Run } from './cli.ts'
 
@@ -14,6 +14,8 @@ export function addStartVerb(program: Command, run: Run): void {
     ])
     .action((options: { roles: readonly Role[] }) =>
       run(async ({ config, log, signal }) => {
+        // Queues and web server are only loaded by who runs them: the other verbs answer the sooner.
+        const { openDaemon } = await import('../daemon/daemon.ts')
         const daemon = await openDaemon(config, log, { roles: options.roles, signal })
         if (!signal.aborted) await once(signal, 'abort')
         log.info('stopping')

@@ -9,10 +9,8 @@ import { openWeb } from '../web/web.ts'
 import { makeHandlers } from './handlers.ts'
 import { type House, openHouse } from './house.ts'
 import { findReadiness } from './readiness.ts'
+import type { Role } from './roles.ts'
 import { findStatus } from './status.ts'
-
-export const ROLES = ['scheduler', 'worker', 'web'] as const
-export type Role = (typeof ROLES)[number]
 
 export type Daemon = {
   house: House

@@ -74,6 +74,9 @@ export function parseSource(path: string, text: string): SourceFile {
     const target = specifier.startsWith('.') ? posix.join(dirname(path), specifier) : packageOf(specifier)
     imports.push({ target, typeOnly: match[1] !== undefined || inlineTypes })
   }
+  for (const match of text.matchAll(/\bimport\('([^']+)'\)/g)) {
+    imports.push({ target: posix.join(dirname(path), match[1] as string), typeOnly: false })
+  }
   return { path, text, imports }
 }
 

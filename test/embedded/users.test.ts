@@ -1,5 +1,6 @@
 import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { eventually } from '../support/eventually.ts'
@@ -9,6 +10,8 @@ import { listProcessesNaming } from '../support/processes.ts'
 import { openTempDir, type TempDir } from '../support/temp-dir.ts'
 import { findOrdinaryUser } from './ordinary-user.ts'
 import { startChild } from './owner-child.ts'
+
+const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url))
 
 const log = makeSilentLog()
 let folder: TempDir
@@ -71,7 +74,16 @@ if (process.getuid?.() === 0) {
       expect(row?.count).toBe(uids.length)
       await database.close()
     }
-    expect(uids[0]).toBeGreaterThan(0)
-    expect(uids[2]).toBe(uids[0])
+    // Under a folder that only root can enter, as temporary clones are, no other user can reach the binaries either.
+    expect(uids.map((uid) => uid > 0)).toEqual([
+      await othersCanEnter(CHECKOUT),
+      false,
+      await othersCanEnter(CHECKOUT),
+    ])
   })
+}
+
+async function othersCanEnter(path: string): Promise<boolean> {
+  const { mode } = await stat(path)
+  return (mode & 0o001) !== 0 && (path === '/' || othersCanEnter(dirname(path)))
 }

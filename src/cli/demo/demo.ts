@@ -1,35 +1,20 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { Command } from 'commander'
 import { readConfig } from '../../config/config.ts'
-import { openDaemon, ROLES } from '../../daemon/daemon.ts'
+import { openDaemon } from '../../daemon/daemon.ts'
+import { ROLES } from '../../daemon/roles.ts'
 import { signInWithPassword } from '../../daemon/sign-in.ts'
 import { makeReleaseStack } from '../../kit/release-stack.ts'
 import { makeLogger } from '../../log.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
-import type { Run } from '../cli.ts'
 import type { Context } from '../context.ts'
 import { followBackfill, followUpload } from './follow.ts'
 import { printQueries } from './queries.ts'
 
-type Options = { once?: boolean; activities?: string }
+export type DemoOptions = { once?: boolean; activities: string }
 
-/** Enough years to look at, few enough to be mirrored while one watches. */
-const ACTIVITIES = 150
-
-/** Adds `demo`. */
-export function addDemoVerb(program: Command, run: Run): void {
-  program
-    .command('demo')
-    .description(
-      'the whole thing on this machine: a stand-in service, a Postgres, the daemon, an upload, some SQL',
-    )
-    .option('--once', 'end when everything has been shown')
-    .option('--activities <count>', 'how many activities the stand-in rider has', String(ACTIVITIES))
-    .action((options: Options) => run((context) => demo(context, options), { quiet: true }))
-}
-
-async function demo(context: Context, options: Options): Promise<undefined> {
+/** Shows everything on this machine: stand-in service, embedded Postgres, daemon, upload, SQL. Ends after `once`. */
+export async function demo(context: Context, options: DemoOptions): Promise<undefined> {
   const release = makeReleaseStack()
   const startedAt = Date.now()
   try {
