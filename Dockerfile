@@ -1,7 +1,7 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --ignore-scripts --omit=optional
+RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
 COPY config ./config
 COPY src ./src

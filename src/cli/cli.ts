@@ -7,10 +7,12 @@ import { addDemoVerb } from './demo/verb.ts'
 import { EXIT, exitFor } from './exit.ts'
 import { addHealthcheckVerb } from './healthcheck.ts'
 import { addLoginVerbs } from './login/login.ts'
+import { addResyncVerb } from './resync.ts'
 import { addSandboxVerb } from './sandbox.ts'
 import { addStartVerb } from './start.ts'
 import { addStatusVerb } from './status.ts'
 import { addSyncVerb } from './sync.ts'
+import { addUploadVerb } from './upload.ts'
 
 /** What a verb does; the number it ends with is the exit code, none means done. */
 export type Verb = (context: Context) => Promise<number | undefined>
@@ -27,7 +29,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
       code = (await verb(context)) ?? EXIT.done
     } catch (error) {
       const exit = exitFor(error, context.signal)
-      if (exit.sentence) context.note(exit.sentence)
+      context.note(exit.sentence)
       code = exit.code
     } finally {
       context.dispose()
@@ -38,7 +40,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
     const exit = exitFor(error)
-    if (exit.sentence) process.stderr.write(`${exit.sentence}\n`)
+    process.stderr.write(`${exit.sentence}\n`)
     return exit.code
   }
   return code
@@ -54,6 +56,8 @@ function makeProgram(run: Run): Command {
   addLoginVerbs(program, run)
   addAccountVerbs(program, run)
   addSyncVerb(program, run)
+  addUploadVerb(program, run)
+  addResyncVerb(program, run)
   addStatusVerb(program, run)
   addDatabaseVerbs(program, run)
   addHealthcheckVerb(program, run)

@@ -1,6 +1,8 @@
+import { setMaxListeners } from 'node:events'
 import type { Logger } from 'pino'
 import { type Config, readConfig } from '../config/config.ts'
 import { makeLogger } from '../log.ts'
+import { EXIT } from './exit.ts'
 
 /** What a verb is handed: the configuration, the log, and the signal that says to stop. */
 export type Context = {
@@ -33,13 +35,12 @@ export function makeContext(options: { quiet: boolean }): Context & { dispose():
   }
 }
 
-/** Exit code of a process that was told twice to stop, as shells count it: 128 + SIGINT. */
-const FORCED = 130
-
 function listenForStop(): { signal: AbortSignal; dispose(): void } {
   const controller = new AbortController()
+  // Every request, pause and job of the process listens to this one signal; Node warns of a leak at eleven.
+  setMaxListeners(0, controller.signal)
   const stop = () => {
-    if (controller.signal.aborted) process.exit(FORCED)
+    if (controller.signal.aborted) process.exit(EXIT.interrupted)
     controller.abort()
   }
   process.on('SIGINT', stop)

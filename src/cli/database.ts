@@ -25,12 +25,15 @@ export function addDatabaseVerbs(program: Command, run: Run): void {
     .command('sql [query]')
     .description('run SQL against the mirror; without a query it is read from standard input')
     .option('--json', 'one JSON array of rows for each statement')
-    .action((query: string | undefined, options: { json?: boolean }) =>
+    .option('--write', 'allow statements that change the database')
+    .action((query: string | undefined, options: SqlOptions) =>
       run((context) => sql(context, query, options), { quiet: true }),
     )
   program
     .command('db-url')
-    .description('print the connection URL, for psql, Grafana or a notebook')
+    .description(
+      'print the connection URL for other programs; the embedded Postgres stays until ten minutes after the last one',
+    )
     .action(() =>
       run(
         async (context) => {
@@ -54,16 +57,14 @@ export function addDatabaseVerbs(program: Command, run: Run): void {
     )
 }
 
-async function sql(
-  context: Context,
-  query: string | undefined,
-  options: { json?: boolean },
-): Promise<undefined> {
+type SqlOptions = { json?: boolean; write?: boolean }
+
+async function sql(context: Context, query: string | undefined, options: SqlOptions): Promise<undefined> {
   const text = query ?? (process.stdin.isTTY ? undefined : await readInput(process.stdin))
   if (text === undefined || text.trim() === '') {
     throw new ConfigError('no_query', 'no query; run: musette sql "select count(*) from training.activities"')
   }
-  const queries = await openQueries(context.config, context.log)
+  const queries = await openQueries(context.config, context.log, { write: options.write ?? false })
   try {
     for (const result of await queries.query(text)) {
       if (options.json) context.print(JSON.stringify(result.rows))

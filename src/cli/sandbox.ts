@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
-import { ConfigError } from '../kit/errors.ts'
+import { ConfigError, errorCode } from '../kit/errors.ts'
 import type { Run } from './cli.ts'
+import { wholeNumber } from './options.ts'
 
 type Options = { port: number; activities?: number; seed?: number; sampleDelayMs?: number }
 
@@ -10,7 +11,7 @@ export function addSandboxVerb(program: Command, run: Run): void {
   program
     .command('sandbox')
     .description('run the stand-in service on 127.0.0.1, with a rider and years of history')
-    .option('--port <port>', 'where it listens', wholeNumber, 8789)
+    .option('--port <port>', 'where it listens', port, 8789)
     .option('--activities <count>', 'how many activities the rider has', wholeNumber)
     .option('--seed <seed>', 'another seed is another rider', wholeNumber)
     .option('--sample-delay-ms <ms>', 'how long the samples of an upload take', wholeNumber)
@@ -18,7 +19,10 @@ export function addSandboxVerb(program: Command, run: Run): void {
       run(
         async (context) => {
           const { startSandbox } = await import('../sandbox/sandbox.ts')
-          const sandbox = await startSandbox(options)
+          const sandbox = await startSandbox(options).catch((error: unknown) => {
+            const reason = `the sandbox cannot listen on port ${options.port} (${errorCode(error)}); add --port 0`
+            throw new ConfigError('sandbox_port', reason, { cause: error })
+          })
           context.print(`listening ${sandbox.url}`)
           context.note(`rider "rider", password "rider"; what it can do: ${sandbox.url}/_sandbox/`)
           if (!context.signal.aborted) await once(context.signal, 'abort')
@@ -30,7 +34,8 @@ export function addSandboxVerb(program: Command, run: Run): void {
     )
 }
 
-function wholeNumber(text: string): number {
-  if (/^\d+$/.test(text)) return Number(text)
-  throw new ConfigError('bad_option', `"${text.slice(0, 40)}" is not a whole number`)
+function port(text: string): number {
+  const number = wholeNumber(text)
+  if (number <= 65_535) return number
+  throw new ConfigError('bad_option', `there is no port ${number}; the last one is 65535`)
 }

@@ -1,8 +1,13 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
 import { ROLES, type Role } from '../daemon/roles.ts'
+import { SECOND } from '../kit/durations.ts'
 import { ConfigError } from '../kit/errors.ts'
 import type { Run } from './cli.ts'
+import { EXIT } from './exit.ts'
+
+/** Longer than a token request may take, which is never cancelled; shorter than a container's grace of a minute. */
+const STOP_WITHIN_MS = 55 * SECOND
 
 /** Adds `start`. */
 export function addStartVerb(program: Command, run: Run): void {
@@ -19,7 +24,12 @@ export function addStartVerb(program: Command, run: Run): void {
         const daemon = await openDaemon(config, log, { roles: options.roles, signal })
         if (!signal.aborted) await once(signal, 'abort')
         log.info('stopping')
+        const deadline = setTimeout(() => {
+          log.fatal('could not stop in time; what was under way is found again at the next start')
+          process.exit(EXIT.unexpected)
+        }, STOP_WITHIN_MS)
         await daemon.close()
+        clearTimeout(deadline)
         log.info('stopped')
         return undefined
       }),

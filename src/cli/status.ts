@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { openHouse } from '../daemon/house.ts'
 import { findStatus, type Status } from '../daemon/status.ts'
+import { formatDuration, SECOND } from '../kit/durations.ts'
 import type { Run } from './cli.ts'
 import type { Context } from './context.ts'
 import { printTable } from './table.ts'
@@ -41,15 +42,32 @@ function printStatus(context: Context, status: Status): void {
       `  ${account.activities} activities, ${account.mirrored} mirrored, ${account.wanted} wanted, ` +
         `${account.awaiting_samples} awaiting samples, ${account.failed} failed, ${account.absent} absent`,
     )
+    if (account.wanted > 0) context.print(`  ${toGoOf(account)}`)
     context.print(
       `  ${account.samples} samples; newest activity ${account.newest_activity_at?.toISOString() ?? 'none'}`,
     )
+    if (account.list_cap !== null)
+      context.print(
+        `  the service cuts its lists at ${account.list_cap} entries; smaller windows are asked for`,
+      )
+    if (account.reconcile_error) context.print(`  last reconcile failed: ${account.reconcile_error}`)
     if (account.last_run) {
       const { kind, outcome, started_at, error } = account.last_run
       context.print(`  last run: ${kind} ${outcome}, started ${started_at}${error ? `: ${error}` : ''}`)
     }
   }
+  if (status.uploads.length > 0) {
+    context.print('\nfiles of the drop folder:')
+    printTable(context, status.uploads)
+  }
   if (status.failed_activities.length === 0) return
   context.print('\nactivities that failed, asked for again by themselves:')
   printTable(context, status.failed_activities)
+}
+
+function toGoOf(account: Status['accounts'][number]): string {
+  const { activities, wanted, fetched_per_minute: rate, seconds_to_go: seconds } = account
+  const share = `${activities - wanted} of ${activities} are here`
+  if (rate === null || seconds === null) return `${share}; nothing was fetched in the last minutes`
+  return `${share}; ${Math.round(rate)} a minute, ${formatDuration(seconds * SECOND)} to go`
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError } from '../kit/errors.ts'
+import { ConfigError, errorCode } from '../kit/errors.ts'
 
 /**
  * Reads the 32-byte key that seals tokens at rest from `<dataDir>/secret.key`, making it (mode 0600) the first time.
@@ -12,7 +12,7 @@ export function readOrMakeSecretKey(dataDir: string): Buffer {
   const path = join(dataDir, 'secret.key')
   const found = readKey(path)
   if (found) return found
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  makeFolder(dataDir)
   const scratch = `${path}.${process.pid}`
   writeFileSync(scratch, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flush: true })
   try {
@@ -23,6 +23,15 @@ export function readOrMakeSecretKey(dataDir: string): Buffer {
     rmSync(scratch, { force: true })
   }
   return readKey(path) as Buffer
+}
+
+function makeFolder(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    const message = `the folder ${dataDir} cannot be made (${errorCode(error)}); set MUSETTE_DATA_DIR to a folder of yours`
+    throw new ConfigError('data_dir_unusable', message, { cause: error })
+  }
 }
 
 function readKey(path: string): Buffer | undefined {

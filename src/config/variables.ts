@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseDuration } from '../kit/durations.ts'
+import { parseDuration, SECOND } from '../kit/durations.ts'
 
 const duration = (fallback: string) =>
   z
@@ -7,8 +7,8 @@ const duration = (fallback: string) =>
     .default(fallback)
     .transform((text, context) => {
       const ms = parseDuration(text)
-      if (ms !== undefined && ms > 0) return ms
-      context.addIssue('is not a duration; write for example 90s, 15m, 1h or 1d')
+      if (ms !== undefined && ms >= SECOND) return ms
+      context.addIssue('is not a duration of a second or more; write for example 90s, 15m, 1h or 1d')
       return z.NEVER
     })
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { type Jobs, openJobs } from '../jobs/jobs.ts'
-import { DAY, SECOND } from '../kit/durations.ts'
+import { DAY, HOUR, SECOND } from '../kit/durations.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { findAccounts } from '../store/accounts.ts'
 import { recordRunsAbandoned } from '../store/runs.ts'
@@ -11,6 +11,7 @@ import { type House, openHouse } from './house.ts'
 import { findReadiness } from './readiness.ts'
 import type { Role } from './roles.ts'
 import { findStatus } from './status.ts'
+import { openWatcher } from './watcher.ts'
 
 export type Daemon = {
   house: House
@@ -22,12 +23,14 @@ export type Daemon = {
 
 /** Tokens live for a week and are refreshed at half of it; a look twice a day is early enough. */
 const REFRESH_LOOK_EVERY_MS = DAY / 2
+/** Loads and status move with the hours; a row is kept only when they did. */
+const TRAINING_INFO_EVERY_MS = 1 * HOUR
 /** What a crash or a flushed queue left behind, and what was paused, is found again within this. */
 const SWEEP_EVERY_MS = 10 * SECOND
 
 /**
  * Builds every part of the daemon from the configuration and starts it; `close` stops it in the reverse of this order:
- * schedules and workers, queues, service client, Postgres, log.
+ * watcher, schedules and workers, queues, service client, Postgres, log.
  */
 export async function openDaemon(
   config: Config,
@@ -54,11 +57,20 @@ export async function openDaemon(
           ? { kind: 'redis', url: config.redisUrl }
           : { kind: 'postgres', url: house.databaseUrl },
         roles: { scheduler: input.roles.includes('scheduler'), worker: input.roles.includes('worker') },
-        every: { poll: config.mirror.pollEveryMs, refresh: REFRESH_LOOK_EVERY_MS, sweep: SWEEP_EVERY_MS },
+        every: {
+          poll: config.mirror.pollEveryMs,
+          reconcile: config.mirror.reconcileEveryMs,
+          refresh: REFRESH_LOOK_EVERY_MS,
+          sweep: SWEEP_EVERY_MS,
+          trainingInfo: TRAINING_INFO_EVERY_MS,
+          workouts: DAY,
+        },
         concurrency: config.service.concurrency,
       },
     )
     release.defer('jobs', () => jobs.close())
+    const watcher = input.roles.includes('watcher') ? await openWatcher(house, jobs) : undefined
+    if (watcher) release.defer('watcher', () => watcher.close())
     const web = await openDaemonWeb(house, jobs, input.roles)
     if (web) release.defer('web', () => web.close())
     log.info({ url: web?.url, roles: input.roles, queue: config.redisUrl ? 'redis' : 'postgres' }, 'started')

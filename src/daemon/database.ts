@@ -44,15 +44,22 @@ export async function migrateDatabase(config: Config, log: Logger): Promise<void
 }
 
 /** Opens a connection for SQL that a person typed, starting the embedded Postgres if it does not run. */
-export async function openQueries(config: Config, log: Logger): Promise<Queries> {
+export async function openQueries(
+  config: Config,
+  log: Logger,
+  options: { write: boolean },
+): Promise<Queries> {
   const database = await openDatabase(config, log)
   try {
-    const queries = await openRawQueries({ connectionString: database.url })
+    const queries = await openRawQueries({ connectionString: database.url, write: options.write })
     return {
       query: (text) => queries.query(text),
       async close() {
-        await queries.close()
-        await database.close()
+        try {
+          await queries.close()
+        } finally {
+          await database.close()
+        }
       },
     }
   } catch (error) {
@@ -63,7 +70,7 @@ export async function openQueries(config: Config, log: Logger): Promise<Queries>
 
 /** Runs SQL beside an open house, on a connection of its own. */
 export async function queryHouse(house: { databaseUrl: string }, text: string): Promise<QueryResult[]> {
-  const queries = await openRawQueries({ connectionString: house.databaseUrl })
+  const queries = await openRawQueries({ connectionString: house.databaseUrl, write: false })
   try {
     return await queries.query(text)
   } finally {
@@ -72,13 +79,12 @@ export async function queryHouse(house: { databaseUrl: string }, text: string): 
 }
 
 /**
- * Returns a connection URL that other programs can use now. When the embedded Postgres does not run, a process in the
- * background starts it and holds it for as long as somebody is connected.
+ * Returns a connection URL that other programs can use now and in a while: a process in the background starts the
+ * embedded Postgres, or joins the one that runs, and holds it for as long as somebody is connected.
  */
 export async function shareDatabaseUrl(config: Config, log: Logger): Promise<string> {
   if (config.databaseUrl) return config.databaseUrl
-  const running = await findEmbeddedUrl(config.dataDir)
-  if (running) return running
+  // Also beside one that runs: whoever runs it may be a short verb, and the holder takes over when that ends.
   const main = fileURLToPath(new URL('../main.js', import.meta.url))
   spawn(process.execPath, [main, 'db-hold'], { detached: true, stdio: 'ignore' }).unref()
   log.debug('started a process that holds the embedded Postgres')
@@ -87,7 +93,7 @@ export async function shareDatabaseUrl(config: Config, log: Logger): Promise<str
     const url = await findEmbeddedUrl(config.dataDir)
     if (url) return url
   }
-  throw new TransientError('embedded_not_started', 'the embedded Postgres did not start; run: musette doctor')
+  throw new TransientError('embedded_not_started', 'the embedded Postgres did not start; run: musette status')
 }
 
 /** Holds the embedded Postgres until nobody has been connected for ten minutes, or until told to stop. */
@@ -96,7 +102,7 @@ export async function holdDatabase(config: Config, log: Logger, signal: AbortSig
   try {
     for (let idleMs = 0; idleMs < HOLD_IDLE_MS; idleMs += HOLD_LOOK_EVERY_MS) {
       await sleep(HOLD_LOOK_EVERY_MS, signal)
-      if (await isInUse(database.url)) idleMs = 0
+      if (await isInUse(database.url).catch(() => false)) idleMs = 0
     }
   } finally {
     await database.close()
@@ -104,7 +110,7 @@ export async function holdDatabase(config: Config, log: Logger, signal: AbortSig
 }
 
 async function isInUse(url: string): Promise<boolean> {
-  const queries = await openRawQueries({ connectionString: url })
+  const queries = await openRawQueries({ connectionString: url, write: false })
   try {
     const [result] = await queries.query(
       `select 1 from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid() limit 1`,

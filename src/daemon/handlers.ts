@@ -1,19 +1,26 @@
 import type { Handlers, Jobs } from '../jobs/jobs.ts'
-import { CredentialsRejectedError } from '../kit/errors.ts'
+import { DAY } from '../kit/durations.ts'
 import { fetchActivity } from '../mirror/activities/fetch.ts'
 import { pollActivities } from '../mirror/activities/poll.ts'
+import { reconcileActivities } from '../mirror/activities/reconcile.ts'
 import { type Account, findAccountById, findAccounts } from '../store/accounts.ts'
-import { findActivity, findWanted } from '../store/activities/wanted.ts'
+import { findActivity, findWanted, type WantedActivity } from '../store/activities/wanted.ts'
+import { makeCoachingHandlers } from './coaching-handlers.ts'
 import type { House } from './house.ts'
+import { makeProgressLog } from './progress-log.ts'
+import { isReconcileDue } from './reconcile-due.ts'
+import { unlessParked } from './unless-parked.ts'
+import { enqueueDueUploads, settleUploadJob } from './upload-handlers.ts'
 
 /** How many wanted activities one sweep enqueues for an account; the next sweep brings the rest. */
 const SWEEP_LIMIT = 10_000
 /** An activity that started this long before it is enqueued is history: rides of these days overtake it. */
-const NEW_WITHIN_DAYS = 14
+const NEW_WITHIN_MS = 14 * DAY
 
 /** Makes the handler of every job in the catalog; `jobs` is asked for late, because the queue needs the handlers first. */
 export function makeHandlers(house: House, jobs: () => Jobs): Handlers {
   const { store, mirror, mirrorOptions } = house
+  const sayProgress = makeProgressLog(house)
   return {
     async 'poll-activities'({ accountId }, { signal }) {
       const account = await findAccount(house, accountId)
@@ -24,6 +31,18 @@ export function makeHandlers(house: House, jobs: () => Jobs): Handlers {
       const changed = polled ? polled.inserted + polled.marked : 0
       if (changed > 0) await enqueueWanted(house, jobs(), account)
       return changed > 0 ? { counts: { changed } } : undefined
+    },
+    async 'reconcile-activities'({ accountId }, { signal }) {
+      const account = await findAccount(house, accountId)
+      if (!account || !(await isReconcileDue(house, accountId))) return undefined
+      const found = await unlessParked(account, () =>
+        reconcileActivities(mirror, mirrorOptions, { account, signal }),
+      )
+      const changed = found ? found.inserted + found.marked : 0
+      if (changed > 0) await enqueueWanted(house, jobs(), account)
+      return changed + (found?.absent ?? 0) > 0
+        ? { counts: { changed, absent: found?.absent ?? 0 } }
+        : undefined
     },
     async 'fetch-activity'({ accountId, activityId }, { signal }) {
       const account = await findAccount(house, accountId)
@@ -38,43 +57,46 @@ export function makeHandlers(house: House, jobs: () => Jobs): Handlers {
       if (account) await house.service.forAccount(account).refreshTokenIfDue(signal)
       return undefined
     },
-    async sweep() {
-      for (const account of await store.read(findAccounts)) {
-        if (!account.needsLogin) await enqueueWanted(house, jobs(), account)
-      }
+    async 'settle-upload'({ accountId, contentId }, { signal }) {
+      await settleUploadJob(house, jobs(), { accountId, contentId, signal })
       return undefined
     },
+    async sweep() {
+      await enqueueDueUploads(house, jobs())
+      let wanted = 0
+      for (const account of await store.read(findAccounts)) {
+        if (!account.needsLogin) wanted += await enqueueWanted(house, jobs(), account)
+      }
+      await sayProgress(wanted)
+      return undefined
+    },
+    ...makeCoachingHandlers(house),
   }
 }
 
-/** Enqueues a fetch for every activity that is due; what is in the queue already stays there once. */
+/**
+ * Enqueues a fetch for every activity that is due: rides of these days first, then what was never fetched, last what is
+ * known and has changed, as after a recalculation of the whole history. What is in the queue already stays there once.
+ */
 async function enqueueWanted(house: House, jobs: Jobs, account: Account): Promise<number> {
   const { accountId } = account
   const now = house.mirror.now()
   const wanted = await house.store.read((tx) => findWanted(tx, { accountId, limit: SWEEP_LIMIT, now }))
-  const newSince = new Date(now.getTime() - NEW_WITHIN_DAYS * 86_400_000)
-  const isNew = (startedAt: Date | null) => startedAt !== null && startedAt >= newSince
-  const payload = ({ activityId }: { activityId: number }) => ({ accountId, activityId })
-  const rides = wanted.filter((activity) => isNew(activity.startedAt)).map(payload)
-  const history = wanted.filter((activity) => !isNew(activity.startedAt)).map(payload)
-  await jobs.enqueue('fetch-activity', rides, { priority: 'new' })
-  await jobs.enqueue('fetch-activity', history, { priority: 'backfill' })
+  const newSince = new Date(now.getTime() - NEW_WITHIN_MS)
+  for (const priority of ['new', 'normal', 'backfill'] as const) {
+    const payloads = wanted
+      .filter((activity) => priorityOf(activity, newSince) === priority)
+      .map(({ activityId }) => ({ accountId, activityId }))
+    await jobs.enqueue('fetch-activity', payloads, { priority })
+  }
   return wanted.length
+}
+
+function priorityOf(activity: WantedActivity, newSince: Date): 'new' | 'normal' | 'backfill' {
+  if (activity.startedAt !== null && activity.startedAt >= newSince) return 'new'
+  return activity.fetchedAt === null ? 'normal' : 'backfill'
 }
 
 async function findAccount(house: House, accountId: number): Promise<Account | undefined> {
   return house.store.read((tx) => findAccountById(tx, accountId))
-}
-
-/**
- * An account that is known to need a login is tried, because its last token may still serve, but its refusal is no
- * news: it was said when the login ended, and status, the dashboard and doctor go on saying it.
- */
-async function unlessParked<T>(account: Account, work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work()
-  } catch (error) {
-    if (account.needsLogin && error instanceof CredentialsRejectedError) return undefined
-    throw error
-  }
 }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { ConfigError } from '../kit/errors.ts'
 import type { TokenPair } from '../service/service.ts'
-import { type Account, findAccount, upsertAccount } from '../store/accounts.ts'
+import { type Account, findAccount, forgetCursors, upsertAccount } from '../store/accounts.ts'
 import type { House } from './house.ts'
+import { loginCommand } from './status.ts'
 
 export type Client = { clientId: string; clientSecret: string }
 
@@ -65,8 +66,7 @@ export async function signOut(house: House, name: string): Promise<Account> {
 export async function accountNamed(house: House, name: string): Promise<Account> {
   const account = await house.store.read((tx) => findAccount(tx, name))
   if (account) return account
-  const command = name === 'default' ? 'musette login' : `musette login ${name}`
-  throw new ConfigError('no_account', `there is no account "${name}" yet; run: ${command}`)
+  throw new ConfigError('no_account', `there is no account "${name}" yet; run: ${loginCommand(name)}`)
 }
 
 /** The address in the environment, else the one the account was signed in to before. */
@@ -85,6 +85,11 @@ async function saveLogin(
   person: { username?: string; password?: string },
 ): Promise<Account> {
   const account = await house.store.transaction((tx) => upsertAccount(tx, { name, baseUrl: client.baseUrl }))
+  const before = await house.vault.read(account.accountId)
+  if (before?.username !== person.username) {
+    // Perhaps another rider: what was mirrored so far does not say how far this one's history is.
+    await house.store.transaction((tx) => forgetCursors(tx, account.accountId))
+  }
   const { clientId, clientSecret } = client
   await house.vault.saveLogin(account.accountId, { clientId, clientSecret, pair, ...person })
   return account

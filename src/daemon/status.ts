@@ -1,4 +1,11 @@
-import { type FailedActivity, findFailedActivities, findStandings, type Standing } from '../store/standing.ts'
+import {
+  type FailedActivity,
+  findFailedActivities,
+  findStandings,
+  findUploadStandings,
+  type Standing,
+  type UploadStanding,
+} from '../store/standing.ts'
 import type { House } from './house.ts'
 
 export type Status = {
@@ -6,6 +13,7 @@ export type Status = {
   queue: 'postgres' | 'redis'
   accounts: Array<Standing & { login: 'signed in' | 'needs login'; next_command: string | null }>
   failed_activities: FailedActivity[]
+  uploads: UploadStanding[]
 }
 
 /** Named failures are for reading, not for counting: the count stands in each account's row. */
@@ -13,9 +21,10 @@ const FAILED_SHOWN = 20
 
 /** Finds where everything stands, with the command that mends what a person must mend. */
 export async function findStatus(house: House): Promise<Status> {
-  const { standings, failed } = await house.store.read(async (tx) => ({
+  const { standings, failed, uploads } = await house.store.read(async (tx) => ({
     standings: await findStandings(tx),
     failed: await findFailedActivities(tx, { limit: FAILED_SHOWN }),
+    uploads: await findUploadStandings(tx),
   }))
   return {
     database: house.config.databaseUrl ? 'postgres' : 'embedded',
@@ -26,6 +35,7 @@ export async function findStatus(house: House): Promise<Status> {
       next_command: standing.needs_login ? loginCommand(standing.account) : null,
     })),
     failed_activities: failed,
+    uploads,
   }
 }
 

@@ -1,18 +1,46 @@
-import { type PassCounts, type Progress, syncActivities } from '../mirror/activities/pass.ts'
+import type { FetchCounts, Progress } from '../mirror/activities/fetch-wanted.ts'
+import { type PassCounts, syncActivities } from '../mirror/activities/pass.ts'
+import { type ResyncChoice, resyncActivities } from '../mirror/activities/resync.ts'
+import type { Account } from '../store/accounts.ts'
 import { recordRunsAbandoned } from '../store/runs.ts'
+import { syncCoaching } from './coaching.ts'
 import type { House } from './house.ts'
 import { accountNamed } from './sign-in.ts'
 
-/** Mirrors everything of one account in this process, without the queue. */
+type Watched = { name: string; signal?: AbortSignal; onProgress?: (progress: Progress) => void }
+
+/**
+ * Mirrors everything of one account in this process, without the queue; with `full` it reconciles, too. With `coaching`
+ * training info and workouts come after the activities, and only their failures are counted.
+ */
 export async function syncAccount(
   house: House,
-  input: { name: string; signal?: AbortSignal; onProgress?: (progress: Progress) => void },
+  input: Watched & { full?: boolean; acceptRemovals?: boolean; coaching?: boolean },
 ): Promise<PassCounts> {
-  const { name, ...rest } = input
-  const account = await accountNamed(house, name)
+  const { name, coaching, ...rest } = input
+  const account = await takeAccount(house, name)
   const { concurrency } = house.config.service
+  const counts = await syncActivities(house.mirror, house.mirrorOptions, { account, concurrency, ...rest })
+  const { full = false, signal } = rest
+  const failed = coaching ? await syncCoaching(house, { account, full, ...(signal && { signal }) }) : 0
+  return { ...counts, failed: counts.failed + failed }
+}
+
+/** Fetches activities of one account again and rewrites them, in this process. */
+export async function resyncAccount(
+  house: House,
+  input: Watched & { choice: ResyncChoice },
+): Promise<FetchCounts & { marked: number }> {
+  const { name, ...rest } = input
+  const account = await takeAccount(house, name)
+  const { concurrency } = house.config.service
+  return resyncActivities(house.mirror, house.mirrorOptions, { account, concurrency, ...rest })
+}
+
+async function takeAccount(house: House, name: string): Promise<Account> {
+  const account = await accountNamed(house, name)
   // A run of a process that still lives writes its own end over this.
   const { accountId } = account
   await house.store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date(), accountId }))
-  return syncActivities(house.mirror, house.mirrorOptions, { account, concurrency, ...rest })
+  return account
 }

@@ -1,36 +1,105 @@
-import { Readable } from 'node:stream'
-import { parseFitActivity } from '../fit/activity.ts'
+import { basename } from 'node:path'
 import { contentIdOf } from '../fit/content-id.ts'
+import { unpackDropped } from '../fit/unpack.ts'
+import { sleep } from '../kit/sleep.ts'
+import { normalizeListEntry } from '../normalize/list-entry.ts'
+import type { Account } from '../store/accounts.ts'
 import { findUpload, type Upload } from '../store/uploads.ts'
-import { uploadFit } from '../upload/upload.ts'
-import type { Daemon } from './daemon.ts'
+import type { UploadDeps } from '../upload/deps.ts'
+import { type Offered, offerFit } from '../upload/offer.ts'
+import type { House } from './house.ts'
 import { accountNamed } from './sign-in.ts'
 
-/** Uploads the bytes of a FIT file through the ledger; `find` reads its row again, to follow it into SQL. */
-export async function uploadFile(
-  daemon: Daemon,
-  input: { account: string; fileName: string; bytes: Uint8Array; signal?: AbortSignal },
-): Promise<Upload & { find(): Promise<Upload | undefined> }> {
-  const { house, jobs } = daemon
-  const { fileName, bytes } = input
-  const account = await accountNamed(house, input.account)
-  const parsed = parseFitActivity(bytes)
-  const file = {
-    fileName,
-    contentId: contentIdOf(bytes),
-    sizeBytes: bytes.length,
-    startedAt: parsed.ok ? parsed.startedAt : null,
-    open: () => Readable.from([Buffer.from(bytes)]),
+/** Makes what the upload room needs of the house; `onWanted` hears of each new activity to fetch. */
+export function makeUploadDeps(house: House, onWanted?: NonNullable<UploadDeps['onWanted']>): UploadDeps {
+  const { store, log } = house
+  const { serviceOf, now } = house.mirror
+  return {
+    store,
+    log,
+    now,
+    serviceOf,
+    async listStarted(account, span, signal) {
+      const answer = await serviceOf(account).listActivities(span, signal)
+      return answer.value.entries.map(normalizeListEntry)
+    },
+    ...(onWanted && { onWanted }),
   }
-  const { accountId } = account
-  const { contentId } = file
-  const upload = await uploadFit(house.mirror, {
-    account,
-    file,
-    ...(input.signal && { signal: input.signal }),
-  })
-  const { activityId } = upload
-  if (activityId !== null)
-    await jobs.enqueue('fetch-activity', [{ accountId, activityId }], { priority: 'new' })
-  return { ...upload, find: () => house.store.read((tx) => findUpload(tx, { accountId, contentId })) }
+}
+
+/** Finds the ledger row of a FIT file's bytes; undefined when they were never seen. Throws ConfigError `no_account`. */
+export async function findUploadOf(
+  house: House,
+  input: { account: string; bytes: Uint8Array },
+): Promise<Upload | undefined> {
+  const { accountId } = await accountNamed(house, input.account)
+  return house.store.read((tx) => findUpload(tx, { accountId, contentId: contentIdOf(input.bytes) }))
+}
+
+/** What became of one file that a person named: the ledger row of each FIT file in it, or why it was not even tried. */
+export type HandUpload = { fileName: string } & (
+  | { upload: Upload; known: boolean; problem?: undefined }
+  | { problem: string }
+)
+
+/**
+ * Uploads a file by hand through the ledger, in this process, and waits until the service has taken or refused everything in
+ * it; a lost answer is waited for until it is settled. `force` sends again what the ledger knows. Throws the error when the
+ * service cannot be reached or refuses the login; the ledger then knows the file, and the same command goes on with it.
+ */
+export async function uploadByHand(
+  house: House,
+  input: {
+    account: string
+    path: string
+    bytes: Buffer
+    name?: string
+    force: boolean
+    signal: AbortSignal
+    onWait: (upload: Upload) => void
+  },
+): Promise<HandUpload[]> {
+  const account = await accountNamed(house, input.account)
+  const fileName = basename(input.path)
+  const unpacked = await unpackDropped(fileName, input.bytes)
+  if (unpacked.verdict === 'unready') return [{ fileName, problem: 'the file is not whole' }]
+  if (unpacked.verdict === 'refused') return [{ fileName, problem: unpacked.reason }]
+  const ends: HandUpload[] = []
+  for (const file of unpacked.files) {
+    const packed = file.bytes !== input.bytes
+    ends.push(await uploadOne(house, account, { ...input, fileName: file.name, bytes: file.bytes, packed }))
+  }
+  return ends
+}
+
+async function uploadOne(
+  house: House,
+  account: Account,
+  input: Omit<Parameters<typeof uploadByHand>[1], 'bytes'> & {
+    fileName: string
+    bytes: Uint8Array
+    packed: boolean
+  },
+): Promise<HandUpload> {
+  const { fileName, signal } = input
+  const deps = makeUploadDeps(house)
+  let again: 'refused' | 'always' | 'never' = input.force ? 'always' : 'refused'
+  for (let isFirst = true; ; isFirst = false) {
+    const offer = { ...input, account, again, byHand: isFirst }
+    const offered: Offered = await offerFit(deps, offer)
+    if (offered.verdict === 'unready') return { fileName, problem: 'the file is not whole' }
+    const { upload, error } = offered
+    const moving = upload.state === 'seen' || upload.state === 'sending' || upload.state === 'unconfirmed'
+    if (!moving) return { fileName, upload, known: isFirst && offered.known }
+    // A person had better hear at once that the service is away than wait for it.
+    if (upload.state === 'seen' && error !== undefined) throw error
+    again = 'never'
+    input.onWait(upload)
+    await sleep(pauseUntil(upload.nextTryAt, house.mirror.now()), signal)
+  }
+}
+
+/** A row that others work on is looked at once a second. */
+function pauseUntil(moment: Date | null, now: Date): number {
+  return Math.max(1_000, (moment?.getTime() ?? 0) - now.getTime())
 }

@@ -20,6 +20,15 @@ export type EmbeddedPostgres = {
   close(): Promise<void>
 }
 
+const DIRECTORY_CODES: ReadonlySet<string> = new Set([
+  'EACCES',
+  'EPERM',
+  'EROFS',
+  'ENOTDIR',
+  'EEXIST',
+  'ENOSPC',
+])
+
 /** Another process may be making the files or recovering from a crash. */
 const JOIN_WITHIN_MS = 10 * MINUTE
 const LOOK_EVERY_MS = 50
@@ -98,7 +107,10 @@ async function inDataDirectory<T>(path: string, work: () => Promise<T>): Promise
     return await work()
   } catch (error) {
     const code = errorCode(error)
-    if (!['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'ENOSPC'].includes(code)) throw error
+    // Node answers ENOENT for a folder that cannot be made on a read-only disk.
+    const unmade =
+      code === 'ENOENT' && error instanceof Error && 'syscall' in error && error.syscall === 'mkdir'
+    if (!unmade && !DIRECTORY_CODES.has(code)) throw error
     const mend = code === 'ENOSPC' ? 'make room on its disk' : 'set MUSETTE_DATA_DIR to a folder of yours'
     const message = `cannot use the data directory ${path} (${code}); ${mend}`
     throw new ConfigError('embedded_directory', message, { cause: error })

@@ -18,7 +18,7 @@ export type FitActivity =
  */
 export function parseFitActivity(bytes: Uint8Array): FitActivity {
   const split = splitFitParts(bytes)
-  if (!split.ok) return split
+  if (!split.ok) return fault(split.code, split.reason)
   const messages: FitMessages[] = []
   for (const part of split.parts) {
     const read = readMessages(part)

@@ -27,7 +27,7 @@ export async function openBackend(deps: { log: Logger }, choice: BackendChoice):
     const [place, variable] = choice.kind === 'redis' ? ['Redis', 'REDIS_URL'] : ['Postgres', 'DATABASE_URL']
     throw new TransientError(
       'queue_unreachable',
-      `jobs: open the queue: ${place} cannot be used; look at ${variable}, or run: musette doctor`,
+      `jobs: open the queue: ${place} cannot be used; look at ${variable} and whether it runs`,
       { cause: error },
     )
   }

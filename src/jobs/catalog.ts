@@ -24,6 +24,16 @@ const ENTRIES = {
     failed: KEEP_DEAD,
     schedule: { every: 'poll', per: 'account' },
   }),
+  'reconcile-activities': defineJob({
+    queue: 'polls',
+    payload: account,
+    key: ({ accountId }) => `reconcile-activities-account-${accountId}`,
+    attempts: 6, // then the next scheduled one takes over
+    backoff: PATIENT,
+    completed: KEEP_DONE,
+    failed: KEEP_DEAD,
+    schedule: { every: 'reconcile', per: 'account' },
+  }),
   'fetch-activity': defineJob({
     queue: 'fetches',
     payload: z.strictObject({ accountId: id, activityId: id }),
@@ -42,6 +52,35 @@ const ENTRIES = {
     completed: KEEP_DONE,
     failed: KEEP_DEAD,
     schedule: { every: 'refresh', per: 'account' },
+  }),
+  'settle-upload': defineJob({
+    queue: 'polls',
+    payload: z.strictObject({ accountId: id, contentId: z.hex().length(64) }),
+    key: ({ accountId, contentId }) => `settle-upload-account-${accountId}-content-${contentId}`,
+    attempts: 1, // the ledger says when to look again, and the sweep enqueues it then
+    backoff: PATIENT,
+    completed: KEEP_DONE,
+    failed: KEEP_DEAD,
+  }),
+  'poll-training-info': defineJob({
+    queue: 'polls',
+    payload: account,
+    key: ({ accountId }) => `poll-training-info-account-${accountId}`,
+    attempts: 6, // then the next scheduled poll takes over
+    backoff: PATIENT,
+    completed: KEEP_DONE,
+    failed: KEEP_DEAD,
+    schedule: { every: 'trainingInfo', per: 'account' },
+  }),
+  'poll-workouts': defineJob({
+    queue: 'polls',
+    payload: account,
+    key: ({ accountId }) => `poll-workouts-account-${accountId}`,
+    attempts: 20, // some four hours: the next scheduled poll is a day away
+    backoff: PATIENT,
+    completed: KEEP_DONE,
+    failed: KEEP_DEAD,
+    schedule: { every: 'workouts', per: 'account' },
   }),
   sweep: defineJob({
     queue: 'polls',

@@ -1,4 +1,4 @@
-import { errorCode, errorLine } from '../kit/errors.ts'
+import { errorCode, errorLine, isAbort } from '../kit/errors.ts'
 import { type RunResult, recordRunFinished, recordRunStarted } from '../store/runs.ts'
 import type { Store } from '../store/store.ts'
 
@@ -23,9 +23,11 @@ export async function withRun<T>(
     result = await work(tally)
   } catch (error) {
     // The work's error is the one to report; when the database is away too, the row is found `running` and abandoned.
-    await finish({ outcome: 'failed', errorCode: errorCode(error), error: errorLine(error) }).catch(
-      () => undefined,
-    )
+    await finish({
+      outcome: 'failed',
+      errorCode: isAbort(error) ? 'aborted' : errorCode(error),
+      error: errorLine(error),
+    }).catch(() => undefined)
     throw error
   }
   await finish({ outcome: tally.failed > 0 ? 'partial' : 'done' })

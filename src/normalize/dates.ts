@@ -24,19 +24,29 @@ const ABBREVIATION_MINUTES: Readonly<Record<string, number>> = {
   ...{ CST: -360, CDT: -300, EST: -300, EDT: -240, AST: -240, ADT: -180, NST: -210, NDT: -150 },
 }
 
+/** The one form PHP serialises: anything after it, such as a zone of its own, would contradict `timezone`. */
+const WALL_CLOCK = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d+)?$/
+/** Postgres reads a year of five digits in no format that is sent to it. */
+const LAST_YEAR = 9_999
+/** Words that luxon takes for zones of this machine; the service cannot mean them. */
+const OWN_ZONES: ReadonlySet<string> = new Set(['local', 'system', 'default'])
+
 /**
  * Normalizes a PHP DateTime of any of the three timezone types (1 UTC offset, 2 abbreviation, 3 zone name) to an
  * instant, the zone's name and the wall clock. Undefined when the date cannot be read or the zone is unknown: a
  * guessed hour is worse than none. A wall clock that stands twice (clocks going back) means its first time.
  */
 export function normalizeDate(wire: PhpDate | null | undefined): Moment | undefined {
-  if (!wire?.date || !wire.timezone) return undefined
+  const local = wire?.date?.trim() ?? ''
+  if (!wire?.timezone || !WALL_CLOCK.test(local)) return undefined
   const zone = zoneOf(wire.timezone)
   if (zone === undefined) return undefined
-  const parsed = DateTime.fromSQL(wire.date.trim(), { zone })
+  const parsed = DateTime.fromSQL(local, { zone })
   if (!parsed.isValid) return undefined
   const first = Math.min(...parsed.getPossibleOffsets().map((moment) => moment.toMillis()))
-  return { instant: new Date(first), timezone: wire.timezone, local: wire.date.trim() }
+  const instant = new Date(first)
+  const year = instant.getUTCFullYear()
+  return year >= 1 && year <= LAST_YEAR ? { instant, timezone: wire.timezone, local } : undefined
 }
 
 // The name decides and not `timezone_type`, which can be missing or a string and adds nothing to it.
@@ -48,5 +58,6 @@ function zoneOf(timezone: string): string | FixedOffsetZone | undefined {
   }
   const abbreviated = ABBREVIATION_MINUTES[timezone.toUpperCase()]
   if (abbreviated !== undefined) return FixedOffsetZone.instance(abbreviated)
+  if (OWN_ZONES.has(timezone.toLowerCase())) return undefined
   return DateTime.utc().setZone(timezone).isValid ? timezone : undefined
 }

@@ -1,12 +1,17 @@
 import { asc, eq } from 'drizzle-orm'
 import { cleanText } from './clean.ts'
-import { accounts } from './schema/index.ts'
+import { accounts, syncCursors } from './schema/index.ts'
 import type { Tx } from './store.ts'
 
 export type Account = Readonly<typeof accounts.$inferSelect>
 
-/** Makes the account, or gives the known one of that name its (new) base URL. A new one needs a login. */
+/**
+ * Makes the account, or gives the known one of that name its (new) base URL. A new one needs a login. What was known of
+ * how far the old address is mirrored says nothing about a new one, so its cursors go.
+ */
 export async function upsertAccount(tx: Tx, input: { name: string; baseUrl: string }): Promise<Account> {
+  const known = await findAccount(tx, input.name)
+  if (known && known.baseUrl !== input.baseUrl) await forgetCursors(tx, known.accountId)
   const [row] = await tx.db
     .insert(accounts)
     .values({ name: cleanText(input.name), baseUrl: input.baseUrl })
@@ -14,6 +19,11 @@ export async function upsertAccount(tx: Tx, input: { name: string; baseUrl: stri
     .returning()
   if (!row) throw new Error('an upsert returns its row')
   return row
+}
+
+/** Forgets how far an account's resources are mirrored: the next poll asks for everything. */
+export async function forgetCursors(tx: Tx, accountId: number): Promise<void> {
+  await tx.db.delete(syncCursors).where(eq(syncCursors.accountId, accountId))
 }
 
 /** Finds the account of that name; undefined when there is none. */

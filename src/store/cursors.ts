@@ -1,15 +1,18 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, sql } from 'drizzle-orm'
 import { syncCursors } from './schema/index.ts'
 import type { Tx } from './store.ts'
 
 export type CursorKey = { accountId: number; resource: string }
-export type Cursor = Readonly<{ updatedFrom: Date; advancedAt: Date | null }>
+/** `advancedAt` and `readAt`, now, are by the database's clock; `updatedFrom` is by the service's. */
+export type Cursor = Readonly<{ updatedFrom: Date; advancedAt: Date; readAt: Date }>
 export type ListCap = Readonly<{ listCap: number | null; checkedAt: Date }>
 
 /** Finds the cursor of a resource; undefined before the first pass. */
 export async function findCursor(tx: Tx, key: CursorKey): Promise<Cursor | undefined> {
   const row = await findRow(tx, key)
-  return row?.updatedFrom ? { updatedFrom: row.updatedFrom, advancedAt: row.advancedAt } : undefined
+  if (!row?.updatedFrom) return undefined
+  const { updatedFrom, readAt } = row
+  return { updatedFrom, advancedAt: row.advancedAt ?? readAt, readAt }
 }
 
 /** Finds what the last comparison of the list with its parts found; undefined before the first. */
@@ -50,9 +53,23 @@ export async function recordListCap(
     })
 }
 
+/**
+ * Lets one transaction at a time take over a list of this resource, to its end: two at once, each with thousands of
+ * rows to lock, would come to a deadlock.
+ */
+export async function lockListing(tx: Tx, key: CursorKey): Promise<void> {
+  await tx.client.query('SELECT pg_advisory_xact_lock(hashtext($1), $2)', [
+    `musette listing ${key.resource}`,
+    key.accountId,
+  ])
+}
+
 async function findRow(tx: Tx, key: CursorKey) {
   const [row] = await tx.db
-    .select()
+    .select({
+      ...getTableColumns(syncCursors),
+      readAt: sql`clock_timestamp()`.mapWith(syncCursors.advancedAt),
+    })
     .from(syncCursors)
     .where(and(eq(syncCursors.accountId, key.accountId), eq(syncCursors.resource, key.resource)))
   return row

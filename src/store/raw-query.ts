@@ -16,8 +16,14 @@ const PARSED: ReadonlySet<number> = new Set<number>([
   pg.types.builtins.JSONB,
 ])
 
-/** Opens one connection for SQL that a person typed: any number of statements, each with its own result. */
-export async function openQueries(options: { connectionString: string }): Promise<Queries> {
+/** read_only_sql_transaction */
+const READ_ONLY = '25006'
+
+/**
+ * Opens one connection for SQL that a person typed: any number of statements, each with its own result. Without
+ * `write` it only reads: one mistyped statement must not empty the mirror.
+ */
+export async function openQueries(options: { connectionString: string; write: boolean }): Promise<Queries> {
   const client = new pg.Client({
     connectionString: options.connectionString,
     application_name: 'musette sql',
@@ -25,7 +31,7 @@ export async function openQueries(options: { connectionString: string }): Promis
       getTypeParser: (oid: number, format) =>
         PARSED.has(oid) ? pg.types.getTypeParser(oid, format) : (text: string) => text,
     },
-    options: '-c search_path=training,public -c timezone=UTC',
+    options: `-c search_path=training,public -c timezone=UTC -c default_transaction_read_only=${options.write ? 'off' : 'on'}`,
   })
   // A connection that breaks while idle is reported by the next query.
   client.on('error', () => undefined)
@@ -56,7 +62,8 @@ async function run(client: pg.Client, text: string): Promise<pg.QueryResult | pg
     if (!(error instanceof pg.DatabaseError) || /^(57P|08)/.test(error.code ?? '')) {
       throw mapDatabaseError(error, 'query', true)
     }
-    const hint = error.hint ? ` (${error.hint})` : ''
+    const hint =
+      error.code === READ_ONLY ? '; add --write if that is meant' : error.hint ? ` (${error.hint})` : ''
     throw new ConfigError('sql_rejected', `SQL: ${errorLine(error)}${hint}`, { cause: error })
   }
 }

@@ -73,7 +73,11 @@ export function openStore(deps: { log: Logger }, options: StoreOptions): Store {
   return {
     read: (fn) => within(BEGIN_READ, fn),
     transaction: (fn) => within('BEGIN', fn),
-    close: () => pool.end(),
+    close() {
+      // The server may go as soon as this is done; connections that it drops meanwhile are no news.
+      pool.removeAllListeners('error').on('error', () => undefined)
+      return pool.end()
+    },
   }
 }
 

@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
 import { cleanNullable, cleanText } from './clean.ts'
 import { uploads } from './schema/index.ts'
 import type { Tx } from './store.ts'
@@ -13,11 +13,25 @@ export type UploadChange = {
   activityPath?: string | null
   activityId?: number | null
   reason?: string | null
+  seenAt?: Date
   sentAt?: Date
   acceptedAt?: Date
-  mirroredAt?: Date
+  mirroredAt?: Date | null
+  nextTryAt?: Date | null
+  settleAfter?: Date | null
+  looks?: number
   /** Counts one more sending. */
   countAttempt?: boolean
+}
+
+/** What must hold for a change of state to be made; what is left out may be anything. */
+export type UploadRules = {
+  /** one of these states */
+  from?: readonly UploadState[]
+  /** nothing is to be waited for at this moment */
+  dueAt?: Date
+  /** sent so often: no sender came after this one */
+  attempts?: number
 }
 
 /**
@@ -61,18 +75,21 @@ export async function findUploads(
 }
 
 /**
- * Moves a ledger row to another state and returns it. With `from`, only when its state is one of those: undefined
- * means that someone else was first, and nothing is written.
+ * Moves a ledger row to another state and returns it. With rules, or states it must be in, only when they hold:
+ * undefined means that someone else was first, and nothing is written.
  */
 export async function recordUploadState(
   tx: Tx,
   key: UploadKey,
   change: UploadChange,
-  from?: readonly UploadState[],
+  only: readonly UploadState[] | UploadRules = {},
 ): Promise<Upload | undefined> {
   const { countAttempt, reason, activityPath, ...rest } = change
+  const { from, dueAt, attempts }: UploadRules = isStates(only) ? { from: only } : only
   const rules: (SQL | undefined)[] = [isUpload(key)]
   if (from) rules.push(inArray(uploads.state, [...from]))
+  if (dueAt) rules.push(or(isNull(uploads.nextTryAt), lte(uploads.nextTryAt, dueAt)))
+  if (attempts !== undefined) rules.push(eq(uploads.attempts, attempts))
   const [row] = await tx.db
     .update(uploads)
     .set({
@@ -84,6 +101,22 @@ export async function recordUploadState(
     .where(and(...rules))
     .returning()
   return row
+}
+
+/** Puts off the moment at which the sender of a row counts as dead; nothing happens when the row is no longer its own. */
+export async function recordUploadAlive(
+  tx: Tx,
+  key: UploadKey,
+  input: { attempts: number; until: Date },
+): Promise<void> {
+  await tx.db
+    .update(uploads)
+    .set({ nextTryAt: input.until })
+    .where(and(isUpload(key), eq(uploads.state, 'sending'), eq(uploads.attempts, input.attempts)))
+}
+
+function isStates(only: readonly UploadState[] | UploadRules): only is readonly UploadState[] {
+  return Array.isArray(only)
 }
 
 function isUpload(key: UploadKey): SQL | undefined {

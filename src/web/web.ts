@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { Logger } from 'pino'
-import { ConfigError } from '../kit/errors.ts'
+import { ConfigError, errorCode } from '../kit/errors.ts'
 import { type Overview, renderOverview } from './overview.ts'
 
 /** Whether the daemon can do its work; each part says why not in one sentence. */
@@ -43,6 +43,7 @@ export async function openWeb(
     )
   }
   const server = fastify({ logger: false, forceCloseConnections: true })
+  if (token === undefined) server.addHook('onRequest', refuseForeignHost)
   server.get('/healthz', async () => ({ alive: true }))
   server.get('/readyz', async (_request, reply) => {
     const readiness = await deps.readiness()
@@ -59,9 +60,16 @@ export async function openWeb(
     const url = await server.listen({ host, port })
     return { url, close: () => server.close() }
   } catch (error) {
-    const message = `MUSETTE_HTTP: cannot listen on ${host}:${port}; set another port, or off`
-    throw new ConfigError('http_address_taken', message, { cause: error })
+    const message = `MUSETTE_HTTP: cannot listen on ${host}:${port} (${errorCode(error)}); set another address, or off`
+    throw new ConfigError('http_cannot_listen', message, { cause: error })
   }
+}
+
+// Without a token only the browser's own rules keep strange pages out, and a name that is made to resolve to loopback
+// passes those: it shows in the Host header.
+async function refuseForeignHost(request: FastifyRequest, reply: FastifyReply) {
+  if (LOOPBACK.includes(request.hostname.replace(/[[\]]/g, ''))) return
+  await reply.code(403).send({ error: 'ask for it by the address of this machine' })
 }
 
 function askForToken(token: string | undefined) {

@@ -49,6 +49,8 @@ export const OWNED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   undici: ['service'],
   'drizzle-orm': ['store'],
   'pg-copy-streams': ['store'],
+  chokidar: ['dropfolder'],
+  yauzl: ['fit'],
   commander: ['cli'],
 }
 

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type CliRig, openCliRig } from './rig.ts'
 
@@ -20,11 +21,27 @@ describe('the login in a browser', () => {
   })
 
   it('signs in by pasting the address that the browser ended at', async () => {
-    const first = rig.start(['login', 'pasted', '--browser', '--paste', ...CLIENT])
-    await first.waitForLine(/^http:.*authorize/)
-    const end = await first.finished
-    expect(end.code).toBe(2)
-    expect(end.stderr).toContain('musette login --browser --paste')
+    const login = rig.start(['login', 'pasted', '--paste', ...CLIENT], { typed: true })
+    login.type(await consent(await login.waitForLine(/^http:.*authorize/)))
+    expect(await login.finished).toMatchObject({ code: 0 })
+    const [pasted] = JSON.parse((await rig.musette(['accounts', '--json'])).stdout).slice(-1)
+    expect(pasted).toMatchObject({ account: 'pasted', needs_login: false })
+  })
+
+  it('says what to type when nothing was pasted', async () => {
+    const login = await rig.musette(['login', 'unpasted', '--paste', ...CLIENT])
+    expect(login.code).toBe(2)
+    expect(login.stderr).toContain('musette login --browser --paste')
+  })
+
+  it('outlives a request that is no address', async () => {
+    const login = rig.start(['login', 'probed', '--browser', ...CLIENT])
+    const address = new URL(await login.waitForLine(/^http:.*authorize/))
+    const { port } = new URL(address.searchParams.get('redirect_uri') ?? '')
+    const [status] = await sendRaw(Number(port), 'GET // HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    expect(status).toContain('400')
+    expect(await (await fetch(await consent(address.href))).text()).toContain('Signed in')
+    expect(await login.finished).toMatchObject({ code: 0 })
   })
 
   it('takes no answer that carries another state', async () => {
@@ -40,6 +57,14 @@ describe('the login in a browser', () => {
     expect(end.stderr).toContain('access_denied')
   })
 })
+
+/** Sends bytes as they are and returns the lines of the answer. */
+async function sendRaw(port: number, request: string): Promise<string[]> {
+  const socket = connect(port, '127.0.0.1')
+  socket.end(request)
+  const chunks = await socket.setEncoding('utf8').toArray()
+  return chunks.join('').split('\r\n')
+}
 
 /** Does what the rider does: signs in on the service's page, approves, and returns where the browser is sent. */
 async function consent(address: string): Promise<string> {

@@ -69,6 +69,9 @@ describe('the command line', () => {
     expect(table.stdout).toMatch(/activities\n─+\n +12\n\(1 row\)/)
     const json = await rig.musette(['sql', '--json'], { input: 'select 1 as a; select 2 as b' })
     expect(json.stdout).toBe('[{"a":1}]\n[{"b":2}]\n')
+    const deletion = 'delete from training.activities'
+    expect((await rig.musette(['sql', deletion])).stderr).toContain('add --write')
+    expect(await rig.musette(['sql', '--write', `begin; ${deletion}; rollback`])).toMatchObject({ code: 0 })
     const mistake = await rig.musette(['sql', 'selec 1'])
     expect(mistake).toMatchObject({ code: 2 })
     expect(mistake.stderr).toContain('syntax error at or near "selec"')

@@ -46,6 +46,34 @@ describe('a process that is killed', () => {
   })
 })
 
+describe('a sync that is stopped', () => {
+  it('at SIGINT says so with exit code 130, and the next one goes on', async () => {
+    const rig = await openCliRig({ activities: ACTIVITIES })
+    try {
+      await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+      await fetch(`${rig.sandboxUrl}/_sandbox/settings`, {
+        method: 'PATCH',
+        body: JSON.stringify({ latency_ms: 100 }),
+      })
+      const sync = rig.start(['sync'])
+      await eventually(
+        () =>
+          queryOnce(
+            rig.databaseUrl,
+            `select 1 from training.activities where detail_state = 'mirrored'`,
+          ).then((rows) => rows[0]),
+        { timeoutMs: 30_000 },
+      )
+      const end = await sync.kill('SIGINT')
+      expect(end).toMatchObject({ code: 130 })
+      expect(end.stderr).toContain('stopped before it was done')
+      expect(await rig.musette(['sync'])).toMatchObject({ code: 0 })
+    } finally {
+      await rig.close()
+    }
+  })
+})
+
 describe.each(['postgres', 'redis'])('the daemon with its queue in %s', (queue) => {
   let rig: CliRig
   beforeAll(async () => {

@@ -14,7 +14,7 @@ export type CliRig = {
     args: readonly string[],
     options?: { input?: string; env?: Record<string, string> },
   ): Promise<Finished>
-  start(args: readonly string[], options?: { env?: Record<string, string> }): Running
+  start(args: readonly string[], options?: { env?: Record<string, string>; typed?: boolean }): Running
   /** asks the sandbox under /_sandbox/ */
   ask<T>(path: string): Promise<T>
   close(): Promise<void>
@@ -58,7 +58,8 @@ export async function openCliRig(options: {
           env: { ...env, ...more?.env },
           ...(more?.input !== undefined && { input: more.input }),
         }),
-      start: (args, more) => startNode([main, ...args], { cwd: folder.path, env: { ...env, ...more?.env } }),
+      start: (args, more) =>
+        startNode([main, ...args], { ...more, cwd: folder.path, env: { ...env, ...more?.env } }),
       ask: async <T>(path: string) => (await (await fetch(`${sandboxUrl}/_sandbox/${path}`)).json()) as T,
       close: () => release.release(),
     }

@@ -13,7 +13,11 @@ await openJobs(
     handlers: {
       'fetch-activity': () => new Promise<undefined>(() => process.send?.('taken')),
       'poll-activities': async () => undefined,
+      'reconcile-activities': async () => undefined,
+      'poll-training-info': async () => undefined,
+      'poll-workouts': async () => undefined,
       'refresh-token': async () => undefined,
+      'settle-upload': async () => undefined,
       sweep: async () => undefined,
     },
   },

@@ -99,7 +99,11 @@ export function handlersOf(fetch?: Fetch, poll?: Poll): Handlers {
   return {
     'fetch-activity': async ({ activityId }, context) => fetch?.(activityId, context),
     'poll-activities': async ({ accountId }, context) => poll?.(accountId, context),
+    'reconcile-activities': async () => undefined,
+    'poll-training-info': async () => undefined,
+    'poll-workouts': async () => undefined,
     'refresh-token': async () => undefined,
+    'settle-upload': async () => undefined,
     sweep: async () => undefined,
   }
 }

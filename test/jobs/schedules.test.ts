@@ -20,7 +20,13 @@ describeJobs('schedules', (rig) => {
   }
   const ofAccounts = (...ids: number[]) =>
     [
-      ...ids.flatMap((id) => [`poll-activities-account-${id}`, `refresh-token-account-${id}`]),
+      ...ids.flatMap((id) => [
+        `poll-activities-account-${id}`,
+        `poll-training-info-account-${id}`,
+        `poll-workouts-account-${id}`,
+        `reconcile-activities-account-${id}`,
+        `refresh-token-account-${id}`,
+      ]),
       'sweep',
     ].toSorted()
 
@@ -92,7 +98,7 @@ describeJobs('schedules', (rig) => {
     const second = await rig().open(input)
     expect(await schedulesOf(second)).toEqual(ofAccounts(1, 2))
     const { polls } = await second.counts()
-    expect([polls.delayed, polls.waiting]).toEqual([5, 5])
+    expect([polls.delayed, polls.waiting]).toEqual([ofAccounts(1, 2).length, ofAccounts(1, 2).length])
     const after = await pollsOf(second).getJobSchedulers(0, -1)
     expect(after.map(({ next }) => next).toSorted()).toEqual(before.map(({ next }) => next).toSorted())
   })
@@ -115,7 +121,10 @@ describeJobs('schedules', (rig) => {
   it('notices an emptied queue by itself', async () => {
     const jobs = await rig().open({ roles: schedulerOnly, accounts: async () => [1], heartbeatMs: 100 })
     await rig().emptyQueue()
-    await until('the schedules are back', async () => (await schedulesOf(jobs)).length === 3)
+    await until(
+      'the schedules are back',
+      async () => (await schedulesOf(jobs)).length === ofAccounts(1).length,
+    )
   })
 
   it('lets a changed interval take effect at once', async () => {

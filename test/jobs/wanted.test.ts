@@ -1,9 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { verdictOn } from '../../src/jobs/schedules/verdict.ts'
 import { phaseOf, wantedSchedules } from '../../src/jobs/schedules/wanted.ts'
-import { HOUR, MINUTE } from '../../src/kit/durations.ts'
+import { DAY, HOUR, MINUTE } from '../../src/kit/durations.ts'
 
-const every = { poll: 15 * MINUTE, refresh: HOUR, sweep: MINUTE }
+const every = {
+  poll: 15 * MINUTE,
+  reconcile: DAY,
+  refresh: HOUR,
+  sweep: MINUTE,
+  trainingInfo: HOUR,
+  workouts: DAY,
+}
 
 describe('wantedSchedules', () => {
   it('spreads a thousand accounts evenly over the interval', () => {

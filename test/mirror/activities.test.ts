@@ -132,7 +132,7 @@ describe('the mirror of the activities', () => {
     const impatient = sync()
     await expect(impatient).rejects.toThrow(TransientError)
     await rig.steer('DELETE', 'faults')
-    await rig.rows('update training.activities set next_fetch_at = null')
+    await rig.rows('update training.activities set next_fetch_at = now() where next_fetch_at is not null')
     expect(await sync()).toMatchObject({ failed: 0, pending: 0 })
     await expectMirrored(rig)
   }, 120_000)
@@ -151,6 +151,20 @@ describe('the mirror of the activities', () => {
     expect(requests).toEqual({})
     const [account] = await rig.rows('select needs_login, last_error from training.accounts')
     expect(account).toMatchObject({ needs_login: true, last_error: expect.stringContaining('musette login') })
+  })
+
+  it('notices a clock that was put right while nobody polled for longer than it was ahead', async () => {
+    await rig.steer('PATCH', 'settings', { clock_skew_ms: 15 * 3_600_000 })
+    await sync()
+    await rig.steer('PATCH', 'settings', { clock_skew_ms: 0 })
+    const [path] = await paths()
+    await rig.steer('PATCH', `activities/${path}`, { scale_power: 1.2 })
+    // Sixteen hours without a poll: what was written and when, by every clock, is that much longer ago.
+    await rig.rows(
+      `update training.sync_cursors set updated_from = updated_from - interval '16 hours', advanced_at = advanced_at - interval '16 hours'`,
+    )
+    expect(await sync()).toMatchObject({ listed: ACTIVITIES, failed: 0, pending: 0 })
+    await expectMirrored(rig)
   })
 
   it('asks for everything again when the clock of the service has gone back', async () => {

@@ -7,6 +7,8 @@ export type ProcessOptions = {
   /** added to an environment that holds none of our own variables */
   env?: Record<string, string>
   input?: string
+  /** leaves standard input open for `type` */
+  typed?: boolean
   /** a command that stands before Node: `setpriv …`, `unshare …` */
   prefix?: readonly string[]
 }
@@ -18,6 +20,8 @@ export type Running = {
   stderr(): string
   /** resolves with the first line of either channel that matches, also one that has passed already */
   waitForLine(pattern: RegExp, timeoutMs?: number): Promise<string>
+  /** writes a line to standard input, which must have been left open */
+  type(line: string): void
   /** sends a signal and waits for the end */
   kill(signal?: NodeJS.Signals): Promise<Finished>
   finished: Promise<Finished>
@@ -54,7 +58,7 @@ export function startNode(args: readonly string[], options: ProcessOptions = {})
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   child.stdin.on('error', () => undefined)
-  child.stdin.end(options.input ?? '')
+  if (!options.typed) child.stdin.end(options.input ?? '')
   return watch(child)
 }
 
@@ -93,6 +97,7 @@ function watch(child: ChildProcess): Running {
     stdout: () => printed.stdout,
     stderr: () => printed.stderr,
     finished,
+    type: (line) => void child.stdin?.write(`${line}\n`),
     kill(signal = 'SIGTERM') {
       child.kill(signal)
       return finished

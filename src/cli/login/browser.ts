@@ -18,7 +18,7 @@ export function loginInBrowser(context: Context, house: House, input: Input) {
 }
 
 async function loginByRedirect(context: Context, house: House, input: Input) {
-  const listener = await openRedirectListener({ port: portOf(input.redirectUri) })
+  const listener = await openRedirectListener(addressOf(input.redirectUri))
   try {
     const redirectUri = input.redirectUri ?? listener.redirectUri
     const login = await beginBrowserLogin(house, {
@@ -26,7 +26,9 @@ async function loginByRedirect(context: Context, house: House, input: Input) {
       client: clientOf(house, input),
       redirectUri,
     })
-    context.note('Open this address in a browser on this machine, and sign in there:')
+    context.note(
+      'Open this address in a browser on this machine, and sign in there (ten minutes; Ctrl-C ends it):',
+    )
     context.print(login.authorizeUrl)
     const signal = AbortSignal.any([context.signal, AbortSignal.timeout(WAIT_MS)])
     return await login.finish(await listener.answer(login.state, signal), context.signal)
@@ -65,9 +67,11 @@ function clientOf(house: House, input: Input) {
   }
 }
 
-function portOf(redirectUri: string | undefined): number {
-  if (redirectUri === undefined) return 0
+function addressOf(redirectUri: string | undefined): { host: string; port: number } {
+  if (redirectUri === undefined) return { host: '127.0.0.1', port: 0 }
   const url = URL.canParse(redirectUri) ? new URL(redirectUri) : undefined
-  if (url && ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname)) return Number(url.port || 80)
+  if (url && ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname)) {
+    return { host: url.hostname.replace(/[[\]]/g, ''), port: Number(url.port || 80) }
+  }
   throw new ConfigError('not_loopback', 'the redirect address is not on this machine; add --paste')
 }

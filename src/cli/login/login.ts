@@ -28,7 +28,7 @@ export function addLoginVerbs(program: Command, run: Run): void {
     .option('--password-stdin', 'read the password from standard input')
     .option('--keep-password', 'keep the password, sealed, to sign in again when a login is lost')
     .option('--browser', 'sign in on the service itself, in a browser')
-    .option('--paste', 'with --browser: paste the address the browser ends at (headless machines)')
+    .option('--paste', 'like --browser, for machines without one: paste the address the browser ends at')
     .option('--client-id <id>', 'with --browser: the client id of your application')
     .option('--client-secret <secret>', 'with --browser: its secret (better: MUSETTE_CLIENT_SECRET)')
     .option('--redirect-uri <uri>', 'with --paste: the redirect address registered for your application')
@@ -57,7 +57,8 @@ export function addLoginVerbs(program: Command, run: Run): void {
 
 async function login(context: Context, name: string, options: LoginOptions): Promise<undefined> {
   checkAccountName(name)
-  const credentials = options.browser ? undefined : await readCredentials(context, options)
+  const browser = options.browser || options.paste
+  const credentials = browser ? undefined : await readCredentials(context, options)
   const house = await openHouse(context.config, context.log)
   try {
     const account = credentials

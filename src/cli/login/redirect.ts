@@ -11,11 +11,14 @@ export type RedirectListener = {
 }
 
 /** Opens a listener on loopback for the browser's redirect; port 0 takes a free one (RFC 8252, section 7.3). */
-export async function openRedirectListener(options: { port: number }): Promise<RedirectListener> {
+export async function openRedirectListener(options: {
+  host: string
+  port: number
+}): Promise<RedirectListener> {
   const server = createServer()
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(options.port, '127.0.0.1', resolve)
+    server.listen(options.port, options.host, resolve)
   })
   const { port } = server.address() as AddressInfo
   return {
@@ -23,11 +26,17 @@ export async function openRedirectListener(options: { port: number }): Promise<R
     answer: (state, signal) =>
       new Promise((resolve, reject) => {
         const giveUp = () =>
-          reject(new ConfigError('login_timeout', 'nobody signed in; run: musette login --browser'))
+          reject(
+            isTimeout(signal)
+              ? new ConfigError('login_timeout', 'nobody signed in; run: musette login --browser')
+              : signal.reason,
+          )
         if (signal.aborted) giveUp()
         signal.addEventListener('abort', giveUp, { once: true })
         server.on('request', (request, response) => {
-          const url = new URL(request.url ?? '/', `http://127.0.0.1:${port}`)
+          const address = `http://127.0.0.1:${port}${request.url ?? '/'}`
+          if (!URL.canParse(address)) return sendPage(response, 400, 'This is not an address.')
+          const url = new URL(address)
           if (url.pathname === '/favicon.ico') return sendPage(response, 404, 'Nothing here.')
           if (url.searchParams.get('state') !== state)
             return sendPage(response, 400, 'This is not the login that is waiting.')
@@ -46,6 +55,10 @@ export async function openRedirectListener(options: { port: number }): Promise<R
         server.closeIdleConnections()
       }),
   }
+}
+
+function isTimeout(signal: AbortSignal): boolean {
+  return signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
 }
 
 function sendPage(response: ServerResponse, status: number, sentence: string): void {

@@ -1,11 +1,13 @@
 import { type Backoff, backoffMs } from '../../kit/backoff.ts'
 import { DAY, MINUTE, SECOND } from '../../kit/durations.ts'
 import {
+  ConfigError,
+  CredentialsRejectedError,
   errorLine,
   isAbort,
+  RateLimitedError,
   RejectedError,
   TransientError,
-  UnexpectedResponseError,
 } from '../../kit/errors.ts'
 import { normalizeDetail } from '../../normalize/detail.ts'
 import { normalizePowerCurve } from '../../normalize/power-curve.ts'
@@ -59,7 +61,9 @@ async function isUnchanged(
     .serviceOf(input.account)
     .fetchActivity(activity.path, { sessionData: false }, input.signal)
   if (hashSummary(answer.value) !== activity.summaryHash) return false
-  await deps.store.transaction((tx) => recordUnchanged(tx, { activityId: activity.activityId, requestedAt }))
+  await deps.store.transaction((tx) =>
+    recordUnchanged(tx, { activityId: activity.activityId, requestedAt, recordedAt: deps.now() }),
+  )
   return true
 }
 
@@ -78,10 +82,10 @@ async function fetchWhole(
   const awaiting = samples.count === 0 && isYoung(activity, requestedAt)
   const attempt = activity.fetchAttempts + 1
   const recorded = await deps.store.transaction(async (tx) => {
-    await recordDrift(tx, 'activity/<id>', [...wire.drift, ...drift])
     const result = await recordDetail(tx, {
       activityId: activity.activityId,
       requestedAt,
+      recordedAt: deps.now(),
       row: normalizeDetail(wire, samples),
       summary: wire.summary ?? {},
       summaryHash: hashSummary(wire),
@@ -95,6 +99,8 @@ async function fetchWhole(
     })
     if (samples.count > 0)
       await recordUploadMirrored(tx, { activityId: activity.activityId, mirroredAt: deps.now() })
+    // Last, because all activities share these rows: their locks are held for a moment and not through the COPY.
+    await recordDrift(tx, 'activity/<id>', [...wire.drift, ...drift])
     return result
   })
   if (recorded === 'older') return 'older'
@@ -111,21 +117,40 @@ async function recordFailure(
   input: { activity: WantedActivity; requestedAt: Date; error: unknown; signal?: AbortSignal },
 ): Promise<void> {
   const { activity, error, requestedAt } = input
-  const unusable = error instanceof RejectedError || error instanceof UnexpectedResponseError
-  // A 5xx can be this one object's own; pausing it keeps it from being asked for over and over.
-  const passing = error instanceof TransientError && error.code === 'server_error'
-  if (isAbort(error, input.signal) || !(unusable || passing)) return
+  if (isAbort(error, input.signal) || !isItsOwn(error)) return
   const attempts = activity.fetchAttempts + 1
   await deps.store.transaction((tx) =>
     recordFetchFailure(tx, {
       activityId: activity.activityId,
       requestedAt,
+      recordedAt: deps.now(),
       error: errorLine(error),
-      nextFetchAt: later(requestedAt, backoffMs(FAILURE_BACKOFF, attempts)),
+      nextFetchAt: isGone(activity, error) ? null : later(requestedAt, backoffMs(FAILURE_BACKOFF, attempts)),
       attempts,
-      detailState: unusable ? 'failed' : 'wanted',
     }),
   )
+}
+
+/**
+ * Whether a failure may be this one activity's own, so that it is paused and the others go on: an answer that cannot be
+ * used, a 5xx (seen for single objects), or a row that cannot be written. Outages, limits and logins are everybody's.
+ */
+function isItsOwn(error: unknown): boolean {
+  if (error instanceof TransientError) return error.code === 'server_error'
+  return !(
+    error instanceof RateLimitedError ||
+    error instanceof CredentialsRejectedError ||
+    error instanceof ConfigError
+  )
+}
+
+/**
+ * The service has listed it and now knows no such activity: it is asked for again when a list names it, and reconcile
+ * looks whether one does. One that comes from an upload may not be there yet.
+ */
+function isGone(activity: WantedActivity, error: unknown): boolean {
+  const known = activity.startedAt !== null || activity.fetchedAt !== null
+  return known && error instanceof RejectedError && (error.status === 404 || error.status === 410)
 }
 
 function later(moment: Date, ms: number): Date {

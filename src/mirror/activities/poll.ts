@@ -1,14 +1,23 @@
 import { DAY } from '../../kit/durations.ts'
-import { normalizeListEntry } from '../../normalize/list-entry.ts'
 import type { Account } from '../../store/accounts.ts'
 import { upsertListed } from '../../store/activities/listed.ts'
-import { findCursor, recordCursor } from '../../store/cursors.ts'
+import {
+  type Cursor,
+  findCursor,
+  findListCap,
+  lockListing,
+  recordCursor,
+  recordListCap,
+} from '../../store/cursors.ts'
 import { recordDrift } from '../../store/drift.ts'
 import type { MirrorDeps, MirrorOptions } from '../account.ts'
 import { withRun } from '../run.ts'
+import { type Listing, listChanges, listEverything } from './list/list.ts'
+import type { Window } from './list/windows.ts'
 
 export const RESOURCE = 'activities'
 
+/** `bad` counts what could not be had of the list: entries that cannot be read, and a list that is cut beyond mending. */
 export type PollResult = { listed: number; inserted: number; marked: number; bad: number }
 
 /** Activities can be dated ahead of us: head units with a wrong clock, and time zones east of the service. */
@@ -17,80 +26,109 @@ const AHEAD_MS = 2 * DAY
 /**
  * Polls the activity list (service document, endpoint 9) from the cursor minus the lag, wide over the whole history,
  * and in one transaction records the entries, marks them wanted and moves the cursor to the time of the request by
- * the service's clock. Without a cursor it asks for everything: the backfill is the first poll.
+ * the service's clock. Without a cursor it asks for everything, and compares that with its parts: the backfill is the
+ * first poll. The cursor stays where it is while the list cannot be had whole.
  */
 export async function pollActivities(
   deps: MirrorDeps,
   options: MirrorOptions,
   input: { account: Account; signal?: AbortSignal },
 ): Promise<PollResult> {
-  const { account, signal } = input
-  const cursor = await deps.store.read((tx) =>
-    findCursor(tx, { accountId: account.accountId, resource: RESOURCE }),
-  )
-  const kind = cursor ? 'poll' : 'backfill'
-  return withRun(deps.store, { accountId: account.accountId, resource: RESOURCE, kind }, async (tally) => {
-    let updatedFrom = cursor && new Date(cursor.updatedFrom.getTime() - options.lagMs)
-    let listing = await listActivities(deps, options, { account, updatedFrom, signal })
-    if (cursor && listing.updatedFrom && listing.updatedFrom < cursor.updatedFrom) {
-      // The service's clock went back behind the cursor, so changes may carry times that the cursor has passed.
-      deps.log.warn(
-        { account: account.name },
-        "the service's clock went back; asking for the whole list again",
-      )
-      updatedFrom = undefined
-      listing = await listActivities(deps, options, { account, updatedFrom, signal })
-    }
-    const entries = listing.wire.entries.map(normalizeListEntry)
-    tally.listed = entries.length
-    tally.failed = listing.wire.bad.length
+  const { account } = input
+  const key = { accountId: account.accountId, resource: RESOURCE }
+  const known = await deps.store.read(async (tx) => ({
+    cursor: await findCursor(tx, key),
+    listCap: (await findListCap(tx, key))?.listCap ?? null,
+  }))
+  const kind = known.cursor ? 'poll' : 'backfill'
+  return withRun(deps.store, { ...key, kind }, async (tally) => {
+    const listing = await listSince(deps, options, input, known)
+    tally.listed = listing.entries.length
+    // A list that cannot be had whole is one thing that failed, however many windows show it.
+    tally.failed = listing.bad.length + Math.min(1, listing.cut.length)
     const marked = await deps.store.transaction(async (tx) => {
-      const counts = await upsertListed(tx, {
-        accountId: account.accountId,
-        entries,
-        listedAt: listing.requestedAt,
-      })
-      await recordDrift(tx, 'activity', listing.wire.drift)
-      // An unreadable entry keeps the cursor where it is: it is asked for again until it can be read.
-      if (listing.updatedFrom && listing.wire.bad.length === 0) {
-        await recordCursor(tx, {
-          accountId: account.accountId,
-          resource: RESOURCE,
-          updatedFrom: listing.updatedFrom,
-        })
+      await lockListing(tx, key)
+      const { entries, requestedAt, knownUpTo } = listing
+      const counts = await upsertListed(tx, { ...key, entries, listedAt: requestedAt })
+      await recordDrift(tx, 'activity', listing.drift)
+      if (kind === 'backfill' || (listing.cap !== null && listing.cap !== known.listCap)) {
+        await recordListCap(tx, { ...key, listCap: listing.cap, checkedAt: requestedAt })
+      }
+      // What was cut off is asked for again. What cannot be read has no name to be fetched by: it is said, and the cursor
+      // goes on, or one such entry would have everything listed and asked for again at every poll.
+      if (listing.cut.length === 0) {
+        await recordCursor(tx, { ...key, updatedFrom: knownUpTo ?? ownClock(deps, account, requestedAt) })
       }
       return counts
     })
     tally.changed = marked.marked + marked.inserted
-    if (listing.wire.bad.length > 0) {
-      deps.log.error(
-        { account: account.name, bad: listing.wire.bad.slice(0, 5) },
-        'list entries that cannot be read',
-      )
-    }
+    logListing(deps, account, listing, known.listCap)
     deps.log[tally.changed > 0 ? 'info' : 'debug'](
       { account: account.name, kind, listed: tally.listed, changed: tally.changed },
       'activity list polled',
     )
-    return { listed: entries.length, ...marked, bad: listing.wire.bad.length }
+    return { listed: listing.entries.length, ...marked, bad: tally.failed }
   })
 }
 
-async function listActivities(
+/** The span that lists are asked for: from the first day mirrored to a little ahead of now. */
+export function historyWindow(deps: MirrorDeps, options: MirrorOptions): Window {
+  return { from: options.historyStart, to: new Date(deps.now().getTime() + AHEAD_MS) }
+}
+
+/** Says in the log what a person should know of a list: that it is cut, and what of it cannot be read. */
+export function logListing(
+  deps: MirrorDeps,
+  account: Account,
+  listing: Listing,
+  capBefore: number | null,
+): void {
+  const { bad, cap, cut } = listing
+  const about = { account: account.name }
+  if (cap !== null && cap !== capBefore)
+    deps.log.warn({ ...about, cap }, 'the service cuts its lists; asking for smaller windows from now on')
+  if (cut.length > 0)
+    deps.log.error({ ...about, cap, windows: cut.slice(0, 5) }, 'lists that are cut in the smallest window')
+  if (bad.length > 0) deps.log.error({ ...about, bad: bad.slice(0, 5) }, 'list entries that cannot be read')
+}
+
+async function listSince(
   deps: MirrorDeps,
   options: MirrorOptions,
-  input: { account: Account; updatedFrom: Date | undefined; signal: AbortSignal | undefined },
-) {
-  const to = new Date(deps.now().getTime() + AHEAD_MS)
-  const window = {
-    from: options.historyStart,
-    to,
-    ...(input.updatedFrom && { updatedFrom: input.updatedFrom }),
-  }
-  const answer = await deps.serviceOf(input.account).listActivities(window, input.signal)
-  const { serviceTime, requestedAt } = answer
-  // The Date header is written when the answer is; the list may be as old as the request.
-  const took = deps.now().getTime() - requestedAt.getTime()
-  const updatedFrom = serviceTime && new Date(serviceTime.getTime() - Math.max(0, took))
-  return { wire: answer.value, requestedAt, updatedFrom }
+  input: { account: Account; signal?: AbortSignal },
+  known: { cursor: Cursor | undefined; listCap: number | null },
+): Promise<Listing> {
+  const { cursor, listCap } = known
+  const query = { ...input, window: historyWindow(deps, options) }
+  if (!cursor) return listEverything(deps, query)
+  const updatedFrom = new Date(cursor.updatedFrom.getTime() - options.lagMs)
+  const listing = await listChanges(deps, { ...query, updatedFrom }, listCap)
+  // A clock that went back by less than the lag still gives changes a time that was asked for.
+  if (!listing.knownUpTo || wentBackMs(cursor, listing.knownUpTo) <= options.lagMs / 2) return listing
+  deps.log.warn(
+    { account: input.account.name },
+    "the service's clock went back; asking for the whole list again",
+  )
+  return listChanges(deps, { ...query, updatedFrom: undefined }, listCap)
+}
+
+/**
+ * How far the service's clock went back since the cursor was moved, ms: behind the cursor itself, or, when nobody
+ * looked for longer than that, against the database's clock.
+ */
+function wentBackMs(cursor: Cursor, knownUpTo: Date): number {
+  const ahead = (service: Date, ours: Date) => service.getTime() - ours.getTime()
+  return Math.max(
+    ahead(cursor.updatedFrom, knownUpTo),
+    ahead(cursor.updatedFrom, cursor.advancedAt) - ahead(knownUpTo, cursor.readAt),
+  )
+}
+
+/** The cursor of a service that does not tell its time: ours, and so far back that a clock wrong by hours does no harm. */
+function ownClock(deps: MirrorDeps, account: Account, requestedAt: Date): Date {
+  deps.log.warn(
+    { account: account.name },
+    'the service sends no Date header; going by the clock of this machine',
+  )
+  return new Date(requestedAt.getTime() - DAY)
 }

@@ -37,7 +37,8 @@ export async function addWished(world: World, request: Request): Promise<Reply> 
   if (!rider) return refuse(404, 'no such rider')
   const nowMs = world.now().getTime()
   const fallback = nowMs - (wish.late ? LATE_MS : wish.seconds * 1_000)
-  const path = makeWord(makeRandom(randomUUID()), 16)
+  const path = wish.path ?? makeWord(makeRandom(randomUUID()), 16)
+  if (findActivity(world, path)) return refuse(409, 'there is such an activity')
   const running = wish.activity_type === 'Running'
   const activity = addActivity(rider, {
     path,

@@ -5,6 +5,11 @@ const sampleFields = z.record(z.string(), z.union([z.number(), z.string(), z.nul
 /** POST /_sandbox/activities. `started_at` is Unix seconds or ISO text; `late` is new now, but started 400 days ago. */
 export const newActivitySchema = z.strictObject({
   rider: z.string().default('rider'),
+  /** A path of the test's own makes the same ride each time. */
+  path: z
+    .string()
+    .regex(/^[a-z0-9]{4,64}$/)
+    .optional(),
   name: z.string().default('Added Ride'),
   description: z.string().nullable().default(null),
   started_at: z.union([z.number(), z.iso.datetime({ offset: true })]).optional(),

@@ -25,7 +25,7 @@ export const steeringRoutes: readonly Route[] = [
   route(
     'POST',
     '/_sandbox/activities',
-    'add one {rider, name, description, started_at, seconds, activity_type, kind, indoor, zone, late, sample_delay_ms, summary, sample}',
+    'add one {rider, path, name, description, started_at, seconds, activity_type, kind, indoor, zone, late, sample_delay_ms, summary, sample}',
     activities.addWished,
   ),
   route(

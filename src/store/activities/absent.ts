@@ -1,12 +1,17 @@
 import { and, eq, inArray, isNull } from 'drizzle-orm'
 import { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
+import type { DetailState } from './wanted.ts'
 
 export type KnownActivity = Readonly<{
   activityId: number
   path: string
   startedAt: Date | null
   absentSince: Date | null
+  listedAt: Date
+  wantedAt: Date
+  detailState: DetailState
+  name: string | null
 }>
 
 // An array parameter of so many texts is still one small message.
@@ -20,6 +25,10 @@ export async function findKnownActivities(tx: Tx, accountId: number): Promise<Kn
       path: activities.path,
       startedAt: activities.startedAt,
       absentSince: activities.absentSince,
+      listedAt: activities.listedAt,
+      wantedAt: activities.wantedAt,
+      detailState: activities.detailState,
+      name: activities.name,
     })
     .from(activities)
     .where(eq(activities.accountId, accountId))

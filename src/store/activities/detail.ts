@@ -13,13 +13,11 @@ import type { Samples } from '../samples/samples.ts'
 import { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import type { ActivityDetailRow } from './detail-row.ts'
-import { stateAfter } from './outcome.ts'
+import { type Asked, stateAfter } from './outcome.ts'
 import { recordRevision } from './revisions.ts'
 
-export type RecordDetailInput = {
-  activityId: number
-  /** when the answer was asked for: an answer asked for earlier than the row's own is not taken */
-  requestedAt: Date
+/** An answer asked for earlier than the row's own is not taken. */
+export type RecordDetailInput = Asked & {
   row: ActivityDetailRow
   summary: unknown
   summaryHash: string
@@ -48,7 +46,7 @@ export async function recordDetail(tx: Tx, input: RecordDetailInput): Promise<'r
     .where(eq(activities.activityId, activityId))
     .for('update')
   if (!before) throw new MusetteError('activity_unknown', `store, record a detail: no activity ${activityId}`)
-  if (before.fetchedAt && before.fetchedAt > requestedAt) return 'older'
+  if (isAfter(before.fetchedAt, input)) return 'older'
   const hadSamples = (before.sampleCount ?? 0) > 0
   const replacing = samples !== undefined && (samples.count > 0 || !hadSamples)
   const packing = replacing && input.rawDocument ? startPacking(input.rawDocument) : undefined
@@ -62,8 +60,8 @@ export async function recordDetail(tx: Tx, input: RecordDetailInput): Promise<'r
       summary: cleanJson(input.summary),
       summaryHash: input.summaryHash,
       fetchedAt: requestedAt,
-      detailState: stateAfter(requestedAt, input.detailState),
-      nextFetchAt: before.wantedAt > requestedAt ? null : input.nextFetchAt,
+      detailState: stateAfter(input, input.detailState),
+      nextFetchAt: isAfter(before.wantedAt, input) ? null : input.nextFetchAt,
       fetchAttempts: input.fetchAttempts ?? 0,
       fetchError: null,
     })
@@ -75,6 +73,10 @@ export async function recordDetail(tx: Tx, input: RecordDetailInput): Promise<'r
   if (input.powerCurve) await replacePowerCurve(tx, activityId, input.powerCurve)
   if (packing) await recordRawDocument(tx, { activityId, fetchedAt: requestedAt, packed: await packing })
   return 'recorded'
+}
+
+function isAfter(moment: Date | null, { requestedAt, recordedAt }: Asked): boolean {
+  return moment !== null && moment > requestedAt && (!recordedAt || moment <= recordedAt)
 }
 
 // Compression runs on another thread while the row and the samples are written.

@@ -30,6 +30,10 @@ before AS (
     coalesce(e.started_at_local, a.started_at_local) AS started_at_local,
     to_jsonb(a) AS was
   FROM entries e JOIN training.activities a ON a.account_id = $2 AND a.path = e.path
+  WHERE NOT $4::boolean OR a.absent_since IS NOT NULL OR (a.detail_state = 'failed' AND a.next_fetch_at IS NULL)
+    OR (a.name, a.description, a.activity_type, a.started_at, a.timezone, a.started_at_local) IS DISTINCT FROM
+      (e.name, e.description, e.activity_type, coalesce(e.started_at, a.started_at), coalesce(e.timezone, a.timezone),
+       coalesce(e.started_at_local, a.started_at_local))
   ORDER BY a.activity_id
   FOR UPDATE OF a),
 diff AS (
@@ -59,22 +63,31 @@ FROM entries e
 WHERE NOT EXISTS (SELECT FROM training.activities a WHERE a.account_id = $2 AND a.path = e.path)
 ON CONFLICT (account_id, path) DO NOTHING`
 
+const TOUCH = `WITH ${ENTRIES}
+UPDATE training.activities a SET listed_at = $3::timestamptz
+FROM entries e WHERE a.account_id = $2 AND a.path = e.path AND a.listed_at < $3::timestamptz`
+
 /**
  * Takes over entries of the activity list (service document, "Activity list entry") and marks them wanted: new rows
  * are made, known ones take the list's fields and are no longer absent. Rows that await samples or have failed keep
  * that state, and are due at once. `listedAt` is when the list was asked for. What changed in an activity that had
  * been fetched goes to `activity_revisions`. A path named twice counts once, with its last entry.
+ *
+ * With `onlyChanged`, for a list that names everything, known rows become wanted only when the list says something
+ * else of them than they do, when they were absent, or when they failed without a next moment.
  */
 export async function upsertListed(
   tx: Tx,
-  input: { accountId: number; entries: readonly ListedActivity[]; listedAt: Date },
+  input: { accountId: number; entries: readonly ListedActivity[]; listedAt: Date; onlyChanged?: boolean },
 ): Promise<ListedCounts> {
   const rows = [...new Map(input.entries.map((entry) => [cleanText(entry.path), toRow(entry)])).values()]
   const counts: ListedCounts = { inserted: 0, marked: 0 }
   for (let start = 0; start < rows.length; start += BATCH) {
     const values = [JSON.stringify(rows.slice(start, start + BATCH)), input.accountId, input.listedAt]
-    counts.marked += (await tx.client.query(UPDATE, values)).rowCount ?? 0
+    const onlyChanged = input.onlyChanged ?? false
+    counts.marked += (await tx.client.query(UPDATE, [...values, onlyChanged])).rowCount ?? 0
     counts.inserted += (await tx.client.query(INSERT, values)).rowCount ?? 0
+    if (onlyChanged) await tx.client.query(TOUCH, values)
   }
   return counts
 }

@@ -1,21 +1,24 @@
-import { and, eq, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, gt, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
 import { cleanText } from '../clean.ts'
 import { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 
 /**
+ * Which answer is recorded: when it was asked for and when it is recorded, by the same clock. A row whose own moments
+ * lie after `recordedAt` was written while that clock ran ahead, and does not count as newer.
+ */
+export type Asked = { activityId: number; requestedAt: Date; recordedAt?: Date }
+
+/**
  * Records that the summary asked for at `requestedAt` is the one already mirrored. Only for an activity whose samples
  * are here. Stays wanted when it was listed again since; an older answer than the row's own changes nothing.
  */
-export async function recordUnchanged(
-  tx: Tx,
-  input: { activityId: number; requestedAt: Date },
-): Promise<void> {
+export async function recordUnchanged(tx: Tx, input: Asked): Promise<void> {
   await tx.db
     .update(activities)
     .set({
       fetchedAt: input.requestedAt,
-      detailState: stateAfter(input.requestedAt, 'mirrored'),
+      detailState: stateAfter(input, 'mirrored'),
       nextFetchAt: null,
       fetchAttempts: 0,
       fetchError: null,
@@ -30,9 +33,7 @@ export async function recordUnchanged(
  */
 export async function recordFetchFailure(
   tx: Tx,
-  input: {
-    activityId: number
-    requestedAt: Date
+  input: Asked & {
     error: string
     nextFetchAt: Date | null
     attempts: number
@@ -51,13 +52,19 @@ export async function recordFetchFailure(
 }
 
 /** The state after an answer asked for at `requestedAt`: a change listed since keeps the activity wanted. */
-export function stateAfter(requestedAt: Date, state: 'mirrored' | 'awaiting_samples'): SQL {
-  return sql`case when ${activities.wantedAt} > ${requestedAt.toISOString()} then 'wanted' else ${state} end`
+export function stateAfter(asked: Asked, state: 'mirrored' | 'awaiting_samples'): SQL {
+  const listedSince = and(gt(activities.wantedAt, asked.requestedAt), notAhead(activities.wantedAt, asked))
+  return sql`case when ${listedSince} then 'wanted' else ${state} end`
 }
 
-function isNotOlder(input: { activityId: number; requestedAt: Date }): SQL | undefined {
+function isNotOlder(asked: Asked): SQL | undefined {
+  const newer = and(gt(activities.fetchedAt, asked.requestedAt), notAhead(activities.fetchedAt, asked))
   return and(
-    eq(activities.activityId, input.activityId),
-    or(isNull(activities.fetchedAt), lte(activities.fetchedAt, input.requestedAt)),
+    eq(activities.activityId, asked.activityId),
+    or(isNull(activities.fetchedAt), sql`not (${newer})`),
   )
+}
+
+function notAhead(column: typeof activities.wantedAt | typeof activities.fetchedAt, asked: Asked) {
+  return asked.recordedAt && lte(column, asked.recordedAt)
 }

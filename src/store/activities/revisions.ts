@@ -27,11 +27,21 @@ function diffRows(before: Row, after: Readonly<Partial<Row>>): Record<string, [J
   for (const [key, value] of Object.entries(after)) {
     const column = columns[key]
     if (!column || value === undefined) continue
-    const was = toJson(old[key])
-    const now = toJson(value)
+    const read = key === 'startedAtLocal' ? toWallClock : toJson
+    const was = read(old[key])
+    const now = read(value)
     if (was !== now) changes[column.name] = [was, now]
   }
   return changes
+}
+
+/** The table gives a wall clock back without the zeros that it was written with; both as Postgres says it in JSON. */
+function toWallClock(value: unknown): string | null {
+  if (typeof value !== 'string') return null
+  return value
+    .replace(' ', 'T')
+    .replace(/(\.\d*?)0+$/, '$1')
+    .replace(/\.$/, '')
 }
 
 function toJson(value: unknown): string | number | boolean | null {

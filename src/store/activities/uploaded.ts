@@ -2,7 +2,7 @@ import type { Tx } from '../store.ts'
 
 /**
  * Makes the activity that an accepted upload has become wanted, before any list names it, and returns its
- * `activity_id`. One that is known already only becomes wanted again.
+ * `activity_id`. One that is known already only becomes wanted again, and is present again if it was gone.
  */
 export async function upsertUploaded(
   tx: Tx,
@@ -12,7 +12,8 @@ export async function upsertUploaded(
     `insert into training.activities as a (account_id, path, detail_state, listed_at, wanted_at)
      values ($1, $2, 'wanted', $3, $3)
      on conflict (account_id, path) do update
-       set detail_state = 'wanted', wanted_at = greatest(a.wanted_at, excluded.wanted_at), next_fetch_at = null
+       set detail_state = 'wanted', wanted_at = greatest(a.wanted_at, excluded.wanted_at), next_fetch_at = null,
+         absent_since = null
      returning activity_id`,
     [input.accountId, input.path, input.listedAt],
   )
@@ -27,7 +28,8 @@ export async function recordUploadMirrored(
   input: { activityId: number; mirroredAt: Date },
 ): Promise<void> {
   await tx.client.query(
-    `update training.uploads set state = 'mirrored', mirrored_at = $2 where activity_id = $1 and state = 'accepted'`,
+    `update training.uploads set state = 'mirrored', mirrored_at = $2, next_try_at = null, looks = 0
+     where activity_id = $1 and state = 'accepted'`,
     [input.activityId, input.mirroredAt],
   )
 }

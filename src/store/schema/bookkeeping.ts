@@ -30,10 +30,14 @@ export const uploads = training.table(
     sentAt: instant('sent_at'),
     acceptedAt: instant('accepted_at'),
     mirroredAt: instant('mirrored_at'),
+    nextTryAt: instant('next_try_at'),
+    settleAfter: instant('settle_after'),
+    looks: integer('looks').notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.contentId] }),
     index('uploads_activity').on(table.activityId),
+    index('uploads_due').on(table.nextTryAt).where(sql`next_try_at is not null`),
     check(
       'uploads_state',
       sql`state in ('seen', 'sending', 'unconfirmed', 'accepted', 'mirrored', 'duplicate', 'refused')`,

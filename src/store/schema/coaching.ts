@@ -40,21 +40,24 @@ export const trainingInfo = training.table(
   (table) => [primaryKey({ columns: [table.accountId, table.observedAt] })],
 )
 
-// Two partial unique indexes stand for one that treats nulls as equal, which Postgres 14 has not.
+// Two partial unique indexes stand for one that treats nulls as equal, which Postgres 14 has not. Two services have two
+// default lists.
 export const workouts = training.table(
   'workouts',
   {
     accountId: integer('account_id').references(() => accounts.accountId, { onDelete: 'cascade' }),
+    baseUrl: text('base_url'),
     path: text('path').notNull(),
     name: text('name'),
     description: text('description'),
     lastModified: instant('last_modified'),
+    changedAt: instant('changed_at'),
     absentSince: instant('absent_since'),
     raw: jsonb('raw').$type<Json>(),
   },
   (table) => [
     uniqueIndex('workouts_account_path').on(table.accountId, table.path).where(sql`account_id is not null`),
-    uniqueIndex('workouts_default_path').on(table.path).where(sql`account_id is null`),
+    uniqueIndex('workouts_default_path').on(table.baseUrl, table.path).where(sql`account_id is null`),
   ],
 )
 
@@ -86,6 +89,7 @@ export const workoutFiles = training.table(
     content: text('content').notNull(),
     sha256: text('sha256').notNull(),
     fetchedAt: instant('fetched_at').notNull(),
+    madeFor: jsonb('made_for').$type<Json>(),
   },
   (table) => [primaryKey({ columns: [table.accountId, table.workoutId, table.format] })],
 )

@@ -1,0 +1,128 @@
+import type { Dirent } from 'node:fs'
+import { lstat, readdir } from 'node:fs/promises'
+import { type Identity, identityOf } from './identity.ts'
+import { DONE, FAILED, isIgnored } from './ignored.ts'
+import { joinPath, keyOf } from './paths.ts'
+
+/** A regular file with a name that is taken; `home` is the folder of its account, `key` its path as a text. */
+export type Found = {
+  key: string
+  account: string
+  home: Buffer
+  folder: Buffer
+  path: Buffer
+  rawName: Buffer
+  name: string
+  relativePath: string
+  identity: Identity
+}
+
+export type Walked = {
+  found: Found[]
+  /** how much lies in all folders that were entered, of whatever kind */
+  entries: number
+  /** top-level folders that hold files and are named like no account; `.` when the default account is missing */
+  strangers: string[]
+  /** folders that could not be listed, and why */
+  unreadable: Array<{ folder: string; error: unknown }>
+}
+
+type Place = {
+  path: Buffer
+  relative: Buffer
+  home: Buffer
+  account: string | null
+  top: string
+  depth: number
+}
+
+const DEFAULT_ACCOUNT = 'default'
+/** Folders in folders are followed this deep below an account's folder; deeper ones are somebody's archive. */
+export const MAX_DEPTH = 6
+/** Looks at so many files at once; the disk's own queue is longer, the thread pool shorter. */
+const LOOKS_AT_ONCE = 64
+
+/**
+ * Walks the drop folder and lists every file that may be taken. Links, pipes and devices are passed over, ignored names
+ * and `done/`, `failed/` are not entered. `<dir>/<account>/` belongs to that account, everything else to `default`.
+ * Throws only when the drop folder itself cannot be listed.
+ */
+export async function walkDropped(
+  dir: string,
+  input: { accounts: readonly string[]; isDroppable: (name: string) => boolean },
+): Promise<Walked> {
+  const walked: Walked = { found: [], entries: 0, strangers: [], unreadable: [] }
+  const root = Buffer.from(dir)
+  const account = input.accounts.includes(DEFAULT_ACCOUNT) ? DEFAULT_ACCOUNT : null
+  const places: Place[] = [{ path: root, relative: Buffer.alloc(0), home: root, account, top: '.', depth: 0 }]
+  const strangers = new Set<string>()
+  for (let place = places.pop(); place; place = places.pop()) {
+    const entries = await listEntries(place, walked)
+    walked.entries += entries.length
+    const names: Buffer[] = []
+    for (const entry of entries) {
+      const name = entry.name.toString()
+      if (isIgnored(name)) continue
+      if (entry.isDirectory()) {
+        const inner = enter(place, entry.name, name, input.accounts)
+        if (inner) places.push(inner)
+      } else if (entry.isFile() && input.isDroppable(name)) {
+        names.push(entry.name)
+      }
+    }
+    if (place.account === null && names.length > 0) strangers.add(place.top)
+    else walked.found.push(...(await lookAt({ ...place, account: place.account ?? DEFAULT_ACCOUNT }, names)))
+  }
+  walked.strangers.push(...strangers)
+  return walked
+}
+
+async function listEntries(place: Place, walked: Walked): Promise<Dirent<Buffer>[]> {
+  try {
+    return await readdir(place.path, { withFileTypes: true, encoding: 'buffer' })
+  } catch (error) {
+    if (place.depth === 0 && place.top === '.') throw error
+    walked.unreadable.push({ folder: place.relative.toString(), error })
+    return []
+  }
+}
+
+/** The folder to walk next; undefined for what is finished, or too deep. */
+function enter(place: Place, rawName: Buffer, name: string, accounts: readonly string[]): Place | undefined {
+  const atHome = place.path === place.home
+  if (atHome && (name === DONE || name === FAILED)) return undefined
+  const path = joinPath(place.path, rawName)
+  const relative = joinPath(place.relative, rawName)
+  if (place.relative.length === 0) {
+    const account = accounts.includes(name) ? name : null
+    return { path, relative, home: path, account, top: name, depth: 0 }
+  }
+  if (place.depth >= MAX_DEPTH) return undefined
+  return { ...place, path, relative, depth: place.depth + 1 }
+}
+
+async function lookAt(place: Place & { account: string }, names: readonly Buffer[]): Promise<Found[]> {
+  const found: Found[] = []
+  for (let i = 0; i < names.length; i += LOOKS_AT_ONCE) {
+    const looks = names.slice(i, i + LOOKS_AT_ONCE).map(async (rawName): Promise<Found | undefined> => {
+      const path = joinPath(place.path, rawName)
+      // Gone between two looks: moved on by somebody, or still under a temporary name.
+      const stats = await lstat(path).catch(() => undefined)
+      if (!stats?.isFile()) return undefined
+      const relative = joinPath(place.relative, rawName)
+      return {
+        key: keyOf(relative),
+        account: place.account,
+        home: place.home,
+        folder: place.path,
+        path,
+        rawName,
+        name: rawName.toString(),
+        relativePath: relative.toString(),
+        identity: identityOf(stats),
+      }
+    })
+    for (const each of await Promise.all(looks)) if (each) found.push(each)
+  }
+  return found
+}

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto'
+import type { Stats } from 'node:fs'
+import { link, lstat, open, rename, unlink } from 'node:fs/promises'
+import { errorCode } from '../../kit/errors.ts'
+import { folderOf, joinPath } from '../disk/paths.ts'
+import { numberedName } from './names.ts'
+
+/** File systems without hard links, and files of somebody else on systems that protect them from being linked. */
+const NO_LINKS: ReadonlySet<string> = new Set([
+  'EPERM',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'ENOSYS',
+  'EMLINK',
+  'EINVAL',
+  'EACCES',
+])
+
+/**
+ * Moves a file into a folder of the same file system under its name, or the first numbered one that is free. Nothing is
+ * ever overwritten, whoever else moves files there at the same moment: a hard link refuses a name that is taken, which a
+ * rename does not. Returns the new path, or undefined when the file is gone. After a crash in the middle both names are
+ * the same file, and the next call finishes. Throws Node's errors (EROFS, ENOSPC, EXDEV).
+ */
+export async function placeFile(path: Buffer, folder: Buffer, name: Buffer): Promise<Buffer | undefined> {
+  for (let n = 1; ; n++) {
+    const target = joinPath(folder, numberedName(name, n))
+    try {
+      await link(path, target)
+    } catch (error) {
+      const code = errorCode(error)
+      if (code === 'ENOENT') return undefined
+      if (code === 'EEXIST') {
+        if (!(await isSameFile(path, target))) continue
+      } else if (NO_LINKS.has(code)) {
+        return placeByRename(path, folder, name)
+      } else {
+        throw error
+      }
+    }
+    await dropOldName(path, { folder, target, name })
+    return target
+  }
+}
+
+/**
+ * Takes the old name away. What lies there is first set aside and looked at: should a new file have been put in its
+ * place since the link was made, it goes back, and only a second name of the file that was moved is removed.
+ */
+async function dropOldName(
+  path: Buffer,
+  moved: { folder: Buffer; target: Buffer; name: Buffer },
+): Promise<void> {
+  const aside = joinPath(moved.folder, `.moving-${randomBytes(8).toString('hex')}`)
+  try {
+    await rename(path, aside)
+  } catch (error) {
+    // Another daemon on the same folder was faster, with the same result.
+    if (errorCode(error) === 'ENOENT') return
+    throw error
+  }
+  if (!(await isSameFile(aside, moved.target))) {
+    await placeFile(aside, folderOf(path), moved.name)
+    return
+  }
+  await unlink(aside)
+}
+
+/** Moves as placeFile does where links cannot be made: an empty file reserves the name, and the rename replaces that. */
+export async function placeByRename(path: Buffer, folder: Buffer, name: Buffer): Promise<Buffer | undefined> {
+  for (let n = 1; ; n++) {
+    const target = joinPath(folder, numberedName(name, n))
+    try {
+      await (await open(target, 'wx')).close()
+    } catch (error) {
+      if (errorCode(error) === 'EEXIST') continue
+      throw error
+    }
+    try {
+      await rename(path, target)
+      return target
+    } catch (error) {
+      await unlink(target)
+      if (errorCode(error) === 'ENOENT') return undefined
+      throw error
+    }
+  }
+}
+
+async function isSameFile(one: Buffer, other: Buffer): Promise<boolean> {
+  const [a, b] = await Promise.all([look(one), look(other)])
+  return a !== undefined && b !== undefined && a.ino === b.ino && a.dev === b.dev
+}
+
+async function look(path: Buffer): Promise<Stats | undefined> {
+  return lstat(path).catch(() => undefined)
+}

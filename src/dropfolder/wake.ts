@@ -1,0 +1,54 @@
+export type Wake = {
+  /** a hint came: scan soon */
+  soon(): void
+  /** scan in so many ms at the latest */
+  in(ms: number): void
+  /** runs a walk, which tells for how many files there was something to do, and notes how long it took */
+  timed(walk: () => Promise<number>): Promise<number>
+  close(): void
+}
+
+/** A copy of many files gives a burst of hints; they are answered by one scan. */
+const HINT_MS = 100
+/**
+ * A walk over 20,000 files takes a good part of a second, and a recorder gives a hint a second for hours. Between walks
+ * that find nothing to do lies a growing pause, up to this many times what the last one took, so that they do not cost
+ * more than a twentieth of a core.
+ */
+const MOST_PAUSE_PER_WALK = 20
+
+/** Makes the alarm clock of the scans: after hints, at asked times, and `everyMs()` after the last walk in any case. */
+export function makeWake(options: { scan: () => Promise<void>; everyMs: () => number }): Wake {
+  let timer: NodeJS.Timeout | undefined
+  let dueAt = Number.POSITIVE_INFINITY
+  let earliest = 0
+  let idleWalks = 0
+  let closed = false
+  const wakeIn = (ms: number) => {
+    const at = Math.max(performance.now() + Math.min(ms, options.everyMs()), earliest)
+    if (closed || at >= dueAt) return
+    clearTimeout(timer)
+    dueAt = at
+    timer = setTimeout(() => {
+      dueAt = Number.POSITIVE_INFINITY
+      void options.scan()
+    }, at - performance.now())
+  }
+  return {
+    soon: () => wakeIn(HINT_MS),
+    in: wakeIn,
+    async timed(walk) {
+      const start = performance.now()
+      const found = await walk()
+      const end = performance.now()
+      idleWalks = found > 0 ? 0 : idleWalks + 1
+      earliest = end + Math.min(MOST_PAUSE_PER_WALK, idleWalks) * (end - start)
+      wakeIn(options.everyMs())
+      return found
+    },
+    close() {
+      closed = true
+      clearTimeout(timer)
+    },
+  }
+}

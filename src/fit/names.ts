@@ -1,0 +1,35 @@
+const DROPPABLE = /\.(?:fit|fit\.gz|zip)$/i
+
+/** Names longer than this many bytes in UTF-8 are cut; file systems take 255, and a number or `.txt` may be added. */
+const MAX_NAME_BYTES = 200
+
+/** Whether a name is one that the drop folder takes: `.fit`, `.fit.gz` or `.zip`, in any case. */
+export function isDroppable(name: string): boolean {
+  return DROPPABLE.test(name)
+}
+
+/**
+ * Makes a plain file name of one that was found in an archive, where nothing can be trusted: the last part of the path,
+ * without control characters, characters that file systems refuse and leading dots, cut to 200 bytes before the
+ * extension.
+ */
+export function cleanFitName(name: string): string {
+  const last = name.split(/[/\\]/).at(-1) ?? ''
+  const plain = last
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
+    .replace(/[\u0000-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069<>:"|?*]+/g, '_')
+    .replace(/^[\s.]+|[\s.]+$/g, '')
+  const stem = plain.replace(/\.fit$/i, '')
+  return `${cutToBytes(stem, MAX_NAME_BYTES) || 'activity'}.fit`
+}
+
+function cutToBytes(text: string, limit: number): string {
+  let cut = ''
+  let bytes = 0
+  for (const character of text) {
+    bytes += Buffer.byteLength(character)
+    if (bytes > limit) break
+    cut += character
+  }
+  return cut
+}

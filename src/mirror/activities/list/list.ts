@@ -1,0 +1,112 @@
+import type { ListedActivity } from '../../../store/activities/listed.ts'
+import type { MirrorDeps } from '../../account.ts'
+import { type ListPart, type ListQuery, listPart } from './part.ts'
+import { splitByYears, splitInHalves, type Window } from './windows.ts'
+
+/** A list that is known to be whole, but for what `bad` and `cut` say. */
+export type Listing = Pick<ListPart, 'bad' | 'drift' | 'requestedAt' | 'knownUpTo'> & {
+  entries: ListedActivity[]
+  /** the longest list the service gives at once; null: this one was compared with its parts and is not cut */
+  cap: number | null
+  /** windows that cannot be split any further and whose lists are still as long as the cap */
+  cut: Window[]
+}
+
+/** A list of one may only be cut by a service that never gives more: nothing to compare. */
+const LEAST_TO_COMPARE = 2
+
+/**
+ * Lists the activities of a window, with one request when nothing is listed. A list of two or more is compared with the
+ * lists of its two halves; one that reaches `listCap`, or turns out to be cut, is split until every part is
+ * shorter than the cap (design, "Lists may be cut").
+ */
+export async function listChanges(
+  deps: MirrorDeps,
+  query: ListQuery,
+  listCap: number | null,
+): Promise<Listing> {
+  const wide = await listPart(deps, query, query.window)
+  const reached = listCap !== null && wide.size >= listCap
+  if (wide.size < LEAST_TO_COMPARE && !reached) return merge(wide, [wide], { cap: null, cut: [] })
+  const parts = await listHalves(deps, query, wide)
+  const cap = reached ? listCap : await findCap(deps, query, wide, parts)
+  return cap === null ? merge(wide, [wide], { cap, cut: [] }) : expand(deps, query, wide, parts, cap)
+}
+
+/**
+ * Lists everything and compares the one wide list with its halves and with its yearly windows; when they bring more,
+ * the service cuts its lists at `cap`, and every part that reaches it is split further.
+ */
+export async function listEverything(
+  deps: MirrorDeps,
+  query: Omit<ListQuery, 'updatedFrom'>,
+): Promise<Listing> {
+  const whole: ListQuery = { ...query, updatedFrom: undefined }
+  const wide = await listPart(deps, whole, query.window)
+  const halves = wide.size < LEAST_TO_COMPARE ? [] : await listHalves(deps, whole, wide)
+  const years = await Promise.all(splitByYears(query.window).map((year) => listPart(deps, whole, year)))
+  const parts = [...halves, ...years]
+  const cap = await findCap(deps, whole, wide, parts)
+  return cap === null ? merge(wide, [wide], { cap, cut: [] }) : expand(deps, whole, wide, parts, cap)
+}
+
+async function listHalves(deps: MirrorDeps, query: ListQuery, part: ListPart): Promise<ListPart[]> {
+  const starts = [...part.entries.values()].map(({ startedAt }) => startedAt)
+  const halves = splitInHalves(part.window, starts)
+  if (!halves) return []
+  const [older, newer] = halves
+  return [await listPart(deps, query, older), await listPart(deps, query, newer)]
+}
+
+/** The length at which the wide list was cut; null when the parts bring nothing that a second look at it has not. */
+async function findCap(
+  deps: MirrorDeps,
+  query: ListQuery,
+  wide: ListPart,
+  parts: readonly ListPart[],
+): Promise<number | null> {
+  const more = parts.flatMap((part) => [...part.entries.keys()]).filter((path) => !wide.entries.has(path))
+  if (more.length === 0) return null
+  // It may only have come in the meantime.
+  const again = await listPart(deps, query, query.window)
+  if (more.every((path) => again.entries.has(path))) return null
+  return Math.max(1, again.size)
+}
+
+async function expand(
+  deps: MirrorDeps,
+  query: ListQuery,
+  wide: ListPart,
+  parts: readonly ListPart[],
+  cap: number,
+): Promise<Listing> {
+  const leaves: ListPart[] = []
+  const cut: Window[] = []
+  const open = parts.length > 0 ? [...parts] : [wide]
+  for (let part = open.pop(); part; part = open.pop()) {
+    leaves.push(part)
+    if (part.size < cap) continue
+    // With a cap of one there is no end to splitting, and no list that is known to be whole.
+    const halves = cap < LEAST_TO_COMPARE ? [] : await listHalves(deps, query, part)
+    if (halves.length === 0) cut.push(part.window)
+    open.push(...halves)
+  }
+  return merge(wide, leaves, { cap, cut })
+}
+
+function merge(
+  wide: ListPart,
+  leaves: readonly ListPart[],
+  found: { cap: number | null; cut: Window[] },
+): Listing {
+  const entries = new Map([wide, ...leaves].flatMap((part) => [...part.entries]))
+  return {
+    entries: [...entries.values()],
+    bad: leaves.flatMap((part) => part.bad),
+    drift: leaves.flatMap((part) => part.drift),
+    // Every part was asked for later than the wide list.
+    requestedAt: wide.requestedAt,
+    knownUpTo: wide.knownUpTo,
+    ...found,
+  }
+}

@@ -1,0 +1,65 @@
+import { DateTime } from 'luxon'
+import type { WireWorkoutEntry, WireWorkoutSet } from '../../service/wire/workouts.ts'
+import type { WorkoutSetRow } from '../../store/coaching/workout-sets.ts'
+import type { ListedWorkout } from '../../store/coaching/workouts.ts'
+
+/** Postgres holds no `integer` beyond this. */
+const MAX_INTEGER = 2_147_483_647
+
+/** Normalizes a workout list entry (service document, "Workout list entry"); `raw` is the entry as it was sent. */
+export function normalizeWorkoutEntry(wire: WireWorkoutEntry, raw: unknown): ListedWorkout {
+  return {
+    path: wire.path,
+    name: wire.name ?? null,
+    description: wire.description ?? null,
+    lastModified: secondsToDate(wire.last_modified) ?? parseUpdatedAt(wire.updated_at) ?? null,
+    raw,
+  }
+}
+
+/** Normalizes the sets of a workout definition (service document, "Set entry") to watts and seconds. */
+export function normalizeWorkoutSets(wire: readonly WireWorkoutSet[]): WorkoutSetRow[] {
+  return wire.map((set) => ({
+    name: set.name ?? null,
+    index: integerOf(set.index),
+    power: set.power ?? null,
+    duration: secondsOf(set.duration),
+    powerRest: set.power_rest ?? null,
+    durationRest: secondsOf(set.duration_rest),
+    intervalCount: integerOf(set.interval_count),
+  }))
+}
+
+/** Lists the entries of a workout list as they were sent, by path. */
+export function rawEntriesByPath(body: Buffer): Map<string, unknown> {
+  const wire: unknown = JSON.parse(body.toString('utf8').replace(/^\uFEFF/, ''))
+  const sent = isObject(wire) && isObject(wire.workouts) ? Object.values(wire.workouts) : []
+  return new Map(sent.filter(isObject).map((entry) => [String(entry.path), entry]))
+}
+
+function secondsToDate(seconds: number | null | undefined): Date | undefined {
+  if (seconds == null) return undefined
+  const date = DateTime.fromSeconds(seconds, { zone: 'utc' })
+  return date.isValid && date.year > 0 && date.year < 10_000 ? date.toJSDate() : undefined
+}
+
+function parseUpdatedAt(text: string | null | undefined): Date | undefined {
+  if (text == null) return undefined
+  // No zone is told; the service's other times without one are UTC.
+  const date = DateTime.fromSQL(text.trim(), { zone: 'utc' })
+  return date.isValid ? date.toJSDate() : undefined
+}
+
+function secondsOf(duration: number | string | null | undefined): number | null {
+  if (typeof duration !== 'string') return duration ?? null
+  const clock = /^(?:(\d+):)?(\d{1,2}):(\d{2}(?:\.\d+)?)$/.exec(duration.trim())
+  return clock ? Number(clock[1] ?? 0) * 3_600 + Number(clock[2]) * 60 + Number(clock[3]) : null
+}
+
+function integerOf(value: number | null | undefined): number | null {
+  return value != null && Number.isInteger(value) && Math.abs(value) <= MAX_INTEGER ? value : null
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,26 @@
+import type { Backoff } from '../kit/backoff.ts'
+import { DAY, MINUTE, SECOND } from '../kit/durations.ts'
+
+/** Pauses before a file is sent again: an outage of hours costs few tries, its end is soon noticed. No last one. */
+export const SEND_BACKOFF: Backoff = { firstMs: 5 * SECOND, maxMs: 15 * MINUTE, factor: 3 }
+/** Pauses before a file that was refused and still lies in the drop folder, or is there again, is sent again. */
+export const AGAIN_BACKOFF: Backoff = { firstMs: 20 * SECOND, maxMs: 1 * DAY, factor: 4 }
+/** Pauses between looks for an activity whose upload has lost its answer. */
+export const LOOK_BACKOFF: Backoff = { firstMs: 5 * SECOND, maxMs: 5 * MINUTE, factor: 3 }
+/** Pauses between looks for what has taken the place of an activity that cannot be fetched. */
+export const TWIN_BACKOFF: Backoff = { firstMs: 10 * SECOND, maxMs: 1 * DAY, factor: 4 }
+/** How long after a lost answer an activity that is not listed may still come. Listing takes seconds as a rule. */
+export const SETTLE_MS = 15 * MINUTE
+/** The same after an answer of 5xx: the service was there, and as a rule has not taken it. */
+export const SETTLE_FAILED_MS = 15 * SECOND
+/** How long after the acceptance the list must have named a new activity's path, before another may have taken its place. */
+export const TWIN_SURE_MS = 30 * SECOND
+/** How long an accepted activity is looked for that neither can be fetched nor has a twin. */
+export const TWIN_WITHIN_MS = 7 * DAY
+/** How long a sender that says nothing counts as alive, and how often it says so. */
+export const LEASE_MS = 1 * MINUTE
+export const LEASE_RENEW_MS = 15 * SECOND
+/** A session's start, the first record and the service's own start can lie a minute apart. */
+export const START_WITHIN_MS = 2 * MINUTE
+/** How far our clock and the database's may differ, where the one's moments are compared with the other's. */
+export const CLOCKS_WITHIN_MS = 1 * MINUTE

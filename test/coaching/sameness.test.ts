@@ -1,0 +1,88 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isSameSignature, isSameTrainingInfo } from '../../src/normalize/coaching/sameness.ts'
+import { isShrunken } from '../../src/normalize/coaching/shrunken.ts'
+import { normalizeWorkoutEntry, normalizeWorkoutSets } from '../../src/normalize/coaching/workouts.ts'
+
+const INFO = {
+  success: true,
+  signature: { ftp: 250, ltp: 200, hie: 20, pp: 1_000 },
+  tl: { low: 40, total: 42 },
+  weight: 70,
+  wotd: { type: 'Forecast', name: 'Ride', url: 'https://a.example/w.erg?sign=1' },
+}
+
+describe('training infos', () => {
+  it('are the same when only the far digits, the key order or the address of the file differ', () => {
+    const again = {
+      wotd: { url: 'https://a.example/w.erg?sign=2', name: 'Ride', type: 'Forecast' },
+      tl: { total: 41.98, low: '39.96' },
+      weight: 70,
+      signature: { pp: 1_000.01, ftp: 250.04, ltp: 200, hie: 20.004 },
+      source: null,
+    }
+    expect(isSameTrainingInfo(INFO, again)).toBe(true)
+  })
+
+  it.each([
+    [{ signature: { ...INFO.signature, ftp: 250.1 } }],
+    [{ signature: { ...INFO.signature, hie: 20.01 } }],
+    [{ tl: { low: 40.1, total: 42 } }],
+    [{ weight: 70.01 }],
+    [{ wotd: { ...INFO.wotd, name: 'Other ride' } }],
+    [{ status: 'Tired' }],
+    [{ anything: 'new' }],
+    [{ wotd: null }],
+  ])('differ by %j', (change) => {
+    expect(isSameTrainingInfo(INFO, { ...INFO, ...change })).toBe(false)
+  })
+
+  it('are the same as themselves after JSON, whatever they hold', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(isSameTrainingInfo(value, JSON.parse(JSON.stringify(value)))).toBe(true)
+      }),
+    )
+  })
+
+  it('have a signature that is another when it was not known before', () => {
+    const { signature } = INFO
+    expect(isSameSignature(signature, { ...signature })).toBe(true)
+    expect(isSameSignature({ ftp: null, ltp: null, hie: null, pp: null }, signature)).toBe(false)
+    expect(isSameSignature(null, signature)).toBe(false)
+  })
+})
+
+describe('a workout list', () => {
+  it.each([
+    [{ before: 3, gone: 3, listed: 0 }, true],
+    [{ before: 2, gone: 2, listed: 0 }, false],
+    [{ before: 0, gone: 0, listed: 0 }, false],
+    [{ before: 20, gone: 5, listed: 15 }, false],
+    [{ before: 20, gone: 6, listed: 14 }, true],
+    [{ before: 100, gone: 20, listed: 80 }, false],
+    [{ before: 100, gone: 21, listed: 79 }, true],
+  ])('with %j is doubted: %s', (list, doubted) => {
+    expect(isShrunken(list)).toBe(doubted)
+  })
+
+  it.each([
+    [{ last_modified: 1_700_000_000 }, '2023-11-14T22:13:20.000Z'],
+    [{ updated_at: '2023-11-14 22:13:20' }, '2023-11-14T22:13:20.000Z'],
+    [{ updated_at: 'yesterday' }, undefined],
+    [{ last_modified: 1e15 }, undefined],
+    [{}, undefined],
+  ])('says with %j when an entry was changed: %s', (entry, moment) => {
+    expect(normalizeWorkoutEntry({ path: 'p', ...entry }, {}).lastModified?.toISOString()).toBe(moment)
+  })
+
+  it.each([
+    [90, 90],
+    ['01:00:00', 3_600],
+    ['2:30', 150],
+    ['soon', null],
+    [null, null],
+  ])('has a set whose duration %j is %j seconds', (duration, seconds) => {
+    expect(normalizeWorkoutSets([{ duration }])[0]?.duration).toBe(seconds)
+  })
+})

@@ -1,0 +1,64 @@
+import { parseArgs } from 'node:util'
+import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
+import { makeReleaseStack } from '../../src/kit/release-stack.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { makeSilentLog } from '../support/log.ts'
+import { openTempDir } from '../support/temp-dir.ts'
+import { describeFinding, runSeed } from './campaign.ts'
+import { FAMILIES } from './plan/arbitrary.ts'
+import { openRunDatabase } from './world/database.ts'
+
+// Any number of convergence runs: npm run converge -- --runs 1000 [--seed 1] [--family crashes] [--keep-going]
+const { values } = parseArgs({
+  options: {
+    runs: { type: 'string', default: '200' },
+    seed: { type: 'string', default: '1' },
+    family: { type: 'string' },
+    'keep-going': { type: 'boolean', default: false },
+    'no-shrink': { type: 'boolean', default: false },
+  },
+})
+const families = values.family ? FAMILIES.filter((family) => family === values.family) : FAMILIES
+const release = makeReleaseStack()
+try {
+  process.exitCode = await converge()
+} finally {
+  await release.release()
+}
+
+async function converge(): Promise<number> {
+  const folder = await openTempDir('converge-postgres')
+  release.defer('folder', () => folder.close())
+  const log = makeSilentLog()
+  const server = await openEmbeddedPostgres({ log }, { dataDir: folder.path })
+  release.defer('Postgres', () => server.close())
+  await migrate({ connectionString: server.url, log })
+  const database = await openRunDatabase(server.url)
+  release.defer('connection', () => database.close())
+  const first = Number(values.seed)
+  const started = Date.now()
+  let done = 0
+  let failed = 0
+  for (let seed = first; seed < first + Number(values.runs); seed++) {
+    for (const family of families) {
+      const finding = await runSeed(database, { seed, family, shrinkMs: values['no-shrink'] ? 0 : 60_000 })
+      done += 1
+      if (finding) {
+        failed += 1
+        say(describeFinding(finding))
+        if (!values['keep-going']) return report(done, failed, started)
+      }
+    }
+    if (done % 100 < families.length) say(`${done} runs, seed ${seed}, ${failed} failed`)
+  }
+  return report(done, failed, started)
+}
+
+function report(done: number, failed: number, started: number): number {
+  say(`${done} runs, ${failed} failed, ${((Date.now() - started) / done).toFixed(0)} ms each`)
+  return failed > 0 ? 1 : 0
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}

@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto'
+import { DAY, MINUTE } from '../../../src/kit/durations.ts'
+import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
+import type { Account } from '../../../src/store/accounts.ts'
+import { makeSilentLog } from '../../support/log.ts'
+import { openTempDir } from '../../support/temp-dir.ts'
+import { makeHandClock } from '../world/clock.ts'
+import type { RunDatabase } from '../world/database.ts'
+import { type Ground, type MirrorProcess, openProcess } from '../world/process.ts'
+import { openTestService } from '../world/service.ts'
+import type { Stage } from './change.ts'
+
+/** Longer than the oldest activity of a plan; reconcile lists it year by year. */
+const HISTORY_MS = 5 * 365 * DAY
+
+/** Everything of one run: the service, the database, and two workers of the mirror that come and go. */
+export type Scene = Stage & {
+  database: RunDatabase
+  account: Account
+  /** errors on the way that the mirror has no word for */
+  complaints: string[]
+  /** a worker's process, started when it does not run */
+  worker(index: 0 | 1): Promise<MirrorProcess>
+  /** lets a worker's process go, as it is */
+  drop(index: 0 | 1): Promise<void>
+  /** starts a process that waits for answers as long as they take */
+  openPatient(): Promise<MirrorProcess>
+  /** the furthest that the service's clock was ahead since the mirror saw it go back */
+  skew: { highestMs: number }
+  /** how far the service's clock may be set back before the mirror has to see it, in ms */
+  lagMs: number
+  close(): Promise<void>
+}
+
+/** Opens a run on an emptied database: a service with a rider who has done nothing, and an account signed in to it. */
+export async function openScene(database: RunDatabase, options: { lagMin: number }): Promise<Scene> {
+  const release = makeReleaseStack()
+  try {
+    await database.reset()
+    const clock = makeHandClock(new Date())
+    const service = await openTestService(clock)
+    release.defer('service', () => service.close())
+    const spool = await openTempDir('converge')
+    release.defer('spool', () => spool.close())
+    const ground: Ground = {
+      databaseUrl: database.url,
+      terminate: database.terminate,
+      serviceUrl: service.url,
+      spoolDir: spool.path,
+      secretKey: randomBytes(32),
+      clock,
+      lagMs: options.lagMin * MINUTE,
+      historyStart: new Date(clock.now().getTime() - HISTORY_MS),
+      log: makeSilentLog(),
+    }
+    const workers: Array<MirrorProcess | undefined> = []
+    const worker = async (index: 0 | 1) => {
+      const running = workers[index] ?? (await openProcess(ground, { impatient: true }))
+      workers[index] = running
+      return running
+    }
+    const drop = async (index: 0 | 1) => {
+      const running = workers[index]
+      workers[index] = undefined
+      await running?.close()
+    }
+    release.defer('first worker', () => drop(0))
+    release.defer('second worker', () => drop(1))
+    const account = await (await worker(0)).signIn()
+    const openPatient = () => openProcess(ground, { impatient: false })
+    const close = () => release.release()
+    const { lagMs } = ground
+    const skew = { highestMs: 0 }
+    return {
+      database,
+      service,
+      clock,
+      skew,
+      lagMs,
+      paths: [],
+      account,
+      complaints: [],
+      worker,
+      drop,
+      openPatient,
+      close,
+    }
+  } catch (error) {
+    await release.release()
+    throw error
+  }
+}

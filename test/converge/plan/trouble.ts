@@ -1,0 +1,71 @@
+import { MINUTE } from '../../../src/kit/durations.ts'
+import { pathOf, type Stage } from './change.ts'
+import type { FaultKind, FaultPlace, Trouble } from './plan.ts'
+
+/** Makes trouble, at the service or with the clocks. */
+export async function makeTrouble(stage: Stage, trouble: Trouble): Promise<void> {
+  const { steer } = stage.service
+  switch (trouble.do) {
+    case 'break': {
+      const path = pathOf(stage, trouble.which)
+      if (path) await steer('PATCH', `activities/${path}`, { broken: trouble.how })
+      return
+    }
+    case 'fault':
+      return void (await steer('POST', 'faults', {
+        ...faultOf(trouble.kind, trouble.on),
+        times: trouble.times,
+      }))
+    case 'cap':
+      return void (await steer('PATCH', 'settings', { list_cap: trouble.cap }))
+    case 'skew':
+      if (trouble.side === 'own') stage.clock.setOwnSkew(trouble.minutes * MINUTE)
+      else await steer('PATCH', 'settings', { clock_skew_ms: trouble.minutes * MINUTE })
+      return
+    case 'expire':
+      return void (await steer('POST', 'tokens/expire'))
+    case 'wait':
+      stage.clock.advance(trouble.minutes * MINUTE)
+  }
+}
+
+/** Ends every trouble but what is lost for good: faults, broken answers, wrong clocks. */
+export async function endTrouble(stage: Stage): Promise<void> {
+  const { steer } = stage.service
+  await steer('DELETE', 'faults')
+  await steer('PATCH', 'settings', { clock_skew_ms: 0 })
+  stage.clock.setOwnSkew(0)
+  for (const path of stage.paths) await steer('PATCH', `activities/${path}`, { broken: null })
+}
+
+const PLACES: Readonly<Record<FaultPlace, { method: string; path: string }>> = {
+  list: { method: 'GET', path: '^/oauth/activity$' },
+  detail: { method: 'GET', path: '^/oauth/activity/' },
+  token: { method: 'POST', path: '^/oauth/token$' },
+}
+
+function faultOf(kind: FaultKind, on: FaultPlace): Record<string, unknown> {
+  const at = PLACES[on]
+  switch (kind) {
+    case '500':
+    case '503':
+      return { ...at, kind: 'status', status: Number(kind) }
+    case '429':
+      return { ...at, kind: 'status', status: 429, retry_after: 90 }
+    case 'cut-json':
+      return { ...at, kind: 'status', status: 200, body: '{"success":true,"activities":[{"path":"activ' }
+    case 'hollow':
+      return { ...at, kind: 'status', status: 200, body: { success: true } }
+    case 'refused':
+      return { ...at, kind: 'status', status: 200, body: { success: false } }
+    case 'bad-entry':
+      return {
+        ...at,
+        kind: 'status',
+        status: 200,
+        body: { success: true, activities: [{ name: 'no path' }] },
+      }
+    default:
+      return { ...at, kind }
+  }
+}

@@ -1,0 +1,32 @@
+import { openTestDatabase } from '../support/postgres.ts'
+import { describeFinding, runSeed } from './campaign.ts'
+import type { Family } from './plan/arbitrary.ts'
+import { openRunDatabase, type RunDatabase } from './world/database.ts'
+
+/** So many runs of each family stay below a minute and a half on two idle cores; `npm run converge` does any number. */
+export const RUNS = 50
+export const TIMEOUT_MS = 600_000
+/** Enough to find a plan that a person can follow, and well below the test's own limit. */
+const SHRINK_MS = 60_000
+
+/** Runs the first seeds of a family and returns the first finding, described; undefined when every run converges. */
+export async function findDivergence(database: RunDatabase, family: Family): Promise<string | undefined> {
+  for (let seed = 1; seed <= RUNS; seed++) {
+    const finding = await runSeed(database, { seed, family, shrinkMs: SHRINK_MS })
+    if (finding) return describeFinding(finding)
+  }
+  return undefined
+}
+
+/** Opens a database for runs in a test of vitest; `close` drops it. */
+export async function openSeedDatabase(): Promise<RunDatabase> {
+  const test = await openTestDatabase()
+  const database = await openRunDatabase(test.url)
+  return {
+    ...database,
+    async close() {
+      await database.close()
+      await test.close()
+    },
+  }
+}

@@ -1,0 +1,28 @@
+import { isDeepStrictEqual } from 'node:util'
+
+/**
+ * Whether a value in a table says what the service said: numbers and numeric texts are one, so are two
+ * ways to write a wall clock, what Postgres cannot hold in
+ * a text is taken out, a member that is missing is null.
+ */
+export function isSame(is: unknown, should: unknown): boolean {
+  return isDeepStrictEqual(plain(is), plain(should))
+}
+
+function plain(value: unknown): unknown {
+  if (value === undefined) return null
+  if (value instanceof Date) return value.getTime()
+  if (typeof value === 'string') {
+    if (/^-?\d+(\.\d+)?([eE][-+]?\d+)?$/.test(value)) return Number(value)
+    if (/^\d{4}-\d\d-\d\d[ T][\d:.]+$/.test(value)) return value.replace('T', ' ').replace(/\.0+$/, '')
+    return value.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\ufffd')
+  }
+  if (Array.isArray(value)) return value.map(plain)
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, member]) => member !== undefined && member !== null)
+      .map(([key, member]) => [key, plain(member)])
+      .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+  )
+}

@@ -1,0 +1,113 @@
+import type { Logger } from 'pino'
+import { SECOND } from '../../../src/kit/durations.ts'
+import { syncActivities } from '../../../src/mirror/activities/pass.ts'
+import { pollActivities } from '../../../src/mirror/activities/poll.ts'
+import { openService } from '../../../src/service/service.ts'
+import { type Account, upsertAccount } from '../../../src/store/accounts.ts'
+import { recordRunsAbandoned } from '../../../src/store/runs.ts'
+import { openStore } from '../../../src/store/store.ts'
+import { makeTokenVault } from '../../../src/store/vault/vault.ts'
+import type { HandClock } from './clock.ts'
+import { type Line, openLine } from './line.ts'
+
+/** Where a process lives: what outlasts it. */
+export type Ground = {
+  databaseUrl: string
+  /** ends every connection to the database at its side, but the test's own */
+  terminate: () => Promise<void>
+  serviceUrl: string
+  spoolDir: string
+  secretKey: Buffer
+  clock: HandClock
+  lagMs: number
+  historyStart: Date
+  log: Logger
+}
+
+/** Hears of each request of the mirror for a list, or for the activity of `path`; the request, or its answer, waits for it. */
+export type Around = (when: 'before' | 'after', path: string | undefined) => Promise<void>
+
+/** One process of the mirror, with all it remembers, on a line to the database that can break. */
+export type MirrorProcess = {
+  line: Line
+  signIn(): Promise<Account>
+  pass(input: PassWish): Promise<void>
+  /** polls the list and fetches nothing, as the job does */
+  poll(account: Account): Promise<void>
+  close(): Promise<void>
+}
+
+export type PassWish = {
+  account: Account
+  concurrency: number
+  /** reconciles, too */
+  full: boolean
+  acceptRemovals?: boolean
+  around?: Around
+  signal?: AbortSignal
+}
+
+export const RIDER = 'rider'
+/** While things go wrong, an answer that does not come is not waited for longer than this. */
+const IMPATIENT_MS = SECOND / 4
+
+/** Starts a process. An impatient one gives an answer a quarter of a second, the others as long as they take. */
+export async function openProcess(ground: Ground, options: { impatient: boolean }): Promise<MirrorProcess> {
+  const { clock, log, lagMs, historyStart, serviceUrl } = ground
+  const mirror = { historyStart, lagMs, keepRaw: true }
+  const line = await openLine(ground.databaseUrl, ground.terminate)
+  const store = openStore({ log }, { connectionString: line.url, maxConnections: 8 })
+  const vault = makeTokenVault({ store, log }, { secretKey: ground.secretKey, spoolDir: ground.spoolDir })
+  const service = openService(
+    { vault, log, now: clock.own, sleep: clock.sleep },
+    {
+      concurrency: 4,
+      requestsPerMinute: 1_000_000,
+      userAgent: 'converge',
+      ...(options.impatient && { timeouts: { totalMs: IMPATIENT_MS, tokenMs: IMPATIENT_MS } }),
+    },
+  )
+  const client = { baseUrl: serviceUrl, clientId: 'service_public', clientSecret: 'service_public' }
+  return {
+    line,
+    async signIn() {
+      const pair = await service.passwordGrant(client, { username: RIDER, password: RIDER })
+      const account = await store.transaction((tx) =>
+        upsertAccount(tx, { name: 'default', baseUrl: serviceUrl }),
+      )
+      const { clientId, clientSecret } = client
+      await vault.saveLogin(account.accountId, { clientId, clientSecret, pair })
+      return account
+    },
+    async poll(account) {
+      const serviceOf = (of: Account) => service.forAccount(of)
+      await pollActivities({ store, serviceOf, log, now: clock.own }, mirror, { account })
+    },
+    async pass({ around, ...wish }) {
+      const within = async <T>(path: string | undefined, call: () => Promise<T>): Promise<T> => {
+        await around?.('before', path)
+        const answer = await call()
+        await around?.('after', path)
+        return answer
+      }
+      const serviceOf = (of: Account) => {
+        const real = service.forAccount(of)
+        return {
+          ...real,
+          listActivities: (...args: Parameters<typeof real.listActivities>) =>
+            within(undefined, () => real.listActivities(...args)),
+          fetchActivity: (...args: Parameters<typeof real.fetchActivity>) =>
+            within(args[0], () => real.fetchActivity(...args)),
+        }
+      }
+      const { accountId } = wish.account
+      await store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date(), accountId }))
+      await syncActivities({ store, serviceOf, log, now: clock.own }, mirror, wish)
+    },
+    async close() {
+      await service.close()
+      await store.close()
+      await line.close()
+    },
+  }
+}

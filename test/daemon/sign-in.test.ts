@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { readConfig } from '../../src/config/config.ts'
+import { openHouse } from '../../src/daemon/house.ts'
+import { signInWithPassword } from '../../src/daemon/sign-in.ts'
+import { syncAccount } from '../../src/daemon/sync.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { openRig, type Rig } from '../mirror/rig.ts'
+import { makeSilentLog } from '../support/log.ts'
+
+let rig: Rig
+beforeEach(async () => {
+  rig = await openRig({ activities: 4 })
+  await syncAccount(rig.house, { name: 'default' })
+})
+afterEach(() => rig.close())
+
+it('mirrors from the beginning when the same account signs in to another service', async () => {
+  const other = await startSandbox({ activities: 3, seed: 9 })
+  const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, MUSETTE_BASE_URL: other.url }
+  const house = await openHouse(readConfig(env), makeSilentLog())
+  try {
+    const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
+    expect(await signInWithPassword(house, login)).toMatchObject({ baseUrl: other.url })
+    expect(await syncAccount(house, { name: 'default' })).toMatchObject({ listed: 3, fetched: 3 })
+  } finally {
+    await house.close()
+    await other.close()
+  }
+})
+
+it('mirrors from the beginning when another rider signs in, and goes on where it was for the same one', async () => {
+  const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
+  await signInWithPassword(rig.house, login)
+  expect(await syncAccount(rig.house, { name: 'default' })).toMatchObject({ listed: 0 })
+  await rig.steer('POST', 'riders', { username: 'sibling', password: 'sibling', activities: 2, seed: 5 })
+  await signInWithPassword(rig.house, { ...login, username: 'sibling', password: 'sibling' })
+  expect(await syncAccount(rig.house, { name: 'default' })).toMatchObject({ listed: 2, fetched: 2 })
+})
+
+it('keeps a password only when asked to, and then signs in again with it when the grant is gone', async () => {
+  const login = { name: 'default', username: 'rider', password: 'rider' }
+  await signInWithPassword(rig.house, { ...login, keepPassword: true })
+  await rig.steer('POST', 'tokens/revoke')
+  expect(await syncAccount(rig.house, { name: 'default' })).toMatchObject({ failed: 0 })
+  await signInWithPassword(rig.house, { ...login, keepPassword: false })
+  await rig.steer('POST', 'tokens/revoke')
+  await expect(syncAccount(rig.house, { name: 'default' })).rejects.toThrow('run: musette login')
+})

@@ -1,0 +1,119 @@
+import { link, lstat, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { identityOf } from '../../src/dropfolder/disk/identity.ts'
+import { moveDone, moveFailed } from '../../src/dropfolder/move/move.ts'
+import { placeByRename, placeFile } from '../../src/dropfolder/move/place.ts'
+import { openTempDir, type TempDir } from '../support/temp-dir.ts'
+import { listAll } from './rig.ts'
+
+const at = new Date('2026-03-31T23:30:00Z')
+let temp: TempDir
+let home: string
+beforeEach(async () => {
+  temp = await openTempDir('move')
+  home = temp.path
+})
+afterEach(() => temp.close())
+
+async function found(name: string) {
+  const path = join(home, name)
+  return {
+    path: Buffer.from(path),
+    home: Buffer.from(home),
+    rawName: Buffer.from(name),
+    identity: identityOf(await lstat(path)),
+  }
+}
+const write = (name: string, text: string) => writeFile(join(home, name), text)
+const read = (name: string) => readFile(join(home, name), 'utf8')
+
+describe('moving a file', () => {
+  it('takes the month in UTC', async () => {
+    await write('ride.fit', 'ride')
+    expect(await moveDone(await found('ride.fit'), at)).toMatchObject({ outcome: 'moved' })
+    expect(await read('done/2026-03/ride.fit')).toBe('ride')
+  })
+
+  it('leaves a file that has become another one', async () => {
+    await write('ride.fit', 'ride')
+    const before = await found('ride.fit')
+    await write('new', 'newer')
+    await rename(join(home, 'new'), join(home, 'ride.fit'))
+    expect(await moveDone(before, at)).toEqual({ outcome: 'changed' })
+    expect(listAll(home)).toEqual(['ride.fit'])
+  })
+
+  it('says gone when somebody else moved it', async () => {
+    await write('ride.fit', 'ride')
+    const before = await found('ride.fit')
+    expect(await moveFailed(before, at, 'why')).toMatchObject({ outcome: 'moved' })
+    expect(await moveFailed(before, at, 'why')).toEqual({ outcome: 'gone' })
+    expect(listAll(home)).toEqual(['failed/', 'failed/ride.fit', 'failed/ride.fit.txt'])
+  })
+
+  it('finishes what a crash between the two steps of a move left', async () => {
+    await write('ride.fit', 'ride')
+    await mkdir(join(home, 'done/2026-03'), { recursive: true })
+    await link(join(home, 'ride.fit'), join(home, 'done/2026-03/ride.fit'))
+    expect(await moveDone(await found('ride.fit'), at)).toMatchObject({ outcome: 'moved' })
+    expect(listAll(home)).toEqual(['done/', 'done/2026-03/', 'done/2026-03/ride.fit'])
+  })
+
+  it('keeps a file that had no text when a crash came between move and text', async () => {
+    await mkdir(join(home, 'failed'))
+    await write('failed/ride.fit', 'without a text')
+    await write('ride.fit', 'again')
+    await moveFailed(await found('ride.fit'), at, 'why')
+    expect(await read('failed/ride.fit')).toBe('without a text')
+    expect(await read('failed/ride (2).fit')).toBe('again')
+    expect(await read('failed/ride (2).fit.txt')).toContain('why')
+  })
+
+  it.each([
+    ['with links', placeFile],
+    ['by rename', placeByRename],
+  ])('replaces nothing when many of one name go into one folder at once, %s', async (_, place) => {
+    const target = join(home, 'target')
+    await mkdir(target)
+    const texts = Array.from({ length: 30 }, (_, i) => `text ${i}`)
+    for (const [i, text] of texts.entries()) {
+      await mkdir(join(home, `from-${i}`))
+      await write(`from-${i}/ride.fit`, text)
+    }
+    await Promise.all(
+      texts.map((_, i) =>
+        place(Buffer.from(join(home, `from-${i}/ride.fit`)), Buffer.from(target), Buffer.from('ride.fit')),
+      ),
+    )
+    const kept = await Promise.all(listAll(target).map((name) => readFile(join(target, name), 'utf8')))
+    expect(kept.sort()).toEqual(texts.sort())
+  })
+
+  it('never removes a file that comes under the name in the middle of the move', async () => {
+    const target = Buffer.from(join(home, 'target'))
+    await mkdir(target)
+    for (let i = 0; i < 150; i++) {
+      await write('ride.fit', `old ${i}`)
+      await write('new', `new ${i}`)
+      await Promise.all([
+        placeFile(Buffer.from(join(home, 'ride.fit')), target, Buffer.from('ride.fit')),
+        rename(join(home, 'new'), join(home, 'ride.fit')),
+      ])
+      const left = listAll(home).filter((name) => name.endsWith('.fit'))
+      const texts = await Promise.all(left.map(read))
+      expect(texts).toContain(`new ${i}`)
+    }
+  })
+
+  it.each([
+    ['with links', placeFile],
+    ['by rename', placeByRename],
+  ])('leaves nothing behind when the file is gone, %s', async (_, place) => {
+    const target = join(home, 'target')
+    await mkdir(target)
+    const path = Buffer.from(join(home, 'nothing.fit'))
+    expect(await place(path, Buffer.from(target), Buffer.from('nothing.fit'))).toBeUndefined()
+    expect(listAll(target)).toEqual([])
+  })
+})

@@ -1,0 +1,126 @@
+import { readdirSync } from 'node:fs'
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import {
+  type AfterFile,
+  type DropFolder,
+  type DropFolderOptions,
+  type DroppedFile,
+  openDropFolder,
+  type TakeFile,
+} from '../../src/dropfolder/drop-folder.ts'
+import { judgeFit } from '../../src/fit/judge.ts'
+import { isDroppable } from '../../src/fit/names.ts'
+import { unpackDropped } from '../../src/fit/unpack.ts'
+import { makeFitFile } from '../../src/sandbox/fit-file.ts'
+import { makeTestLog, type TestLog } from '../support/log.ts'
+import { openTempDir } from '../support/temp-dir.ts'
+
+/** A small whole ride; another `seed` gives other bytes. */
+export const makeRide = (seed = 1) =>
+  Buffer.from(makeFitFile({ startedAt: new Date('2026-03-11T16:00:00Z'), seconds: 20, seed }))
+
+/** Takes as the daemon does, but sends nothing: whole files are done, refused ones failed, others wait. */
+export const judgeDropped: TakeFile = async (file, read) => {
+  const unpacked = await unpackDropped(file.name, await read())
+  if (unpacked.verdict === 'refused') return { action: 'failed', text: unpacked.reason }
+  if (unpacked.verdict === 'unready') return { action: 'wait' }
+  for (const each of unpacked.files) {
+    const verdict = judgeFit(each.bytes)
+    if (verdict.verdict === 'refused') return { action: 'failed', text: verdict.reason }
+    if (verdict.verdict === 'unready') return { action: 'wait' }
+  }
+  return { action: 'done' }
+}
+
+export type Rig = {
+  dir: string
+  folder: DropFolder
+  log: TestLog
+  /** every file that was handed over, with what became of it, in order */
+  taken: Array<DroppedFile & { after?: AfterFile['action'] }>
+  /** how far ahead of the disk's the clock of the folder is; 1 min makes everything at rest */
+  clock: { aheadMs: number }
+  close(): Promise<void>
+}
+
+/**
+ * Opens a drop folder on a temporary one, whose clock is a minute ahead: what lies there is at rest. With `restMs` it is
+ * watched; without, a test asks for each scan. The scan of the start, and one more, are over on return.
+ */
+export async function openRig(
+  options: Partial<DropFolderOptions> & {
+    take?: TakeFile
+    accounts?: () => Promise<string[]>
+    before?: (dir: string) => Promise<unknown>
+    dirBelow?: string
+  } = {},
+): Promise<Rig> {
+  const temp = await openTempDir('drop')
+  const { take = judgeDropped, accounts = async () => ['default'], before, dirBelow, ...given } = options
+  const dir = dirBelow ? join(temp.path, dirBelow) : temp.path
+  await before?.(dir)
+  const clock = { aheadMs: 60_000 }
+  const taken: Rig['taken'] = []
+  const log = makeTestLog()
+  const folder = await openDropFolder(
+    {
+      log: log.log,
+      now: () => new Date(Date.now() + clock.aheadMs),
+      accounts,
+      async take(file, read, signal) {
+        const entry: Rig['taken'][number] = { ...file }
+        taken.push(entry)
+        const after = await take(file, read, signal)
+        entry.after = after.action
+        return after
+      },
+    },
+    {
+      dir,
+      polling: options.restMs === undefined,
+      afterUpload: 'move',
+      isDroppable,
+      scanEveryMs: 3_600_000,
+      ...given,
+    },
+  )
+  await folder.scan()
+  await folder.scan()
+  return {
+    dir,
+    folder,
+    log,
+    taken,
+    clock,
+    async close() {
+      await folder.close()
+      await temp.close()
+    },
+  }
+}
+
+/** Writes a file as a good writer does: under a hidden name, then renamed into place. */
+export async function drop(dir: string, name: string | Buffer, bytes: Uint8Array): Promise<void> {
+  const path = typeof name === 'string' ? join(dir, name) : Buffer.concat([Buffer.from(`${dir}/`), name])
+  if (typeof name === 'string') await mkdir(dirname(join(dir, name)), { recursive: true })
+  const hidden = join(dir, `.${Math.random()}`)
+  await writeFile(hidden, bytes)
+  await rename(hidden, path)
+}
+
+/** Every file and folder below, sorted, as relative paths; folders end in a slash. */
+export function listAll(dir: string): string[] {
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .map(
+      (entry) =>
+        `${join(entry.parentPath, entry.name).slice(dir.length + 1)}${entry.isDirectory() ? '/' : ''}`,
+    )
+    .sort()
+}
+
+/** How many files and folders lie in a folder, without hidden ones. */
+export async function countIn(dir: string): Promise<number> {
+  const names = await readdir(dir).catch(() => [])
+  return names.filter((name) => !name.startsWith('.')).length
+}

@@ -1,0 +1,152 @@
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { openDropFolder } from '../../src/dropfolder/drop-folder.ts'
+import { isDroppable } from '../../src/fit/names.ts'
+import { eventually } from '../support/eventually.ts'
+import { makeSilentLog, makeTestLog } from '../support/log.ts'
+import { drop, listAll, makeRide, openRig, type Rig } from './rig.ts'
+
+const ride = makeRide()
+let rig: Rig
+afterEach(() => rig.close())
+
+const warnings = () => rig.log.lines.filter((line) => line.level === 'warn').map((line) => line.msg)
+
+describe('the folder', () => {
+  it('is made when it is not there at the start', async () => {
+    rig = await openRig({ dirBelow: 'deep/down/drop' })
+    await drop(rig.dir, 'ride.fit', ride)
+    await rig.folder.scan()
+    expect(rig.taken).toHaveLength(1)
+  })
+
+  it('that vanishes is said once, survived, never made again by us, and noticed when it is back', async () => {
+    rig = await openRig({ restMs: 20 })
+    await drop(rig.dir, 'one.fit', ride)
+    await rig.folder.scan()
+    await rm(rig.dir, { recursive: true })
+    await rig.folder.scan()
+    await rig.folder.scan()
+    expect(rig.folder.problem()).toContain(rig.dir)
+    expect(warnings()).toHaveLength(1)
+    await mkdir(rig.dir)
+    await rig.folder.scan()
+    expect(rig.folder.problem()).toBeUndefined()
+    await drop(rig.dir, 'two.fit', makeRide(2))
+    await eventually(() => rig.taken.some((file) => file.name === 'two.fit'))
+  })
+
+  it('that is deleted and made again between two scans is watched again', async () => {
+    rig = await openRig({ restMs: 20 })
+    await rig.folder.scan()
+    await rm(rig.dir, { recursive: true })
+    await mkdir(rig.dir)
+    await rig.folder.scan()
+    for (const [i, name] of ['one.fit', 'two.fit', 'three.fit'].entries()) {
+      await drop(rig.dir, name, ride)
+      await eventually(() => rig.taken.length === i + 1 && !listAll(rig.dir).includes(name))
+    }
+  })
+
+  it('that is a file is said, and survived', async () => {
+    rig = await openRig({ dirBelow: 'drop', before: (dir) => writeFile(dir, 'no folder') })
+    await rig.folder.scan()
+    expect(rig.folder.problem()).toContain('is no folder')
+  })
+
+  it('in which nothing can be moved keeps its files: sent once, said once, moved when it can be', async () => {
+    rig = await openRig()
+    await writeFile(join(rig.dir, 'done'), 'a file in the way')
+    await drop(rig.dir, 'ride.fit', ride)
+    await rig.folder.scan()
+    await rig.folder.scan()
+    expect(rig.taken).toHaveLength(1)
+    expect(rig.folder.problem()).toContain('MUSETTE_AFTER_UPLOAD=keep')
+    expect(warnings()).toHaveLength(1)
+    await rm(join(rig.dir, 'done'))
+    await rig.folder.scan()
+    expect(listAll(rig.dir)).toContainEqual(expect.stringMatching(/^done\/.*ride\.fit$/))
+    expect(rig.taken).toHaveLength(1)
+    await rig.folder.scan()
+    expect(rig.folder.problem()).toBeUndefined()
+  })
+
+  it('whose done/ is a link out of it is not moved through', async () => {
+    rig = await openRig({ dirBelow: 'drop' })
+    const outside = join(rig.dir, '..', 'outside')
+    await mkdir(outside)
+    await symlink(outside, join(rig.dir, 'done'))
+    await drop(rig.dir, 'ride.fit', ride)
+    await rig.folder.scan()
+    expect(listAll(outside)).toEqual([])
+    expect(listAll(rig.dir)).toContain('ride.fit')
+  })
+
+  it('takes nothing while the accounts cannot be read, and says so', async () => {
+    let down = true
+    rig = await openRig({
+      accounts: async () => {
+        if (down) throw new Error('connection refused')
+        return ['default']
+      },
+    })
+    await drop(rig.dir, 'ride.fit', ride)
+    await rig.folder.scan()
+    expect(rig.folder.problem()).toContain('connection refused')
+    down = false
+    await rig.folder.scan()
+    expect(rig.taken).toHaveLength(1)
+    expect(rig.folder.problem()).toBeUndefined()
+  })
+
+  it('can be shared by two daemons: every file ends in done once, and neither minds', async () => {
+    const log = makeTestLog()
+    rig = await openRig({
+      restMs: 20,
+      take: async (_, read) => ((await read()).length ? { action: 'done' } : { action: 'wait' }),
+    })
+    const other = await openDropFolder(
+      {
+        log: log.log,
+        now: () => new Date(Date.now() + 60_000),
+        accounts: async () => ['default'],
+        take: async (_, read) => ((await read()).length ? { action: 'done' } : { action: 'wait' }),
+      },
+      { dir: rig.dir, polling: false, afterUpload: 'move', isDroppable },
+    )
+    try {
+      const names = Array.from({ length: 200 }, (_, i) => `ride-${String(i).padStart(3, '0')}.fit`)
+      await Promise.all(names.map((name, i) => writeFile(join(rig.dir, name), makeRide((i % 3) + 1))))
+      await Promise.all([rig.folder.scan(), other.scan()])
+      await eventually(async () => {
+        await Promise.all([rig.folder.scan(), other.scan()])
+        return !listAll(rig.dir).some((path) => !path.startsWith('done/'))
+      })
+      const done = listAll(rig.dir).filter((path) => !path.endsWith('/'))
+      expect(done.map((path) => path.split('/')[2])).toEqual(names)
+      expect([...rig.log.lines, ...log.lines].filter((line) => line.level === 'warn')).toEqual([])
+    } finally {
+      await other.close()
+    }
+    expect(
+      await readFile(join(rig.dir, listAll(rig.dir).find((path) => path.endsWith('ride-001.fit')) ?? '')),
+    ).toEqual(makeRide(2))
+  })
+
+  it('stays silent and stops while nothing at all works', async () => {
+    const folder = await openDropFolder(
+      {
+        log: makeSilentLog(),
+        now: () => new Date(),
+        accounts: async () => ['default'],
+        take: async () => ({ action: 'keep' }),
+      },
+      { dir: '/dev/null/drop', polling: false, afterUpload: 'move', isDroppable },
+    )
+    await folder.scan()
+    expect(folder.problem()).toContain('/dev/null/drop')
+    await folder.close()
+    rig = await openRig()
+  })
+})

@@ -1,0 +1,177 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { Encoder, type FileIdMesg, Profile } from '@garmin/fitsdk'
+import { describe, expect, it } from 'vitest'
+import { parseFitActivity } from '../../src/fit/activity.ts'
+import { judgeFit } from '../../src/fit/judge.ts'
+import { makeFitFile } from '../../src/sandbox/fit-file.ts'
+
+const startedAt = new Date('2026-03-11T16:00:00Z')
+const ride = Buffer.from(makeFitFile({ startedAt, seconds: 600 }))
+const second = Buffer.from(makeFitFile({ startedAt: new Date(startedAt.getTime() + 3_600_000), seconds: 60 }))
+
+const codeOf = (bytes: Uint8Array) => {
+  const verdict = judgeFit(bytes)
+  return verdict.verdict === 'whole' ? 'whole' : `${verdict.verdict} ${verdict.code}`
+}
+
+const CRC_TABLE = [
+  0x0000, 0xcc01, 0xd801, 0x1400, 0xf001, 0x3c00, 0x2800, 0xe401, 0xa001, 0x6c00, 0x7800, 0xb401, 0x5000,
+  0x9c01, 0x8801, 0x4400,
+]
+
+/** Wraps messages, byte by byte, into a FIT file with a right length and checksum. */
+function wrap(data: number[]): Buffer {
+  const file = Buffer.alloc(12 + data.length + 2)
+  file.set([12, 0x20, 0, 0], 0)
+  file.writeUInt32LE(data.length, 4)
+  file.write('.FIT', 8, 'latin1')
+  file.set(data, 12)
+  let crc = 0
+  for (const byte of file.subarray(0, -2)) {
+    for (const half of [byte & 0xf, byte >> 4]) {
+      crc = (crc >> 4) ^ (CRC_TABLE[crc & 0xf] ?? 0) ^ (CRC_TABLE[half] ?? 0)
+    }
+  }
+  file.writeUInt16LE(crc, file.length - 2)
+  return file
+}
+
+const littleEndian = (value: number) => [
+  value & 0xff,
+  (value >> 8) & 0xff,
+  (value >> 16) & 0xff,
+  value >>> 24,
+]
+const FILE_ID_ACTIVITY = [0x40, 0, 0, 0, 0, 1, 0, 1, 0, 0x00, 4]
+const T0 = 1_100_000_000
+
+describe('the judge', () => {
+  it('finds a whole activity, its start, its end by the last record, its sport', () => {
+    const verdict = judgeFit(ride)
+    expect(verdict).toMatchObject({ verdict: 'whole', startedAt, sport: 'cycling', records: 600 })
+    const parsed = parseFitActivity(ride)
+    if (!parsed.ok || verdict.verdict !== 'whole') throw new Error('not whole')
+    expect(verdict.endedAt.getTime()).toBe(parsed.records.at(-1)?.timeMs)
+  })
+
+  it('waits for every file that is cut, at any place', () => {
+    for (let size = 0; size < ride.length; size += 499) {
+      expect([size, codeOf(ride.subarray(0, size))]).toEqual([size, expect.stringMatching(/^unready /)])
+    }
+  })
+
+  it('waits for a file whose place was reserved first, filled as far as it is', () => {
+    for (let filled = 0; filled < ride.length; filled += 499) {
+      const file = Buffer.alloc(ride.length)
+      ride.copy(file, 0, 0, filled)
+      expect([filled, codeOf(file)]).toEqual([filled, expect.stringMatching(/^unready /)])
+    }
+    expect(codeOf(Buffer.alloc(0))).toBe('unready empty')
+    expect(codeOf(Buffer.concat([ride, Buffer.alloc(4_096)]))).toBe('unready reserved')
+  })
+
+  it('waits for a recorder that writes the length into the header when the ride ends', () => {
+    const growing = Buffer.from(ride)
+    growing.writeUInt32LE(0, 4)
+    for (const size of [14, 16, 500, growing.length]) {
+      expect(codeOf(growing.subarray(0, size))).toBe('unready growing')
+    }
+  })
+
+  it('checks every chained part', () => {
+    const chained = Buffer.concat([ride, second])
+    expect(judgeFit(chained)).toMatchObject({ verdict: 'whole', startedAt, records: 660 })
+    const damaged = Buffer.from(chained)
+    damaged.writeUInt8(damaged.readUInt8(ride.length + 200) ^ 0xff, ride.length + 200)
+    expect(codeOf(damaged)).toBe('unready bad_checksum')
+    for (const missing of [1, 2, 100, second.length - 5]) {
+      expect(codeOf(chained.subarray(0, chained.length - missing))).toBe('unready incomplete')
+    }
+    expect(codeOf(Buffer.concat([ride, Buffer.from('something else follows here')]))).toBe('refused not_fit')
+  })
+
+  it('refuses what is no FIT file, however short', () => {
+    for (const text of [
+      'h',
+      'hello',
+      '<?xml version="1.0"?><TrainingCenterDatabase/>',
+      'PK\x03\x04 and so on',
+    ]) {
+      expect(codeOf(Buffer.from(text))).toBe('refused not_fit')
+    }
+  })
+
+  it.each(['course', 'workout', 'monitoringB', 'settings', 'weight'] as const)(
+    'refuses a FIT file of the type %s',
+    (type) => {
+      const encoder = new Encoder()
+      const message: FileIdMesg = { type, manufacturer: 'development', timeCreated: startedAt }
+      encoder.onMesg(Profile.MesgNum.FILE_ID as number, message)
+      const verdict = judgeFit(encoder.close())
+      expect(verdict).toMatchObject({ verdict: 'refused', code: 'not_activity' })
+      if (verdict.verdict === 'refused') expect(verdict.reason).toContain(type.replace('B', ' b'))
+    },
+  )
+
+  it('refuses an activity without records', () => {
+    expect(codeOf(wrap(FILE_ID_ACTIVITY))).toBe('refused no_records')
+  })
+
+  it('does not lose a ride that holds types and messages the kit does not know', () => {
+    const odd = [0x41, 0, 0, 0x10, 0xff, 1, 0, 3, 0x1d, 0x01, 1, 2, 3]
+    const record = [0x42, 0, 0, 20, 0, 2, 253, 4, 0x86, 3, 1, 0x02, 0x02, ...littleEndian(T0), 140]
+    const file = wrap([...FILE_ID_ACTIVITY, ...odd, ...record])
+    expect(parseFitActivity(file)).toMatchObject({ ok: false })
+    expect(judgeFit(file)).toMatchObject({ verdict: 'whole', records: 1, sport: null })
+  })
+
+  it('reads compressed times across the turn of their five bits, big-endian messages and developer fields', () => {
+    const bigEndian = [0x42, 0, 1, 0, 20, 1, 253, 4, 0x86, 0x02, ...littleEndian(T0).reverse()]
+    const developer = [0x60 | 1, 0, 0, 20, 0, 1, 3, 1, 0x02, 1, 0, 2, 0]
+    const low = T0 & 0x1f
+    const at = (seconds: number) => [0x80 | (1 << 5) | ((low + seconds) & 0x1f), 140, 7, 7]
+    const file = wrap([...FILE_ID_ACTIVITY, ...bigEndian, ...developer, ...at(20), ...at(40), ...at(70)])
+    const epochMs = 631_065_600_000
+    expect(judgeFit(file)).toMatchObject({
+      verdict: 'whole',
+      records: 4,
+      startedAt: new Date(T0 * 1_000 + epochMs),
+      endedAt: new Date((T0 + 70) * 1_000 + epochMs),
+    })
+  })
+
+  it('never throws, whatever the bytes are', () => {
+    let state = 7
+    const random = () => {
+      state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+      return state / 2 ** 31
+    }
+    for (let i = 0; i < 2_000; i++) {
+      const data = Array.from({ length: Math.floor(random() * 80) }, () => Math.floor(random() * 256))
+      expect(judgeFit(wrap([...(i % 2 ? FILE_ID_ACTIVITY : []), ...data])).verdict).toMatch(
+        /whole|refused|unready/,
+      )
+    }
+  })
+
+  const folder = new URL('../../../shared/fit/', import.meta.url)
+  const real = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.fit')) : []
+  for (const name of real) {
+    it(`agrees with the kit about the real file ${name}`, () => {
+      const bytes = readFileSync(new URL(name, folder))
+      const parsed = parseFitActivity(bytes)
+      const verdict = judgeFit(bytes)
+      if (!parsed.ok) {
+        expect(verdict.verdict).toBe(parsed.code === 'not_activity' ? 'refused' : 'unready')
+        return
+      }
+      expect(verdict).toEqual({
+        verdict: 'whole',
+        startedAt: parsed.startedAt,
+        endedAt: new Date(parsed.records.at(-1)?.timeMs ?? 0),
+        sport: parsed.sport,
+        records: parsed.records.length,
+      })
+    })
+  }
+})

@@ -1,0 +1,164 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { DROP_LIMITS } from '../../src/fit/archive/limits.ts'
+import { cleanFitName, isDroppable } from '../../src/fit/names.ts'
+import { unpackDropped } from '../../src/fit/unpack.ts'
+import { makeFitFile } from '../../src/sandbox/fit-file.ts'
+import { makeZip } from './make-zip.ts'
+
+const ride = Buffer.from(makeFitFile({ startedAt: new Date('2026-03-11T16:00:00Z'), seconds: 60 }))
+const other = Buffer.from(makeFitFile({ startedAt: new Date('2026-03-12T16:00:00Z'), seconds: 60 }))
+const zeros = Buffer.alloc(8 * 1_024 * 1_024)
+
+const unpackedNames = async (name: string, bytes: Uint8Array) => {
+  const unpacked = await unpackDropped(name, bytes)
+  return unpacked.verdict === 'files' ? unpacked.files.map((file) => file.name) : unpacked
+}
+const codeOf = async (name: string, bytes: Uint8Array, limits = DROP_LIMITS) => {
+  const unpacked = await unpackDropped(name, bytes, limits)
+  return unpacked.verdict === 'files' ? 'files' : `${unpacked.verdict} ${unpacked.code}`
+}
+
+describe('a dropped file', () => {
+  it('is taken by its ending, in any case', () => {
+    const names = [
+      'a.fit',
+      'a.FIT',
+      'a.Fit.GZ',
+      'a.zip',
+      'a.ZIP',
+      'a.gz',
+      'a.tcx',
+      'fit',
+      'a.fit.txt',
+      'a.fit.part',
+    ]
+    expect(names.filter(isDroppable)).toEqual(['a.fit', 'a.FIT', 'a.Fit.GZ', 'a.zip', 'a.ZIP'])
+  })
+
+  it('that is FIT comes out as it is', async () => {
+    const unpacked = await unpackDropped('Ride.FIT', ride)
+    expect(unpacked).toEqual({ verdict: 'files', files: [{ name: 'Ride.fit', bytes: ride }] })
+  })
+})
+
+describe('a gzip file', () => {
+  it('is unpacked', async () => {
+    const unpacked = await unpackDropped('Ride.FIT.gz', gzipSync(ride))
+    if (unpacked.verdict !== 'files') throw new Error(unpacked.code)
+    expect(unpacked.files).toHaveLength(1)
+    expect(unpacked.files[0]?.name).toBe('Ride.fit')
+    expect(Buffer.from(unpacked.files[0]?.bytes ?? []).equals(ride)).toBe(true)
+  })
+
+  it('waits while it grows, and while its place is only reserved', async () => {
+    const packed = gzipSync(ride)
+    for (let size = 0; size < packed.length; size += 97) {
+      expect(await codeOf('a.fit.gz', packed.subarray(0, size))).toMatch(/^unready /)
+    }
+    expect(await codeOf('a.fit.gz', Buffer.alloc(500))).toBe('unready reserved')
+    expect(await codeOf('a.fit.gz', Buffer.concat([packed.subarray(0, 300), Buffer.alloc(500)]))).toMatch(
+      /^unready /,
+    )
+  })
+
+  it('is refused when it is none, or a bomb', async () => {
+    expect(await codeOf('a.fit.gz', ride)).toBe('refused not_gzip')
+    expect(await codeOf('a.fit.gz', gzipSync(zeros))).toBe('refused too_large')
+  })
+})
+
+describe('a zip archive', () => {
+  it('gives every FIT file in it, packed or stored or gzipped, and passes over the rest', async () => {
+    const zip = makeZip([
+      { name: 'rides/one.FIT', bytes: ride },
+      { name: 'rides/two.fit', bytes: other, method: 0 },
+      { name: 'three.fit.gz', bytes: gzipSync(other) },
+      { name: 'rides/', bytes: Buffer.alloc(0) },
+      { name: 'activities.csv', bytes: Buffer.from('a,b') },
+      { name: '__MACOSX/rides/._one.FIT', bytes: Buffer.from('fork') },
+      { name: 'link.fit', bytes: Buffer.from('/etc/passwd'), unixMode: 0o120777 },
+    ])
+    const unpacked = await unpackDropped('export.zip', zip)
+    if (unpacked.verdict !== 'files') throw new Error(unpacked.code)
+    expect(unpacked.files.map((file) => file.name)).toEqual(['one.fit', 'two.fit', 'three.fit'])
+    expect(unpacked.files.map((file) => Buffer.from(file.bytes).equals(ride))).toEqual([true, false, false])
+  })
+
+  it('names files by their last part only, cleaned, and each differently', async () => {
+    const names = [
+      '../../etc/cron.d/x.fit',
+      '/abs/x.fit',
+      'C:\\rides\\x.fit',
+      'a/\u0007b:c\u202e.fit',
+      '...fit',
+      'ü/Fahrt ☀.fit',
+    ]
+    const zip = makeZip(names.map((name) => ({ name, bytes: ride })))
+    expect(await unpackedNames('a.zip', zip)).toEqual([
+      'x.fit',
+      'x (2).fit',
+      'x (3).fit',
+      '_b_c_.fit',
+      'Fahrt ☀.fit',
+    ])
+  })
+
+  it('waits while it grows, and while its place is only reserved', async () => {
+    const zip = makeZip([{ name: 'one.fit', bytes: ride }])
+    for (let size = 0; size < zip.length; size += 211) {
+      expect(await codeOf('a.zip', zip.subarray(0, size))).toMatch(/^unready /)
+    }
+    expect(await codeOf('a.zip', Buffer.alloc(zip.length))).toBe('unready reserved')
+    const holed = Buffer.from(zip).fill(0, 100, 400)
+    expect(await codeOf('a.zip', holed)).toMatch(/^unready /)
+  })
+
+  it('is refused when it holds no FIT file, or is none', async () => {
+    expect(await codeOf('a.zip', makeZip([]))).toBe('refused no_fit_inside')
+    expect(await codeOf('a.zip', makeZip([{ name: 'a.tcx', bytes: ride }]))).toBe('refused no_fit_inside')
+    expect(await codeOf('a.zip', ride)).toBe('refused not_zip')
+  })
+
+  it('is refused as a whole when an archive is inside it', async () => {
+    const inner = makeZip([{ name: 'one.fit', bytes: ride }])
+    const zip = makeZip([
+      { name: 'two.fit', bytes: other },
+      { name: 'inner.ZIP', bytes: inner },
+    ])
+    expect(await codeOf('a.zip', zip)).toBe('refused archive_inside')
+  })
+
+  it('is refused when it is locked, or packed in an unknown way', async () => {
+    expect(await codeOf('a.zip', makeZip([{ name: 'a.fit', bytes: ride, encrypted: true }]))).toBe(
+      'refused encrypted',
+    )
+    expect(await codeOf('a.zip', makeZip([{ name: 'a.fit', bytes: ride, method: 93 }]))).toBe(
+      'refused unknown_compression',
+    )
+  })
+
+  it('is refused when it is a bomb, whatever it claims to be', async () => {
+    expect(await codeOf('a.zip', makeZip([{ name: 'a.fit', bytes: zeros }]))).toBe('refused too_large')
+    const lying = makeZip([{ name: 'a.fit', bytes: zeros, claimedSize: 1_000 }])
+    expect(await codeOf('a.zip', lying)).not.toBe('files')
+    const gzipped = makeZip([{ name: 'a.fit.gz', bytes: gzipSync(zeros) }])
+    expect(await codeOf('a.zip', gzipped)).toBe('refused too_large')
+  })
+
+  it('is refused when it holds too many files, or too much in all', async () => {
+    const zip = makeZip([1, 2, 3].map((n) => ({ name: `${n}.fit`, bytes: ride })))
+    expect(await codeOf('a.zip', zip, { ...DROP_LIMITS, files: 3 })).toBe('files')
+    expect(await codeOf('a.zip', zip, { ...DROP_LIMITS, files: 2 })).toBe('refused too_many_files')
+    expect(await codeOf('a.zip', zip, { ...DROP_LIMITS, totalBytes: ride.length * 3 - 1 })).toBe(
+      'refused too_large',
+    )
+  })
+})
+
+describe('a cleaned name', () => {
+  it('is cut between characters, before the ending', () => {
+    const name = cleanFitName(`${'ü'.repeat(300)}.fit`)
+    expect(name).toBe(`${'ü'.repeat(100)}.fit`)
+  })
+})

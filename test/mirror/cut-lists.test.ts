@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { syncAccount } from '../../src/daemon/sync.ts'
+import { openRig, type Rig } from './rig.ts'
+import { expectMirrored } from './truth.ts'
+
+const ACTIVITIES = 14
+const CAP = 4
+
+describe('a service that cuts its lists', () => {
+  let rig: Rig
+  const sync = (full = false) => syncAccount(rig.house, { name: 'default', full })
+  const cap = (list_cap: number | null) => rig.steer('PATCH', 'settings', { list_cap })
+  const remembered = async () => (await rig.rows('select list_cap from training.sync_cursors'))[0]?.list_cap
+  const listRequests = async () => {
+    const { requests } = (await rig.steer('GET', 'counts')) as { requests: Record<string, number> }
+    return requests['GET /oauth/activity'] ?? 0
+  }
+
+  beforeEach(async () => {
+    rig = await openRig({ activities: ACTIVITIES, env: { MUSETTE_HISTORY_START: '2022-01-01' } })
+  })
+  afterEach(() => rig.close())
+
+  it('is found out by the first poll, and everything is mirrored', async () => {
+    await cap(CAP)
+    expect(await sync()).toMatchObject({ listed: ACTIVITIES, fetched: ACTIVITIES, failed: 0 })
+    expect(await remembered()).toBe(CAP)
+    await expectMirrored(rig)
+  })
+
+  it('that begins to do so later is found out by the next poll that it cuts', async () => {
+    await sync()
+    expect(await remembered()).toBe(null)
+    await cap(CAP)
+    await rig.steer('POST', 'recalculate')
+    expect(await sync()).toMatchObject({ listed: ACTIVITIES, fetched: ACTIVITIES })
+    expect(await remembered()).toBe(CAP)
+    await cap(2)
+    await rig.steer('POST', 'recalculate')
+    expect(await sync()).toMatchObject({ listed: ACTIVITIES, fetched: ACTIVITIES })
+    expect(await remembered()).toBe(2)
+    await expectMirrored(rig)
+  })
+
+  it('has nothing declared absent by it, and is believed again when it stops', async () => {
+    await sync()
+    await cap(CAP)
+    expect(await sync(true)).toMatchObject({ listed: ACTIVITIES, absent: 0, failed: 0 })
+    expect(await remembered()).toBe(CAP)
+    await cap(null)
+    expect(await sync(true)).toMatchObject({ listed: ACTIVITIES, absent: 0, failed: 0 })
+    expect(await remembered()).toBe(null)
+  })
+
+  it('is still asked only once when nothing has changed', async () => {
+    await cap(CAP)
+    await sync()
+    await rig.steer('POST', 'counts/reset')
+    expect(await sync()).toMatchObject({ listed: 0 })
+    expect(await listRequests()).toBe(1)
+  })
+
+  it('costs a few requests to be compared once when it does not cut', async () => {
+    await rig.steer('POST', 'counts/reset')
+    await sync()
+    const years = new Date(Date.now() + 2 * 86_400_000).getUTCFullYear() - 2022 + 1
+    expect(await listRequests()).toBe(1 + 2 + years)
+  })
+
+  it('keeps the cursor where it is, and says so, while a crowd at one moment cannot be had whole', async () => {
+    await cap(2)
+    await sync()
+    const [before] = await rig.rows('select updated_from from training.sync_cursors')
+    for (const name of ['one', 'two', 'three']) {
+      await rig.steer('POST', 'activities', { name, seconds: 60, started_at: '2024-05-05T05:05:05Z' })
+    }
+    expect(await sync()).toMatchObject({ failed: 1 })
+    const [after] = await rig.rows('select updated_from from training.sync_cursors')
+    expect(after).toEqual(before)
+    expect(rig.log.lines.some(({ level, windows }) => level === 'error' && Array.isArray(windows))).toBe(true)
+    expect(await sync(true)).toMatchObject({ failed: 1, absent: 0 })
+    await cap(null)
+    await sync(true)
+    await expectMirrored(rig)
+  })
+})

@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
+import { findStatus } from '../../src/daemon/status.ts'
+import { syncAccount } from '../../src/daemon/sync.ts'
+import { eventually } from '../support/eventually.ts'
+import { openRig, type Rig } from './rig.ts'
+import { expectMirrored } from './truth.ts'
+
+const ACTIVITIES = 16
+
+describe('a daemon', () => {
+  let rig: Rig
+  let daemon: Daemon | undefined
+  const stop = new AbortController()
+
+  beforeEach(async () => {
+    rig = await openRig({
+      activities: ACTIVITIES,
+      env: {
+        MUSETTE_HISTORY_START: '2022-01-01',
+        MUSETTE_POLL_EVERY: '1s',
+        MUSETTE_RECONCILE_EVERY: '2s',
+        // With a longer lag every poll would list the recalculated history again, and make the test long.
+        MUSETTE_LAG: '1s',
+        MUSETTE_CONCURRENCY: '1',
+        MUSETTE_HTTP: 'off',
+      },
+    })
+  })
+  afterEach(async () => {
+    await daemon?.close()
+    await rig.close()
+  })
+
+  const start = async () => {
+    const { config, log } = rig.house
+    daemon = await openDaemon(config, log, { roles: ['scheduler', 'worker'], signal: stop.signal })
+    return daemon
+  }
+  const count = async (rule: string) => {
+    const [row] = await rig.rows(`select count(*)::int as n from training.activities where ${rule}`)
+    return Number(row?.n)
+  }
+
+  it('notices by itself what was deleted', async () => {
+    await syncAccount(rig.house, { name: 'default' })
+    const [row] = await rig.rows('select path from training.activities limit 1')
+    await rig.steer('DELETE', `activities/${row?.path}`)
+    await start()
+    await eventually(async () => (await count('absent_since is not null')) === 1, { timeoutMs: 40_000 })
+    await expectMirrored(rig)
+  })
+
+  it('fetches a new ride first while a recalculation of everything is under way, and tells how long it takes', async () => {
+    await syncAccount(rig.house, { name: 'default' })
+    // What started in these days counts as new; the history is older here.
+    await rig.rows(`update training.activities set started_at = started_at - interval '60 days'`)
+    await rig.steer('PATCH', 'settings', { latency_ms: 250 })
+    await rig.steer('POST', 'recalculate')
+    const { house } = await start()
+    await eventually(async () => (await count(`detail_state = 'wanted'`)) > 0)
+    await rig.steer('POST', 'activities', { name: 'New', seconds: 300 })
+    await eventually(async () => (await count(`name = 'New' and detail_state = 'mirrored'`)) === 1, {
+      timeoutMs: 40_000,
+    })
+    const left = await count(`detail_state = 'wanted'`)
+    expect(left).toBeGreaterThan(0)
+    const { accounts } = await findStatus(house)
+    expect(accounts[0]?.fetched_per_minute).toBeGreaterThan(0)
+    expect(accounts[0]?.seconds_to_go).toBeGreaterThan(0)
+    await rig.steer('PATCH', 'settings', { latency_ms: 0 })
+    await eventually(async () => (await count(`detail_state = 'mirrored'`)) === ACTIVITIES + 1, {
+      timeoutMs: 30_000,
+    })
+    await expectMirrored(rig)
+  })
+})

@@ -1,0 +1,159 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { syncAccount } from '../../src/daemon/sync.ts'
+import { reconcileActivities } from '../../src/mirror/activities/reconcile.ts'
+import { openRig, type Rig } from './rig.ts'
+import { expectMirrored } from './truth.ts'
+
+const ACTIVITIES = 12
+
+describe('reconcile', () => {
+  let rig: Rig
+  const sync = (options: { full?: boolean; acceptRemovals?: boolean } = {}) =>
+    syncAccount(rig.house, { name: 'default', ...options })
+  const full = () => sync({ full: true })
+  const rowOf = async (path: string | undefined) =>
+    (
+      await rig.rows(
+        'select *, absent_since is not null as absent from training.activities where path = $1',
+        [path],
+      )
+    )[0]
+  const paths = async () =>
+    (await rig.rows('select path from training.activities order by started_at desc')).map(({ path }) =>
+      String(path),
+    )
+  const lastRun = async () =>
+    (
+      await rig.rows(
+        `select outcome, error_code, error, absent from training.sync_runs where kind = 'reconcile' order by run_id desc limit 1`,
+      )
+    )[0]
+  const errors = () => rig.log.lines.filter(({ level }) => level === 'error').map(({ msg }) => msg)
+
+  beforeEach(async () => {
+    rig = await openRig({ activities: ACTIVITIES, env: { MUSETTE_HISTORY_START: '2022-01-01' } })
+    await sync()
+  })
+  afterEach(() => rig.close())
+
+  it('marks what the list names no more, keeps the rows, and counts it', async () => {
+    const [path] = await paths()
+    await rig.steer('DELETE', `activities/${path}`)
+    expect(await sync()).toMatchObject({ absent: 0 })
+    expect(await full()).toMatchObject({ listed: ACTIVITIES - 1, absent: 1, failed: 0 })
+    expect(await rowOf(path)).toMatchObject({ absent: true, detail_state: 'mirrored' })
+    expect(await lastRun()).toMatchObject({ outcome: 'done', absent: 1 })
+    expect(await full()).toMatchObject({ absent: 0 })
+    await expectMirrored(rig)
+  })
+
+  it('brings back what is listed again, by a poll as well as by a whole list', async () => {
+    const [first, second] = await paths()
+    for (const path of [first, second]) await rig.steer('DELETE', `activities/${path}`)
+    await full()
+    await rig.steer('POST', `activities/${first}/revive`)
+    await sync()
+    expect(await rowOf(first)).toMatchObject({ absent: false, detail_state: 'mirrored' })
+    await rig.steer('POST', `activities/${second}/revive`)
+    const { house, account } = rig
+    const found = await reconcileActivities(house.mirror, house.mirrorOptions, { account })
+    expect(found).toEqual({ listed: ACTIVITIES, inserted: 0, marked: 1, absent: 0 })
+    expect(await rowOf(second)).toMatchObject({ absent: false, detail_state: 'wanted' })
+    await sync()
+    await expectMirrored(rig)
+  })
+
+  it('fetches what is missing here, and what the list calls otherwise than the mirror does', async () => {
+    const [lost, renamed] = await paths()
+    await rig.rows(
+      'delete from training.samples where activity_id = (select activity_id from training.activities where path = $1)',
+      [lost],
+    )
+    await rig.rows('delete from training.activities where path = $1', [lost])
+    await rig.rows(`update training.activities set name = 'Missed' where path = $1`, [renamed])
+    await rig.steer('POST', 'counts/reset')
+    expect(await full()).toMatchObject({ listed: ACTIVITIES, fetched: 1, unchanged: 1, absent: 0 })
+    await expectMirrored(rig)
+  })
+
+  it('asks for no detail when nothing differs', async () => {
+    await rig.steer('POST', 'counts/reset')
+    expect(await full()).toMatchObject({ listed: ACTIVITIES, fetched: 0, unchanged: 0 })
+    const { requests } = (await rig.steer('GET', 'counts')) as { requests: Record<string, number> }
+    expect(Object.keys(requests)).toEqual(['GET /oauth/activity'])
+  })
+
+  it.each([
+    ['an empty list', ACTIVITIES],
+    ['a list of which half is gone', ACTIVITIES / 2],
+  ])('changes nothing on %s, says why, and takes it when told to', async (_, gone) => {
+    for (const path of (await paths()).slice(0, gone)) await rig.steer('DELETE', `activities/${path}`)
+    expect(await full()).toMatchObject({ absent: 0, failed: 1 })
+    expect(await rig.rows('select 1 from training.activities where absent_since is not null')).toEqual([])
+    expect(await lastRun()).toMatchObject({ outcome: 'failed', error_code: 'list_shrunken' })
+    expect(errors().join()).toContain('run: musette sync --full --accept-removals')
+    expect(await sync({ full: true, acceptRemovals: true })).toMatchObject({ absent: gone, failed: 0 })
+    await expectMirrored(rig)
+  })
+
+  it('changes nothing on a list with an entry that cannot be read', async () => {
+    const [path] = await paths()
+    await rig.steer('DELETE', `activities/${path}`)
+    const body = { success: true, activities: [{ name: 'no path' }] }
+    await rig.steer('POST', 'faults', {
+      method: 'GET',
+      path: '^/oauth/activity$',
+      kind: 'status',
+      status: 200,
+      body,
+      times: 'always',
+    })
+    expect(await full()).toMatchObject({ absent: 0, failed: 1 })
+    expect(await lastRun()).toMatchObject({ outcome: 'failed', error_code: 'list_unreadable' })
+    await rig.steer('DELETE', 'faults')
+    expect(await full()).toMatchObject({ absent: 1, failed: 0 })
+  })
+
+  it('changes nothing when the list fails', async () => {
+    const [path] = await paths()
+    await rig.steer('DELETE', `activities/${path}`)
+    await rig.steer('POST', 'faults', {
+      method: 'GET',
+      path: '^/oauth/activity$',
+      kind: 'html',
+      times: 'always',
+    })
+    await expect(full()).rejects.toThrow('not JSON')
+    expect(await rowOf(path)).toMatchObject({ absent: false })
+  })
+
+  it('settles an activity that is listed here and gone there: failed with the reason, then absent', async () => {
+    const [path] = await paths()
+    await rig.steer('DELETE', `activities/${path}`)
+    await rig.rows(`update training.activities set detail_state = 'wanted' where path = $1`, [path])
+    expect(await sync()).toMatchObject({ failed: 1, pending: 0 })
+    expect(await rowOf(path)).toMatchObject({
+      detail_state: 'failed',
+      next_fetch_at: null,
+      fetch_error: expect.stringContaining('404'),
+    })
+    expect(await sync()).toMatchObject({ fetched: 0, failed: 1 })
+    expect(await full()).toMatchObject({ absent: 1, failed: 0 })
+    await rig.steer('POST', `activities/${path}/revive`)
+    expect(await sync()).toMatchObject({ failed: 0, pending: 0 })
+    await expectMirrored(rig)
+  })
+
+  it('leaves alone what the window of the list does not reach, and an upload that no list has named yet', async () => {
+    const [old] = (await paths()).slice(-1)
+    await rig.steer('DELETE', `activities/${old}`)
+    await rig.rows(`update training.activities set started_at = '2001-01-01Z' where path = $1`, [old])
+    await rig.rows(
+      `insert into training.activities (account_id, path, listed_at, wanted_at, detail_state, next_fetch_at)
+       values (1, 'uploaded', now(), now(), 'awaiting_samples', now() + interval '1 hour')`,
+    )
+    expect(await full()).toMatchObject({ absent: 0 })
+    expect(await rowOf(old)).toMatchObject({ absent: false })
+    expect(await rowOf('uploaded')).toMatchObject({ absent: false })
+  })
+})

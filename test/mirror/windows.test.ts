@@ -1,0 +1,54 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { splitByYears, splitInHalves, type Window } from '../../src/mirror/activities/list/windows.ts'
+
+const moment = (seconds: number) => new Date(seconds * 1_000)
+const seconds = fc.integer({ min: 0, max: 2_000_000_000 })
+const windows: fc.Arbitrary<Window> = fc
+  .tuple(seconds, seconds)
+  .map(([a, b]) => ({ from: moment(Math.min(a, b)), to: moment(Math.max(a, b)) }))
+
+describe('the windows of a list', () => {
+  it('by years cover every second, share their boundaries, and are a year long at most', () => {
+    fc.assert(
+      fc.property(windows, (window) => {
+        const parts = splitByYears(window)
+        if (window.from < window.to) {
+          expect(parts.at(0)?.from).toEqual(window.from)
+          expect(parts.at(-1)?.to).toEqual(window.to)
+        }
+        for (const [index, part] of parts.entries()) {
+          if (index > 0) expect(part.from).toEqual(parts[index - 1]?.to)
+          expect(part.to.getTime() - part.from.getTime()).toBeLessThanOrEqual(366 * 86_400_000)
+        }
+      }),
+    )
+  })
+
+  it('in halves cover the whole and each is smaller, whatever the starts', () => {
+    fc.assert(
+      fc.property(windows, fc.array(fc.option(seconds)), (window, starts) => {
+        const halves = splitInHalves(
+          window,
+          starts.map((start) => (start === null ? null : moment(start))),
+        )
+        const length = (part: Window) => part.to.getTime() - part.from.getTime()
+        if (!halves) {
+          expect(length(window)).toBeLessThan(2_000)
+          return
+        }
+        const [older, newer] = halves
+        expect([older.from, older.to, newer.to]).toEqual([window.from, newer.from, window.to])
+        expect(Math.max(length(older), length(newer))).toBeLessThan(length(window))
+      }),
+    )
+  })
+
+  it('in halves part the listed starts in the middle', () => {
+    const window = { from: moment(0), to: moment(1_000_000) }
+    const starts = [900_000, 900_100, 900_200, 900_300].map(moment)
+    const [older, newer] = splitInHalves(window, starts) ?? []
+    expect(older?.to).toEqual(moment(900_199))
+    expect(newer?.from).toEqual(moment(900_199))
+  })
+})

@@ -1,0 +1,59 @@
+import { gzipSync } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { contentIdOf } from '../../src/fit/content-id.ts'
+import { makeZip } from '../fit/make-zip.ts'
+import { makeRide, openUploadRig, type UploadRig } from './rig.ts'
+
+let rig: UploadRig
+beforeEach(async () => {
+  rig = await openUploadRig()
+})
+afterEach(() => rig.close())
+
+const ride = makeRide()
+
+describe('what is dropped', () => {
+  it('as .fit.gz is the same content as the FIT file in it', async () => {
+    expect(await rig.take('Ride.FIT.gz', gzipSync(ride))).toEqual({ action: 'done' })
+    const [row] = await rig.rows('select content_id, file_name, size_bytes::int from training.uploads')
+    expect(row).toMatchObject({ content_id: contentIdOf(ride), size_bytes: ride.length })
+    expect(await rig.take('other.fit', ride)).toMatchObject({ action: 'failed' })
+    expect(await rig.uploaded()).toHaveLength(1)
+  })
+
+  it('as .zip is every FIT file in it; what is refused in it is told beside what was taken', async () => {
+    const other = makeRide({ seed: 2, start: '2026-05-04T08:00:00Z' })
+    const cut = ride.subarray(0, 400)
+    const zip = makeZip([
+      { name: 'a/ride.fit', bytes: ride },
+      { name: 'other.fit', bytes: other },
+      { name: 'cut.fit', bytes: cut },
+    ])
+    const taken = await rig.take('rides.zip', zip)
+    expect(taken).toMatchObject({ action: 'failed' })
+    const text = taken.action === 'failed' ? taken.text : ''
+    expect(text).toMatch(/^ride\.fit: uploaded: activity /m)
+    expect(text).toMatch(/^other\.fit: uploaded: activity /m)
+    expect(text).toMatch(/^cut\.fit: not uploaded: .*not whole/m)
+    expect(await rig.uploaded()).toHaveLength(2)
+    await rig.take('rides.zip', zip)
+    expect(await rig.uploaded()).toHaveLength(2)
+  })
+
+  it('and is still being written waits, and the ledger does not know it', async () => {
+    expect(await rig.take('ride.fit', ride.subarray(0, 500))).toEqual({ action: 'wait' })
+    expect(await rig.take('ride.fit.gz', gzipSync(ride).subarray(0, 200))).toEqual({ action: 'wait' })
+    expect(await rig.rows('select 1 from training.uploads')).toEqual([])
+    expect(rig.log.lines.filter(({ level }) => level !== 'debug' && level !== 'trace')).toEqual([])
+  })
+
+  it('and is no FIT file is refused with the reason, in SQL and beside the file, and never sent', async () => {
+    const text = Buffer.from('this is a letter, not a ride, whatever its name says')
+    expect(await rig.take('letter.fit', text)).toMatchObject({ action: 'failed' })
+    const [row] = await rig.rows('select state, attempts, reason, started_at from training.uploads')
+    expect(row).toMatchObject({ state: 'refused', attempts: 0, started_at: null })
+    expect(row?.reason).toMatch(/FIT/)
+    expect(await rig.take('letter.fit', text)).toMatchObject({ action: 'failed' })
+    expect((await rig.steer('GET', 'counts')).uploads).toEqual({ accepted: 0, refused: 0 })
+  })
+})

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { matchActivity } from '../../src/upload/match.ts'
+
+const START = new Date('2026-05-03T08:00:00Z')
+const at = (seconds: number) => new Date(START.getTime() + seconds * 1_000)
+const entry = (path: string, seconds: number | null, name = 'Ride') => ({
+  path,
+  name,
+  startedAt: seconds === null ? null : at(seconds),
+})
+const match = (candidates: ReturnType<typeof entry>[], rivals: Date[] = []) =>
+  matchActivity({ startedAt: START, fileName: 'ride.fit', candidates, rivals })
+
+describe('an activity is taken for the one of a file', () => {
+  it('when it starts within two minutes, before or after', () => {
+    expect(match([entry('a', 119)])).toEqual({ kind: 'found', path: 'a' })
+    expect(match([entry('a', -119)])).toEqual({ kind: 'found', path: 'a' })
+    expect(match([entry('a', 121)])).toEqual({ kind: 'none' })
+    expect(match([entry('a', null)])).toEqual({ kind: 'none' })
+    expect(match([])).toEqual({ kind: 'none' })
+  })
+
+  it('when it is nearest, wherever it stands in the list', () => {
+    expect(match([entry('latest', 90), entry('a', 20), entry('b', -50)])).toEqual({
+      kind: 'found',
+      path: 'a',
+    })
+  })
+
+  it('unless another file that looks for its own is nearer to it', () => {
+    expect(match([entry('a', 40)], [at(41)])).toEqual({ kind: 'none' })
+    expect(match([entry('a', 40), entry('b', 60)], [at(41)])).toEqual({ kind: 'none' })
+    expect(match([entry('a', 5)], [at(41)])).toEqual({ kind: 'found', path: 'a' })
+  })
+
+  it('by the name of the file when several are as near, else not at all', () => {
+    expect(match([entry('a', 0), entry('b', 0, 'ride.fit')])).toEqual({ kind: 'found', path: 'b' })
+    expect(match([entry('a', 0), entry('b', 0, 'ride')])).toEqual({ kind: 'found', path: 'b' })
+    expect(match([entry('a', 0), entry('b', 1)])).toEqual({ kind: 'unclear', paths: ['a', 'b'] })
+    expect(match([entry('a', 0, 'ride.fit'), entry('b', 0, 'ride.fit')])).toMatchObject({ kind: 'unclear' })
+  })
+})

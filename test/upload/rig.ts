@@ -1,0 +1,78 @@
+import { makeUploadDeps } from '../../src/daemon/upload.ts'
+import { contentIdOf } from '../../src/fit/content-id.ts'
+import { fetchActivity } from '../../src/mirror/activities/fetch.ts'
+import { makeFitFile } from '../../src/sandbox/fit-file.ts'
+import { findWanted } from '../../src/store/activities/wanted.ts'
+import { findUpload, type Upload } from '../../src/store/uploads.ts'
+import { findDueUploads, recordUploadsComplete } from '../../src/store/uploads-due.ts'
+import type { UploadDeps } from '../../src/upload/deps.ts'
+import { settleUpload } from '../../src/upload/settle.ts'
+import { type Taken, takeDropped } from '../../src/upload/take.ts'
+import { openRig, type Rig } from '../mirror/rig.ts'
+
+export type UploadRig = Rig & {
+  deps: UploadDeps
+  /** turns the clock of the upload room ahead */
+  ahead(ms: number): void
+  take(name: string, bytes: Uint8Array, more?: { deps?: UploadDeps; moved?: boolean }): Promise<Taken>
+  /** does what the daemon's sweep does for uploads: looks for everything that is due */
+  sweep(): Promise<void>
+  /** fetches everything that is wanted, as the daemon's workers do */
+  fetchWanted(): Promise<void>
+  find(bytes: Uint8Array): Promise<Upload | undefined>
+  /** what the service has taken: activities that came from files */
+  uploaded(): Promise<Array<{ path: string; name: string }>>
+  fault(fault: Record<string, unknown>): Promise<unknown>
+}
+
+/** Opens a sandbox and a house between it and a database of its own, with the upload room on a clock that can be turned. */
+export async function openUploadRig(options: { activities?: number } = {}): Promise<UploadRig> {
+  const rig = await openRig({ activities: options.activities ?? 0 })
+  let aheadMs = 0
+  const deps: UploadDeps = { ...makeUploadDeps(rig.house), now: () => new Date(Date.now() + aheadMs) }
+  const { account, house } = rig
+  const { accountId } = account
+  return {
+    ...rig,
+    deps,
+    ahead(ms) {
+      aheadMs += ms
+    },
+    take: (name, bytes, more) =>
+      takeDropped(more?.deps ?? deps, {
+        account,
+        name,
+        read: async () => Buffer.from(bytes),
+        moved: more?.moved ?? true,
+      }),
+    async sweep() {
+      const now = deps.now()
+      const due = await house.store.transaction(async (tx) => {
+        await recordUploadsComplete(tx, { now })
+        return findDueUploads(tx, { now, limit: 100 })
+      })
+      for (const { contentId } of due) await settleUpload(deps, { account, contentId })
+    },
+    async fetchWanted() {
+      const wanted = await house.store.read((tx) =>
+        findWanted(tx, { accountId, limit: 100, now: deps.now() }),
+      )
+      for (const activity of wanted) {
+        await fetchActivity(house.mirror, house.mirrorOptions, { account, activity }).catch(() => undefined)
+      }
+    },
+    find: (bytes) => house.store.read((tx) => findUpload(tx, { accountId, contentId: contentIdOf(bytes) })),
+    async uploaded() {
+      const { activities } = await rig.steer('GET', 'activities')
+      if (!Array.isArray(activities)) throw new Error('no list of activities')
+      return activities.filter(({ uploaded, listed }) => uploaded && listed)
+    },
+    fault: (fault) => rig.steer('POST', 'faults', { path: '^/oauth/upload$', ...fault }),
+  }
+}
+
+/** A ride of a minute or so; another `start` or `seed` gives other bytes. */
+export function makeRide(input: { start?: string; seed?: number; seconds?: number } = {}): Uint8Array {
+  const startedAt = new Date(input.start ?? '2026-05-03T08:00:00Z')
+  return makeFitFile({ startedAt, seconds: input.seconds ?? 60, seed: input.seed ?? 1 })
+}

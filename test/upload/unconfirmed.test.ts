@@ -1,0 +1,175 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { MINUTE, SECOND } from '../../src/kit/durations.ts'
+import { TransientError } from '../../src/kit/errors.ts'
+import { makeRide, openUploadRig, type UploadRig } from './rig.ts'
+
+let rig: UploadRig
+beforeEach(async () => {
+  rig = await openUploadRig()
+})
+afterEach(() => rig.close())
+
+const ride = makeRide()
+
+describe('an answer that was lost after the body', () => {
+  it('is found by the start of the activity, and the file is never sent again', async () => {
+    await rig.fault({ kind: 'lost-answer' })
+    expect(await rig.take('ride.fit', ride)).toMatchObject({ action: 'wait' })
+    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed', attempts: 1 })
+    await rig.sweep()
+    const [only] = await rig.uploaded()
+    expect(await rig.find(ride)).toMatchObject({ state: 'accepted', attempts: 1, activityPath: only?.path })
+    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
+    await rig.fetchWanted()
+    expect(await rig.find(ride)).toMatchObject({ state: 'mirrored' })
+    expect(await rig.uploaded()).toHaveLength(1)
+  })
+
+  it('is found, too, when a poll has mirrored the new activity meanwhile', async () => {
+    await rig.fault({ kind: 'lost-answer' })
+    await rig.take('ride.fit', ride)
+    const [only] = await rig.uploaded()
+    await rig.rows(
+      `insert into training.activities (account_id, path, listed_at, wanted_at) values ($1, $2, now(), now())`,
+      [rig.account.accountId, only?.path],
+    )
+    await rig.fetchWanted()
+    await rig.sweep()
+    expect(await rig.find(ride)).toMatchObject({ state: 'mirrored', attempts: 1, activityPath: only?.path })
+    expect((await rig.find(ride))?.mirroredAt).toBeInstanceOf(Date)
+  })
+
+  it('is found when the service starts the activity a minute off the FIT session', async () => {
+    await rig.fault({ kind: 'lost-answer' })
+    await rig.take('ride.fit', ride)
+    const [only] = await rig.uploaded()
+    await rig.steer('PATCH', `activities/${only?.path}`, { started_at: '2026-05-03T08:00:58Z' })
+    await rig.sweep()
+    expect(await rig.find(ride)).toMatchObject({ state: 'accepted', activityPath: only?.path })
+  })
+
+  it('that the service never worked on is sent again, but only after a settled time', async () => {
+    const lost = { ...rig.deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit: lose }) }
+    await rig.take('ride.fit', ride, { deps: lost })
+    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
+    const listed = async () => Number(await countOf(rig, 'GET /oauth/activity'))
+    for (let minute = 0; minute < 14; minute++) {
+      await rig.sweep()
+      expect(await rig.take('ride.fit', ride)).toMatchObject({ action: 'wait' })
+      rig.ahead(MINUTE)
+    }
+    expect(await listed()).toBeGreaterThan(3)
+    expect(await listed()).toBeLessThan(15)
+    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed', attempts: 1 })
+    rig.ahead(2 * MINUTE)
+    await rig.sweep()
+    expect(await rig.find(ride)).toMatchObject({ state: 'seen' })
+    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.find(ride)).toMatchObject({ state: 'accepted', attempts: 2 })
+    expect(await rig.uploaded()).toHaveLength(1)
+  })
+
+  it('of a 5xx is looked for first, and sent again within seconds', async () => {
+    await rig.fault({ kind: 'status', status: 502 })
+    await rig.take('ride.fit', ride)
+    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
+    await rig.sweep()
+    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
+    rig.ahead(20 * SECOND)
+    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.find(ride)).toMatchObject({ state: 'accepted', attempts: 2 })
+  })
+
+  it('of an HTML page with status 200 is looked for, not taken as an end', async () => {
+    await rig.fault({ kind: 'html' })
+    await rig.take('ride.fit', ride)
+    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
+  })
+
+  it('is not matched with an activity of the same start that was there before', async () => {
+    await rig.steer('POST', 'activities', { started_at: '2026-05-03T08:00:00Z', seconds: 60, path: 'before' })
+    await rig.rows(
+      `insert into training.activities (account_id, path, listed_at, wanted_at, first_seen_at)
+       values ($1, 'before', now(), now(), now() - interval '1 hour')`,
+      [rig.account.accountId],
+    )
+    const lost = { ...rig.deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit: lose }) }
+    await rig.take('ride.fit', ride, { deps: lost })
+    await rig.sweep()
+    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed', activityPath: null })
+    rig.ahead(16 * MINUTE)
+    await rig.sweep()
+    await rig.take('ride.fit', ride)
+    const row = await rig.find(ride)
+    expect(row).toMatchObject({ state: 'accepted', attempts: 2 })
+    expect(row?.activityPath).not.toBe('before')
+  })
+
+  it('of two devices on one ride is settled to each its own activity', async () => {
+    const other = makeRide({ start: '2026-05-03T08:00:40Z', seed: 2 })
+    await rig.fault({ kind: 'lost-answer', times: 2 })
+    await rig.take('a.fit', ride)
+    await rig.take('b.fit', other)
+    await rig.sweep()
+    const names = new Map((await rig.uploaded()).map(({ path, name }) => [path, name]))
+    expect(names.size).toBe(2)
+    for (const [bytes, name] of [[ride, 'a.fit'] as const, [other, 'b.fit'] as const]) {
+      const row = await rig.find(bytes)
+      expect(row).toMatchObject({ state: 'accepted', attempts: 1 })
+      expect(names.get(row?.activityPath ?? '')).toBe(name)
+    }
+  })
+
+  it('is not matched with the activity of another file that has it, or is nearer to it', async () => {
+    const lost = { ...rig.deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit: lose }) }
+    const near = makeRide({ start: '2026-05-03T08:00:40Z', seed: 2 })
+    await rig.take('near.fit', near, { deps: lost })
+    await rig.fault({ kind: 'lost-answer' })
+    await rig.take('ride.fit', ride)
+    const same = makeRide({ seed: 3 })
+    await rig.sweep()
+    expect(await rig.find(ride)).toMatchObject({ state: 'accepted' })
+    expect(await rig.find(near)).toMatchObject({ state: 'unconfirmed', activityPath: null })
+    await rig.take('same.fit', same, { deps: lost })
+    await rig.sweep()
+    expect(await rig.find(same)).toMatchObject({ state: 'unconfirmed', activityPath: null })
+  })
+
+  it('stays unconfirmed and says so while nobody can tell which of two activities it is', async () => {
+    await rig.fault({ kind: 'lost-answer' })
+    await rig.take('ride.fit', ride)
+    const [only] = await rig.uploaded()
+    await rig.steer('PATCH', `activities/${only?.path}`, { name: 'Renamed' })
+    await rig.steer('POST', 'activities', { started_at: '2026-05-03T08:00:00Z', seconds: 60, path: 'twin' })
+    await rig.sweep()
+    rig.ahead(20 * MINUTE)
+    await rig.sweep()
+    const row = await rig.find(ride)
+    expect(row).toMatchObject({ state: 'unconfirmed', attempts: 1 })
+    expect(row?.reason).toContain('twin')
+    expect(row?.reason).toContain('musette upload --force')
+  })
+
+  it('is looked for again later when the list cannot be had', async () => {
+    await rig.fault({ kind: 'lost-answer' })
+    await rig.take('ride.fit', ride)
+    await rig.fault({ path: '^/oauth/activity$', kind: 'status', status: 429, retry_after: 1 })
+    await expect(rig.sweep()).rejects.toMatchObject({ code: 'rate_limited' })
+    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
+    await rig.sweep()
+    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
+    rig.ahead(MINUTE)
+    await rig.sweep()
+    expect(await rig.find(ride)).toMatchObject({ state: 'accepted', attempts: 1 })
+  })
+})
+
+/** The body had left, and no answer came. */
+async function lose(): Promise<never> {
+  throw new TransientError('connection_lost', 'POST upload: the connection was lost', { requestSent: true })
+}
+
+async function countOf(of: UploadRig, route: string): Promise<unknown> {
+  const { requests } = await of.steer('GET', 'counts')
+  return (requests as Record<string, number>)[route] ?? 0
+}
