@@ -41,6 +41,7 @@ export async function openDaemon(
   try {
     const house = await openHouse(config, log)
     release.defer('house', () => house.close())
+    await assertKeyFits(house)
     await house.store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date() }))
     const jobs = await openJobs(
       {
@@ -89,4 +90,9 @@ async function openDaemonWeb(house: House, jobs: Jobs, roles: readonly Role[]) {
     { log, readiness: () => findReadiness(house, jobs), overview: () => findStatus(house) },
     http,
   )
+}
+
+/** A wrong key is said once at the start, as a ConfigError, and not at every job for as long as the daemon runs. */
+async function assertKeyFits(house: House): Promise<void> {
+  for (const { accountId } of await house.store.read(findAccounts)) await house.vault.read(accountId)
 }

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { readConfig } from '../../config/config.ts'
+import type { Logger } from 'pino'
+import { type Config, readConfig } from '../../config/config.ts'
 import { openDaemon } from '../../daemon/daemon.ts'
+import { openHouse } from '../../daemon/house.ts'
 import { ROLES } from '../../daemon/roles.ts'
 import { signInWithPassword } from '../../daemon/sign-in.ts'
 import { makeReleaseStack } from '../../kit/release-stack.ts'
@@ -11,14 +13,14 @@ import type { Context } from '../context.ts'
 import { followBackfill, followUpload } from './follow.ts'
 import { printQueries } from './queries.ts'
 
-export type DemoOptions = { once?: boolean; activities: string }
+export type DemoOptions = { once?: boolean; activities: number }
 
 /** Shows everything on this machine: stand-in service, embedded Postgres, daemon, upload, SQL. Ends after `once`. */
 export async function demo(context: Context, options: DemoOptions): Promise<undefined> {
   const release = makeReleaseStack()
   const startedAt = Date.now()
   try {
-    const sandbox = await startSandbox({ activities: Number(options.activities) })
+    const sandbox = await startSandbox({ activities: options.activities })
     release.defer('sandbox', () => sandbox.close())
     context.note(`stand-in service: ${sandbox.url} (rider "rider", password "rider")`)
     const config = demoConfig(sandbox.url)
@@ -26,19 +28,11 @@ export async function demo(context: Context, options: DemoOptions): Promise<unde
       level: context.config.logLevel === 'info' ? 'warn' : context.config.logLevel,
       terminal: context.terminal,
     })
+    await signIn(config, log, context.signal)
+    context.note('signed in as account "default"')
     const daemon = await openDaemon(config, log, { roles: ROLES, signal: context.signal })
     release.defer('daemon', () => daemon.close())
-    context.note(`daemon: running, ${config.databaseUrl ? 'your Postgres' : 'embedded Postgres'}`)
-    const account = await signInWithPassword(daemon.house, {
-      name: 'default',
-      username: 'rider',
-      password: 'rider',
-      keepPassword: false,
-      signal: context.signal,
-    })
-    context.note('signed in as account "default"')
-    await daemon.jobs.reconcileSchedules()
-    await daemon.jobs.enqueue('poll-activities', [{ accountId: account.accountId }])
+    context.note('daemon: running, on an embedded Postgres')
     await followBackfill(context, daemon, new Date(startedAt))
     await followUpload(context, daemon)
     await printQueries(context, daemon.house)
@@ -50,6 +44,17 @@ export async function demo(context: Context, options: DemoOptions): Promise<unde
     if (!context.signal.aborted) await once(context.signal, 'abort')
   } finally {
     await release.release()
+  }
+}
+
+/** Before the daemon starts: in a second run the account still has the address of the stand-in service of the first. */
+async function signIn(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+  const house = await openHouse(config, log)
+  try {
+    const rider = { username: 'rider', password: 'rider', keepPassword: false }
+    await signInWithPassword(house, { name: 'default', ...rider, signal })
+  } finally {
+    await house.close()
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Run } from '../cli.ts'
+import { wholeNumber } from '../options.ts'
 import type { DemoOptions } from './demo.ts'
 
 /** Enough years to look at, few enough to be mirrored while one watches. */
@@ -13,7 +14,7 @@ export function addDemoVerb(program: Command, run: Run): void {
       'the whole thing on this machine: a stand-in service, a Postgres, the daemon, an upload, some SQL',
     )
     .option('--once', 'end when everything has been shown')
-    .option('--activities <count>', 'how many activities the stand-in rider has', String(ACTIVITIES))
+    .option('--activities <count>', 'how many activities the stand-in rider has', wholeNumber, ACTIVITIES)
     .action((options: DemoOptions) =>
       run(async (context) => (await import('./demo.ts')).demo(context, options), { quiet: true }),
     )

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { type Job, Worker } from 'bullmq'
 import { type Backoff, backoffMs } from '../../kit/backoff.ts'
 import { SECOND } from '../../kit/durations.ts'
@@ -40,6 +41,8 @@ export async function openWorker(
 
   const process = async (job: Job, token?: string, bullSignal?: AbortSignal): Promise<void> => {
     const controller = new AbortController()
+    // One job may have many requests under way, and each listens; Node warns of a leak at eleven.
+    setMaxListeners(0, controller.signal)
     const abort = () => controller.abort(new DOMException('jobs: the worker is stopping', 'AbortError'))
     running.add(controller)
     bullSignal?.addEventListener('abort', abort, { once: true })

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { formatDuration, SECOND } from '../../kit/durations.ts'
 import {
   CredentialsRejectedError,
@@ -99,6 +100,7 @@ async function fetchAll(
   const queue = activities.values()
   const halt = new AbortController()
   const signal = input.signal ? AbortSignal.any([input.signal, halt.signal]) : halt.signal
+  setMaxListeners(0, signal)
   let failedInARow = 0
   const worker = async () => {
     for (const activity of queue) {
