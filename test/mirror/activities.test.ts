@@ -112,6 +112,26 @@ describe('the mirror of the activities', () => {
     },
   )
 
+  it('leaves an activity with what there is when its samples have not come for seven days', async () => {
+    await sync()
+    await rig.steer('POST', 'activities', {
+      late: true,
+      seconds: 600,
+      sample_delay_ms: 3_600_000,
+      name: 'Never analysed',
+    })
+    expect(await sync()).toMatchObject({ pending: 1 })
+    await rig.rows(
+      `update training.activities set next_fetch_at = now(), first_seen_at = first_seen_at - interval '8 days'
+       where name = 'Never analysed'`,
+    )
+    expect(await sync()).toMatchObject({ pending: 0, failed: 0 })
+    const [row] = await rig.rows(
+      `select detail_state, sample_count, next_fetch_at from training.activities where name = 'Never analysed'`,
+    )
+    expect(row).toEqual({ detail_state: 'mirrored', sample_count: 0, next_fetch_at: null })
+  })
+
   it('moves the cursor only together with the rows', async () => {
     await rig.steer('POST', 'faults', { method: 'GET', path: '^/oauth/activity$', kind: 'html', times: 1 })
     await expect(sync()).rejects.toThrow()
