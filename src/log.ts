@@ -12,13 +12,14 @@ const SECRET_NAMES = [
   'clientSecret',
   'password',
   'secretKey',
-  'code',
 ] as const
 
-// `code` is an OAuth authorization code in a form, but a stable word on an error, so it is only redacted in forms.
-const REDACTED = SECRET_NAMES.flatMap((name) =>
-  name === 'code' ? ['form.code', '*.form.code'] : [name, `*.${name}`, `*.*.${name}`],
-)
+const REDACTED = [
+  ...SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
+  // An OAuth authorization code in a form is a secret; `code` elsewhere is the stable word of an error.
+  'form.code',
+  '*.form.code',
+]
 
 /**
  * Makes the one logger: JSON lines on a pipe, readable lines on a terminal, secrets redacted by name.

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { ConfigError } from '../kit/errors.ts'
+import { loginCommand } from '../kit/login-command.ts'
 import type { TokenPair } from '../service/service.ts'
 import { type Account, findAccount, forgetCursors, upsertAccount } from '../store/accounts.ts'
 import type { House } from './house.ts'
-import { loginCommand } from './status.ts'
 
 export type Client = { clientId: string; clientSecret: string }
 

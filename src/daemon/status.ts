@@ -1,3 +1,4 @@
+import { loginCommand } from '../kit/login-command.ts'
 import {
   type FailedActivity,
   findFailedActivities,
@@ -37,9 +38,4 @@ export async function findStatus(house: House): Promise<Status> {
     failed_activities: failed,
     uploads,
   }
-}
-
-/** The command that signs an account in again. */
-export function loginCommand(account: string): string {
-  return account === 'default' ? 'musette login' : `musette login ${account}`
 }

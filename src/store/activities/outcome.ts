@@ -28,8 +28,7 @@ export async function recordUnchanged(tx: Tx, input: Asked): Promise<void> {
 
 /**
  * Records that a fetch failed, and not to try again before `nextFetchAt` (null: not until it is listed again).
- * `detailState` is `failed`, or `wanted` for a failure that may not be this activity's own. `attempts` counts the
- * fetches since the last good one. An older failure than the row's own answer changes nothing.
+ * `attempts` counts the fetches since the last good one. An older failure than the row's own answer changes nothing.
  */
 export async function recordFetchFailure(
   tx: Tx,
@@ -37,13 +36,12 @@ export async function recordFetchFailure(
     error: string
     nextFetchAt: Date | null
     attempts: number
-    detailState?: 'failed' | 'wanted'
   },
 ): Promise<void> {
   await tx.db
     .update(activities)
     .set({
-      detailState: input.detailState ?? 'failed',
+      detailState: 'failed',
       nextFetchAt: input.nextFetchAt,
       fetchAttempts: input.attempts,
       fetchError: cleanText(input.error),
