@@ -1,22 +1,45 @@
-FROM node:24-bookworm-slim AS build
+# docker-compose.yml runs this with all it needs. Alone, on a database of your own:
+#   docker build --tag musette .
+#   docker run --rm --env DATABASE_URL musette migrate
+#   docker run --init --read-only --tmpfs /tmp --volume musette:/data --env DATABASE_URL --env MUSETTE_BASE_URL musette
+FROM node:24-bookworm-slim AS base
 WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
-RUN npm ci --ignore-scripts
+
+# The binaries of the embedded Postgres stay out: in a container DATABASE_URL names the database.
+FROM base AS libraries
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
+  && npm sbom --package-lock-only --omit=dev --omit=optional --sbom-format=cyclonedx --sbom-type=application > sbom.cdx.json
+
+# With the optional packages: the compiler's own binary is one of them.
+FROM base AS build
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json ./
 COPY config ./config
 COPY src ./src
-RUN npm run build && npm prune --omit=dev --omit=optional --ignore-scripts
+RUN npm run build
 
-FROM node:24-bookworm-slim
-ENV NODE_ENV=production MUSETTE_DATA_DIR=/data MUSETTE_HTTP=off
-WORKDIR /app
-COPY --from=build /app/node_modules ./node_modules
+FROM base
+LABEL org.opencontainers.image.title="musette" \
+  org.opencontainers.image.description="Keeps your whole training history in your own Postgres and carries each FIT file to the service exactly once." \
+  org.opencontainers.image.licenses="MIT" \
+  org.opencontainers.image.base.name="docker.io/library/node:24-bookworm-slim"
+ENV NODE_ENV=production MUSETTE_DATA_DIR=/data
+COPY --from=libraries /app/node_modules ./node_modules
+COPY --from=libraries /app/sbom.cdx.json ./
 COPY --from=build /app/dist ./dist
 COPY drizzle ./drizzle
+COPY config/reader.mjs config/example.env ./config/
 COPY package.json LICENSE ./
-RUN ln -s /app/dist/main.js /usr/local/bin/musette && chmod +x dist/main.js \
-  && mkdir /data && chown node:node /data
-USER node
+# A new volume takes over owner and mode of the folder it is mounted on. 1000 is the user "node" of the base image.
+RUN chmod +x dist/main.js && ln -s /app/dist/main.js /usr/local/bin/musette \
+  && install --directory --owner=1000 --group=1000 --mode=700 /data \
+  && install --directory --owner=1000 --group=1000 /drop /workouts
+USER 1000:1000
 VOLUME /data
-# The database is brought to this version first; with several containers the first one does it and the rest wait.
-CMD ["sh", "-c", "musette migrate && exec musette start"]
+STOPSIGNAL SIGTERM
+# Each look starts a program of its own, so it is not taken often; the first start may have to wait for the database.
+HEALTHCHECK --interval=60s --timeout=15s --start-period=60s --retries=3 CMD ["musette", "healthcheck"]
+ENTRYPOINT ["musette"]
+CMD ["start"]

@@ -1,13 +1,14 @@
 // Brings a bare checkout to where a script can run: `node config/setup.mjs install services build`.
 //   install   the libraries, when they are missing or the lock file has changed since
-//   services  what the tests need beside Node (redis-server), from Debian's packages where that is allowed
+//   services  what the tests need beside Node (redis-server, chromium), from Debian's packages where that is allowed
 //   build     dist/, from src/
 // Plain JavaScript on Node's own modules, because it runs before anything is installed.
 import { spawnSync } from 'node:child_process'
-import { existsSync, statSync } from 'node:fs'
+import { cpSync, existsSync, statSync, utimesSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+const browser = 'web/dashboard/browser'
 const steps = { install, services, build }
 for (const name of process.argv.slice(2)) steps[name]()
 
@@ -24,24 +25,33 @@ function install() {
 }
 
 function services() {
-  if (process.env.MUSETTE_NO_SERVICES || has('redis-server')) return
+  if (process.env.MUSETTE_NO_SERVICES) return
+  const missing = ['redis-server', 'chromium'].filter((name) => !has(name))
   const allowed = process.platform === 'linux' && process.getuid?.() === 0 && has('apt-get')
-  if (!allowed) return
-  say('installing redis-server for the tests')
+  if (missing.length === 0 || !allowed) return
   const quiet = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
   spawnSync('apt-get', ['update', '-qq'], { stdio: 'ignore', env: quiet })
-  // Only the server's binary is wanted; the package's own service is kept from starting by RUNLEVEL.
-  spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'redis-server'], {
-    stdio: 'ignore',
-    env: quiet,
-  })
+  for (const name of missing) {
+    say(`installing ${name} for the tests`)
+    // Only the program is wanted; a package's own service is kept from starting by RUNLEVEL.
+    spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', name], {
+      stdio: 'ignore',
+      env: quiet,
+    })
+  }
 }
 
 function build() {
   const compiler = `${root}node_modules/typescript/bin/tsc`
   // An install without the development tools (a container's last stage) brings a dist/ of its own.
   if (!existsSync(compiler)) return
-  run(process.execPath, [compiler, '-p', `${root}config/tsconfig.build.json`], 'the build failed')
+  // The dashboard's scripts run in a browser, which knows other names than Node does.
+  for (const project of ['config/tsconfig.build.json', `src/${browser}`])
+    run(process.execPath, [compiler, '-p', `${root}${project}`], 'the build failed')
+  const isServed = (path) => statSync(path).isDirectory() || /\.(css|svg)$/.test(path)
+  cpSync(`${root}src/${browser}`, `${root}dist/${browser}`, { recursive: true, filter: isServed })
+  // An incremental build that finds nothing to do leaves its mark as old as it was.
+  utimesSync(`${root}dist/.tsbuildinfo`, new Date(), new Date())
 }
 
 function has(command) {

@@ -46,3 +46,17 @@ export function makeLogger(options: {
     destination,
   )
 }
+
+/**
+ * Turns debug lines on, and at the next call off again; where they are configured, the other way round. Says so in the
+ * log, and returns the level that holds now. Loggers made from this one earlier keep their level.
+ */
+export function toggleDebug(log: Logger, configured: string): string {
+  const other = configured === 'trace' || configured === 'debug' ? 'info' : 'debug'
+  const level = log.level === configured ? other : configured
+  // Said at the more talkative of the two levels, or nobody would see it.
+  if (level === 'debug') log.level = level
+  log.warn({ shown: level }, 'log level changed; the same signal changes it back')
+  log.level = level
+  return level
+}

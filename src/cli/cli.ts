@@ -1,11 +1,15 @@
 import { Command, CommanderError } from 'commander'
+import type { Config } from '../config/config.ts'
 import { VERSION } from '../daemon/version.ts'
 import { addAccountVerbs } from './accounts.ts'
 import { type Context, makeContext } from './context.ts'
 import { addDatabaseVerbs } from './database.ts'
 import { addDemoVerb } from './demo/verb.ts'
+import { addDoctorVerb } from './doctor.ts'
 import { EXIT, exitFor } from './exit.ts'
+import { addExportVerb } from './export.ts'
 import { addHealthcheckVerb } from './healthcheck.ts'
+import { addKeyVerbs } from './key.ts'
 import { addLoginVerbs } from './login/login.ts'
 import { addResyncVerb } from './resync.ts'
 import { addSandboxVerb } from './sandbox.ts'
@@ -17,14 +21,17 @@ import { addUploadVerb } from './upload.ts'
 /** What a verb does; the number it ends with is the exit code, none means done. */
 export type Verb = (context: Context) => Promise<number | undefined>
 
-/** Runs a verb inside the program: `quiet` verbs answer a question, others do work and log it. */
-export type Run = (verb: Verb, options?: { quiet?: boolean }) => Promise<void>
+/**
+ * Runs a verb inside the program: `quiet` verbs answer a question, others do work and log it. Without `config` it is read,
+ * and a wrong one ends the program.
+ */
+export type Run = (verb: Verb, options?: { quiet?: boolean; config?: Config }) => Promise<void>
 
 /** Parses the command line, runs one verb, and resolves to the exit code; every failure is one sentence on standard error. */
 export async function runCli(argv: readonly string[]): Promise<number> {
   let code: number = EXIT.done
   const run: Run = async (verb, options) => {
-    const context = makeContext({ quiet: options?.quiet ?? false })
+    const context = makeContext({ ...options, quiet: options?.quiet ?? false })
     try {
       code = (await verb(context)) ?? EXIT.done
     } catch (error) {
@@ -58,8 +65,11 @@ function makeProgram(run: Run): Command {
   addSyncVerb(program, run)
   addUploadVerb(program, run)
   addResyncVerb(program, run)
+  addExportVerb(program, run)
   addStatusVerb(program, run)
+  addDoctorVerb(program, run)
   addDatabaseVerbs(program, run)
+  addKeyVerbs(program, run)
   addHealthcheckVerb(program, run)
   addSandboxVerb(program, run)
   addDemoVerb(program, run)

@@ -17,9 +17,9 @@ export type Context = {
   note(line: string): void
 }
 
-/** Reads the configuration and listens for SIGINT and SIGTERM; `dispose` stops listening. */
-export function makeContext(options: { quiet: boolean }): Context & { dispose(): void } {
-  const config = readConfig()
+/** Reads the configuration, unless it is handed in, and listens for SIGINT and SIGTERM; `dispose` stops listening. */
+export function makeContext(options: { quiet: boolean; config?: Config }): Context & { dispose(): void } {
+  const config = options.config ?? readConfig()
   const terminal = Boolean(process.stderr.isTTY)
   // A verb that answers a question logs only what went wrong, unless a level was asked for.
   const level = options.quiet && config.logLevel === 'info' ? 'warn' : config.logLevel

@@ -3,11 +3,15 @@ import type { Command } from 'commander'
 import { ROLES, type Role } from '../daemon/roles.ts'
 import { SECOND } from '../kit/durations.ts'
 import { ConfigError } from '../kit/errors.ts'
+import { toggleDebug } from '../log.ts'
 import type { Run } from './cli.ts'
 import { EXIT } from './exit.ts'
 
 /** Longer than a token request may take, which is never cancelled; shorter than a container's grace of a minute. */
 const STOP_WITHIN_MS = 55 * SECOND
+
+/** What a process that has stopped may still need: the last lines of its log. */
+const END_WITHIN_MS = 1 * SECOND
 
 /** Adds `start`. */
 export function addStartVerb(program: Command, run: Run): void {
@@ -21,6 +25,8 @@ export function addStartVerb(program: Command, run: Run): void {
       run(async ({ config, log, signal }) => {
         // Queues and web server are only loaded by who runs them: the other verbs answer the sooner.
         const { openDaemon } = await import('../daemon/daemon.ts')
+        // From before anything is open: a signal that nobody listens to ends the process.
+        process.on('SIGUSR2', () => toggleDebug(log, config.logLevel))
         const daemon = await openDaemon(config, log, { roles: options.roles, signal })
         if (!signal.aborted) await once(signal, 'abort')
         log.info('stopping')
@@ -28,8 +34,13 @@ export function addStartVerb(program: Command, run: Run): void {
           log.fatal('could not stop in time; what was under way is found again at the next start')
           process.exit(EXIT.unexpected)
         }, STOP_WITHIN_MS)
-        await daemon.close()
-        clearTimeout(deadline)
+        try {
+          await daemon.close()
+        } finally {
+          clearTimeout(deadline)
+          // A client of a Redis that is gone may go on calling for it, and nothing else is left to wait for.
+          setTimeout(() => process.exit(), END_WITHIN_MS).unref()
+        }
         log.info('stopped')
         return undefined
       }),

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { openHouse } from '../daemon/house.ts'
-import { type HandUpload, uploadByHand } from '../daemon/upload.ts'
+import type { HandUpload } from '../daemon/upload.ts'
 import { ConfigError, errorCode } from '../kit/errors.ts'
 import type { Run } from './cli.ts'
 import type { Context } from './context.ts'
@@ -27,6 +27,8 @@ async function upload(context: Context, paths: string[], options: UploadOptions)
   if (options.name !== undefined && paths.length > 1) {
     throw new ConfigError('one_name', '--name is for one file; run musette upload for each')
   }
+  // What reads FIT files is only loaded here: the other verbs answer the sooner.
+  const { uploadByHand } = await import('../daemon/upload.ts')
   const files = await Promise.all(paths.map(async (path) => ({ path, bytes: await readNamed(path) })))
   const house = await openHouse(context.config, context.log)
   try {

@@ -39,36 +39,50 @@ export type Environment = Readonly<Record<string, string | undefined>>
  * Throws a ConfigError that names every wrong variable at once, never its value.
  */
 export function readConfig(env: Environment = process.env): Config {
-  const problems: string[] = []
-  const raw = readTwins(env, problems)
-  const parsed = z.object(VARIABLES).safeParse(raw)
-  for (const issue of parsed.error?.issues ?? []) problems.push(`${issue.path.join('.')} ${issue.message}`)
-  if (!parsed.success || problems.length > 0) {
-    throw new ConfigError(
-      'bad_config',
-      `the configuration is wrong:\n${problems.map((line) => `  ${line}`).join('\n')}`,
-    )
-  }
-  return toConfig(parsed.data)
+  const { config, problems } = readAnyConfig(env)
+  if (problems.length === 0) return config
+  const lines = problems.map(({ name, sentence }) => `  ${name} ${sentence}`)
+  throw new ConfigError('bad_config', `the configuration is wrong:\n${lines.join('\n')}`)
 }
 
-function readTwins(env: Environment, problems: string[]): Record<string, string> {
+/** What is wrong with a variable; the sentence goes on from its name. */
+export type ConfigProblem = Readonly<{ name: string; variable: string; sentence: string }>
+
+/** Reads the environment as readConfig does, but goes on: a wrong variable has its default, and stands in `problems`. */
+export function readAnyConfig(env: Environment = process.env): {
+  config: Config
+  problems: ConfigProblem[]
+} {
+  const { raw, problems } = readTwins(env)
+  const schema = z.object(VARIABLES)
+  for (const issue of schema.safeParse(raw).error?.issues ?? []) {
+    const name = issue.path.join('.')
+    problems.push({ name, variable: name, sentence: issue.message })
+  }
+  for (const { variable } of problems) delete raw[variable]
+  return { config: toConfig(schema.parse(raw)), problems }
+}
+
+function readTwins(env: Environment): { raw: Record<string, string>; problems: ConfigProblem[] } {
   const raw: Record<string, string> = {}
+  const problems: ConfigProblem[] = []
   for (const name of Object.keys(VARIABLES)) {
     const value = env[name]
     if (value !== undefined && value !== '') raw[name] = value
   }
-  for (const name of FROM_FILE) {
-    const file = env[`${name}_FILE`]
+  for (const variable of FROM_FILE) {
+    const name = `${variable}_FILE`
+    const file = env[name]
     if (!file) continue
-    if (raw[name] !== undefined) problems.push(`${name}_FILE is set beside ${name}; keep one of them`)
+    const complain = (sentence: string) => problems.push({ name, variable, sentence })
+    if (raw[variable] !== undefined) complain(`is set beside ${variable}; keep one of them`)
     try {
-      raw[name] = readFileSync(file, 'utf8').trim()
+      raw[variable] = readFileSync(file, 'utf8').trim()
     } catch {
-      problems.push(`${name}_FILE names a file that cannot be read`)
+      complain('names a file that cannot be read')
     }
   }
-  return raw
+  return { raw, problems }
 }
 
 function toConfig(value: z.output<z.ZodObject<typeof VARIABLES>>): Config {

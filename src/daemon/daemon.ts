@@ -1,16 +1,23 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { type Jobs, openJobs } from '../jobs/jobs.ts'
-import { DAY, HOUR, SECOND } from '../kit/durations.ts'
+import { systemClock } from '../kit/clock.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { findAccounts } from '../store/accounts.ts'
+import { findRunsMark } from '../store/health-runs.ts'
 import { recordRunsAbandoned } from '../store/runs.ts'
-import { openWeb } from '../web/web.ts'
+import { makeMetrics } from '../web/metrics/metrics.ts'
+import { assertGuarded, openWeb, type WebDeps, type WebOptions } from '../web/web.ts'
+import { makeDashboard } from './dashboard.ts'
+import { openElected, type Post } from './election.ts'
+import { readFolderId } from './election-folder.ts'
 import { makeHandlers } from './handlers.ts'
 import { type House, openHouse } from './house.ts'
-import { findReadiness } from './readiness.ts'
+import { intervalsOf } from './intervals.ts'
+import { makeFigures } from './metrics.ts'
+import { makeReadiness } from './readiness.ts'
 import type { Role } from './roles.ts'
-import { findStatus } from './status.ts'
+import { VERSION } from './version.ts'
 import { openWatcher } from './watcher.ts'
 
 export type Daemon = {
@@ -20,13 +27,6 @@ export type Daemon = {
   url: string | undefined
   close(): Promise<void>
 }
-
-/** Tokens live for a week and are refreshed at half of it; a look twice a day is early enough. */
-const REFRESH_LOOK_EVERY_MS = DAY / 2
-/** Loads and status move with the hours; a row is kept only when they did. */
-const TRAINING_INFO_EVERY_MS = 1 * HOUR
-/** What a crash or a flushed queue left behind, and what was paused, is found again within this. */
-const SWEEP_EVERY_MS = 10 * SECOND
 
 /**
  * Builds every part of the daemon from the configuration and starts it; `close` stops it in the reverse of this order:
@@ -39,10 +39,15 @@ export async function openDaemon(
 ): Promise<Daemon> {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
-    const house = await openHouse(config, log)
+    const http = input.roles.includes('web') ? config.http : undefined
+    if (http) assertGuarded(http)
+    const metrics = makeMetrics({ now: systemClock }, { version: VERSION })
+    const house = await openHouse(config, log, { observer: metrics.requests })
     release.defer('house', () => house.close())
     await assertKeyFits(house)
     await house.store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date() }))
+    const since = await house.store.read(findRunsMark)
+    const figures = makeFigures({ house, jobs: () => jobs }, { since, onRun: metrics.onRun })
     const jobs = await openJobs(
       {
         log,
@@ -57,22 +62,17 @@ export async function openDaemon(
         backend: config.redisUrl
           ? { kind: 'redis', url: config.redisUrl }
           : { kind: 'postgres', url: house.databaseUrl },
-        roles: { scheduler: input.roles.includes('scheduler'), worker: input.roles.includes('worker') },
-        every: {
-          poll: config.mirror.pollEveryMs,
-          reconcile: config.mirror.reconcileEveryMs,
-          refresh: REFRESH_LOOK_EVERY_MS,
-          sweep: SWEEP_EVERY_MS,
-          trainingInfo: TRAINING_INFO_EVERY_MS,
-          workouts: DAY,
-        },
+        roles: { worker: input.roles.includes('worker') },
+        every: intervalsOf(config),
         concurrency: config.service.concurrency,
       },
     )
     release.defer('jobs', () => jobs.close())
-    const watcher = input.roles.includes('watcher') ? await openWatcher(house, jobs) : undefined
-    if (watcher) release.defer('watcher', () => watcher.close())
-    const web = await openDaemonWeb(house, jobs, input.roles)
+    for (const post of postsOf({ house, jobs }, input.roles)) {
+      const elected = await openElected(house, post)
+      release.defer(post.name, () => elected.close())
+    }
+    const web = http && (await openDaemonWeb({ house, jobs, metrics, figures }, { http, roles: input.roles }))
     if (web) release.defer('web', () => web.close())
     log.info({ url: web?.url, roles: input.roles, queue: config.redisUrl ? 'redis' : 'postgres' }, 'started')
     return { house, jobs, url: web?.url, close: () => release.release() }
@@ -82,14 +82,29 @@ export async function openDaemon(
   }
 }
 
-async function openDaemonWeb(house: House, jobs: Jobs, roles: readonly Role[]) {
-  const { http } = house.config
-  if (!http || !roles.includes('web')) return undefined
-  const { log } = house
+function openDaemonWeb(
+  { house, jobs, ...numbers }: { house: House; jobs: Jobs } & Pick<WebDeps, 'metrics' | 'figures'>,
+  { http, roles }: { http: WebOptions; roles: readonly Role[] },
+) {
   return openWeb(
-    { log, readiness: () => findReadiness(house, jobs), overview: () => findStatus(house) },
+    {
+      log: house.log,
+      readiness: makeReadiness({ house, jobs }, roles),
+      ...numbers,
+      boards: jobs.boards(),
+      dashboard: makeDashboard(house),
+    },
     http,
   )
+}
+
+/** What one process does for all that share the database, and the others when it is gone. */
+function postsOf({ house, jobs }: { house: House; jobs: Jobs }, roles: readonly Role[]): Post[] {
+  const posts: Post[] = [
+    { name: 'scheduler', open: (input) => jobs.openSchedules(input) },
+    { name: 'watcher', id: () => readFolderId(house.config.drop.dir), open: () => openWatcher(house, jobs) },
+  ]
+  return posts.filter(({ name }) => roles.some((role) => role === name))
 }
 
 /** A wrong key is said once at the start, as a ConfigError, and not at every job for as long as the daemon runs. */

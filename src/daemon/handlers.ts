@@ -3,8 +3,8 @@ import { DAY } from '../kit/durations.ts'
 import { fetchActivity } from '../mirror/activities/fetch.ts'
 import { pollActivities } from '../mirror/activities/poll.ts'
 import { reconcileActivities } from '../mirror/activities/reconcile.ts'
-import { type Account, findAccountById, findAccounts } from '../store/accounts.ts'
-import { findActivity, findWanted, type WantedActivity } from '../store/activities/wanted.ts'
+import { type Account, findAccountById } from '../store/accounts.ts'
+import { findActivity, findWanted, findWanting, type WantedActivity } from '../store/activities/wanted.ts'
 import { makeCoachingHandlers } from './coaching-handlers.ts'
 import type { House } from './house.ts'
 import { makeProgressLog } from './progress-log.ts'
@@ -64,10 +64,11 @@ export function makeHandlers(house: House, jobs: () => Jobs): Handlers {
     async sweep() {
       await enqueueDueUploads(house, jobs())
       let wanted = 0
-      for (const account of await store.read(findAccounts)) {
-        if (!account.needsLogin) wanted += await enqueueWanted(house, jobs(), account)
+      for (const account of await store.read((tx) => findWanting(tx, mirror.now()))) {
+        wanted += await enqueueWanted(house, jobs(), account)
       }
       await sayProgress(wanted)
+      if (wanted === 0) await mirror.upkeep.rest()
       return undefined
     },
     ...makeCoachingHandlers(house),

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import type { Config } from '../config/config.ts'
 import { SECOND } from '../kit/durations.ts'
 import { ConfigError, errorLine } from '../kit/errors.ts'
-import type { Readiness } from '../web/web.ts'
+import type { Readiness } from '../web/health.ts'
 
 const ANSWER_WITHIN_MS = 5 * SECOND
 const readinessSchema = z.object({ ready: z.boolean(), parts: z.record(z.string(), z.string()) })
 
 /** Asks the daemon that runs with this configuration whether it is ready; one that does not answer is not. */
-export async function fetchReadiness(config: Config): Promise<Readiness> {
+export async function fetchReadiness(config: Config): Promise<Pick<Readiness, 'ready' | 'parts'>> {
   if (!config.http) throw new ConfigError('http_off', 'MUSETTE_HTTP is off, so there is nobody to ask')
   const { host, port } = config.http
   // An address to listen on everywhere is reached on loopback.

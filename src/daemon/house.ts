@@ -1,14 +1,16 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
-import { readOrMakeSecretKey } from '../config/secret-key.ts'
+import { readOrMakeSecretKey, readSecretKeys } from '../config/secret-key.ts'
 import { systemClock } from '../kit/clock.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import type { MirrorDeps, MirrorOptions } from '../mirror/account.ts'
-import { openService, type Service } from '../service/service.ts'
+import { openService, type Service, type ServiceObserver } from '../service/service.ts'
 import { checkSchema } from '../store/migrate.ts'
+import { makeUpkeep } from '../store/samples/upkeep.ts'
 import { openStore, type Store } from '../store/store.ts'
-import { makeTokenVault, type Vault } from '../store/vault/vault.ts'
+import { type KeyOptions, makeTokenVault, type Vault } from '../store/vault/vault.ts'
 import { openDatabase } from './database.ts'
+import { finishRotation } from './key.ts'
 import { VERSION } from './version.ts'
 
 /** The parts that every verb stands on; `close` stops them in reverse order. */
@@ -25,13 +27,18 @@ export type House = {
 }
 
 /** A fetch holds one connection while it writes, a token refresh one while it waits for the service; the rest is polls. */
-const CONNECTIONS_BESIDE_FETCHES = 6
+export const CONNECTIONS_BESIDE_FETCHES = 6
 
 /**
  * Opens database, vault and service client from the configuration. The embedded Postgres is brought to this version
- * by itself; a database of the user's own is only checked, and refused with the command to type (ConfigError).
+ * by itself; a database of the user's own is only checked, and refused with the command to type (ConfigError). The
+ * `observer` hears of every request to the service.
  */
-export async function openHouse(config: Config, log: Logger): Promise<House> {
+export async function openHouse(
+  config: Config,
+  log: Logger,
+  options: { observer?: ServiceObserver | undefined } = {},
+): Promise<House> {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
     const database = await openDatabase(config, log)
@@ -45,11 +52,11 @@ export async function openHouse(config: Config, log: Logger): Promise<House> {
     )
     release.defer('store', () => store.close())
     await store.read(checkSchema)
-    const secretKey = config.secretKey ?? readOrMakeSecretKey(config.dataDir)
-    const vault = makeTokenVault({ store, log }, { secretKey, spoolDir: config.dataDir })
+    const vault = makeTokenVault({ store, log }, { ...keysOf(config), spoolDir: config.dataDir })
+    await finishRotation({ store, log }, config)
     const { concurrency, requestsPerMinute } = config.service
     const service = openService(
-      { vault, log },
+      { vault, log, observer: options.observer },
       { concurrency, requestsPerMinute, userAgent: `musette/${VERSION}` },
     )
     release.defer('service', () => service.close())
@@ -60,7 +67,13 @@ export async function openHouse(config: Config, log: Logger): Promise<House> {
       store,
       vault,
       service,
-      mirror: { store, serviceOf: (account) => service.forAccount(account), log, now: systemClock },
+      mirror: {
+        store,
+        serviceOf: (account) => service.forAccount(account),
+        upkeep: makeUpkeep({ store, log }),
+        log,
+        now: systemClock,
+      },
       mirrorOptions: config.mirror,
       close: () => release.release(),
     }
@@ -68,4 +81,10 @@ export async function openHouse(config: Config, log: Logger): Promise<House> {
     await release.release().catch(() => undefined)
     throw error
   }
+}
+
+/** A key in the data directory may change while this runs; one from the environment cannot. */
+function keysOf({ secretKey, dataDir }: Config): KeyOptions {
+  if (secretKey) return { secretKey }
+  return { secretKey: readOrMakeSecretKey(dataDir), readKeys: () => readSecretKeys(dataDir) }
 }

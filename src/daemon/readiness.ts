@@ -1,33 +1,56 @@
 import type { Jobs } from '../jobs/jobs.ts'
-import { errorLine } from '../kit/errors.ts'
-import type { Readiness } from '../web/web.ts'
+import { SECOND } from '../kit/durations.ts'
+import { errorCode } from '../kit/errors.ts'
+import { findAccountHealth } from '../store/health.ts'
+import type { Readiness } from '../web/health.ts'
 import type { House } from './house.ts'
-import { findStatus } from './status.ts'
+import { makeReading } from './reading.ts'
+import type { Role } from './roles.ts'
 
 /** A poll may be late by a run that waits for the service; this many intervals late is not fresh. */
 const FRESH_WITHIN_INTERVALS = 3
+/** Anybody may ask, so it is read at most once in this time. */
+const KEEP_MS = 1 * SECOND
+/** Shorter than the wait of `musette healthcheck`, which then hears what is missing. */
+const PATIENCE_MS = 3 * SECOND
 
-/** Looks whether database and queue answer, and whether every signed-in account was polled lately. */
-export async function findReadiness(house: House, jobs: Jobs): Promise<Readiness> {
-  const parts: Record<string, string> = {}
-  const look = async (part: string, check: () => Promise<string>) => {
-    parts[part] = await check().catch((error: unknown) => errorLine(error))
-  }
-  await look('queue', async () => {
-    await jobs.counts()
-    return 'ok'
-  })
-  await look('database', async () => {
-    const { accounts } = await findStatus(house)
-    const oldest = Date.now() - FRESH_WITHIN_INTERVALS * house.config.mirror.pollEveryMs
-    for (const { account, needs_login, polled_at } of accounts) {
-      if (needs_login) continue
-      const fresh = polled_at !== null && polled_at.getTime() >= oldest
-      parts[`polls of account "${account}"`] = fresh
-        ? 'ok'
-        : `last poll: ${polled_at?.toISOString() ?? 'never'}`
+/**
+ * Makes the look whether database and queue answer, and whether every signed-in account was polled lately. Late polls
+ * make only those processes unready that do polls, workers: a page that tells of the lateness should stay up.
+ */
+export function makeReadiness(
+  deps: { house: Pick<House, 'store' | 'config'>; jobs: Pick<Jobs, 'counts'> },
+  roles: readonly Role[],
+): () => Promise<Readiness> {
+  const { store, config } = deps.house
+  const options = { keepMs: KEEP_MS, patienceMs: PATIENCE_MS }
+  const health = makeReading(() => store.read(findAccountHealth), options)
+  const counts = makeReading(() => deps.jobs.counts(), options)
+  return async () => {
+    const [database, queue] = await Promise.allSettled([health(), counts()])
+    const oldest = Date.now() - FRESH_WITHIN_INTERVALS * config.mirror.pollEveryMs
+    const polls = (database.status === 'fulfilled' ? database.value : []).map((account) => ({
+      name: account.account,
+      late: !account.needs_login && (account.polled_at?.getTime() ?? 0) < oldest,
+      state: account.needs_login
+        ? 'needs login'
+        : `last poll: ${account.polled_at?.toISOString() ?? 'never'}`,
+    }))
+    const late = polls.filter((poll) => poll.late).length
+    const parts: Record<string, string> = { database: stateOf(database), queue: stateOf(queue) }
+    if (roles.includes('worker') && database.status === 'fulfilled') {
+      parts.polls =
+        late === 0 ? 'ok' : `${late} of ${polls.length} accounts not polled lately; run: musette status`
     }
-    return 'ok'
-  })
-  return { ready: Object.values(parts).every((state) => state === 'ok'), parts }
+    return {
+      ready: Object.values(parts).every((state) => state === 'ok'),
+      parts,
+      accounts: Object.fromEntries(polls.map((poll) => [poll.name, poll.state])),
+    }
+  }
+}
+
+/** The code and no more: the sentence of a database error may name hosts and users, and strangers read this. */
+function stateOf(looked: PromiseSettledResult<unknown>): string {
+  return looked.status === 'fulfilled' ? 'ok' : `no use (${errorCode(looked.reason)}); run: musette status`
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { ConfigError } from '../kit/errors.ts'
+import { ConfigError, errorCode } from '../kit/errors.ts'
 import { loginCommand } from '../kit/login-command.ts'
 import type { TokenPair } from '../service/service.ts'
 import { type Account, findAccount, forgetCursors, upsertAccount } from '../store/accounts.ts'
@@ -69,6 +69,13 @@ export async function accountNamed(house: House, name: string): Promise<Account>
   throw new ConfigError('no_account', `there is no account "${name}" yet; run: ${loginCommand(name)}`)
 }
 
+/** Finds an account by name whose login opens: a wrong key is a ConfigError before anything is touched. */
+export async function accountToUse(house: House, name: string): Promise<Account> {
+  const account = await accountNamed(house, name)
+  await house.vault.read(account.accountId)
+  return account
+}
+
 /** The address in the environment, else the one the account was signed in to before. */
 async function baseUrlOf(house: House, name: string): Promise<string> {
   const baseUrl =
@@ -85,12 +92,22 @@ async function saveLogin(
   person: { username?: string; password?: string },
 ): Promise<Account> {
   const account = await house.store.transaction((tx) => upsertAccount(tx, { name, baseUrl: client.baseUrl }))
-  const before = await house.vault.read(account.accountId)
-  if (before?.username !== person.username) {
+  if ((await usernameBefore(house, account.accountId)) !== person.username) {
     // Perhaps another rider: what was mirrored so far does not say how far this one's history is.
     await house.store.transaction((tx) => forgetCursors(tx, account.accountId))
   }
   const { clientId, clientSecret } = client
   await house.vault.saveLogin(account.accountId, { clientId, clientSecret, pair, ...person })
   return account
+}
+
+/** Who was signed in; undefined when that cannot be read, because the key is lost or a file damaged: a login mends both. */
+async function usernameBefore(house: House, accountId: number): Promise<string | undefined> {
+  try {
+    return (await house.vault.read(accountId))?.username
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    house.log.warn({ accountId, code: errorCode(error) }, 'the login before cannot be read and is replaced')
+    return undefined
+  }
 }

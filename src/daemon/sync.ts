@@ -5,7 +5,7 @@ import type { Account } from '../store/accounts.ts'
 import { recordRunsAbandoned } from '../store/runs.ts'
 import { syncCoaching } from './coaching.ts'
 import type { House } from './house.ts'
-import { accountNamed } from './sign-in.ts'
+import { accountToUse } from './sign-in.ts'
 
 type Watched = { name: string; signal?: AbortSignal; onProgress?: (progress: Progress) => void }
 
@@ -38,7 +38,7 @@ export async function resyncAccount(
 }
 
 async function takeAccount(house: House, name: string): Promise<Account> {
-  const account = await accountNamed(house, name)
+  const account = await accountToUse(house, name)
   // A run of a process that still lives writes its own end over this.
   const { accountId } = account
   await house.store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date(), accountId }))

@@ -8,7 +8,7 @@ import { findUpload, type Upload } from '../store/uploads.ts'
 import type { UploadDeps } from '../upload/deps.ts'
 import { type Offered, offerFit } from '../upload/offer.ts'
 import type { House } from './house.ts'
-import { accountNamed } from './sign-in.ts'
+import { accountNamed, accountToUse } from './sign-in.ts'
 
 /** Makes what the upload room needs of the house; `onWanted` hears of each new activity to fetch. */
 export function makeUploadDeps(house: House, onWanted?: NonNullable<UploadDeps['onWanted']>): UploadDeps {
@@ -59,7 +59,7 @@ export async function uploadByHand(
     onWait: (upload: Upload) => void
   },
 ): Promise<HandUpload[]> {
-  const account = await accountNamed(house, input.account)
+  const account = await accountToUse(house, input.account)
   const fileName = basename(input.path)
   const unpacked = await unpackDropped(fileName, input.bytes)
   if (unpacked.verdict === 'unready') return [{ fileName, problem: 'the file is not whole' }]

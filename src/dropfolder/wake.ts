@@ -29,10 +29,12 @@ export function makeWake(options: { scan: () => Promise<void>; everyMs: () => nu
     if (closed || at >= dueAt) return
     clearTimeout(timer)
     dueAt = at
+    // It may be over by now, and a newer Node warns of that.
+    const waitMs = Math.max(0, at - performance.now())
     timer = setTimeout(() => {
       dueAt = Number.POSITIVE_INFINITY
       void options.scan()
-    }, at - performance.now())
+    }, waitMs)
   }
   return {
     soon: () => wakeIn(HINT_MS),

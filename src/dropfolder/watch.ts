@@ -8,10 +8,11 @@ export type Watch = { close(): Promise<void> }
 /**
  * Watches the drop folder and calls `onHint` whenever something moves in it. A hint says nothing more: which files are
  * there is for the scan to find out. Only folders are watched, by one system watch each, since a watch on a folder tells
- * of its files, too; 20,000 files would need 20,000 of them. `onError` hears what the system refuses (ENOSPC).
+ * of its files, too; 20,000 files would need 20,000 of them. `onHint` is told the name where the system tells one, and hears
+ * once when the watch stands. `onError` hears what the system refuses (ENOSPC).
  */
 export function openWatch(
-  deps: { onHint: () => void; onError: (error: unknown) => void },
+  deps: { onHint: (name?: string) => void; onError: (error: unknown) => void },
   dir: string,
 ): Watch {
   const watcher = chokidar.watch(dir, {
@@ -23,9 +24,9 @@ export function openWatch(
     ignored: (path, stats) => (stats !== undefined && !stats.isDirectory()) || isPassedOver(dir, path),
   })
   // What came before the watch stood gave no event.
-  watcher.on('ready', deps.onHint)
-  watcher.on('raw', deps.onHint)
-  watcher.on('all', deps.onHint)
+  watcher.on('ready', () => deps.onHint())
+  watcher.on('raw', (_event, name) => deps.onHint(name ?? undefined))
+  watcher.on('all', (_event, path) => deps.onHint(path))
   watcher.on('error', deps.onError)
   return { close: () => watcher.close() }
 }

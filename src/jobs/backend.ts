@@ -35,6 +35,16 @@ export async function openBackend(deps: { log: Logger }, choice: BackendChoice):
 
 async function openRedis(deps: { log: Logger }, url: string): Promise<Backend> {
   await checkRedis(deps, url)
+  return makeRedisBackend(url)
+}
+
+async function openPostgres(url: string): Promise<Backend> {
+  await migrateQueueTables(url)
+  return makePostgresBackend(url)
+}
+
+/** Makes the backend on Redis; it connects when a queue is made on it. */
+export function makeRedisBackend(url: string): Backend {
   const common = { url, retryStrategy: redisPauseMs, connectTimeout: CONNECTION_MS }
   // An enqueue without Redis fails within ms and is repeated by the sweep; a worker waits for Redis to come back.
   const producer = { ...common, enableOfflineQueue: false, maxRetriesPerRequest: 1 }
@@ -50,8 +60,8 @@ async function openRedis(deps: { log: Logger }, url: string): Promise<Backend> {
   }
 }
 
-async function openPostgres(url: string): Promise<Backend> {
-  await migrateQueueTables(url)
+/** Makes the backend on Postgres, whose tables must be there; it connects when a queue is made on it. */
+export function makePostgresBackend(url: string): Backend {
   const pool = makeQueuePool(url)
   return {
     factory: (name, opts, extra) => createPostgresBackend(name, { ...opts, connection: pool }, extra),

@@ -6,7 +6,7 @@ import { makeReleaseStack } from '../kit/release-stack.ts'
 import { type BackendChoice, openBackend } from './backend.ts'
 import type { ScheduleName } from './catalog.ts'
 import { makeErrorTally } from './connections/error-tally.ts'
-import { within } from './connections/within.ts'
+import { closeOrCut, within } from './connections/within.ts'
 import { QUEUE_NAMES, type QueueName } from './definition.ts'
 import { assertHandlers, type Handlers } from './handlers.ts'
 
@@ -37,7 +37,7 @@ export type JobsDeps = Readonly<{
 
 export type JobsOptions = Readonly<{
   backend: BackendChoice
-  roles: Readonly<{ scheduler: boolean; worker: boolean }>
+  roles: Readonly<{ worker: boolean }>
   /** Intervals in ms. */
   every: Readonly<Record<ScheduleName, number>>
   /** Fetches at once. */
@@ -55,6 +55,11 @@ export type Jobs = Readonly<{
   enqueue: Enqueue
   /** Fetches the number of jobs by queue and state. */
   counts: () => Promise<Record<QueueName, Record<string, number>>>
+  /**
+   * Makes the schedules equal to the truth, and keeps them so until `close`; with `atStart` everything scheduled also
+   * runs once at once. Without it they run as they are: a process at a time is enough to keep them.
+   */
+  openSchedules: (input: { atStart: boolean }) => Promise<{ close: () => Promise<void> }>
   /** Makes the schedules equal to the truth now, as after a login. */
   reconcileSchedules: () => Promise<void>
   /** The queues themselves, for a board that shows them. */
@@ -64,7 +69,7 @@ export type Jobs = Readonly<{
 }>
 
 /**
- * Opens the queues and, by role, the schedules and the workers. Throws MusetteError `handlers_mismatch` when handlers
+ * Opens the queues and, by role, the workers. Throws MusetteError `handlers_mismatch` when handlers
  * and catalog differ, TransientError `queue_unreachable` when Redis or Postgres cannot be used.
  */
 export async function openJobs(deps: JobsDeps, options: JobsOptions): Promise<Jobs> {
@@ -96,7 +101,7 @@ async function openParts(
 
   const queues = makeQueues({ backend, onError: tally.record })
   for (const name of QUEUE_NAMES) {
-    opened.defer(`queue ${name}`, () => within(queues[name].close(), CONNECTION_MS))
+    opened.defer(`queue ${name}`, () => closeOrCut(queues[name]))
     await queues[name].waitUntilReady()
   }
 
@@ -131,10 +136,8 @@ async function openParts(
 
   const reconcile = (atStart: boolean) =>
     reconcileSchedules({ log, clock, queues, accounts: deps.accounts }, { every: options.every, atStart })
-  if (options.roles.scheduler) await reconcile(true)
-  const beat = options.roles.scheduler
-    ? () => reconcile(false)
-    : () => fetchCounts({ queues }).then(() => undefined)
+  let keepsSchedules = false
+  const beat = () => (keepsSchedules ? reconcile(false) : fetchCounts({ queues }).then(() => undefined))
   heartbeat = startHeartbeat({ tally: () => tally, beat }, { everyMs: options.heartbeatMs ?? HEARTBEAT_MS })
   queues.polls.getBackend().on('ready', heartbeat.wake) // Redis is back, perhaps empty
   opened.defer('heartbeat', () => within(heartbeat?.stop() ?? Promise.resolve(), CONNECTION_MS))
@@ -155,6 +158,16 @@ async function openParts(
     counts: async () => {
       assertOpen()
       return await fetchCounts({ queues })
+    },
+    openSchedules: async ({ atStart }) => {
+      assertOpen()
+      await reconcile(atStart)
+      keepsSchedules = true
+      return {
+        close: async () => {
+          keepsSchedules = false
+        },
+      }
     },
     reconcileSchedules: async () => {
       assertOpen()

@@ -32,6 +32,10 @@ export const HEARTBEAT_MS = 1 * MINUTE
 export const HEARTBEAT_FAILING_MS = 2 * SECOND
 /** How long a stopping daemon waits for running jobs, ms: a container is killed after 30 s by most orchestrators. */
 export const CLOSE_GRACE_MS = 15 * SECOND
+/** How long a queue or worker may take to close, ms, and then to be cut: there are four, and a container has a minute. */
+export const GOODBYE_MS = 3 * SECOND
+/** How long a connection to Postgres is kept for the next job, ms: signing in again costs more than most jobs. */
+export const CONNECTION_IDLE_MS = 1 * MINUTE
 /** How long any single connection may take to open or close, ms. */
 export const CONNECTION_MS = 10 * SECOND
 /** Characters of a stack kept with a dead job. */

@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer'
 import {
   CredentialsRejectedError,
   type MusetteError,
@@ -195,6 +196,8 @@ function describeContent(answer: RawAnswer, text: string): string {
 }
 
 function decodeText(body: Buffer): string {
+  // Most answers are ASCII through and through, and copying that is several times faster than decoding it.
+  if (isAscii(body)) return body.toString('latin1')
   return body.toString('utf8').replace(/^\uFEFF/, '')
 }
 

@@ -17,6 +17,9 @@ export type Pacer = {
   close(reason: Error): void
 }
 
+/** Hears by how long, in ms, the service's wish has put off the calls to an origin, beyond a pause that ran already. */
+export type OnPause = (ms: number) => void
+
 type Waiter = { turn: Turn; start: () => void; refuse: (reason: unknown) => void }
 
 /** A tenth of the minute's requests may go at once, but never more than this: what a page of a browser asks for. */
@@ -27,7 +30,7 @@ const MAX_BURST = 10
  * 60 s, spread evenly after a small burst. Whoever waits is served in turn by queue, first come within one.
  */
 export function makePacer(
-  deps: { now: Clock; sleep: Sleep },
+  deps: { now: Clock; sleep: Sleep; onPause?: OnPause | undefined },
   options: { concurrency: number; requestsPerMinute: number },
 ): Pacer {
   const rate = makeRate(options.requestsPerMinute)
@@ -111,8 +114,11 @@ export function makePacer(
       }
     },
     pause(origin, ms) {
-      const until = deps.now().getTime() + ms
-      pausedUntil.set(origin, Math.max(until, pausedUntil.get(origin) ?? 0))
+      const longerMs = ms - pausedMs(origin)
+      if (longerMs > 0) {
+        pausedUntil.set(origin, deps.now().getTime() + ms)
+        deps.onPause?.(longerMs)
+      }
       pump()
     },
     pausedMs,

@@ -9,10 +9,11 @@ import {
   listDefaultWorkouts,
   makeAccountService,
 } from './endpoints/account-service.ts'
-import { makePacer } from './pacer.ts'
+import { makePacer, type OnPause } from './pacer.ts'
 import { type ClientCredentials, type Grant, makeAuthorizeUrl, requestTokens } from './session/grants.ts'
 import { makeSessionState, type SessionState } from './session/session.ts'
 import type { TokenPair, TokenVault } from './session/vault.ts'
+import type { OnAnswer } from './transport/observed.ts'
 import { DEFAULT_MAX_BODY_BYTES, DEFAULT_TIMEOUTS, type Timeouts } from './transport/options.ts'
 import type { WireWorkoutList } from './wire/workouts.ts'
 
@@ -22,6 +23,8 @@ export type { ClientCredentials } from './session/grants.ts'
 export type { Credentials, HeldCredentials, TokenPair, TokenVault } from './session/vault.ts'
 export type { Timeouts } from './transport/options.ts'
 export { parseUploadedPath } from './wire/upload.ts'
+
+export type ServiceObserver = { onAnswer: OnAnswer; onPause: OnPause }
 
 /** The service's client: every call of every account goes through its one pace. */
 export type Service = {
@@ -74,18 +77,21 @@ export function openService(
     sleep?: Sleep
     random?: () => number
     dispatcher?: Dispatcher
+    /** hears of every request and every wait that the service asked for, as for metrics */
+    observer?: ServiceObserver | undefined
   },
   options: ServiceOptions,
 ): Service {
   const { vault, log, now = systemClock, sleep = systemSleep, random = Math.random } = deps
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
   const connections = openConnections(timeouts, deps.dispatcher)
-  const pacer = makePacer({ now, sleep }, options)
+  const pacer = makePacer({ now, sleep, onPause: deps.observer?.onPause }, options)
   const maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
   const transport = {
     dispatchers: connections,
     now,
     options: { timeouts, maxBodyBytes, userAgent: options.userAgent },
+    onAnswer: deps.observer?.onAnswer,
   }
   const calls: CallDeps = { transport, pacer, sleep, random }
   const sessions = new Map<string, SessionState>()

@@ -36,6 +36,7 @@ const RATE_OVER = '5 minutes'
 
 export type FailedActivity = {
   account: string
+  activity_id: number
   path: string
   name: string | null
   started_at: Date | null
@@ -108,7 +109,7 @@ export async function findUploadStandings(tx: Tx): Promise<UploadStanding[]> {
 /** Finds the activities whose last answer could not be used, newest first. */
 export async function findFailedActivities(tx: Tx, input: { limit: number }): Promise<FailedActivity[]> {
   const { rows } = await tx.client.query<FailedActivity>(
-    `select a.name as account, v.path, v.name, v.started_at, v.fetch_error as reason, v.next_fetch_at as next_try_at
+    `select a.name as account, v.activity_id, v.path, v.name, v.started_at, v.fetch_error as reason, v.next_fetch_at as next_try_at
      from training.activities v join training.accounts a using (account_id)
      where v.detail_state = 'failed' and v.absent_since is null
      order by v.started_at desc nulls last limit $1`,

@@ -14,6 +14,8 @@ export type Store = {
   read<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
   /** Runs `fn` in a transaction and commits; what `fn` throws rolls it back. */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
+  /** Runs a statement that may stand in no transaction, such as VACUUM. */
+  execute(statement: string): Promise<void>
   /** Waits for the transactions in flight and closes every connection. */
   close(): Promise<void>
 }
@@ -25,6 +27,8 @@ const LOCK_TIMEOUT_MS = MINUTE
 // A refresh of tokens waits for the service inside a transaction, for two minutes at worst.
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5 * MINUTE
 const CONNECT_TIMEOUT_MS = 15 * SECOND
+// Longer than the pause between two sweeps: signing in again for each would be most of what an idle daemon does.
+const IDLE_TIMEOUT_MS = MINUTE
 const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
 /**
@@ -73,6 +77,13 @@ export function openStore(deps: { log: Logger }, options: StoreOptions): Store {
   return {
     read: (fn) => within(BEGIN_READ, fn),
     transaction: (fn) => within('BEGIN', fn),
+    async execute(statement) {
+      try {
+        await pool.query(statement)
+      } catch (error) {
+        throw mapDatabaseError(error, 'query')
+      }
+    },
     close() {
       // The server may go as soon as this is done; connections that it drops meanwhile are no news.
       pool.removeAllListeners('error').on('error', () => undefined)
@@ -93,6 +104,7 @@ function makePool(deps: { log: Logger }, options: StoreOptions): pg.Pool {
     max: options.maxConnections ?? 10,
     application_name: options.applicationName ?? 'musette',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
     keepAlive: true,
     // A promise is waited for, though the type does not say so; settings sent here pass through poolers, too.
     onConnect: (client) => client.query(settings),

@@ -1,61 +1,56 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
-import { type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { fastify } from 'fastify'
 import type { Logger } from 'pino'
+import { systemClock } from '../kit/clock.ts'
 import { ConfigError, errorCode } from '../kit/errors.ts'
-import { type Overview, renderOverview } from './overview.ts'
-
-/** Whether the daemon can do its work; each part says why not in one sentence. */
-export type Readiness = { ready: boolean; parts: Record<string, string> }
+import { makeDoor } from './access/door.ts'
+import { guard } from './access/guard.ts'
+import { registerLogin } from './access/login.ts'
+import { isLoopback } from './access/origin.ts'
+import { type DashboardDeps, registerDashboard } from './dashboard/dashboard.ts'
+import { type Readiness, registerHealth } from './health.ts'
+import type { Figures } from './metrics/figures.ts'
+import { type Metrics, registerMetrics } from './metrics/metrics.ts'
+import { type Board, registerQueues } from './queues.ts'
 
 export type WebDeps = {
   log: Logger
   readiness: () => Promise<Readiness>
-  overview: () => Promise<Overview>
+  metrics: Metrics
+  figures: () => Promise<Figures>
+  boards: readonly Board[]
+  dashboard: DashboardDeps
 }
 
 export type WebOptions = { host: string; port: number; token: string | undefined }
 
-const LOOPBACK: readonly string[] = ['127.0.0.1', '::1', 'localhost']
-const PAGE_HEADERS = {
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy':
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  'cache-control': 'no-store',
-}
-
 /**
- * Opens the web surface: `/healthz` (process alive), `/readyz` (database, queue, fresh polls), `/` the overview. Off
- * loopback everything but the two health checks asks for the token as a bearer; without a token it refuses to start
- * there (ConfigError `http_token_missing`).
+ * Opens the web surface: `/healthz` (process alive), `/readyz` (database, queue, fresh polls), `/metrics`, `/queues`, and
+ * the dashboard at `/`. With a token everything but the two health checks asks for it, as a bearer or by a session of `/login`;
+ * without one it listens on loopback only, and refuses to start elsewhere (ConfigError `http_token_missing`).
  */
 export async function openWeb(
   deps: WebDeps,
   options: WebOptions,
 ): Promise<{ url: string; close(): Promise<void> }> {
+  assertGuarded(options)
   const { host, port, token } = options
-  if (!LOOPBACK.includes(host) && token === undefined) {
-    throw new ConfigError(
-      'http_token_missing',
-      `MUSETTE_HTTP listens on ${host}, so MUSETTE_HTTP_TOKEN must be set`,
-    )
-  }
+  const { log } = deps
   const server = fastify({ logger: false, forceCloseConnections: true })
-  if (token === undefined) server.addHook('onRequest', refuseForeignHost)
-  server.get('/healthz', async () => ({ alive: true }))
-  server.get('/readyz', async (_request, reply) => {
-    const readiness = await deps.readiness()
-    return reply.code(readiness.ready ? 200 : 503).send(readiness)
-  })
-  server.get('/', { onRequest: askForToken(token) }, async (_request, reply) =>
-    reply.headers(PAGE_HEADERS).send(renderOverview(await deps.overview())),
-  )
-  server.setErrorHandler((error, _request, reply) => {
-    deps.log.error({ error }, 'a page could not be made')
+  server.setErrorHandler<Error & { statusCode?: number }>((error, _request, reply) => {
+    const { statusCode = 500 } = error
+    // What the asker did wrong is told in fastify's own words; what went wrong here is not.
+    if (statusCode < 500) return reply.code(statusCode).send({ error: error.message })
+    log.error({ error }, 'web: a page could not be made')
     return reply.code(500).send({ error: 'see the log' })
   })
+  server.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'there is no such page' }))
+  const door = token === undefined ? undefined : makeDoor({ log, now: systemClock }, token)
+  guard(server, door)
+  if (door) await registerLogin(server, door)
+  registerHealth(server, deps)
+  registerMetrics(server, deps)
+  await registerQueues(server, deps.boards)
+  await registerDashboard(server, deps.dashboard)
   try {
     const url = await server.listen({ host, port })
     return { url, close: () => server.close() }
@@ -65,26 +60,11 @@ export async function openWeb(
   }
 }
 
-// Without a token only the browser's own rules keep strange pages out, and a name that is made to resolve to loopback
-// passes those: it shows in the Host header.
-async function refuseForeignHost(request: FastifyRequest, reply: FastifyReply) {
-  if (LOOPBACK.includes(request.hostname.replace(/[[\]]/g, ''))) return
-  await reply.code(403).send({ error: 'ask for it by the address of this machine' })
-}
-
-function askForToken(token: string | undefined) {
-  return async (request: FastifyRequest, reply: FastifyReply) => {
-    if (token === undefined) return
-    const given = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? ''
-    // Hashes have one length, so the comparison takes the same time whatever was given.
-    if (timingSafeEqual(digest(given), digest(token))) return
-    await reply
-      .code(401)
-      .header('www-authenticate', 'Bearer')
-      .send({ error: 'MUSETTE_HTTP_TOKEN is asked for' })
-  }
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+/** Refuses, before anything is opened, an address that others can reach without a token. */
+export function assertGuarded({ host, token }: WebOptions): void {
+  if (isLoopback(host) || token !== undefined) return
+  throw new ConfigError(
+    'http_token_missing',
+    `MUSETTE_HTTP listens on ${host}, where others can reach it, so MUSETTE_HTTP_TOKEN must be set; make one with: openssl rand -hex 24`,
+  )
 }

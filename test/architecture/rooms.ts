@@ -52,6 +52,12 @@ export const OWNED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   chokidar: ['dropfolder'],
   yauzl: ['fit'],
   commander: ['cli'],
+  fastify: ['web'],
+  'prom-client': ['web'],
+  '@bull-board/api': ['web'],
+  '@bull-board/fastify': ['web'],
+  '@fastify/static': ['web'],
+  uplot: ['web'],
 }
 
 const SRC = fileURLToPath(new URL('../../src', import.meta.url))

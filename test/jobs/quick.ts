@@ -3,7 +3,7 @@ import { HOUR } from '../../src/kit/durations.ts'
 
 /** Short times, so that a test sees in a second what takes minutes otherwise. */
 export const QUICK = {
-  roles: { scheduler: false, worker: true },
+  roles: { worker: true },
   every: { poll: HOUR, reconcile: HOUR, refresh: HOUR, sweep: HOUR, trainingInfo: HOUR, workouts: HOUR },
   concurrency: 4,
   backoff: { firstMs: 40, factor: 2, maxMs: 200 },

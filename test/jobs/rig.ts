@@ -3,20 +3,19 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe } from 'vitest'
 import type { BackendChoice } from '../../src/jobs/backend.ts'
-import type { HandlerContext, HandlerResult, Handlers, Jobs, JobsOptions } from '../../src/jobs/jobs.ts'
+import type { Jobs, JobsOptions } from '../../src/jobs/jobs.ts'
 import { openJobs } from '../../src/jobs/jobs.ts'
 import { openTestDatabase } from '../support/postgres.ts'
 import { describeWithRedis, openTestRedis } from '../support/redis.ts'
+import { type Fetch, handlersOf, type Poll } from './handlers.ts'
 import { QUICK } from './quick.ts'
 
 export type BackendName = 'redis' | 'postgres'
 
 export type LogLine = { level: number; msg: string } & Record<string, unknown>
 
-type Fetch = (activityId: number, context: HandlerContext) => Promise<HandlerResult>
-type Poll = (accountId: number, context: HandlerContext) => Promise<HandlerResult>
-
-export type RigInput = Partial<JobsOptions> & {
+export type RigInput = Omit<Partial<JobsOptions>, 'roles'> & {
+  roles?: { scheduler: boolean; worker: boolean }
   fetch?: Fetch
   poll?: Poll
   accounts?: () => Promise<number[]>
@@ -81,6 +80,7 @@ async function openRig(name: BackendName): Promise<Rig> {
         { ...QUICK, backend: choice, ...options },
       )
       opened.push(jobs)
+      if (options.roles?.scheduler) await jobs.openSchedules({ atStart: true })
       return jobs
     },
     async reset() {
@@ -92,19 +92,6 @@ async function openRig(name: BackendName): Promise<Rig> {
       await closeAll()
       await place.close()
     },
-  }
-}
-
-export function handlersOf(fetch?: Fetch, poll?: Poll): Handlers {
-  return {
-    'fetch-activity': async ({ activityId }, context) => fetch?.(activityId, context),
-    'poll-activities': async ({ accountId }, context) => poll?.(accountId, context),
-    'reconcile-activities': async () => undefined,
-    'poll-training-info': async () => undefined,
-    'poll-workouts': async () => undefined,
-    'refresh-token': async () => undefined,
-    'settle-upload': async () => undefined,
-    sweep: async () => undefined,
   }
 }
 

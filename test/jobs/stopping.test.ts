@@ -4,8 +4,9 @@ import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { expect, it } from 'vitest'
 import { openJobs } from '../../src/jobs/jobs.ts'
+import { handlersOf } from './handlers.ts'
 import { QUICK } from './quick.ts'
-import { describeJobs, handlersOf, ride } from './rig.ts'
+import { describeJobs, ride } from './rig.ts'
 import { until } from './until.ts'
 
 describeJobs('stopping', (rig) => {

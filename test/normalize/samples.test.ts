@@ -3,13 +3,16 @@ import { describe, expect, it } from 'vitest'
 import { normalizePowerCurve } from '../../src/normalize/power-curve.ts'
 import { makeSamples, normalizeSamples } from '../../src/normalize/samples.ts'
 import { hashSummary } from '../../src/normalize/summary-hash.ts'
+import { columnsOf } from '../../src/service/wire/session-data/columns.ts'
 
 describe('samples', () => {
   it('become columns in the order of time, with NaN for what is not known', () => {
-    const { samples, extras, drift } = normalizeSamples([
-      { unix_time: 2_000, power: 200, hr: null, cad: '91' },
-      { unix_time: 1_000, power: '150.5', hr: 120 },
-    ])
+    const { samples, extras, drift } = normalizeSamples(
+      columns([
+        { unix_time: 2_000, power: 200, hr: null, cad: '91' },
+        { unix_time: 1_000, power: '150.5', hr: 120 },
+      ]),
+    )
     expect([...samples.t]).toEqual([1_000, 2_000])
     expect([...samples.columns.power]).toEqual([150.5, 200])
     expect([...samples.columns.hr]).toEqual([120, Number.NaN])
@@ -19,11 +22,13 @@ describe('samples', () => {
   })
 
   it('keep fields without a column, second by second', () => {
-    const { extras, drift } = normalizeSamples([
-      { unix_time: 1_000, power: 1, t_scaled: 0.5 },
-      { unix_time: 2_000, power: 1 },
-      { unix_time: 3_000, power: 1, t_scaled: 1.5, label: 'climb' },
-    ])
+    const { extras, drift } = normalizeSamples(
+      columns([
+        { unix_time: 1_000, power: 1, t_scaled: 0.5 },
+        { unix_time: 2_000, power: 1 },
+        { unix_time: 3_000, power: 1, t_scaled: 1.5, label: 'climb' },
+      ]),
+    )
     expect(extras).toEqual([
       { field: 't_scaled', values: [0.5, null, 1.5] },
       { field: 'label', values: [null, null, 'climb'] },
@@ -32,11 +37,9 @@ describe('samples', () => {
   })
 
   it('report what cannot be a number, and leave out a sample without a time', () => {
-    const { samples, drift } = normalizeSamples([
-      { unix_time: 1_000, power: 'strong' },
-      { power: 100 },
-      { unix_time: 'noon', power: 100 },
-    ])
+    const { samples, drift } = normalizeSamples(
+      columns([{ unix_time: 1_000, power: 'strong' }, { power: 100 }, { unix_time: 'noon', power: 100 }]),
+    )
     expect(samples.count).toBe(1)
     expect(samples.columns.power[0]).toBeNaN()
     expect(drift).toMatchObject([
@@ -120,3 +123,9 @@ describe('the hash of a summary', () => {
     expect(hashSummary({ ...one, name: 'Race' })).not.toBe(hashSummary(one))
   })
 })
+
+function columns(sent: Record<string, unknown>[]) {
+  const made = columnsOf(sent)
+  if (!made) throw new Error('too many samples')
+  return made
+}

@@ -199,6 +199,7 @@ describe('answers that are long or compressed', () => {
     const answer = await account.listActivities(RANGE)
     expect(accepted).toBe('gzip')
     expect(answer.body.toString()).toBe(BODY)
+    expect(answer.gzipped).toEqual(gzipSync(BODY))
     expect(answer.serviceTime).toEqual(new Date('2024-05-01T10:00:00Z'))
   })
 

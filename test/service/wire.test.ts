@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { parseActivity } from '../../src/service/wire/activity.ts'
 import { parseActivityList } from '../../src/service/wire/activity-list.ts'
 import type { Parsed } from '../../src/service/wire/lenient.ts'
+import { columnsOf } from '../../src/service/wire/session-data/columns.ts'
 import { parseToken } from '../../src/service/wire/token.ts'
 import { parseTrainingInfo } from '../../src/service/wire/training-info.ts'
 import { parseUpload, parseUploadedPath } from '../../src/service/wire/upload.ts'
@@ -120,15 +121,19 @@ describe('an activity', () => {
 
   it('hands the samples on untouched, and leaves out what is none', () => {
     const samples = [{ power: '200', unix_time: 1 }, { odd: true }]
-    expect(unwrap(parseActivity({ success: true, session_data: samples })).session_data).toEqual(samples)
+    const { session_data: held } = unwrap(parseActivity({ success: true, session_data: samples }))
+    expect(held?.count).toBe(2)
+    expect([...(held?.fields.get('unix_time')?.numbers ?? [])]).toEqual([1, Number.NaN])
+    expect(held?.fields.get('power')?.others).toEqual(new Map([[0, '200']]))
+    expect(held?.fields.get('odd')?.others).toEqual(new Map([[1, true]]))
     const mixed = unwrap(parseActivity({ success: true, session_data: [null, { power: 1 }, 7] }))
-    expect(mixed.session_data).toEqual([{ power: 1 }])
+    expect(mixed.session_data).toEqual(columnsOf([{ power: 1 }]))
     expect(mixed.drift).toEqual([{ field: 'session_data', kind: 'type', example: null }])
   })
 
   it('tells no samples from none asked for', () => {
     expect(unwrap(parseActivity({ success: true, session_data: null })).session_data).toBeNull()
-    expect(unwrap(parseActivity({ success: true, session_data: {} })).session_data).toEqual([])
+    expect(unwrap(parseActivity({ success: true, session_data: {} })).session_data?.count).toBe(0)
     expect(unwrap(parseActivity({ success: true }))).not.toHaveProperty('session_data')
   })
 

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { recordDetail } from '../../src/store/activities/detail.ts'
 import { upsertListed } from '../../src/store/activities/listed.ts'
@@ -17,7 +19,7 @@ test('records row, samples, extras, curve and raw document together', async () =
     summary: { xss: 80.125, note: 'a\0\ud800' },
     sampleExtras: [{ field: 'proximity', values: [1, null, 'x\0'] }],
     powerCurve: [{ durationS: 1, watts: 300 }],
-    rawDocument: answer,
+    rawDocument: { document: answer },
   })
   expect(await store.transaction((tx) => recordDetail(tx, input))).toBe('recorded')
   const [row] = await rowsOf(
@@ -93,9 +95,9 @@ test('an answer without samples does not wipe out samples that are here', async 
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   await store.transaction((tx) =>
-    recordDetail(tx, detailInput(activityId, at(1), { rawDocument: Buffer.from('first') })),
+    recordDetail(tx, detailInput(activityId, at(1), { rawDocument: { document: Buffer.from('first') } })),
   )
-  const empty = { samples: makeSamples(0), powerCurve: [], rawDocument: Buffer.from('second') }
+  const empty = { samples: makeSamples(0), powerCurve: [], rawDocument: { document: Buffer.from('second') } }
   await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(2), empty)))
   expect(await rowsOf(store, 'SELECT count(*)::int FROM training.samples')).toEqual([{ count: 3 }])
   expect(String(await store.read((tx) => readRawDocument(tx, activityId)))).toBe('first')
@@ -132,4 +134,21 @@ test('two answers at the same moment end as one whole activity', async () => {
     'SELECT sample_count, (SELECT count(*)::int FROM training.samples) AS rows FROM training.activities',
   )
   expect(row).toEqual({ sample_count: 1_000, rows: 1_000 })
+})
+
+test('keeps an answer that came in gzip as it came', async () => {
+  const { store } = await openTestStore()
+  const { activityId } = await makeActivity(store, at(0))
+  const document = Buffer.from('{"success":true}')
+  const gzipped = gzipSync(document, { level: 9 })
+  await store.transaction((tx) =>
+    recordDetail(tx, detailInput(activityId, at(1), { rawDocument: { document, gzipped } })),
+  )
+  const [row] = await rowsOf(store, 'SELECT encoding, body, sha256 FROM training.raw_documents')
+  expect(row).toEqual({
+    encoding: 'gzip',
+    body: gzipped,
+    sha256: createHash('sha256').update(document).digest('hex'),
+  })
+  expect(await store.read((tx) => readRawDocument(tx, activityId))).toEqual(document)
 })

@@ -7,6 +7,7 @@ import type { TestProject } from 'vitest/node'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { errorLine } from '../../src/kit/errors.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../src/kit/release-stack.ts'
+import { findChromium, WITHOUT_CHROMIUM } from './chromium-binary.ts'
 import { makeSilentLog } from './log.ts'
 import type { Provided } from './provided.ts'
 import { findRedisBinary, openRedisServer } from './redis-server.ts'
@@ -26,6 +27,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     project.provide('postgresUrl', postgresUrl)
     project.provide('template', await openTemplate(release, postgresUrl))
     project.provide('redisUrl', await openRedis(release))
+    if (!findChromium())
+      say(`${WITHOUT_CHROMIUM} (the tests that need it ${process.env.CI ? 'fail' : 'do not run'})`)
   } catch (error) {
     await release.release()
     throw error

@@ -2,11 +2,11 @@ import { isPgPool, type PgPool, quoteSchemaName, runMigrations } from 'bullmq'
 import pg from 'pg'
 import { MusetteError } from '../../kit/errors.ts'
 import { sleep } from '../../kit/sleep.ts'
-import { CONNECTION_MS } from '../limits.ts'
+import { CONNECTION_IDLE_MS, CONNECTION_MS } from '../limits.ts'
 
-const SCHEMA = 'bullmq'
+export const SCHEMA = 'bullmq'
 /** Two workers hold one connection each to listen; six and a little are left for everything else. */
-const CONNECTIONS = 10
+export const QUEUE_CONNECTIONS = 10
 /** Pause before a failed connection is reported, ms: BullMQ asks again at once, thousands of times a second. */
 const PAUSE_MS = 250
 
@@ -35,9 +35,10 @@ export async function migrateQueueTables(url: string): Promise<void> {
 export function makeQueuePool(url: string): PgPool {
   const pool = new pg.Pool({
     connectionString: url,
-    max: CONNECTIONS,
+    max: QUEUE_CONNECTIONS,
     keepAlive: true,
     connectionTimeoutMillis: CONNECTION_MS,
+    idleTimeoutMillis: CONNECTION_IDLE_MS,
     application_name: 'musette queue',
     onConnect: async (client) => {
       // By statement, not by a start-up option: poolers refuse those, and the URL may bring options of its own.

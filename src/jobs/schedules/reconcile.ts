@@ -10,6 +10,11 @@ import { type WantedSchedule, wantedSchedules } from './wanted.ts'
 /** Schedules written at once: a thousand accounts take a second or two and the pool is not exhausted. */
 const AT_ONCE = 4
 
+/** Schedules read at once: BullMQ asks for each by itself, all at the same moment, and a pool of ten has its patience. */
+const PAGE = 1_000
+/** A schedule that runs while they are read moves to the end, and the next page begins that much further on. */
+const OVERLAP = 100
+
 export type ReconcileDeps = Readonly<{
   log: Logger
   clock: Clock
@@ -56,18 +61,20 @@ export async function reconcileSchedules(
   if (counts.made + counts.removed > 0) deps.log.info(counts, 'jobs: schedules brought up to date')
 }
 
-async function fetchSchedules(queue: JobQueue): Promise<Map<string, FoundSchedule>> {
-  const schedules = await queue.getJobSchedulers(0, -1)
-  return new Map(
-    schedules.map(({ key, every, offset, next }) => [
-      key,
-      { everyMs: every, offset, nextAt: next ?? undefined },
-    ]),
-  )
+/** Fetches the schedules that the queue has, by id. Throws the backend's errors. */
+export async function fetchSchedules(queue: JobQueue): Promise<Map<string, FoundSchedule>> {
+  const found = new Map<string, FoundSchedule>()
+  const count = await queue.getJobSchedulersCount()
+  for (let start = 0; start < count; start += PAGE - OVERLAP) {
+    for (const { key, every, offset, next } of await queue.getJobSchedulers(start, start + PAGE - 1, true)) {
+      found.set(key, { everyMs: every, offset, nextAt: next ?? undefined })
+    }
+  }
+  return found
 }
 
 /** Looks closer at an overdue schedule: while its job exists, workers are merely busy and it is left alone. */
-async function settledVerdict(
+export async function settledVerdict(
   queue: JobQueue,
   found: FoundSchedule | undefined,
   schedule: WantedSchedule,

@@ -4,7 +4,7 @@ import { type Backoff, backoffMs } from '../../kit/backoff.ts'
 import { SECOND } from '../../kit/durations.ts'
 import type { Backend } from '../backend.ts'
 import { CATALOG, isJobName } from '../catalog.ts'
-import { within } from '../connections/within.ts'
+import { closeOrCut, within } from '../connections/within.ts'
 import type { QueueName } from '../definition.ts'
 import { CONNECTION_MS, MAX_CRASHES, MAX_STARTS, RUN_RETRY_MS } from '../limits.ts'
 import { PREFIX } from '../queues.ts'
@@ -107,8 +107,7 @@ export async function openWorker(
         deps.log.warn({ queue: input.queue, running: running.size }, 'jobs: closing with jobs still running')
         await within(worker.getBackend().disconnectBlocking(true), CONNECTION_MS)
       }
-      const closed = await within(worker.close(!finished), CONNECTION_MS)
-      if (!closed) await within(worker.disconnect(), CONNECTION_MS)
+      await closeOrCut({ close: () => worker.close(!finished), disconnect: () => worker.disconnect() })
     },
   }
 }

@@ -63,6 +63,7 @@ export async function fetchWanted(
         input.onProgress?.(progress)
       })
     }
+    await deps.upkeep.rest()
     return tally
   })
 }

@@ -10,9 +10,11 @@ import {
   TransientError,
 } from '../../kit/errors.ts'
 import { normalizeDetail } from '../../normalize/detail.ts'
+import { normalizeIntensity } from '../../normalize/intensity.ts'
 import { normalizePowerCurve } from '../../normalize/power-curve.ts'
 import { normalizeSamples } from '../../normalize/samples.ts'
 import { hashSummary } from '../../normalize/summary-hash.ts'
+import type { SessionData } from '../../service/wire/session-data/columns.ts'
 import type { Account } from '../../store/accounts.ts'
 import { recordDetail } from '../../store/activities/detail.ts'
 import { recordFetchFailure, recordUnchanged } from '../../store/activities/outcome.ts'
@@ -23,6 +25,7 @@ import type { MirrorDeps, MirrorOptions } from '../account.ts'
 
 export type FetchResult = 'fetched' | 'unchanged' | 'awaiting_samples' | 'older'
 
+const NO_SAMPLES: SessionData = { count: 0, fields: new Map() }
 /** How long after its start, or after it was first seen, an activity without samples is asked for again. */
 const SAMPLES_WITHIN_MS = 7 * DAY
 /** Pauses while samples are awaited: analysis takes seconds to minutes as a rule, days at times. */
@@ -78,7 +81,7 @@ async function fetchWhole(
     .serviceOf(input.account)
     .fetchActivity(activity.path, { sessionData: true }, input.signal)
   const wire = answer.value
-  const { samples, extras, drift } = normalizeSamples(wire.session_data ?? [])
+  const { samples, extras, drift } = normalizeSamples(wire.session_data ?? NO_SAMPLES)
   const awaiting = samples.count === 0 && isYoung(activity, requestedAt)
   const attempt = activity.fetchAttempts + 1
   const recorded = await deps.store.transaction(async (tx) => {
@@ -92,7 +95,8 @@ async function fetchWhole(
       samples,
       sampleExtras: extras,
       powerCurve: normalizePowerCurve(samples),
-      rawDocument: options.keepRaw ? answer.body : undefined,
+      intensity: normalizeIntensity(samples, wire.summary?.sig?.ftp ?? null),
+      rawDocument: options.keepRaw ? { document: answer.body, gzipped: answer.gzipped } : undefined,
       detailState: awaiting ? 'awaiting_samples' : 'mirrored',
       nextFetchAt: awaiting ? later(requestedAt, backoffMs(SAMPLES_BACKOFF, attempt)) : null,
       fetchAttempts: awaiting ? attempt : 0,
@@ -104,6 +108,7 @@ async function fetchWhole(
     return result
   })
   if (recorded === 'older') return 'older'
+  if (samples.count > 0) await deps.upkeep.written({ replaced: activity.sampleCount })
   return awaiting ? 'awaiting_samples' : 'fetched'
 }
 

@@ -4,17 +4,27 @@ import { badShape, parseFileText, parseJsonObject } from '../errors.ts'
 import type { RefreshDeps } from '../session/refresh.ts'
 import { refreshIfDue, type SessionState, withToken } from '../session/session.ts'
 import type { RawAnswer, ServiceRequest } from '../transport/message.ts'
-import { parseActivity, type WireActivity } from '../wire/activity.ts'
+import type { WireActivity } from '../wire/activity.ts'
 import { parseActivityList, type WireActivityList } from '../wire/activity-list.ts'
 import type { Parsed } from '../wire/lenient.ts'
 import { parseTrainingInfo, type WireTrainingInfo } from '../wire/training-info.ts'
 import { parseUpload, type WireUpload } from '../wire/upload.ts'
 import { parseWorkout, parseWorkoutList, type WireWorkout, type WireWorkoutList } from '../wire/workouts.ts'
+import { readActivity } from './activity-answer.ts'
 import { makeUploadBody, type UploadFile } from './multipart.ts'
 import { endpointUrl, fileUrl, objectUrl } from './urls.ts'
 
-/** An answer understood, with its decoded bytes, when it was asked for by our clock, and the service's own clock. */
-export type Answer<T> = { value: T; body: Buffer; requestedAt: Date; serviceTime: Date | undefined }
+/**
+ * An answer understood, with its decoded bytes (and those that came, when they came in gzip), when it was asked for by our
+ * clock, and the service's own clock.
+ */
+export type Answer<T> = {
+  value: T
+  body: Buffer
+  gzipped?: Buffer | undefined
+  requestedAt: Date
+  serviceTime: Date | undefined
+}
 
 /** The endpoints that need a rider's token, for one account. Every call is paced and may throw any kind of error. */
 export type AccountService = {
@@ -51,7 +61,7 @@ export function makeAccountService(deps: RefreshDeps, state: SessionState): Acco
   const { baseUrl, queue } = state.account
 
   const read = <T>(
-    target: { url: URL; what: string },
+    target: Pick<ServiceRequest, 'endpoint' | 'url' | 'what'>,
     interpret: (answer: RawAnswer, what: string) => T,
     signal: AbortSignal | undefined,
   ): Promise<Answer<T>> =>
@@ -74,35 +84,47 @@ export function makeAccountService(deps: RefreshDeps, state: SessionState): Acco
         ...(input.updatedFrom && { updated_from: unixSeconds(input.updatedFrom, Math.floor) }),
       }
       const url = endpointUrl(baseUrl, '/oauth/activity', query)
-      return read({ url, what: 'GET activity list' }, jsonBy(parseActivityList), signal)
+      const what = 'GET activity list'
+      return read({ endpoint: 'GET /oauth/activity', url, what }, jsonBy(parseActivityList), signal)
     },
     async fetchActivity(path, input, signal) {
       const query = { include_session_data: input.sessionData ? '1' : '0' }
       const url = objectUrl(baseUrl, '/oauth/activity', path, query)
-      return read({ url, what: `GET activity ${shorten(path)}` }, jsonBy(parseActivity), signal)
+      const what = `GET activity ${shorten(path)}`
+      return read({ endpoint: 'GET /oauth/activity/<id>', url, what }, readActivity, signal)
     },
     async fetchTrainingInfo(input, signal) {
       const url = endpointUrl(baseUrl, '/oauth/training_info', input.format ? { format: input.format } : {})
-      return read({ url, what: 'GET training_info' }, jsonBy(parseTrainingInfo), signal)
+      const what = 'GET training_info'
+      return read({ endpoint: 'GET /oauth/training_info', url, what }, jsonBy(parseTrainingInfo), signal)
     },
     async downloadWorkout(address, signal) {
       const what = 'GET workout-download'
-      return read({ url: fileUrl(baseUrl, address, what), what }, parseFileText, signal)
+      const url = fileUrl(baseUrl, address, what)
+      return read(
+        { endpoint: 'GET /oauth/workout-download/<workout_id>.<ext>', url, what },
+        parseFileText,
+        signal,
+      )
     },
     async listWorkouts(signal) {
       const url = endpointUrl(baseUrl, '/oauth/workouts')
-      return read({ url, what: 'GET workouts' }, jsonBy(parseWorkoutList), signal)
+      const what = 'GET workouts'
+      return read({ endpoint: 'GET /oauth/workouts', url, what }, jsonBy(parseWorkoutList), signal)
     },
     async fetchWorkout(path, signal) {
       const url = objectUrl(baseUrl, '/oauth/workout', path)
-      return read({ url, what: `GET workout ${shorten(path)}` }, jsonBy(parseWorkout), signal)
+      const what = `GET workout ${shorten(path)}`
+      return read({ endpoint: 'GET /oauth/workout/<path>', url, what }, jsonBy(parseWorkout), signal)
     },
     async uploadFit(file, signal) {
       const what = `POST upload ${shorten(file.fileName)}`
+      const endpoint = 'POST /oauth/upload'
       const url = endpointUrl(baseUrl, '/oauth/upload')
       const send = async (token: string): Promise<Answer<WireUpload>> => {
         const body = makeUploadBody(file, what)
-        const request: ServiceRequest = { method: 'POST', url, what, authorization: `Bearer ${token}`, body }
+        const authorization = `Bearer ${token}`
+        const request: ServiceRequest = { method: 'POST', endpoint, url, what, authorization, body }
         const answer = await callOnce(deps.calls, { request, queue }, signal)
         return answered(answer, jsonBy(parseUpload)(answer, what))
       }
@@ -120,7 +142,13 @@ export async function listDefaultWorkouts(
 ): Promise<Answer<WireWorkoutList>> {
   const what = 'GET default workouts'
   const url = endpointUrl(baseUrl, '/oauth/workout')
-  const request: ServiceRequest = { method: 'GET', url, what, authorization: undefined }
+  const request: ServiceRequest = {
+    method: 'GET',
+    endpoint: 'GET /oauth/workout',
+    url,
+    what,
+    authorization: undefined,
+  }
   const answer = await callRead(deps, { request, queue: what }, signal)
   return answered(answer, jsonBy(parseWorkoutList)(answer, what))
 }
@@ -134,7 +162,8 @@ function jsonBy<T>(parse: (wire: Record<string, unknown>) => Parsed<T>) {
 }
 
 function answered<T>(answer: RawAnswer, value: T): Answer<T> {
-  return { value, body: answer.body, requestedAt: answer.requestedAt, serviceTime: answer.serviceTime }
+  const { body, gzipped, requestedAt, serviceTime } = answer
+  return { value, body, gzipped, requestedAt, serviceTime }
 }
 
 function unixSeconds(moment: Date, round: (seconds: number) => number): string {

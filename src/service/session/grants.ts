@@ -24,6 +24,7 @@ const WHAT: Readonly<Record<Grant['type'], string>> = {
 export function makeTokenRequest(client: ClientCredentials, grant: Grant, totalMs: number): ServiceRequest {
   return {
     method: 'POST',
+    endpoint: 'POST /oauth/token',
     url: endpointUrl(client.baseUrl, '/oauth/token'),
     what: WHAT[grant.type],
     authorization: basicHeader(client),

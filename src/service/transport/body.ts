@@ -1,38 +1,54 @@
 import type { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import { createGunzip } from 'node:zlib'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
 import { tooLarge } from '../errors.ts'
 
+/** A body, decoded, and as it came when that was gzip. */
+export type Body = { decoded: Buffer; gzipped: Buffer | undefined }
+
+/** What a body of unknown length is given at first. */
+const FIRST_BYTES = 64 * 1024
+/** Each chunk that zlib hands over costs a turn of the event loop. */
+const GUNZIP_CHUNK_BYTES = 512 * 1024
+
 /**
- * Reads a body as one buffer, gzip decoded. Throws `too_large` as soon as the decoded size passes the limit (bytes);
- * a stream or gzip that ends early throws the library's error.
+ * Reads a body and decodes gzip. Throws `too_large` as soon as its size, decoded or not, passes the limit (bytes); a stream
+ * or gzip that ends early throws the library's error. `length` is what the headers say of the body as it comes.
  */
 export async function readBody(
   body: Readable,
-  input: { encoding: string | undefined; maxBytes: number; what: string },
-): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let refusal: Error | undefined
-  const collect = async (source: AsyncIterable<Buffer>): Promise<void> => {
-    let size = 0
-    for await (const chunk of source) {
-      size += chunk.length
-      if (size > input.maxBytes) {
-        refusal = tooLarge(input.what, input.maxBytes)
-        throw refusal
-      }
-      chunks.push(chunk)
-    }
-  }
+  input: { encoding: string | undefined; length: number | undefined; maxBytes: number; what: string },
+): Promise<Body> {
+  const { maxBytes, what } = input
+  const came = await collect(body, input)
+  if (!isGzip(input.encoding)) return { decoded: came, gzipped: undefined }
   try {
-    if (isGzip(input.encoding)) await pipeline(body, createGunzip(), collect)
-    else await pipeline(body, collect)
+    const options = { maxOutputLength: maxBytes, chunkSize: GUNZIP_CHUNK_BYTES }
+    return { decoded: await promisify(gunzip)(came, options), gzipped: came }
   } catch (error) {
-    // The pipeline may report how its first stream was ended by our refusal instead of the refusal.
-    throw refusal ?? error
+    const outgrown = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
+    throw outgrown ? tooLarge(what, maxBytes) : error
   }
-  const [only] = chunks
-  return chunks.length === 1 && only ? only : Buffer.concat(chunks)
+}
+
+async function collect(
+  body: Readable,
+  { length, maxBytes, what }: { length: number | undefined; maxBytes: number; what: string },
+): Promise<Buffer> {
+  // What comes goes to its place at once: an answer of several MB is then in memory once and not twice.
+  let whole = Buffer.allocUnsafeSlow(Math.min(length ?? FIRST_BYTES, maxBytes))
+  let size = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    if (size + chunk.length > maxBytes) throw tooLarge(what, maxBytes)
+    if (size + chunk.length > whole.length) {
+      const longer = Buffer.allocUnsafeSlow(Math.max(size + chunk.length, 2 * whole.length))
+      whole.copy(longer, 0, 0, size)
+      whole = longer
+    }
+    chunk.copy(whole, size)
+    size += chunk.length
+  }
+  return whole.subarray(0, size)
 }
 
 /** Whether a Content-Encoding is one that this client decodes. */

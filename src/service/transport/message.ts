@@ -5,9 +5,22 @@ export type RequestBody =
   | { kind: 'form'; text: string }
   | { kind: 'stream'; contentType: string; length: number; stream: Readable; wasSent: () => boolean }
 
+/** The endpoints as the service document writes them; requests are counted by them, so no object's name stands here. */
+export type Endpoint =
+  | 'POST /oauth/token'
+  | 'GET /oauth/training_info'
+  | 'GET /oauth/workout-download/<workout_id>.<ext>'
+  | 'GET /oauth/workout'
+  | 'GET /oauth/workouts'
+  | 'GET /oauth/workout/<path>'
+  | 'GET /oauth/activity/<id>'
+  | 'GET /oauth/activity'
+  | 'POST /oauth/upload'
+
 export type ServiceRequest = {
   method: 'GET' | 'POST'
   url: URL
+  endpoint: Endpoint
   /** endpoint and object for messages, such as `GET activity ab12` */
   what: string
   /** never sent to another origin than the URL's */
@@ -21,6 +34,8 @@ export type RawAnswer = {
   status: number
   headers: Readonly<Record<string, string | undefined>>
   body: Buffer
+  /** the body as it came, when it came in gzip */
+  gzipped?: Buffer | undefined
   requestedAt: Date
   /** the service's own clock, from the Date header */
   serviceTime: Date | undefined

@@ -5,6 +5,7 @@ import { networkError, tooLarge } from '../errors.ts'
 import { isKnownEncoding, readBody } from './body.ts'
 import { makeDeadline } from './deadline.ts'
 import type { RawAnswer, ServiceRequest } from './message.ts'
+import { type OnAnswer, observed } from './observed.ts'
 import type { Timeouts } from './options.ts'
 import { nextUrl } from './redirects.ts'
 
@@ -13,6 +14,7 @@ export type TransportDeps = {
   dispatchers: { get: Dispatcher; post: Dispatcher }
   now: Clock
   options: { timeouts: Timeouts; maxBodyBytes: number; userAgent: string }
+  onAnswer?: OnAnswer | undefined
 }
 
 /** At most this many redirects of a GET are followed, and only within its origin. */
@@ -22,10 +24,14 @@ const MAX_REDIRECTS = 3
  * Sends a request and reads the whole answer, whatever its status. Throws TransientError when it fails below HTTP,
  * UnexpectedResponseError when the answer is too large, wrongly encoded or leads elsewhere, and the signal's reason.
  */
-export async function send(
+export function send(deps: TransportDeps, request: ServiceRequest, signal?: AbortSignal): Promise<RawAnswer> {
+  return observed(deps.onAnswer, request, () => sendAndFollow(deps, request, signal))
+}
+
+async function sendAndFollow(
   deps: TransportDeps,
   request: ServiceRequest,
-  signal?: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<RawAnswer> {
   const deadline = makeDeadline(request.totalMs ?? deps.options.timeouts.totalMs, signal)
   const state = { answered: false }
@@ -83,12 +89,18 @@ async function exchange(
     response.body.on('error', () => undefined).destroy()
     throw refusal
   }
-  const body = await readBody(response.body, { encoding, maxBytes: maxBodyBytes, what })
+  const { decoded, gzipped } = await readBody(response.body, {
+    encoding,
+    length: lengthOf(headers),
+    maxBytes: maxBodyBytes,
+    what,
+  })
   const serviceTime = parseDate(headers.date)
   return {
     status: response.statusCode,
     headers,
-    body,
+    body: decoded,
+    gzipped,
     requestedAt,
     serviceTime,
     requestSent: wasSent(request),
@@ -136,6 +148,11 @@ function flattenHeaders(
       Array.isArray(value) ? value[0] : value,
     ]),
   )
+}
+
+function lengthOf(headers: RawAnswer['headers']): number | undefined {
+  const length = Number(headers['content-length'])
+  return Number.isSafeInteger(length) && length >= 0 ? length : undefined
 }
 
 function parseDate(header: string | undefined): Date | undefined {

@@ -3,6 +3,7 @@ import { startDateField } from './activity-list.ts'
 import { type Drift, shortenExample } from './drift.ts'
 import { isObject, numberField, objectField, parseItems, textField } from './fields.ts'
 import { type Parsed, parseLenient } from './lenient.ts'
+import { columnsOf, type SessionData } from './session-data/columns.ts'
 
 const loadsField = objectField({ ftp: numberField, hie: numberField, pp: numberField })
 
@@ -55,35 +56,36 @@ const activitySchema = z.looseObject({
 /** The summary of an activity (service document, "summary fields"); unknown fields are kept, any field may be missing. */
 export type WireSummary = NonNullable<z.infer<typeof summaryField>>
 
-/** One second of an activity as sent (service document, "session_data entry fields"); not checked field by field. */
-export type WireSample = Record<string, unknown>
-
 /** An activity (service document, "Activity detail"). `session_data` is null or missing when the service has none yet. */
 export type WireActivity = z.infer<typeof activitySchema> & {
-  session_data?: WireSample[] | null
+  session_data?: SessionData | null
   drift: Drift[]
 }
 
 /**
- * Parses the answer of endpoint 8. The samples, several MB of them, are only checked to be a list of objects; what is
- * none is left out and reported as drift.
+ * Parses the answer of endpoint 8. `scanned` is its session data when that was read from the bytes already. The samples
+ * are only checked to be a list of objects; what is none is left out and reported as drift.
  */
-export function parseActivity(wire: Record<string, unknown>): Parsed<WireActivity> {
+export function parseActivity(wire: Record<string, unknown>, scanned?: SessionData): Parsed<WireActivity> {
   const { session_data: sent, ...rest } = wire
   const parsed = parseLenient(activitySchema, rest)
   if (!parsed.ok) return parsed
-  const samples = parseSamples(sent)
+  const samples = scanned ? { data: scanned, drift: [] } : parseSamples(sent)
+  if (samples.data === undefined) return { ok: false, reason: 'its samples are too many to hold' }
   const drift = [...parsed.drift, ...samples.drift]
-  const held = sent === undefined ? {} : { session_data: samples.list }
+  const held = sent === undefined ? {} : { session_data: samples.data }
   return { ok: true, value: { ...parsed.value, ...held, drift }, drift }
 }
 
-function parseSamples(sent: unknown): { list: WireSample[] | null; drift: Drift[] } {
-  if (sent === undefined || sent === null) return { list: null, drift: [] }
+function parseSamples(sent: unknown): { data: SessionData | null | undefined; drift: Drift[] } {
+  if (sent === undefined || sent === null) return { data: null, drift: [] }
   const items = parseItems(sent)
-  if (!items) return { list: null, drift: [typeDrift(sent)] }
-  if (items.every(isObject)) return { list: items, drift: [] }
-  return { list: items.filter(isObject), drift: [typeDrift(items.find((item) => !isObject(item)))] }
+  if (!items) return { data: null, drift: [typeDrift(sent)] }
+  if (items.every(isObject)) return { data: columnsOf(items), drift: [] }
+  return {
+    data: columnsOf(items.filter(isObject)),
+    drift: [typeDrift(items.find((item) => !isObject(item)))],
+  }
 }
 
 function typeDrift(example: unknown): Drift {

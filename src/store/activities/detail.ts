@@ -1,13 +1,16 @@
 import { eq } from 'drizzle-orm'
 import { MusetteError } from '../../kit/errors.ts'
 import { cleanJson, cleanText } from '../clean.ts'
-import { type PackedDocument, packDocument, recordRawDocument } from '../raw-documents.ts'
+import { type PackedDocument, packDocument, type RawDocument, recordRawDocument } from '../raw-documents.ts'
 import {
+  insertPowerCurve,
+  insertSampleExtras,
   type PowerBest,
   replacePowerCurve,
   replaceSampleExtras,
   type SampleExtra,
 } from '../samples/extras.ts'
+import { type Intensity, upsertIntensity } from '../samples/intensity.ts'
 import { insertSamples, replaceSamples } from '../samples/replace.ts'
 import type { Samples } from '../samples/samples.ts'
 import { activities } from '../schema/index.ts'
@@ -25,7 +28,8 @@ export type RecordDetailInput = Asked & {
   samples?: Samples | undefined
   sampleExtras?: readonly SampleExtra[] | undefined
   powerCurve?: readonly PowerBest[] | undefined
-  rawDocument?: Buffer | undefined
+  intensity?: Intensity | undefined
+  rawDocument?: RawDocument | undefined
   detailState: 'mirrored' | 'awaiting_samples'
   nextFetchAt: Date | null
   /** fetches since the last complete one; 0 unless told */
@@ -41,7 +45,11 @@ export type RecordDetailInput = Asked & {
 export async function recordDetail(tx: Tx, input: RecordDetailInput): Promise<'recorded' | 'older'> {
   const { activityId, requestedAt, row, samples } = input
   const [before] = await tx.db
-    .select()
+    .select({
+      fetchedAt: activities.fetchedAt,
+      wantedAt: activities.wantedAt,
+      sampleCount: activities.sampleCount,
+    })
     .from(activities)
     .where(eq(activities.activityId, activityId))
     .for('update')
@@ -52,7 +60,7 @@ export async function recordDetail(tx: Tx, input: RecordDetailInput): Promise<'r
   const packing = replacing && input.rawDocument ? startPacking(input.rawDocument) : undefined
   const { elapsedS, ...rest } = cleanRow(row)
   const after = { ...rest, ...(replacing ? { elapsedS: elapsedS ?? null, sampleCount: samples.count } : {}) }
-  await recordRevision(tx, { before, after, observedAt: requestedAt })
+  if (before.fetchedAt) await recordRevision(tx, { activityId, after, observedAt: requestedAt })
   await tx.db
     .update(activities)
     .set({
@@ -68,19 +76,24 @@ export async function recordDetail(tx: Tx, input: RecordDetailInput): Promise<'r
     .where(eq(activities.activityId, activityId))
   if (!replacing) return 'recorded'
   // The row is locked, and samples are only ever written under that lock: none to look for when it counts none.
-  await (hadSamples ? replaceSamples : insertSamples)(tx, activityId, samples)
-  if (input.sampleExtras) await replaceSampleExtras(tx, activityId, input.sampleExtras)
-  if (input.powerCurve) await replacePowerCurve(tx, activityId, input.powerCurve)
+  const write = hadSamples ? REPLACE : INSERT
+  await write.samples(tx, activityId, samples)
+  if (input.sampleExtras) await write.sampleExtras(tx, activityId, input.sampleExtras)
+  if (input.powerCurve) await write.powerCurve(tx, activityId, input.powerCurve)
+  if (input.intensity) await upsertIntensity(tx, activityId, input.intensity)
   if (packing) await recordRawDocument(tx, { activityId, fetchedAt: requestedAt, packed: await packing })
   return 'recorded'
 }
+
+const INSERT = { samples: insertSamples, sampleExtras: insertSampleExtras, powerCurve: insertPowerCurve }
+const REPLACE = { samples: replaceSamples, sampleExtras: replaceSampleExtras, powerCurve: replacePowerCurve }
 
 function isAfter(moment: Date | null, { requestedAt, recordedAt }: Asked): boolean {
   return moment !== null && moment > requestedAt && (!recordedAt || moment <= recordedAt)
 }
 
 // Compression runs on another thread while the row and the samples are written.
-function startPacking(document: Buffer): Promise<PackedDocument> {
+function startPacking(document: RawDocument): Promise<PackedDocument> {
   const packing = packDocument(document)
   packing.catch(() => undefined)
   return packing

@@ -1,4 +1,4 @@
-import { getTableColumns } from 'drizzle-orm'
+import { eq, getTableColumns } from 'drizzle-orm'
 import { activities, activityRevisions } from '../schema/index.ts'
 import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
@@ -11,13 +11,13 @@ type Row = typeof activities.$inferSelect
  */
 export async function recordRevision(
   tx: Tx,
-  input: { before: Row; after: Readonly<Partial<Row>>; observedAt: Date },
+  input: { activityId: number; after: Readonly<Partial<Row>>; observedAt: Date },
 ): Promise<void> {
-  if (!input.before.fetchedAt) return
-  const changes = diffRows(input.before, input.after)
+  const { activityId, after, observedAt } = input
+  const [before] = await tx.db.select().from(activities).where(eq(activities.activityId, activityId))
+  const changes = before ? diffRows(before, after) : {}
   if (Object.keys(changes).length === 0) return
-  const { activityId } = input.before
-  await tx.db.insert(activityRevisions).values({ activityId, observedAt: input.observedAt, changes })
+  await tx.db.insert(activityRevisions).values({ activityId, observedAt, changes })
 }
 
 function diffRows(before: Row, after: Readonly<Partial<Row>>): Record<string, [Json, Json]> {

@@ -1,5 +1,6 @@
-import { and, desc, eq, inArray, isNull, lte, or, sql } from 'drizzle-orm'
-import { activities } from '../schema/index.ts'
+import { and, asc, desc, eq, exists, inArray, isNull, lte, not, or, type SQL, sql } from 'drizzle-orm'
+import type { Account } from '../accounts.ts'
+import { accounts, activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 
 export type DetailState = (typeof activities.$inferSelect)['detailState']
@@ -43,22 +44,36 @@ export async function findWanted(
   tx: Tx,
   input: { accountId: number; limit: number; now: Date },
 ): Promise<WantedActivity[]> {
-  const due = lte(activities.nextFetchAt, input.now)
   return await tx.db
     .select(COLUMNS)
     .from(activities)
-    .where(
-      and(
-        eq(activities.accountId, input.accountId),
-        isNull(activities.absentSince),
-        or(
-          and(eq(activities.detailState, 'wanted'), or(isNull(activities.nextFetchAt), due)),
-          and(inArray(activities.detailState, ['awaiting_samples', 'failed']), due),
-        ),
-      ),
-    )
+    .where(and(eq(activities.accountId, input.accountId), isDue(input.now)))
     .orderBy(sql`${desc(activities.startedAt)} nulls last`, desc(activities.activityId))
     .limit(input.limit)
+}
+
+/** Finds the signed-in accounts of which something is due at `now`, oldest first; one question, however many there are. */
+export async function findWanting(tx: Tx, now: Date): Promise<Account[]> {
+  const due = tx.db
+    .select({ accountId: activities.accountId })
+    .from(activities)
+    .where(and(eq(activities.accountId, accounts.accountId), isDue(now)))
+  return await tx.db
+    .select()
+    .from(accounts)
+    .where(and(not(accounts.needsLogin), exists(due)))
+    .orderBy(asc(accounts.accountId))
+}
+
+function isDue(now: Date): SQL | undefined {
+  const due = lte(activities.nextFetchAt, now)
+  return and(
+    isNull(activities.absentSince),
+    or(
+      and(eq(activities.detailState, 'wanted'), or(isNull(activities.nextFetchAt), due)),
+      and(inArray(activities.detailState, ['awaiting_samples', 'failed']), due),
+    ),
+  )
 }
 
 /** Finds what a fetch needs to know of one activity; undefined when there is none of that id. */

@@ -11,6 +11,7 @@ const TRAILER_BYTES = 2
 const COLUMNS = SAMPLE_FIELDS.length + 2
 // A count of columns, and before each value its length.
 const LONGEST_ROW_BYTES = 2 + COLUMNS * (4 + 8)
+const ROWS_A_CHUNK = Math.floor((CHUNK_BYTES - HEADER_BYTES - TRAILER_BYTES) / LONGEST_ROW_BYTES)
 const MS_TO_2000 = 946_684_800_000
 const TWO_POW_32 = 2 ** 32
 // What a timestamptz holds begins in 4713 BC; what a JavaScript date holds ends in the year 275760.
@@ -18,28 +19,36 @@ const FIRST_MS = -210_866_803_200_000
 const LAST_MS = 8_640_000_000_000_000
 // Halfway between the largest float4 and the next power of two; from here on rounding gives an infinity.
 const FLOAT4_LIMIT = 2 ** 128 - 2 ** 103
-const DOUBLE: ReadonlySet<SampleField> = new Set(['lat', 'lng'])
+const NULL = -1
 
-type Column = { values: Float64Array; double: boolean }
+/** The columns of eight bytes, and those of four. */
+const DOUBLES: readonly SampleField[] = ['lat', 'lng']
+const REALS = SAMPLE_FIELDS.filter((field) => !DOUBLES.includes(field))
+/** The columns in the order in which `encodeSamples` writes them. */
+export const ENCODED_COLUMNS: readonly string[] = ['activity_id', 't', ...DOUBLES, ...REALS]
 
 /**
- * Encodes samples in Postgres's binary COPY format, columns in the order of `training.samples`, in chunks of 256 KB.
- * NaN becomes NULL, infinities stay, and a finite value beyond what the column can hold becomes NULL and is counted
- * in `tally`. Every chunk is a buffer of its own, so a chunk may still be on its way while the next one is made.
+ * Encodes samples in Postgres's binary COPY format, columns as in ENCODED_COLUMNS, in chunks of at most 256 KB. NaN becomes
+ * NULL, infinities stay, and a finite value beyond what the column can hold becomes NULL and is counted in `tally`. Each
+ * chunk is a buffer of its own, so it may still be on its way while the next one is made.
  */
 export function* encodeSamples(activityId: number, samples: Samples, tally: EncodeTally): Generator<Buffer> {
-  const columns: Column[] = SAMPLE_FIELDS.map((field) => ({
-    values: samples.columns[field],
-    double: DOUBLE.has(field),
-  }))
+  const doubles = DOUBLES.map((field) => samples.columns[field])
+  const reals = REALS.map((field) => samples.columns[field])
   let row = 0
   do {
-    const rows = Math.min(samples.count - row, Math.floor(CHUNK_BYTES / LONGEST_ROW_BYTES))
-    const chunk = Buffer.allocUnsafeSlow(HEADER_BYTES + rows * LONGEST_ROW_BYTES + TRAILER_BYTES)
+    const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES)
     const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.byteLength)
     let at = row === 0 ? writeHeader(chunk, view) : 0
-    for (const end = row + rows; row < end; row++)
-      at = writeRow(view, at, activityId, samples.t, columns, row, tally)
+    const end = Math.min(samples.count, row + ROWS_A_CHUNK)
+    for (; row < end; row++) {
+      view.setInt16(at, COLUMNS)
+      view.setInt32(at + 2, 4)
+      view.setInt32(at + 6, activityId)
+      at = writeTime(view, at + 10, samples.t[row] as number, tally)
+      at = writeDoubles(view, at, doubles, row)
+      at = writeReals(view, at, reals, row, tally)
+    }
     if (row === samples.count) {
       view.setInt16(at, -1)
       at += TRAILER_BYTES
@@ -55,32 +64,11 @@ function writeHeader(chunk: Buffer, view: DataView): number {
   return HEADER_BYTES
 }
 
-function writeRow(
-  view: DataView,
-  start: number,
-  activityId: number,
-  t: Float64Array,
-  columns: readonly Column[],
-  row: number,
-  tally: EncodeTally,
-): number {
-  view.setInt16(start, COLUMNS)
-  view.setInt32(start + 2, 4)
-  view.setInt32(start + 6, activityId)
-  let at = writeTime(view, start + 10, t[row] ?? Number.NaN, tally)
-  for (const column of columns) {
-    const value = column.values[row] ?? Number.NaN
-    if (Number.isNaN(value)) at = writeNull(view, at)
-    else if (column.double) at = writeDouble(view, at, value)
-    else at = writeReal(view, at, value, tally)
-  }
-  return at
-}
-
 function writeTime(view: DataView, at: number, ms: number, tally: EncodeTally): number {
   if (!(ms >= FIRST_MS && ms <= LAST_MS)) {
     if (!Number.isNaN(ms)) tally.outOfRange++
-    return writeNull(view, at)
+    view.setInt32(at, NULL)
+    return at + 4
   }
   // Microseconds since 2000 as two halves: a BigInt a row would cost more than the rest of the row.
   const micros = Math.round((ms - MS_TO_2000) * 1000)
@@ -91,23 +79,42 @@ function writeTime(view: DataView, at: number, ms: number, tally: EncodeTally): 
   return at + 12
 }
 
-function writeNull(view: DataView, at: number): number {
-  view.setInt32(at, -1)
-  return at + 4
-}
-
-function writeReal(view: DataView, at: number, value: number, tally: EncodeTally): number {
-  if (Math.abs(value) >= FLOAT4_LIMIT && Number.isFinite(value)) {
-    tally.outOfRange++
-    return writeNull(view, at)
+function writeDoubles(view: DataView, start: number, columns: readonly Float64Array[], row: number): number {
+  let at = start
+  for (let index = 0; index < columns.length; index++) {
+    const value = (columns[index] as Float64Array)[row] as number
+    if (Number.isNaN(value)) {
+      view.setInt32(at, NULL)
+      at += 4
+    } else {
+      view.setInt32(at, 8)
+      view.setFloat64(at + 4, value)
+      at += 12
+    }
   }
-  view.setInt32(at, 4)
-  view.setFloat32(at + 4, value)
-  return at + 8
+  return at
 }
 
-function writeDouble(view: DataView, at: number, value: number): number {
-  view.setInt32(at, 8)
-  view.setFloat64(at + 4, value)
-  return at + 12
+function writeReals(
+  view: DataView,
+  start: number,
+  columns: readonly Float64Array[],
+  row: number,
+  tally: EncodeTally,
+): number {
+  let at = start
+  for (let index = 0; index < columns.length; index++) {
+    const value = (columns[index] as Float64Array)[row] as number
+    const fits = Math.abs(value) < FLOAT4_LIMIT || Math.abs(value) === Number.POSITIVE_INFINITY
+    if (fits) {
+      view.setInt32(at, 4)
+      view.setFloat32(at + 4, value)
+      at += 8
+    } else {
+      if (!Number.isNaN(value)) tally.outOfRange++
+      view.setInt32(at, NULL)
+      at += 4
+    }
+  }
+  return at
 }

@@ -1,9 +1,9 @@
 import type { Tx } from '../store.ts'
 import { copyChunks } from './copy.ts'
-import { type EncodeTally, encodeSamples } from './encode.ts'
-import { SAMPLE_FIELDS, type Samples } from './samples.ts'
+import { ENCODED_COLUMNS, type EncodeTally, encodeSamples } from './encode.ts'
+import type { Samples } from './samples.ts'
 
-const COPY = `COPY training.samples (activity_id, t, ${SAMPLE_FIELDS.join(', ')}) FROM STDIN (FORMAT binary)`
+const COPY = `COPY training.samples (${ENCODED_COLUMNS.join(', ')}) FROM STDIN (FORMAT binary)`
 
 /** How many rows were written, and how many values among them were NULLed because their column cannot hold them. */
 export type SamplesWritten = { written: number; outOfRange: number }

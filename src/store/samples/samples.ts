@@ -1,4 +1,4 @@
-/** The columns of `training.samples` after `t`, in the order of the table. */
+/** The columns of `training.samples` that hold what was measured. */
 export const SAMPLE_FIELDS = [
   'power',
   'mpa',

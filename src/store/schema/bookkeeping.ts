@@ -67,6 +67,8 @@ export const syncRuns = training.table(
   },
   (table) => [
     index('sync_runs_account_started').on(table.accountId, desc(table.startedAt)),
+    // The last run of each kind, for a view over years of runs.
+    index('sync_runs_latest').on(table.accountId, table.resource, table.kind, desc(table.startedAt)),
     check('sync_runs_outcome', sql`outcome in ('running', 'done', 'failed', 'partial', 'abandoned')`),
   ],
 )

@@ -15,7 +15,7 @@ import {
 import type { HeldCredentials, TokenPair } from './types.ts'
 
 // A refresh takes seconds; whoever waits longer waits for a process that hangs.
-const LOCK_TIMEOUT_MS = 90 * SECOND
+export const LOCK_TIMEOUT_MS = 90 * SECOND
 
 type End<T> = { ok: true; result: T } | { ok: false; error: unknown }
 
@@ -71,11 +71,11 @@ async function hold<T>(
 ): Promise<HeldCredentials> {
   const { accountId, story } = input
   const spooled = await parts.spool.read(accountId)
-  if (spooled) await takeOverSpool(tx, parts.sealer, spooled)
+  if (spooled) await takeOverSpool(tx, parts.keys, spooled)
   story.newest = (await findSealed(tx, accountId))?.sealed
   story.leftover = spooled !== undefined
   return {
-    credentials: await findCredentials(tx, parts.sealer, accountId),
+    credentials: await findCredentials(tx, parts.keys, accountId),
     save: (pair) => savePair(parts, tx, { accountId, pair, story }),
     park: (reason) => recordNeedsLogin(tx, accountId, reason),
     recordFailure: (failure) => recordRefreshFailure(tx, accountId, failure),
@@ -94,7 +94,9 @@ async function savePair<T>(
       `vault, save tokens: account ${accountId} has none; run: musette login`,
     )
   }
-  const sealed: SealedCredentials = { ...story.newest, ...sealPair(parts.sealer, accountId, pair) }
+  // One key seals a row whole, and the key in use may have changed since this process began.
+  const sealer = parts.keys.sealerOf(story.newest)
+  const sealed: SealedCredentials = { ...story.newest, ...sealPair(sealer, accountId, pair) }
   story.newest = sealed
   story.spooled = await trySpool(parts, sealed)
   try {
@@ -118,7 +120,8 @@ async function trySpool(parts: VaultParts, sealed: SealedCredentials): Promise<b
   }
 }
 
-async function removeSpool(parts: VaultParts, sealed: SealedCredentials): Promise<void> {
+/** Removes a spool file whose tokens the table holds; a failure is only logged, since the next read tries again. */
+export async function removeSpool(parts: VaultParts, sealed: SealedCredentials): Promise<void> {
   try {
     await parts.spool.remove(sealed.accountId, sealed.obtainedAt)
   } catch (error) {

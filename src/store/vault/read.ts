@@ -1,13 +1,20 @@
 import type { Logger } from 'pino'
 import { TransientError } from '../../kit/errors.ts'
 import type { Store, Tx } from '../store.ts'
-import { findSealed, lockCredentials, openSealed, type SealedCredentials, upsertSealed } from './rows.ts'
-import { keyMismatch, type Sealer } from './seal.ts'
+import type { Keyring } from './keyring.ts'
+import {
+  findSealed,
+  lockCredentials,
+  openSealed,
+  reseal,
+  type SealedCredentials,
+  upsertSealed,
+} from './rows.ts'
 import type { Spool } from './spool.ts'
 import type { Credentials } from './types.ts'
 
 /** What the parts of the vault share. */
-export type VaultParts = Readonly<{ store: Store; log: Logger; sealer: Sealer; spool: Spool }>
+export type VaultParts = Readonly<{ store: Store; log: Logger; keys: Keyring; spool: Spool }>
 
 // Nothing is known of these while the database is away.
 const UNKNOWN_STATE = { needsLogin: false, failures: 0, notBefore: null }
@@ -23,32 +30,33 @@ export async function readCredentials(
   const spooled = await parts.spool.read(accountId)
   try {
     if (spooled) await replaySpool(parts, spooled)
-    return await parts.store.read((tx) => findCredentials(tx, parts.sealer, accountId))
+    return await parts.store.read((tx) => findCredentials(tx, parts.keys, accountId))
   } catch (error) {
     if (!spooled || !(error instanceof TransientError)) throw error
-    return openSealed(parts.sealer, spooled, UNKNOWN_STATE)
+    return openSealed(parts.keys.sealerOf(spooled), spooled, UNKNOWN_STATE)
   }
 }
 
 /** Finds an account's credentials in the table, opened; throws ConfigError `secret_key_mismatch`. */
 export async function findCredentials(
   tx: Tx,
-  sealer: Sealer,
+  keys: Keyring,
   accountId: number,
 ): Promise<Credentials | undefined> {
   const row = await findSealed(tx, accountId)
-  return row && openSealed(sealer, row.sealed, { ...row.sealed, needsLogin: row.needsLogin })
+  if (!row) return undefined
+  return openSealed(keys.sealerOf(row.sealed), row.sealed, { ...row.sealed, needsLogin: row.needsLogin })
 }
 
 /**
- * Puts spooled tokens in place when they are newer than the locked row's. Tokens sealed with another key are left
- * alone (ConfigError), and those of an account that was signed out are not brought back.
+ * Puts spooled tokens in place when they are newer than the locked row's, sealed with the row's key. Tokens sealed with a
+ * key that is not at hand are left alone (ConfigError), and those of an account that was signed out are not brought back.
  */
-export async function takeOverSpool(tx: Tx, sealer: Sealer, spooled: SealedCredentials): Promise<boolean> {
-  if (spooled.keyId !== sealer.keyId) throw keyMismatch(spooled.accountId)
+export async function takeOverSpool(tx: Tx, keys: Keyring, spooled: SealedCredentials): Promise<boolean> {
   const row = await findSealed(tx, spooled.accountId)
   if (!row || row.sealed.obtainedAt >= spooled.obtainedAt) return false
-  await upsertSealed(tx, spooled)
+  const sealers = { from: keys.sealerOf(spooled), to: keys.sealerOf(row.sealed) }
+  await upsertSealed(tx, reseal(sealers, spooled))
   return true
 }
 
@@ -56,7 +64,7 @@ async function replaySpool(parts: VaultParts, spooled: SealedCredentials): Promi
   const { accountId } = spooled
   const taken = await parts.store.transaction(async (tx) => {
     await lockCredentials(tx, accountId)
-    return await takeOverSpool(tx, parts.sealer, spooled)
+    return await takeOverSpool(tx, parts.keys, spooled)
   })
   if (taken) parts.log.warn({ accountId }, 'put spooled tokens in place')
   await parts.spool.remove(accountId, spooled.obtainedAt)

@@ -29,6 +29,12 @@ export async function findSealed(tx: Tx, accountId: number) {
   return row
 }
 
+/** Finds the ids of the keys that seal the rows of all accounts. */
+export async function findKeyIds(tx: Tx): Promise<Set<string>> {
+  const rows = await tx.db.selectDistinct({ keyId: credentials.keyId }).from(credentials)
+  return new Set(rows.map(({ keyId }) => keyId))
+}
+
 /** Writes sealed credentials whole, and marks the account as signed in. */
 export async function upsertSealed(tx: Tx, sealed: SealedCredentials): Promise<void> {
   const { accountId, ...columns } = sealed
@@ -87,6 +93,22 @@ export function sealPair(sealer: Sealer, accountId: number, pair: TokenPair) {
     obtainedAt: pair.obtainedAt,
     expiresAt: pair.expiresAt,
     keyId: sealer.keyId,
+  }
+}
+
+/** Seals credentials with another key; throws ConfigError `secret_key_mismatch` unless `from` sealed them. */
+export function reseal(sealers: { from: Sealer; to: Sealer }, sealed: SealedCredentials): SealedCredentials {
+  const { from, to } = sealers
+  const { accountId } = sealed
+  const move = (value: Buffer, field: string) =>
+    to.seal(from.open(value, { accountId, field }), { accountId, field })
+  return {
+    ...sealed,
+    clientSecret: move(sealed.clientSecret, 'client_secret'),
+    accessToken: move(sealed.accessToken, 'access_token'),
+    refreshToken: move(sealed.refreshToken, 'refresh_token'),
+    password: sealed.password === null ? null : move(sealed.password, 'password'),
+    keyId: to.keyId,
   }
 }
 

@@ -25,7 +25,7 @@ export function makeSealer(secretKey: Buffer): Sealer {
     throw new ConfigError('secret_key_length', message)
   }
   return {
-    keyId: createHash('sha256').update(secretKey).digest('hex').slice(0, 8),
+    keyId: keyIdOf(secretKey),
     seal(text, place) {
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', secretKey, nonce, { authTagLength: TAG_BYTES })
@@ -50,11 +50,16 @@ export function makeSealer(secretKey: Buffer): Sealer {
   }
 }
 
+/** Names a key: tells it from others, and gives nothing of it away. */
+export function keyIdOf(secretKey: Buffer): string {
+  return createHash('sha256').update(secretKey).digest('hex').slice(0, 8)
+}
+
 /** Makes the error for tokens that were sealed with another key. */
 export function keyMismatch(accountId: number): ConfigError {
   const message =
     `vault, open the tokens of account ${accountId}: they were sealed with another key, nothing is touched; ` +
-    'put the key back (MUSETTE_SECRET_KEY or the key file), or run: musette login'
+    'put that key in place (MUSETTE_SECRET_KEY or the key file) and start musette again, or run: musette login'
   return new ConfigError('secret_key_mismatch', message)
 }
 

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { writeDurably } from '../../kit/durable-file.ts'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
 import type { SealedCredentials } from './rows.ts'
 
@@ -47,7 +47,7 @@ export function makeSpool(directory: string): Spool {
     read,
     async write(sealed) {
       await mkdir(directory, { recursive: true, mode: 0o700 })
-      await writeDurably(directory, pathOf(sealed.accountId), toText(sealed))
+      await writeDurably(pathOf(sealed.accountId), toText(sealed))
     },
     clear: (accountId) => rm(pathOf(accountId), { force: true }),
     async remove(accountId, obtainedAt) {
@@ -65,35 +65,6 @@ function toText(sealed: SealedCredentials): string {
     refreshToken: sealed.refreshToken.toString('base64'),
     password: sealed.password?.toString('base64') ?? null,
   })
-}
-
-async function writeDurably(directory: string, path: string, text: string): Promise<void> {
-  const scratch = `${path}.${randomUUID()}`
-  try {
-    const file = await open(scratch, 'wx', 0o600)
-    try {
-      await file.writeFile(text)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(scratch, path)
-  } catch (error) {
-    await rm(scratch, { force: true })
-    throw error
-  }
-  await syncDirectory(directory)
-}
-
-// Windows cannot open a folder to sync it, and does not need to.
-async function syncDirectory(directory: string): Promise<void> {
-  if (process.platform === 'win32') return
-  const folder = await open(directory, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {

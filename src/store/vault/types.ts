@@ -48,4 +48,6 @@ export type Vault = TokenVault & {
   saveLogin(accountId: number, login: Login): Promise<void>
   /** Forgets the tokens of an account; the mirror stays. */
   forget(accountId: number): Promise<void>
+  /** Seals every login with the key that `nextKey` returns; see resealCredentials. */
+  rotate(nextKey: (used: ReadonlySet<string>) => Promise<Buffer>): Promise<number>
 }

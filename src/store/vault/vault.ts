@@ -2,13 +2,15 @@ import { eq } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import { credentials } from '../schema/index.ts'
 import type { Store } from '../store.ts'
+import { type KeyOptions, makeKeyring } from './keyring.ts'
 import { useLocked } from './locked.ts'
 import { readCredentials } from './read.ts'
-import { lockCredentials, recordNeedsLogin, sealLogin, upsertSealed } from './rows.ts'
-import { makeSealer } from './seal.ts'
+import { resealCredentials } from './rotate.ts'
+import { findKeyIds, lockCredentials, recordNeedsLogin, sealLogin, upsertSealed } from './rows.ts'
 import { makeSpool } from './spool.ts'
 import type { Vault } from './types.ts'
 
+export type { KeyOptions } from './keyring.ts'
 export type { Vault } from './types.ts'
 
 /**
@@ -18,18 +20,18 @@ export type { Vault } from './types.ts'
  */
 export function makeTokenVault(
   deps: { store: Store; log: Logger },
-  options: { secretKey: Buffer; spoolDir: string },
+  options: KeyOptions & { spoolDir: string },
 ): Vault {
-  const parts = { ...deps, sealer: makeSealer(options.secretKey), spool: makeSpool(options.spoolDir) }
-  const { store, sealer, spool } = parts
+  const parts = { ...deps, keys: makeKeyring(options), spool: makeSpool(options.spoolDir) }
+  const { store, keys, spool } = parts
   return {
     read: (accountId) => readCredentials(parts, accountId),
     locked: (accountId, use) => useLocked(parts, accountId, use),
     async saveLogin(accountId, login) {
-      const sealed = sealLogin(sealer, accountId, login)
       await store.transaction(async (tx) => {
         await lockCredentials(tx, accountId)
-        await upsertSealed(tx, sealed)
+        const sealer = keys.sealerForNew(await findKeyIds(tx))
+        await upsertSealed(tx, sealLogin(sealer, accountId, login))
       })
       await spool.clear(accountId)
     },
@@ -41,5 +43,6 @@ export function makeTokenVault(
       })
       await spool.clear(accountId)
     },
+    rotate: (nextKey) => resealCredentials(parts, nextKey),
   }
 }

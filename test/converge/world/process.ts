@@ -5,6 +5,7 @@ import { pollActivities } from '../../../src/mirror/activities/poll.ts'
 import { openService } from '../../../src/service/service.ts'
 import { type Account, upsertAccount } from '../../../src/store/accounts.ts'
 import { recordRunsAbandoned } from '../../../src/store/runs.ts'
+import { makeUpkeep } from '../../../src/store/samples/upkeep.ts'
 import { openStore } from '../../../src/store/store.ts'
 import { makeTokenVault } from '../../../src/store/vault/vault.ts'
 import type { HandClock } from './clock.ts'
@@ -57,6 +58,7 @@ export async function openProcess(ground: Ground, options: { impatient: boolean 
   const mirror = { historyStart, lagMs, keepRaw: true }
   const line = await openLine(ground.databaseUrl, ground.terminate)
   const store = openStore({ log }, { connectionString: line.url, maxConnections: 8 })
+  const upkeep = makeUpkeep({ store, log })
   const vault = makeTokenVault({ store, log }, { secretKey: ground.secretKey, spoolDir: ground.spoolDir })
   const service = openService(
     { vault, log, now: clock.own, sleep: clock.sleep },
@@ -81,7 +83,7 @@ export async function openProcess(ground: Ground, options: { impatient: boolean 
     },
     async poll(account) {
       const serviceOf = (of: Account) => service.forAccount(of)
-      await pollActivities({ store, serviceOf, log, now: clock.own }, mirror, { account })
+      await pollActivities({ store, serviceOf, upkeep, log, now: clock.own }, mirror, { account })
     },
     async pass({ around, ...wish }) {
       const within = async <T>(path: string | undefined, call: () => Promise<T>): Promise<T> => {
@@ -102,7 +104,7 @@ export async function openProcess(ground: Ground, options: { impatient: boolean 
       }
       const { accountId } = wish.account
       await store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date(), accountId }))
-      await syncActivities({ store, serviceOf, log, now: clock.own }, mirror, wish)
+      await syncActivities({ store, serviceOf, upkeep, log, now: clock.own }, mirror, wish)
     },
     async close() {
       await service.close()

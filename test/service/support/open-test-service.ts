@@ -1,7 +1,12 @@
 import { pino } from 'pino'
 import { MockAgent } from 'undici'
 import type { Clock } from '../../../src/kit/clock.ts'
-import { openService, type Service, type ServiceOptions } from '../../../src/service/service.ts'
+import {
+  openService,
+  type Service,
+  type ServiceObserver,
+  type ServiceOptions,
+} from '../../../src/service/service.ts'
 import { type MemoryVault, makeCredentials, makeMemoryVault } from './memory-vault.ts'
 
 export const BASE_URL = 'https://service.test'
@@ -53,7 +58,10 @@ export function makeTestLog() {
 /** Opens the client against an answering function in place of the network. */
 export function openTestService(
   answer: (asked: Asked) => Reply | Error,
-  options: Partial<ServiceOptions> & { vault?: MemoryVault } = {},
+  {
+    observer,
+    ...options
+  }: Partial<ServiceOptions> & { vault?: MemoryVault; observer?: ServiceObserver } = {},
 ): TestService {
   const clock = makeTestClock()
   const { log, lines } = makeTestLog()
@@ -81,7 +89,7 @@ export function openTestService(
       .persist()
   }
   const service = openService(
-    { vault, log, now: clock.now, sleep: clock.sleep, random: () => 0, dispatcher: agent },
+    { vault, log, now: clock.now, sleep: clock.sleep, random: () => 0, dispatcher: agent, observer },
     { concurrency: 4, requestsPerMinute: 60_000, userAgent: 'musette/test', ...options },
   )
   return { service, vault, asked, lines, slept: clock.slept, clock }

@@ -1,0 +1,139 @@
+import type { Logger } from 'pino'
+import { readConfig } from '../../src/config/config.ts'
+import { type House, openHouse } from '../../src/daemon/house.ts'
+import { signInWithPassword } from '../../src/daemon/sign-in.ts'
+import { syncAccount } from '../../src/daemon/sync.ts'
+import { uploadByHand } from '../../src/daemon/upload.ts'
+import { makeReleaseStack } from '../../src/kit/release-stack.ts'
+import { makeFitFile } from '../../src/sandbox/fit-file.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { RIDES, ZONE } from './rides.ts'
+import { stopClock } from './stopped-clock.ts'
+
+/** The moment at which every question of the cookbook is asked: a Tuesday evening. */
+export const NOW = new Date('2025-07-01T20:00:00Z')
+
+/** Long enough to fill three years, short enough to mirror in seconds. */
+const ACTIVITIES = 110
+
+/** With this seed the rider weighs 72 kg and has an FTP of about 256 W. */
+const SEED = 3
+
+const LOGIN = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
+/** Less than the minute from the upload to the pass that fetches it. */
+const SAMPLE_DELAY_MS = 40_000
+
+/**
+ * Mirrors the stand-in service into a migrated database, always the same history: three years of rides, a file that was
+ * uploaded, a recalculation, a ride that waits for its samples and one whose answer cannot be used. From then on the
+ * views of that database take `NOW` for the present moment.
+ */
+export async function mirrorHistory(
+  log: Logger,
+  place: { databaseUrl: string; dataDir: string },
+): Promise<void> {
+  const release = makeReleaseStack()
+  const clock = { now: new Date('2025-06-30T12:00:00Z') }
+  try {
+    const now = () => clock.now
+    const sandbox = await startSandbox({
+      activities: ACTIVITIES,
+      seed: SEED,
+      sampleDelayMs: SAMPLE_DELAY_MS,
+      now,
+    })
+    release.defer('sandbox', () => sandbox.close())
+    const opened = await openHouse(configOf(sandbox.url, place), log)
+    release.defer('house', () => opened.close())
+    await live(stopped(opened, now), clock, (method, path, body) => steer(sandbox.url, method, path, body))
+  } finally {
+    await release.release()
+  }
+  await stopClock(place.databaseUrl, NOW)
+}
+
+type Steer = (method: string, path: string, body?: object) => Promise<void>
+
+/** The house by another clock; the service's client stamps training info by the machine's. */
+function stopped(house: House, now: () => Date): House {
+  const { serviceOf } = house.mirror
+  return {
+    ...house,
+    mirror: {
+      ...house.mirror,
+      now,
+      serviceOf(account) {
+        const service = serviceOf(account)
+        return {
+          ...service,
+          fetchTrainingInfo: async (input, signal) => ({
+            ...(await service.fetchTrainingInfo(input, signal)),
+            requestedAt: now(),
+          }),
+        }
+      },
+    },
+  }
+}
+
+/** Two days of a mirror, Monday noon to Tuesday evening. */
+async function live(house: House, clock: { now: Date }, order: Steer): Promise<void> {
+  const sync = () => syncAccount(house, { name: LOGIN.name, coaching: true })
+  for (const ride of RIDES) await order('POST', 'activities', ride)
+  await signInWithPassword(house, LOGIN)
+  await sync()
+
+  clock.now = new Date('2025-06-30T22:10:00Z')
+  await uploadByHand(house, {
+    account: LOGIN.name,
+    path: 'evening-tempo.fit',
+    bytes: Buffer.from(makeFitFile({ startedAt: new Date('2025-06-30T21:00:00Z'), seconds: 3_900, seed: 5 })),
+    name: 'Evening tempo',
+    force: false,
+    signal: AbortSignal.timeout(60_000),
+    onWait: () => undefined,
+  })
+  clock.now = new Date('2025-06-30T22:11:00Z')
+  await sync()
+
+  clock.now = new Date('2025-07-01T06:00:00Z')
+  await order('POST', 'recalculate')
+  await sync()
+
+  clock.now = NOW
+  await order('POST', 'activities', {
+    path: 'ridesamplescome',
+    name: 'Just home',
+    started_at: '2025-07-01T18:40:00Z',
+    seconds: 4_200,
+    zone: ZONE,
+    sample_delay_ms: 600_000,
+  })
+  await order('POST', 'activities', {
+    path: 'rideanswerbroken',
+    name: 'Lunch spin',
+    started_at: '2025-07-01T16:00:00Z',
+    seconds: 2_400,
+    zone: ZONE,
+  })
+  await order('PATCH', 'activities/rideanswerbroken', { broken: 'cut' })
+  await syncAccount(house, { name: LOGIN.name, coaching: true, full: true })
+}
+
+function configOf(baseUrl: string, place: { databaseUrl: string; dataDir: string }) {
+  return readConfig({
+    MUSETTE_BASE_URL: baseUrl,
+    DATABASE_URL: place.databaseUrl,
+    MUSETTE_DATA_DIR: place.dataDir,
+    MUSETTE_REQUESTS_PER_MINUTE: '100000',
+  })
+}
+
+async function steer(url: string, method: string, path: string, body: object = {}): Promise<void> {
+  const answer = await fetch(`${url}/_sandbox/${path}`, {
+    method,
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  })
+  if (!answer.ok) throw new Error(`${method} /_sandbox/${path}: ${answer.status} ${await answer.text()}`)
+}

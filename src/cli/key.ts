@@ -1,0 +1,38 @@
+import type { Command } from 'commander'
+import { openHouse } from '../daemon/house.ts'
+import { type Rotation, rotateKey } from '../daemon/key.ts'
+import type { Run } from './cli.ts'
+
+/** Adds `key rotate`. */
+export function addKeyVerbs(program: Command, run: Run): void {
+  const key = program.command('key').description('care for the key that seals the tokens')
+  key
+    .command('rotate')
+    .description('seal every login with a new key')
+    .option(
+      '--to <file>',
+      'where MUSETTE_SECRET_KEY is set: the file of the new key, made if it is not there',
+    )
+    .action((options: { to?: string }) =>
+      run(
+        async (context) => {
+          const house = await openHouse(context.config, context.log)
+          try {
+            context.print(sentenceOf(await rotateKey(house, { to: options.to })))
+          } finally {
+            await house.close()
+          }
+          return undefined
+        },
+        { quiet: true },
+      ),
+    )
+}
+
+function sentenceOf({ logins, path, byHand }: Rotation): string {
+  const count = logins === 1 ? '1 login is' : `${logins} logins are`
+  if (!byHand)
+    return `${count} sealed with a new key, in ${path}; a daemon that runs goes on with it by itself`
+  const sealed = logins === 0 ? 'no login was left to seal' : `${count} sealed anew`
+  return `${sealed}; from now on set MUSETTE_SECRET_KEY_FILE=${path} in place of the key before, and start the daemon again`
+}

@@ -1,0 +1,66 @@
+import pg from 'pg'
+import type { Clock } from '../kit/clock.ts'
+import { type BackendChoice, makePostgresBackend, makeRedisBackend } from './backend.ts'
+import type { ScheduleName } from './catalog.ts'
+import { SCHEMA } from './connections/postgres-pool.ts'
+import { fetchRedisFacts } from './connections/redis-server.ts'
+import { within } from './connections/within.ts'
+import type { QueueName } from './definition.ts'
+import { CONNECTION_MS } from './limits.ts'
+import { fetchCounts, makeQueues } from './queues.ts'
+import { fetchSchedules, settledVerdict } from './schedules/reconcile.ts'
+import { wantedSchedules } from './schedules/wanted.ts'
+
+/** Jobs by queue and state, and the schedules: how many there should be, and the ids of those that are not as they should. */
+export type QueueFacts = Readonly<{
+  counts: Record<QueueName, Record<string, number>>
+  schedules: Readonly<{ wanted: number; wrong: string[] }>
+}>
+
+/**
+ * Looks at the queue from outside, beside a daemon that may run: takes no job and makes no schedule. Undefined when no
+ * daemon has made a queue in this Postgres yet. Throws the backend's errors.
+ */
+export async function inspectQueue(
+  deps: { clock: Clock },
+  input: {
+    backend: BackendChoice
+    accounts: readonly number[]
+    every: Readonly<Record<ScheduleName, number>>
+  },
+): Promise<QueueFacts | undefined> {
+  const { kind, url } = input.backend
+  // A queue waits for its Redis without an end; this look fails at once.
+  if (kind === 'redis') await fetchRedisFacts(url)
+  else if (!(await hasQueueTables(url))) return undefined
+  const backend = kind === 'redis' ? makeRedisBackend(url) : makePostgresBackend(url)
+  const queues = makeQueues({ backend, onError: () => undefined })
+  try {
+    await Promise.all(Object.values(queues).map((queue) => queue.waitUntilReady()))
+    const counts = await fetchCounts({ queues })
+    const found = await fetchSchedules(queues.polls)
+    const now = deps.clock().getTime()
+    const wanted = wantedSchedules(input.accounts, input.every)
+    const wrong: string[] = []
+    for (const schedule of wanted) {
+      const verdict = await settledVerdict(queues.polls, found.get(schedule.id), schedule, now)
+      if (verdict !== 'fine') wrong.push(schedule.id)
+    }
+    return { counts, schedules: { wanted: wanted.length, wrong } }
+  } finally {
+    for (const queue of Object.values(queues)) await within(queue.close(), CONNECTION_MS)
+    await backend.close()
+  }
+}
+
+async function hasQueueTables(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECTION_MS })
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [SCHEMA])
+    return rowCount === 1
+  } finally {
+    await client.end()
+  }
+}

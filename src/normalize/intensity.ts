@@ -1,0 +1,93 @@
+import type { Intensity } from '../store/samples/intensity.ts'
+import type { Samples } from '../store/samples/samples.ts'
+
+const MS_A_SECOND = 1_000
+/** Where zones 2 to 7 begin, in percent of threshold power: whole numbers, so that 110 W are 55 % of 200 W. */
+const ZONE_STARTS = [55, 75, 90, 105, 120, 150] as const
+/** From this percentage of the maximal power available on, a second counts as near it. */
+const NEAR_MPA = 90
+/** The highest heart rate that is one, 1/min; sensors send 0 and 255 when they know none. */
+const HIGHEST_HR = 250
+/** How long a heart rate must have been reached, s, to be the peak and not a spike of the sensor. */
+const PEAK_HELD_S = 10
+
+/**
+ * Counts how many seconds of an activity were how hard, by its threshold power (`ftp`, W; null when it is not known).
+ * Samples stand in the order of time; of several in one second the last one counts, and seconds without one do not. Power
+ * is `p_raw` where the activity has it, else `power`. A number counts as `training.samples` holds it (float4), so that SQL
+ * over the samples comes to the same. Undefined without samples.
+ */
+export function normalizeIntensity(samples: Samples, ftp: number | null): Intensity | undefined {
+  if (samples.count === 0) return undefined
+  return { ...countPower(samples, ftp !== null && ftp > 0 ? ftp : null), ...countHeartRate(samples) }
+}
+
+function countPower(samples: Samples, ftp: number | null) {
+  const { p_raw: raw, power, mpa } = samples.columns
+  const source = hasValue(raw, samples.count) ? raw : power
+  const starts = ZONE_STARTS.map((percent) => percent * (ftp ?? Number.NaN))
+  const zonesS = [0, 0, 0, 0, 0, 0, 0]
+  let aboveFtpS = 0
+  let nearMpaS = 0
+  let known = false
+  let mpaKnown = false
+  for (let index = 0; index < samples.count; index++) {
+    const watts = Math.fround(source[index] as number)
+    if (!Number.isFinite(watts) || !isLastOfSecond(samples, index)) continue
+    known = true
+    const zone = zoneOf(watts * 100, starts)
+    zonesS[zone] = (zonesS[zone] as number) + 1
+    if (ftp !== null && watts > ftp) aboveFtpS++
+    const available = Math.fround(mpa[index] as number)
+    if (!(available > 0 && Number.isFinite(available))) continue
+    mpaKnown = true
+    if (watts * 100 >= available * NEAR_MPA) nearMpaS++
+  }
+  const counted = known && ftp !== null
+  return {
+    ftp,
+    powerZonesS: counted ? zonesS : null,
+    aboveFtpS: counted ? aboveFtpS : null,
+    nearMpaS: mpaKnown ? nearMpaS : null,
+  }
+}
+
+// Zone 7 lies above its start, the others begin at theirs.
+function zoneOf(power: number, starts: readonly number[]): number {
+  let zone = 0
+  while (zone < 5 && power >= (starts[zone] as number)) zone++
+  return zone === 5 && power > (starts[5] as number) ? 6 : zone
+}
+
+function countHeartRate(samples: Samples) {
+  const { hr } = samples.columns
+  const atLeastS = new Array<number>(HIGHEST_HR).fill(0)
+  let highest = 0
+  for (let index = 0; index < samples.count; index++) {
+    const beats = Math.floor(Math.fround(hr[index] as number))
+    if (!(beats >= 1 && beats <= HIGHEST_HR) || !isLastOfSecond(samples, index)) continue
+    atLeastS[beats - 1] = (atLeastS[beats - 1] as number) + 1
+    if (beats > highest) highest = beats
+  }
+  if (highest === 0) return { hrPeak: null, hrAtLeastS: null }
+  let peak = 0
+  for (let beats = highest; beats >= 1; beats--) {
+    const seconds = (atLeastS[beats - 1] as number) + (atLeastS[beats] ?? 0)
+    atLeastS[beats - 1] = seconds
+    if (peak === 0 && seconds >= PEAK_HELD_S) peak = beats
+  }
+  return { hrPeak: peak || null, hrAtLeastS: atLeastS.slice(0, highest) }
+}
+
+function isLastOfSecond({ t, count }: Samples, index: number): boolean {
+  return index + 1 === count || secondOf(t[index + 1] as number) !== secondOf(t[index] as number)
+}
+
+function secondOf(ms: number): number {
+  return Math.floor(ms / MS_A_SECOND)
+}
+
+function hasValue(values: Float64Array, count: number): boolean {
+  for (let index = 0; index < count; index++) if (!Number.isNaN(values[index])) return true
+  return false
+}

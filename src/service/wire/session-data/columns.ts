@@ -1,0 +1,32 @@
+/** One field of every sample: NaN where a sample has no number, and by index what it has instead (neither null nor number). */
+export type SessionField = { readonly numbers: Float64Array; readonly others: ReadonlyMap<number, unknown> }
+
+/**
+ * The samples of an activity as sent (service document, "session_data entry fields"), by field, in the order as sent and
+ * not checked. The arrays may be longer than `count`.
+ */
+export type SessionData = { readonly count: number; readonly fields: ReadonlyMap<string, SessionField> }
+
+/** Samples times fields, 128 MB of numbers: a week of recording with 27 fields. More is no activity but an attack. */
+export const MAX_CELLS = 16_000_000
+export const NO_OTHERS: ReadonlyMap<number, unknown> = new Map()
+
+/** Turns samples that are objects to columns; undefined when they are more than MAX_CELLS. */
+export function columnsOf(
+  samples: ReadonlyArray<Readonly<Record<string, unknown>>>,
+): SessionData | undefined {
+  const fields = new Map<string, { numbers: Float64Array; others: Map<number, unknown> }>()
+  for (const [index, sample] of samples.entries()) {
+    for (const [name, value] of Object.entries(sample)) {
+      let field = fields.get(name)
+      if (!field) {
+        if ((fields.size + 1) * samples.length > MAX_CELLS) return undefined
+        field = { numbers: new Float64Array(samples.length).fill(Number.NaN), others: new Map() }
+        fields.set(name, field)
+      }
+      if (typeof value === 'number') field.numbers[index] = value
+      else if (value !== null && value !== undefined) field.others.set(index, value)
+    }
+  }
+  return { count: samples.length, fields }
+}

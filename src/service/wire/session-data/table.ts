@@ -1,0 +1,55 @@
+import { MAX_CELLS, NO_OTHERS, type SessionData } from './columns.ts'
+
+/** A field while its samples are read. */
+export type Column = {
+  /** how the name last stood in the body: with its quotes, the colon and the space around it */
+  label: Buffer
+  numbers: Float64Array
+  others: Map<number, unknown> | undefined
+  /** the last sample that had the field */
+  row: number
+}
+
+/** What is known of the samples so far: the fields by name, and in which order the last sample had them. */
+export type Table = { readonly columns: Map<string, Column>; readonly order: Column[]; capacity: number }
+
+const FIRST_CAPACITY = 64
+
+export function makeTable(): Table {
+  return { columns: new Map(), order: [], capacity: FIRST_CAPACITY }
+}
+
+/** Finds or makes the column of a name; undefined when there is no room for another. */
+export function columnNamed(table: Table, name: string): Column | undefined {
+  const known = table.columns.get(name)
+  if (known) return known
+  if ((table.columns.size + 1) * table.capacity > MAX_CELLS) return undefined
+  const made = { label: Buffer.alloc(0), numbers: makeNumbers(table.capacity), others: undefined, row: -1 }
+  table.columns.set(name, made)
+  return made
+}
+
+/** Makes room for `rows` samples; false when they are too many. */
+export function growTo(table: Table, rows: number): boolean {
+  if (rows <= table.capacity) return true
+  const capacity = Math.max(rows, table.capacity * 2)
+  if (table.columns.size * capacity > MAX_CELLS) return false
+  table.capacity = capacity
+  for (const column of table.columns.values()) {
+    const numbers = makeNumbers(capacity)
+    numbers.set(column.numbers)
+    column.numbers = numbers
+  }
+  return true
+}
+
+export function finishTable(table: Table, count: number): SessionData {
+  const fields = [...table.columns].map(
+    ([name, { numbers, others }]) => [name, { numbers, others: others ?? NO_OTHERS }] as const,
+  )
+  return { count, fields: new Map(fields) }
+}
+
+function makeNumbers(length: number): Float64Array {
+  return new Float64Array(length).fill(Number.NaN)
+}

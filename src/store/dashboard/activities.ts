@@ -1,0 +1,41 @@
+import type { Tx } from '../store.ts'
+
+/** An activity as a line of a list. `started_at_local` is its own wall clock as ISO text without an offset. */
+export type ActivityLine = {
+  activity_id: number
+  account: string
+  name: string | null
+  activity_type: string | null
+  started_at_local: string | null
+  detail_state: string
+  elapsed_s: number | null
+  distance_km: number | null
+  avg_power: number | null
+  xss: number | null
+  breakthrough: number | null
+}
+
+/** The columns of an ActivityLine, of activities `v` and accounts `a`. A driver's date would be in this machine's zone. */
+export const ACTIVITY_LINE = `v.activity_id, a.name as account, v.name, v.activity_type,
+  to_char(v.started_at_local, 'YYYY-MM-DD"T"HH24:MI:SS') as started_at_local, v.detail_state, v.elapsed_s,
+  v.distance as distance_km, v.avg_power, v.xss, v.breakthrough`
+
+/**
+ * Finds listed activities of all accounts by their start, newest first and those without a start last; with `than`, only
+ * those that come after that one.
+ */
+export async function findActivityLines(
+  tx: Tx,
+  input: { limit: number; than?: number },
+): Promise<ActivityLine[]> {
+  const { rows } = await tx.client.query<ActivityLine>(
+    `select ${ACTIVITY_LINE}
+     from training.activities v join training.accounts a using (account_id)
+     where v.absent_since is null and ($2::int is null
+       or (coalesce(v.started_at, '-infinity'), v.activity_id) <
+          (select coalesce(started_at, '-infinity'), activity_id from training.activities where activity_id = $2))
+     order by coalesce(v.started_at, '-infinity') desc, v.activity_id desc limit $1`,
+    [input.limit, input.than ?? null],
+  )
+  return rows
+}

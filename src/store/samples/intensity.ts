@@ -1,0 +1,33 @@
+import type { Tx } from '../store.ts'
+
+/** How many seconds of an activity were how hard; null where nothing is known, see the columns of the table. */
+export type Intensity = Readonly<{
+  /** W */
+  ftp: number | null
+  /** zones 1 to 7 */
+  powerZonesS: readonly number[] | null
+  aboveFtpS: number | null
+  nearMpaS: number | null
+  /** 1/min */
+  hrPeak: number | null
+  /** element `n - 1`: seconds at a heart rate of n /min or more, up to the highest there was */
+  hrAtLeastS: readonly number[] | null
+}>
+
+const UPSERT = `INSERT INTO training.activity_intensity
+  (activity_id, ftp, power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s, above_ftp_s,
+   near_mpa_s, hr_peak, hr_at_least_s)
+VALUES ($1, $2, ($3::int[])[1], ($3::int[])[2], ($3::int[])[3], ($3::int[])[4], ($3::int[])[5], ($3::int[])[6],
+  ($3::int[])[7], $4, $5, $6, $7::int[])
+ON CONFLICT (activity_id) DO UPDATE SET
+  (ftp, power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s, above_ftp_s, near_mpa_s,
+   hr_peak, hr_at_least_s) =
+  (excluded.ftp, excluded.power_z1_s, excluded.power_z2_s, excluded.power_z3_s, excluded.power_z4_s, excluded.power_z5_s,
+   excluded.power_z6_s, excluded.power_z7_s, excluded.above_ftp_s, excluded.near_mpa_s, excluded.hr_peak,
+   excluded.hr_at_least_s)`
+
+/** Writes how hard an activity was, in the place of what was counted before. */
+export async function upsertIntensity(tx: Tx, activityId: number, intensity: Intensity): Promise<void> {
+  const { ftp, powerZonesS, aboveFtpS, nearMpaS, hrPeak, hrAtLeastS } = intensity
+  await tx.client.query(UPSERT, [activityId, ftp, powerZonesS, aboveFtpS, nearMpaS, hrPeak, hrAtLeastS])
+}

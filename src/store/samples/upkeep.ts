@@ -1,0 +1,82 @@
+import type { Logger } from 'pino'
+import { errorLine } from '../../kit/errors.ts'
+import type { Store } from '../store.ts'
+
+/** What keeps the table of samples small and quick to read while rides are replaced by the hundred. */
+export type Upkeep = {
+  /** Is told of a ride that was written over `replaced` samples; now and then has their room used again. */
+  written(input: { replaced: number }): Promise<void>
+  /** Is told that nothing more is wanted for now; brings the planner's numbers and the index up to date if need be. */
+  rest(): Promise<void>
+}
+
+/** Below this nothing is worth its while: 20,000 samples are 2 MB. */
+const LEAST_ROWS = 20_000
+/** How much of the table may be replaced samples before their room is used again, or new before it is counted again. */
+const SHARE = 0.1
+
+/**
+ * Makes the upkeep of `training.samples`. Autovacuum does most of it, but looks once a minute only: a recalculated history
+ * that is replaced as fast as it comes would take twice its room, and until the table is analyzed, one ride is read by
+ * reading all of them. What fails here is said in the log and costs nothing but time or room.
+ */
+export function makeUpkeep(deps: { store: Store; log: Logger }): Upkeep {
+  const { store } = deps
+  let resting = true
+  let dead = 0
+  let worn = 0
+  let limit: number | undefined
+  return {
+    async written({ replaced }) {
+      resting = false
+      dead += replaced
+      worn += replaced
+      if (dead < LEAST_ROWS) return
+      limit ??= Math.max(LEAST_ROWS, SHARE * (await countSamples(store)).held)
+      if (dead < limit) return
+      dead = 0
+      // Whoever vacuums already, autovacuum or another process, does the same.
+      await attempt(deps, 'VACUUM (SKIP_LOCKED) training.samples')
+    },
+    async rest() {
+      if (resting) return
+      resting = true
+      const { held, known } = await countSamples(store)
+      limit = undefined
+      const moved = worn >= Math.max(LEAST_ROWS, held / 2)
+      if (!moved && Math.abs(held - known) < Math.max(LEAST_ROWS, SHARE * held)) return
+      await attempt(deps, 'ANALYZE training.samples (activity_id)')
+      await attempt(deps, moved ? SUMMARIZE_ALL : SUMMARIZE_NEW)
+      if (moved) worn = 0
+    },
+  }
+}
+
+// A range of pages that the index has no summary of is read for every ride.
+const SUMMARIZE_NEW = `SELECT brin_summarize_new_values('training.samples_activity')`
+// A summary remembers which rides were ever in its range, and forgets none by itself.
+const SUMMARIZE_ALL = `
+  SELECT brin_desummarize_range(i.indexrelid, page), brin_summarize_range(i.indexrelid, page)
+  FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid,
+    generate_series(0, pg_relation_size(t.oid) / current_setting('block_size')::bigint, 32) AS page
+  WHERE i.indexrelid = 'training.samples_activity'::regclass`
+
+async function attempt({ store, log }: { store: Store; log: Logger }, statement: string): Promise<void> {
+  try {
+    await store.execute(statement)
+  } catch (error) {
+    log.warn({ reason: errorLine(error) }, 'the table of samples could not be tidied; it is read more slowly')
+  }
+}
+
+/** How many samples there are by our own count, and by the planner's. */
+async function countSamples(store: Store): Promise<{ held: number; known: number }> {
+  const { rows } = await store.read((tx) =>
+    tx.client.query<{ held: number; known: number }>(
+      `SELECT (SELECT coalesce(sum(sample_count), 0) FROM training.activities)::float8 AS held,
+         greatest(reltuples, 0)::float8 AS known
+       FROM pg_class WHERE oid = 'training.samples'::regclass`,
+    ),
+  )
+  return rows[0] ?? { held: 0, known: 0 }
+}

@@ -1,0 +1,52 @@
+import { asc, eq, sql } from 'drizzle-orm'
+import { credentials } from '../schema/index.ts'
+import type { Tx } from '../store.ts'
+import { LOCK_TIMEOUT_MS, removeSpool } from './locked.ts'
+import { takeOverSpool, type VaultParts } from './read.ts'
+import { reseal, type SealedCredentials } from './rows.ts'
+import { makeSealer } from './seal.ts'
+
+/**
+ * Seals the credentials of every account with another key, in one transaction that waits for the refreshes under way and
+ * keeps new ones, logins and other rotations out. Spooled tokens are put in place first. `nextKey` is called under that
+ * lock with the ids of the keys that seal the rows; the key it returns must be on the disk by then. Every row is opened
+ * before one is written: ConfigError `secret_key_mismatch` changes nothing. Returns the number of rows sealed anew.
+ */
+export async function resealCredentials(
+  parts: VaultParts,
+  nextKey: (used: ReadonlySet<string>) => Promise<Buffer>,
+): Promise<number> {
+  const spooled: SealedCredentials[] = []
+  const resealed = await parts.store.transaction(async (tx) => {
+    await tx.client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`)
+    await tx.client.query('LOCK TABLE musette.credentials IN EXCLUSIVE MODE')
+    for (const { accountId } of await findRows(tx)) {
+      const found = await parts.spool.read(accountId)
+      if (!found) continue
+      await takeOverSpool(tx, parts.keys, found)
+      spooled.push(found)
+    }
+    const rows = (await findRows(tx)).map((row) => ({ row, from: parts.keys.sealerOf(row) }))
+    const to = makeSealer(await nextKey(new Set(rows.map(({ row }) => row.keyId))))
+    const changed = rows
+      .filter(({ row }) => row.keyId !== to.keyId)
+      .map(({ row, from }) => reseal({ from, to }, row))
+    for (const row of changed) await updateSealed(tx, row)
+    return changed.length
+  })
+  for (const found of spooled) await removeSpool(parts, found)
+  return resealed
+}
+
+async function findRows(tx: Tx): Promise<SealedCredentials[]> {
+  return await tx.db.select().from(credentials).orderBy(asc(credentials.accountId))
+}
+
+// Only what is sealed changes: a pause after a failed refresh and a login that has ended stay as they are.
+async function updateSealed(tx: Tx, sealed: SealedCredentials): Promise<void> {
+  const { clientSecret, accessToken, refreshToken, password, keyId, accountId } = sealed
+  await tx.db
+    .update(credentials)
+    .set({ clientSecret, accessToken, refreshToken, password, keyId, updatedAt: sql`clock_timestamp()` })
+    .where(eq(credentials.accountId, accountId))
+}

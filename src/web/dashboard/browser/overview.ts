@@ -1,0 +1,51 @@
+import type { Overview, Told } from '../views.ts'
+import { find, make, makePlace } from './dom.ts'
+import { follow } from './follow.ts'
+import { makeAccounts } from './overview/accounts.ts'
+import { makeActivities } from './overview/activities.ts'
+import { makeFailed, makeRuns, makeUploads } from './overview/bookkeeping.ts'
+import { makeOlder } from './overview/older.ts'
+
+/** Quick enough to watch a backfill or an upload, and a few milliseconds of the daemon's time. */
+const ASK_EVERY_MS = 3_000
+
+const host = () => make('div')
+const places = { accounts: host(), failed: host(), activities: host(), uploads: host(), runs: host() }
+const older = makeOlder()
+const draw = {
+  accounts: makePlace(places.accounts, makeAccounts),
+  failed: makePlace(places.failed, makeFailed),
+  activities: makePlace(places.activities, makeActivities),
+  uploads: makePlace(places.uploads, makeUploads),
+  runs: makePlace(places.runs, makeRuns),
+}
+
+await follow<Told<Overview>>('/api/overview', {
+  everyMs: ASK_EVERY_MS,
+  onData(view) {
+    show()
+    const several = view.accounts.length > 1
+    draw.accounts(view.accounts)
+    draw.failed({ failed: view.failed, several })
+    draw.activities({ lines: view.activities, several })
+    older.start(view.activities.at(-1), several)
+    // Before there is an account, an empty list of files is one more thing to read.
+    if (view.accounts.length > 0) draw.uploads({ uploads: view.uploads, several })
+    draw.runs({ runs: view.runs, several })
+  },
+})
+
+/** Takes the place of the waiting sentence, once. */
+function show(): void {
+  if (places.accounts.isConnected) return
+  const { accounts, failed, activities, uploads, runs } = places
+  find('#main').replaceChildren(
+    make('h1', {}, 'Overview'),
+    accounts,
+    failed,
+    activities,
+    older.element,
+    uploads,
+    runs,
+  )
+}

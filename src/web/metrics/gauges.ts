@@ -1,0 +1,116 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { AccountFigures, DatabaseFigures, Figures, QueueFigures } from './figures.ts'
+
+/** Sets every gauge to what was read; what is not known now has no line, and `musette_up` says which part is away. */
+export type ShowFigures = (figures: Figures, now: Date) => void
+
+type Registers = { registers: Registry[] }
+
+/** Makes the gauges whose values are read when the page is asked for. */
+export function makeGauges(registry: Registry): ShowFigures {
+  const to = { registers: [registry] }
+  const up = new Gauge({
+    ...to,
+    name: 'musette_up',
+    help: 'Whether a part answers (1) or not (0); figures of a part that does not answer are left out.',
+    labelNames: ['part'],
+  })
+  const showAccounts = makeAccountGauges(to)
+  const showCounts = makeCountGauges(to)
+  const showQueue = makeQueueGauge(to)
+  return ({ database, queue }, now) => {
+    up.set({ part: 'database' }, database ? 1 : 0)
+    up.set({ part: 'queue' }, queue ? 1 : 0)
+    showAccounts(database?.accounts ?? [], now)
+    showCounts(database)
+    showQueue(queue ?? {})
+  }
+}
+
+function makeAccountGauges(to: Registers) {
+  const gauge = (name: string, help: string) => new Gauge({ ...to, name, help, labelNames: ['account'] })
+  const freshness = gauge(
+    'musette_account_freshness_seconds',
+    'Seconds since the activity list was last polled to its end; +Inf: never.',
+  )
+  const needsLogin = gauge(
+    'musette_account_needs_login',
+    'Whether a person must sign in again (1) or not (0).',
+  )
+  const age = gauge('musette_token_age_seconds', 'Seconds since the access token was obtained.')
+  const expires = gauge(
+    'musette_token_expires_seconds',
+    'Seconds until the access token ends; below 0: ended.',
+  )
+  const failures = gauge(
+    'musette_token_refresh_failures',
+    'Attempts in a row that failed to renew the access token.',
+  )
+  return (accounts: readonly AccountFigures[], now: Date) => {
+    for (const each of [freshness, needsLogin, age, expires, failures]) each.reset()
+    for (const { account, polledAt, token, ...rest } of accounts) {
+      freshness.set({ account }, polledAt ? secondsBetween(polledAt, now) : Number.POSITIVE_INFINITY)
+      needsLogin.set({ account }, rest.needsLogin ? 1 : 0)
+      if (!token) continue
+      age.set({ account }, secondsBetween(token.obtainedAt, now))
+      expires.set({ account }, secondsBetween(now, token.expiresAt))
+      failures.set({ account }, token.refreshFailures)
+    }
+  }
+}
+
+function makeCountGauges(to: Registers) {
+  const byState = { ...to, labelNames: ['account', 'state'] }
+  const activities = new Gauge({
+    ...byState,
+    name: 'musette_activities',
+    help: 'Activities by state; absent: in the mirror, no longer at the service.',
+  })
+  const toGo = new Gauge({
+    ...to,
+    name: 'musette_backfill_to_go',
+    help: 'Activities that the service lists and that were never fetched yet.',
+    labelNames: ['account'],
+  })
+  const uploads = new Gauge({ ...byState, name: 'musette_uploads', help: 'Files in the ledger by state.' })
+  const samples = new Gauge({
+    ...to,
+    name: 'musette_samples_bytes',
+    help: 'Bytes on disk of the table training.samples with its index.',
+  })
+  const whole = new Gauge({
+    ...to,
+    name: 'musette_database_bytes',
+    help: 'Bytes on disk of the whole database.',
+  })
+  return (database: DatabaseFigures | undefined) => {
+    for (const each of [activities, toGo, uploads]) each.reset()
+    // A gauge without labels is reset to 0, and that would be a lie.
+    for (const each of [samples, whole]) each.remove()
+    if (!database) return
+    for (const { account, state, count } of database.activities) activities.set({ account, state }, count)
+    for (const { account, count } of database.backfillToGo) toGo.set({ account }, count)
+    for (const { account, state, count } of database.uploads) uploads.set({ account, state }, count)
+    samples.set(database.samplesBytes)
+    whole.set(database.databaseBytes)
+  }
+}
+
+function makeQueueGauge(to: Registers) {
+  const jobs = new Gauge({
+    ...to,
+    name: 'musette_queue_jobs',
+    help: 'Jobs by queue and state; completed and failed are those still kept.',
+    labelNames: ['queue', 'state'],
+  })
+  return (queues: QueueFigures) => {
+    jobs.reset()
+    for (const [queue, states] of Object.entries(queues)) {
+      for (const [state, count] of Object.entries(states)) jobs.set({ queue, state }, count)
+    }
+  }
+}
+
+function secondsBetween(from: Date, to: Date): number {
+  return (to.getTime() - from.getTime()) / 1000
+}

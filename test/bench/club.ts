@@ -1,0 +1,103 @@
+import { readConfig } from '../../src/config/config.ts'
+import { makeHandlers } from '../../src/daemon/handlers.ts'
+import { openHouse } from '../../src/daemon/house.ts'
+import type { BackendChoice } from '../../src/jobs/backend.ts'
+import { fetchRedisFacts } from '../../src/jobs/connections/redis-server.ts'
+import { type Jobs, openJobs } from '../../src/jobs/jobs.ts'
+import { DAY, HOUR, MINUTE } from '../../src/kit/durations.ts'
+import { handlersOf } from '../jobs/handlers.ts'
+import { makeSilentLog } from '../support/log.ts'
+import { queryOnce } from '../support/postgres.ts'
+import { findRedisBinary, openRedisServer } from '../support/redis-server.ts'
+import { openTempDir } from '../support/temp-dir.ts'
+import { type Row, timed } from './rig.ts'
+
+const CLUBS = [1_000, 10_000] as const
+const EVERY = {
+  poll: 15 * MINUTE,
+  reconcile: DAY,
+  refresh: DAY / 2,
+  sweep: 10_000,
+  trainingInfo: HOUR,
+  workouts: DAY,
+}
+
+/** Measures what a club costs the daemon before anybody rides: schedules and sweeps of 1,000 and 10,000 accounts. */
+export async function benchClub(): Promise<Row[]> {
+  const rows: Row[] = []
+  const binary = findRedisBinary()
+  for (const accounts of CLUBS) {
+    rows.push(...(await measureClub(accounts)))
+    if (!binary) continue
+    const redis = await openRedisServer(binary)
+    const memory = async () => (await fetchRedisFacts(redis.url)).usedMemory / 1_000_000
+    const before = await memory()
+    rows.push(...(await measureSchedules({ kind: 'redis', url: redis.url }, accounts)))
+    rows.push({ what: `memory of Redis for them`, value: `${((await memory()) - before).toFixed(1)} MB` })
+    await redis.close()
+  }
+  return rows
+}
+
+async function measureClub(accounts: number): Promise<Row[]> {
+  const log = makeSilentLog()
+  const folder = await openTempDir('bench-club')
+  const house = await openHouse(readConfig({ MUSETTE_DATA_DIR: folder.path, MUSETTE_HTTP: 'off' }), log)
+  try {
+    await queryOnce(
+      house.databaseUrl,
+      `insert into training.accounts (name, base_url, needs_login)
+       select 'rider-' || n, 'http://127.0.0.1:1', false from generate_series(1, ${accounts}) as n`,
+    )
+    const jobs = await openIdleJobs({ kind: 'postgres', url: house.databaseUrl }, [])
+    const handlers = makeHandlers(house, () => jobs)
+    const sweep = () =>
+      handlers.sweep({}, { signal: new AbortController().signal, log, progress: async () => undefined })
+    await sweep()
+    const swept = await timed(sweep)
+    await jobs.close()
+    return [
+      {
+        what: `one sweep of ${count(accounts)} accounts with nothing to do`,
+        value: seconds(swept),
+        goal: 'far below 10 s',
+      },
+      ...(await measureSchedules({ kind: 'postgres', url: house.databaseUrl }, accounts)),
+    ]
+  } finally {
+    await house.close()
+    await folder.close()
+  }
+}
+
+async function measureSchedules(backend: BackendChoice, accounts: number): Promise<Row[]> {
+  const ids = Array.from({ length: accounts }, (_, index) => index + 1)
+  const jobs = await openIdleJobs(backend, ids)
+  const made = await timed(() => jobs.reconcileSchedules())
+  const compared = await timed(() => jobs.reconcileSchedules())
+  await jobs.close()
+  const on = `${count(accounts)} accounts, ${backend.kind === 'redis' ? 'Redis' : 'Postgres'}`
+  return [
+    { what: `schedules made and run once, ${on}`, value: seconds(made) },
+    { what: `the same compared, as once a minute, ${on}`, value: seconds(compared), goal: 'seconds' },
+  ]
+}
+
+/** Opens queues that nobody works on. */
+function openIdleJobs(backend: BackendChoice, ids: number[]): Promise<Jobs> {
+  const deps = {
+    log: makeSilentLog(),
+    handlers: handlersOf(async () => undefined),
+    accounts: async () => ids,
+  }
+  const signal = new AbortController().signal
+  return openJobs({ ...deps, signal }, { backend, roles: { worker: false }, every: EVERY, concurrency: 4 })
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en')
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(2)} s`
+}

@@ -1,0 +1,190 @@
+import { spawnSync } from 'node:child_process'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { normalizeSamples } from '../../src/normalize/samples.ts'
+import { columnsOf } from '../../src/service/wire/session-data/columns.ts'
+import { ENCODED_COLUMNS } from '../../src/store/samples/encode.ts'
+import { SAMPLE_FIELDS } from '../../src/store/samples/samples.ts'
+import { samples as samplesTable } from '../../src/store/schema/samples.ts'
+import { openStore } from '../../src/store/store.ts'
+import { makeSilentLog } from '../support/log.ts'
+import { makeAnswer } from './answers.ts'
+import { type Bench, median, openBench, type Row, timed } from './rig.ts'
+
+const RIDES = 100
+const SECONDS = 5_400
+const SAMPLES = RIDES * SECONDS
+const ROUNDS = 3
+const INSERT_BATCH = 500
+const INSERTED_RIDES = 4
+const COLUMNS = ENCODED_COLUMNS.join(', ')
+const FILE = join(tmpdir(), `musette-bench-${process.pid}.copy`)
+
+type Round = { process: number; pass: number; copy: number; inserts: number }
+
+/**
+ * Measures a whole `musette sync` of 100 rides of 5,400 samples against psql's own binary COPY of the same rows into the
+ * same table, and against inserts of 500 rows, as a Singer target makes them; then what a recalculation leaves behind.
+ */
+export async function benchIngest(): Promise<Row[]> {
+  const bench = await openBench({ rides: RIDES, seconds: SECONDS })
+  try {
+    const rounds: Round[] = []
+    for (let round = 0; round < ROUNDS; round++) rounds.push(await measureRound(bench))
+    const { requests } = await bench.ask<{ requests: number }>('_requests')
+    const size = await measureSize(bench)
+    return [
+      ...rowsOf(rounds),
+      await measurePlain(),
+      ...size,
+      { what: 'requests a ride, all in', value: (requests / ROUNDS / RIDES).toFixed(2) },
+    ]
+  } finally {
+    await rm(FILE, { force: true })
+    await bench.close()
+  }
+}
+
+/** The same from a service that sends no gzip: the answers are four times as long, and are compressed here to be kept. */
+async function measurePlain(): Promise<Row> {
+  const bench = await openBench({ rides: RIDES, seconds: SECONDS, plain: true })
+  try {
+    const ratios: string[] = []
+    for (let round = 0; round < ROUNDS; round++) {
+      const { copy, pass } = await measureRound(bench)
+      ratios.push((copy / pass).toFixed(2))
+    }
+    return { what: 'pass / COPY when the service sends no gzip', value: ratios.join('  ') }
+  } finally {
+    await bench.close()
+  }
+}
+
+async function measureRound(bench: Bench): Promise<Round> {
+  await empty(bench, 'training.samples', 'training.activities', 'training.sync_cursors')
+  let pass = 0
+  const process = await timed(async () => {
+    const counts = JSON.parse(await bench.musette(['sync', '--json'])) as {
+      fetched: number
+      duration_ms: number
+    }
+    if (counts.fetched !== RIDES) throw new Error(`${counts.fetched} rides came`)
+    pass = counts.duration_ms
+  })
+  psql(bench, `\\copy training.samples (${COLUMNS}) to '${FILE}' with (format binary)`)
+  await empty(bench, 'training.samples')
+  const copy = await timed(() =>
+    psql(bench, `\\copy training.samples (${COLUMNS}) from '${FILE}' with (format binary)`),
+  )
+  await empty(bench, 'training.samples')
+  const inserts = (await measureInserts(bench)) * (RIDES / INSERTED_RIDES)
+  return { process, pass, copy, inserts }
+}
+
+async function measureInserts(bench: Bench): Promise<number> {
+  const store = openStore({ log: makeSilentLog() }, { connectionString: bench.databaseUrl })
+  const answer = JSON.parse(String(makeAnswer({ ride: 1, seconds: SECONDS, version: 0 })))
+  const wire = columnsOf(answer.session_data)
+  if (!wire) throw new Error('the answer has too many samples')
+  const { samples } = normalizeSamples(wire)
+  const rows = Array.from({ length: SECONDS }, (_, second) => ({
+    activityId: 1,
+    t: new Date(samples.t[second] as number),
+    ...Object.fromEntries(
+      SAMPLE_FIELDS.map((field) => {
+        const value = samples.columns[field][second] as number
+        return [field === 'p_raw' ? 'pRaw' : field, Number.isNaN(value) ? null : value]
+      }),
+    ),
+  }))
+  const taken = await timed(async () => {
+    for (let ride = 0; ride < INSERTED_RIDES; ride++) {
+      await store.transaction(async (tx) => {
+        for (let start = 0; start < SECONDS; start += INSERT_BATCH)
+          await tx.db.insert(samplesTable).values(rows.slice(start, start + INSERT_BATCH))
+      })
+    }
+  })
+  await store.close()
+  return taken
+}
+
+function rowsOf(rounds: readonly Round[]): Row[] {
+  const rate = (ms: number) => `${Math.round(SAMPLES / ms).toLocaleString('en')} k samples/s`
+  const of = (pick: (round: Round) => number) => median(rounds.map(pick))
+  const ratios = (pick: (round: Round) => number) => rounds.map((round) => pick(round).toFixed(2)).join('  ')
+  return [
+    { what: "psql's binary COPY", value: rate(of(({ copy }) => copy)) },
+    {
+      what: 'the pass of `musette sync`: first connection to last commit',
+      value: rate(of(({ pass }) => pass)),
+    },
+    { what: '`musette sync` with the start of its process', value: rate(of(({ process }) => process)) },
+    { what: `inserts of ${INSERT_BATCH} rows through drizzle`, value: rate(of(({ inserts }) => inserts)) },
+    { what: 'pass / COPY, each round', value: ratios(({ copy, pass }) => copy / pass), goal: '>= 0.5' },
+    { what: 'process / COPY, each round', value: ratios(({ copy, process }) => copy / process) },
+    {
+      what: 'pass / inserts, each round',
+      value: ratios(({ inserts, pass }) => inserts / pass),
+      goal: '>= 15',
+    },
+  ]
+}
+
+async function measureSize(bench: Bench): Promise<Row[]> {
+  await empty(bench, 'training.samples', 'training.activities', 'training.sync_cursors')
+  await bench.musette(['sync'])
+  const fresh = await sizeOf(bench)
+  await bench.ask('_recalculate')
+  const counts = JSON.parse(await bench.musette(['sync', '--json'])) as { fetched: number }
+  if (counts.fetched !== RIDES) throw new Error(`${counts.fetched} rides were recalculated`)
+  await bench.client.query('vacuum training.samples')
+  const worn = await sizeOf(bench)
+  const { rows } = await bench.client.query<{ id: number }>(
+    'select activity_id as id from training.activities',
+  )
+  const reads: number[] = []
+  for (const { id } of rows) {
+    reads.push(
+      await timed(() => bench.client.query('select * from training.samples where activity_id = $1', [id])),
+    )
+  }
+  const plan = await bench.client.query<{ 'QUERY PLAN': [{ 'Execution Time': number }] }>(
+    `explain (analyze, format json) select * from training.samples where activity_id = ${rows[50]?.id}`,
+  )
+  return [
+    { what: 'bytes a sample, with index', value: (fresh / SAMPLES).toFixed(1), goal: '<= 105' },
+    {
+      what: 'size of the table after every ride was replaced, to before',
+      value: (worn / fresh).toFixed(2),
+      goal: '< 2',
+    },
+    {
+      what: 'one ride read after that, in Postgres',
+      value: `${plan.rows[0]?.['QUERY PLAN'][0]['Execution Time'].toFixed(1)} ms`,
+      goal: '< 10 ms',
+    },
+    { what: 'the same, with its 5,400 rows as JavaScript objects', value: `${median(reads).toFixed(1)} ms` },
+  ]
+}
+
+async function sizeOf(bench: Bench): Promise<number> {
+  const { rows } = await bench.client.query<{ bytes: number }>(
+    `select pg_total_relation_size('training.samples')::float8 as bytes`,
+  )
+  return rows[0]?.bytes ?? Number.NaN
+}
+
+async function empty(bench: Bench, ...tables: readonly string[]): Promise<void> {
+  await bench.client.query(`truncate ${tables.join(', ')} cascade`)
+  await bench.client.query('checkpoint')
+}
+
+function psql(bench: Bench, command: string): void {
+  const end = spawnSync('psql', [bench.databaseUrl, '-q', '-c', command], { encoding: 'utf8' })
+  if (end.error || end.status !== 0)
+    throw new Error(
+      `psql is needed for this part (Debian: postgresql-client): ${end.error?.message ?? end.stderr}`,
+    )
+}

@@ -1,0 +1,83 @@
+import pg from 'pg'
+import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
+import { makeReleaseStack } from '../../src/kit/release-stack.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { makeSilentLog } from '../support/log.ts'
+import { distPath, runNode, startNode } from '../support/processes.ts'
+import { openTempDir } from '../support/temp-dir.ts'
+
+/** One line of the table: what was measured, the figure, and what it should be at least or at most. */
+export type Row = { what: string; value: string; goal?: string }
+
+export type Bench = {
+  databaseUrl: string
+  client: pg.Client
+  env: Record<string, string>
+  /** runs a verb of the compiled program to its end; throws when it fails */
+  musette(args: readonly string[], input?: string): Promise<string>
+  /** asks the prepared service for what no client knows: `_requests`, `_recalculate` */
+  ask<T>(path: string): Promise<T>
+  close(): Promise<void>
+}
+
+/** How many rides of how many seconds, how many different ones, and whether the service sends no gzip. */
+export type BenchInput = { rides: number; seconds: number; distinct?: number; plain?: boolean }
+
+/** Opens a Postgres with all its safety on, a service with prepared answers, and an account that is signed in. */
+export async function openBench(input: BenchInput): Promise<Bench> {
+  const release = makeReleaseStack()
+  try {
+    const folder = await openTempDir('bench')
+    release.defer('folder', () => folder.close())
+    const log = makeSilentLog()
+    const postgres = await openEmbeddedPostgres({ log }, { dataDir: folder.path })
+    release.defer('Postgres', () => postgres.close())
+    await migrate({ connectionString: postgres.url, log })
+    const numbers = [input.rides, input.seconds, input.distinct ?? input.rides].map(String)
+    const encoding = input.plain ? ['plain'] : []
+    const service = startNode(['--import', 'tsx', 'test/bench/service.ts', ...numbers, ...encoding])
+    release.defer('service', () => service.kill('SIGKILL'))
+    const listening = await service.waitForLine(/^listening/, 120_000)
+    const baseUrl = listening.replace('listening ', '').trim()
+    const client = new pg.Client({ connectionString: postgres.url })
+    client.on('error', () => undefined)
+    await client.connect()
+    release.defer('client', () => client.end())
+    const env = {
+      MUSETTE_BASE_URL: baseUrl,
+      DATABASE_URL: postgres.url,
+      MUSETTE_DATA_DIR: `${folder.path}/data`,
+      MUSETTE_REQUESTS_PER_MINUTE: '1000000',
+      MUSETTE_HTTP: '127.0.0.1:0',
+    }
+    const musette = async (args: readonly string[], text = '') => {
+      const end = await runNode([distPath('main.js'), ...args], { env, input: text, timeoutMs: 900_000 })
+      if (end.code !== 0) throw new Error(`musette ${args[0]}: ${end.stderr.slice(0, 500)}`)
+      return end.stdout
+    }
+    await musette(['login', '--username', 'rider', '--password-stdin'], 'rider\n')
+    return {
+      databaseUrl: postgres.url,
+      client,
+      env,
+      musette,
+      ask: async <T>(path: string) => (await (await fetch(`${baseUrl}/${path}`)).json()) as T,
+      close: () => release.release(),
+    }
+  } catch (error) {
+    await release.release()
+    throw error
+  }
+}
+
+/** Runs `work` and returns how long it took, in ms. */
+export async function timed(work: () => Promise<unknown> | unknown): Promise<number> {
+  const startedAt = performance.now()
+  await work()
+  return performance.now() - startedAt
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}

@@ -1,0 +1,176 @@
+import { parquetReadObjects } from 'hyparquet'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ExportFormat, exportActivity } from '../../src/daemon/export.ts'
+import { syncAccount } from '../../src/daemon/sync.ts'
+import { findExportedActivity, findSampleLines } from '../../src/store/samples/export.ts'
+import { replaceSampleExtras } from '../../src/store/samples/extras.ts'
+import { replaceSamples } from '../../src/store/samples/replace.ts'
+import { SAMPLE_FIELDS } from '../../src/store/samples/samples.ts'
+import { openRig, type Rig } from '../mirror/rig.ts'
+import { fetchTruth } from '../mirror/truth.ts'
+import { makeSamples } from '../store/parts/detail.ts'
+
+type Exported = {
+  activity: Record<string, unknown>
+  samples: Array<Record<string, unknown> & { extras?: unknown }>
+}
+
+const HEADER = 't,power,mpa,cad,alt,hr,spd,tgt,lat,lng,dist,tws,xds,p_raw,lws,hws,pws'
+const KNOWN: ReadonlySet<string> = new Set(['unix_time', ...SAMPLE_FIELDS])
+
+describe('an exported activity', () => {
+  let rig: Rig
+  beforeAll(async () => {
+    rig = await openRig({ activities: 12 })
+    await syncAccount(rig.house, { name: 'default' })
+  })
+  afterAll(() => rig.close())
+
+  const bytesOf = async (path: string, format: ExportFormat, signal = new AbortController().signal) => {
+    const pieces: Buffer[] = []
+    const write = async (piece: string | Uint8Array) => void pieces.push(Buffer.from(piece as string))
+    const why = await exportActivity(rig.house, { name: 'default', path, format, write, signal })
+    return { why, bytes: Buffer.concat(pieces) }
+  }
+  const textOf = async (path: string, format: ExportFormat) => (await bytesOf(path, format)).bytes.toString()
+  const jsonOf = async (path: string): Promise<Exported> => JSON.parse(await textOf(path, 'json'))
+
+  it('is in CSV what the service has of every ride, to the digits that the table holds', async () => {
+    for (const { path, detail } of await fetchTruth(rig.sandboxUrl)) {
+      const text = await textOf(path, 'csv')
+      expect(text.endsWith('\n')).toBe(true)
+      const [header, ...lines] = text.trimEnd().split('\n')
+      expect(header).toBe(HEADER)
+      expect(lines.map(fromCsv)).toEqual(detail.session_data.map(fromWire))
+    }
+  })
+
+  it('is in JSON the same, with the activity and with the fields that have no column', async () => {
+    let extras = 0
+    for (const { path, started_at, detail } of await fetchTruth(rig.sandboxUrl)) {
+      const { activity, samples } = await jsonOf(path)
+      expect(activity).toMatchObject({ path, name: detail.name, sample_count: detail.session_data.length })
+      expect(activity.summary).toEqual(expect.objectContaining({ xss: detail.summary.xss }))
+      expect(new Date(String(activity.started_at))).toEqual(new Date(started_at))
+      expect(samples.map(fromExport)).toEqual(detail.session_data.map(fromWire))
+      const strange = new Set(detail.session_data.flatMap(Object.keys).filter((field) => !KNOWN.has(field)))
+      extras += strange.size
+      const sent = detail.session_data.map((sample) => extrasOf(sample, strange))
+      expect(samples.map((sample) => sample.extras ?? {})).toEqual(sent)
+    }
+    expect(extras).toBeGreaterThan(0)
+  })
+
+  it('is in Parquet what the table holds, and NULL where that is NULL', async () => {
+    for (const { path } of await fetchTruth(rig.sandboxUrl)) {
+      const { bytes } = await bytesOf(path, 'parquet')
+      const rows = await parquetReadObjects({ file: new Uint8Array(bytes).buffer })
+      const held = await rig.rows(
+        `select t, ${SAMPLE_FIELDS.join(', ')} from training.samples
+         where activity_id = (select activity_id from training.activities where path = $1) order by t`,
+        [path],
+      )
+      expect(rows.map(fromExport)).toEqual(held.map(fromExport))
+      expect(Object.keys(rows[0] ?? {})).toEqual(HEADER.split(','))
+    }
+  })
+
+  it('keeps what is rare: infinities, finer times, none at all, and two samples at one time', async () => {
+    const path = await makeRareRide(rig)
+    const lines = (await textOf(path, 'csv')).trimEnd().split('\n').slice(1)
+    expect(lines.map((line) => line.split(',').slice(0, 2))).toEqual([
+      ['', 'Infinity'],
+      ['2024-05-01T06:00:01.000250Z', '1'],
+      ['2024-05-01T06:00:02.000Z', '-2.5'],
+      ['2024-05-01T06:00:02.000Z', ''],
+    ])
+    const { samples } = await jsonOf(path)
+    expect(samples.map(({ t, power, extras }) => ({ t, power, extras }))).toEqual([
+      { t: null, power: 'Infinity', extras: { note: 'a "b"\n\\c', t: 1 } },
+      { t: '2024-05-01T06:00:01.000250Z', power: 1, extras: { note: null, t: 1.1 } },
+      { t: '2024-05-01T06:00:02.000Z', power: -2.5, extras: { note: ['x'], t: 1e-7 } },
+      { t: '2024-05-01T06:00:02.000Z', power: null, extras: { note: 'last', t: -0.5 } },
+    ])
+  })
+
+  it('waits for its reader without end, though a transaction may be idle for minutes only', async () => {
+    const path = String((await fetchTruth(rig.sandboxUrl))[0]?.path)
+    const show = 'show idle_in_transaction_session_timeout'
+    const [seen] = await rig.house.store.read(async (tx) => {
+      const activity = await findExportedActivity(tx, { accountId: rig.account.accountId, path })
+      const lines = findSampleLines(tx, { activityId: Number(activity?.activityId), form: 'csv' })
+      for await (const _ of lines) return (await tx.client.query(show)).rows
+      return []
+    })
+    expect(seen).toEqual({ idle_in_transaction_session_timeout: '0' })
+  })
+
+  it('ends at the signal, between two pieces', async () => {
+    const [ride] = await fetchTruth(rig.sandboxUrl)
+    const stopped = AbortSignal.abort()
+    await expect(bytesOf(String(ride?.path), 'csv', stopped)).rejects.toBe(stopped.reason)
+  })
+
+  it('is told to be empty, with nothing written and the reason', async () => {
+    for (const [state, reason] of [
+      ['wanted', 'run: musette sync'],
+      ['awaiting_samples', 'asked again by itself'],
+      ['mirrored', 'the service has none of it'],
+      ['failed', 'the answer was cut'],
+    ]) {
+      await rig.rows(
+        `insert into training.activities (account_id, path, listed_at, wanted_at, detail_state, fetch_error)
+         values ($1, 'empty-' || $2, now(), now(), $2, case $2 when 'failed' then 'the answer was cut' end)`,
+        [rig.account.accountId, state],
+      )
+      const { why, bytes } = await bytesOf(`empty-${state}`, 'json')
+      expect(why).toContain(reason)
+      expect(bytes).toHaveLength(0)
+    }
+  })
+})
+
+// The columns are `real` but for the position: numbers are the same when they name the same such number.
+function asHeld(field: string, value: unknown): unknown {
+  if (value === null || value === undefined || value === '') return null
+  return field === 'lat' || field === 'lng' ? Number(value) : Math.fround(Number(value))
+}
+
+function fromWire(sample: Record<string, unknown>): unknown[] {
+  const t = new Date(Number(sample.unix_time)).toISOString()
+  return [t, ...SAMPLE_FIELDS.map((field) => asHeld(field, sample[field]))]
+}
+
+function fromExport(sample: Record<string, unknown>): unknown[] {
+  return [sample.t, ...SAMPLE_FIELDS.map((field) => asHeld(field, sample[field]))]
+}
+
+function fromCsv(line: string): unknown[] {
+  const cells = line.split(',')
+  return fromExport(Object.fromEntries(HEADER.split(',').map((name, index) => [name, cells[index]])))
+}
+
+/** The fields of a sample that have no column, each NULL where only other samples have it. */
+function extrasOf(sample: Record<string, unknown>, fields: ReadonlySet<string>): Record<string, unknown> {
+  return Object.fromEntries([...fields].map((field) => [field, sample[field] ?? null]))
+}
+
+async function makeRareRide({ house, account, rows }: Rig): Promise<string> {
+  const [made] = await rows(
+    `insert into training.activities (account_id, path, listed_at, wanted_at, detail_state, sample_count)
+     values ($1, 'rare', now(), now(), 'mirrored', 4) returning activity_id`,
+    [account.accountId],
+  )
+  const activityId = Number(made?.activity_id)
+  const power = [Number.POSITIVE_INFINITY, 1, -2.5, Number.NaN]
+  const samples = makeSamples(4, (field, index) => (field === 'power' ? Number(power[index]) : 7))
+  samples.t.set([Number.NaN, Number(samples.t[1]) + 0.25, Number(samples.t[2]), Number(samples.t[2])])
+  await house.store.transaction(async (tx) => {
+    await replaceSamples(tx, activityId, samples)
+    await replaceSampleExtras(tx, activityId, [
+      { field: 'note', values: ['a "b"\n\\c', null, ['x'], 'last'] },
+      { field: 't', values: [1, 1.1, 1e-7, -0.5] },
+    ])
+  })
+  return 'rare'
+}

@@ -1,0 +1,164 @@
+import { existsSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { FROM_FILE, VARIABLES } from '../../src/config/variables.ts'
+import { ROLES } from '../../src/daemon/roles.ts'
+import { distPath, runNode } from '../support/processes.ts'
+import { readCompose, type Service } from './compose.ts'
+import { readTop } from './dockerfile.ts'
+
+const compose = readCompose()
+const services = Object.entries(compose.services)
+const ours = services.filter(([, { build }]) => build !== undefined)
+const of = (name: string): Service => compose.services[name] as Service
+
+describe('the compose file', () => {
+  it('runs every program of ours without rights, on a root that cannot be written, under an init', () => {
+    expect(ours.map(([name]) => name).sort()).toEqual(['migrate', 'musette', 'worker'])
+    for (const [name, service] of ours) {
+      expect(service, name).toMatchObject({
+        init: true,
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+      })
+    }
+    for (const [name, service] of services) {
+      for (const key of ['privileged', 'cap_add', 'network_mode', 'pid'])
+        expect(service, name).not.toHaveProperty(key)
+    }
+  })
+
+  it('gives what stops the time that stopping takes', () => {
+    const [, given] = /STOP_WITHIN_MS = (\d+) \* SECOND/.exec(readTop('src/cli/start.ts')) ?? []
+    for (const [name, service] of ours) {
+      expect(Number.parseInt(String(service.stop_grace_period), 10), name).toBeGreaterThan(Number(given))
+    }
+  })
+
+  it('names a version of every image it does not build', () => {
+    for (const [name, { image, build }] of services) {
+      if (build === undefined) expect(image, name).toMatch(/^[\w./-]+:\d+(\.\d+)*(-\w+)?$/)
+    }
+  })
+
+  it('starts everything in order: a database that answers, then its tables, then us', () => {
+    const { depends_on } = of('musette')
+    expect(depends_on).toEqual({
+      postgres: { condition: 'service_healthy' },
+      redis: { condition: 'service_healthy' },
+      migrate: { condition: 'service_completed_successfully' },
+    })
+    expect(of('worker').depends_on).toEqual(depends_on)
+    expect(of('migrate')).toMatchObject({ command: ['migrate'], restart: 'no', profiles: [] })
+    for (const name of ['postgres', 'redis']) expect(of(name), name).toHaveProperty('healthcheck.test')
+  })
+
+  it('keeps jobs: Redis writes them down and forgets none', () => {
+    const settings = of('redis').command.join(' ')
+    expect(settings).toContain('--appendonly yes')
+    expect(settings).toContain('--maxmemory-policy noeviction')
+  })
+
+  it('puts the data of Postgres 18 where that version keeps it', () => {
+    expect(of('postgres').image).toMatch(/^postgres:18/)
+    expect(of('postgres').volumes).toEqual([{ source: 'postgres', target: '/var/lib/postgresql' }])
+  })
+
+  it('is open to this machine only, and what others could reach asks for a token', () => {
+    const ports = services.flatMap(([, service]) => service.ports)
+    expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
+    expect(of('musette').environment).toMatchObject({
+      MUSETTE_HTTP: '0.0.0.0:8787',
+      MUSETTE_HTTP_TOKEN_FILE: '/run/secrets/http_token',
+    })
+    expect(of('musette').ports).toEqual(['127.0.0.1:8787:8787'])
+    expect(of('worker').environment).not.toHaveProperty('MUSETTE_HTTP')
+  })
+
+  it('gives extra workers what they share with the daemon: the key, the folders, and a health check that answers', () => {
+    expect(of('worker').profiles).toEqual(['workers'])
+    expect(of('worker').volumes).toEqual(of('musette').volumes)
+    expect(of('worker').ports).toEqual([])
+    const roles = of('worker').command.at(-1)?.split(',') ?? []
+    expect(roles).toEqual(['worker', 'web'])
+    expect(roles.filter((role) => !(ROLES as readonly string[]).includes(role))).toEqual([])
+  })
+})
+
+describe('the lines of the README', () => {
+  const [, section = ''] = /## In a container\n([\s\S]*?)\n## /.exec(readTop('README.md')) ?? []
+
+  it('make every secret and every folder that the services without a profile need', () => {
+    const needed = services.filter(([, { profiles }]) => profiles.length === 0).map(([, service]) => service)
+    for (const secret of needed.flatMap(({ secrets }) => secrets))
+      expect(section).toContain(`> secrets/${secret}\n`)
+    const folders = needed.flatMap(({ volumes }) => volumes).filter(({ source }) => source.startsWith('./'))
+    for (const { source } of folders)
+      expect(section).toMatch(new RegExp(`mkdir [^&\n]*${source.slice(2)}\\b`))
+  })
+
+  it('type verbs that there are', async () => {
+    const verbs = [...section.matchAll(/docker compose run --rm (?:-T )?musette (\w+)/g)].map(
+      ([, verb]) => verb ?? '',
+    )
+    expect(verbs).toContain('login')
+    for (const verb of verbs) {
+      expect(await runNode([distPath('main.js'), verb, '--help']), verb).toMatchObject({ code: 0 })
+    }
+  })
+})
+
+describe('what the compose file sets', () => {
+  it('is what musette reads, and no secret but by file', () => {
+    const known = [...Object.keys(VARIABLES), ...FROM_FILE.map((name) => `${name}_FILE`)]
+    const secret = FROM_FILE.filter((name) => /URL$|SECRET|TOKEN/.test(name) && !/BASE|REDIS/.test(name))
+    for (const [name, { environment }] of ours) {
+      const set = Object.keys(environment)
+      expect(
+        set.filter((variable) => !known.includes(variable)),
+        name,
+      ).toEqual([])
+      expect(
+        set.filter((variable) => secret.some((one) => one === variable)),
+        name,
+      ).toEqual([])
+    }
+  })
+
+  it('uses every secret it declares and declares every one it uses, in a folder that stays out of git and of the image', () => {
+    const used = services.flatMap(([, service]) => service.secrets)
+    expect([...new Set(used)].sort()).toEqual(Object.keys(compose.secrets).sort())
+    for (const { file } of Object.values(compose.secrets)) expect(file).toMatch(/^\.\/secrets\/\w+$/)
+    for (const [name, { environment, secrets }] of services) {
+      const named = Object.values(environment).flatMap(
+        (value) => /^\/run\/secrets\/(.+)$/.exec(value)?.[1] ?? [],
+      )
+      expect(secrets, name).toEqual(expect.arrayContaining(named))
+    }
+    expect(readTop('.gitignore').split('\n')).toEqual(expect.arrayContaining(['secrets/', '.env']))
+  })
+
+  it('mounts volumes that are declared and folders that the person makes, never ones that root made', () => {
+    const mounts = services.flatMap(([, service]) => service.volumes)
+    const volumes = mounts.map(({ source }) => source).filter((source) => !source.startsWith('./'))
+    expect([...new Set(volumes)].sort()).toEqual(Object.keys(compose.volumes).sort())
+    const folders = mounts.map(({ source }) => source).filter((source) => source.startsWith('./'))
+    for (const folder of new Set(folders)) {
+      const isTheirs = ['./drop', './workouts'].includes(folder)
+      expect(isTheirs || existsSync(new URL(`../../${folder}`, import.meta.url)), folder).toBe(true)
+    }
+    expect(readTop('docker-compose.yml').match(/source: \.\/.*$/gm)).toEqual([
+      expect.stringContaining('create_host_path: false'),
+      expect.stringContaining('create_host_path: false'),
+    ])
+  })
+
+  it('lies inside the container where musette looks for it', () => {
+    const { environment, volumes } = of('musette')
+    const targets = volumes.map(({ target }) => target)
+    for (const name of ['MUSETTE_DROP_DIR', 'MUSETTE_WORKOUT_DIR'])
+      expect(targets).toContain(environment[name])
+    expect(targets).toContain('/data')
+    expect(readTop('Dockerfile')).toContain('MUSETTE_DATA_DIR=/data')
+  })
+})

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openCliRig } from '../cli/rig.ts'
+import { findOrdinaryUser } from '../embedded/ordinary-user.ts'
+import { eventually } from '../support/eventually.ts'
+import { queryOnce } from '../support/postgres.ts'
+import { type Finished, runNode, startNode } from '../support/processes.ts'
+import { openTempDir, type TempDir } from '../support/temp-dir.ts'
+import { makeLayout } from './layout.ts'
+
+type Rig = Awaited<ReturnType<typeof openCliRig>>
+
+let rig: Rig
+let folder: TempDir
+let options: { cwd: string; env: Record<string, string>; prefix: readonly string[] }
+let main: string
+let stop: () => Promise<unknown> = async () => undefined
+const run = (args: readonly string[], input = ''): Promise<Finished> =>
+  runNode([main, ...args], { ...options, input })
+
+/** The image's files in a folder of root's, run by an ordinary user, who may write /data, /drop and /workouts alone. */
+beforeAll(async () => {
+  rig = await openCliRig({ activities: 3, migrated: false })
+  folder = await openTempDir('image')
+  const place = (name: string) => join(folder.path, name)
+  const url = new URL(rig.databaseUrl)
+  await chmod(folder.path, 0o755)
+  for (const name of ['app', 'data', 'drop', 'workouts', 'secrets']) await mkdir(place(name))
+  for (const name of ['data', 'drop', 'workouts']) await chmod(place(name), 0o777)
+  await writeFile(place('secrets/database_url'), `${url.href}\n`)
+  await writeFile(place('secrets/http_token'), `${randomBytes(24).toString('hex')}\n`)
+  await makeLayout(place('app'))
+  main = place('app/dist/main.js')
+  options = {
+    cwd: place('app'),
+    prefix: await findOrdinaryUser(),
+    env: {
+      NODE_ENV: 'production',
+      MUSETTE_BASE_URL: rig.sandboxUrl,
+      MUSETTE_DATA_DIR: place('data'),
+      MUSETTE_DROP_DIR: place('drop'),
+      MUSETTE_WORKOUT_DIR: place('workouts'),
+      DATABASE_URL_FILE: place('secrets/database_url'),
+      MUSETTE_HTTP_TOKEN_FILE: place('secrets/http_token'),
+      MUSETTE_HTTP: '0.0.0.0:0',
+    },
+  }
+})
+afterAll(async () => {
+  await stop()
+  await rig?.close()
+  await folder?.close()
+})
+
+describe('the files of the image, with none of the libraries for development', () => {
+  it('bring a new database to this version, and sign in from standard input', async () => {
+    expect(await run(['migrate'])).toMatchObject({ code: 0 })
+    const login = await run(['login', '--username', 'rider', '--password-stdin'], 'rider')
+    expect(login).toMatchObject({ code: 0, stdout: expect.stringContaining('signed in') })
+  })
+
+  it('mirror, serve the dashboard and end well when they are told to', async () => {
+    const daemon = startNode([main, 'start'], options)
+    stop = () => daemon.kill('SIGKILL')
+    const { url } = JSON.parse(await daemon.waitForLine(/"msg":"started"/)) as { url: string }
+    const { port } = new URL(url)
+    const token = (await readFile(join(folder.path, 'secrets/http_token'), 'utf8')).trim()
+    const get = (path: string, headers = {}) => fetch(`http://127.0.0.1:${port}${path}`, { headers })
+    const authorization = `Bearer ${token}`
+    expect((await get('/')).status).toBe(401)
+    for (const path of ['/', '/queues', '/metrics']) {
+      expect((await get(path, { authorization })).status, path).toBe(200)
+    }
+    await eventually(async () => {
+      const rows = await queryOnce(rig.databaseUrl, 'select detail_state from training.activities')
+      return rows.length === 3 && rows.every((row) => row.detail_state === 'mirrored')
+    })
+    const env = { ...options.env, MUSETTE_HTTP: `0.0.0.0:${port}` }
+    const healthcheck = () => runNode([main, 'healthcheck'], { ...options, env })
+    await eventually(async () => (await healthcheck()).code === 0)
+    expect(await daemon.kill('SIGTERM')).toMatchObject({ code: 0, signal: null })
+    expect(await healthcheck()).toMatchObject({ code: 4 })
+  })
+
+  it('export a ride in every format, and make a login for analysts', async () => {
+    const [ride] = await queryOnce(rig.databaseUrl, 'select path from training.activities limit 1')
+    for (const format of ['csv', 'json', 'parquet']) {
+      expect(await run(['export', String(ride?.path), '--format', format]), format).toMatchObject({ code: 0 })
+    }
+    const name = `reader_${randomBytes(4).toString('hex')}`
+    const reader = await runNode([join(folder.path, 'app/config/reader.mjs'), name], options)
+    expect(reader).toMatchObject({ code: 0, stdout: expect.stringContaining(`postgres://${name}:`) })
+    await queryOnce(rig.databaseUrl, `drop role ${name}`)
+  })
+
+  it('say what to set when no database is named, for the image has none of its own', async () => {
+    const { DATABASE_URL_FILE: _, ...env } = options.env
+    const { code, stderr } = await runNode([main, 'migrate'], { ...options, env })
+    expect(code).toBe(2)
+    expect(stderr).toContain('DATABASE_URL')
+  })
+
+  it('write nothing beside data, drop and workouts', async () => {
+    expect((await readdir(join(folder.path, 'app'))).sort()).toEqual([
+      'LICENSE',
+      'config',
+      'dist',
+      'drizzle',
+      'node_modules',
+      'package.json',
+    ])
+    expect(await readdir(join(folder.path, 'data'))).toEqual(['secret.key'])
+  })
+})

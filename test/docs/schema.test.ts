@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { expect, it, onTestFinished } from 'vitest'
+import { describeSchema } from '../../config/schema-docs/describe.ts'
+import { openTestDatabase, queryOnce } from '../support/postgres.ts'
+
+const FILE = fileURLToPath(new URL('../../docs/schema.md', import.meta.url))
+
+/** Numbers that count or name something have no unit, and their comment begins by saying so. */
+const COUNTED =
+  /^(Derived: )?(Number of|How often|How many|Times|Fetches|Looks|Entries|Items|Longest list|Place|Position|Key of|(Account|Activity)\b.*\bsee\b|Calendar year)/i
+const UNIT =
+  /((?<!')\b(W|s|m|km|kg|g|J|kJ|kcal|1\/min|m\/h|degrees|bytes|seconds|days)\b|%|unit not told by the service|\bno unit\b|a whole number of the service)/
+
+async function openDatabase(): Promise<string> {
+  const database = await openTestDatabase()
+  onTestFinished(() => database.close())
+  return database.url
+}
+
+/** Lists numeric columns of training whose comment leaves open what a value of 1 means. */
+async function listWithoutUnit(url: string): Promise<string[]> {
+  const columns = await queryOnce(
+    url,
+    `select format('%s.%s: %s', c.relname, a.attname, col_description(c.oid, a.attnum)) as column,
+            coalesce(col_description(c.oid, a.attnum), '') as comment
+     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+     join pg_type t on t.oid = a.atttypid
+     left join pg_type e on e.oid = t.typelem
+     where c.relnamespace = 'training'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
+       and 'N' in (t.typcategory, e.typcategory)
+     order by 1`,
+  )
+  return columns
+    .filter(({ comment }) => !COUNTED.test(String(comment)) && !UNIT.test(String(comment)))
+    .map(({ column }) => String(column))
+}
+
+it('docs/schema.md says what the comments of the database say', async () => {
+  const described = await describeSchema(await openDatabase())
+  expect(await readFile(FILE, 'utf8'), 'docs/schema.md is out of date; run: npm run docs').toBe(described)
+})
+
+it('a comment, a column, a key or a view that is new shows in the data dictionary', async () => {
+  const url = await openDatabase()
+  for (const change of [
+    "COMMENT ON COLUMN training.samples.alt IS 'Height over a | sea, m'",
+    'ALTER TABLE training.samples ADD COLUMN gear smallint',
+    'ALTER TABLE training.drift ADD CHECK (times > 0)',
+    'CREATE INDEX ON training.samples (t)',
+    'CREATE VIEW training.planted AS SELECT 1 AS x',
+  ]) {
+    const before = await describeSchema(url)
+    await queryOnce(url, change)
+    expect(await describeSchema(url), change).not.toBe(before)
+  }
+  expect(await describeSchema(url)).toContain('Height over a \\| sea, m |')
+})
+
+it('every number says its unit, or that the service does not tell it', async () => {
+  expect(await listWithoutUnit(await openDatabase())).toEqual([])
+})
+
+it('a number without a unit would be noticed', async () => {
+  const url = await openDatabase()
+  await queryOnce(url, "COMMENT ON COLUMN training.samples.alt IS 'Altitude'")
+  await queryOnce(url, 'ALTER TABLE training.samples ADD COLUMN gears smallint[]')
+  expect(await listWithoutUnit(url)).toEqual(
+    expect.arrayContaining(['samples.alt: Altitude', 'samples.gears: ']),
+  )
+})

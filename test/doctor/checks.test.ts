@@ -1,0 +1,138 @@
+import type { statfs } from 'node:fs/promises'
+import { mkdir, readdir, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { readAnyConfig } from '../../src/config/config.ts'
+import { checkDiskSpace } from '../../src/daemon/doctor/machine/disk-space.ts'
+import { checkDropFolder } from '../../src/daemon/doctor/machine/drop-folder.ts'
+import { checkNode } from '../../src/daemon/doctor/machine/node.ts'
+import { judgeServer } from '../../src/daemon/doctor/programs/database.ts'
+import { probeFolder } from '../../src/dropfolder/probe.ts'
+import type { openWatch } from '../../src/dropfolder/watch.ts'
+import { openTempDir, type TempDir } from '../support/temp-dir.ts'
+
+let folder: TempDir
+beforeEach(async () => {
+  folder = await openTempDir('checks')
+})
+afterEach(() => folder.close())
+
+const configOf = (env: Record<string, string> = {}) =>
+  readAnyConfig({ MUSETTE_DATA_DIR: folder.path, MUSETTE_DROP_DIR: join(folder.path, 'drop'), ...env })
+
+describe('the version of Node', () => {
+  it.each([
+    ['20.18.3', 'problem'],
+    ['18.20.0', 'problem'],
+    ['20.19.0', 'ok'],
+    ['24.1.0', 'ok'],
+  ])('%s is a finding of kind %s', async (version, state) => {
+    expect(await checkNode(undefined, version)).toMatchObject([{ state }])
+  })
+})
+
+describe('a disk', () => {
+  const spaceOf = (free: number, files = { files: 1_000, ffree: 500 }) =>
+    (async () => ({ blocks: 1e9, bsize: 1, bavail: free, ...files })) as unknown as typeof statfs
+
+  it.each([
+    [100e6, 'problem'],
+    [1e9, 'warning'],
+    [50e9, 'ok'],
+  ])('with %d bytes left is a finding of kind %s', async (free, state) => {
+    const findings = await checkDiskSpace(configOf(), spaceOf(free))
+    expect(findings).toMatchObject([{ state }])
+  })
+
+  it('that takes no more files is a problem, and one that counts none is not', async () => {
+    const full = await checkDiskSpace(configOf(), spaceOf(50e9, { files: 1_000, ffree: 0 }))
+    expect(full).toMatchObject([{ state: 'problem', run: `df -h ${folder.path}` }])
+    const uncounted = await checkDiskSpace(configOf(), spaceOf(50e9, { files: 0, ffree: 0 }))
+    expect(uncounted).toMatchObject([{ state: 'ok' }])
+  })
+})
+
+describe('a Postgres server', () => {
+  const facts = {
+    version: '15.4',
+    version_number: 150_004,
+    connections: 97,
+    connections_of_others: 10,
+    size_bytes: 1e9,
+    autovacuum: true,
+  }
+
+  it('with room for everything is fine', () => {
+    expect(judgeServer(facts, 28)).toEqual([])
+  })
+
+  it('that is too old is a problem', () => {
+    const old = { ...facts, version: '13.12', version_number: 130_012 }
+    expect(judgeServer(old, 28)).toMatchObject([{ state: 'problem', kind: 'configuration' }])
+  })
+
+  it('whose connections others hold is told how many there should be', () => {
+    expect(judgeServer({ ...facts, connections_of_others: 80 }, 28)).toMatchObject([
+      { state: 'warning', run: 'musette sql --write "alter system set max_connections = 118"' },
+    ])
+  })
+
+  it('that does not clean up is told', () => {
+    const idle = judgeServer({ ...facts, autovacuum: false }, 28)
+    expect(idle).toMatchObject([{ state: 'warning', run: expect.stringContaining('set autovacuum = on') }])
+  })
+})
+
+describe('the drop folder', () => {
+  const probed = (answer: { noticed: boolean; refused?: unknown }) => async () => answer
+
+  it('is tried with a file that is noticed and gone afterwards', async () => {
+    const dir = join(folder.path, 'drop')
+    await mkdir(join(dir, 'other account'), { recursive: true })
+    expect(await probeFolder(dir)).toEqual({ noticed: true })
+    expect(await checkDropFolder(configOf())).toMatchObject([{ state: 'ok' }])
+    expect(await readdir(dir)).toEqual(['other account'])
+  })
+
+  it('that tells of nothing is to be polled', async () => {
+    const dir = join(folder.path, 'drop')
+    await mkdir(dir)
+    // A share: the watch stands, and then nothing comes.
+    const watchFolder: typeof openWatch = ({ onHint }) => {
+      onHint()
+      return { close: async () => undefined }
+    }
+    const deaf = (path: string) => probeFolder(path, { watchFolder, withinMs: 100 })
+    const findings = await checkDropFolder(configOf(), deaf)
+    expect(findings).toMatchObject([{ state: 'warning', run: 'export MUSETTE_WATCH_POLLING=true' }])
+    expect(await readdir(dir)).toEqual([])
+    const polled = await checkDropFolder(configOf({ MUSETTE_WATCH_POLLING: 'true' }), deaf)
+    expect(polled).toMatchObject([{ state: 'ok' }])
+  })
+
+  it('that the system refuses to watch names the setting', async () => {
+    await mkdir(join(folder.path, 'drop'))
+    const refused = Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+    expect(await checkDropFolder(configOf(), probed({ noticed: false, refused }))).toMatchObject([
+      { state: 'warning', run: 'sudo sysctl fs.inotify.max_user_watches=1048576' },
+    ])
+  })
+
+  it('that is not there is made at the start, or perhaps not mounted', async () => {
+    expect(await checkDropFolder(configOf())).toMatchObject([{ state: 'ok' }])
+    const elsewhere = configOf({ MUSETTE_DROP_DIR: `${folder.path}-share/it's` })
+    expect(await checkDropFolder(elsewhere)).toMatchObject([
+      { state: 'warning', run: `mkdir -p '${folder.path}-share/it'\\''s'` },
+    ])
+  })
+
+  it('whose done folder is on another disk cannot move files there', async () => {
+    await mkdir(join(folder.path, 'drop'))
+    await symlink('/proc', join(folder.path, 'drop', 'done'))
+    const findings = await checkDropFolder(configOf(), probed({ noticed: true }))
+    expect(findings).toMatchObject([
+      { state: 'problem', run: 'export MUSETTE_AFTER_UPLOAD=keep' },
+      { state: 'ok' },
+    ])
+  })
+})

@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, readdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { CliRig } from '../cli/rig.ts'
+import { findOrdinaryUser } from '../embedded/ordinary-user.ts'
+import { queryOnce } from '../support/postgres.ts'
+import { distPath, runNode } from '../support/processes.ts'
+import { openTempDir } from '../support/temp-dir.ts'
+import { doctor, openSignedIn } from './rig.ts'
+
+let rig: CliRig
+beforeAll(async () => {
+  rig = await openSignedIn()
+})
+afterAll(() => rig.close())
+
+describe('what is broken on the disk', () => {
+  it('is a file of secrets that others may read', async () => {
+    const path = join(rig.dataDir, 'secret.key')
+    await chmod(path, 0o644)
+    const { code, of } = await doctor(rig)
+    expect(code).toBe(2)
+    expect(of('data directory')[0]).toMatchObject({ state: 'problem', run: `chmod 600 ${path}` })
+    await chmod(path, 0o600)
+    expect((await doctor(rig)).code).toBe(0)
+  })
+
+  it('is a key file that is gone, damaged, or left behind by a rotation', async () => {
+    const path = join(rig.dataDir, 'secret.key')
+    const [row] = await queryOnce(rig.databaseUrl, 'select key_id from musette.credentials')
+    const pending = `${path}.new-${row?.key_id}`
+    await rename(path, pending)
+    await writeFile(path, randomBytes(32).toString('base64'), { mode: 0o600 })
+    expect((await doctor(rig)).of('secret key')[0]).toMatchObject({ state: 'warning', run: 'musette status' })
+    await writeFile(path, 'half a k')
+    const damaged = await doctor(rig)
+    expect(damaged.code).toBe(2)
+    expect(damaged.of('secret key')[0]?.found).toContain('does not hold 32 bytes')
+    await rename(pending, `${path}.aside`)
+    await rename(path, `${path}.damaged`)
+    const gone = await doctor(rig)
+    expect(gone.of('secret key')[0]).toMatchObject({ state: 'problem', run: 'musette login' })
+    expect(await readdir(rig.dataDir)).not.toContain('secret.key')
+    await rename(`${path}.aside`, path)
+    expect((await doctor(rig)).code).toBe(0)
+  })
+
+  it('is a folder that this user may not write', async () => {
+    const prefix = await findOrdinaryUser()
+    const folder = await openTempDir('doctor')
+    try {
+      const dirs = ['data', 'drop', 'workouts'].map((name) => join(folder.path, name))
+      await chmod(folder.path, 0o755)
+      for (const dir of dirs) await mkdir(dir)
+      for (const dir of dirs) await chmod(dir, 0o555)
+      const [data = '', drop = '', workouts = ''] = dirs
+      const env = {
+        ...rig.env,
+        MUSETTE_DATA_DIR: data,
+        MUSETTE_DROP_DIR: drop,
+        MUSETTE_WORKOUT_DIR: workouts,
+      }
+      const main = distPath('main.js')
+      const end = await runNode([main, 'doctor', '--json'], { cwd: '/', env, prefix })
+      const { findings } = JSON.parse(end.stdout) as { findings: Array<{ check: string; run?: string }> }
+      const runOf = (check: string) => findings.find((one) => one.check === check)?.run
+      expect(end.code).toBe(2)
+      expect(runOf('data directory')).toBe(`sudo chown -R "$(id -un)" ${data}`)
+      expect(runOf('drop folder')).toBe('export MUSETTE_AFTER_UPLOAD=keep')
+      expect(runOf('workout folder')).toBe(`mkdir -p ${workouts} && chmod u+w ${workouts}`)
+      const kept = await runNode([main, 'doctor', '--json'], {
+        cwd: '/',
+        env: { ...env, MUSETTE_AFTER_UPLOAD: 'keep' },
+        prefix,
+      })
+      expect(kept.stdout).toContain('read-only, so its events cannot be tried')
+    } finally {
+      await folder.close()
+    }
+  })
+})

@@ -1,0 +1,83 @@
+import { rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { CliRig } from '../cli/rig.ts'
+import { makeSpoolText } from '../key/parts/spool-text.ts'
+import { queryOnce } from '../support/postgres.ts'
+import { doctor, openSignedIn } from './rig.ts'
+
+let rig: CliRig
+beforeAll(async () => {
+  rig = await openSignedIn()
+})
+afterAll(() => rig.close())
+
+describe('a login', () => {
+  const setLogin = (columns: string) =>
+    queryOnce(rig.databaseUrl, `update musette.credentials set ${columns}`)
+
+  it('that is growing old, has failed refreshes or has ended is told with the command', async () => {
+    const [before] = await queryOnce(
+      rig.databaseUrl,
+      'select obtained_at, expires_at from musette.credentials',
+    )
+    await setLogin(`obtained_at = now() - interval '6 days', expires_at = now() + interval '1 day'`)
+    expect((await doctor(rig)).of('login')[0]).toMatchObject({ state: 'warning', run: 'musette start' })
+    await setLogin(`expires_at = now() - interval '1 day'`)
+    const ended = await doctor(rig)
+    expect(ended.of('login')[0]).toMatchObject({ state: 'warning', run: 'musette sync' })
+    expect(ended.of('login')[0]?.found).toContain('ended 1 d ago')
+    await setLogin(`failures = 3, not_before = '2030-01-01T00:00:00Z'`)
+    expect((await doctor(rig)).of('login')[0]?.found).toContain('after 2030-01-01T00:00:00.000Z')
+    await queryOnce(
+      rig.databaseUrl,
+      'update musette.credentials set failures = 0, not_before = null, obtained_at = $1, expires_at = $2',
+      [before?.obtained_at, before?.expires_at],
+    )
+    await queryOnce(rig.databaseUrl, `update training.accounts set needs_login = true`)
+    const parked = await doctor(rig)
+    expect(parked.code).toBe(3)
+    expect(parked.of('login')[0]).toMatchObject({
+      state: 'problem',
+      found: 'account "default" needs a login',
+      run: 'musette login',
+    })
+    await queryOnce(rig.databaseUrl, 'update training.accounts set needs_login = false')
+    expect((await doctor(rig)).code).toBe(0)
+  })
+
+  it('whose newer tokens wait in a spool file, or in one that is damaged, is told', async () => {
+    const [row] = await queryOnce(rig.databaseUrl, 'select * from musette.credentials')
+    const spool = join(rig.dataDir, `tokens-${row?.account_id}.spool`)
+    const later = new Date(Number(row?.obtained_at) + 1_000)
+    await writeFile(spool, makeSpoolText(row, { obtainedAt: later }), { mode: 0o600 })
+    const waiting = await doctor(rig)
+    expect(waiting.code).toBe(0)
+    expect(waiting.of('login')[1]).toMatchObject({ state: 'warning', run: 'musette sync' })
+    await writeFile(spool, '{')
+    const damaged = await doctor(rig)
+    expect(damaged.code).toBe(2)
+    expect(damaged.of('login')[1]).toMatchObject({ state: 'problem', run: 'musette login' })
+    await rename(spool, `${spool}.damaged`)
+  })
+})
+
+describe('a mirror', () => {
+  it('that was not polled for long, or lacks activities, is told', async () => {
+    await queryOnce(
+      rig.databaseUrl,
+      `update training.sync_runs set started_at = started_at - interval '2 days', finished_at = finished_at - interval '2 days'`,
+    )
+    await queryOnce(
+      rig.databaseUrl,
+      `update training.activities set detail_state = 'failed'
+       where activity_id = (select min(activity_id) from training.activities)`,
+    )
+    const { code, of } = await doctor(rig)
+    expect(code).toBe(0)
+    expect(of('mirror')[0]).toMatchObject({ state: 'warning', run: 'musette start' })
+    expect(of('mirror')[0]?.found).toMatch(/1 of 2 activities are here; last good poll 2 d/)
+    expect(of('mirror')[1]?.found).toContain('1 activities failed')
+    await rig.musette(['sync', '--full'])
+  })
+})

@@ -1,0 +1,83 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type CliRig, openCliRig } from '../cli/rig.ts'
+import { queryOnce } from '../support/postgres.ts'
+import { doctor, openSignedIn } from './rig.ts'
+
+let rig: CliRig
+beforeAll(async () => {
+  rig = await openSignedIn()
+})
+afterAll(() => rig.close())
+
+describe('what is broken', () => {
+  it('is a database of another version', async () => {
+    const [newest] = await queryOnce(rig.databaseUrl, 'select max(created_at) as at from musette.migrations')
+    const setTo = (at: unknown) =>
+      queryOnce(
+        rig.databaseUrl,
+        'update musette.migrations set created_at = $1 where created_at = (select max(created_at) from musette.migrations)',
+        [at],
+      )
+    try {
+      await setTo(Number(newest?.at) + 1)
+      const newer = await doctor(rig)
+      expect(newer.code).toBe(2)
+      expect(newer.of('database')[0]?.found).toContain('newer musette; install that version')
+    } finally {
+      await setTo(newest?.at)
+    }
+    const empty = await openCliRig({ activities: 1, migrated: false })
+    try {
+      const { code, of } = await doctor(empty)
+      expect(code).toBe(2)
+      expect(of('database')[0]).toMatchObject({ state: 'problem', run: 'musette migrate' })
+      expect(of('login')[0]).toMatchObject({
+        state: 'left_out',
+        found: 'the database is not at this version',
+      })
+    } finally {
+      await empty.close()
+    }
+  })
+
+  it('is something else at the address of the service', async () => {
+    const server = createServer((_request, answer) =>
+      answer.end('<!doctype html><html>a page of the router</html>'),
+    )
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    try {
+      const { port } = server.address() as AddressInfo
+      const { code, of } = await doctor(rig, { MUSETTE_BASE_URL: `http://127.0.0.1:${port}` })
+      expect(code).toBe(2)
+      expect(of('service')[0]?.found).toContain('may not be the service')
+    } finally {
+      server.close()
+    }
+  })
+
+  it('is a clock that differs from that of the service', async () => {
+    const setSkew = (ms: number) =>
+      fetch(`${rig.sandboxUrl}/_sandbox/settings`, {
+        method: 'PATCH',
+        body: JSON.stringify({ clock_skew_ms: ms }),
+      })
+    try {
+      await setSkew(-120_000)
+      const little = await doctor(rig)
+      expect(little.code).toBe(0)
+      expect(little.of('service')[1]).toMatchObject({
+        state: 'warning',
+        run: 'sudo timedatectl set-ntp true',
+      })
+      expect(little.of('service')[1]?.found).toMatch(/(1 min 59 s|2 min( \d s)?) ahead of/)
+      await setSkew(3_600_000)
+      const much = await doctor(rig)
+      expect(much.code).toBe(2)
+      expect(much.of('service')[1]?.found).toMatch(/behind/)
+    } finally {
+      await setSkew(0)
+    }
+  })
+})

@@ -1,0 +1,66 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type CliRig, openCliRig } from '../cli/rig.ts'
+import { eventually } from '../support/eventually.ts'
+import { describeWithRedis, openOwnRedis } from '../support/redis.ts'
+import type { RedisServer } from '../support/redis-server.ts'
+import { doctor } from './rig.ts'
+
+describeWithRedis('a queue in Redis', () => {
+  let rig: CliRig
+  let server: RedisServer
+  let redis: Redis
+  beforeAll(async () => {
+    server = await openOwnRedis()
+    redis = new Redis(server.url, { maxRetriesPerRequest: 1 })
+    rig = await openCliRig({ activities: 1 })
+    await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+  })
+  afterAll(async () => {
+    redis.disconnect()
+    await rig.close()
+    await server.close()
+  })
+
+  const look = () => doctor(rig, { REDIS_URL: server.url })
+  /** Gives the arguments after `redis-cli -u "$REDIS_URL"` to the server, as a person would. */
+  const mend = (run: string | undefined) => {
+    const [command = '', ...args] = (run ?? '').replace('redis-cli -u "$REDIS_URL" ', '').split(' ')
+    return redis.call(command, ...args)
+  }
+
+  it('is judged by its settings, and the commands it names mend them', async () => {
+    await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    const evicting = await look()
+    expect(evicting.code).toBe(2)
+    expect(evicting.of('redis').map(({ state }) => state)).toEqual(['problem', 'warning'])
+    for (const { run } of evicting.of('redis')) await mend(run)
+    const mended = await look()
+    expect(mended.of('redis').map(({ state }) => state)).toEqual(['ok'])
+    expect(mended.code).toBe(0)
+  })
+
+  it('that is nearly full is told', async () => {
+    const used = Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1])
+    await redis.config('SET', 'maxmemory', String(Math.ceil(used * 1.05)))
+    const full = await look()
+    const [, finding] = full.of('redis')
+    expect(finding).toMatchObject({ state: 'warning' })
+    await mend(finding?.run)
+    expect((await look()).of('redis')).toHaveLength(1)
+    await redis.config('SET', 'maxmemory', '0')
+  })
+
+  it('has its schedules counted, before a start, under a daemon, and after a flush', async () => {
+    const before = await look()
+    expect(before.code).toBe(0)
+    expect(before.of('queue')[1]).toMatchObject({ state: 'warning', run: 'musette start' })
+    const daemon = rig.start(['start'], { env: { REDIS_URL: server.url } })
+    await eventually(async () => (await look()).of('queue')[0]?.found.endsWith('6 of 6 schedules'), {
+      timeoutMs: 40_000,
+    })
+    expect(await daemon.kill('SIGTERM')).toMatchObject({ code: 0 })
+    await redis.flushall()
+    expect((await look()).of('queue')[0]?.found).toContain('0 of 6 schedules')
+  })
+})

@@ -1,0 +1,86 @@
+import pg from 'pg'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openScene, type Scene, VIEWS } from './scene.ts'
+
+/** A ride that every view has something to say about, four more that change with it, and a file that became it. */
+async function openBusyScene() {
+  const scene = await openScene()
+  const accountId = await scene.account()
+  const rides: number[] = []
+  for (const [index, hour] of [5, 6, 7, 8, 9].entries()) {
+    const activityId = await scene.ride(accountId, `${new Date().getUTCFullYear()}-01-01T0${hour}:00:00Z`, {
+      zone: index === 4 ? 'Asia/Tokyo' : 'UTC',
+      ...{ xss: 50, sig_ftp: 250, prev_sig_ftp: 240, medal: 1, tl_ftp: 30, form: 2 },
+    })
+    await recordAround(scene, activityId, index)
+    rides.push(activityId)
+  }
+  await scene.query(
+    `insert into training.uploads (account_id, content_id, file_name, size_bytes, state, activity_id, seen_at)
+     values ($1, 'c', 'ride.fit', 1, 'mirrored', $2, now())`,
+    [accountId, rides.at(-1)],
+  )
+  return { ...scene, newest: rides.at(-1) ?? 0 }
+}
+
+async function recordAround(scene: Scene, activityId: number, index: number): Promise<void> {
+  await scene.query('insert into training.power_curves (activity_id, duration_s, watts) values ($1, 5, $2)', [
+    activityId,
+    500 + index,
+  ])
+  await scene.query(
+    'insert into training.activity_intensity (activity_id, ftp, power_z1_s, hr_peak, hr_at_least_s) values ($1, 250, 9, 1, $2)',
+    [activityId, [9]],
+  )
+  await scene.query(
+    'insert into training.activity_revisions (activity_id, observed_at, changes) values ($1, now(), $2)',
+    [activityId, JSON.stringify({ xss: [50, 51] })],
+  )
+}
+
+describe('every view', () => {
+  it('is empty, and no error, in a new database', async () => {
+    const scene = await openScene()
+    for (const view of VIEWS) expect(await scene.view(view), view).toEqual([])
+    await scene.account()
+    for (const view of VIEWS) {
+      expect((await scene.view(view)).length > 0, view).toBe(view === 'today' || view === 'mirror_health')
+    }
+  })
+
+  it('is there under its name, and there is no other', async () => {
+    const scene = await openScene()
+    const found = await scene.query(
+      `select viewname from pg_views where schemaname = 'training' order by viewname`,
+    )
+    expect(found.map(({ viewname }) => viewname)).toEqual([...VIEWS])
+    const first = await scene.query(
+      `select attname from pg_attribute where attnum = 1 and attrelid in
+         (select format('training.%I', viewname)::regclass from pg_views where schemaname = 'training')`,
+    )
+    expect(new Set(first.map(({ attname }) => attname))).toEqual(new Set(['account_id']))
+  })
+
+  it.each(VIEWS)('%s leaves out a ride that the service lists no more', async (view) => {
+    const { newest, ...scene } = await openBusyScene()
+    const before = await scene.view(view)
+    expect(before).not.toEqual([])
+    await scene.query('update training.activities set absent_since = now() where activity_id = $1', [newest])
+    const after = await scene.view(view)
+    expect(after).not.toEqual(before)
+    expect(after.filter((row) => row.activity_id === newest)).toEqual([])
+  })
+
+  it('can be read by musette_reader, with what is in it', async () => {
+    const scene = await openBusyScene()
+    const reader = new pg.Client({ connectionString: scene.url })
+    await reader.connect()
+    onTestFinished(() => reader.end())
+    await reader.query('set role musette_reader')
+    for (const view of VIEWS) {
+      const { rowCount } = await reader.query(`select * from training.${view}`)
+      expect(rowCount, view).toBeGreaterThan(0)
+    }
+    expect((await reader.query('select * from training.activity_intensity')).rowCount).toBe(5)
+  })
+})

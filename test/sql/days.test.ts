@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest'
+import { dayAfter } from './expected.ts'
+import { openScene, type Row } from './scene.ts'
+
+const daysOf = (rows: readonly Row[]) =>
+  rows.filter(({ activities }) => activities !== 0).map(({ day }) => day)
+
+describe('a day in the views', () => {
+  it('is the day on the wall clock of the ride, on either side of midnight', async () => {
+    const scene = await openScene()
+    const accountId = await scene.account()
+    await scene.ride(accountId, '2024-06-30T15:30:00Z', { zone: 'Asia/Tokyo', xss: 50 })
+    await scene.ride(accountId, '2024-07-01T06:30:00Z', { zone: 'America/Los_Angeles', xss: 60 })
+    await scene.ride(accountId, '2024-06-30T23:30:00Z', { zone: 'UTC', xss: 70 })
+    expect(await scene.view('daily_load', `where activities > 0 order by day`)).toMatchObject([
+      { day: '2024-06-30', activities: 2, xss: 130 },
+      { day: '2024-07-01', activities: 1, xss: 50 },
+    ])
+    expect(await scene.view('weekly_summary', 'order by week')).toMatchObject([
+      { week: '2024-06-24', activities: 2, xss: 130 },
+      { week: '2024-07-01', activities: 1, xss: 50 },
+    ])
+  })
+
+  it.each([
+    {
+      title: 'where the clocks skip midnight',
+      zone: 'America/Sao_Paulo',
+      at: '2018-11-04T05:00:00Z',
+      day: '2018-11-04',
+    },
+    {
+      title: 'where an hour comes twice',
+      zone: 'Europe/Berlin',
+      at: '2024-10-27T01:30:00Z',
+      day: '2024-10-27',
+    },
+    {
+      title: 'where an hour is missing',
+      zone: 'Europe/Berlin',
+      at: '2024-03-31T01:30:00Z',
+      day: '2024-03-31',
+    },
+  ])(
+    'is there once, like its neighbours, $title, whatever the zone of the session',
+    async ({ zone, at, day }) => {
+      const scene = await openScene()
+      const accountId = await scene.account()
+      await scene.ride(accountId, at, { zone, xss: 10 })
+      await scene.ride(accountId, `${dayAfter(day, -2)}T12:00:00Z`, { zone, xss: 10 })
+      for (const session of ['UTC', zone]) {
+        const rows = await scene.store.transaction(async (tx) => {
+          await tx.client.query(`set local timezone to '${session}'`)
+          const load = `select day::text, activities, xss from training.daily_load where day <= $1::date + 1 order by day`
+          return (await tx.client.query(load, [day])).rows
+        })
+        expect(rows).toEqual([
+          { day: dayAfter(day, -2), activities: 1, xss: 10 },
+          { day: dayAfter(day, -1), activities: 0, xss: 0 },
+          { day, activities: 1, xss: 10 },
+          { day: dayAfter(day, 1), activities: 0, xss: 0 },
+        ])
+      }
+    },
+  )
+
+  it('has no load while the service has told none, and says how many rides are missing in the sum', async () => {
+    const scene = await openScene()
+    const accountId = await scene.account()
+    await scene.ride(accountId, '2024-05-01T06:00:00Z')
+    await scene.ride(accountId, '2024-05-02T06:00:00Z')
+    await scene.ride(accountId, '2024-05-02T16:00:00Z', { xss: 40, xlss: 30 })
+    expect(await scene.view('daily_load', `where day < '2024-05-04' order by day`)).toMatchObject([
+      { activities: 1, low_xss: null, high_xss: null, peak_xss: null, xss: null, without_xss: 1 },
+      { activities: 2, low_xss: 30, high_xss: null, peak_xss: null, xss: 40, without_xss: 1 },
+      { activities: 0, low_xss: 0, high_xss: 0, peak_xss: 0, xss: 0, without_xss: 0 },
+    ])
+  })
+
+  it('is nowhere for a ride whose start cannot be read', async () => {
+    const scene = await openScene()
+    const accountId = await scene.account()
+    const lost = await scene.ride(accountId, '2024-05-01T06:00:00Z', { medal: 1, sig_ftp: 250, form: 1 })
+    await scene.query('update training.activities set started_at = null, started_at_local = null')
+    for (const view of [
+      'daily_load',
+      'weekly_summary',
+      'fitness_history',
+      'form_history',
+      'power_bests',
+    ] as const) {
+      expect(await scene.view(view)).toEqual([])
+    }
+    expect(await scene.view('records')).toMatchObject([{ activity_id: lost, day: null }])
+  })
+})
+
+describe('today', () => {
+  it('is the day where the newest ride was, and load goes on to it', async () => {
+    const scene = await openScene()
+    const [east, west] = [await scene.account('east'), await scene.account('west')]
+    await scene.account('nowhere')
+    await scene.ride(east, '2001-01-01T00:00:00Z', { zone: 'UTC' })
+    await scene.ride(east, '2024-01-01T00:00:00Z', { zone: 'Pacific/Kiritimati' })
+    await scene.ride(west, '2024-01-01T00:00:00Z', { zone: 'Pacific/Pago_Pago' })
+    const rows = await scene.query(
+      `select t.utc_offset::text, t.day = (now() at time zone 'UTC' + t.utc_offset)::date as holds, max(d.day) = t.day as ends
+       from training.today t left join training.daily_load d using (account_id)
+       group by t.account_id, t.utc_offset, t.day order by t.account_id`,
+    )
+    expect(rows).toEqual([
+      { utc_offset: '14:00:00', holds: true, ends: true },
+      { utc_offset: '-11:00:00', holds: true, ends: true },
+      { utc_offset: '00:00:00', holds: true, ends: null },
+    ])
+  })
+})
+
+describe('two accounts', () => {
+  it('do not mix', async () => {
+    const scene = await openScene()
+    const [one, two] = [await scene.account('one'), await scene.account('two')]
+    await scene.ride(one, '2024-05-01T06:00:00Z', { xss: 10 })
+    await scene.ride(two, '2024-05-01T06:00:00Z', { xss: 70 })
+    await scene.ride(two, '2024-05-03T06:00:00Z', { xss: 70 })
+    const load = (accountId: number) =>
+      scene.view('daily_load', `where account_id = ${accountId} and day < '2024-05-04' order by day`)
+    expect((await load(one)).map(({ xss }) => xss)).toEqual([10, 0, 0])
+    expect((await load(two)).map(({ xss }) => xss)).toEqual([70, 0, 70])
+    expect(daysOf(await load(two))).toEqual(['2024-05-01', '2024-05-03'])
+    expect(await scene.view('weekly_summary', 'order by account_id')).toMatchObject([
+      { account_id: one, activities: 1, xss: 10 },
+      { account_id: two, activities: 2, xss: 140 },
+    ])
+  })
+})

@@ -1,0 +1,25 @@
+import { randomBytes } from 'node:crypto'
+import { onTestFinished } from 'vitest'
+import { readConfig } from '../../src/config/config.ts'
+import { makeReader } from '../../src/daemon/reader.ts'
+import { makeTestLog } from '../support/log.ts'
+import { openTestDatabase, queryOnce } from '../support/postgres.ts'
+
+/** A database of its own, and a name for a login that is gone at the end: logins belong to the whole server. */
+export async function openScene(options: { migrated?: boolean } = {}) {
+  const database = await openTestDatabase(options)
+  const name = `analyst_${randomBytes(4).toString('hex')}`
+  onTestFinished(async () => {
+    await queryOnce(database.url, `DROP ROLE IF EXISTS ${name}`)
+    await database.close()
+  })
+  const log = makeTestLog()
+  const config = readConfig({ DATABASE_URL: database.url })
+  return {
+    name,
+    log,
+    url: database.url,
+    make: (more: { password?: string; statementTimeoutMs?: number } = {}) =>
+      makeReader(config, log.log, { name, ...more }),
+  }
+}

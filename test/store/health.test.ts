@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import { findHealthCounts } from '../../src/store/health-counts.ts'
+import { findEndedRuns, findRunsMark } from '../../src/store/health-runs.ts'
+import { recordRunFinished, recordRunStarted } from '../../src/store/runs.ts'
+import type { Store } from '../../src/store/store.ts'
+import { openStore } from '../../src/store/store.ts'
+import { makeAccount, openTestStore, quiet } from './parts/open.ts'
+
+const begin = (store: Store) =>
+  store.transaction((tx) => recordRunStarted(tx, { accountId: null, resource: 'activities', kind: 'poll' }))
+const finish = (store: Store, runId: number) =>
+  store.transaction((tx) => recordRunFinished(tx, runId, { outcome: 'done' }))
+
+describe('runs that ended since a mark', () => {
+  it('are found once, also when they end in another order than they began', async () => {
+    const { store } = await openTestStore()
+    await finish(store, await begin(store))
+    const start = await store.read(findRunsMark)
+    const [first, second] = [await begin(store), await begin(store)]
+    await finish(store, second)
+    const one = await store.read((tx) => findEndedRuns(tx, start))
+    expect(one.ended).toMatchObject([{ resource: 'activities', kind: 'poll', outcome: 'done' }])
+    await finish(store, first)
+    const two = await store.read((tx) => findEndedRuns(tx, one.mark))
+    expect(two.ended).toHaveLength(1)
+    const three = await store.read((tx) => findEndedRuns(tx, two.mark))
+    expect(three).toEqual({ ended: [], mark: two.mark })
+  })
+
+  it('are not lost when a later one is seen before an earlier one is committed', async () => {
+    const { store, url } = await openTestStore()
+    const other = openStore({ log: quiet }, { connectionString: url })
+    try {
+      const start = await store.read(findRunsMark)
+      const seen = await other.transaction(async (tx) => {
+        const slow = await recordRunStarted(tx, { accountId: null, resource: 'slow', kind: 'poll' })
+        await recordRunFinished(tx, slow, { outcome: 'done' })
+        await finish(store, await begin(store))
+        return store.read((reading) => findEndedRuns(reading, start))
+      })
+      expect(seen.ended.map(({ resource }) => resource)).toEqual(['activities'])
+      const after = await store.read((tx) => findEndedRuns(tx, seen.mark))
+      expect(after.ended.map(({ resource }) => resource)).toEqual(['slow'])
+    } finally {
+      await other.close()
+    }
+  })
+})
+
+describe('the counts of what there is', () => {
+  it('put every activity into one state, and the absent ones apart', async () => {
+    const { store } = await openTestStore()
+    const accountId = await makeAccount(store)
+    await store.transaction((tx) =>
+      tx.client.query(
+        `insert into training.activities (account_id, path, detail_state, absent_since, fetched_at, listed_at, wanted_at)
+         values ($1, 'a', 'wanted', null, null, now(), now()), ($1, 'b', 'wanted', null, now(), now(), now()),
+                ($1, 'c', 'mirrored', null, now(), now(), now()), ($1, 'd', 'wanted', now(), null, now(), now())`,
+        [accountId],
+      ),
+    )
+    const counts = await store.read(findHealthCounts)
+    expect(Object.fromEntries(counts.activities.map(({ state, count }) => [state, count]))).toEqual({
+      wanted: 2,
+      awaiting_samples: 0,
+      mirrored: 1,
+      failed: 0,
+      absent: 1,
+    })
+    expect(counts.neverFetched).toEqual([{ account: 'default', count: 1 }])
+  })
+
+  it('show an account that has nothing yet, in every state', async () => {
+    const { store } = await openTestStore()
+    await makeAccount(store)
+    const counts = await store.read(findHealthCounts)
+    expect(counts.activities).toHaveLength(5)
+    expect(counts.uploads).toHaveLength(7)
+    expect([...counts.activities, ...counts.uploads].every(({ count }) => count === 0)).toBe(true)
+  })
+})

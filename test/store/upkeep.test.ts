@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { replaceSamples } from '../../src/store/samples/replace.ts'
+import { makeUpkeep, type Upkeep } from '../../src/store/samples/upkeep.ts'
+import type { Store } from '../../src/store/store.ts'
+import { makeSamples } from './parts/detail.ts'
+import { makeActivity, openTestStore, quiet, rowsOf } from './parts/open.ts'
+
+const RIDES = 60
+const SAMPLES = 2_000
+const NONE: Upkeep = { written: async () => undefined, rest: async () => undefined }
+const ride = makeSamples(SAMPLES)
+
+async function openRides() {
+  const { store } = await openTestStore()
+  await makeActivity(store, new Date())
+  await store.execute(`UPDATE training.activities SET sample_count = ${RIDES * SAMPLES}`)
+  await writeAll(store, NONE, 0)
+  return store
+}
+
+async function writeAll(store: Store, upkeep: Upkeep, replaced: number): Promise<void> {
+  for (let id = 0; id < RIDES; id++) {
+    await store.transaction((tx) => replaceSamples(tx, id, ride))
+    await upkeep.written({ replaced })
+  }
+}
+
+async function numberOf(store: Store, expression: string): Promise<number> {
+  const [row] = await rowsOf(store, `SELECT (${expression})::float8 AS value`)
+  return Number(row?.value)
+}
+
+/** How many pages Postgres looks at to read one ride. */
+async function pagesRead(store: Store): Promise<number> {
+  const [row] = await rowsOf(
+    store,
+    'EXPLAIN (ANALYZE, BUFFERS, FORMAT json) SELECT * FROM training.samples WHERE activity_id = 30',
+  )
+  const plans = row?.['QUERY PLAN'] as [{ Plan: Record<string, number> }] | undefined
+  const plan = plans?.[0].Plan ?? {}
+  return (plan['Shared Hit Blocks'] ?? Number.NaN) + (plan['Shared Read Blocks'] ?? Number.NaN)
+}
+
+test('a history that is replaced ride by ride does not take twice its room', async () => {
+  const store = await openRides()
+  const size = () => numberOf(store, `pg_total_relation_size('training.samples')`)
+  const once = await size()
+  const upkeep = makeUpkeep({ store, log: quiet })
+  for (let times = 0; times < 2; times++) {
+    await writeAll(store, upkeep, SAMPLES)
+    expect((await size()) / once).toBeLessThan(1.6)
+  }
+})
+
+test('after a backfill, one ride is read without reading all of them', async () => {
+  const store = await openRides()
+  const whole = await numberOf(store, `pg_relation_size('training.samples') / 8192`)
+  const upkeep = makeUpkeep({ store, log: quiet })
+  await upkeep.written({ replaced: 0 })
+  await upkeep.rest()
+  expect(await pagesRead(store)).toBeLessThan(whole / 5)
+})
+
+test('after a recalculation, too, however the rides lie in the table now', async () => {
+  const store = await openRides()
+  const upkeep = makeUpkeep({ store, log: quiet })
+  for (let times = 0; times < 3; times++) await writeAll(store, upkeep, SAMPLES)
+  await upkeep.rest()
+  const whole = await numberOf(store, `pg_relation_size('training.samples') / 8192`)
+  expect(await pagesRead(store)).toBeLessThan(whole / 3)
+})
+
+test('does nothing when nothing was written', async () => {
+  const store = await openRides()
+  const statements: string[] = []
+  const watched = { ...store, execute: async (statement: string) => void statements.push(statement) }
+  await makeUpkeep({ store: watched, log: quiet }).rest()
+  expect(statements).toEqual([])
+})

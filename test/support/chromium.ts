@@ -1,0 +1,27 @@
+import { type Browser, chromium } from 'playwright-core'
+import { describe } from 'vitest'
+import { findChromium, WITHOUT_CHROMIUM } from './chromium-binary.ts'
+
+/** No sandbox, because tests may run as root; and nothing that asks the network by itself. */
+const QUIET = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** Opens a headless browser with an empty profile of its own. */
+export async function openBrowser(): Promise<Browser> {
+  const executablePath = findChromium()
+  if (!executablePath) throw new Error(WITHOUT_CHROMIUM)
+  return await chromium.launch({ executablePath, args: QUIET })
+}
+
+/** A `describe` for tests that need a browser: without it they are passed over with one plain sentence (in CI they fail). */
+export function describeWithBrowser(name: string, tests: () => void): void {
+  if (findChromium() || process.env.CI) describe(name, tests)
+  else describe.skip(`${name} (${WITHOUT_CHROMIUM})`, tests)
+}

@@ -1,0 +1,53 @@
+import { once } from 'node:events'
+import { createServer, connect as netConnect, type Socket } from 'node:net'
+
+/** A line to Postgres that can be cut (connections are refused) or made silent (nothing is answered any more). */
+export type Line = {
+  url: string
+  become(state: 'good' | 'cut' | 'silent'): void
+  close(): Promise<void>
+}
+
+/** Opens a good line to the database of `url`. */
+export async function openLine(url: string): Promise<Line> {
+  const target = new URL(url)
+  const pairs = new Set<readonly [Socket, Socket]>()
+  let state: 'good' | 'cut' | 'silent' = 'good'
+  const breakAll = () => {
+    for (const pair of pairs) for (const socket of pair) socket.destroy()
+  }
+  const server = createServer((client) => {
+    client.on('error', () => undefined)
+    if (state === 'cut') return void client.destroy()
+    const upstream = netConnect(Number(target.port), target.hostname)
+    const pair = [client, upstream] as const
+    pairs.add(pair)
+    client.on('data', (chunk) => void (state === 'silent' || upstream.write(chunk)))
+    upstream.on('data', (chunk) => void client.write(chunk))
+    upstream.on('error', () => client.destroy())
+    upstream.on('close', () => client.destroy())
+    client.on('close', () => {
+      pairs.delete(pair)
+      upstream.destroy()
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const own = new URL(url)
+  own.hostname = '127.0.0.1'
+  own.port = String(typeof address === 'object' && address ? address.port : 0)
+  return {
+    url: own.href,
+    become(next) {
+      // What was asked while nothing was answered is lost.
+      if (next === 'cut' || state === 'silent') breakAll()
+      state = next
+    },
+    async close() {
+      state = 'cut'
+      breakAll()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openWebRig, type WebRig } from './rig.ts'
+
+describe('a web server on loopback without a token', () => {
+  let rig: WebRig
+  beforeAll(async () => {
+    rig = await openWebRig()
+  })
+  afterAll(() => rig.close())
+
+  it('answers everything without asking who it is', async () => {
+    for (const path of ['/', '/healthz', '/readyz', '/metrics', '/queues']) {
+      expect(await rig.ask(path), path).toMatchObject({ status: 200 })
+    }
+  })
+
+  it('answers to this machine’s own names, and refuses one that somebody else made point here', async () => {
+    const { port } = new URL(rig.url)
+    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, `LOCALHOST:${port}`]) {
+      expect(await rig.ask('/metrics', { headers: { host } }), host).toMatchObject({ status: 200 })
+    }
+    for (const host of ['evil.test', `evil.test:${port}`, `127.0.0.1.evil.test:${port}`]) {
+      for (const path of ['/', '/healthz', '/metrics', '/queues/api/queues', '/nothing']) {
+        expect(await rig.ask(path, { headers: { host } }), `${host} ${path}`).toMatchObject({ status: 403 })
+      }
+    }
+  })
+
+  it('answers HEAD with the headers alone', async () => {
+    for (const path of ['/', '/healthz', '/metrics', '/queues']) {
+      const answer = await rig.ask(path, { method: 'HEAD' })
+      expect(answer, path).toMatchObject({ status: 200, body: '' })
+      expect(Number(answer.headers['content-length']), path).toBeGreaterThan(0)
+    }
+  })
+
+  it('sends strict headers with everything, also with refusals and unknown pages', async () => {
+    const answers = [
+      await rig.ask('/'),
+      await rig.ask('/healthz'),
+      await rig.ask('/metrics'),
+      await rig.ask('/queues'),
+      await rig.ask('/nothing'),
+      await rig.ask('/', { headers: { host: 'evil.test' } }),
+    ]
+    for (const { headers } of answers) {
+      expect(headers).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+        'cache-control': 'no-store',
+        'cross-origin-resource-policy': 'same-origin',
+        'referrer-policy': 'same-origin',
+      })
+      expect(headers['content-security-policy']).toContain("default-src 'none'")
+      expect(headers['content-security-policy']).toContain("frame-ancestors 'none'")
+      expect(headers['content-security-policy']).not.toMatch(/https?:|\*|unsafe-eval/)
+    }
+  })
+
+  it('has no login page, because there is nothing to log in with', async () => {
+    expect(await rig.ask('/login')).toMatchObject({ status: 404 })
+  })
+})

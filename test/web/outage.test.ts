@@ -1,0 +1,68 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import { describeWithRedis } from '../support/redis.ts'
+import { openWebRig, type WebRig } from './rig.ts'
+import { parseMetrics } from './scrape.ts'
+
+const SOON = { timeoutMs: 40_000, everyMs: 200 }
+
+describe('while the database is away', () => {
+  let rig: WebRig | undefined
+  afterEach(async () => {
+    rig?.line.become('good')
+    await rig?.close()
+    rig = undefined
+  })
+
+  const up = async (open: WebRig, part: string) => {
+    const { status, body } = await open.ask('/metrics')
+    expect(status).toBe(200)
+    return { value: parseMetrics(body).get(`musette_up{part="${part}"}`), body }
+  }
+  const expectAway = async (open: WebRig) => {
+    const { body } = await eventually(async () => {
+      const seen = await up(open, 'database')
+      return seen.value === 0 && seen
+    }, SOON)
+    expect(body).toMatch(/^musette_process_resident_memory_bytes \d/m)
+    expect(body).not.toMatch(/^musette_(database_bytes|activities|account)/m)
+    const ready = await eventually(async () => {
+      const answer = await open.ask('/readyz')
+      return answer.status === 503 && answer
+    }, SOON)
+    expect(JSON.parse(ready.body).parts.database).toMatch(/^no use \(\w+\); run: musette status$/)
+    expect(await open.ask('/healthz')).toMatchObject({ status: 200 })
+  }
+  const expectBack = async (open: WebRig) => {
+    open.line.become('good')
+    await eventually(async () => (await up(open, 'database')).value === 1, SOON)
+    await eventually(async () => (await open.ask('/readyz')).status === 200, SOON)
+  }
+
+  it('metrics and health go on, tell of it, and are whole again by themselves', async () => {
+    rig = await openWebRig()
+    expect((await up(rig, 'database')).value).toBe(1)
+    rig.line.become('cut')
+    await expectAway(rig)
+    expect((await up(rig, 'queue')).value).toBe(0)
+    await expectBack(rig)
+  })
+
+  it('nobody waits for an answer that does not come', async () => {
+    rig = await openWebRig()
+    rig.line.become('silent')
+    await expectAway(rig)
+    expect((await rig.ask('/readyz')).body).toContain('no_answer')
+    await expectBack(rig)
+  })
+
+  describeWithRedis('and the queue is not', () => {
+    it('each is told by itself', async () => {
+      rig = await openWebRig({ queue: 'redis' })
+      rig.line.become('cut')
+      await expectAway(rig)
+      expect((await up(rig, 'queue')).value).toBe(1)
+      await expectBack(rig)
+    })
+  })
+})

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describeWithRedis } from '../support/redis.ts'
+import { openWebRig, type WebRig } from './rig.ts'
+
+type Shown = {
+  queues: Array<{ name: string; counts: Record<string, number>; jobs: Array<{ id: string; data: unknown }> }>
+}
+
+describe('the board of the queues on postgres', () => boardTests('postgres'))
+describeWithRedis('the board of the queues on redis', () => boardTests('redis'))
+
+function boardTests(queue: 'postgres' | 'redis') {
+  let rig: WebRig
+  beforeAll(async () => {
+    rig = await openWebRig({ queue })
+    await rig.daemon.jobs.enqueue('fetch-activity', [
+      { accountId: 1, activityId: 11 },
+      { accountId: 1, activityId: 12 },
+    ])
+  })
+  afterAll(() => rig.close())
+
+  const show = async (): Promise<Shown> =>
+    JSON.parse((await rig.ask('/queues/api/queues?activeQueue=fetches&status=prioritized&page=1')).body)
+  const fetches = async () => (await show()).queues.find(({ name }) => name === 'fetches')
+  const write = (path: string, headers: Record<string, string> = { origin: rig.url }) =>
+    rig.ask(`/queues/api/queues/fetches/${path}`, { method: 'PUT', headers })
+
+  it('shows every queue and the jobs in it, which hold nothing but ids', async () => {
+    const { queues } = await show()
+    expect(queues.map(({ name }) => name).sort()).toEqual(['fetches', 'polls'])
+    const shown = await fetches()
+    expect(shown?.counts).toMatchObject({ prioritized: 2 })
+    expect(shown?.jobs.map(({ data }) => data)).toEqual(
+      expect.arrayContaining([
+        { accountId: 1, activityId: 11 },
+        { accountId: 1, activityId: 12 },
+      ]),
+    )
+  })
+
+  it('tells what the queue stands on', async () => {
+    const stats = await rig.ask('/queues/api/redis/stats')
+    expect(JSON.parse(stats.body)).toMatchObject({ backend: queue })
+  })
+
+  it('brings its scripts and styles from here, and nothing from another host', async () => {
+    for (const path of ['/queues', '/queues/', '/queues/queue/fetches']) {
+      const page = await rig.ask(path)
+      expect(page, path).toMatchObject({
+        status: 200,
+        headers: { 'content-type': expect.stringContaining('html') },
+      })
+      expect(page.body, path).not.toMatch(/(?:src|href)="(?:https?:)?\/\//)
+      expect(page.headers['content-security-policy']).toContain("script-src 'self';")
+    }
+    const page = await rig.ask('/queues')
+    const files = [...page.body.matchAll(/(?:src|href)="(static\/[^"]+)"/g)].map((match) => match[1])
+    expect(files.length).toBeGreaterThan(4)
+    for (const file of files) expect(await rig.ask(`/queues/${file}`), file).toMatchObject({ status: 200 })
+  })
+
+  it('takes a job away when its own page asks, and not when a foreign one does', async () => {
+    const id = (await fetches())?.jobs[0]?.id
+    expect(await write(`${id}/clean`, { origin: 'http://evil.test' })).toMatchObject({ status: 403 })
+    expect(await write(`${id}/clean`, {})).toMatchObject({ status: 403 })
+    expect((await fetches())?.counts).toMatchObject({ prioritized: 2 })
+    expect(await write(`${id}/clean`)).toMatchObject({ status: 204 })
+    expect((await fetches())?.counts).toMatchObject({ prioritized: 1 })
+  })
+
+  it('pauses a queue and lets it go on', async () => {
+    expect(await write('pause')).toMatchObject({ status: 200 })
+    expect(await show()).toMatchObject({
+      queues: expect.arrayContaining([expect.objectContaining({ name: 'fetches', isPaused: true })]),
+    })
+    expect(await write('resume')).toMatchObject({ status: 200 })
+    expect(await show()).toMatchObject({
+      queues: expect.arrayContaining([expect.objectContaining({ name: 'fetches', isPaused: false })]),
+    })
+  })
+
+  it('says in words that a queue or a job is not there', async () => {
+    expect(await rig.ask('/queues/api/queues/none/1')).toMatchObject({ status: 404 })
+    expect(await rig.ask('/queues/api/queues/fetches/none')).toMatchObject({ status: 404 })
+  })
+}

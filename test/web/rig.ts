@@ -1,0 +1,90 @@
+import { type IncomingHttpHeaders, request } from 'node:http'
+import { readConfig } from '../../src/config/config.ts'
+import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
+import type { Role } from '../../src/daemon/roles.ts'
+import { makeReleaseStack } from '../../src/kit/release-stack.ts'
+import { makeTestLog, type TestLog } from '../support/log.ts'
+import { openTestDatabase, queryOnce } from '../support/postgres.ts'
+import { openTestRedis } from '../support/redis.ts'
+import { openTempDir } from '../support/temp-dir.ts'
+import { type Line, openLine } from './line.ts'
+
+export const TOKEN = 'a tökén of the tests'
+/** As curl and Prometheus send it: in UTF-8, byte by byte. */
+export const bearer = (token: string) => `Bearer ${Buffer.from(token).toString('latin1')}`
+
+export type Asked = { method?: string; headers?: Record<string, string>; body?: string }
+export type Answered = { status: number; headers: IncomingHttpHeaders; body: string }
+
+export type WebRig = {
+  url: string
+  daemon: Daemon
+  log: TestLog
+  line: Line
+  /** asks the daemon, with exactly these headers */
+  ask(path: string, asked?: Asked): Promise<Answered>
+  /** the same with the token */
+  askKnown(path: string, asked?: Asked): Promise<Answered>
+  rows(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>
+  close(): Promise<void>
+}
+
+/** Opens a daemon with a web server on a database of its own, without any account; by default it does nothing else. */
+export async function openWebRig(
+  options: { roles?: readonly Role[]; queue?: 'postgres' | 'redis'; env?: Record<string, string> } = {},
+): Promise<WebRig> {
+  const release = makeReleaseStack()
+  try {
+    const database = await openTestDatabase()
+    release.defer('database', () => database.close())
+    const line = await openLine(database.url)
+    release.defer('line', () => line.close())
+    const redis = options.queue === 'redis' ? await openTestRedis() : undefined
+    if (redis) release.defer('redis', () => redis.close())
+    const folder = await openTempDir('web')
+    release.defer('folder', () => folder.close())
+    const log = makeTestLog()
+    const config = readConfig({
+      ...(redis && { REDIS_URL: redis.url }),
+      DATABASE_URL: line.url,
+      MUSETTE_DATA_DIR: folder.path,
+      MUSETTE_HTTP: '127.0.0.1:0',
+      ...options.env,
+    })
+    const signal = new AbortController().signal
+    const daemon = await openDaemon(config, log.log, { roles: options.roles ?? ['web'], signal })
+    release.defer('daemon', () => daemon.close())
+    const url = daemon.url ?? ''
+    return {
+      url,
+      daemon,
+      log,
+      line,
+      ask: (path, asked) => ask(`${url}${path}`, asked),
+      askKnown: (path, { headers, ...asked } = {}) =>
+        ask(`${url}${path}`, { ...asked, headers: { authorization: bearer(TOKEN), ...headers } }),
+      rows: (text, values) => queryOnce(database.url, text, values),
+      close: () => release.release(),
+    }
+  } catch (error) {
+    await release.release()
+    throw error
+  }
+}
+
+/** `fetch` cannot send every header that a browser or an attacker sends. */
+function ask(url: string, { method = 'GET', headers = {}, body }: Asked = {}): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers }, (answer) => {
+      let text = ''
+      answer.setEncoding('utf8')
+      answer.on('data', (chunk) => {
+        text += chunk
+      })
+      answer.on('error', reject)
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: text }))
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
