@@ -45,4 +45,6 @@ DROP TABLE training.samples;
 --> statement-breakpoint
 ALTER TABLE training.samples_packed RENAME TO samples;
 --> statement-breakpoint
-CREATE INDEX "samples_activity" ON "training"."samples" USING brin ("activity_id" int4_minmax_multi_ops) WITH (pages_per_range=32,autosummarize=true);
+CREATE INDEX "samples_activity" ON "training"."samples" USING brin ("activity_id" int4_minmax_multi_ops) WITH (pages_per_range=32,autosummarize=true);--> statement-breakpoint
+-- How many rides there are is all the planner needs to know: 3,000 rows tell it in a tenth of the time that 30,000 take.
+ALTER TABLE training.samples ALTER COLUMN activity_id SET STATISTICS 10;

@@ -10,10 +10,10 @@ BEGIN
 END
 $$;
 --> statement-breakpoint
-COMMENT ON FUNCTION musette.fill_season() IS 'Fills account and season of a new point of a power curve from its activity.';
+COMMENT ON FUNCTION musette.fill_season() IS 'Fills account and season of a new point of a power curve from its activity, unless it came with them.';
 --> statement-breakpoint
 CREATE TRIGGER fill_season BEFORE INSERT ON training.power_curves
-  FOR EACH ROW EXECUTE FUNCTION musette.fill_season();
+  FOR EACH ROW WHEN (NEW.account_id IS NULL) EXECUTE FUNCTION musette.fill_season();
 --> statement-breakpoint
 CREATE FUNCTION musette.move_season() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -2,7 +2,7 @@ import type { CallDeps } from '../calls.ts'
 import { callOnce, callRead } from '../calls.ts'
 import { badShape, parseFileText, parseJsonObject } from '../errors.ts'
 import type { RefreshDeps } from '../session/refresh.ts'
-import { refreshIfDue, type SessionState, withToken } from '../session/session.ts'
+import { RECENT_MS, refreshIfDue, type SessionState, withToken } from '../session/session.ts'
 import type { RawAnswer, ServiceRequest } from '../transport/message.ts'
 import type { WireActivity } from '../wire/activity.ts'
 import { parseActivityList, type WireActivityList } from '../wire/activity-list.ts'
@@ -64,6 +64,7 @@ export function makeAccountService(deps: RefreshDeps, state: SessionState): Acco
     target: Pick<ServiceRequest, 'endpoint' | 'url' | 'what'>,
     interpret: (answer: RawAnswer, what: string) => T,
     signal: AbortSignal | undefined,
+    lookMs?: number,
   ): Promise<Answer<T>> =>
     withToken(
       deps,
@@ -73,7 +74,7 @@ export function makeAccountService(deps: RefreshDeps, state: SessionState): Acco
         const answer = await callRead(deps.calls, { request, queue }, signal)
         return answered(answer, interpret(answer, target.what))
       },
-      signal,
+      { signal, lookMs },
     )
 
   return {
@@ -91,7 +92,7 @@ export function makeAccountService(deps: RefreshDeps, state: SessionState): Acco
       const query = { include_session_data: input.sessionData ? '1' : '0' }
       const url = objectUrl(baseUrl, '/oauth/activity', path, query)
       const what = `GET activity ${shorten(path)}`
-      return read({ endpoint: 'GET /oauth/activity/<id>', url, what }, readActivity, signal)
+      return read({ endpoint: 'GET /oauth/activity/<id>', url, what }, readActivity, signal, RECENT_MS)
     },
     async fetchTrainingInfo(input, signal) {
       const url = endpointUrl(baseUrl, '/oauth/training_info', input.format ? { format: input.format } : {})
@@ -128,7 +129,7 @@ export function makeAccountService(deps: RefreshDeps, state: SessionState): Acco
         const answer = await callOnce(deps.calls, { request, queue }, signal)
         return answered(answer, jsonBy(parseUpload)(answer, what))
       }
-      return withToken(deps, state, send, signal)
+      return withToken(deps, state, send, { signal })
     },
     refreshTokenIfDue: (signal) => refreshIfDue(deps, state, signal),
   }

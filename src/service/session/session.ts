@@ -1,3 +1,4 @@
+import { SECOND } from '../../kit/durations.ts'
 import { RateLimitedError, RejectedError } from '../../kit/errors.ts'
 import { loginEnded, refreshPending, type SessionAccount } from './account.ts'
 import { parkAccount, type RefreshDeps, type Renewal, renewTokens } from './refresh.ts'
@@ -12,11 +13,15 @@ export type SessionState = {
   /** an access token that the service answered with 401 */
   refused: string | undefined
   inFlight: Promise<Renewal> | undefined
+  /** the last look at the vault and when it was begun (ms); none when what it found is no longer so */
+  look: { at: number; found: Promise<Credentials | undefined> } | undefined
 }
 
 /** A token is renewed between half and six tenths of its life: days remain for an outage of the service to pass. */
 const RENEW_AFTER = 0.5
 const RENEW_JITTER = 0.1
+/** Long enough for fifty rides of a backfill to share a look at the vault, which is a query and a file. */
+export const RECENT_MS = SECOND
 
 /** Makes the memory of an account's session. */
 export function makeSessionState(account: SessionAccount, random: () => number): SessionState {
@@ -25,27 +30,32 @@ export function makeSessionState(account: SessionAccount, random: () => number):
     renewAfter: RENEW_AFTER + RENEW_JITTER * random(),
     refused: undefined,
     inFlight: undefined,
+    look: undefined,
   }
 }
 
 /**
  * Calls the service with an access token. Renews the token beforehand when it is past half its life, and at once on a
- * 401, after which the call is repeated once. Throws CredentialsRejectedError when the login has ended (`needs_login`)
- * or a brand-new token was refused (`token_refused`), TransientError `refresh_pending`, and whatever `send` throws.
+ * 401, after which the call is repeated once. The vault is looked at each time, because a sibling process may have renewed
+ * the pair or another rider signed in, unless a look `lookMs` old will do: for an object that only one rider has. Throws
+ * CredentialsRejectedError when the login has ended (`needs_login`) or a brand-new token was refused (`token_refused`),
+ * TransientError `refresh_pending`, and whatever `send` throws.
  */
 export async function withToken<T>(
   deps: RefreshDeps,
   state: SessionState,
   send: (accessToken: string) => Promise<T>,
-  signal?: AbortSignal,
+  options: { signal?: AbortSignal | undefined; lookMs?: number | undefined } = {},
 ): Promise<T> {
-  let held = await usableCredentials(deps, state, signal)
+  const { signal, lookMs = 0 } = options
+  let held = await usableCredentials(deps, state, { signal, lookMs })
   for (let brandNew = false; ; ) {
     try {
       return await send(held.accessToken)
     } catch (error) {
       if (!isUnauthorized(error)) throw error
       state.refused = held.accessToken
+      state.look = undefined
       if (brandNew) return await giveUp(deps, state, held)
       const renewal = await replaceRefused(deps, state, held, signal)
       held = renewal.credentials
@@ -73,11 +83,10 @@ export async function refreshIfDue(
 async function usableCredentials(
   deps: RefreshDeps,
   state: SessionState,
-  signal?: AbortSignal,
+  { signal, lookMs }: { signal: AbortSignal | undefined; lookMs: number },
 ): Promise<Credentials> {
   const { account } = state
-  // Read each time: a sibling process may have renewed the pair, or a person signed in again.
-  const stored = await deps.vault.read(account.accountId)
+  const stored = await look(deps, state, lookMs)
   if (!stored) throw loginEnded(account)
   const usable = isUsable(deps, state, stored)
   if (stored.needsLogin) {
@@ -93,6 +102,26 @@ async function usableCredentials(
   if (renewal.kind === 'refreshed' || renewal.kind === 'newer') return renewal.credentials
   if (isUsable(deps, state, stored)) return stored
   throw pendingError(state, renewal)
+}
+
+/** What the vault holds, or held at most `lookMs` ago. A login that has ended is looked at each time. */
+async function look(
+  deps: RefreshDeps,
+  state: SessionState,
+  lookMs: number,
+): Promise<Credentials | undefined> {
+  const at = now(deps).getTime()
+  const age = at - (state.look?.at ?? Number.NaN)
+  if (state.look && age >= 0 && age < lookMs) return state.look.found
+  const mine = { at, found: deps.vault.read(state.account.accountId) }
+  state.look = mine
+  const forget = (): void => {
+    if (state.look === mine) state.look = undefined
+  }
+  mine.found.then((found) => {
+    if (!found || found.needsLogin) forget()
+  }, forget)
+  return mine.found
 }
 
 async function replaceRefused(
@@ -132,6 +161,7 @@ function renewOnce(
     state.inFlight = renewal
     const done = (): void => {
       state.inFlight = undefined
+      state.look = undefined
     }
     renewal.then(done, done)
   }

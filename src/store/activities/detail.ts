@@ -1,4 +1,3 @@
-import { eq } from 'drizzle-orm'
 import { MusetteError } from '../../kit/errors.ts'
 import { cleanJson, cleanText } from '../clean.ts'
 import { type PackedDocument, packDocument, type RawDocument, recordRawDocument } from '../raw-documents.ts'
@@ -13,11 +12,11 @@ import {
 import { type Intensity, upsertIntensity } from '../samples/intensity.ts'
 import { insertSamples, replaceSamples } from '../samples/replace.ts'
 import type { Samples } from '../samples/samples.ts'
-import { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import type { ActivityDetailRow } from './detail-row.ts'
-import { type Asked, stateAfter } from './outcome.ts'
+import type { Asked } from './outcome.ts'
 import { recordRevision } from './revisions.ts'
+import { updateRow } from './update-row.ts'
 
 /** An answer asked for earlier than the row's own is not taken. */
 export type RecordDetailInput = Asked & {
@@ -44,36 +43,24 @@ export type RecordDetailInput = Asked & {
  */
 export async function recordDetail(tx: Tx, input: RecordDetailInput): Promise<'recorded' | 'older'> {
   const { activityId, requestedAt, row, samples } = input
-  const [before] = await tx.db
-    .select({
-      fetchedAt: activities.fetchedAt,
-      wantedAt: activities.wantedAt,
-      sampleCount: activities.sampleCount,
-    })
-    .from(activities)
-    .where(eq(activities.activityId, activityId))
-    .for('update')
-  if (!before) throw new MusetteError('activity_unknown', `store, record a detail: no activity ${activityId}`)
-  if (isAfter(before.fetchedAt, input)) return 'older'
-  const hadSamples = (before.sampleCount ?? 0) > 0
+  const before = await lockRow(tx, input)
+  if (before.older) return 'older'
+  const hadSamples = (before.sample_count ?? 0) > 0
   const replacing = samples !== undefined && (samples.count > 0 || !hadSamples)
   const packing = replacing && input.rawDocument ? startPacking(input.rawDocument) : undefined
   const { elapsedS, ...rest } = cleanRow(row)
   const after = { ...rest, ...(replacing ? { elapsedS: elapsedS ?? null, sampleCount: samples.count } : {}) }
-  if (before.fetchedAt) await recordRevision(tx, { activityId, after, observedAt: requestedAt })
-  await tx.db
-    .update(activities)
-    .set({
-      ...after,
-      summary: cleanJson(input.summary),
-      summaryHash: input.summaryHash,
-      fetchedAt: requestedAt,
-      detailState: stateAfter(input, input.detailState),
-      nextFetchAt: isAfter(before.wantedAt, input) ? null : input.nextFetchAt,
-      fetchAttempts: input.fetchAttempts ?? 0,
-      fetchError: null,
-    })
-    .where(eq(activities.activityId, activityId))
+  if (before.fetched) await recordRevision(tx, { activityId, after, observedAt: requestedAt })
+  await updateRow(tx, activityId, {
+    ...after,
+    summary: cleanJson(input.summary),
+    summaryHash: input.summaryHash,
+    fetchedAt: requestedAt,
+    detailState: before.listed_since ? 'wanted' : input.detailState,
+    nextFetchAt: before.listed_since ? null : input.nextFetchAt,
+    fetchAttempts: input.fetchAttempts ?? 0,
+    fetchError: null,
+  })
   if (!replacing) return 'recorded'
   // The row is locked, and samples are only ever written under that lock: none to look for when it counts none.
   const write = hadSamples ? REPLACE : INSERT
@@ -88,8 +75,20 @@ export async function recordDetail(tx: Tx, input: RecordDetailInput): Promise<'r
 const INSERT = { samples: insertSamples, sampleExtras: insertSampleExtras, powerCurve: insertPowerCurve }
 const REPLACE = { samples: replaceSamples, sampleExtras: replaceSampleExtras, powerCurve: replacePowerCurve }
 
-function isAfter(moment: Date | null, { requestedAt, recordedAt }: Asked): boolean {
-  return moment !== null && moment > requestedAt && (!recordedAt || moment <= recordedAt)
+type Before = { fetched: boolean; older: boolean; listed_since: boolean; sample_count: number | null }
+
+// Moments are compared by Postgres, which has them to the microsecond; one after `recordedAt` came of a clock ahead.
+const LOCK = `
+  SELECT fetched_at IS NOT NULL AS fetched, sample_count,
+    coalesce(fetched_at > $2 AND fetched_at <= coalesce($3, 'infinity'::timestamptz), false) AS older,
+    coalesce(wanted_at > $2 AND wanted_at <= coalesce($3, 'infinity'::timestamptz), false) AS listed_since
+  FROM training.activities WHERE activity_id = $1 FOR UPDATE`
+
+async function lockRow(tx: Tx, { activityId, requestedAt, recordedAt }: Asked): Promise<Before> {
+  const { rows } = await tx.client.query<Before>(LOCK, [activityId, requestedAt, recordedAt ?? null])
+  const [before] = rows
+  if (before) return before
+  throw new MusetteError('activity_unknown', `store, record a detail: no activity ${activityId}`)
 }
 
 // Compression runs on another thread while the row and the samples are written.

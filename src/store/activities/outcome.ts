@@ -18,7 +18,7 @@ export async function recordUnchanged(tx: Tx, input: Asked): Promise<void> {
     .update(activities)
     .set({
       fetchedAt: input.requestedAt,
-      detailState: stateAfter(input, 'mirrored'),
+      detailState: stateAfter(input),
       nextFetchAt: null,
       fetchAttempts: 0,
       fetchError: null,
@@ -49,10 +49,10 @@ export async function recordFetchFailure(
     .where(isNotOlder(input))
 }
 
-/** The state after an answer asked for at `requestedAt`: a change listed since keeps the activity wanted. */
-export function stateAfter(asked: Asked, state: 'mirrored' | 'awaiting_samples'): SQL {
+// A change listed since the answer was asked for keeps the activity wanted.
+function stateAfter(asked: Asked): SQL {
   const listedSince = and(gt(activities.wantedAt, asked.requestedAt), notAhead(activities.wantedAt, asked))
-  return sql`case when ${listedSince} then 'wanted' else ${state} end`
+  return sql`case when ${listedSince} then 'wanted' else 'mirrored' end`
 }
 
 function isNotOlder(asked: Asked): SQL | undefined {

@@ -52,8 +52,9 @@ export async function insertPowerCurve(
   if (curve.length === 0) return
   // Two arrays and not 180 parameters: every activity has such a curve, and building that statement took a millisecond.
   await tx.client.query(
-    `insert into training.power_curves (activity_id, duration_s, watts)
-     select $1, * from unnest($2::int[], $3::real[])`,
+    `insert into training.power_curves (activity_id, duration_s, watts, account_id, season)
+     select activity_id, duration_s, watts, account_id, date_part('year', started_at_local)
+     from training.activities, unnest($2::int[], $3::real[]) as curve (duration_s, watts) where activity_id = $1`,
     [activityId, curve.map(({ durationS }) => durationS), curve.map(({ watts }) => watts)],
   )
 }
