@@ -14,7 +14,7 @@ export type SessionState = {
   refused: string | undefined
   inFlight: Promise<Renewal> | undefined
   /** the last look at the vault and when it was begun (ms); none when what it found is no longer so */
-  look: { at: number; found: Promise<Credentials | undefined> } | undefined
+  look: { at: number; found: Promise<Credentials | undefined>; pending: boolean } | undefined
 }
 
 /** A token is renewed between half and six tenths of its life: days remain for an outage of the service to pass. */
@@ -104,24 +104,31 @@ async function usableCredentials(
   throw pendingError(state, renewal)
 }
 
-/** What the vault holds, or held at most `lookMs` ago. A login that has ended is looked at each time. */
+/**
+ * What the vault holds, or held at most `lookMs` ago; calls at the same moment share a look. A login that has ended is
+ * looked at each time.
+ */
 async function look(
   deps: RefreshDeps,
   state: SessionState,
   lookMs: number,
 ): Promise<Credentials | undefined> {
   const at = now(deps).getTime()
-  const age = at - (state.look?.at ?? Number.NaN)
-  if (state.look && age >= 0 && age < lookMs) return state.look.found
-  const mine = { at, found: deps.vault.read(state.account.accountId) }
+  const last = state.look
+  if (last && (last.pending || (at >= last.at && at < last.at + lookMs))) return last.found
+  const found = deps.vault.read(state.account.accountId)
+  const mine = { at, found, pending: true }
   state.look = mine
-  const forget = (): void => {
+  try {
+    const credentials = await found
+    if ((!credentials || credentials.needsLogin) && state.look === mine) state.look = undefined
+    return credentials
+  } catch (error) {
     if (state.look === mine) state.look = undefined
+    throw error
+  } finally {
+    mine.pending = false
   }
-  mine.found.then((found) => {
-    if (!found || found.needsLogin) forget()
-  }, forget)
-  return mine.found
 }
 
 async function replaceRefused(

@@ -14,10 +14,17 @@ export type Metrics = {
   contentType: string
 }
 
+/** By default the event loop is woken a hundred times a second to see how late it is: half of what an idle daemon did. */
+const LOOP_PRECISION_MS = 250
+
 /** Makes the metrics of this process, all of them named `musette_…`; it watches garbage collection from now on. */
 export function makeMetrics(deps: { now: Clock }, options: { version: string }): Metrics {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry, prefix: 'musette_' })
+  collectDefaultMetrics({
+    register: registry,
+    prefix: 'musette_',
+    eventLoopMonitoringPrecision: LOOP_PRECISION_MS,
+  })
   const build = new Gauge({
     registers: [registry],
     name: 'musette_build_info',
