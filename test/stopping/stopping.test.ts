@@ -33,7 +33,7 @@ async function signIn(baseUrl = rig.sandboxUrl): Promise<void> {
 }
 
 async function start(env: Record<string, string> = {}): Promise<Running> {
-  const daemon = rig.start(['start'], { env: { MUSETTE_POLL_EVERY: '1s', MUSETTE_LAG: '1s', ...env } })
+  const daemon = rig.start(['start'], { env: { MUSETTE_POLL_EVERY: '1s', MUSETTE_LAG: '30s', ...env } })
   running.push(daemon)
   await daemon.waitForLine(/"msg":"started"/)
   return daemon
