@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
+import { makeDropFolder } from '../dropfolder/drop-folder.ts'
 import { type Jobs, openJobs } from '../jobs/jobs.ts'
 import { systemClock } from '../kit/clock.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
@@ -68,6 +69,8 @@ export async function openDaemon(
       },
     )
     release.defer('jobs', () => jobs.close())
+    // The post of a folder that comes to be is another one, and would change hands in the middle of the first files.
+    if (input.roles.includes('watcher')) await makeDropFolder(log, config.drop.dir)
     for (const post of postsOf({ house, jobs }, input.roles)) {
       const elected = await openElected(house, post)
       release.defer(post.name, () => elected.close())

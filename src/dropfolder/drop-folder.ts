@@ -58,6 +58,13 @@ const CONCURRENCY = 4
 /** Far above any archive of rides; a file is held in memory while it is taken. */
 const MAX_BYTES = 256 * 1_024 * 1_024
 
+/** Makes the folder where there is none. Where it cannot be made, `DropFolder.problem` says so. */
+export async function makeDropFolder(log: Logger, dir: string): Promise<void> {
+  await mkdir(dir, { recursive: true }).catch((error: unknown) =>
+    log.debug({ dir, reason: errorLine(error) }, 'the drop folder could not be made'),
+  )
+}
+
 /**
  * Opens the drop folder: makes it when it is not there, watches it, scans it now, after every change and every minute, and
  * hands each file at rest to `take`, exactly one hand at a time. Events are hints, the scan is the truth. In `move` mode
@@ -85,9 +92,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   const takeOptions = { dir, afterUpload, signal: abort.signal, wakeSoon: () => wake.in(restMs) }
   let walking: Promise<unknown> = Promise.resolve()
 
-  await mkdir(dir, { recursive: true }).catch((error: unknown) =>
-    log.debug({ dir, reason: errorLine(error) }, 'the drop folder could not be made'),
-  )
+  await makeDropFolder(log, dir)
   wake.in(0)
 
   async function scan(): Promise<void> {

@@ -1,3 +1,4 @@
+import { hasValue } from '../kit/floats.ts'
 import type { Intensity } from '../store/samples/intensity.ts'
 import type { Samples } from '../store/samples/samples.ts'
 
@@ -85,9 +86,4 @@ function isLastOfSecond({ t, count }: Samples, index: number): boolean {
 
 function secondOf(ms: number): number {
   return Math.floor(ms / MS_A_SECOND)
-}
-
-function hasValue(values: Float64Array, count: number): boolean {
-  for (let index = 0; index < count; index++) if (!Number.isNaN(values[index])) return true
-  return false
 }

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { normalizeSamples } from '../../src/normalize/samples.ts'
 import { columnsOf } from '../../src/service/wire/session-data/columns.ts'
-import { ENCODED_COLUMNS } from '../../src/store/samples/encode.ts'
 import { SAMPLE_FIELDS } from '../../src/store/samples/samples.ts'
 import { samples as samplesTable } from '../../src/store/schema/samples.ts'
 import { openStore } from '../../src/store/store.ts'
@@ -18,7 +17,7 @@ const SAMPLES = RIDES * SECONDS
 const ROUNDS = 3
 const INSERT_BATCH = 500
 const INSERTED_RIDES = 4
-const COLUMNS = ENCODED_COLUMNS.join(', ')
+const COLUMNS = ['activity_id', 't', ...SAMPLE_FIELDS].join(', ')
 const FILE = join(tmpdir(), `musette-bench-${process.pid}.copy`)
 
 type Round = { process: number; pass: number; copy: number; inserts: number }

@@ -96,6 +96,34 @@ describe('a session', () => {
     expect(asked.map(bearerOf)).toEqual(['access-0', 'access-9'])
   })
 
+  it('looks into the vault once for the rides of a second, and anew for every list', async () => {
+    const { service, vault, clock } = openTestService(() => ({ body: { success: true, activities: [] } }))
+    const account = service.forAccount(ACCOUNT)
+    const ride = () => account.fetchActivity('ride', { sessionData: true })
+    await Promise.all([ride(), ride(), ride()])
+    await ride()
+    expect(vault.reads()).toBe(1)
+    clock.advance(1_000)
+    await ride()
+    expect(vault.reads()).toBe(2)
+    for (const reads of [3, 4]) {
+      await account.listActivities({ from: ago(DAY), to: START })
+      expect(vault.reads()).toBe(reads)
+    }
+  })
+
+  it('finds the pair that a sibling stored after that look', async () => {
+    const state = { access: 'access-0', refresh: 'refresh-0' }
+    const { service, vault, asked } = openTestService(makeRotating(state))
+    const account = service.forAccount(ACCOUNT)
+    await account.fetchActivity('ride', { sessionData: true })
+    state.access = 'access-9'
+    vault.rows.set(1, makeCredentials(START, { accessToken: 'access-9', obtainedAt: ago(HOUR) }))
+    await account.fetchActivity('other', { sessionData: true })
+    await account.fetchActivity('third', { sessionData: true })
+    expect(asked.map(bearerOf)).toEqual(['access-0', 'access-0', 'access-9', 'access-9'])
+  })
+
   it('renews at once on a 401 and repeats the request once', async () => {
     const { service, asked } = openTestService(makeRotating({ access: 'gone', refresh: 'refresh-0' }))
     await service.forAccount(ACCOUNT).fetchTrainingInfo({})

@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openService, type Service, type ServiceOptions } from '../../src/service/service.ts'
 import { makeCredentials, makeMemoryVault } from './support/memory-vault.ts'
@@ -201,6 +201,19 @@ describe('answers that are long or compressed', () => {
     expect(answer.body.toString()).toBe(BODY)
     expect(answer.gzipped).toEqual(gzipSync(BODY))
     expect(answer.serviceTime).toEqual(new Date('2024-05-01T10:00:00Z'))
+  })
+
+  it.each([
+    ['several members', Buffer.concat([gzipSync(BODY), gzipSync(' '.repeat(9))])],
+    ['more than a piece', gzipSync(BODY + ' '.repeat(400_000))],
+  ])('decodes gzip of %s, whatever size its end tells', async (_, zipped) => {
+    const server = await openHttpServer((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(zipped)
+    })
+    const { account } = openReal(server)
+    const answer = await account.listActivities(RANGE)
+    expect(answer.body.toString().trimEnd()).toBe(BODY)
+    expect(answer.body.length).toBe(gunzipSync(zipped).length)
   })
 
   it('refuses an encoding nobody asked for', async () => {

@@ -29,6 +29,16 @@ test('brings every column back as it was sent, with nulls in every one of them',
   }
 })
 
+test('makes null of every field that no sample has', async () => {
+  const { store } = await openTestStore()
+  const samples = makeSamples(3, (field) => (field === 'hr' || field === 'lng' ? 1 : Number.NaN))
+  await store.transaction((tx) => replaceSamples(tx, 7, makeSamples(3)))
+  await store.transaction((tx) => replaceSamples(tx, 7, samples))
+  const rows = await rowsOf(store, `SELECT ${SAMPLE_FIELDS.join(', ')} FROM training.samples`)
+  const expected = SAMPLE_FIELDS.map((field) => [field, field === 'hr' || field === 'lng' ? 1 : null])
+  expect(rows).toEqual(Array.from({ length: 3 }, () => Object.fromEntries(expected)))
+})
+
 test('keeps all digits of positions, microseconds and times before 2000', async () => {
   const { store } = await openTestStore()
   const samples = makeSamples(2, (field) => (field === 'lat' ? 52.520006599999995 : -13.404953999999975))
@@ -94,14 +104,16 @@ test('writes nothing when the connection is lost in the middle, and the store go
 
 test('ends the COPY when the samples cannot be encoded, and the connection stays good', async () => {
   const { store } = await openTestStore()
-  const broken = { ...makeSamples(3), columns: {} as ReturnType<typeof makeSamples>['columns'] }
+  const broken = { ...makeSamples(3), t: undefined as unknown as Float64Array }
   await expect(store.transaction((tx) => replaceSamples(tx, 1, broken))).rejects.toThrow(TypeError)
   const written = await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(3)))
   expect(written.written).toBe(3)
 })
 
 test('makes chunks of a bounded size', () => {
-  const sizes = [...encodeSamples(1, makeSamples(20_000), { outOfRange: 0 })].map((chunk) => chunk.length)
+  const sizes = [...encodeSamples(1, makeSamples(20_000), { outOfRange: 0 }).chunks].map(
+    (chunk) => chunk.length,
+  )
   expect(sizes.length).toBeGreaterThan(5)
   expect(Math.max(...sizes)).toBeLessThanOrEqual(256 * 1024 + 32)
 })

@@ -10,8 +10,8 @@ export type Body = { decoded: Buffer; gzipped: Buffer | undefined }
 const FIRST_BYTES = 64 * 1024
 /** What gzip can make of one byte, at most. */
 const GZIP_RATIO = 1_032
-/** The most that a gzip body is given at once, whatever size it says it has; one that is larger comes in several pieces. */
-const MOST_AT_ONCE = 16 * 1024 * 1024
+/** The least and the most that a gzip body is decoded into at once, whatever size it says it has. */
+const [LEAST_AT_ONCE, MOST_AT_ONCE] = [64 * 1024, 16 * 1024 * 1024]
 
 /**
  * Reads a body and decodes gzip. Throws `too_large` as soon as its size, decoded or not, passes the limit (bytes); a stream
@@ -59,7 +59,7 @@ async function collect(
  */
 function sizeToExpect(gzipped: Buffer): number {
   const said = gzipped.length < 4 ? 0 : gzipped.readUInt32LE(gzipped.length - 4)
-  return 64 + Math.min(said, gzipped.length * GZIP_RATIO, MOST_AT_ONCE)
+  return 64 + Math.min(Math.max(said, LEAST_AT_ONCE), gzipped.length * GZIP_RATIO, MOST_AT_ONCE)
 }
 
 /** Whether a Content-Encoding is one that this client decodes. */

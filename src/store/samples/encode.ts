@@ -1,3 +1,4 @@
+import { hasValue } from '../../kit/floats.ts'
 import { SAMPLE_FIELDS, type SampleField, type Samples } from './samples.ts'
 
 /** Filled while the chunks are read: how many values were written as NULL because their column cannot hold them. */
@@ -8,10 +9,9 @@ const SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1')
 // The signature, four bytes of flags and four of the length of the header's extension.
 const HEADER_BYTES = SIGNATURE.length + 8
 const TRAILER_BYTES = 2
-const COLUMNS = SAMPLE_FIELDS.length + 2
-// A count of columns, and before each value its length.
-const LONGEST_ROW_BYTES = 2 + COLUMNS * (4 + 8)
-const ROWS_A_CHUNK = Math.floor((CHUNK_BYTES - HEADER_BYTES - TRAILER_BYTES) / LONGEST_ROW_BYTES)
+// A count of columns; then, each behind its length, an integer and a time.
+const FIXED_BYTES = 2 + 8 + 12
+const [DOUBLE_BYTES, REAL_BYTES] = [12, 8] as const
 const MS_TO_2000 = 946_684_800_000
 const TWO_POW_32 = 2 ** 32
 // What a timestamptz holds begins in 4713 BC; what a JavaScript date holds ends in the year 275760.
@@ -24,31 +24,28 @@ const NULL = -1
 /** The columns of eight bytes, and those of four. */
 const DOUBLES: readonly SampleField[] = ['lat', 'lng']
 const REALS = SAMPLE_FIELDS.filter((field) => !DOUBLES.includes(field))
-/** The columns in the order in which `encodeSamples` writes them. */
-export const ENCODED_COLUMNS: readonly string[] = ['activity_id', 't', ...DOUBLES, ...REALS]
+
+/** The columns that are written, in order, and the rows of them. */
+export type Encoded = { columns: readonly string[]; chunks: Generator<Buffer> }
 
 /**
- * Encodes samples in Postgres's binary COPY format, columns as in ENCODED_COLUMNS, in chunks of at most 256 KB. NaN becomes
- * NULL, infinities stay, and a finite value beyond what the column can hold becomes NULL and is counted in `tally`. Each
- * chunk is a buffer of its own, so it may still be on its way while the next one is made.
+ * Encodes samples in Postgres's binary COPY format, in chunks of at most 256 KB. NaN becomes NULL, and columns of nothing
+ * else are left out, which comes to the same; infinities stay, and a finite value beyond what its column can hold becomes
+ * NULL and is counted in `tally`. Each chunk is a buffer of its own, so it may still be on its way while the next is made.
  */
-export function* encodeSamples(activityId: number, samples: Samples, tally: EncodeTally): Generator<Buffer> {
+export function encodeSamples(activityId: number, samples: Samples, tally: EncodeTally): Encoded {
+  const known = (field: SampleField) => hasValue(samples.columns[field], samples.count)
+  const [doubles, reals] = [DOUBLES.filter(known), REALS.filter(known)]
   // Not by `map`, whose arrays V8 makes of two kinds, and compiles for both.
-  const doubles = Array.from(DOUBLES, (field) => samples.columns[field])
-  const reals = Array.from(REALS, (field) => samples.columns[field])
-  const rows = { activityId, t: samples.t, doubles, reals }
-  for (let from = 0, last = false; !last; from += ROWS_A_CHUNK) {
-    const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES)
-    const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.byteLength)
-    const start = from === 0 ? writeHeader(chunk, view) : 0
-    const to = Math.min(samples.count, from + ROWS_A_CHUNK)
-    let at = writeRows(view, start, rows, { from, to }, tally)
-    last = to === samples.count
-    if (last) {
-      view.setInt16(at, -1)
-      at += TRAILER_BYTES
-    }
-    yield chunk.subarray(0, at)
+  const rows = {
+    activityId,
+    t: samples.t,
+    doubles: Array.from(doubles, (field) => samples.columns[field]),
+    reals: Array.from(reals, (field) => samples.columns[field]),
+  }
+  return {
+    columns: ['activity_id', 't', ...doubles, ...reals],
+    chunks: makeChunks(rows, samples.count, tally),
   }
 }
 
@@ -59,6 +56,23 @@ type Rows = {
   reals: readonly Float64Array[]
 }
 
+function* makeChunks(rows: Rows, count: number, tally: EncodeTally): Generator<Buffer> {
+  const rowBytes = FIXED_BYTES + rows.doubles.length * DOUBLE_BYTES + rows.reals.length * REAL_BYTES
+  const rowsAChunk = Math.floor((CHUNK_BYTES - HEADER_BYTES - TRAILER_BYTES) / rowBytes)
+  for (let from = 0, last = false; !last; from += rowsAChunk) {
+    const to = Math.min(count, from + rowsAChunk)
+    const chunk = Buffer.allocUnsafeSlow(HEADER_BYTES + (to - from) * rowBytes + TRAILER_BYTES)
+    const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    let at = writeRows(view, from === 0 ? writeHeader(chunk, view) : 0, rows, { from, to }, tally)
+    last = to === count
+    if (last) {
+      view.setInt16(at, -1)
+      at += TRAILER_BYTES
+    }
+    yield chunk.subarray(0, at)
+  }
+}
+
 function writeRows(
   view: DataView,
   start: number,
@@ -66,9 +80,10 @@ function writeRows(
   { from, to }: { from: number; to: number },
   tally: EncodeTally,
 ): number {
+  const columns = 2 + doubles.length + reals.length
   let at = start
   for (let row = from; row < to; row++) {
-    view.setInt16(at, COLUMNS)
+    view.setInt16(at, columns)
     view.setInt32(at + 2, 4)
     view.setInt32(at + 6, activityId)
     at = writeTime(view, at + 10, t[row] as number, tally)

@@ -1,9 +1,7 @@
 import type { Tx } from '../store.ts'
 import { copyChunks } from './copy.ts'
-import { ENCODED_COLUMNS, type EncodeTally, encodeSamples } from './encode.ts'
+import { type EncodeTally, encodeSamples } from './encode.ts'
 import type { Samples } from './samples.ts'
-
-const COPY = `COPY training.samples (${ENCODED_COLUMNS.join(', ')}) FROM STDIN (FORMAT binary)`
 
 /** How many rows were written, and how many values among them were NULLed because their column cannot hold them. */
 export type SamplesWritten = { written: number; outOfRange: number }
@@ -18,6 +16,8 @@ export async function replaceSamples(tx: Tx, activityId: number, samples: Sample
 export async function insertSamples(tx: Tx, activityId: number, samples: Samples): Promise<SamplesWritten> {
   if (samples.count === 0) return { written: 0, outOfRange: 0 }
   const tally: EncodeTally = { outOfRange: 0 }
-  const written = await copyChunks(tx.client, COPY, encodeSamples(activityId, samples, tally))
+  const { columns, chunks } = encodeSamples(activityId, samples, tally)
+  const copy = `COPY training.samples (${columns.join(', ')}) FROM STDIN (FORMAT binary)`
+  const written = await copyChunks(tx.client, copy, chunks)
   return { written, outOfRange: tally.outOfRange }
 }

@@ -33,7 +33,10 @@ export async function findTables(database: RunDatabase): Promise<Tables> {
     curves: byActivity(await all<CurveRow>('power_curves order by activity_id, duration_s')),
     extras: byActivity(await all<ExtraRow>('sample_extras order by activity_id, field')),
     documents: byActivity(await all<DocumentRow>('raw_documents')),
-    revisions: byActivity(await all<RevisionRow>('activity_revisions order by activity_id, ctid')),
+    // In the order of their transactions: connections fill different pages, and no clock here can be relied on.
+    revisions: byActivity(
+      await all<RevisionRow>('activity_revisions order by activity_id, xmin::text::bigint, ctid'),
+    ),
   }
 }
 

@@ -2,6 +2,8 @@ import type { Credentials, HeldCredentials, TokenPair, TokenVault } from '../../
 
 export type MemoryVault = TokenVault & {
   rows: Map<number, Credentials>
+  /** how often it was looked into without the lock */
+  reads(): number
   /** how often the lock of an account was asked for */
   locks(): number
   /** what was written, in order: `save`, `park`, `failure` */
@@ -34,6 +36,7 @@ export function makeMemoryVault(rows: Record<number, Credentials> = {}): MemoryV
   const tails = new Map<number, Promise<unknown>>()
   const writes: string[] = []
   let locks = 0
+  let reads = 0
   const reasons: string[] = []
 
   const change = (accountId: number, changes: Partial<Credentials>, write: string): void => {
@@ -59,10 +62,12 @@ export function makeMemoryVault(rows: Record<number, Credentials> = {}): MemoryV
 
   return {
     rows: stored,
+    reads: () => reads,
     locks: () => locks,
     writes,
     reasons,
     async read(accountId) {
+      reads += 1
       return stored.get(accountId)
     },
     locked(accountId, use) {

@@ -1,6 +1,15 @@
 import type { SessionData } from './columns.ts'
 import { NOT_JSON, parseSlice, skipSpace, skipValue } from './json-bytes.ts'
-import { type Column, columnNamed, finishTable, growTo, makeTable, type Table } from './table.ts'
+import {
+  type Column,
+  columnNamed,
+  finishTable,
+  growTo,
+  makeLabel,
+  makeTable,
+  stands,
+  type Table,
+} from './table.ts'
 
 const [QUOTE, COMMA, COLON, MINUS, POINT, ZERO, NINE] = [0x22, 0x2c, 0x3a, 0x2d, 0x2e, 0x30, 0x39] as const
 const [LIST, LIST_END, OBJECT, OBJECT_END, BACKSLASH] = [0x5b, 0x5d, 0x7b, 0x7d, 0x5c] as const
@@ -22,9 +31,10 @@ export function scanSamples(body: Buffer, start: number): { data: SessionData; e
   if (body[start] !== LIST) return undefined
   let at = skipSpace(body, start + 1)
   const table = makeTable()
+  const view = new DataView(body.buffer, body.byteOffset, body.byteLength)
   if (body[at] === LIST_END) return { data: finishTable(table, 0), end: at + 1 }
   for (let row = 0; ; row++) {
-    const end = growTo(table, row + 1) ? scanSample(body, at, row, table) : NOT_JSON
+    const end = growTo(table, row + 1) ? scanSample(body, view, at, row, table) : NOT_JSON
     if (end === NOT_JSON) return undefined
     // The first sample tells how long they are, and so about how many there will be.
     if (row === 0) growTo(table, Math.min(MOST_EXPECTED, Math.ceil((body.length - at) / (end - at))))
@@ -35,14 +45,14 @@ export function scanSamples(body: Buffer, start: number): { data: SessionData; e
   }
 }
 
-function scanSample(body: Buffer, start: number, row: number, table: Table): number {
+function scanSample(body: Buffer, view: DataView, start: number, row: number, table: Table): number {
   if (body[start] !== OBJECT) return NOT_JSON
   let at = skipSpace(body, start + 1)
   if (body[at] === OBJECT_END) return at + 1
   for (let place = 0; ; place++) {
     const expected = table.order[place]
     const column =
-      expected && stands(expected.label, body, at) ? expected : findColumn(body, at, place, table)
+      expected && stands(expected.label, view, at) ? expected : findColumn(body, view, at, place, table)
     // A name that comes twice counts the last time, which JSON.parse knows how to do.
     if (!column || column.row === row) return NOT_JSON
     column.row = row
@@ -56,22 +66,24 @@ function scanSample(body: Buffer, start: number, row: number, table: Table): num
 }
 
 /** Finds the column of the label at `at` (a name, the colon and the space around it), and expects it there from now on. */
-function findColumn(body: Buffer, at: number, place: number, table: Table): Column | undefined {
+function findColumn(
+  body: Buffer,
+  view: DataView,
+  at: number,
+  place: number,
+  table: Table,
+): Column | undefined {
   if (body[at] !== QUOTE) return undefined
   const end = body.indexOf(QUOTE, at + 1)
   if (end === -1 || body.subarray(at, end).includes(BACKSLASH)) return undefined
   const colon = skipSpace(body, end + 1)
   if (body[colon] !== COLON) return undefined
-  const column = columnNamed(table, body.toString('utf8', at + 1, end))
+  const label = makeLabel(view, at, skipSpace(body, colon + 1))
+  const column = label && columnNamed(table, body.toString('utf8', at + 1, end))
   if (!column) return undefined
-  column.label = Buffer.from(body.subarray(at, skipSpace(body, colon + 1)))
+  column.label = label
   table.order[place] = column
   return column
-}
-
-function stands(label: Buffer, body: Buffer, at: number): boolean {
-  for (let index = 0; index < label.length; index++) if (body[at + index] !== label[index]) return false
-  return true
 }
 
 /** Reads one value into its column; returns where it ends. */
@@ -81,7 +93,7 @@ function scanValue(body: Buffer, start: number, row: number, column: Column): nu
   let digits = 0
   let byte = body[at] as number
   while (byte >= ZERO && byte <= NINE) {
-    digits = digits * 10 + byte - ZERO
+    digits = digits * 10 + (byte - ZERO)
     byte = body[++at] as number
   }
   if (at === first) return first === start ? scanOther(body, start, row, column) : NOT_JSON
@@ -91,7 +103,7 @@ function scanValue(body: Buffer, start: number, row: number, column: Column): nu
     const point = at
     byte = body[++at] as number
     while (byte >= ZERO && byte <= NINE) {
-      digits = digits * 10 + byte - ZERO
+      digits = digits * 10 + (byte - ZERO)
       byte = body[++at] as number
     }
     decimals = at - point - 1

@@ -2,18 +2,23 @@ import { MAX_CELLS, NO_OTHERS, type SessionData } from './columns.ts'
 
 /** A field while its samples are read. */
 export type Column = {
-  /** how the name last stood in the body: with its quotes, the colon and the space around it */
-  label: Buffer
+  /** how the name last stood in the body, see `makeLabel` */
+  label: Label
   numbers: Float64Array
   others: Map<number, unknown> | undefined
   /** the last sample that had the field */
   row: number
 }
 
+/** A name with its quotes, the colon and the space around it: its length, and its bytes by fours, the last four at its end. */
+export type Label = { length: number; words: Int32Array }
+
 /** What is known of the samples so far: the fields by name, and in which order the last sample had them. */
 export type Table = { readonly columns: Map<string, Column>; readonly order: Column[]; capacity: number }
 
 const FIRST_CAPACITY = 64
+const WORD = 4
+const NO_LABEL: Label = { length: 0, words: new Int32Array(0) }
 
 export function makeTable(): Table {
   return { columns: new Map(), order: [], capacity: FIRST_CAPACITY }
@@ -24,7 +29,7 @@ export function columnNamed(table: Table, name: string): Column | undefined {
   const known = table.columns.get(name)
   if (known) return known
   if ((table.columns.size + 1) * table.capacity > MAX_CELLS) return undefined
-  const made = { label: Buffer.alloc(0), numbers: makeNumbers(table.capacity), others: undefined, row: -1 }
+  const made = { label: NO_LABEL, numbers: makeNumbers(table.capacity), others: undefined, row: -1 }
   table.columns.set(name, made)
   return made
 }
@@ -41,6 +46,26 @@ export function growTo(table: Table, rows: number): boolean {
     column.numbers = numbers
   }
   return true
+}
+
+/** Makes the label that stands from `start` to `end`; undefined when it is too short for one, as only the empty name is. */
+export function makeLabel(view: DataView, start: number, end: number): Label | undefined {
+  const length = end - start
+  if (length < WORD) return undefined
+  const words = new Int32Array(Math.ceil(length / WORD))
+  for (let index = 0; index < words.length; index++)
+    words[index] = view.getInt32(start + Math.min(index * WORD, length - WORD), true)
+  return { length, words }
+}
+
+/** Whether a label stands at `at`. Four bytes at a time: one by one, this was a third of the time that a scan takes. */
+export function stands({ length, words }: Label, view: DataView, at: number): boolean {
+  const end = at + length
+  if (end > view.byteLength) return false
+  const last = words.length - 1
+  for (let index = 0; index < last; index++)
+    if (view.getInt32(at + index * WORD, true) !== words[index]) return false
+  return view.getInt32(end - WORD, true) === words[last]
 }
 
 export function finishTable(table: Table, count: number): SessionData {
