@@ -1,19 +1,6 @@
 COMMENT ON COLUMN training.power_curves."account_id" IS 'Account of the activity, see accounts';
 --> statement-breakpoint
-COMMENT ON COLUMN training.power_curves."season" IS 'Derived: calendar year of the activity on its own wall clock; NULL when its start cannot be read. Kept by triggers, for the view power_bests';
---> statement-breakpoint
-CREATE FUNCTION musette.fill_season() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  SELECT account_id, date_part('year', started_at_local) INTO NEW.account_id, NEW.season
-  FROM training.activities WHERE activity_id = NEW.activity_id;
-  RETURN NEW;
-END
-$$;
---> statement-breakpoint
-COMMENT ON FUNCTION musette.fill_season() IS 'Fills account and season of a new point of a power curve from its activity, unless it came with them.';
---> statement-breakpoint
-CREATE TRIGGER fill_season BEFORE INSERT ON training.power_curves
-  FOR EACH ROW WHEN (NEW.account_id IS NULL) EXECUTE FUNCTION musette.fill_season();
+COMMENT ON COLUMN training.power_curves."season" IS 'Derived: calendar year of the activity on its own wall clock; NULL when its start cannot be read. For the view power_bests';
 --> statement-breakpoint
 CREATE FUNCTION musette.move_season() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -24,10 +24,12 @@ async function openBusyScene() {
 }
 
 async function recordAround(scene: Scene, activityId: number, index: number): Promise<void> {
-  await scene.query('insert into training.power_curves (activity_id, duration_s, watts) values ($1, 5, $2)', [
-    activityId,
-    500 + index,
-  ])
+  await scene.query(
+    `insert into training.power_curves (activity_id, duration_s, watts, account_id, season)
+     select activity_id, 5, $2, account_id, date_part('year', started_at_local)
+     from training.activities where activity_id = $1`,
+    [activityId, 500 + index],
+  )
   await scene.query(
     'insert into training.activity_intensity (activity_id, ftp, power_z1_s, hr_peak, hr_at_least_s) values ($1, 250, 9, 1, $2)',
     [activityId, [9]],

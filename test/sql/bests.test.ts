@@ -16,7 +16,9 @@ type MadeRide = {
 
 const addCurve = (scene: Scene, activityId: number, watts: Readonly<Record<number, number>>) =>
   scene.query(
-    `insert into training.power_curves (activity_id, duration_s, watts) select $1, * from unnest($2::int[], $3::real[])`,
+    `insert into training.power_curves (activity_id, duration_s, watts, account_id, season)
+     select activity_id, duration_s, watts, account_id, date_part('year', started_at_local)
+     from training.activities, unnest($2::int[], $3::real[]) as curve (duration_s, watts) where activity_id = $1`,
     [activityId, Object.keys(watts), Object.values(watts)],
   )
 

@@ -56,8 +56,8 @@ export const powerCurves = training.table(
       .references(() => activities.activityId, { onDelete: 'cascade' }),
     durationS: integer('duration_s').notNull(),
     watts: real('watts').notNull(),
-    // Kept by triggers, for the index: the bests of each season take one look each, all of them 22 ms over 3,000 rides; a
-    // join over all curves takes 60 to 80 ms.
+    // Those of the activity, for the index; a trigger moves the season with it. The bests of each season take one look each,
+    // all of them 22 ms over 3,000 rides; a join over all curves takes 60 to 80 ms.
     accountId: integer('account_id'),
     season: integer('season'),
   },
