@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { replaceSamples } from '../../src/store/samples/replace.ts'
 import { makeUpkeep, type Upkeep } from '../../src/store/samples/upkeep.ts'
 import type { Store } from '../../src/store/store.ts'
+import { eventually } from '../support/eventually.ts'
 import { makeSamples } from './parts/detail.ts'
 import { makeActivity, openTestStore, quiet, rowsOf } from './parts/open.ts'
 
@@ -50,6 +51,21 @@ test('a history that is replaced ride by ride does not take twice its room', asy
     await writeAll(store, upkeep, SAMPLES)
     expect((await size()) / once).toBeLessThan(1.6)
   }
+})
+
+test('a vacuum of somebody else is waited for, and then its own is done', async () => {
+  const store = await openRides()
+  const upkeep = makeUpkeep({ store, log: quiet })
+  let written: Promise<void> | undefined
+  await store.transaction(async (tx) => {
+    await tx.client.query('LOCK TABLE training.samples IN SHARE UPDATE EXCLUSIVE MODE')
+    written = upkeep.written({ replaced: RIDES * SAMPLES })
+    const waiting = `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'training.samples'::regclass`
+    await eventually(async () => (await numberOf(store, waiting)) === 1)
+  })
+  await written
+  const done = `SELECT vacuum_count FROM pg_stat_all_tables WHERE relid = 'training.samples'::regclass`
+  expect(await numberOf(store, done)).toBe(1)
 })
 
 test('after a backfill, one ride is read without reading all of them', async () => {

@@ -23,6 +23,7 @@ const SHARE = 0.1
 export function makeUpkeep(deps: { store: Store; log: Logger }): Upkeep {
   const { store } = deps
   let resting = true
+  let vacuuming = false
   let dead = 0
   let worn = 0
   let limit: number | undefined
@@ -33,10 +34,12 @@ export function makeUpkeep(deps: { store: Store; log: Logger }): Upkeep {
       worn += replaced
       if (dead < LEAST_ROWS) return
       limit ??= Math.max(LEAST_ROWS, SHARE * (await countSamples(store)).held)
-      if (dead < limit) return
+      if (dead < limit || vacuuming) return
       dead = 0
-      // Whoever vacuums already, autovacuum or another process, does the same.
-      await attempt(deps, 'VACUUM (SKIP_LOCKED) training.samples')
+      vacuuming = true
+      // Waits for its turn: autovacuum gives way within a second, and one that was skipped let the table grow by half.
+      await attempt(deps, 'VACUUM training.samples')
+      vacuuming = false
     },
     async rest() {
       if (resting) return
