@@ -88,6 +88,18 @@ test('reads every number to the last bit', () => {
 })
 
 test.each([
+  '9007199254740993',
+  '90.07199254740993',
+  '9007199254.740993',
+  '0.9007199254740993',
+  '9007199254740992',
+  '-9007199254740991.5',
+])('reads %s as JSON.parse does', (text) => {
+  const body = Buffer.from(`{"session_data":[{"lat":${text}}]}`)
+  expect(scan(body)?.fields.get('lat')?.numbers[0]).toBe(JSON.parse(text))
+})
+
+test.each([
   ['cut in a number', '{"success":true,"session_data":[{"power":1'],
   ['cut after a sample', '{"success":true,"session_data":[{"power":1}'],
   ['cut after the list', '{"success":true,"session_data":[{"power":1}]'],
@@ -98,6 +110,7 @@ test.each([
   ['a comma too many', '{"success":true,"session_data":[{"power":1,}]}'],
   ['a sample too few', '{"success":true,"session_data":[{"power":1},]}'],
   ['two values', '{"success":true,"session_data":[{"power":1 2}]}'],
+  ['a line break in a name', '{"success":true,"session_data":[{"po\nwer":1}]}'],
   ['NaN', '{"success":true,"session_data":[{"power":NaN}]}'],
   ['a word', '{"success":true,"session_data":[{"power":nulll}]}'],
   ['a name without quotes', '{"success":true,"session_data":[{power:1}]}'],

@@ -124,6 +124,21 @@ describe('a session', () => {
     expect(asked.map(bearerOf)).toEqual(['access-0', 'access-0', 'access-9', 'access-9'])
   })
 
+  it('looks again before it believes that a ride is gone: another rider may have signed in', async () => {
+    const { service, vault, asked } = openTestService((one) =>
+      one.path.includes('/theirs') === (bearerOf(one) === 'access-9')
+        ? { body: { success: true } }
+        : { status: 404, body: {} },
+    )
+    const account = service.forAccount(ACCOUNT)
+    await account.fetchActivity('mine', { sessionData: true })
+    vault.rows.set(1, makeCredentials(START, { accessToken: 'access-9', obtainedAt: ago(HOUR) }))
+    await account.fetchActivity('theirs', { sessionData: true })
+    expect(asked.map(bearerOf)).toEqual(['access-0', 'access-0', 'access-9'])
+    expect(await errorOf(account.fetchActivity('mine', { sessionData: true }))).toMatchObject({ status: 404 })
+    expect(asked).toHaveLength(4)
+  })
+
   it('renews at once on a 401 and repeats the request once', async () => {
     const { service, asked } = openTestService(makeRotating({ access: 'gone', refresh: 'refresh-0' }))
     await service.forAccount(ACCOUNT).fetchTrainingInfo({})

@@ -29,6 +29,8 @@ function openReal(server: TestServer, options: Partial<ServiceOptions> = {}) {
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n'
 const BODY = JSON.stringify({ success: true, activities: [{ path: 'ab12' }] })
+/** Longer than what a body of unknown size is decoded into at once. */
+const LONG = BODY + ' '.repeat(400_000)
 const RANGE = { from: new Date(0), to: new Date(1_000) }
 
 describe('answers that are cut or slow', () => {
@@ -204,16 +206,15 @@ describe('answers that are long or compressed', () => {
   })
 
   it.each([
-    ['several members', Buffer.concat([gzipSync(BODY), gzipSync(' '.repeat(9))])],
-    ['more than a piece', gzipSync(BODY + ' '.repeat(400_000))],
-  ])('decodes gzip of %s, whatever size its end tells', async (_, zipped) => {
+    ['two members, the last of them small', Buffer.concat([gzipSync(LONG), gzipSync(' ')])],
+    ['one piece', gzipSync(LONG)],
+  ])('decodes gzip of %s, whatever size its last bytes tell', async (_, zipped) => {
     const server = await openHttpServer((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(zipped)
     })
     const { account } = openReal(server)
     const answer = await account.listActivities(RANGE)
-    expect(answer.body.toString().trimEnd()).toBe(BODY)
-    expect(answer.body.length).toBe(gunzipSync(zipped).length)
+    expect(answer.body.equals(gunzipSync(zipped))).toBe(true)
   })
 
   it('refuses an encoding nobody asked for', async () => {

@@ -101,6 +101,12 @@ describe('the metrics of a daemon that mirrors', () => {
     expect(seen.get('musette_queue_jobs{queue="polls",state="delayed"}')).toBeGreaterThan(0)
   })
 
+  it('tell how late the event loop is now, and watch it no more than that', async () => {
+    const page = await fetchPage()
+    expect(Number(/^musette_nodejs_eventloop_lag_seconds (.+)$/m.exec(page)?.[1])).toBeLessThan(10)
+    expect(page).not.toMatch(/eventloop_lag_(min|max|mean|stddev|p\d+)_seconds/)
+  })
+
   it('are all called musette_… and explained', async () => {
     const page = await fetchPage()
     const names = [...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map((match) => match[1] ?? '')

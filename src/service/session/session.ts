@@ -47,12 +47,21 @@ export async function withToken<T>(
   send: (accessToken: string) => Promise<T>,
   options: { signal?: AbortSignal | undefined; lookMs?: number | undefined } = {},
 ): Promise<T> {
-  const { signal, lookMs = 0 } = options
+  const { signal } = options
+  let { lookMs = 0 } = options
   let held = await usableCredentials(deps, state, { signal, lookMs })
   for (let brandNew = false; ; ) {
     try {
       return await send(held.accessToken)
     } catch (error) {
+      if (lookMs > 0 && isMissing(error)) {
+        // Another rider may have signed in since that look, and it is this one's object.
+        lookMs = 0
+        const latest = await usableCredentials(deps, state, { signal, lookMs })
+        if (latest.accessToken === held.accessToken) throw error
+        held = latest
+        continue
+      }
       if (!isUnauthorized(error)) throw error
       state.refused = held.accessToken
       state.look = undefined
@@ -105,8 +114,8 @@ async function usableCredentials(
 }
 
 /**
- * What the vault holds, or held at most `lookMs` ago; calls at the same moment share a look. A login that has ended is
- * looked at each time.
+ * What the vault holds, or held less than `lookMs` ago; calls of one moment share a look. A login that has ended is looked
+ * at each time.
  */
 async function look(
   deps: RefreshDeps,
@@ -115,7 +124,8 @@ async function look(
 ): Promise<Credentials | undefined> {
   const at = now(deps).getTime()
   const last = state.look
-  if (last && (last.pending || (at >= last.at && at < last.at + lookMs))) return last.found
+  const age = last ? at - last.at : Number.NaN
+  if (last && age >= 0 && (age < lookMs || (age === 0 && last.pending))) return last.found
   const found = deps.vault.read(state.account.accountId)
   const mine = { at, found, pending: true }
   state.look = mine
@@ -184,6 +194,10 @@ function isDue(deps: RefreshDeps, state: SessionState, credentials: Credentials)
   const begun = credentials.obtainedAt.getTime()
   const life = credentials.expiresAt.getTime() - begun
   return now(deps).getTime() >= begun + life * state.renewAfter
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof RejectedError && [403, 404, 410].includes(error.status ?? 0)
 }
 
 function isUnauthorized(error: unknown): boolean {

@@ -23,7 +23,6 @@ const SHARE = 0.1
 export function makeUpkeep(deps: { store: Store; log: Logger }): Upkeep {
   const { store } = deps
   let resting = true
-  let vacuuming = false
   let dead = 0
   let worn = 0
   let limit: number | undefined
@@ -34,12 +33,10 @@ export function makeUpkeep(deps: { store: Store; log: Logger }): Upkeep {
       worn += replaced
       if (dead < LEAST_ROWS) return
       limit ??= Math.max(LEAST_ROWS, SHARE * (await countSamples(store)).held)
-      if (dead < limit || vacuuming) return
+      // Nobody waits for a vacuum of somebody else; while there is one, it is tried again at every ride.
+      if (dead < limit || (await isTaken(store))) return
       dead = 0
-      vacuuming = true
-      // Waits for its turn: autovacuum gives way within a second, and one that was skipped let the table grow by half.
-      await attempt(deps, 'VACUUM training.samples')
-      vacuuming = false
+      await attempt(deps, 'VACUUM (SKIP_LOCKED) training.samples')
     },
     async rest() {
       if (resting) return
@@ -70,6 +67,18 @@ async function attempt({ store, log }: { store: Store; log: Logger }, statement:
   } catch (error) {
     log.warn({ reason: errorLine(error) }, 'the table of samples could not be tidied; it is read more slowly')
   }
+}
+
+/** Whether autovacuum or somebody else holds the lock that a vacuum needs. */
+async function isTaken(store: Store): Promise<boolean> {
+  const { rows } = await store.read((tx) =>
+    tx.client.query(
+      `SELECT FROM pg_locks WHERE relation = 'training.samples'::regclass AND granted
+         AND mode IN ('ShareUpdateExclusiveLock', 'ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    ),
+  )
+  return rows.length > 0
 }
 
 /** How many samples there are by our own count, and by the planner's. */

@@ -12,7 +12,7 @@ import {
 } from './table.ts'
 
 const [QUOTE, COMMA, COLON, MINUS, POINT, ZERO, NINE] = [0x22, 0x2c, 0x3a, 0x2d, 0x2e, 0x30, 0x39] as const
-const [LIST, LIST_END, OBJECT, OBJECT_END, BACKSLASH] = [0x5b, 0x5d, 0x7b, 0x7d, 0x5c] as const
+const [LIST, LIST_END, OBJECT, OBJECT_END, BACKSLASH, SPACE] = [0x5b, 0x5d, 0x7b, 0x7d, 0x5c, 0x20] as const
 const [UPPER_E, LOWER_E, LOWER_L, LOWER_N, LOWER_U] = [0x45, 0x65, 0x6c, 0x6e, 0x75] as const
 /** Below it whole numbers are exact, and so is one division by a power of ten that is exact itself. */
 const EXACT = 2 ** 53
@@ -75,7 +75,8 @@ function findColumn(
 ): Column | undefined {
   if (body[at] !== QUOTE) return undefined
   const end = body.indexOf(QUOTE, at + 1)
-  if (end === -1 || body.subarray(at, end).includes(BACKSLASH)) return undefined
+  if (end === -1 || body.subarray(at, end).some((byte) => byte === BACKSLASH || byte < SPACE))
+    return undefined
   const colon = skipSpace(body, end + 1)
   if (body[colon] !== COLON) return undefined
   const label = makeLabel(view, at, skipSpace(body, colon + 1))
@@ -109,7 +110,7 @@ function scanValue(body: Buffer, start: number, row: number, column: Column): nu
     decimals = at - point - 1
     if (decimals === 0) return NOT_JSON
   }
-  if (byte === LOWER_E || byte === UPPER_E || digits > EXACT || decimals >= POWERS_OF_TEN.length)
+  if (byte === LOWER_E || byte === UPPER_E || digits >= EXACT || decimals >= POWERS_OF_TEN.length)
     return scanOther(body, start, row, column)
   const value = decimals === 0 ? digits : digits / (POWERS_OF_TEN[decimals] as number)
   column.numbers[row] = first === start ? value : -value

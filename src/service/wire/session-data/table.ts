@@ -48,7 +48,7 @@ export function growTo(table: Table, rows: number): boolean {
   return true
 }
 
-/** Makes the label that stands from `start` to `end`; undefined when it is too short for one, as only the empty name is. */
+/** Makes the label that stands from `start` to `end`; undefined when it is too short, as an empty name may be. */
 export function makeLabel(view: DataView, start: number, end: number): Label | undefined {
   const length = end - start
   if (length < WORD) return undefined
