@@ -88,6 +88,8 @@ describeWithBrowser('a page that has nothing to show', () => {
   it('says what to type when there is no account', async () => {
     await scene.rows('delete from training.accounts')
     const page = await scene.visit('/')
+    // What another page asked for a moment ago is shown first.
+    await page.locator('main code', { hasText: 'musette login' }).waitFor()
     expect(await page.locator('main code').textContent()).toBe('musette login --username you@example.com')
     expect(await page.locator('main table').count()).toBe(0)
     const fitness = await scene.visit('/fitness')
