@@ -28,7 +28,9 @@ async function expectWhole(own: Fleet, life: Life): Promise<void> {
   await eventually(async () => (await own.files('')).length === 0, { timeoutMs: 20_000 })
   expect((await own.steer('GET', 'counts')).uploads).toEqual({ accepted: life.dropped(), refused: 0 })
   expect(await own.files('failed')).toEqual([])
-  expect(await own.files('done')).toHaveLength(life.dropped())
+  // One that is killed between two steps of a move leaves a second name of the moved file behind.
+  const done = (await own.files('done')).filter((name) => !name.startsWith('.moving-'))
+  expect(done).toHaveLength(life.dropped())
   expect(
     await own.rows(
       'select activity_id, t from training.samples group by activity_id, t having count(*) > 1 limit 1',
