@@ -28,7 +28,7 @@ export async function fetchRedisFacts(url: string): Promise<RedisFacts> {
   })
   try {
     await redis.connect()
-    const told = `${await redis.info('server')}\n${await redis.info('memory')}\n${await redis.info('persistence')}`
+    const told = await redis.info()
     const find = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(told)?.[1]
     return {
       version: find('redis_version') ?? 'unknown',
