@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import { listen } from '../support/listen.ts'
 
 /** An answer that repeats what it was asked with, wherever it has room for it. */
 export type Echo = (said: string) => {
@@ -50,11 +50,9 @@ export async function openHostile(url: string): Promise<Hostile> {
     request.on('error', () => undefined)
     answer(request, response).catch(() => response.destroy())
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
+  const port = await listen(server)
   return {
-    url: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
+    url: `http://127.0.0.1:${port}`,
     become(next) {
       plan = next
       answers = 0

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 import { createServer, connect as netConnect, type Socket } from 'node:net'
+import { listen } from '../support/listen.ts'
 
 /** A way to the service on which uploads can get stuck: nothing more is read of them. */
 export type Narrow = {
@@ -38,15 +38,13 @@ export async function openNarrow(url: string): Promise<Narrow> {
       client.pause()
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
+  const port = await listen(server)
   const free = () => {
     sticks = false
     for (const socket of stuck) socket.destroy()
   }
   return {
-    url: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
+    url: `http://127.0.0.1:${port}`,
     stick() {
       sticks = true
     },

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 import { createServer, connect as netConnect, type Socket } from 'node:net'
+import { listen } from '../support/listen.ts'
 
 /** A line to Postgres that can be cut (connections are refused) or made silent (nothing is answered any more). */
 export type Line = {
@@ -31,12 +31,9 @@ export async function openLine(url: string): Promise<Line> {
       upstream.destroy()
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
   const own = new URL(url)
   own.hostname = '127.0.0.1'
-  own.port = String(typeof address === 'object' && address ? address.port : 0)
+  own.port = String(await listen(server))
   return {
     url: own.href,
     become(next) {
