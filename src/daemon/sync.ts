@@ -1,4 +1,5 @@
-import type { FetchCounts, Progress } from '../mirror/activities/fetch-wanted.ts'
+import type { FetchCounts } from '../mirror/activities/fetch-all.ts'
+import type { Progress } from '../mirror/activities/fetch-wanted.ts'
 import { type PassCounts, syncActivities } from '../mirror/activities/pass.ts'
 import { type ResyncChoice, resyncActivities } from '../mirror/activities/resync.ts'
 import type { Account } from '../store/accounts.ts'
@@ -22,7 +23,10 @@ export async function syncAccount(
   const { concurrency } = house.config.service
   const counts = await syncActivities(house.mirror, house.mirrorOptions, { account, concurrency, ...rest })
   const { full = false, signal } = rest
-  const failed = coaching ? await syncCoaching(house, { account, full, ...(signal && { signal }) }) : 0
+  const [failed] = await Promise.all([
+    coaching ? syncCoaching(house, { account, full, ...(signal && { signal }) }) : 0,
+    house.mirror.upkeep.rest(),
+  ])
   return { ...counts, failed: counts.failed + failed }
 }
 
@@ -34,7 +38,9 @@ export async function resyncAccount(
   const { name, ...rest } = input
   const account = await takeAccount(house, name)
   const { concurrency } = house.config.service
-  return resyncActivities(house.mirror, house.mirrorOptions, { account, concurrency, ...rest })
+  const counts = await resyncActivities(house.mirror, house.mirrorOptions, { account, concurrency, ...rest })
+  await house.mirror.upkeep.rest()
+  return counts
 }
 
 async function takeAccount(house: House, name: string): Promise<Account> {

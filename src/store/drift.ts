@@ -8,16 +8,21 @@ export type DriftItem = { field: string; kind: string; example?: unknown }
 
 const EXAMPLE_LIMIT = 200
 
-/** Counts the differences seen in an answer of `endpoint`, one row for each field and kind. */
-export async function recordDrift(tx: Tx, endpoint: string, items: readonly DriftItem[]): Promise<void> {
+/** Counts the differences seen in answers of `endpoint`, one row for each field and kind. */
+export async function recordDrift(
+  tx: Tx,
+  endpoint: string,
+  ...answers: ReadonlyArray<readonly DriftItem[]>
+): Promise<void> {
   const now = sql`clock_timestamp()`
-  const rows = distinct(items).map((item) => ({
+  const rows = countDistinct(answers).map(({ item, times }) => ({
     endpoint,
     field: cleanText(item.field),
     kind: cleanText(item.kind),
     example: exampleText(item.example),
     firstSeenAt: now,
     lastSeenAt: now,
+    times,
   }))
   if (rows.length === 0) return
   await tx.db
@@ -28,17 +33,23 @@ export async function recordDrift(tx: Tx, endpoint: string, items: readonly Drif
       set: {
         lastSeenAt: sql`excluded.last_seen_at`,
         example: sql`coalesce(excluded.example, ${drift.example})`,
-        times: sql`${drift.times} + 1`,
+        times: sql`${drift.times} + excluded.times`,
       },
     })
 }
 
-// One statement may not touch a row twice; a fixed order keeps two writers from locking each other out.
-function distinct(items: readonly DriftItem[]): DriftItem[] {
-  const known = new Map(
-    items.map((item) => [JSON.stringify([cleanText(item.field), cleanText(item.kind)]), item]),
-  )
-  return [...known.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => item)
+// An answer counts once for each. A fixed order keeps two writers from locking each other out.
+function countDistinct(
+  answers: ReadonlyArray<readonly DriftItem[]>,
+): Array<{ item: DriftItem; times: number }> {
+  const known = new Map<string, { item: DriftItem; times: number }>()
+  for (const items of answers) {
+    const ofAnswer = new Map(
+      items.map((item) => [JSON.stringify([cleanText(item.field), cleanText(item.kind)]), item]),
+    )
+    for (const [key, item] of ofAnswer) known.set(key, { item, times: (known.get(key)?.times ?? 0) + 1 })
+  }
+  return [...known.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, counted]) => counted)
 }
 
 function exampleText(example: unknown): string | null {

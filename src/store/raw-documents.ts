@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto'
+import { webcrypto } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { eq } from 'drizzle-orm'
 import { UnexpectedResponseError } from '../kit/errors.ts'
+import { copyRows, writeMoment } from './copy.ts'
 import { rawDocuments } from './schema/index.ts'
 import type { Tx } from './store.ts'
 
@@ -15,24 +16,47 @@ export type PackedDocument = { sha256: string; encoding: 'gzip'; body: Buffer }
 /** An answer as the service sent it, and the gzip in which it came, if it did. */
 export type RawDocument = { document: Buffer; gzipped?: Buffer | undefined }
 
-/** Compresses an answer off the main thread, unless it came compressed: then that is kept as it is. */
+/** Compresses an answer, unless it came compressed: then that is kept as it is; that and the checksum off the main thread. */
 export async function packDocument({ document, gzipped }: RawDocument): Promise<PackedDocument> {
   const body = gzipped ?? (await promisify(gzip)(document, GZIP))
-  return { sha256: createHash('sha256').update(document).digest('hex'), encoding: 'gzip', body }
+  const sha256 = Buffer.from(await webcrypto.subtle.digest('SHA-256', document)).toString('hex')
+  return { sha256, encoding: 'gzip', body }
 }
 
-/** Keeps a packed answer as the one raw document of an activity. */
-export async function recordRawDocument(
+/** Keeps packed answers, each as the one raw document of its activity; by COPY, because every parameter is copied twice. */
+export async function recordRawDocuments(
   tx: Tx,
-  input: { activityId: number; fetchedAt: Date; packed: PackedDocument },
+  documents: ReadonlyArray<{ activityId: number; fetchedAt: Date; packed: PackedDocument }>,
 ): Promise<void> {
-  const { activityId, fetchedAt, packed } = input
-  await tx.client.query(
-    `insert into training.raw_documents (activity_id, fetched_at, sha256, encoding, body) values ($1, $2, $3, $4, $5)
-     on conflict (activity_id) do update set fetched_at = excluded.fetched_at, sha256 = excluded.sha256,
-       encoding = excluded.encoding, body = excluded.body`,
-    [activityId, fetchedAt, packed.sha256, packed.encoding, packed.body],
-  )
+  if (documents.length === 0) return
+  const activityIds = documents.map(({ activityId }) => activityId)
+  await tx.client.query('DELETE FROM training.raw_documents WHERE activity_id = ANY ($1)', [activityIds])
+  const target = 'training.raw_documents (activity_id, fetched_at, sha256, encoding, body)'
+  await copyRows(tx.client, target, encodeDocuments(documents))
+}
+
+function* encodeDocuments(
+  documents: ReadonlyArray<{ activityId: number; fetchedAt: Date; packed: PackedDocument }>,
+): Generator<Buffer> {
+  for (const { activityId, fetchedAt, packed } of documents) {
+    const [id, moment] = [Buffer.alloc(4), new DataView(new ArrayBuffer(8))]
+    id.writeInt32BE(activityId)
+    writeMoment(moment, 0, fetchedAt.getTime())
+    const { sha256, encoding, body } = packed
+    const fields = [id, Buffer.from(moment.buffer), Buffer.from(sha256), Buffer.from(encoding)]
+    yield Buffer.concat([
+      Buffer.from([0, 5]),
+      ...fields.flatMap((field) => [length(field), field]),
+      length(body),
+    ])
+    yield body
+  }
+}
+
+function length(field: Buffer): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeInt32BE(field.length)
+  return bytes
 }
 
 /** Finds the raw document of an activity, decompressed; undefined when none is kept. */

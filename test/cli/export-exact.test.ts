@@ -3,12 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ExportFormat, exportActivity } from '../../src/daemon/export.ts'
 import { syncAccount } from '../../src/daemon/sync.ts'
 import { findExportedActivity, findSampleLines } from '../../src/store/samples/export.ts'
-import { replaceSampleExtras } from '../../src/store/samples/extras.ts'
-import { replaceSamples } from '../../src/store/samples/replace.ts'
+import { insertSampleExtras } from '../../src/store/samples/extras.ts'
 import { SAMPLE_FIELDS } from '../../src/store/samples/samples.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 import { fetchTruth } from '../mirror/truth.ts'
-import { makeSamples } from '../store/parts/detail.ts'
+import { makeSamples, replaceSamples } from '../store/parts/detail.ts'
 
 type Exported = {
   activity: Record<string, unknown>
@@ -167,7 +166,7 @@ async function makeRareRide({ house, account, rows }: Rig): Promise<string> {
   samples.t.set([Number.NaN, Number(samples.t[1]) + 0.25, Number(samples.t[2]), Number(samples.t[2])])
   await house.store.transaction(async (tx) => {
     await replaceSamples(tx, activityId, samples)
-    await replaceSampleExtras(tx, activityId, [
+    await insertSampleExtras(tx, activityId, [
       { field: 'note', values: ['a "b"\n\\c', null, ['x'], 'last'] },
       { field: 't', values: [1, 1.1, 1e-7, -0.5] },
     ])

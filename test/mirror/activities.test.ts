@@ -1,6 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { syncAccount } from '../../src/daemon/sync.ts'
 import { TransientError } from '../../src/kit/errors.ts'
+import type { MirrorDeps } from '../../src/mirror/account.ts'
+import { fetchWanted } from '../../src/mirror/activities/fetch-wanted.ts'
+import { pollActivities } from '../../src/mirror/activities/poll.ts'
 import { openRig, type Rig } from './rig.ts'
 import { expectMirrored, unpack } from './truth.ts'
 
@@ -156,6 +159,74 @@ describe('the mirror of the activities', () => {
     expect(await sync()).toMatchObject({ failed: 0, pending: 0 })
     await expectMirrored(rig)
   }, 120_000)
+
+  it('records the others, and says what is wrong, when one of the answers cannot be written', async () => {
+    await rig.rows(`create function refuse() returns trigger language plpgsql as $$ begin
+      if new.detail_state = 'mirrored' and new.path = (select max(path) from training.activities) then
+        raise 'no room for this one';
+      end if;
+      return new; end $$`)
+    await rig.rows(
+      'create trigger refuse before update on training.activities for each row execute function refuse()',
+    )
+    expect(await sync()).toMatchObject({ fetched: ACTIVITIES - 1, failed: 1 })
+    const refused = await rig.rows(
+      `select path, fetch_error from training.activities where detail_state = 'failed'`,
+    )
+    const path = (await paths()).toSorted().at(-1)
+    expect(refused).toEqual([{ path, fetch_error: expect.stringContaining('SQLSTATE P0001') }])
+    expect(rig.log.lines.filter(({ msg }) => msg === 'activity failed')).toHaveLength(1)
+    await rig.rows('drop trigger refuse on training.activities')
+    await rig.rows(`update training.activities set next_fetch_at = now() where detail_state = 'failed'`)
+    expect(await sync()).toMatchObject({ fetched: 1, failed: 0 })
+    await expectMirrored(rig)
+  })
+
+  it('waits for an activity that somebody else holds, and not with the others in hand', async () => {
+    const { store, mirror, mirrorOptions } = rig.house
+    await pollActivities(mirror, mirrorOptions, { account: rig.account })
+    const mirrored = async () =>
+      Number((await rig.rows(`select 1 from training.activities where detail_state = 'mirrored'`)).length)
+    let fetching: Promise<unknown> | undefined
+    await store.transaction(async (tx) => {
+      await tx.client.query('select from training.activities order by started_at limit 1 for update')
+      fetching = fetchWanted(mirror, mirrorOptions, { account: rig.account, concurrency: 1 })
+      await vi.waitFor(async () => expect(await mirrored()).toBe(ACTIVITIES - 1), 10_000)
+    })
+    await fetching
+    expect(await mirrored()).toBe(ACTIVITIES)
+    await expectMirrored(rig)
+  })
+
+  it('keeps what has come when it is stopped', async () => {
+    const stop = new AbortController()
+    const serviceOf = rig.house.mirror.serviceOf
+    let answers = 0
+    const mirror: MirrorDeps = {
+      ...rig.house.mirror,
+      serviceOf: (account) => {
+        const service = serviceOf(account)
+        return {
+          ...service,
+          async fetchActivity(...asked) {
+            const answer = await service.fetchActivity(...asked)
+            answers++
+            if (answers === 3) stop.abort(new Error('stopped'))
+            return answer
+          },
+        }
+      },
+    }
+    await pollActivities(mirror, rig.house.mirrorOptions, { account: rig.account })
+    const input = { account: rig.account, concurrency: 1, signal: stop.signal }
+    await expect(fetchWanted(mirror, rig.house.mirrorOptions, input)).rejects.toThrow('stopped')
+    const [row] = await rig.rows(
+      `select count(*)::int as rides from training.activities where detail_state = 'mirrored'`,
+    )
+    expect(row?.rides).toBe(answers)
+    await sync()
+    await expectMirrored(rig)
+  })
 
   it('refreshes tokens that end in the middle of a pass', async () => {
     await rig.steer('POST', 'tokens/expire')

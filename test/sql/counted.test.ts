@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { normalizeIntensity } from '../../src/normalize/intensity.ts'
-import { upsertIntensity } from '../../src/store/samples/intensity.ts'
-import { replaceSamples } from '../../src/store/samples/replace.ts'
+import { upsertIntensities } from '../../src/store/samples/intensity.ts'
+import { replaceSamples } from '../store/parts/detail.ts'
 import { openScene } from './scene.ts'
 import { ride, UNKNOWN } from './seconds.ts'
 
@@ -72,7 +72,7 @@ describe('the counting of the migration', () => {
           if (!intensity) throw new Error('a ride with samples has an intensity')
           await scene.store.transaction(async (tx) => {
             await replaceSamples(tx, activityId, samples)
-            await upsertIntensity(tx, activityId, intensity)
+            await upsertIntensities(tx, [{ activityId, intensity }])
           })
           expected.push(activityId)
         }

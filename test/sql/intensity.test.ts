@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { normalizeIntensity } from '../../src/normalize/intensity.ts'
 import { makeSamples } from '../../src/normalize/samples.ts'
-import { recordDetail } from '../../src/store/activities/detail.ts'
 import type { Samples } from '../../src/store/samples/samples.ts'
-import { detailInput, detailRow } from '../store/parts/detail.ts'
+import { detailInput, detailRow, recordDetail } from '../store/parts/detail.ts'
 import { openScene } from './scene.ts'
 import { ride, type Second } from './seconds.ts'
 

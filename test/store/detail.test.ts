@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { recordDetail } from '../../src/store/activities/detail.ts'
+import { type RecordDetailInput, recordDetails } from '../../src/store/activities/detail.ts'
 import { upsertListed } from '../../src/store/activities/listed.ts'
 import { findActivity } from '../../src/store/activities/wanted.ts'
-import { readRawDocument } from '../../src/store/raw-documents.ts'
-import { detailInput, detailRow, makeSamples } from './parts/detail.ts'
-import { listed, makeActivity, openTestStore, rowsOf } from './parts/open.ts'
+import { packDocument, readRawDocument } from '../../src/store/raw-documents.ts'
+import type { Store } from '../../src/store/store.ts'
+import { detailInput, detailRow, makeSamples, recordDetail } from './parts/detail.ts'
+import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './parts/open.ts'
 
 const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))
 
@@ -19,7 +20,7 @@ test('records row, samples, extras, curve and raw document together', async () =
     summary: { xss: 80.125, note: 'a\0\ud800' },
     sampleExtras: [{ field: 'proximity', values: [1, null, 'x\0'] }],
     powerCurve: [{ durationS: 1, watts: 300 }],
-    rawDocument: { document: answer },
+    rawDocument: await packDocument({ document: answer }),
   })
   expect(await store.transaction((tx) => recordDetail(tx, input))).toBe('recorded')
   const [row] = await rowsOf(
@@ -94,10 +95,10 @@ test('says in a revision what changed since the last fetch, and nothing at the f
 test('an answer without samples does not wipe out samples that are here', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
-  await store.transaction((tx) =>
-    recordDetail(tx, detailInput(activityId, at(1), { rawDocument: { document: Buffer.from('first') } })),
-  )
-  const empty = { samples: makeSamples(0), powerCurve: [], rawDocument: { document: Buffer.from('second') } }
+  const packed = (text: string) => packDocument({ document: Buffer.from(text) })
+  const first = { rawDocument: await packed('first') }
+  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1), first)))
+  const empty = { samples: makeSamples(0), powerCurve: [], rawDocument: await packed('second') }
   await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(2), empty)))
   expect(await rowsOf(store, 'SELECT count(*)::int FROM training.samples')).toEqual([{ count: 3 }])
   expect(String(await store.read((tx) => readRawDocument(tx, activityId)))).toBe('first')
@@ -141,9 +142,8 @@ test('keeps an answer that came in gzip as it came', async () => {
   const { activityId } = await makeActivity(store, at(0))
   const document = Buffer.from('{"success":true}')
   const gzipped = gzipSync(document, { level: 9 })
-  await store.transaction((tx) =>
-    recordDetail(tx, detailInput(activityId, at(1), { rawDocument: { document, gzipped } })),
-  )
+  const rawDocument = await packDocument({ document, gzipped })
+  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1), { rawDocument })))
   const [row] = await rowsOf(store, 'SELECT encoding, body, sha256 FROM training.raw_documents')
   expect(row).toEqual({
     encoding: 'gzip',
@@ -151,4 +151,88 @@ test('keeps an answer that came in gzip as it came', async () => {
     sha256: createHash('sha256').update(document).digest('hex'),
   })
   expect(await store.read((tx) => readRawDocument(tx, activityId))).toEqual(document)
+})
+
+test('records several at once, each as it would be by itself', async () => {
+  const packed = (text: string) => packDocument({ document: Buffer.from(text) })
+  const intensity = { ftp: 250.5, powerZonesS: [1, 2, 3, 4, 5, 6, 7], aboveFtpS: 8, nearMpaS: null }
+  const first: RecordDetailInput[] = [
+    detailInput(1, at(1), { rawDocument: await packed('old one') }),
+    detailInput(2, at(9)),
+    detailInput(3, at(1), {
+      sampleExtras: [{ field: 'gone', values: [1] }],
+      powerCurve: [{ durationS: 7, watts: 70 }],
+    }),
+  ]
+  const then: RecordDetailInput[] = [
+    detailInput(4, at(5), {
+      row: detailRow({
+        xss: 1e300,
+        focus: 'Puncheur\0\ud800',
+        startedAt: at(2),
+        startedAtLocal: '2024-06-01 14:00:02.5',
+      }),
+      samples: makeSamples(5, (field, index) => (field === 'lat' || field === 'hr' ? index / 7 : Number.NaN)),
+      powerCurve: [
+        { durationS: 1, watts: 300.25 },
+        { durationS: 5, watts: 100 / 3 },
+      ],
+      intensity: { ...intensity, hrPeak: 180, hrAtLeastS: [9, 8, 7] },
+      rawDocument: await packed('four'),
+    }),
+    detailInput(1, at(5), {
+      samples: makeSamples(2_000),
+      sampleExtras: [{ field: 'new', values: ['x\0', null, { y: 1 }] }],
+      intensity: { ...intensity, ftp: null, powerZonesS: null, hrPeak: null, hrAtLeastS: null },
+      rawDocument: await packed('new one'),
+    }),
+    detailInput(2, at(5), { row: detailRow({ xss: 2 }), samples: makeSamples(1) }),
+    detailInput(3, at(5), { row: detailRow({ xss: 3 }), samples: makeSamples(4) }),
+    detailInput(5, at(5), { samples: makeSamples(0), detailState: 'awaiting_samples', nextFetchAt: at(60) }),
+  ]
+  const outcomes = ['recorded', 'recorded', 'older', 'recorded', 'recorded']
+  const [together, alone] = [await openFive(), await openFive()]
+  for (const store of [together, alone]) {
+    for (const input of first) await store.transaction((tx) => recordDetail(tx, input))
+  }
+  expect(await together.transaction((tx) => recordDetails(tx, then))).toEqual(outcomes)
+  const each: unknown[] = []
+  for (const input of then) each.push(await alone.transaction((tx) => recordDetail(tx, input)))
+  expect(each).toEqual(outcomes)
+  const content = await contentOf(together)
+  expect(content).toEqual(await contentOf(alone))
+  expect(content.map((rows) => rows.length)).toEqual([5, 2_012, 1, 2, 2, 2, 2])
+})
+
+async function openFive(): Promise<Store> {
+  const { store } = await openTestStore()
+  const accountId = await makeAccount(store)
+  const entries = [1, 2, 3, 4, 5].map((id) => listed(`p${id}`))
+  await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: at(0) }))
+  return store
+}
+
+async function contentOf(store: Store): Promise<Record<string, unknown>[][]> {
+  const queries = [
+    "SELECT to_jsonb(a) - 'first_seen_at' AS row FROM training.activities a ORDER BY activity_id",
+    'SELECT * FROM training.samples ORDER BY activity_id, t',
+    'SELECT * FROM training.sample_extras ORDER BY activity_id, field',
+    'SELECT * FROM training.power_curves ORDER BY activity_id, duration_s',
+    'SELECT * FROM training.activity_intensity ORDER BY activity_id',
+    'SELECT * FROM training.raw_documents ORDER BY activity_id',
+    'SELECT activity_id, observed_at, changes FROM training.activity_revisions ORDER BY activity_id',
+  ]
+  const content: Record<string, unknown>[][] = []
+  for (const query of queries) content.push(await rowsOf(store, query))
+  return content
+}
+
+test('records none of several when one of them is of no known activity', async () => {
+  const { store } = await openTestStore()
+  const { activityId } = await makeActivity(store, at(0))
+  const inputs = [detailInput(activityId, at(1)), detailInput(99, at(1))]
+  await expect(store.transaction((tx) => recordDetails(tx, inputs))).rejects.toMatchObject({
+    code: 'activity_unknown',
+  })
+  expect(await rowsOf(store, 'SELECT 1 FROM training.samples')).toEqual([])
 })

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
 import { findKnownActivities, recordAbsent } from '../../src/store/activities/absent.ts'
 import { countByState } from '../../src/store/activities/counts.ts'
-import { recordDetail } from '../../src/store/activities/detail.ts'
 import { upsertListed } from '../../src/store/activities/listed.ts'
 import { recordFetchFailure, recordUnchanged } from '../../src/store/activities/outcome.ts'
 import { findActivity, findWanted } from '../../src/store/activities/wanted.ts'
-import { detailInput } from './parts/detail.ts'
+import { detailInput, recordDetail } from './parts/detail.ts'
 import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './parts/open.ts'
 
 const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))

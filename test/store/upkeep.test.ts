@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { replaceSamples } from '../../src/store/samples/replace.ts'
 import { makeUpkeep, type Upkeep } from '../../src/store/samples/upkeep.ts'
 import type { Store } from '../../src/store/store.ts'
-import { makeSamples } from './parts/detail.ts'
+import { makeSamples, replaceSamples } from './parts/detail.ts'
 import { makeActivity, openTestStore, quiet, rowsOf } from './parts/open.ts'
 
 const RIDES = 60
@@ -21,7 +20,7 @@ async function openRides() {
 async function writeAll(store: Store, upkeep: Upkeep, replaced: number): Promise<void> {
   for (let id = 0; id < RIDES; id++) {
     await store.transaction((tx) => replaceSamples(tx, id, ride))
-    await upkeep.written({ replaced })
+    await upkeep.written({ samples: SAMPLES, replaced })
   }
 }
 
@@ -59,10 +58,10 @@ test('a vacuum that somebody stands in the way of is done at the next ride', asy
     numberOf(store, `SELECT vacuum_count FROM pg_stat_all_tables WHERE relid = 'training.samples'::regclass`)
   await store.transaction(async (tx) => {
     await tx.client.query('LOCK TABLE training.samples IN SHARE UPDATE EXCLUSIVE MODE')
-    await upkeep.written({ replaced: RIDES * SAMPLES })
+    await upkeep.written({ samples: 0, replaced: RIDES * SAMPLES })
     expect(await vacuums()).toBe(0)
   })
-  await upkeep.written({ replaced: 0 })
+  await upkeep.written({ samples: 0, replaced: 0 })
   expect(await vacuums()).toBe(1)
 })
 
@@ -70,7 +69,7 @@ test('after a backfill, one ride is read without reading all of them', async () 
   const store = await openRides()
   const whole = await numberOf(store, `pg_relation_size('training.samples') / 8192`)
   const upkeep = makeUpkeep({ store, log: quiet })
-  await upkeep.written({ replaced: 0 })
+  await upkeep.written({ samples: 0, replaced: 0 })
   await upkeep.rest()
   expect(await pagesRead(store)).toBeLessThan(whole / 5)
 })

@@ -1,23 +1,13 @@
-import { setMaxListeners } from 'node:events'
 import { formatDuration, SECOND } from '../../kit/durations.ts'
-import {
-  CredentialsRejectedError,
-  errorLine,
-  isAbort,
-  RateLimitedError,
-  TransientError,
-} from '../../kit/errors.ts'
 import type { Account } from '../../store/accounts.ts'
 import { countByState } from '../../store/activities/counts.ts'
 import { findWanted, type WantedActivity } from '../../store/activities/wanted.ts'
 import type { MirrorDeps, MirrorOptions } from '../account.ts'
 import { withRun } from '../run.ts'
-import { fetchActivity } from './fetch.ts'
+import { type FetchCounts, fetchAll } from './fetch-all.ts'
 import { RESOURCE } from './poll.ts'
 
 export type Progress = { done: number; total: number; failed: number }
-
-export type FetchCounts = { fetched: number; unchanged: number; failed: number }
 
 export type FetchWantedInput = {
   account: Account
@@ -28,8 +18,6 @@ export type FetchWantedInput = {
 
 /** How many wanted activities are read from the table at once. */
 const BATCH = 500
-/** So many items in a row that fail in passing are an outage and not those items' own trouble. */
-const OUTAGE_AFTER = 5
 /** How often a long pass says in the log how far it is. */
 const SAY_EVERY_MS = 30 * SECOND
 
@@ -53,7 +41,7 @@ export async function fetchWanted(
   return withRun(deps.store, { accountId, resource: RESOURCE, kind: 'fetch' }, async (run) => {
     for (; due.length > 0; due = await findDue(deps, accountId, seen)) {
       for (const activity of due) seen.add(activity.activityId)
-      await fetchAll(deps, options, input, due, (result) => {
+      const count = (result: keyof FetchCounts) => {
         tally[result]++
         run.fetched = tally.fetched
         run.failed = tally.failed
@@ -61,9 +49,9 @@ export async function fetchWanted(
         const progress = { done, total: Math.max(total, done), failed: tally.failed }
         say(progress)
         input.onProgress?.(progress)
-      })
+      }
+      await fetchAll(deps, options, { ...input, activities: due, count })
     }
-    await deps.upkeep.rest()
     return tally
   })
 }
@@ -89,59 +77,4 @@ async function findDue(
   const limit = BATCH + seen.size
   const wanted = await deps.store.read((tx) => findWanted(tx, { accountId, limit, now: deps.now() }))
   return wanted.filter((activity) => !seen.has(activity.activityId))
-}
-
-async function fetchAll(
-  deps: MirrorDeps,
-  options: MirrorOptions,
-  input: FetchWantedInput,
-  activities: readonly WantedActivity[],
-  count: (result: keyof FetchCounts) => void,
-): Promise<void> {
-  const queue = activities.values()
-  const halt = new AbortController()
-  const signal = input.signal ? AbortSignal.any([input.signal, halt.signal]) : halt.signal
-  setMaxListeners(0, signal)
-  let failedInARow = 0
-  const worker = async () => {
-    for (const activity of queue) {
-      signal.throwIfAborted()
-      try {
-        const result = await patiently(deps, () =>
-          fetchActivity(deps, options, { account: input.account, activity, signal }),
-        )
-        failedInARow = 0
-        count(result === 'unchanged' ? 'unchanged' : 'fetched')
-      } catch (error) {
-        if (isAbort(error, signal) || error instanceof CredentialsRejectedError) throw error
-        if (error instanceof TransientError && ++failedInARow >= OUTAGE_AFTER) throw error
-        count('failed')
-        deps.log.error({ path: activity.path, reason: errorLine(error) }, 'activity failed')
-      }
-    }
-  }
-  const workers = Array.from({ length: input.concurrency }, async () => {
-    try {
-      await worker()
-    } catch (error) {
-      halt.abort(error)
-      throw error
-    }
-  })
-  const ends = await Promise.allSettled(workers)
-  input.signal?.throwIfAborted()
-  if (halt.signal.aborted) throw halt.signal.reason
-  for (const end of ends) if (end.status === 'rejected') throw end.reason
-}
-
-/** Does `work` again after a rate limit, which is no failure: the service's pacer waits as told before it lets a call through. */
-export async function patiently<T>(deps: Pick<MirrorDeps, 'log'>, work: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await work()
-    } catch (error) {
-      if (!(error instanceof RateLimitedError)) throw error
-      deps.log.warn({ waitMs: error.retryAfterMs }, 'the service asks to wait')
-    }
-  }
 }

@@ -14,16 +14,33 @@ import { normalizeIntensity } from '../../normalize/intensity.ts'
 import { normalizePowerCurve } from '../../normalize/power-curve.ts'
 import { normalizeSamples } from '../../normalize/samples.ts'
 import { hashSummary } from '../../normalize/summary-hash.ts'
+import type { Drift } from '../../service/wire/drift.ts'
 import type { SessionData } from '../../service/wire/session-data/columns.ts'
 import type { Account } from '../../store/accounts.ts'
-import { recordDetail } from '../../store/activities/detail.ts'
+import { type RecordDetailInput, recordDetails } from '../../store/activities/detail.ts'
 import { recordFetchFailure, recordUnchanged } from '../../store/activities/outcome.ts'
-import { recordUploadMirrored } from '../../store/activities/uploaded.ts'
+import { recordUploadsMirrored } from '../../store/activities/uploaded.ts'
 import type { WantedActivity } from '../../store/activities/wanted.ts'
 import { recordDrift } from '../../store/drift.ts'
+import { packDocument } from '../../store/raw-documents.ts'
+import type { Samples } from '../../store/samples/samples.ts'
 import type { MirrorDeps, MirrorOptions } from '../account.ts'
 
+export type FetchInput = { account: Account; activity: WantedActivity; signal?: AbortSignal }
+
+const RESULTS = { mirrored: 'fetched', awaiting_samples: 'awaiting_samples' } as const
+
 export type FetchResult = 'fetched' | 'unchanged' | 'awaiting_samples' | 'older'
+
+/** An answer that is understood and not recorded yet. */
+export type Fetched = {
+  readonly activity: WantedActivity
+  readonly detail: RecordDetailInput & { readonly samples: Samples }
+  readonly drift: readonly Drift[]
+}
+
+/** How fetching an activity ended. */
+export type FetchEnd = { activity: WantedActivity } & ({ result: FetchResult } | { error: unknown })
 
 const NO_SAMPLES: SessionData = { count: 0, fields: new Map() }
 /** How long after its start, or after it was first seen, an activity without samples is asked for again. */
@@ -34,30 +51,86 @@ const SAMPLES_BACKOFF: Backoff = { firstMs: 4 * SECOND, maxMs: 1 * DAY, factor: 
 const FAILURE_BACKOFF: Backoff = { firstMs: 5 * MINUTE, maxMs: 1 * DAY, factor: 3 }
 
 /**
- * Fetches one activity (service document, endpoint 8) and records it in one transaction: row, samples, power curve,
- * raw document, revision. A known activity is asked for its summary first, and for its samples only when the summary
- * has changed. What cannot be used is recorded on the row, with when to try again, and thrown.
+ * Fetches one activity and records it. What cannot be used is recorded on the row, with when to try again, and thrown.
  */
 export async function fetchActivity(
   deps: MirrorDeps,
   options: MirrorOptions,
-  input: { account: Account; activity: WantedActivity; signal?: AbortSignal },
+  input: FetchInput,
 ): Promise<FetchResult> {
+  const fetched = await askActivity(deps, options, input)
+  if (fetched === 'unchanged') return fetched
+  const [end] = await recordFetched(deps, [fetched])
+  if (end && 'result' in end) return end.result
+  throw end?.error
+}
+
+/**
+ * Asks for one activity (service document, endpoint 8) and understands the answer; to be recorded by `recordFetched`. A
+ * known activity is asked for its summary first, and for its samples only when the summary has changed. What cannot be
+ * used is recorded on the row, with when to try again, and thrown.
+ */
+export async function askActivity(
+  deps: MirrorDeps,
+  options: MirrorOptions,
+  input: FetchInput,
+): Promise<Fetched | 'unchanged'> {
   const requestedAt = deps.now()
   try {
     if (await isUnchanged(deps, input, requestedAt)) return 'unchanged'
-    return await fetchWhole(deps, options, input)
+    return await askWhole(deps, options, input)
   } catch (error) {
-    await recordFailure(deps, { activity: input.activity, requestedAt, error, ...signalOf(input) })
+    if (!isAbort(error, input.signal)) await recordFailure(deps, { ...input, requestedAt, error })
     throw error
   }
 }
 
-async function isUnchanged(
-  deps: MirrorDeps,
-  input: { account: Account; activity: WantedActivity; signal?: AbortSignal },
-  requestedAt: Date,
-): Promise<boolean> {
+/**
+ * Records answers, each with all that is made of it and a revision of what changed, in one transaction; when that fails,
+ * half of them in each of two, and so on: what cannot be written keeps nothing else back. It is recorded on its row, with
+ * when to try again. Returns how each ended.
+ */
+export async function recordFetched(deps: MirrorDeps, fetched: readonly Fetched[]): Promise<FetchEnd[]> {
+  const [one, ...more] = fetched
+  if (!one) return []
+  try {
+    return await recordTogether(deps, fetched)
+  } catch (error) {
+    if (more.length > 0) {
+      const half = Math.ceil(fetched.length / 2)
+      const ends = await recordFetched(deps, fetched.slice(0, half))
+      return [...ends, ...(await recordFetched(deps, fetched.slice(half)))]
+    }
+    await recordFailure(deps, { activity: one.activity, requestedAt: one.detail.requestedAt, error })
+    return [{ activity: one.activity, error }]
+  }
+}
+
+async function recordTogether(deps: MirrorDeps, fetched: readonly Fetched[]): Promise<FetchEnd[]> {
+  const recordedAt = deps.now()
+  const details = fetched.map(({ detail }) => ({ ...detail, recordedAt }))
+  const filled = details.filter(({ samples }) => samples.count > 0).map(({ activityId }) => activityId)
+  const recorded = await deps.store.transaction(async (tx) => {
+    const results = await recordDetails(tx, details)
+    await recordUploadsMirrored(tx, { activityIds: filled, mirroredAt: deps.now() })
+    // Last, because all activities share these rows: their locks are held for a moment and not through the COPY.
+    await recordDrift(tx, 'activity/<id>', ...fetched.map(({ drift }) => drift))
+    return results
+  })
+  const written = fetched.filter(
+    ({ detail }, index) => recorded[index] === 'recorded' && detail.samples.count > 0,
+  )
+  await deps.upkeep.written({
+    samples: sum(written, ({ detail }) => detail.samples.count),
+    replaced: sum(written, ({ activity }) => activity.sampleCount),
+  })
+  return fetched.map(({ activity, detail }, index) => ({
+    activity,
+    result: recorded[index] === 'older' ? 'older' : RESULTS[detail.detailState],
+  }))
+}
+
+async function isUnchanged(deps: MirrorDeps, input: FetchInput, requestedAt: Date): Promise<boolean> {
   const { activity } = input
   if (!activity.summaryHash || activity.sampleCount === 0 || activity.detailState !== 'wanted') return false
   const answer = await deps
@@ -70,11 +143,7 @@ async function isUnchanged(
   return true
 }
 
-async function fetchWhole(
-  deps: MirrorDeps,
-  options: MirrorOptions,
-  input: { account: Account; activity: WantedActivity; signal?: AbortSignal },
-): Promise<FetchResult> {
+async function askWhole(deps: MirrorDeps, options: MirrorOptions, input: FetchInput): Promise<Fetched> {
   const { activity } = input
   const requestedAt = deps.now()
   const answer = await deps
@@ -84,32 +153,24 @@ async function fetchWhole(
   const { samples, extras, drift } = normalizeSamples(wire.session_data ?? NO_SAMPLES)
   const awaiting = samples.count === 0 && isYoung(activity, requestedAt)
   const attempt = activity.fetchAttempts + 1
-  const recorded = await deps.store.transaction(async (tx) => {
-    const result = await recordDetail(tx, {
-      activityId: activity.activityId,
-      requestedAt,
-      recordedAt: deps.now(),
-      row: normalizeDetail(wire, samples),
-      summary: wire.summary ?? {},
-      summaryHash: hashSummary(wire),
-      samples,
-      sampleExtras: extras,
-      powerCurve: normalizePowerCurve(samples),
-      intensity: normalizeIntensity(samples, wire.summary?.sig?.ftp ?? null),
-      rawDocument: options.keepRaw ? { document: answer.body, gzipped: answer.gzipped } : undefined,
-      detailState: awaiting ? 'awaiting_samples' : 'mirrored',
-      nextFetchAt: awaiting ? later(requestedAt, backoffMs(SAMPLES_BACKOFF, attempt)) : null,
-      fetchAttempts: awaiting ? attempt : 0,
-    })
-    if (samples.count > 0)
-      await recordUploadMirrored(tx, { activityId: activity.activityId, mirroredAt: deps.now() })
-    // Last, because all activities share these rows: their locks are held for a moment and not through the COPY.
-    await recordDrift(tx, 'activity/<id>', [...wire.drift, ...drift])
-    return result
-  })
-  if (recorded === 'older') return 'older'
-  if (samples.count > 0) await deps.upkeep.written({ replaced: activity.sampleCount })
-  return awaiting ? 'awaiting_samples' : 'fetched'
+  const detail = {
+    activityId: activity.activityId,
+    requestedAt,
+    row: normalizeDetail(wire, samples),
+    summary: wire.summary ?? {},
+    summaryHash: hashSummary(wire),
+    samples,
+    sampleExtras: extras,
+    powerCurve: normalizePowerCurve(samples),
+    intensity: normalizeIntensity(samples, wire.summary?.sig?.ftp ?? null),
+    rawDocument: options.keepRaw
+      ? await packDocument({ document: answer.body, gzipped: answer.gzipped })
+      : undefined,
+    detailState: awaiting ? ('awaiting_samples' as const) : ('mirrored' as const),
+    nextFetchAt: awaiting ? later(requestedAt, backoffMs(SAMPLES_BACKOFF, attempt)) : null,
+    fetchAttempts: awaiting ? attempt : 0,
+  }
+  return { activity, detail, drift: [...wire.drift, ...drift] }
 }
 
 function isYoung(activity: WantedActivity, now: Date): boolean {
@@ -119,10 +180,10 @@ function isYoung(activity: WantedActivity, now: Date): boolean {
 
 async function recordFailure(
   deps: MirrorDeps,
-  input: { activity: WantedActivity; requestedAt: Date; error: unknown; signal?: AbortSignal },
+  input: { activity: WantedActivity; requestedAt: Date; error: unknown },
 ): Promise<void> {
   const { activity, error, requestedAt } = input
-  if (isAbort(error, input.signal) || !isItsOwn(error)) return
+  if (!isItsOwn(error)) return
   const attempts = activity.fetchAttempts + 1
   await deps.store.transaction((tx) =>
     recordFetchFailure(tx, {
@@ -162,6 +223,6 @@ function later(moment: Date, ms: number): Date {
   return new Date(moment.getTime() + ms)
 }
 
-function signalOf(input: { signal?: AbortSignal }): { signal?: AbortSignal } {
-  return input.signal ? { signal: input.signal } : {}
+function sum<T>(items: readonly T[], of: (item: T) => number): number {
+  return items.reduce((total, item) => total + of(item), 0)
 }

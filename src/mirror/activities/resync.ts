@@ -1,7 +1,8 @@
 import { ConfigError } from '../../kit/errors.ts'
 import { recordRefetch } from '../../store/activities/refetch.ts'
 import type { MirrorDeps, MirrorOptions } from '../account.ts'
-import { type FetchCounts, type FetchWantedInput, fetchWanted } from './fetch-wanted.ts'
+import type { FetchCounts } from './fetch-all.ts'
+import { type FetchWantedInput, fetchWanted } from './fetch-wanted.ts'
 
 /** Which activities to fetch again: those named, or those that started at `since` or later. */
 export type ResyncChoice = { paths: readonly string[] } | { since: Date }

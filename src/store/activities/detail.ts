@@ -1,101 +1,140 @@
 import { MusetteError } from '../../kit/errors.ts'
 import { cleanJson, cleanText } from '../clean.ts'
-import { type PackedDocument, packDocument, type RawDocument, recordRawDocument } from '../raw-documents.ts'
-import {
-  insertPowerCurve,
-  insertSampleExtras,
-  type PowerBest,
-  replacePowerCurve,
-  replaceSampleExtras,
-  type SampleExtra,
-} from '../samples/extras.ts'
-import { type Intensity, upsertIntensity } from '../samples/intensity.ts'
-import { insertSamples, replaceSamples } from '../samples/replace.ts'
+import { type PackedDocument, recordRawDocuments } from '../raw-documents.ts'
+import { insertPowerCurves, insertSampleExtras, type PowerBest, type SampleExtra } from '../samples/extras.ts'
+import { type Intensity, upsertIntensities } from '../samples/intensity.ts'
 import type { Samples } from '../samples/samples.ts'
+import { deleteSamples, insertSamples } from '../samples/write.ts'
+import type { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import type { ActivityDetailRow } from './detail-row.ts'
 import type { Asked } from './outcome.ts'
 import { recordRevision } from './revisions.ts'
-import { updateRow } from './update-row.ts'
+import { updateRows } from './update-rows.ts'
 
 /** An answer asked for earlier than the row's own is not taken. */
 export type RecordDetailInput = Asked & {
   row: ActivityDetailRow
   summary: unknown
   summaryHash: string
-  /** undefined: the answer had no session data and the samples stay */
+  /** undefined: the answer had no session data, and the samples stay with all that was made of them */
   samples?: Samples | undefined
   sampleExtras?: readonly SampleExtra[] | undefined
   powerCurve?: readonly PowerBest[] | undefined
   intensity?: Intensity | undefined
-  rawDocument?: RawDocument | undefined
+  rawDocument?: PackedDocument | undefined
   detailState: 'mirrored' | 'awaiting_samples'
   nextFetchAt: Date | null
   /** fetches since the last complete one; 0 unless told */
   fetchAttempts?: number
 }
 
+/** What became of an answer; `older`: the row shows one that was asked for later, and nothing was written. */
+export type Recorded = 'recorded' | 'older'
+
 /**
- * Records an activity's detail (service document, "Activity detail") with its samples, power curve, raw document and
- * a revision of what changed, all in the transaction of `tx`. Returns `older`, and writes nothing, when the row shows
- * an answer that was asked for later. A change listed after `requestedAt` keeps the activity wanted. An answer without
- * any samples does not wipe out samples that are here. Throws MusetteError `activity_unknown`.
+ * Records details of different activities (service document, "Activity detail") with their samples, power curves, raw
+ * documents and revisions of what changed, all in the transaction of `tx`; several cost much less together than each by
+ * itself. A change listed after `requestedAt` keeps an activity wanted. An answer without any samples does not wipe out
+ * samples that are here. Throws MusetteError `activity_unknown`; for several also when somebody else is at one of them,
+ * because whoever waits with others in hand may be waited for.
  */
-export async function recordDetail(tx: Tx, input: RecordDetailInput): Promise<'recorded' | 'older'> {
-  const { activityId, requestedAt, row, samples } = input
-  const before = await lockRow(tx, input)
-  if (before.older) return 'older'
-  const hadSamples = (before.sample_count ?? 0) > 0
-  const replacing = samples !== undefined && (samples.count > 0 || !hadSamples)
-  const packing = replacing && input.rawDocument ? startPacking(input.rawDocument) : undefined
-  const { elapsedS, ...rest } = cleanRow(row)
-  const after = { ...rest, ...(replacing ? { elapsedS: elapsedS ?? null, sampleCount: samples.count } : {}) }
-  if (before.fetched) await recordRevision(tx, { activityId, after, observedAt: requestedAt })
-  await updateRow(tx, activityId, {
-    ...after,
+export async function recordDetails(tx: Tx, inputs: readonly RecordDetailInput[]): Promise<Recorded[]> {
+  const known = await lockRows(tx, inputs)
+  const rows: Array<Readonly<Partial<Row>> & { activityId: number }> = []
+  const replaced: Replaced[] = []
+  for (const input of inputs) {
+    const { activityId, requestedAt, samples } = input
+    const before = known.get(activityId)
+    if (!before) throw unknownActivity(activityId)
+    if (before.older) continue
+    const hadSamples = (before.sample_count ?? 0) > 0
+    const replacing = samples !== undefined && (samples.count > 0 || !hadSamples)
+    if (replacing) replaced.push({ ...input, samples, hadSamples })
+    const after = toRow(input, replacing)
+    if (before.fetched) await recordRevision(tx, { activityId, after, observedAt: requestedAt })
+    rows.push({ activityId, ...after, ...bookkeeping(input, before) })
+  }
+  await updateRows(tx, rows)
+  await replaceContent(tx, replaced)
+  return inputs.map(({ activityId }) => (known.get(activityId)?.older ? 'older' : 'recorded'))
+}
+
+type Row = typeof activities.$inferSelect
+
+type Replaced = RecordDetailInput & { samples: Samples; hadSamples: boolean }
+
+type Before = {
+  activity_id: number
+  fetched: boolean
+  older: boolean
+  listed_since: boolean
+  sample_count: number | null
+}
+
+// Moments are compared by Postgres, which has them to the microsecond; one after `recordedAt` came of a clock ahead.
+const LOCK = `
+  SELECT a.activity_id, a.fetched_at IS NOT NULL AS fetched, a.sample_count,
+    coalesce(a.fetched_at > asked.at AND a.fetched_at <= coalesce(asked.recorded_at, 'infinity'), false) AS older,
+    coalesce(a.wanted_at > asked.at AND a.wanted_at <= coalesce(asked.recorded_at, 'infinity'), false) AS listed_since
+  FROM unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) AS asked (activity_id, at, recorded_at)
+    JOIN training.activities a USING (activity_id)
+  FOR UPDATE OF a`
+
+async function lockRows(tx: Tx, asked: readonly Asked[]): Promise<Map<number, Before>> {
+  const lock = asked.length > 1 ? `${LOCK} SKIP LOCKED` : LOCK
+  const { rows } = await tx.client.query<Before>(lock, [
+    asked.map(({ activityId }) => activityId),
+    asked.map(({ requestedAt }) => requestedAt),
+    asked.map(({ recordedAt }) => recordedAt ?? null),
+  ])
+  return new Map(rows.map((row) => [row.activity_id, row]))
+}
+
+/** What the answer says of the activity. */
+function toRow(input: RecordDetailInput, replacing: boolean): Readonly<Partial<Row>> {
+  const { elapsedS, ...rest } = cleanRow(input.row)
+  if (!replacing) return rest
+  return { ...rest, elapsedS: elapsedS ?? null, sampleCount: input.samples?.count ?? 0 }
+}
+
+/** What is kept of the answer and of fetching it. */
+function bookkeeping(input: RecordDetailInput, before: Before): Readonly<Partial<Row>> {
+  return {
     summary: cleanJson(input.summary),
     summaryHash: input.summaryHash,
-    fetchedAt: requestedAt,
+    fetchedAt: input.requestedAt,
     detailState: before.listed_since ? 'wanted' : input.detailState,
     nextFetchAt: before.listed_since ? null : input.nextFetchAt,
     fetchAttempts: input.fetchAttempts ?? 0,
     fetchError: null,
-  })
-  if (!replacing) return 'recorded'
-  // The row is locked, and samples are only ever written under that lock: none to look for when it counts none.
-  const write = hadSamples ? REPLACE : INSERT
-  await write.samples(tx, activityId, samples)
-  if (input.sampleExtras) await write.sampleExtras(tx, activityId, input.sampleExtras)
-  if (input.powerCurve) await write.powerCurve(tx, activityId, input.powerCurve)
-  if (input.intensity) await upsertIntensity(tx, activityId, input.intensity)
-  if (packing) await recordRawDocument(tx, { activityId, fetchedAt: requestedAt, packed: await packing })
-  return 'recorded'
+  }
 }
 
-const INSERT = { samples: insertSamples, sampleExtras: insertSampleExtras, powerCurve: insertPowerCurve }
-const REPLACE = { samples: replaceSamples, sampleExtras: replaceSampleExtras, powerCurve: replacePowerCurve }
-
-type Before = { fetched: boolean; older: boolean; listed_since: boolean; sample_count: number | null }
-
-// Moments are compared by Postgres, which has them to the microsecond; one after `recordedAt` came of a clock ahead.
-const LOCK = `
-  SELECT fetched_at IS NOT NULL AS fetched, sample_count,
-    coalesce(fetched_at > $2 AND fetched_at <= coalesce($3, 'infinity'::timestamptz), false) AS older,
-    coalesce(wanted_at > $2 AND wanted_at <= coalesce($3, 'infinity'::timestamptz), false) AS listed_since
-  FROM training.activities WHERE activity_id = $1 FOR UPDATE`
-
-async function lockRow(tx: Tx, { activityId, requestedAt, recordedAt }: Asked): Promise<Before> {
-  const { rows } = await tx.client.query<Before>(LOCK, [activityId, requestedAt, recordedAt ?? null])
-  const [before] = rows
-  if (before) return before
-  throw new MusetteError('activity_unknown', `store, record a detail: no activity ${activityId}`)
-}
-
-// Compression runs on another thread while the row and the samples are written.
-function startPacking(document: RawDocument): Promise<PackedDocument> {
-  const packing = packDocument(document)
-  packing.catch(() => undefined)
-  return packing
+async function replaceContent(tx: Tx, replaced: readonly Replaced[]): Promise<void> {
+  // The rows are locked, and samples are only ever written under that lock: none to look for where a row counts none.
+  const known = replaced.filter(({ hadSamples }) => hadSamples)
+  await deleteSamples(
+    tx,
+    known.map(({ activityId }) => activityId),
+  )
+  await insertSamples(tx, replaced)
+  await insertPowerCurves(
+    tx,
+    replaced.map(({ activityId, powerCurve: curve = [] }) => ({ activityId, curve })),
+  )
+  await upsertIntensities(
+    tx,
+    replaced.flatMap(({ activityId, intensity }) => (intensity ? [{ activityId, intensity }] : [])),
+  )
+  for (const { activityId, sampleExtras = [] } of replaced)
+    await insertSampleExtras(tx, activityId, sampleExtras)
+  await recordRawDocuments(
+    tx,
+    replaced.flatMap(({ activityId, requestedAt, rawDocument }) =>
+      rawDocument ? [{ activityId, fetchedAt: requestedAt, packed: rawDocument }] : [],
+    ),
+  )
 }
 
 function cleanRow(row: ActivityDetailRow): ActivityDetailRow {
@@ -104,4 +143,8 @@ function cleanRow(row: ActivityDetailRow): ActivityDetailRow {
     typeof value === 'string' ? cleanText(value) : value,
   ])
   return Object.fromEntries(entries)
+}
+
+function unknownActivity(activityId: number): MusetteError {
+  return new MusetteError('activity_unknown', `store, record details: no activity ${activityId} to be had`)
 }

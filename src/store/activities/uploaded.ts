@@ -22,14 +22,15 @@ export async function upsertUploaded(
   return row.activity_id
 }
 
-/** Records that the samples of an activity are here on the ledger row of the file it came from, if it came from one. */
-export async function recordUploadMirrored(
+/** Records that the samples of activities are here on the ledger rows of the files they came from, where they came from one. */
+export async function recordUploadsMirrored(
   tx: Tx,
-  input: { activityId: number; mirroredAt: Date },
+  input: { activityIds: readonly number[]; mirroredAt: Date },
 ): Promise<void> {
+  if (input.activityIds.length === 0) return
   await tx.client.query(
     `update training.uploads set state = 'mirrored', mirrored_at = $2, next_try_at = null, looks = 0
-     where activity_id = $1 and state = 'accepted'`,
-    [input.activityId, input.mirroredAt],
+     where activity_id = any ($1) and state = 'accepted'`,
+    [input.activityIds, input.mirroredAt],
   )
 }

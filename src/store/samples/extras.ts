@@ -1,6 +1,5 @@
-import { eq } from 'drizzle-orm'
 import { cleanJson, cleanText } from '../clean.ts'
-import { powerCurves, sampleExtras } from '../schema/index.ts'
+import { sampleExtras } from '../schema/index.ts'
 import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
 
@@ -9,16 +8,6 @@ export type SampleExtra = Readonly<{ field: string; values: readonly unknown[] }
 
 /** One point of a power curve: the best mean power over `durationS` seconds, in watts. */
 export type PowerBest = Readonly<{ durationS: number; watts: number }>
-
-/** Replaces the per-second fields without a column of an activity, of which it may have had some before. */
-export async function replaceSampleExtras(
-  tx: Tx,
-  activityId: number,
-  extras: readonly SampleExtra[],
-): Promise<void> {
-  await tx.db.delete(sampleExtras).where(eq(sampleExtras.activityId, activityId))
-  await insertSampleExtras(tx, activityId, extras)
-}
 
 /** Writes the per-second fields without a column of an activity that has none. */
 export async function insertSampleExtras(
@@ -33,28 +22,24 @@ export async function insertSampleExtras(
   }
 }
 
-/** Replaces the power curve of an activity. */
-export async function replacePowerCurve(
+/** Writes the power curves of activities that have none. */
+export async function insertPowerCurves(
   tx: Tx,
-  activityId: number,
-  curve: readonly PowerBest[],
+  curves: ReadonlyArray<{ activityId: number; curve: readonly PowerBest[] }>,
 ): Promise<void> {
-  await tx.db.delete(powerCurves).where(eq(powerCurves.activityId, activityId))
-  await insertPowerCurve(tx, activityId, curve)
-}
-
-/** Writes the power curve of an activity that has none. */
-export async function insertPowerCurve(
-  tx: Tx,
-  activityId: number,
-  curve: readonly PowerBest[],
-): Promise<void> {
-  if (curve.length === 0) return
-  // Two arrays and not 180 parameters: every activity has such a curve, and building that statement took a millisecond.
+  const points = curves.flatMap(({ activityId, curve }) => curve.map((best) => ({ activityId, ...best })))
+  if (points.length === 0) return
+  // Three arrays and not hundreds of parameters: every activity has such a curve, and building that statement took a
+  // millisecond.
   await tx.client.query(
     `insert into training.power_curves (activity_id, duration_s, watts, account_id, season)
      select activity_id, duration_s, watts, account_id, date_part('year', started_at_local)
-     from training.activities, unnest($2::int[], $3::real[]) as curve (duration_s, watts) where activity_id = $1`,
-    [activityId, curve.map(({ durationS }) => durationS), curve.map(({ watts }) => watts)],
+     from unnest($1::int[], $2::int[], $3::real[]) as curve (activity_id, duration_s, watts)
+     join training.activities using (activity_id)`,
+    [
+      points.map(({ activityId }) => activityId),
+      points.map(({ durationS }) => durationS),
+      points.map(({ watts }) => watts),
+    ],
   )
 }

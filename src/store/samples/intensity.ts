@@ -17,8 +17,10 @@ export type Intensity = Readonly<{
 const UPSERT = `INSERT INTO training.activity_intensity
   (activity_id, ftp, power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s, above_ftp_s,
    near_mpa_s, hr_peak, hr_at_least_s)
-VALUES ($1, $2, ($3::int[])[1], ($3::int[])[2], ($3::int[])[3], ($3::int[])[4], ($3::int[])[5], ($3::int[])[6],
-  ($3::int[])[7], $4, $5, $6, $7::int[])
+SELECT "activityId", ftp, zones[1], zones[2], zones[3], zones[4], zones[5], zones[6], zones[7], "aboveFtpS", "nearMpaS",
+  "hrPeak", "hrAtLeastS"
+FROM jsonb_to_recordset($1::jsonb) AS counted ("activityId" int, ftp float8, zones int[], "aboveFtpS" int, "nearMpaS" int,
+  "hrPeak" int, "hrAtLeastS" int[])
 ON CONFLICT (activity_id) DO UPDATE SET
   (ftp, power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s, above_ftp_s, near_mpa_s,
    hr_peak, hr_at_least_s) =
@@ -26,8 +28,16 @@ ON CONFLICT (activity_id) DO UPDATE SET
    excluded.power_z6_s, excluded.power_z7_s, excluded.above_ftp_s, excluded.near_mpa_s, excluded.hr_peak,
    excluded.hr_at_least_s)`
 
-/** Writes how hard an activity was, in the place of what was counted before. */
-export async function upsertIntensity(tx: Tx, activityId: number, intensity: Intensity): Promise<void> {
-  const { ftp, powerZonesS, aboveFtpS, nearMpaS, hrPeak, hrAtLeastS } = intensity
-  await tx.client.query(UPSERT, [activityId, ftp, powerZonesS, aboveFtpS, nearMpaS, hrPeak, hrAtLeastS])
+/** Writes how hard activities were, in the place of what was counted before. */
+export async function upsertIntensities(
+  tx: Tx,
+  counted: ReadonlyArray<{ activityId: number; intensity: Intensity }>,
+): Promise<void> {
+  if (counted.length === 0) return
+  const rows = counted.map(({ activityId, intensity: { powerZonesS: zones, ...rest } }) => ({
+    activityId,
+    zones,
+    ...rest,
+  }))
+  await tx.client.query(UPSERT, [JSON.stringify(rows)])
 }

@@ -26,3 +26,6 @@ export type Samples = {
   readonly t: Float64Array
   readonly columns: Readonly<Record<SampleField, Float64Array>>
 }
+
+/** Samples, and the activity that they are of. */
+export type ActivitySamples = { readonly activityId: number; readonly samples: Samples }

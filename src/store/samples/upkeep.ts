@@ -4,8 +4,8 @@ import type { Store } from '../store.ts'
 
 /** What keeps the table of samples small and quick to read while rides are replaced by the hundred. */
 export type Upkeep = {
-  /** Is told of a ride that was written over `replaced` samples; now and then has their room used again. */
-  written(input: { replaced: number }): Promise<void>
+  /** Is told of samples that were written, in the place of `replaced` others; now and then has the room of these used again. */
+  written(input: { samples: number; replaced: number }): Promise<void>
   /** Is told that nothing more is wanted for now; brings the planner's numbers and the index up to date if need be. */
   rest(): Promise<void>
 }
@@ -14,6 +14,8 @@ export type Upkeep = {
 const LEAST_ROWS = 20_000
 /** How much of the table may be replaced samples before their room is used again, or new before it is counted again. */
 const SHARE = 0.1
+/** So many samples are 10 MB, which Postgres still has at hand when the index looks at them. */
+const SUMMARIZE_EVERY = 100_000
 
 /**
  * Makes the upkeep of `training.samples`. Autovacuum does most of it, but looks once a minute only: a recalculated history
@@ -23,31 +25,44 @@ const SHARE = 0.1
 export function makeUpkeep(deps: { store: Store; log: Logger }): Upkeep {
   const { store } = deps
   let resting = true
+  let fresh = 0
   let dead = 0
   let worn = 0
   let limit: number | undefined
+
+  const isWorn = async () => {
+    if (dead < LEAST_ROWS) return false
+    limit ??= Math.max(LEAST_ROWS, SHARE * (await countSamples(store)).held)
+    return dead >= limit
+  }
+
   return {
-    async written({ replaced }) {
+    async written({ samples, replaced }) {
       resting = false
+      fresh += samples
       dead += replaced
       worn += replaced
-      if (dead < LEAST_ROWS) return
-      limit ??= Math.max(LEAST_ROWS, SHARE * (await countSamples(store)).held)
-      // Nobody waits for a vacuum of somebody else; while there is one, it is tried again at every ride.
-      if (dead < limit || (await isTaken(store))) return
-      dead = 0
-      await attempt(deps, 'VACUUM (SKIP_LOCKED) training.samples')
+      await attempt(deps, async () => {
+        const [toVacuum, toSummarize] = [await isWorn(), fresh >= SUMMARIZE_EVERY]
+        // Nobody waits for a vacuum of somebody else; while there is one, it is tried again at every ride.
+        if (!(toVacuum || toSummarize) || (await isTaken(store))) return
+        fresh = 0
+        if (toVacuum) dead = 0
+        await store.execute(toVacuum ? 'VACUUM (SKIP_LOCKED) training.samples' : SUMMARIZE_NEW)
+      })
     },
     async rest() {
       if (resting) return
       resting = true
-      const { held, known } = await countSamples(store)
-      limit = undefined
-      const moved = worn >= Math.max(LEAST_ROWS, held / 2)
-      if (!moved && Math.abs(held - known) < Math.max(LEAST_ROWS, SHARE * held)) return
-      await attempt(deps, 'ANALYZE training.samples (activity_id)')
-      await attempt(deps, moved ? SUMMARIZE_ALL : SUMMARIZE_NEW)
-      if (moved) worn = 0
+      await attempt(deps, async () => {
+        const { held, known } = await countSamples(store)
+        limit = undefined
+        const moved = worn >= Math.max(LEAST_ROWS, held / 2)
+        if (!moved && Math.abs(held - known) < Math.max(LEAST_ROWS, SHARE * held)) return
+        await store.execute('ANALYZE training.samples (activity_id)')
+        await store.execute(moved ? SUMMARIZE_ALL : SUMMARIZE_NEW)
+        if (moved) worn = 0
+      })
     },
   }
 }
@@ -61,9 +76,9 @@ const SUMMARIZE_ALL = `
     generate_series(0, pg_relation_size(t.oid) / current_setting('block_size')::bigint, 32) AS page
   WHERE i.indexrelid = 'training.samples_activity'::regclass`
 
-async function attempt({ store, log }: { store: Store; log: Logger }, statement: string): Promise<void> {
+async function attempt({ log }: { log: Logger }, work: () => Promise<void>): Promise<void> {
   try {
-    await store.execute(statement)
+    await work()
   } catch (error) {
     log.warn({ reason: errorLine(error) }, 'the table of samples could not be tidied; it is read more slowly')
   }

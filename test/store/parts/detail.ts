@@ -1,6 +1,8 @@
-import type { RecordDetailInput } from '../../../src/store/activities/detail.ts'
+import { type RecordDetailInput, type Recorded, recordDetails } from '../../../src/store/activities/detail.ts'
 import type { ActivityDetailRow } from '../../../src/store/activities/detail-row.ts'
 import { SAMPLE_FIELDS, type SampleField, type Samples } from '../../../src/store/samples/samples.ts'
+import { deleteSamples, insertSamples, type SamplesWritten } from '../../../src/store/samples/write.ts'
+import type { Tx } from '../../../src/store/store.ts'
 
 /** Samples one second apart, every value made by `value`. */
 export function makeSamples(
@@ -69,7 +71,7 @@ export function detailRow(change: Partial<ActivityDetailRow> = {}): ActivityDeta
   return { ...EMPTY_ROW, ...change }
 }
 
-/** What recordDetail takes, for a whole answer with three samples. */
+/** What recordDetails takes of one, for a whole answer with three samples. */
 export function detailInput(
   activityId: number,
   requestedAt: Date,
@@ -86,4 +88,16 @@ export function detailInput(
     nextFetchAt: null,
     ...change,
   }
+}
+
+/** Records one detail by itself. */
+export async function recordDetail(tx: Tx, input: RecordDetailInput): Promise<Recorded | undefined> {
+  const [recorded] = await recordDetails(tx, [input])
+  return recorded
+}
+
+/** Writes the samples of one activity, in the place of those it has. */
+export async function replaceSamples(tx: Tx, activityId: number, samples: Samples): Promise<SamplesWritten> {
+  await deleteSamples(tx, [activityId])
+  return await insertSamples(tx, [{ activityId, samples }])
 }

@@ -1,0 +1,127 @@
+import { setMaxListeners } from 'node:events'
+import {
+  CredentialsRejectedError,
+  errorLine,
+  isAbort,
+  RateLimitedError,
+  TransientError,
+} from '../../kit/errors.ts'
+import type { Account } from '../../store/accounts.ts'
+import type { WantedActivity } from '../../store/activities/wanted.ts'
+import type { MirrorDeps, MirrorOptions } from '../account.ts'
+import { askActivity, type Fetched, recordFetched } from './fetch.ts'
+
+export type FetchCounts = { fetched: number; unchanged: number; failed: number }
+
+export type FetchAllInput = {
+  account: Account
+  activities: readonly WantedActivity[]
+  concurrency: number
+  signal?: AbortSignal
+  /** is told of each activity when it is done with */
+  count: (result: keyof FetchCounts) => void
+}
+
+/** So many items in a row that fail in passing are an outage and not those items' own trouble. */
+const OUTAGE_AFTER = 5
+/** Answers are recorded together, because each transaction and each COPY has its price, until they hold so many samples. */
+const SAMPLES_TOGETHER = 40_000
+/** So many at most, with few samples or none. */
+const ANSWERS_TOGETHER = 10
+/** An answer that took longer is recorded at once: then writing is not what the pass waits for. */
+const QUICK_MS = 250
+
+/**
+ * Fetches activities in their order, `concurrency` at a time, and records them by the handful. One bad item is counted and
+ * named in the log, and the rest goes on; an outage ends it with the TransientError. What has come is recorded in any case.
+ */
+export async function fetchAll(
+  deps: MirrorDeps,
+  options: MirrorOptions,
+  input: FetchAllInput,
+): Promise<void> {
+  const { account, concurrency, count } = input
+  const queue = input.activities.values()
+  const halt = new AbortController()
+  const signal = input.signal ? AbortSignal.any([input.signal, halt.signal]) : halt.signal
+  setMaxListeners(0, signal)
+  const failedInARow = { asking: 0, recording: 0 }
+
+  const fail = (step: keyof typeof failedInARow, activity: WantedActivity, error: unknown) => {
+    if (isAbort(error, signal) || error instanceof CredentialsRejectedError) throw error
+    if (error instanceof TransientError && ++failedInARow[step] >= OUTAGE_AFTER) throw error
+    count('failed')
+    deps.log.error({ path: activity.path, reason: errorLine(error) }, 'activity failed')
+  }
+
+  const ask = async (activity: WantedActivity): Promise<Fetched[]> => {
+    try {
+      const answer = await patiently(deps, () => askActivity(deps, options, { account, activity, signal }))
+      failedInARow.asking = 0
+      if (answer !== 'unchanged') return [answer]
+      count('unchanged')
+    } catch (error) {
+      fail('asking', activity, error)
+    }
+    return []
+  }
+
+  const record = async (fetched: readonly Fetched[]) => {
+    for (const end of await recordFetched(deps, fetched)) {
+      if ('error' in end) fail('recording', end.activity, end.error)
+      else {
+        failedInARow.recording = 0
+        count('fetched')
+      }
+    }
+  }
+
+  const worker = async (place: number) => {
+    const fetched: Fetched[] = []
+    // The first begins with a few and the last with all, so that from early on there is always one that records.
+    let together = (SAMPLES_TOGETHER * (place + 1)) / concurrency
+    try {
+      for (const activity of queue) {
+        signal.throwIfAborted()
+        const askedAt = performance.now()
+        fetched.push(...(await ask(activity)))
+        const quick = performance.now() - askedAt < QUICK_MS
+        if (quick && !isEnough(fetched, together)) continue
+        together = SAMPLES_TOGETHER
+        await record(fetched.splice(0))
+      }
+    } finally {
+      await record(fetched)
+    }
+  }
+
+  const workers = Array.from({ length: concurrency }, async (_, place) => {
+    try {
+      await worker(place)
+    } catch (error) {
+      halt.abort(error)
+      throw error
+    }
+  })
+  const ends = await Promise.allSettled(workers)
+  input.signal?.throwIfAborted()
+  if (halt.signal.aborted) throw halt.signal.reason
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+}
+
+function isEnough(fetched: readonly Fetched[], together: number): boolean {
+  const samples = fetched.reduce((sum, { detail }) => sum + detail.samples.count, 0)
+  return samples >= together || fetched.length >= ANSWERS_TOGETHER
+}
+
+/** Does `work` again after a rate limit, which is no failure: the service's pacer waits as told before it lets a call through. */
+export async function patiently<T>(deps: Pick<MirrorDeps, 'log'>, work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof RateLimitedError)) throw error
+      deps.log.warn({ waitMs: error.retryAfterMs }, 'the service asks to wait')
+    }
+  }
+}
