@@ -26,7 +26,8 @@ export function normalizeIntensity(samples: Samples, ftp: number | null): Intens
 function countPower(samples: Samples, ftp: number | null) {
   const { p_raw: raw, power, mpa } = samples.columns
   const source = hasValue(raw, samples.count) ? raw : power
-  const starts = ZONE_STARTS.map((percent) => percent * (ftp ?? Number.NaN))
+  // Not by `map`, which makes arrays of two kinds as the numbers are whole or not, and V8 compiles for both.
+  const starts = Float64Array.from(ZONE_STARTS, (percent) => percent * (ftp ?? Number.NaN))
   const zonesS = [0, 0, 0, 0, 0, 0, 0]
   let aboveFtpS = 0
   let nearMpaS = 0
@@ -54,7 +55,7 @@ function countPower(samples: Samples, ftp: number | null) {
 }
 
 // Zone 7 lies above its start, the others begin at theirs.
-function zoneOf(power: number, starts: readonly number[]): number {
+function zoneOf(power: number, starts: Float64Array): number {
   let zone = 0
   while (zone < 5 && power >= (starts[zone] as number)) zone++
   return zone === 5 && power > (starts[5] as number) ? 6 : zone

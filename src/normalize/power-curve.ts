@@ -1,3 +1,4 @@
+import { hasValue } from '../kit/floats.ts'
 import type { Samples } from '../store/samples/samples.ts'
 
 /** One point of a power curve: the best mean power over `durationS` seconds, in watts. */
@@ -36,7 +37,7 @@ export function normalizePowerCurve(samples: Samples): PowerBest[] {
 
 function wattsBySecond(samples: Samples): Float64Array | undefined {
   const { p_raw: raw, power } = samples.columns
-  const source = raw.some((value) => !Number.isNaN(value)) ? raw : power
+  const source = hasValue(raw, samples.count) ? raw : power
   let first = Number.POSITIVE_INFINITY
   let last = Number.NEGATIVE_INFINITY
   let known = false
