@@ -23,11 +23,13 @@ export async function syncAccount(
   const { concurrency } = house.config.service
   const counts = await syncActivities(house.mirror, house.mirrorOptions, { account, concurrency, ...rest })
   const { full = false, signal } = rest
-  const [failed] = await Promise.all([
-    coaching ? syncCoaching(house, { account, full, ...(signal && { signal }) }) : 0,
-    house.mirror.upkeep.rest(),
-  ])
-  return { ...counts, failed: counts.failed + failed }
+  const tidied = house.mirror.upkeep.rest()
+  try {
+    const failed = coaching ? await syncCoaching(house, { account, full, ...(signal && { signal }) }) : 0
+    return { ...counts, failed: counts.failed + failed }
+  } finally {
+    await tidied
+  }
 }
 
 /** Fetches activities of one account again and rewrites them, in this process. */

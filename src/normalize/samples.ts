@@ -61,7 +61,7 @@ export function normalizeSamples(wire: SessionData): NormalizedSamples {
   for (const [field, values] of wire.fields) {
     if (KNOWN.has(field)) continue
     const sent = valuesOf(values, order ?? Array.from({ length: count }, (_, index) => index))
-    extras.push({ field, values: sent })
+    if (count > 0) extras.push({ field, values: sent })
     note(field, 'unknown', sent.find((value) => value !== null) ?? null)
   }
   return { samples: { count, t: inOrder(times), columns }, extras, drift: [...drift.values()] }

@@ -47,7 +47,11 @@ function countDistinct(
     const ofAnswer = new Map(
       items.map((item) => [JSON.stringify([cleanText(item.field), cleanText(item.kind)]), item]),
     )
-    for (const [key, item] of ofAnswer) known.set(key, { item, times: (known.get(key)?.times ?? 0) + 1 })
+    for (const [key, item] of ofAnswer) {
+      const before = known.get(key)
+      const told = exampleText(item.example) === null ? (before?.item ?? item) : item
+      known.set(key, { item: told, times: (before?.times ?? 0) + 1 })
+    }
   }
   return [...known.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, counted]) => counted)
 }

@@ -182,11 +182,28 @@ describe('the mirror of the activities', () => {
     await expectMirrored(rig)
   })
 
+  /** The mirror, with something done after each answer with samples. */
+  const mirrorWith = (after: (answers: number) => Promise<void> | void): MirrorDeps => {
+    let answers = 0
+    const serviceOf: MirrorDeps['serviceOf'] = (account) => {
+      const service = rig.house.mirror.serviceOf(account)
+      return {
+        ...service,
+        async fetchActivity(...asked) {
+          const answer = await service.fetchActivity(...asked)
+          await after(++answers)
+          return answer
+        },
+      }
+    }
+    return { ...rig.house.mirror, serviceOf }
+  }
+  const mirrored = async () =>
+    (await rig.rows(`select 1 from training.activities where detail_state = 'mirrored'`)).length
+
   it('waits for an activity that somebody else holds, and not with the others in hand', async () => {
     const { store, mirror, mirrorOptions } = rig.house
     await pollActivities(mirror, mirrorOptions, { account: rig.account })
-    const mirrored = async () =>
-      Number((await rig.rows(`select 1 from training.activities where detail_state = 'mirrored'`)).length)
     let fetching: Promise<unknown> | undefined
     await store.transaction(async (tx) => {
       await tx.client.query('select from training.activities order by started_at limit 1 for update')
@@ -200,30 +217,51 @@ describe('the mirror of the activities', () => {
 
   it('keeps what has come when it is stopped', async () => {
     const stop = new AbortController()
-    const serviceOf = rig.house.mirror.serviceOf
-    let answers = 0
-    const mirror: MirrorDeps = {
-      ...rig.house.mirror,
-      serviceOf: (account) => {
-        const service = serviceOf(account)
-        return {
-          ...service,
-          async fetchActivity(...asked) {
-            const answer = await service.fetchActivity(...asked)
-            answers++
-            if (answers === 3) stop.abort(new Error('stopped'))
-            return answer
-          },
-        }
-      },
-    }
+    const mirror = mirrorWith((answers) => {
+      if (answers === 3) stop.abort(new Error('stopped'))
+    })
     await pollActivities(mirror, rig.house.mirrorOptions, { account: rig.account })
     const input = { account: rig.account, concurrency: 1, signal: stop.signal }
     await expect(fetchWanted(mirror, rig.house.mirrorOptions, input)).rejects.toThrow('stopped')
-    const [row] = await rig.rows(
-      `select count(*)::int as rides from training.activities where detail_state = 'mirrored'`,
-    )
-    expect(row?.rides).toBe(answers)
+    expect(await mirrored()).toBe(3)
+    await sync()
+    await expectMirrored(rig)
+  })
+
+  it('records what has come while an answer is long in coming', async () => {
+    const mirror = mirrorWith(async (answers) => {
+      if (answers === 3) await vi.waitFor(async () => expect(await mirrored()).toBe(2), 10_000)
+    })
+    await pollActivities(mirror, rig.house.mirrorOptions, { account: rig.account })
+    const input = { account: rig.account, concurrency: 1 }
+    expect(await fetchWanted(mirror, rig.house.mirrorOptions, input)).toMatchObject({ fetched: ACTIVITIES })
+    await expectMirrored(rig)
+  })
+
+  it('ends when the database goes while answers are in hand, and fetches them again', async () => {
+    const { store } = rig.house
+    let [away, lost] = [false, 0]
+    const mirror: MirrorDeps = {
+      ...mirrorWith((answers) => {
+        away = answers >= 3
+      }),
+      store: {
+        ...store,
+        async transaction(work) {
+          if (away) {
+            lost++
+            throw new TransientError('database_unreachable', 'store, reach the database: it is gone')
+          }
+          return await store.transaction(work)
+        },
+      },
+    }
+    await pollActivities(rig.house.mirror, rig.house.mirrorOptions, { account: rig.account })
+    const input = { account: rig.account, concurrency: 1 }
+    await expect(fetchWanted(mirror, rig.house.mirrorOptions, input)).rejects.toBeInstanceOf(TransientError)
+    expect(lost).toBeGreaterThan(0)
+    expect(await mirrored()).toBeLessThan(ACTIVITIES)
+    expect(await rig.rows(`select 1 from training.activities where fetch_error is not null`)).toEqual([])
     await sync()
     await expectMirrored(rig)
   })

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { syncAccount } from '../../src/daemon/sync.ts'
 import type { MirrorDeps } from '../../src/mirror/account.ts'
 import { fetchActivity } from '../../src/mirror/activities/fetch.ts'
+import { fetchWanted } from '../../src/mirror/activities/fetch-wanted.ts'
 import { pollActivities } from '../../src/mirror/activities/poll.ts'
 import type { AccountService } from '../../src/service/service.ts'
 import { findActivity, findWanted } from '../../src/store/activities/wanted.ts'
@@ -108,6 +109,22 @@ describe('two workers on one activity', () => {
       'select 1 from training.power_curves group by activity_id, duration_s having count(*) > 1',
     )
     expect(curves).toEqual([])
+  })
+
+  it('leave one truth when both of them fetch everything at once', async () => {
+    await rig.steer('POST', 'activities', { seconds: 300 })
+    await pollActivities(rig.house.mirror, rig.house.mirrorOptions, { account: rig.account })
+    const input = { account: rig.account, concurrency: 2 }
+    for (let times = 0; times < 3; times++) {
+      const ends = [rig.house.mirror, beside()].map((deps) =>
+        fetchWanted(deps, rig.house.mirrorOptions, input),
+      )
+      for (const { failed } of await Promise.all(ends)) expect(failed).toBe(0)
+      await expectMirrored(rig)
+      await rig.rows(`update training.activities set detail_state = 'wanted', summary_hash = null`)
+    }
+    await syncAccount(rig.house, { name: 'default' })
+    await expectMirrored(rig)
   })
 
   it('take the newer answer, too, when the clock ran hours ahead while the older one was recorded', async () => {

@@ -61,6 +61,20 @@ test('a run says how it ended, and one that a crash left running is abandoned', 
   expect(runs.every((run) => run.finishedAt !== null)).toBe(true)
 })
 
+test('drift of several answers counts once for each of them, and keeps an example that any of them has', async () => {
+  const { store } = await openTestStore()
+  const seen = [{ field: 'a', kind: 'unknown', example: 7 }]
+  const empty = [{ field: 'a', kind: 'unknown', example: null }]
+  const other = [{ field: 'b', kind: 'type', example: 'x' }]
+  await store.transaction((tx) => recordDrift(tx, 'activity', seen, [], empty, [...other, ...other]))
+  await store.transaction((tx) => recordDrift(tx, 'activity', empty, other))
+  const rows = await rowsOf(store, 'SELECT field, times::int, example FROM training.drift ORDER BY field')
+  expect(rows).toEqual([
+    { field: 'a', times: 3, example: '7' },
+    { field: 'b', times: 2, example: 'x' },
+  ])
+})
+
 test('drift is counted by endpoint, field and kind, with a cut example', async () => {
   const { store } = await openTestStore()
   const items = [

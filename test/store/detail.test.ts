@@ -227,12 +227,26 @@ async function contentOf(store: Store): Promise<Record<string, unknown>[][]> {
   return content
 }
 
+test('takes the same unknown field again, though there are still no samples to it', async () => {
+  const { store } = await openTestStore()
+  const { activityId } = await makeActivity(store, at(0))
+  const answer = (values: unknown[]) => ({
+    samples: makeSamples(0),
+    sampleExtras: [{ field: 'odd', values }],
+  })
+  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1), answer([]))))
+  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(2), answer([1]))))
+  expect(await rowsOf(store, 'SELECT field, "values" FROM training.sample_extras')).toEqual([
+    { field: 'odd', values: [1] },
+  ])
+})
+
 test('records none of several when one of them is of no known activity', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   const inputs = [detailInput(activityId, at(1)), detailInput(99, at(1))]
   await expect(store.transaction((tx) => recordDetails(tx, inputs))).rejects.toMatchObject({
-    code: 'activity_unknown',
+    code: 'activity_busy',
   })
   expect(await rowsOf(store, 'SELECT 1 FROM training.samples')).toEqual([])
 })

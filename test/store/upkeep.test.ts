@@ -74,6 +74,18 @@ test('after a backfill, one ride is read without reading all of them', async () 
   expect(await pagesRead(store)).toBeLessThan(whole / 5)
 })
 
+test('the index knows of new rides before the backfill is through', async () => {
+  const store = await openRides()
+  const unknown = () => numberOf(store, `brin_summarize_new_values('training.samples_activity')`)
+  const upkeep = makeUpkeep({ store, log: quiet })
+  await upkeep.written({ samples: 99_999, replaced: 0 })
+  await upkeep.written({ samples: 1, replaced: 0 })
+  expect(await unknown()).toBe(0)
+  const fresh = await openRides()
+  await makeUpkeep({ store: fresh, log: quiet }).written({ samples: 99_999, replaced: 0 })
+  expect(await numberOf(fresh, `brin_summarize_new_values('training.samples_activity')`)).toBeGreaterThan(10)
+})
+
 test('after a recalculation, too, however the rides lie in the table now', async () => {
   const store = await openRides()
   const upkeep = makeUpkeep({ store, log: quiet })

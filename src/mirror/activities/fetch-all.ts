@@ -6,6 +6,7 @@ import {
   RateLimitedError,
   TransientError,
 } from '../../kit/errors.ts'
+import { sleep } from '../../kit/sleep.ts'
 import type { Account } from '../../store/accounts.ts'
 import type { WantedActivity } from '../../store/activities/wanted.ts'
 import type { MirrorDeps, MirrorOptions } from '../account.ts'
@@ -26,9 +27,11 @@ export type FetchAllInput = {
 const OUTAGE_AFTER = 5
 /** Answers are recorded together, because each transaction and each COPY has its price, until they hold so many samples. */
 const SAMPLES_TOGETHER = 40_000
-/** So many at most, with few samples or none. */
+/** So many at most in all that wait, of whichever worker: 4 MB for each 20,000. */
+const SAMPLES_WAITING = 160_000
+/** So many answers at most, with few samples or none. */
 const ANSWERS_TOGETHER = 10
-/** An answer that took longer is recorded at once: then writing is not what the pass waits for. */
+/** What has come waits no longer than this for what is slow to come: then writing is not what the pass waits for. */
 const QUICK_MS = 250
 
 /**
@@ -45,11 +48,16 @@ export async function fetchAll(
   const halt = new AbortController()
   const signal = input.signal ? AbortSignal.any([input.signal, halt.signal]) : halt.signal
   setMaxListeners(0, signal)
+  const mostTogether = Math.min(SAMPLES_TOGETHER, SAMPLES_WAITING / concurrency)
   const failedInARow = { asking: 0, recording: 0 }
+  let last: unknown
 
   const fail = (step: keyof typeof failedInARow, activity: WantedActivity, error: unknown) => {
     if (isAbort(error, signal) || error instanceof CredentialsRejectedError) throw error
-    if (error instanceof TransientError && ++failedInARow[step] >= OUTAGE_AFTER) throw error
+    // Answers that could not be recorded together failed once.
+    if (error instanceof TransientError && error !== last) failedInARow[step]++
+    last = error
+    if (failedInARow[step] >= OUTAGE_AFTER) throw error
     count('failed')
     deps.log.error({ path: activity.path, reason: errorLine(error) }, 'activity failed')
   }
@@ -76,30 +84,29 @@ export async function fetchAll(
     }
   }
 
-  const worker = async (place: number) => {
-    const fetched: Fetched[] = []
+  const work = async (place: number, fetched: Fetched[]) => {
     // The first begins with a few and the last with all, so that from early on there is always one that records.
-    let together = (SAMPLES_TOGETHER * (place + 1)) / concurrency
-    try {
-      for (const activity of queue) {
-        signal.throwIfAborted()
-        const askedAt = performance.now()
-        fetched.push(...(await ask(activity)))
-        const quick = performance.now() - askedAt < QUICK_MS
-        if (quick && !isEnough(fetched, together)) continue
-        together = SAMPLES_TOGETHER
-        await record(fetched.splice(0))
-      }
-    } finally {
-      await record(fetched)
+    let together = (mostTogether * (place + 1)) / concurrency
+    for (const activity of queue) {
+      signal.throwIfAborted()
+      const asking = ask(activity)
+      const quick = await isDoneWithin(QUICK_MS, asking)
+      if (!quick) await record(fetched.splice(0))
+      fetched.push(...(await asking))
+      if (quick && !isEnough(fetched, together)) continue
+      together = mostTogether
+      await record(fetched.splice(0))
     }
+    await record(fetched.splice(0))
   }
 
   const workers = Array.from({ length: concurrency }, async (_, place) => {
+    const fetched: Fetched[] = []
     try {
-      await worker(place)
+      await work(place, fetched)
     } catch (error) {
       halt.abort(error)
+      await record(fetched).catch(() => undefined)
       throw error
     }
   })
@@ -112,6 +119,23 @@ export async function fetchAll(
 function isEnough(fetched: readonly Fetched[], together: number): boolean {
   const samples = fetched.reduce((sum, { detail }) => sum + detail.samples.count, 0)
   return samples >= together || fetched.length >= ANSWERS_TOGETHER
+}
+
+async function isDoneWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
+  const done = new AbortController()
+  const ended = work.then(
+    () => true,
+    () => true,
+  )
+  const late = sleep(ms, done.signal).then(
+    () => false,
+    () => true,
+  )
+  try {
+    return await Promise.race([ended, late])
+  } finally {
+    done.abort()
+  }
 }
 
 /** Does `work` again after a rate limit, which is no failure: the service's pacer waits as told before it lets a call through. */

@@ -88,7 +88,7 @@ export async function askActivity(
 /**
  * Records answers, each with all that is made of it and a revision of what changed, in one transaction; when that fails,
  * half of them in each of two, and so on: what cannot be written keeps nothing else back. It is recorded on its row, with
- * when to try again. Returns how each ended.
+ * when to try again. Returns how each ended; in an outage of the database all alike.
  */
 export async function recordFetched(deps: MirrorDeps, fetched: readonly Fetched[]): Promise<FetchEnd[]> {
   const [one, ...more] = fetched
@@ -96,13 +96,17 @@ export async function recordFetched(deps: MirrorDeps, fetched: readonly Fetched[
   try {
     return await recordTogether(deps, fetched)
   } catch (error) {
-    if (more.length > 0) {
+    if (more.length > 0 && !isOutage(error)) {
       const half = Math.ceil(fetched.length / 2)
       const ends = await recordFetched(deps, fetched.slice(0, half))
       return [...ends, ...(await recordFetched(deps, fetched.slice(half)))]
     }
-    await recordFailure(deps, { activity: one.activity, requestedAt: one.detail.requestedAt, error })
-    return [{ activity: one.activity, error }]
+    const failure = { activity: one.activity, requestedAt: one.detail.requestedAt, error }
+    const reason = await recordFailure(deps, failure).then(
+      () => error,
+      (unrecorded: unknown) => unrecorded,
+    )
+    return fetched.map(({ activity }) => ({ activity, error: reason }))
   }
 }
 
@@ -120,10 +124,11 @@ async function recordTogether(deps: MirrorDeps, fetched: readonly Fetched[]): Pr
   const written = fetched.filter(
     ({ detail }, index) => recorded[index] === 'recorded' && detail.samples.count > 0,
   )
-  await deps.upkeep.written({
-    samples: sum(written, ({ detail }) => detail.samples.count),
-    replaced: sum(written, ({ activity }) => activity.sampleCount),
-  })
+  if (written.length > 0)
+    await deps.upkeep.written({
+      samples: sum(written, ({ detail }) => detail.samples.count),
+      replaced: sum(written, ({ activity }) => activity.sampleCount),
+    })
   return fetched.map(({ activity, detail }, index) => ({
     activity,
     result: recorded[index] === 'older' ? 'older' : RESULTS[detail.detailState],
@@ -208,6 +213,11 @@ function isItsOwn(error: unknown): boolean {
     error instanceof CredentialsRejectedError ||
     error instanceof ConfigError
   )
+}
+
+/** Whether no answer can be recorded for now, and not one of them only. */
+function isOutage(error: unknown): boolean {
+  return error instanceof TransientError && error.code !== 'database_busy'
 }
 
 /**

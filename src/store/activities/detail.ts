@@ -36,8 +36,8 @@ export type Recorded = 'recorded' | 'older'
  * Records details of different activities (service document, "Activity detail") with their samples, power curves, raw
  * documents and revisions of what changed, all in the transaction of `tx`; several cost much less together than each by
  * itself. A change listed after `requestedAt` keeps an activity wanted. An answer without any samples does not wipe out
- * samples that are here. Throws MusetteError `activity_unknown`; for several also when somebody else is at one of them,
- * because whoever waits with others in hand may be waited for.
+ * samples that are here. Throws MusetteError `activity_unknown`; for several `activity_busy`, when there is none or somebody
+ * else is at it, because whoever waits with others in hand may be waited for.
  */
 export async function recordDetails(tx: Tx, inputs: readonly RecordDetailInput[]): Promise<Recorded[]> {
   const known = await lockRows(tx, inputs)
@@ -46,7 +46,7 @@ export async function recordDetails(tx: Tx, inputs: readonly RecordDetailInput[]
   for (const input of inputs) {
     const { activityId, requestedAt, samples } = input
     const before = known.get(activityId)
-    if (!before) throw unknownActivity(activityId)
+    if (!before) throw unavailable(activityId, inputs.length)
     if (before.older) continue
     const hadSamples = (before.sample_count ?? 0) > 0
     const replacing = samples !== undefined && (samples.count > 0 || !hadSamples)
@@ -145,6 +145,8 @@ function cleanRow(row: ActivityDetailRow): ActivityDetailRow {
   return Object.fromEntries(entries)
 }
 
-function unknownActivity(activityId: number): MusetteError {
-  return new MusetteError('activity_unknown', `store, record details: no activity ${activityId} to be had`)
+function unavailable(activityId: number, together: number): MusetteError {
+  const what = `store, record ${together === 1 ? 'a detail' : 'details'}`
+  if (together === 1) return new MusetteError('activity_unknown', `${what}: no activity ${activityId}`)
+  return new MusetteError('activity_busy', `${what}: activity ${activityId} is not to be had now`)
 }

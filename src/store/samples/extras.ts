@@ -9,7 +9,7 @@ export type SampleExtra = Readonly<{ field: string; values: readonly unknown[] }
 /** One point of a power curve: the best mean power over `durationS` seconds, in watts. */
 export type PowerBest = Readonly<{ durationS: number; watts: number }>
 
-/** Writes the per-second fields without a column of an activity that has none. */
+/** Writes the per-second fields without a column of an activity. */
 export async function insertSampleExtras(
   tx: Tx,
   activityId: number,
@@ -18,7 +18,10 @@ export async function insertSampleExtras(
   const byField = new Map(extras.map((extra) => [cleanText(extra.field), extra.values]))
   for (const [field, values] of byField) {
     const cleaned: Json[] = values.map((value) => cleanJson(value))
-    await tx.db.insert(sampleExtras).values({ activityId, field, values: cleaned })
+    await tx.db
+      .insert(sampleExtras)
+      .values({ activityId, field, values: cleaned })
+      .onConflictDoUpdate({ target: [sampleExtras.activityId, sampleExtras.field], set: { values: cleaned } })
   }
 }
 

@@ -4,7 +4,10 @@ import type { Store } from '../store.ts'
 
 /** What keeps the table of samples small and quick to read while rides are replaced by the hundred. */
 export type Upkeep = {
-  /** Is told of samples that were written, in the place of `replaced` others; now and then has the room of these used again. */
+  /**
+   * Is told of samples that were written, in the place of `replaced` others; now and then has the room of these used again,
+   * or the index look at the new ones.
+   */
   written(input: { samples: number; replaced: number }): Promise<void>
   /** Is told that nothing more is wanted for now; brings the planner's numbers and the index up to date if need be. */
   rest(): Promise<void>
@@ -29,6 +32,7 @@ export function makeUpkeep(deps: { store: Store; log: Logger }): Upkeep {
   let dead = 0
   let worn = 0
   let limit: number | undefined
+  let tidying = false
 
   const isWorn = async () => {
     if (dead < LEAST_ROWS) return false
@@ -42,14 +46,17 @@ export function makeUpkeep(deps: { store: Store; log: Logger }): Upkeep {
       fresh += samples
       dead += replaced
       worn += replaced
+      if (tidying) return
+      tidying = true
       await attempt(deps, async () => {
         const [toVacuum, toSummarize] = [await isWorn(), fresh >= SUMMARIZE_EVERY]
-        // Nobody waits for a vacuum of somebody else; while there is one, it is tried again at every ride.
+        // While somebody else is at it, it is tried again whenever samples were written.
         if (!(toVacuum || toSummarize) || (await isTaken(store))) return
         fresh = 0
         if (toVacuum) dead = 0
         await store.execute(toVacuum ? 'VACUUM (SKIP_LOCKED) training.samples' : SUMMARIZE_NEW)
       })
+      tidying = false
     },
     async rest() {
       if (resting) return

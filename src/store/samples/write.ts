@@ -8,9 +8,10 @@ export type SamplesWritten = { written: number; outOfRange: number }
 
 /** Deletes the samples of activities and what was made of them: the fields without a column, and the power curves. */
 export async function deleteSamples(tx: Tx, activityIds: readonly number[]): Promise<void> {
-  if (activityIds.length === 0) return
-  for (const table of ['samples', 'sample_extras', 'power_curves']) {
-    await tx.client.query(`DELETE FROM training.${table} WHERE activity_id = ANY ($1)`, [activityIds])
+  for (const activityId of activityIds) {
+    // One by one: the index of the samples is made for one ride, and the planner may read all of them for several.
+    for (const table of ['samples', 'sample_extras', 'power_curves'])
+      await tx.client.query(`DELETE FROM training.${table} WHERE activity_id = $1`, [activityId])
   }
 }
 
