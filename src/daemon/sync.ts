@@ -12,7 +12,8 @@ type Watched = { name: string; signal?: AbortSignal; onProgress?: (progress: Pro
 
 /**
  * Mirrors everything of one account in this process, without the queue; with `full` it reconciles, too. With `coaching`
- * training info and workouts come after the activities, and only their failures are counted.
+ * training info and workouts come beside the activities, which may take hours, as soon as these are listed; only their
+ * failures are counted.
  */
 export async function syncAccount(
   house: House,
@@ -21,14 +22,25 @@ export async function syncAccount(
   const { name, coaching, ...rest } = input
   const account = await takeAccount(house, name)
   const { concurrency } = house.config.service
-  const counts = await syncActivities(house.mirror, house.mirrorOptions, { account, concurrency, ...rest })
-  const { full = false, signal } = rest
-  const tidied = house.mirror.upkeep.rest()
+  const halt = new AbortController()
+  const signal = rest.signal ? AbortSignal.any([rest.signal, halt.signal]) : halt.signal
+  const { full = false } = rest
+  let besides = Promise.resolve(0)
+  const whenListed = () => {
+    if (coaching) besides = syncCoaching(house, { account, full, signal })
+    // Whether it fails is asked when the activities are through.
+    besides.catch(() => undefined)
+  }
   try {
-    const failed = coaching ? await syncCoaching(house, { account, full, ...(signal && { signal }) }) : 0
+    const asked = { account, concurrency, whenListed, ...rest }
+    const counts = await syncActivities(house.mirror, house.mirrorOptions, asked)
+    const failed = await besides
+    await house.mirror.upkeep.rest()
     return { ...counts, failed: counts.failed + failed }
-  } finally {
-    await tidied
+  } catch (error) {
+    halt.abort(error)
+    await besides.catch(() => undefined)
+    throw error
   }
 }
 

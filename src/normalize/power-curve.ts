@@ -28,10 +28,11 @@ export function normalizePowerCurve(samples: Samples): PowerBest[] {
   for (let second = 0; second < watts.length; second++) {
     sums[second + 1] = (sums[second] as number) + (watts[second] as number)
   }
+  const growing = watts.every((value) => value >= 0)
   const durations = DURATIONS_S.filter((duration) => duration < watts.length)
   return [...durations, watts.length].map((duration) => ({
     durationS: duration,
-    watts: bestMean(sums, duration),
+    watts: bestSum(sums, duration, growing ? 1 + Math.floor(duration / 8) : 1) / duration,
   }))
 }
 
@@ -57,11 +58,19 @@ function wattsBySecond(samples: Samples): Float64Array | undefined {
   return watts
 }
 
-function bestMean(sums: Float64Array, duration: number): number {
+/**
+ * The largest sum over `duration` seconds, whose ends are gone through `stride` at a time: where no power is negative, the
+ * sum over all the seconds of a stride is no less than any in it, so most strides are passed over with one look.
+ */
+function bestSum(sums: Float64Array, duration: number, stride: number): number {
   let best = Number.NEGATIVE_INFINITY
-  for (let end = duration; end < sums.length; end++) {
-    const sum = (sums[end] as number) - (sums[end - duration] as number)
-    if (sum > best) best = sum
+  for (let end = duration; end < sums.length; end += stride) {
+    const last = Math.min(end + stride, sums.length) - 1
+    if ((sums[last] as number) - (sums[end - duration] as number) <= best) continue
+    for (let at = end; at <= last; at++) {
+      const sum = (sums[at] as number) - (sums[at - duration] as number)
+      if (sum > best) best = sum
+    }
   }
-  return best / duration
+  return best
 }

@@ -50,16 +50,17 @@ describe('samples', () => {
 })
 
 describe('the power curve', () => {
+  const step = fc.record({
+    gap: fc.integer({ min: 0, max: 20 }),
+    watts: fc.integer({ min: -60, max: 1_500 }),
+  })
   const ride = fc
-    .array(fc.record({ gap: fc.integer({ min: 0, max: 20 }), watts: fc.integer({ min: 0, max: 1_500 }) }), {
-      minLength: 1,
-      maxLength: 120,
-    })
-    .map((steps) => {
+    .tuple(fc.boolean(), fc.array(step, { minLength: 1, maxLength: 120 }))
+    .map(([negative, steps]) => {
       let second = 1_700_000_000
-      return steps.map((step) => {
-        second += step.gap
-        return { second, watts: step.watts }
+      return steps.map(({ gap, watts }) => {
+        second += gap
+        return { second, watts: negative ? watts : Math.abs(watts) }
       })
     })
 
@@ -77,7 +78,7 @@ describe('the power curve', () => {
         const curve = normalizePowerCurve(samples)
         expect(curve.at(-1)?.durationS).toBe(length)
         for (const { durationS, watts } of curve) {
-          let best = 0
+          let best = Number.NEGATIVE_INFINITY
           for (let start = first; start + durationS <= first + length; start++) {
             let sum = 0
             for (let second = start; second < start + durationS; second++) sum += bySecond.get(second) ?? 0

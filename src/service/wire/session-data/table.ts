@@ -63,9 +63,10 @@ export function stands({ length, words }: Label, view: DataView, at: number): bo
   const end = at + length
   if (end > view.byteLength) return false
   const last = words.length - 1
-  for (let index = 0; index < last; index++)
+  if (view.getInt32(at, true) !== words[0] || view.getInt32(end - WORD, true) !== words[last]) return false
+  for (let index = 1; index < last; index++)
     if (view.getInt32(at + index * WORD, true) !== words[index]) return false
-  return view.getInt32(end - WORD, true) === words[last]
+  return true
 }
 
 export function finishTable(table: Table, count: number): SessionData {
