@@ -12,8 +12,8 @@ type Watched = { name: string; signal?: AbortSignal; onProgress?: (progress: Pro
 
 /**
  * Mirrors everything of one account in this process, without the queue; with `full` it reconciles, too. With `coaching`
- * training info and workouts come beside the activities, which may take hours, as soon as these are listed; only their
- * failures are counted.
+ * training info and workouts come beside the activities, which may take hours, as soon as the first of these is there; only
+ * their failures are counted.
  */
 export async function syncAccount(
   house: House,
@@ -25,21 +25,26 @@ export async function syncAccount(
   const halt = new AbortController()
   const signal = rest.signal ? AbortSignal.any([rest.signal, halt.signal]) : halt.signal
   const { full = false } = rest
-  let besides = Promise.resolve(0)
-  const whenListed = () => {
-    if (coaching) besides = syncCoaching(house, { account, full, signal })
-    // Whether it fails is asked when the activities are through.
+  let besides: Promise<number> | undefined
+  const begin = () => {
+    besides ??= coaching ? syncCoaching(house, { account, full, signal }) : Promise.resolve(0)
+    // Whether it failed is asked when the activities are through.
     besides.catch(() => undefined)
+    return besides
+  }
+  const onProgress = (progress: Progress) => {
+    begin()
+    rest.onProgress?.(progress)
   }
   try {
-    const asked = { account, concurrency, whenListed, ...rest }
+    const asked = { ...rest, account, concurrency, onProgress }
     const counts = await syncActivities(house.mirror, house.mirrorOptions, asked)
-    const failed = await besides
+    const failed = await begin()
     await house.mirror.upkeep.rest()
     return { ...counts, failed: counts.failed + failed }
   } catch (error) {
     halt.abort(error)
-    await besides.catch(() => undefined)
+    await besides?.catch(() => undefined)
     throw error
   }
 }

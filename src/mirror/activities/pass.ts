@@ -22,8 +22,6 @@ export type PassInput = FetchWantedInput & {
   full?: boolean
   /** takes a list's word even when most of the activities are missing in it */
   acceptRemovals?: boolean
-  /** is told when the lists are through and fetching begins */
-  whenListed?: () => void
 }
 
 /**
@@ -39,7 +37,6 @@ export async function syncActivities(
   const { accountId } = input.account
   const poll = await patiently(deps, () => pollActivities(deps, options, input))
   const whole = input.full ? await reconcile(deps, options, input) : undefined
-  input.whenListed?.()
   const fetched = await fetchWanted(deps, options, input)
   const states = await deps.store.read((tx) => countByState(tx, accountId))
   const refused = whole === 'refused' ? 1 : 0
