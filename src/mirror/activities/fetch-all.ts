@@ -27,7 +27,7 @@ export type FetchAllInput = {
 const OUTAGE_AFTER = 5
 /** Answers are recorded together, because each transaction and each COPY has its price, until they hold so many samples. */
 const SAMPLES_TOGETHER = 40_000
-/** So many at most in all that wait, of whichever worker: 4 MB for each 20,000. */
+/** So many at most in all that wait, whoever of the workers holds them: more workers need no more memory for it. */
 const SAMPLES_WAITING = 160_000
 /** So many answers at most, with few samples or none. */
 const ANSWERS_TOGETHER = 10
