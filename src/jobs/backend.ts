@@ -1,9 +1,9 @@
 import { type BackendFactory, createPostgresBackend, createRedisBackend, type IQueueBackend } from 'bullmq'
 import type { Logger } from 'pino'
 import { TransientError } from '../kit/errors.ts'
+import { within } from '../kit/within.ts'
 import { makeQueuePool, migrateQueueTables } from './connections/postgres-pool.ts'
 import { checkRedis } from './connections/redis-server.ts'
-import { within } from './connections/within.ts'
 import { CONNECTION_MS } from './limits.ts'
 
 export type BackendChoice = Readonly<{ kind: 'redis'; url: string } | { kind: 'postgres'; url: string }>

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { open, readFile, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SECOND } from '../../kit/durations.ts'
-import { sleep } from '../../kit/sleep.ts'
+import { within } from '../../kit/within.ts'
 import type { Binaries } from './binaries.ts'
 import { stopOrphans } from './orphans.ts'
 import { type RunAs, spawnAs } from './run-as.ts'
@@ -67,7 +67,7 @@ export async function startServer(launch: Launch): Promise<Server> {
         ['SIGKILL', IMMEDIATE_MS],
       ] as const) {
         child.kill(signal)
-        if (await endsWithin(gone, waitMs)) break
+        if (await within(gone, waitMs)) break
       }
       await stopOrphans(cluster)
     },
@@ -93,15 +93,4 @@ async function rotateLog(path: string): Promise<void> {
     () => 0,
   )
   if (size > LOG_LIMIT_BYTES) await rename(path, `${path}.1`)
-}
-
-async function endsWithin(ended: Promise<unknown>, ms: number): Promise<boolean> {
-  const waiting = new AbortController()
-  const late = sleep(ms, waiting.signal).then(
-    () => false,
-    () => false,
-  )
-  const result = await Promise.race([ended.then(() => true), late])
-  waiting.abort()
-  return result
 }
