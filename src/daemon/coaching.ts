@@ -1,9 +1,10 @@
 import { HOUR } from '../kit/durations.ts'
-import { errorCode, errorLine, isAbort, RateLimitedError } from '../kit/errors.ts'
+import { errorCode, errorLine, isAbort } from '../kit/errors.ts'
 import type { CoachingCounts, CoachingDeps } from '../mirror/coaching/deps.ts'
 import { makeWorkoutFolder } from '../mirror/coaching/folder/folder.ts'
 import { mirrorTrainingInfo } from '../mirror/coaching/training-info.ts'
 import { findWorkoutsMirrored, mirrorWorkouts } from '../mirror/coaching/workouts.ts'
+import { patiently } from '../mirror/patiently.ts'
 import type { Account } from '../store/accounts.ts'
 import type { House } from './house.ts'
 
@@ -53,16 +54,4 @@ export async function syncCoaching(
     }
   }
   return failed
-}
-
-/** A rate limit is no failure: the service's pacer waits as told before the next try, which goes on where this one was. */
-async function patiently<T>(deps: CoachingDeps, step: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await step()
-    } catch (error) {
-      if (!(error instanceof RateLimitedError)) throw error
-      deps.log.warn({ waitMs: error.retryAfterMs }, 'the service asks to wait')
-    }
-  }
 }

@@ -27,7 +27,8 @@ export async function syncAccount(
   const { full = false } = rest
   let besides: Promise<number> | undefined
   const begin = () => {
-    besides ??= coaching ? syncCoaching(house, { account, full, signal }) : Promise.resolve(0)
+    if (besides) return besides
+    besides = coaching ? syncCoaching(house, { account, full, signal }) : Promise.resolve(0)
     // Whether it failed is asked when the activities are through.
     besides.catch(() => undefined)
     return besides

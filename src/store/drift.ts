@@ -15,14 +15,11 @@ export async function recordDrift(
   ...answers: ReadonlyArray<readonly DriftItem[]>
 ): Promise<void> {
   const now = sql`clock_timestamp()`
-  const rows = countDistinct(answers).map(({ item, times }) => ({
+  const rows = countDistinct(answers).map((counted) => ({
     endpoint,
-    field: cleanText(item.field),
-    kind: cleanText(item.kind),
-    example: exampleText(item.example),
+    ...counted,
     firstSeenAt: now,
     lastSeenAt: now,
-    times,
   }))
   if (rows.length === 0) return
   await tx.db
@@ -38,22 +35,31 @@ export async function recordDrift(
     })
 }
 
+type Counted = { field: string; kind: string; example: string | null; times: number }
+
 // An answer counts once for each. A fixed order keeps two writers from locking each other out.
-function countDistinct(
-  answers: ReadonlyArray<readonly DriftItem[]>,
-): Array<{ item: DriftItem; times: number }> {
-  const known = new Map<string, { item: DriftItem; times: number }>()
+function countDistinct(answers: ReadonlyArray<readonly DriftItem[]>): Counted[] {
+  const known = new Map<string, Counted>()
   for (const items of answers) {
-    const ofAnswer = new Map(
-      items.map((item) => [JSON.stringify([cleanText(item.field), cleanText(item.kind)]), item]),
-    )
-    for (const [key, item] of ofAnswer) {
+    for (const [key, { example, ...rest }] of distinct(items)) {
       const before = known.get(key)
-      const told = exampleText(item.example) === null ? (before?.item ?? item) : item
-      known.set(key, { item: told, times: (before?.times ?? 0) + 1 })
+      known.set(key, {
+        ...rest,
+        example: exampleText(example) ?? before?.example ?? null,
+        times: (before?.times ?? 0) + 1,
+      })
     }
   }
   return [...known.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, counted]) => counted)
+}
+
+function distinct(items: readonly DriftItem[]): Map<string, DriftItem> {
+  return new Map(
+    items.map((item) => {
+      const [field, kind] = [cleanText(item.field), cleanText(item.kind)]
+      return [JSON.stringify([field, kind]), { ...item, field, kind }]
+    }),
+  )
 }
 
 function exampleText(example: unknown): string | null {

@@ -1,16 +1,12 @@
 import { setMaxListeners } from 'node:events'
-import {
-  CredentialsRejectedError,
-  errorLine,
-  isAbort,
-  RateLimitedError,
-  TransientError,
-} from '../../kit/errors.ts'
-import { sleep } from '../../kit/sleep.ts'
+import { CredentialsRejectedError, errorLine, isAbort, TransientError } from '../../kit/errors.ts'
+import { within } from '../../kit/within.ts'
 import type { Account } from '../../store/accounts.ts'
 import type { WantedActivity } from '../../store/activities/wanted.ts'
 import type { MirrorDeps, MirrorOptions } from '../account.ts'
-import { askActivity, type Fetched, recordFetched } from './fetch.ts'
+import { patiently } from '../patiently.ts'
+import { askActivity, type Fetched } from './ask.ts'
+import { recordFetched } from './record.ts'
 
 export type FetchCounts = { fetched: number; unchanged: number; failed: number }
 
@@ -90,7 +86,7 @@ export async function fetchAll(
     for (const activity of queue) {
       signal.throwIfAborted()
       const asking = ask(activity)
-      const quick = await isDoneWithin(QUICK_MS, asking)
+      const quick = await within(asking, QUICK_MS)
       if (!quick) await record(fetched.splice(0))
       fetched.push(...(await asking))
       if (quick && !isEnough(fetched, together)) continue
@@ -119,33 +115,4 @@ export async function fetchAll(
 function isEnough(fetched: readonly Fetched[], together: number): boolean {
   const samples = fetched.reduce((sum, { detail }) => sum + detail.samples.count, 0)
   return samples >= together || fetched.length >= ANSWERS_TOGETHER
-}
-
-async function isDoneWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
-  const done = new AbortController()
-  const ended = work.then(
-    () => true,
-    () => true,
-  )
-  const late = sleep(ms, done.signal).then(
-    () => false,
-    () => true,
-  )
-  try {
-    return await Promise.race([ended, late])
-  } finally {
-    done.abort()
-  }
-}
-
-/** Does `work` again after a rate limit, which is no failure: the service's pacer waits as told before it lets a call through. */
-export async function patiently<T>(deps: Pick<MirrorDeps, 'log'>, work: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await work()
-    } catch (error) {
-      if (!(error instanceof RateLimitedError)) throw error
-      deps.log.warn({ waitMs: error.retryAfterMs }, 'the service asks to wait')
-    }
-  }
 }

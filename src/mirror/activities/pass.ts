@@ -1,7 +1,7 @@
 import { errorLine, UnexpectedResponseError } from '../../kit/errors.ts'
 import { countByState } from '../../store/activities/counts.ts'
 import type { MirrorDeps, MirrorOptions } from '../account.ts'
-import { patiently } from './fetch-all.ts'
+import { patiently } from '../patiently.ts'
 import { type FetchWantedInput, fetchWanted } from './fetch-wanted.ts'
 import { pollActivities } from './poll.ts'
 import { type ReconcileResult, reconcileActivities } from './reconcile.ts'

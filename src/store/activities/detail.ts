@@ -5,12 +5,11 @@ import { insertPowerCurves, insertSampleExtras, type PowerBest, type SampleExtra
 import { type Intensity, upsertIntensities } from '../samples/intensity.ts'
 import type { Samples } from '../samples/samples.ts'
 import { deleteSamples, insertSamples } from '../samples/write.ts'
-import type { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import type { ActivityDetailRow } from './detail-row.ts'
 import type { Asked } from './outcome.ts'
 import { recordRevision } from './revisions.ts'
-import { updateRows } from './update-rows.ts'
+import { type ActivityChange, updateRows } from './update-rows.ts'
 
 /** An answer asked for earlier than the row's own is not taken. */
 export type RecordDetailInput = Asked & {
@@ -41,7 +40,7 @@ export type Recorded = 'recorded' | 'older'
  */
 export async function recordDetails(tx: Tx, inputs: readonly RecordDetailInput[]): Promise<Recorded[]> {
   const known = await lockRows(tx, inputs)
-  const rows: Array<Readonly<Partial<Row>> & { activityId: number }> = []
+  const rows: Array<ActivityChange & { activityId: number }> = []
   const replaced: Replaced[] = []
   for (const input of inputs) {
     const { activityId, requestedAt, samples } = input
@@ -59,8 +58,6 @@ export async function recordDetails(tx: Tx, inputs: readonly RecordDetailInput[]
   await replaceContent(tx, replaced)
   return inputs.map(({ activityId }) => (known.get(activityId)?.older ? 'older' : 'recorded'))
 }
-
-type Row = typeof activities.$inferSelect
 
 type Replaced = RecordDetailInput & { samples: Samples; hadSamples: boolean }
 
@@ -92,14 +89,14 @@ async function lockRows(tx: Tx, asked: readonly Asked[]): Promise<Map<number, Be
 }
 
 /** What the answer says of the activity. */
-function toRow(input: RecordDetailInput, replacing: boolean): Readonly<Partial<Row>> {
+function toRow(input: RecordDetailInput, replacing: boolean): ActivityChange {
   const { elapsedS, ...rest } = cleanRow(input.row)
   if (!replacing) return rest
   return { ...rest, elapsedS: elapsedS ?? null, sampleCount: input.samples?.count ?? 0 }
 }
 
 /** What is kept of the answer and of fetching it. */
-function bookkeeping(input: RecordDetailInput, before: Before): Readonly<Partial<Row>> {
+function bookkeeping(input: RecordDetailInput, before: Before): ActivityChange {
   return {
     summary: cleanJson(input.summary),
     summaryHash: input.summaryHash,

@@ -2,7 +2,8 @@ import { getTableColumns } from 'drizzle-orm'
 import { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 
-type Row = typeof activities.$inferSelect
+/** The columns of an activity that are set; the others stay. */
+export type ActivityChange = Readonly<Partial<typeof activities.$inferSelect>>
 
 const COLUMNS: Readonly<Record<string, { name: string; getSQLType(): string } | undefined>> =
   getTableColumns(activities)
@@ -16,7 +17,7 @@ const STATEMENTS = new Map<string, string>()
  */
 export async function updateRows(
   tx: Tx,
-  rows: ReadonlyArray<Readonly<Partial<Row>> & { activityId: number }>,
+  rows: ReadonlyArray<ActivityChange & { activityId: number }>,
 ): Promise<void> {
   const alike = new Map<string, Array<Record<string, unknown>>>()
   for (const row of rows) {
