@@ -49,6 +49,20 @@ test('finds the newest start first, and an activity without a start last', async
   expect(wanted.map((activity) => activity.path)).toEqual(['new', 'mid', 'old', 'none'])
 })
 
+test('gives the newest the lowest ids, so that samples lie in the order of them', async () => {
+  const { store } = await openTestStore()
+  const accountId = await makeAccount(store)
+  const day = (index: number) => (index * 7_919) % 6_000
+  const entries = Array.from({ length: 6_000 }, (_, index) =>
+    listed(`p${day(index)}`, { startedAt: new Date(Date.UTC(2010, 0, day(index))) }),
+  )
+  entries.push(listed('none', { startedAt: null }))
+  await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: at(0) }))
+  const rows = await rowsOf(store, 'SELECT path FROM training.activities ORDER BY activity_id')
+  const newestFirst = Array.from({ length: 6_000 }, (_, index) => `p${5_999 - index}`)
+  expect(rows.map(({ path }) => path)).toEqual([...newestFirst, 'none'])
+})
+
 test('a failed activity comes back when its pause is over, and at once when it is listed again', async () => {
   const { store } = await openTestStore()
   const { accountId, activityId } = await makeActivity(store, at(0))

@@ -54,6 +54,7 @@ UPDATE training.activities a SET
   next_fetch_at = CASE WHEN a.detail_state IN ('awaiting_samples', 'failed') THEN $3::timestamptz END
 FROM before b WHERE a.activity_id = b.activity_id`
 
+// The newest have the lowest ids, as they are fetched first: samples that lie in the order of their ids are found at once.
 const INSERT = `WITH ${ENTRIES}
 INSERT INTO training.activities (account_id, path, name, description, activity_type, started_at, timezone,
   started_at_local, detail_state, listed_at, wanted_at)
@@ -61,6 +62,7 @@ SELECT $2, e.path, e.name, e.description, e.activity_type, e.started_at, e.timez
   'wanted', $3::timestamptz, $3::timestamptz
 FROM entries e
 WHERE NOT EXISTS (SELECT FROM training.activities a WHERE a.account_id = $2 AND a.path = e.path)
+ORDER BY e.started_at DESC NULLS LAST
 ON CONFLICT (account_id, path) DO NOTHING`
 
 const TOUCH = `WITH ${ENTRIES}
@@ -81,6 +83,7 @@ export async function upsertListed(
   input: { accountId: number; entries: readonly ListedActivity[]; listedAt: Date; onlyChanged?: boolean },
 ): Promise<ListedCounts> {
   const rows = [...new Map(input.entries.map((entry) => [cleanText(entry.path), toRow(entry)])).values()]
+  rows.sort((a, b) => (b.started_at?.getTime() ?? 0) - (a.started_at?.getTime() ?? 0))
   const counts: ListedCounts = { inserted: 0, marked: 0 }
   for (let start = 0; start < rows.length; start += BATCH) {
     const values = [JSON.stringify(rows.slice(start, start + BATCH)), input.accountId, input.listedAt]
