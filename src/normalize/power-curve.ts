@@ -15,6 +15,9 @@ const DURATIONS_S: readonly number[] = [
 /** Longer than any ride: timestamps further apart than this are a broken clock, and a grid would not fit in memory. */
 const LONGEST_S = 7 * 24 * 3_600
 
+/** How many ends of a window are looked at together: the more, the longer it is. */
+const strideOf = (duration: number) => Math.min(12, 2 + Math.floor(duration / 8))
+
 /**
  * Computes the exact best mean power at each duration up to the activity's length by prefix sums on a one-second grid
  * built from the timestamps: seconds without a sample count as zero watts, of two samples in one second the later one
@@ -24,16 +27,29 @@ const LONGEST_S = 7 * 24 * 3_600
 export function normalizePowerCurve(samples: Samples): PowerBest[] {
   const watts = wattsBySecond(samples)
   if (!watts) return []
-  const sums = new Float64Array(watts.length + 1)
-  for (let second = 0; second < watts.length; second++) {
-    sums[second + 1] = (sums[second] as number) + (watts[second] as number)
+  const { sums, growing } = addUp(watts)
+  const curve: PowerBest[] = []
+  let best = 0
+  for (const durationS of [...DURATIONS_S.filter((duration) => duration < watts.length), watts.length]) {
+    // Where no power is negative, a longer time has no smaller sum than a shorter one.
+    best = growing
+      ? bestSum(sums, { durationS, stride: strideOf(durationS), least: best })
+      : bestSum(sums, { durationS, stride: 1, least: Number.NEGATIVE_INFINITY })
+    curve.push({ durationS, watts: best / durationS })
   }
-  const growing = watts.every((value) => value >= 0)
-  const durations = DURATIONS_S.filter((duration) => duration < watts.length)
-  return [...durations, watts.length].map((duration) => ({
-    durationS: duration,
-    watts: bestSum(sums, duration, growing ? 1 + Math.floor(duration / 8) : 1) / duration,
-  }))
+  return curve
+}
+
+// This loop and the one over the windows are functions of their own: V8 compiles what is hot, and that alone.
+function addUp(watts: Float64Array): { sums: Float64Array; growing: boolean } {
+  const sums = new Float64Array(watts.length + 1)
+  let growing = true
+  for (let second = 0; second < watts.length; second++) {
+    const power = watts[second] as number
+    if (power < 0) growing = false
+    sums[second + 1] = (sums[second] as number) + power
+  }
+  return { sums, growing }
 }
 
 function wattsBySecond(samples: Samples): Float64Array | undefined {
@@ -59,16 +75,19 @@ function wattsBySecond(samples: Samples): Float64Array | undefined {
 }
 
 /**
- * The largest sum over `duration` seconds, whose ends are gone through `stride` at a time: where no power is negative, the
- * sum over all the seconds of a stride is no less than any in it, so most strides are passed over with one look.
+ * The largest sum over a duration, `least` or more. Its ends are gone through `stride` at a time: where no power is negative,
+ * the sum over all the seconds of a stride is no less than any in it, so most strides are passed over with one look.
  */
-function bestSum(sums: Float64Array, duration: number, stride: number): number {
-  let best = Number.NEGATIVE_INFINITY
-  for (let end = duration; end < sums.length; end += stride) {
+function bestSum(
+  sums: Float64Array,
+  { durationS, stride, least }: { durationS: number; stride: number; least: number },
+): number {
+  let best = least
+  for (let end = durationS; end < sums.length; end += stride) {
     const last = Math.min(end + stride, sums.length) - 1
-    if ((sums[last] as number) - (sums[end - duration] as number) <= best) continue
+    if ((sums[last] as number) - (sums[end - durationS] as number) <= best) continue
     for (let at = end; at <= last; at++) {
-      const sum = (sums[at] as number) - (sums[at - duration] as number)
+      const sum = (sums[at] as number) - (sums[at - durationS] as number)
       if (sum > best) best = sum
     }
   }
