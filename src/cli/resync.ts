@@ -4,8 +4,8 @@ import { resyncAccount } from '../daemon/sync.ts'
 import { ConfigError } from '../kit/errors.ts'
 import type { Run } from './cli.ts'
 import type { Context } from './context.ts'
+import { tuneForPass } from './engine.ts'
 import { EXIT } from './exit.ts'
-import { letHeapGrow } from './heap.ts'
 import { makeProgressLine } from './progress.ts'
 
 type ResyncOptions = { since?: Date; account: string; json?: boolean }
@@ -32,7 +32,7 @@ async function resync(context: Context, paths: readonly string[], options: Resyn
     )
   }
   const startedAt = Date.now()
-  letHeapGrow()
+  tuneForPass()
   const house = await openHouse(context.config, context.log)
   try {
     const line = makeProgressLine(context, 'activities')

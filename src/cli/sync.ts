@@ -4,8 +4,8 @@ import { syncAccount } from '../daemon/sync.ts'
 import { ConfigError } from '../kit/errors.ts'
 import type { Run } from './cli.ts'
 import type { Context } from './context.ts'
+import { tuneForPass } from './engine.ts'
 import { EXIT } from './exit.ts'
-import { letHeapGrow } from './heap.ts'
 import { makeProgressLine } from './progress.ts'
 
 type SyncOptions = { full?: boolean; acceptRemovals?: boolean; json?: boolean }
@@ -31,7 +31,7 @@ async function sync(context: Context, name: string, options: SyncOptions): Promi
   if (acceptRemovals && !full)
     throw new ConfigError('bad_usage', '--accept-removals goes with --full; run: musette sync --help')
   const startedAt = Date.now()
-  letHeapGrow()
+  tuneForPass()
   const house = await openHouse(context.config, context.log)
   try {
     const line = makeProgressLine(context, 'activities')
