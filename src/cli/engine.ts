@@ -3,10 +3,10 @@ import { z } from 'zod'
 
 /**
  * The answers in flight lie outside of V8's heap and are large beside it: by default they count as its growth, all of it is
- * looked through every third ride, and that takes a fifth of the processor. It may grow to five times what lives in it. And
+ * looked through every third ride, and that takes a fifth of the processor. It may grow to six times what lives in it. And
  * what is hot is compiled once, for its next call, and not before that in the middle of its loop, too.
  */
-const FLAGS = ['--heap-growing-percent=400', '--no-use-osr']
+const FLAGS = ['--heap-growing-percent=500', '--no-use-osr']
 
 /** Node 20's V8 compiles early and thoroughly what a pass of a second has no time to earn back; newer ones know other flags. */
 const FLAGS_OF_NODE_20 = ['--interrupt-budget=400000', '--turbo-force-mid-tier-regalloc']
