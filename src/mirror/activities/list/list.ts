@@ -43,8 +43,10 @@ export async function listEverything(
 ): Promise<Listing> {
   const whole: ListQuery = { ...query, updatedFrom: undefined }
   const wide = await listPart(deps, whole, query.window)
-  const halves = wide.size < LEAST_TO_COMPARE ? [] : await listHalves(deps, whole, wide)
-  const years = await Promise.all(splitByYears(query.window).map((year) => listPart(deps, whole, year)))
+  const [halves, years] = await Promise.all([
+    wide.size < LEAST_TO_COMPARE ? [] : listHalves(deps, whole, wide),
+    Promise.all(splitByYears(query.window).map((year) => listPart(deps, whole, year))),
+  ])
   const parts = [...halves, ...years]
   const cap = await findCap(deps, whole, wide, parts)
   return cap === null ? merge(wide, [wide], { cap, cut: [] }) : expand(deps, whole, wide, parts, cap)
