@@ -20,12 +20,12 @@ export type FetchEnd = { activity: WantedActivity } & ({ result: FetchResult } |
  * when to try again. Returns how each ended; in an outage of the database all alike.
  */
 export async function recordFetched(deps: MirrorDeps, fetched: readonly Fetched[]): Promise<FetchEnd[]> {
-  const [one, ...more] = fetched
+  const [one] = fetched
   if (!one) return []
   try {
     return await recordTogether(deps, fetched)
   } catch (error) {
-    if (more.length > 0 && !isOutage(error)) {
+    if (fetched.length > 1 && !isOutage(error)) {
       const half = Math.ceil(fetched.length / 2)
       const ends = await recordFetched(deps, fetched.slice(0, half))
       return [...ends, ...(await recordFetched(deps, fetched.slice(half)))]

@@ -18,8 +18,8 @@ export type ListedCounts = { inserted: number; marked: number }
 const BATCH = 5_000
 
 const ENTRIES = `entries AS (
-  SELECT * FROM jsonb_to_recordset($1::jsonb) AS e(path text, name text, description text, activity_type text,
-    started_at timestamptz, timezone text, started_at_local timestamp))`
+  SELECT * FROM ROWS FROM (jsonb_to_recordset($1::jsonb) AS (path text, name text, description text, activity_type text,
+    started_at timestamptz, timezone text, started_at_local timestamp)) WITH ORDINALITY)`
 
 // A start that could not be read this time does not wipe out one that could.
 const UPDATE = `WITH ${ENTRIES},
@@ -54,7 +54,7 @@ UPDATE training.activities a SET
   next_fetch_at = CASE WHEN a.detail_state IN ('awaiting_samples', 'failed') THEN $3::timestamptz END
 FROM before b WHERE a.activity_id = b.activity_id`
 
-// The newest have the lowest ids, as they are fetched first: samples that lie in the order of their ids are found at once.
+// The ids follow the order of the entries, which a join does not keep by itself.
 const INSERT = `WITH ${ENTRIES}
 INSERT INTO training.activities (account_id, path, name, description, activity_type, started_at, timezone,
   started_at_local, detail_state, listed_at, wanted_at)
@@ -62,7 +62,7 @@ SELECT $2, e.path, e.name, e.description, e.activity_type, e.started_at, e.timez
   'wanted', $3::timestamptz, $3::timestamptz
 FROM entries e
 WHERE NOT EXISTS (SELECT FROM training.activities a WHERE a.account_id = $2 AND a.path = e.path)
-ORDER BY e.started_at DESC NULLS LAST
+ORDER BY e.ordinality
 ON CONFLICT (account_id, path) DO NOTHING`
 
 const TOUCH = `WITH ${ENTRIES}
@@ -83,7 +83,8 @@ export async function upsertListed(
   input: { accountId: number; entries: readonly ListedActivity[]; listedAt: Date; onlyChanged?: boolean },
 ): Promise<ListedCounts> {
   const rows = [...new Map(input.entries.map((entry) => [cleanText(entry.path), toRow(entry)])).values()]
-  rows.sort((a, b) => (b.started_at?.getTime() ?? 0) - (a.started_at?.getTime() ?? 0))
+  // The newest get the lowest ids, as they are fetched first: samples that lie in the order of their ids are found at once.
+  rows.sort((a, b) => startOf(b) - startOf(a))
   const counts: ListedCounts = { inserted: 0, marked: 0 }
   for (let start = 0; start < rows.length; start += BATCH) {
     const values = [JSON.stringify(rows.slice(start, start + BATCH)), input.accountId, input.listedAt]
@@ -93,6 +94,11 @@ export async function upsertListed(
     if (onlyChanged) await tx.client.query(TOUCH, values)
   }
   return counts
+}
+
+/** When a row starts, ms since 1970; one without a start before all others. */
+function startOf({ started_at }: Pick<ReturnType<typeof toRow>, 'started_at'>): number {
+  return started_at?.getTime() ?? Number.MIN_SAFE_INTEGER
 }
 
 function toRow(entry: ListedActivity) {
