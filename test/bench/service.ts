@@ -7,8 +7,8 @@ import { makeAnswer, makeDate, startOf } from './answers.ts'
 // them), and `plain` for a service that knows no gzip.
 const [rides = 100, seconds = 5_400, distinct = rides] = process.argv.slice(2, 5).map(Number)
 const plain = process.argv[5] === 'plain'
-/** Requests so far, and when the first came since this was last asked, ms since 1970. */
-let counted: { requests: number; firstAt?: number } = { requests: 0 }
+/** When each request came, ms since 1970. */
+const requests: number[] = []
 let answers = prepare(0)
 
 function prepare(version: number): Array<{ whole: Buffer; gzipped: Buffer; summary: Buffer }> {
@@ -32,17 +32,12 @@ const entries = Array.from({ length: rides }, (_, ride) => ({
 
 const server = createServer((request, response) => {
   const url = new URL(request.url ?? '/', 'http://service')
-  if (url.pathname === '/_requests') {
-    sendJson(response, counted)
-    counted = { requests: counted.requests }
-    return
-  }
+  if (url.pathname === '/_requests') return sendJson(response, requests)
   if (url.pathname === '/_recalculate') {
     answers = prepare(1)
     return sendJson(response, {})
   }
-  counted.requests += 1
-  counted.firstAt ??= Date.now()
+  requests.push(Date.now())
   request.resume().on('end', () => answer(url, request, response))
 })
 
