@@ -5,6 +5,7 @@ import { MINUTE, SECOND } from '../kit/durations.ts'
 import { errorLine } from '../kit/errors.ts'
 import { type Found, type Walked, walkDropped } from './disk/walk.ts'
 import { makeMemory } from './memory.ts'
+import { makeFinisher } from './move/leftovers.ts'
 import { makeProblems } from './problems.ts'
 import { makeStrangers } from './strangers.ts'
 import { endFound, type TakeFile, takeFound } from './take.ts'
@@ -79,6 +80,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   const problems = makeProblems(log)
   const turns = makeTurns(options.concurrency ?? CONCURRENCY)
   const sayStrangers = makeStrangers(log)
+  const finishMoves = makeFinisher(log)
   const working = new Set<Promise<void>>()
   const every = options.scanEveryMs ?? SCAN_EVERY_MS
   const wake = makeWake({
@@ -112,6 +114,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
       memory.beginWalk()
       const walked = await walkDropped(dir, { accounts, isDroppable: options.isDroppable })
       await watched.follow(walked.entries)
+      if (afterUpload === 'move') await finishMoves(walked)
       sayAbout(walked)
       memory.keepOnly(new Set(walked.found.map((found) => found.key)))
       // Years of rides go in the order they were ridden, as far as the disk knows it.

@@ -1,4 +1,4 @@
-import { link, lstat, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { link, lstat, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { identityOf } from '../../src/dropfolder/disk/identity.ts'
@@ -68,6 +68,25 @@ describe('moving a file', () => {
     expect(await read('failed/ride.fit')).toBe('without a text')
     expect(await read('failed/ride (2).fit')).toBe('again')
     expect(await read('failed/ride (2).fit.txt')).toContain('why')
+  })
+
+  it('leads nothing out of the folder while failed/ is swapped for a link', async () => {
+    const outside = join(home, 'outside')
+    await mkdir(outside)
+    const failed = join(home, 'failed')
+    const swap = async () => {
+      await rename(failed, `${failed}-aside`)
+      await symlink(outside, failed)
+    }
+    for (let i = 0; i < 300; i++) {
+      await rm(failed, { recursive: true, force: true })
+      await rm(`${failed}-aside`, { recursive: true, force: true })
+      await mkdir(failed)
+      await write(`ride-${i}.fit`, `ride ${i}`)
+      const move = moveFailed(await found(`ride-${i}.fit`), at, 'why')
+      await Promise.allSettled([move, swap()])
+    }
+    expect(listAll(outside)).toEqual([])
   })
 
   it.each([

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readdirSync } from 'node:fs'
 import { mkdir, readFile, rename, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { walkDropped } from '../../src/dropfolder/disk/walk.ts'
 import { openTempDir } from '../support/temp-dir.ts'
 import { drop, listAll, makeRide, openRig, type Rig } from './rig.ts'
 
@@ -196,4 +197,11 @@ describe('the scan', () => {
     await rig.folder.scan()
     expect(rig.taken.at(-1)?.name).toBe('new.fit')
   })
+
+  it('lists 130,000 files in one folder', async () => {
+    rig = await openRig()
+    for (let i = 0; i < 130_000; i++) closeSync(openSync(join(rig.dir, `${i}.fit`), 'w'))
+    const walked = await walkDropped(rig.dir, { accounts: ['default'], isDroppable: () => true })
+    expect(walked.found).toHaveLength(130_000)
+  }, 120_000)
 })

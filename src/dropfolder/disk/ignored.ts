@@ -29,3 +29,11 @@ export const FAILED = 'failed'
 export function isIgnored(name: string): boolean {
   return IGNORED_PREFIX.test(name) || IGNORED_SUFFIX.test(name) || IGNORED_NAMES.has(name.toLowerCase())
 }
+
+/** What the folder is called in which the old name of a moved file is set aside for a moment; hidden, so never scanned. */
+export const ASIDE = '.moving-'
+
+/** Whether a name is that of what was set aside in the middle of a move. */
+export function isAside(name: Buffer): boolean {
+  return name.toString('latin1').startsWith(ASIDE)
+}

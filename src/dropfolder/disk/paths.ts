@@ -18,3 +18,8 @@ export function keyOf(path: Buffer): string {
 export function folderOf(path: Buffer): Buffer {
   return path.subarray(0, Math.max(0, path.lastIndexOf(SLASH)))
 }
+
+/** The last part of a path that joinPath made. */
+export function nameOf(path: Buffer): Buffer {
+  return path.subarray(path.lastIndexOf(SLASH) + 1)
+}

@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { type Identity, identityOf } from './identity.ts'
-import { DONE, FAILED, isIgnored } from './ignored.ts'
+import { DONE, FAILED, isAside, isIgnored } from './ignored.ts'
 import { joinPath, keyOf } from './paths.ts'
 
 /** A regular file with a name that is taken; `home` is the folder of its account, `key` its path as a text. */
@@ -19,6 +19,10 @@ export type Found = {
 
 export type Walked = {
   found: Found[]
+  /** the drop folder and the folders of accounts in it */
+  homes: Buffer[]
+  /** folders that were entered and in which a move was left halfway, with their homes */
+  halfway: Array<{ folder: Buffer; home: Buffer }>
   /** how much lies in all folders that were entered, of whatever kind */
   entries: number
   /** top-level folders that hold files and are named like no account; `.` when the default account is missing */
@@ -51,17 +55,20 @@ export async function walkDropped(
   dir: string,
   input: { accounts: readonly string[]; isDroppable: (name: string) => boolean },
 ): Promise<Walked> {
-  const walked: Walked = { found: [], entries: 0, strangers: [], unreadable: [] }
+  const walked: Walked = { found: [], homes: [], halfway: [], entries: 0, strangers: [], unreadable: [] }
   const root = Buffer.from(dir)
   const account = input.accounts.includes(DEFAULT_ACCOUNT) ? DEFAULT_ACCOUNT : null
   const places: Place[] = [{ path: root, relative: Buffer.alloc(0), home: root, account, top: '.', depth: 0 }]
   const strangers = new Set<string>()
   for (let place = places.pop(); place; place = places.pop()) {
+    if (place.path === place.home) walked.homes.push(place.home)
     const entries = await listEntries(place, walked)
     walked.entries += entries.length
     const names: Buffer[] = []
+    let isHalfway = false
     for (const entry of entries) {
       const name = entry.name.toString()
+      if (isAside(entry.name)) isHalfway = true
       if (isIgnored(name)) continue
       if (entry.isDirectory()) {
         const inner = enter(place, entry.name, name, input.accounts)
@@ -70,8 +77,10 @@ export async function walkDropped(
         names.push(entry.name)
       }
     }
+    if (isHalfway) walked.halfway.push({ folder: place.path, home: place.home })
     if (place.account === null && names.length > 0) strangers.add(place.top)
-    else walked.found.push(...(await lookAt({ ...place, account: place.account ?? DEFAULT_ACCOUNT }, names)))
+    // One by one, because a call takes only so many arguments.
+    else for (const each of await lookAt(place, names)) walked.found.push(each)
   }
   walked.strangers.push(...strangers)
   return walked
@@ -101,7 +110,7 @@ function enter(place: Place, rawName: Buffer, name: string, accounts: readonly s
   return { ...place, path, relative, depth: place.depth + 1 }
 }
 
-async function lookAt(place: Place & { account: string }, names: readonly Buffer[]): Promise<Found[]> {
+async function lookAt(place: Place, names: readonly Buffer[]): Promise<Found[]> {
   const found: Found[] = []
   for (let i = 0; i < names.length; i += LOOKS_AT_ONCE) {
     const looks = names.slice(i, i + LOOKS_AT_ONCE).map(async (rawName): Promise<Found | undefined> => {
@@ -112,7 +121,7 @@ async function lookAt(place: Place & { account: string }, names: readonly Buffer
       const relative = joinPath(place.relative, rawName)
       return {
         key: keyOf(relative),
-        account: place.account,
+        account: place.account ?? DEFAULT_ACCOUNT,
         home: place.home,
         folder: place.path,
         path,

@@ -1,10 +1,11 @@
 import { constants } from 'node:fs'
-import { lstat, mkdir, open } from 'node:fs/promises'
-import { ConfigError, errorCode } from '../../kit/errors.ts'
+import { lstat, open, unlink } from 'node:fs/promises'
+import { errorCode } from '../../kit/errors.ts'
 import { hasSameContent, identityOf, isUnchanged } from '../disk/identity.ts'
 import { DONE, FAILED } from '../disk/ignored.ts'
-import { folderOf, joinPath } from '../disk/paths.ts'
+import { folderOf, joinPath, nameOf } from '../disk/paths.ts'
 import type { Found } from '../disk/walk.ts'
+import { type HeldFolder, holdFolder } from './held-folder.ts'
 import { textName } from './names.ts'
 import { placeFile } from './place.ts'
 
@@ -33,55 +34,46 @@ export async function moveDone(file: MoveInput, at: Date): Promise<Moved> {
  * the end when the file failed before.
  */
 export async function moveFailed(file: MoveInput, at: Date, text: string): Promise<Moved> {
-  const moved = await moveInto(file, [FAILED])
-  if (moved.outcome !== 'moved') return moved
-  const name = moved.path.subarray(folderOf(moved.path).length + 1)
   const day = at.toISOString().slice(0, 16).replace('T', ' ')
-  try {
-    await appendText(joinPath(folderOf(moved.path), textName(name)), `${day} UTC\n${text.trim()}\n`)
-    return moved
-  } catch (error) {
-    return { ...moved, untold: error }
-  }
+  let untold: unknown
+  const moved = await moveInto(file, [FAILED], async (folder, name) => {
+    await appendText(joinPath(folder.via, textName(name)), `${day} UTC\n${text.trim()}\n`).catch(
+      (error: unknown) => {
+        untold = error
+      },
+    )
+  })
+  return moved.outcome === 'moved' && untold !== undefined ? { ...moved, untold } : moved
 }
 
-async function moveInto(file: MoveInput, folders: string[]): Promise<Moved> {
+async function moveInto(
+  file: MoveInput,
+  folders: readonly string[],
+  afterwards?: (folder: HeldFolder, name: Buffer) => Promise<void>,
+): Promise<Moved> {
   const before = await lstat(file.path).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return undefined
     throw error
   })
   if (!before) return { outcome: 'gone' }
   if (!before.isFile() || !isUnchanged(file.identity, identityOf(before))) return { outcome: 'changed' }
-  const folder = await openFolders(file.home, folders)
-  const target = await placeFile(file.path, folder, file.rawName)
-  if (!target) return { outcome: 'gone' }
-  // Between the look and the move a new file may have come under the name; it has not been taken, so it goes back.
-  if (!hasSameContent(file.identity, identityOf(await lstat(target)))) {
-    await placeFile(target, folderOf(file.path), file.rawName)
-    return { outcome: 'changed' }
-  }
-  await syncFolder(folder)
-  await syncFolder(folderOf(file.path))
-  return { outcome: 'moved', path: target }
-}
-
-async function openFolders(home: Buffer, names: string[]): Promise<Buffer> {
-  let folder = home
-  for (const name of names) {
-    folder = joinPath(folder, name)
-    try {
-      await mkdir(folder)
-    } catch (error) {
-      if (errorCode(error) !== 'EEXIST') throw error
+  const folder = await holdFolder(file.home, folders)
+  try {
+    const target = await placeFile(file.path, folder.via, file.rawName)
+    if (!target) return { outcome: 'gone' }
+    // Between the look and the move a new file may have come under the name; it has not been taken, so it goes back.
+    if (!hasSameContent(file.identity, identityOf(await lstat(target)))) {
+      await placeFile(target, folderOf(file.path), file.rawName)
+      return { outcome: 'changed' }
     }
-    if (!(await lstat(folder)).isDirectory()) {
-      throw new ConfigError(
-        'drop_folder_link',
-        `drop folder: ${folder.toString()} is a link or a file; remove it, so that a folder can be made there`,
-      )
-    }
+    await folder.sync()
+    await syncFolder(folderOf(file.path))
+    const name = nameOf(target)
+    await afterwards?.(folder, name)
+    return { outcome: 'moved', path: joinPath(folder.path, name) }
+  } finally {
+    await folder.close()
   }
-  return folder
 }
 
 /** Only on some systems a folder can be opened and synced; elsewhere the rename is durable or nothing can be done. */
@@ -95,11 +87,17 @@ async function syncFolder(folder: Buffer): Promise<void> {
   }
 }
 
+/** Appends the whole text or nothing: a full disk must not leave an empty file that looks like an answer. */
 async function appendText(path: Buffer, text: string): Promise<void> {
   const file = await open(path, TEXT_FLAGS, 0o644)
+  const { size } = await file.stat()
   try {
     await file.appendFile(text)
     await file.sync()
+  } catch (error) {
+    if (size > 0) await file.truncate(size).catch(() => undefined)
+    else await unlink(path).catch(() => undefined)
+    throw error
   } finally {
     await file.close()
   }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
-import { link, lstat, open, rename, unlink } from 'node:fs/promises'
+import { link, lstat, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises'
 import { errorCode } from '../../kit/errors.ts'
+import { ASIDE } from '../disk/ignored.ts'
 import { folderOf, joinPath } from '../disk/paths.ts'
 import { numberedName } from './names.ts'
 
@@ -51,19 +52,19 @@ async function dropOldName(
   path: Buffer,
   moved: { folder: Buffer; target: Buffer; name: Buffer },
 ): Promise<void> {
-  const aside = joinPath(moved.folder, `.moving-${randomBytes(8).toString('hex')}`)
+  const aside = joinPath(moved.folder, `${ASIDE}${randomBytes(8).toString('hex')}`)
+  const file = joinPath(aside, moved.name)
+  await mkdir(aside)
   try {
-    await rename(path, aside)
+    await rename(path, file)
+    if (await isSameFile(file, moved.target)) await removeFile(file)
+    else await placeFile(file, folderOf(path), moved.name)
   } catch (error) {
     // Another daemon on the same folder was faster, with the same result.
-    if (errorCode(error) === 'ENOENT') return
-    throw error
+    if (errorCode(error) !== 'ENOENT') throw error
+  } finally {
+    await removeEmpty(aside)
   }
-  if (!(await isSameFile(aside, moved.target))) {
-    await placeFile(aside, folderOf(path), moved.name)
-    return
-  }
-  await unlink(aside)
 }
 
 /** Moves as placeFile does where links cannot be made: an empty file reserves the name, and the rename replaces that. */
@@ -87,7 +88,20 @@ export async function placeByRename(path: Buffer, folder: Buffer, name: Buffer):
   }
 }
 
-async function isSameFile(one: Buffer, other: Buffer): Promise<boolean> {
+/** Removes a file that somebody else may have removed meanwhile. */
+export async function removeFile(path: Buffer): Promise<void> {
+  await unlink(path).catch((error: unknown) => {
+    if (errorCode(error) !== 'ENOENT') throw error
+  })
+}
+
+/** Removes a folder when it is empty; one that is not stays for the next look. */
+export async function removeEmpty(folder: Buffer): Promise<void> {
+  await rmdir(folder).catch(() => undefined)
+}
+
+/** Whether two paths are names of one file. */
+export async function isSameFile(one: Buffer, other: Buffer): Promise<boolean> {
   const [a, b] = await Promise.all([look(one), look(other)])
   return a !== undefined && b !== undefined && a.ino === b.ino && a.dev === b.dev
 }

@@ -1,0 +1,64 @@
+import { link, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { listAll, makeRide, openRig, type Rig } from './rig.ts'
+
+let rig: Rig
+afterEach(() => rig.close())
+
+const ride = makeRide()
+const month = new Date(Date.now() + 60_000).toISOString().slice(0, 7)
+
+/** What a process leaves that is killed after it set the old name aside; `alone`: a new file had taken that name. */
+async function leaveAside(dir: string, folder: string, alone = false): Promise<void> {
+  const aside = join(dir, folder, '.moving-0123456789abcdef')
+  await mkdir(aside, { recursive: true })
+  await writeFile(join(aside, 'ride.fit'), ride)
+  if (!alone) await link(join(aside, 'ride.fit'), join(dir, folder, 'ride.fit'))
+}
+
+describe('what a killed daemon left in the middle of a move', () => {
+  it.each(['done/2026-01', 'failed', 'anna/done/2026-01', 'anna/failed'])(
+    'is finished at the next start in %s',
+    async (folder) => {
+      rig = await openRig({
+        accounts: async () => ['default', 'anna'],
+        before: (dir) => leaveAside(dir, folder),
+      })
+      expect(listAll(rig.dir).filter((path) => !path.endsWith('/'))).toEqual([`${folder}/ride.fit`])
+      expect(rig.taken).toEqual([])
+    },
+  )
+
+  it('is finished when it was set aside under no name of its own', async () => {
+    rig = await openRig({
+      before: async (dir) => {
+        await mkdir(join(dir, 'done/2026-01'), { recursive: true })
+        await writeFile(join(dir, 'done/2026-01/ride.fit'), ride)
+        await link(join(dir, 'done/2026-01/ride.fit'), join(dir, 'done/2026-01/.moving-0123456789abcdef'))
+      },
+    })
+    expect(listAll(rig.dir)).toEqual(['done/', 'done/2026-01/', 'done/2026-01/ride.fit'])
+  })
+
+  it('and is nowhere else goes back to be taken under its name', async () => {
+    rig = await openRig({ before: (dir) => leaveAside(dir, 'failed', true) })
+    await rig.folder.scan()
+    expect(rig.taken.map((file) => file.name)).toEqual(['ride.fit'])
+    expect(await readFile(join(rig.dir, `done/${month}/ride.fit`))).toEqual(ride)
+    expect(listAll(rig.dir).join()).not.toContain('.moving-')
+  })
+
+  it('is finished in a folder that is scanned, too, by the next scan', async () => {
+    rig = await openRig()
+    await leaveAside(rig.dir, '2026/may')
+    await rig.folder.scan()
+    await rig.folder.scan()
+    expect(listAll(rig.dir).join()).not.toContain('.moving-')
+  })
+
+  it('stays where files are kept in their place', async () => {
+    rig = await openRig({ afterUpload: 'keep', before: (dir) => leaveAside(dir, 'failed') })
+    expect(listAll(rig.dir)).toContain('failed/.moving-0123456789abcdef/ride.fit')
+  })
+})
