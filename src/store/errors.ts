@@ -83,6 +83,10 @@ function mapSqlstate(error: pg.DatabaseError, query: string | undefined, step: D
       requestSent,
     })
   }
+  if (sqlstate === '25006') {
+    const message = `store, write: ${cause.message}; the database accepts no writes now, and musette goes on when it does`
+    return new TransientError('database_read_only', message, { cause, requestSent })
+  }
   if (NO_SUCH_TABLE.has(sqlstate)) return unmigrated(cause)
   if (LOGIN_REFUSED.has(sqlstate)) {
     const message = `store, sign in to the database: ${cause.message}; correct DATABASE_URL`

@@ -145,3 +145,16 @@ function makeBarrier() {
       }),
   }
 }
+
+test('a database that takes no writes now is an outage, not a defect', async () => {
+  const { store, url } = await openTestStore()
+  const database = new URL(url).pathname.slice(1)
+  await store.transaction((tx) =>
+    tx.client.query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`),
+  )
+  const later = openStore({ log: quiet }, { connectionString: url, maxConnections: 1 })
+  onTestFinished(() => later.close())
+  const error = await errorOf(later.transaction((tx) => tx.db.update(accounts).set({ lastError: null })))
+  expect(error).toMatchObject({ name: 'TransientError', code: 'database_read_only' })
+  expect(error.message).toContain('the database accepts no writes now')
+})
