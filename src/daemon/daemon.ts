@@ -3,8 +3,10 @@ import type { Config } from '../config/config.ts'
 import { makeDropFolder } from '../dropfolder/drop-folder.ts'
 import { type Jobs, openJobs } from '../jobs/jobs.ts'
 import { systemClock } from '../kit/clock.ts'
+import { SECOND } from '../kit/durations.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { findAccounts } from '../store/accounts.ts'
+import { findEndedSessions, recordEndedSession } from '../store/ended-sessions.ts'
 import { findRunsMark } from '../store/health-runs.ts'
 import { recordRunsAbandoned } from '../store/runs.ts'
 import { makeMetrics } from '../web/metrics/metrics.ts'
@@ -17,9 +19,13 @@ import { type House, openHouse } from './house.ts'
 import { intervalsOf } from './intervals.ts'
 import { makeFigures } from './metrics.ts'
 import { makeReadiness } from './readiness.ts'
+import { makeReading } from './reading.ts'
 import type { Role } from './roles.ts'
 import { VERSION } from './version.ts'
 import { openWatcher } from './watcher.ts'
+
+/** A job that waits longer for a service that asked for a pause gives its place to jobs for other services. */
+const LONGEST_PAUSE_MS = 5 * SECOND
 
 export type Daemon = {
   house: House
@@ -43,7 +49,10 @@ export async function openDaemon(
     const http = input.roles.includes('web') ? config.http : undefined
     if (http) assertGuarded(http)
     const metrics = makeMetrics({ now: systemClock }, { version: VERSION })
-    const house = await openHouse(config, log, { observer: metrics.requests })
+    const house = await openHouse(config, log, {
+      observer: metrics.requests,
+      longestPauseMs: LONGEST_PAUSE_MS,
+    })
     release.defer('house', () => house.close())
     await assertKeyFits(house)
     await house.store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date() }))
@@ -96,9 +105,20 @@ function openDaemonWeb(
       ...numbers,
       boards: jobs.boards(),
       dashboard: makeDashboard(house),
+      endedSessions: makeEndedSessions(house),
     },
     http,
   )
+}
+
+/** A page asks several times a second, and the database need not be asked each time; a slow one must not hold up a page. */
+const ENDED_SESSIONS = { keepMs: 5 * SECOND, patienceMs: 1 * SECOND }
+
+function makeEndedSessions({ store }: Pick<House, 'store'>): WebDeps['endedSessions'] {
+  return {
+    find: makeReading(() => store.read(findEndedSessions), ENDED_SESSIONS),
+    record: (session) => store.transaction((tx) => recordEndedSession(tx, session)),
+  }
 }
 
 /** What one process does for all that share the database, and the others when it is gone. */

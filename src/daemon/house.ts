@@ -32,12 +32,12 @@ export const CONNECTIONS_BESIDE_FETCHES = 6
 /**
  * Opens database, vault and service client from the configuration. The embedded Postgres is brought to this version
  * by itself; a database of the user's own is only checked, and refused with the command to type (ConfigError). The
- * `observer` hears of every request to the service.
+ * `observer` hears of every request to the service; `longestPauseMs` is the service client's.
  */
 export async function openHouse(
   config: Config,
   log: Logger,
-  options: { observer?: ServiceObserver | undefined } = {},
+  options: { observer?: ServiceObserver | undefined; longestPauseMs?: number } = {},
 ): Promise<House> {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
@@ -57,7 +57,12 @@ export async function openHouse(
     const { concurrency, requestsPerMinute } = config.service
     const service = openService(
       { vault, log, observer: options.observer },
-      { concurrency, requestsPerMinute, userAgent: `musette/${VERSION}` },
+      {
+        concurrency,
+        requestsPerMinute,
+        userAgent: `musette/${VERSION}`,
+        longestPauseMs: options.longestPauseMs,
+      },
     )
     release.defer('service', () => service.close())
     return {

@@ -17,7 +17,7 @@ const PATIENCE_MS = 3 * SECOND
  * and has ended; `jobs` is asked for late, because the mark stands before the first job.
  */
 export function makeFigures(
-  deps: { house: Pick<House, 'store' | 'log'>; jobs: () => Pick<Jobs, 'counts'> },
+  deps: { house: Pick<House, 'store' | 'log'>; jobs: () => Pick<Jobs, 'counts' | 'paused'> },
   input: { since: RunsMark; onRun: (run: EndedRun) => void },
 ): () => Promise<Figures> {
   const { store, log } = deps.house
@@ -35,7 +35,11 @@ export function makeFigures(
   }
   const options = { keepMs: KEEP_MS, patienceMs: PATIENCE_MS }
   const database = makeReading(readDatabase, options)
-  const queue = makeReading(() => deps.jobs().counts(), options)
+  const readQueue = async () => {
+    const [jobs, paused] = await Promise.all([deps.jobs().counts(), deps.jobs().paused()])
+    return { jobs, paused }
+  }
+  const queue = makeReading(readQueue, options)
   const orNothing = (part: string) => (error: unknown) => {
     log.debug({ error, part }, 'metrics: a part does not answer')
     return undefined

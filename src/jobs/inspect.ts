@@ -7,13 +7,14 @@ import { SCHEMA } from './connections/postgres-pool.ts'
 import { fetchRedisFacts } from './connections/redis-server.ts'
 import type { QueueName } from './definition.ts'
 import { CONNECTION_MS } from './limits.ts'
-import { fetchCounts, makeQueues } from './queues.ts'
+import { fetchCounts, fetchPaused, makeQueues } from './queues.ts'
 import { fetchSchedules, settledVerdict } from './schedules/reconcile.ts'
 import { wantedSchedules } from './schedules/wanted.ts'
 
-/** Jobs by queue and state, and the schedules: how many there should be, and the ids of those that are not as they should. */
+/** Jobs by queue and state, the queues that are paused, and the schedules: how many there should be, and the ids of the wrong ones. */
 export type QueueFacts = Readonly<{
   counts: Record<QueueName, Record<string, number>>
+  paused: QueueName[]
   schedules: Readonly<{ wanted: number; wrong: string[] }>
 }>
 
@@ -38,6 +39,7 @@ export async function inspectQueue(
   try {
     await Promise.all(Object.values(queues).map((queue) => queue.waitUntilReady()))
     const counts = await fetchCounts({ queues })
+    const paused = await fetchPaused({ queues })
     const found = await fetchSchedules(queues.polls)
     const now = deps.clock().getTime()
     const wanted = wantedSchedules(input.accounts, input.every)
@@ -46,7 +48,7 @@ export async function inspectQueue(
       const verdict = await settledVerdict(queues.polls, found.get(schedule.id), schedule, now)
       if (verdict !== 'fine') wrong.push(schedule.id)
     }
-    return { counts, schedules: { wanted: wanted.length, wrong } }
+    return { counts, paused, schedules: { wanted: wanted.length, wrong } }
   } finally {
     for (const queue of Object.values(queues)) await within(queue.close(), CONNECTION_MS)
     await backend.close()

@@ -19,7 +19,15 @@ import {
   POLLS_CONCURRENCY,
   STALLED_EVERY_MS,
 } from './limits.ts'
-import { type Enqueue, enqueueJobs, fetchCounts, type JobQueue, makeQueues } from './queues.ts'
+import {
+  type Enqueue,
+  enqueueJobs,
+  fetchCounts,
+  fetchPaused,
+  type JobQueue,
+  makeQueues,
+  resumeQueues,
+} from './queues.ts'
 import { makeRing } from './schedules/due.ts'
 import { type Heartbeat, startHeartbeat } from './schedules/heartbeat.ts'
 import { reconcileSchedules } from './schedules/reconcile.ts'
@@ -56,6 +64,8 @@ export type Jobs = Readonly<{
   enqueue: Enqueue
   /** Fetches the number of jobs by queue and state. */
   counts: () => Promise<Record<QueueName, Record<string, number>>>
+  /** Fetches the names of the queues that somebody paused; each is resumed within a minute. */
+  paused: () => Promise<QueueName[]>
   /**
    * Makes the schedules equal to the truth, and keeps them so until `close`; with `atStart` everything scheduled also
    * runs once at once. Without it they run as they are: a process at a time is enough to keep them.
@@ -111,7 +121,7 @@ async function openParts(
     const ring = makeRing({ enqueue: (input) => enqueueJobs({ queues }, input) })
     for (const queue of QUEUE_NAMES) {
       const worker = await openWorker(
-        { log, handlers: deps.handlers, queues, ring, backend, onError: tally.record },
+        { log, handlers: deps.handlers, ring, backend, onError: tally.record },
         {
           queue,
           concurrency: queue === 'polls' ? POLLS_CONCURRENCY : options.concurrency,
@@ -138,11 +148,15 @@ async function openParts(
   const reconcile = (atStart: boolean) =>
     reconcileSchedules({ log, clock, queues, accounts: deps.accounts }, { every: options.every, atStart })
   let keepsSchedules = false
-  const beat = () => (keepsSchedules ? reconcile(false) : fetchCounts({ queues }).then(() => undefined))
+  const beat = async () => {
+    await resumeQueues({ queues, log })
+    if (keepsSchedules) await reconcile(false)
+  }
   heartbeat = startHeartbeat({ tally: () => tally, beat }, { everyMs: options.heartbeatMs ?? HEARTBEAT_MS })
   queues.polls.getBackend().on('ready', heartbeat.wake) // Redis is back, perhaps empty
   opened.defer('heartbeat', () => within(heartbeat?.stop() ?? Promise.resolve(), CONNECTION_MS))
 
+  await resumeQueues({ queues, log })
   if (!signal.aborted) for (const worker of workers) worker.run()
 
   let closing: Promise<void> | undefined
@@ -159,6 +173,10 @@ async function openParts(
     counts: async () => {
       assertOpen()
       return await fetchCounts({ queues })
+    },
+    paused: async () => {
+      assertOpen()
+      return await fetchPaused({ queues })
     },
     openSchedules: async ({ atStart }) => {
       assertOpen()

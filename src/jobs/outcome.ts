@@ -10,7 +10,7 @@ import {
 import { WAIT_MAX_MS, WAIT_MIN_MS } from './limits.ts'
 
 /**
- * What becomes of a job that failed. `wait`: all queues stay away, no attempt is spent. `retry`: again with growing
+ * What becomes of a job that failed. `wait`: again when the service allows it, no attempt is spent. `retry`: again with growing
  * pauses. `park`: dead, and the account waits for a person. `refuse`: dead, asking again would not help.
  * `bug`: a few attempts, kept with its stack.
  */

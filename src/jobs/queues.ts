@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type IQueueBackend, Queue } from 'bullmq'
+import type { Logger } from 'pino'
 import { TransientError } from '../kit/errors.ts'
 import type { Backend } from './backend.ts'
 import { CATALOG, type JobName, type PayloadOf } from './catalog.ts'
@@ -101,14 +102,18 @@ export async function fetchCounts(deps: {
 }
 
 /**
- * Makes every queue wait, on all machines, until `waitMs` from now; a longer wait that is already running stays.
- * Throws the backend's errors.
+ * Resumes every queue that somebody paused, and says so: musette itself never pauses one, and a paused queue stops the
+ * mirror without a word. Throws the backend's errors.
  */
-export async function holdQueues(deps: { queues: Queues }, waitMs: number): Promise<void> {
-  await Promise.all(
-    QUEUE_NAMES.map(async (name) => {
-      const left = await deps.queues[name].getRateLimitTtl()
-      if (left < waitMs) await deps.queues[name].rateLimit(waitMs)
-    }),
-  )
+export async function resumeQueues(deps: { queues: Queues; log: Logger }): Promise<void> {
+  for (const queue of await fetchPaused(deps)) {
+    await deps.queues[queue].resume()
+    deps.log.warn({ queue }, 'jobs: the queue was paused by another program and is resumed')
+  }
+}
+
+/** Fetches the names of the queues that are paused. Throws the backend's errors. */
+export async function fetchPaused(deps: { queues: Queues }): Promise<QueueName[]> {
+  const paused = await Promise.all(QUEUE_NAMES.map((name) => deps.queues[name].isPaused()))
+  return QUEUE_NAMES.filter((_name, index) => paused[index])
 }

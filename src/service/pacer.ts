@@ -1,5 +1,6 @@
 import type { Clock } from '../kit/clock.ts'
-import { MINUTE } from '../kit/durations.ts'
+import { MINUTE, SECOND } from '../kit/durations.ts'
+import { RateLimitedError } from '../kit/errors.ts'
 import type { Sleep } from '../kit/sleep.ts'
 import { type FairQueue, makeFairQueue } from './fair-queue.ts'
 
@@ -7,7 +8,10 @@ import { type FairQueue, makeFairQueue } from './fair-queue.ts'
 export type Turn = { queue: string; origin: string }
 
 export type Pacer = {
-  /** Waits for a turn and runs `work` in it; throws the signal's reason when it aborts while waiting. */
+  /**
+   * Waits for a turn and runs `work` in it. Throws the signal's reason when it aborts while waiting, and RateLimitedError
+   * `rate_limited` when the origin is held back for longer than `longestPauseMs`.
+   */
   run<T>(turn: Turn, work: () => Promise<T>, signal?: AbortSignal): Promise<T>
   /** Holds back every call to an origin for `ms` from now; a longer pause that runs already stays. */
   pause(origin: string, ms: number): void
@@ -27,25 +31,29 @@ const MAX_BURST = 10
 
 /**
  * Makes the one pace of all calls to the service: at most `concurrency` at a time, at most `requestsPerMinute` in any
- * 60 s, spread evenly after a small burst. Whoever waits is served in turn by queue, first come within one.
+ * 60 s, spread evenly after a small burst. Callers are served in turn by queue, first come first within one. A pause of
+ * an origin up to `longestPauseMs` is waited out; a longer one refuses its callers, so that they hold up no others.
  */
 export function makePacer(
   deps: { now: Clock; sleep: Sleep; onPause?: OnPause | undefined },
-  options: { concurrency: number; requestsPerMinute: number },
+  options: { concurrency: number; requestsPerMinute: number; longestPauseMs?: number | undefined },
 ): Pacer {
   const rate = makeRate(options.requestsPerMinute)
   const waiting: FairQueue<Waiter> = makeFairQueue()
-  const pausedUntil = new Map<string, number>()
+  const pauses = new Map<string, { until: number; ms: number }>()
+  const longestPauseMs = options.longestPauseMs ?? Number.POSITIVE_INFINITY
   let running = 0
   let alarm: AbortController | undefined
   let closed: Error | undefined
 
   const pausedMs = (origin: string): number => {
-    const until = pausedUntil.get(origin)
-    if (until === undefined) return 0
-    const left = until - deps.now().getTime()
-    if (left <= 0) pausedUntil.delete(origin)
-    return Math.max(0, left)
+    const pause = pauses.get(origin)
+    if (!pause) return 0
+    const left = pause.until - deps.now().getTime()
+    // More is left than was asked for when the clock was set back: the pause must not last as long as the clock jumped.
+    if (left > 0 && left <= pause.ms) return left
+    pauses.delete(origin)
+    return 0
   }
 
   const wakeIn = (ms: number): void => {
@@ -83,6 +91,8 @@ export function makePacer(
   const turnFor = (turn: Turn, signal: AbortSignal | undefined): Promise<void> =>
     new Promise((resolve, reject) => {
       if (closed) return reject(closed)
+      const pauseMs = pausedMs(turn.origin)
+      if (pauseMs > longestPauseMs) return reject(rateLimited(pauseMs))
       const give = (settle: () => void) => {
         signal?.removeEventListener('abort', abandon)
         settle()
@@ -116,8 +126,15 @@ export function makePacer(
     pause(origin, ms) {
       const longerMs = ms - pausedMs(origin)
       if (longerMs > 0) {
-        pausedUntil.set(origin, deps.now().getTime() + ms)
+        pauses.set(origin, { until: deps.now().getTime() + ms, ms })
         deps.onPause?.(longerMs)
+      }
+      if (ms > longestPauseMs) {
+        for (const waiter of waiting.list()) {
+          if (waiter.turn.origin !== origin) continue
+          waiting.remove(waiter.turn.queue, waiter)
+          waiter.refuse(rateLimited(pausedMs(origin)))
+        }
       }
       pump()
     },
@@ -129,6 +146,11 @@ export function makePacer(
       for (const waiter of waiting.drain()) waiter.refuse(reason)
     },
   }
+}
+
+function rateLimited(pauseMs: number): RateLimitedError {
+  const text = `the service asked to wait, and ${Math.ceil(pauseMs / SECOND)} s of that are left`
+  return new RateLimitedError('rate_limited', text, pauseMs)
 }
 
 /**

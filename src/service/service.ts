@@ -62,6 +62,8 @@ export type ServiceOptions = {
   concurrency: number
   /** requests in any 60 s, over all accounts */
   requestsPerMinute: number
+  /** how long, in ms, a call waits when the service asked for a pause; beyond it is RateLimitedError. Default: without limit */
+  longestPauseMs?: number | undefined
   userAgent: string
   timeouts?: Partial<Timeouts>
   /** the largest answer that is read, after decompression; 200 MB */

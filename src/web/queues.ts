@@ -17,11 +17,12 @@ const BOARD_POLICY = {
   'font-src': "'self'",
   'connect-src': "'self'",
   'base-uri': "'self'",
+  'form-action': "'self'",
 }
 /** The fonts that the page would load from another host; without them it uses the system's. */
 const FOREIGN_LINK = /<link\b[^>]*\bhref="https?:[^>]*>/g
 
-/** Adds the board of the queues at `/queues`: look into jobs, retry, promote and clean them; whatever is done, no ride is lost. */
+/** Adds the board of the queues at `/queues`. It only shows: what it could change, it could stop for everyone. */
 export async function registerQueues(server: FastifyInstance, boards: readonly Board[]): Promise<void> {
   const serverAdapter = new FastifyAdapter()
   serverAdapter.setBasePath(PATH)
@@ -47,5 +48,5 @@ export async function registerQueues(server: FastifyInstance, boards: readonly B
 
 /** The board's types know queues on Redis only; it works on both, and refuses by itself what is no queue of BullMQ. */
 function adapt(board: Board): BullMQAdapter {
-  return new BullMQAdapter(board as ConstructorParameters<typeof BullMQAdapter>[0])
+  return new BullMQAdapter(board as ConstructorParameters<typeof BullMQAdapter>[0], { readOnlyMode: true })
 }

@@ -1,11 +1,13 @@
 import { fastify } from 'fastify'
 import type { Logger } from 'pino'
 import { systemClock } from '../kit/clock.ts'
+import { SECOND } from '../kit/durations.ts'
 import { ConfigError, errorCode } from '../kit/errors.ts'
 import { makeDoor } from './access/door.ts'
 import { guard } from './access/guard.ts'
 import { registerLogin } from './access/login.ts'
 import { isLoopback } from './access/origin.ts'
+import type { EndedSessions } from './access/sessions.ts'
 import { type DashboardDeps, registerDashboard } from './dashboard/dashboard.ts'
 import { type Readiness, registerHealth } from './health.ts'
 import type { Figures } from './metrics/figures.ts'
@@ -19,7 +21,13 @@ export type WebDeps = {
   figures: () => Promise<Figures>
   boards: readonly Board[]
   dashboard: DashboardDeps
+  endedSessions: EndedSessions
 }
+
+/** How long a whole request may take to arrive, ms: the largest is a login form, and a slow sender holds a connection. */
+const REQUEST_MS = 10 * SECOND
+/** A browser opens six; the rest of a process's 1,024 file descriptors are for Postgres, the service and the drop folder. */
+const MOST_CONNECTIONS = 256
 
 export type WebOptions = { host: string; port: number; token: string | undefined }
 
@@ -35,7 +43,14 @@ export async function openWeb(
   assertGuarded(options)
   const { host, port, token } = options
   const { log } = deps
-  const server = fastify({ logger: false, forceCloseConnections: true })
+  const server = fastify({
+    logger: false,
+    forceCloseConnections: true,
+    requestTimeout: REQUEST_MS,
+    // Node waits 60 s for headers by default, and looks every 30 s which requests are late.
+    http: { headersTimeout: REQUEST_MS, connectionsCheckingInterval: REQUEST_MS / 2 },
+  })
+  server.server.maxConnections = MOST_CONNECTIONS
   server.setErrorHandler<Error & { statusCode?: number }>((error, _request, reply) => {
     const { statusCode = 500 } = error
     // What the asker did wrong is told in fastify's own words; what went wrong here is not.
@@ -44,7 +59,8 @@ export async function openWeb(
     return reply.code(500).send({ error: 'see the log' })
   })
   server.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'there is no such page' }))
-  const door = token === undefined ? undefined : makeDoor({ log, now: systemClock }, token)
+  const door =
+    token === undefined ? undefined : makeDoor({ log, now: systemClock, ended: deps.endedSessions }, token)
   guard(server, door)
   if (door) await registerLogin(server, door)
   registerHealth(server, deps)

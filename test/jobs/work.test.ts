@@ -35,28 +35,40 @@ describeJobs('jobs', (rig) => {
     )
   })
 
-  it('makes every queue wait as long as the service asks, without spending an attempt', async () => {
+  it('lets a job wait as long as the service asks, without spending an attempt or holding up another account', async () => {
     const starts: number[] = []
     const others: number[] = []
     const jobs = await rig().open({
       concurrency: 1,
       fetch: async () => {
         starts.push(Date.now())
-        if (starts.length < 3)
-          throw new RateLimitedError('rate_limited', 'service: fetch: too many requests', 1_000.5)
+        if (starts.length < 2)
+          throw new RateLimitedError('rate_limited', 'service: fetch: too many requests', 4_000.5)
       },
       poll: async () => void others.push(Date.now()),
     })
     await jobs.enqueue('fetch-activity', [ride(1)])
     await until('the limit was met', () => starts.length)
-    await until('the limit holds', async () => rig().lines.some(({ waitMs }) => waitMs === 1_001))
-    await jobs.enqueue('poll-activities', [{ accountId: 1 }])
+    await until('the limit holds', async () => rig().lines.some(({ waitMs }) => waitMs === 4_001))
+    await jobs.enqueue('poll-activities', [{ accountId: 2 }])
+    await until('the other account is polled', () => others.length)
+    expect(starts).toHaveLength(1)
+    await until('the job runs again', () => starts.length === 2)
+    expect((starts[1] ?? 0) - (starts[0] ?? 0)).toBeGreaterThanOrEqual(4_000)
     const job = await only('completed', jobs)
     expect(job.attemptsMade).toBe(1)
-    expect(starts).toHaveLength(3)
-    expect((starts[1] ?? 0) - (starts[0] ?? 0)).toBeGreaterThanOrEqual(1_000)
-    await until('the other queue goes on', () => others.length)
-    expect((others[0] ?? 0) - (starts[0] ?? 0)).toBeGreaterThanOrEqual(1_000)
+  })
+
+  it('resumes a queue that another program paused, and says so', async () => {
+    const polled: number[] = []
+    const jobs = await rig().open({ heartbeatMs: 500, poll: async (id) => void polled.push(id) })
+    const polls = jobs.boards().find(({ name }) => name === 'polls')
+    await polls?.pause()
+    expect(await jobs.paused()).toEqual(['polls'])
+    await jobs.enqueue('poll-activities', [{ accountId: 1 }])
+    await until('the paused queue works again', () => polled.length)
+    expect(await jobs.paused()).toEqual([])
+    expect(rig().lines.filter(({ level, queue }) => level === 40 && queue === 'polls')).toHaveLength(1)
   })
 
   it('keeps a refused job with its reason and does not try it again', async () => {

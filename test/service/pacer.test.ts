@@ -150,6 +150,41 @@ describe('the pacer', () => {
     expect([here.starts, alsoHere.starts]).toEqual([[begin + 30_000], [begin + 30_000]])
   })
 
+  it('refuses callers of an origin that is paused for long, and lets the others use their places', async () => {
+    const agenda = makeAgenda()
+    const options = { concurrency: 1, requestsPerMinute: 60_000, longestPauseMs: 5_000 }
+    const pacer = makePacer(agenda, options)
+    const begin = agenda.time()
+    const here = record(pacer, agenda, '1')
+    const there = record(pacer, agenda, '2', 'https://other.test')
+    void here.ask(1_000)
+    const waiting = errorOf(here.ask())
+    await agenda.settle()
+    pacer.pause(ORIGIN, 3_600_000)
+    const limited = { name: 'RateLimitedError', code: 'rate_limited', retryAfterMs: 3_600_000 }
+    expect(await waiting).toMatchObject(limited)
+    expect(await errorOf(here.ask())).toMatchObject(limited)
+    void there.ask()
+    await agenda.runUntil(begin + 3_600_000)
+    expect([here.starts, there.starts]).toEqual([[begin], [begin + 1_000]])
+    await here.ask()
+    pacer.pause(ORIGIN, 5_000)
+    void here.ask()
+    await agenda.runUntil(agenda.time() + 5_000)
+    expect(here.starts).toHaveLength(3)
+  })
+
+  it('ends a pause that a clock set back would make longer than the service asked for', async () => {
+    const agenda = makeAgenda()
+    const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60 })
+    pacer.pause(ORIGIN, 30_000)
+    agenda.jump(-3_600_000)
+    expect(pacer.pausedMs(ORIGIN)).toBe(0)
+    const { ask, starts } = record(pacer, agenda)
+    await ask()
+    expect(starts).toHaveLength(1)
+  })
+
   it('lets go of a waiter whose signal aborts, and leaves no alarm behind', async () => {
     const agenda = makeAgenda()
     const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60 })

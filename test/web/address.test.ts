@@ -13,9 +13,10 @@ const dashboard: DashboardDeps = {
   findSamples: nobody,
   findFitness: nobody,
 }
+const endedSessions = { find: nobody, record: nobody }
 const open = (host: string, token?: string, port = 0) => {
   const metrics = makeMetrics({ now: () => new Date() }, { version: '0' })
-  const deps = { log, metrics, dashboard, readiness: nobody, figures: nobody, boards: [] }
+  const deps = { log, metrics, dashboard, readiness: nobody, figures: nobody, boards: [], endedSessions }
   return openWeb(deps, { host, port, token })
 }
 

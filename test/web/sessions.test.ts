@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { makeAttempts } from '../../src/web/access/attempts.ts'
-import { makeSessions } from '../../src/web/access/sessions.ts'
+import { type EndedSessions, makeSessions } from '../../src/web/access/sessions.ts'
+import { makeTestLog } from '../support/log.ts'
 
 const START = new Date('2024-05-01T12:00:00Z').getTime()
 const DAY = 86_400_000
@@ -15,27 +16,51 @@ function makeClock() {
   }
 }
 
+/** What processes that share a database remember of signed-out sessions; `away` makes it unreachable. */
+function makeEnded(): EndedSessions & { away: boolean } {
+  const ids = new Set<string>()
+  const ended = {
+    away: false,
+    find: async () => {
+      if (ended.away) throw new Error('no database')
+      return new Set(ids)
+    },
+    record: async ({ id }: { id: string }) => {
+      if (ended.away) throw new Error('no database')
+      ids.add(id)
+    },
+  }
+  return ended
+}
+
+function open(
+  clock: ReturnType<typeof makeClock>,
+  { token = 'token', ended = makeEnded(), log = makeTestLog() } = {},
+) {
+  return makeSessions({ log: log.log, now: clock.now, ended }, token)
+}
+
 describe('a browser session', () => {
-  it('is open for a month, and then not any more', () => {
+  it('is open for a month, and then not any more', async () => {
     const clock = makeClock()
-    const sessions = makeSessions(clock, 'token')
+    const sessions = open(clock)
     const { value, maxAgeS } = sessions.begin()
     expect(maxAgeS).toBe(30 * 24 * 3600)
     clock.advance(30 * DAY - 1)
-    expect(sessions.isOpen(value)).toBe(true)
+    expect(await sessions.isOpen(value)).toBe(true)
     clock.advance(1)
-    expect(sessions.isOpen(value)).toBe(false)
+    expect(await sessions.isOpen(value)).toBe(false)
   })
 
-  it('outlives a restart with the same token, and ends with another', () => {
+  it('outlives a restart with the same token, and ends with another', async () => {
     const clock = makeClock()
-    const { value } = makeSessions(clock, 'token').begin()
-    expect(makeSessions(clock, 'token').isOpen(value)).toBe(true)
-    expect(makeSessions(clock, 'another').isOpen(value)).toBe(false)
+    const { value } = open(clock).begin()
+    expect(await open(clock).isOpen(value)).toBe(true)
+    expect(await open(clock, { token: 'another' }).isOpen(value)).toBe(false)
   })
 
-  it('cannot be made longer, and cannot be made up', () => {
-    const sessions = makeSessions(makeClock(), 'token')
+  it('cannot be made longer, and cannot be made up', async () => {
+    const sessions = open(makeClock())
     const [end = '', nonce = '', signature = ''] = sessions.begin().value.split('.')
     const forged = [
       `${Number(end) + 1}.${nonce}.${signature}`,
@@ -46,15 +71,34 @@ describe('a browser session', () => {
       '',
       '.',
     ]
-    for (const value of forged) expect(sessions.isOpen(value), value).toBe(false)
+    for (const value of forged) expect(await sessions.isOpen(value), value).toBe(false)
   })
 
-  it('ends when it is ended, and leaves the others open', () => {
-    const sessions = makeSessions(makeClock(), 'token')
+  it('ends when it is ended, and leaves the others open', async () => {
+    const sessions = open(makeClock())
     const [one, other] = [sessions.begin().value, sessions.begin().value]
-    sessions.end(one)
-    expect(sessions.isOpen(one)).toBe(false)
-    expect(sessions.isOpen(other)).toBe(true)
+    await sessions.end(one)
+    expect(await sessions.isOpen(one)).toBe(false)
+    expect(await sessions.isOpen(other)).toBe(true)
+  })
+
+  it('stays signed out after a restart, and in another process', async () => {
+    const [clock, ended] = [makeClock(), makeEnded()]
+    const sessions = open(clock, { ended })
+    const { value } = sessions.begin()
+    await sessions.end(value)
+    expect(await open(clock, { ended }).isOpen(value)).toBe(false)
+  })
+
+  it('is signed out in this process and says so when that cannot be stored', async () => {
+    const [clock, ended, log] = [makeClock(), makeEnded(), makeTestLog()]
+    const sessions = open(clock, { ended, log })
+    const [value, other] = [sessions.begin().value, sessions.begin().value]
+    ended.away = true
+    await sessions.end(value)
+    expect(await sessions.isOpen(value)).toBe(false)
+    expect(await sessions.isOpen(other)).toBe(true)
+    expect(log.lines.filter(({ level }) => level === 'warn')).toHaveLength(1)
   })
 })
 

@@ -5,11 +5,10 @@ import { isJobName } from '../catalog.ts'
 import { type HandlerContext, type HandlerResult, type Handlers, runHandler } from '../handlers.ts'
 import { MAX_CRASHES, REQUEUE_MS } from '../limits.ts'
 import { outcomeOf } from '../outcome.ts'
-import { holdQueues, type Queues } from '../queues.ts'
 import { DUE, type Ring } from '../schedules/due.ts'
 import { isDead, makeFailure } from './failure.ts'
 
-export type ProcessorDeps = Readonly<{ log: Logger; handlers: Handlers; queues: Queues; ring: Ring }>
+export type ProcessorDeps = Readonly<{ log: Logger; handlers: Handlers; ring: Ring }>
 
 type Taken = Readonly<{ job: Job; token: string; signal: AbortSignal; log: Logger }>
 
@@ -31,7 +30,7 @@ export async function workOnJob(
     if (job.name === DUE) return await deps.ring(job.data)
     result = await runTaken(deps, taken)
   } catch (error) {
-    throw await settleFailure(deps, taken, error)
+    throw await settleFailure(taken, error)
   }
   const ms = Math.round(performance.now() - startedAt)
   if (result && 'requeue' in result) {
@@ -63,7 +62,7 @@ async function runTaken(deps: ProcessorDeps, taken: Taken): Promise<HandlerResul
   })
 }
 
-async function settleFailure(deps: ProcessorDeps, taken: Taken, error: unknown): Promise<Error> {
+async function settleFailure(taken: Taken, error: unknown): Promise<Error> {
   const { job, signal, log } = taken
   const outcome = outcomeOf(error)
   const said = { code: errorCode(error), error: errorLine(error), attempt: job.attemptsMade + 1 }
@@ -73,8 +72,8 @@ async function settleFailure(deps: ProcessorDeps, taken: Taken, error: unknown):
     return await putBack(taken, 0)
   }
   if (outcome.kind === 'wait') {
-    log.warn({ ...said, waitMs: outcome.waitMs }, 'jobs: all queues wait, as the service asked')
-    await holdQueues({ queues: deps.queues }, outcome.waitMs)
+    // Only this job: another account may be at another service. The client refuses what comes too early for this one.
+    log.warn({ ...said, waitMs: outcome.waitMs }, 'jobs: job waits, as the service asked')
     return await putBack(taken, outcome.waitMs)
   }
   const dead = isDead(outcome, { made: job.attemptsMade, allowed: job.opts.attempts ?? 1 })

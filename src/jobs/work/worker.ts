@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { type Job, Worker } from 'bullmq'
 import { type Backoff, backoffMs } from '../../kit/backoff.ts'
-import { SECOND } from '../../kit/durations.ts'
 import { within } from '../../kit/within.ts'
 import type { Backend } from '../backend.ts'
 import { CATALOG, isJobName } from '../catalog.ts'
@@ -27,9 +26,6 @@ export type JobWorker = Readonly<{
   /** Waits for running jobs at most `graceMs`, then closes; jobs that still run are left to be found as abandoned. */
   close(graceMs: number): Promise<void>
 }>
-
-/** So large that it never bites: only with some limit set do workers look at the hold that a 429 puts on a queue. */
-const NO_LIMIT = { max: 2_000_000_000, duration: 1 * SECOND }
 
 /** Opens the worker of one queue; it takes no job before `run`. Throws the backend's errors when it is not reached. */
 export async function openWorker(
@@ -72,7 +68,6 @@ export async function openWorker(
       maxStalledCount: MAX_CRASHES,
       maxStartedAttempts: MAX_STARTS,
       runRetryDelay: RUN_RETRY_MS,
-      limiter: NO_LIMIT,
       settings: {
         backoffStrategy: (attempts, _type, _error, job) =>
           backoffMs(input.backoff ?? backoffOf(job?.name ?? ''), attempts),

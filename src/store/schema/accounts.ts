@@ -28,3 +28,8 @@ export const credentials = musette.table('credentials', {
   notBefore: instant('not_before'),
   updatedAt: instant('updated_at').notNull().default(sql`now()`),
 })
+
+export const endedSessions = musette.table('ended_sessions', {
+  id: text('session_id').primaryKey(),
+  endsAt: instant('ends_at').notNull(),
+})

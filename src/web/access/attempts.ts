@@ -2,13 +2,13 @@ import { type Backoff, backoffMs } from '../../kit/backoff.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { MINUTE, SECOND } from '../../kit/durations.ts'
 
-/** A person's slip goes unnoticed; a program that guesses comes to 43,000 guesses a day, against tokens of 16 characters. */
+/** A person's slip goes unnoticed; a program that guesses writes 43,000 log lines a day and no more. */
 const PAUSE: Backoff = { firstMs: SECOND / 4, maxMs: 2 * SECOND, factor: 2 }
 /** Slips of yesterday do not slow down today's. */
 const FORGOTTEN_AFTER_MS = MINUTE
 
 export type Attempts = {
-  /** How long no token is looked at, in ms; 0: now. */
+  /** How long wrong tokens are refused unseen, in ms; 0: the next one is counted. */
   waitMs(): number
   /** Counts a wrong token, which begins the next pause. */
   recordWrong(): void

@@ -25,7 +25,7 @@ export function guard(server: FastifyInstance, door: Door | undefined): void {
   if (!door) server.addHook('onRequest', refuseForeignHost)
   server.addHook('onRequest', refuseForeignWrite)
   server.addHook('onRequest', async (request, reply) => {
-    const verdict = door ? door.judge(request) : ({ kind: 'admitted' } as const)
+    const verdict = door ? await door.judge(request) : ({ kind: 'admitted' } as const)
     request.admitted = verdict.kind === 'admitted'
     if (request.admitted || request.routeOptions.config?.open) return
     await refuse(request, reply, verdict)

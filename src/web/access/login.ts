@@ -36,7 +36,7 @@ export async function registerLogin(server: FastifyInstance, door: Door): Promis
 
     scope.post('/logout', { config: { open: true } }, async (request, reply) => {
       const session = readSessionCookie(request)
-      if (session !== undefined) door.sessions.end(session)
+      if (session !== undefined) await door.sessions.end(session)
       const nothing = { value: '', maxAgeS: 0 }
       return reply.header('set-cookie', makeSessionCookie(request, nothing)).redirect('/login', 303)
     })

@@ -22,8 +22,11 @@ export type DatabaseFigures = {
   databaseBytes: number
 }
 
-/** Jobs by queue and state. */
-export type QueueFigures = Readonly<Record<string, Readonly<Record<string, number>>>>
+/** Jobs by queue and state, and the names of the queues that are paused. */
+export type QueueFigures = Readonly<{
+  jobs: Readonly<Record<string, Readonly<Record<string, number>>>>
+  paused: readonly string[]
+}>
 
 /** What is read when the page is asked for; undefined: that part does not answer now. */
 export type Figures = { database: DatabaseFigures | undefined; queue: QueueFigures | undefined }

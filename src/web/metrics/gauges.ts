@@ -23,7 +23,7 @@ export function makeGauges(registry: Registry): ShowFigures {
     up.set({ part: 'queue' }, queue ? 1 : 0)
     showAccounts(database?.accounts ?? [], now)
     showCounts(database)
-    showQueue(queue ?? {})
+    showQueue(queue ?? { jobs: {}, paused: [] })
   }
 }
 
@@ -103,9 +103,17 @@ function makeQueueGauge(to: Registers) {
     help: 'Jobs by queue and state; completed and failed are those still kept.',
     labelNames: ['queue', 'state'],
   })
+  const isPaused = new Gauge({
+    ...to,
+    name: 'musette_queue_paused',
+    help: 'Whether a queue is paused (1) or not (0); a daemon that runs resumes it within a minute.',
+    labelNames: ['queue'],
+  })
   return (queues: QueueFigures) => {
     jobs.reset()
-    for (const [queue, states] of Object.entries(queues)) {
+    isPaused.reset()
+    for (const [queue, states] of Object.entries(queues.jobs)) {
+      isPaused.set({ queue }, queues.paused.includes(queue) ? 1 : 0)
       for (const [state, count] of Object.entries(states)) jobs.set({ queue, state }, count)
     }
   }

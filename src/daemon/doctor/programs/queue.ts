@@ -27,10 +27,14 @@ export async function checkQueue({ config, mirror }: Patient): Promise<Finding[]
   return facts ? judge(facts) : [ok('there is no queue yet; musette start makes it')]
 }
 
-function judge({ counts, schedules }: QueueFacts): Finding[] {
+function judge({ counts, paused, schedules }: QueueFacts): Finding[] {
   const sum = (state: string) => (counts.polls[state] ?? 0) + (counts.fetches[state] ?? 0)
   const found = `${sum('waiting')} jobs wait, ${sum('active')} run, ${sum('delayed')} are for later`
   const findings: Finding[] = []
+  for (const queue of paused) {
+    const stopped = `the queue "${queue}" is paused, so nothing is mirrored; a daemon that runs resumes it within a minute`
+    findings.push(warning(stopped, 'musette start'))
+  }
   const right = schedules.wanted - schedules.wrong.length
   if (schedules.wrong.length > 0) {
     const missing = `${right} of ${schedules.wanted} schedules are as they should be; a daemon that runs mends that within a minute`

@@ -1,0 +1,49 @@
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import { openWebRig, TOKEN, type WebRig } from './rig.ts'
+
+let rig: WebRig
+beforeAll(async () => {
+  rig = await openWebRig({ env: { MUSETTE_HTTP: '127.0.0.1:0', MUSETTE_HTTP_TOKEN: TOKEN } })
+})
+afterAll(() => rig.close())
+
+/** Opens a connection that sends the beginning of a request and then nothing. */
+function openSlow(text: string): { socket: Socket; closed: () => boolean } {
+  const { hostname, port } = new URL(rig.url)
+  let isClosed = false
+  const socket = connect(Number(port), hostname, () => socket.write(text))
+  socket.resume()
+  socket.on('error', () => undefined)
+  socket.on('close', () => {
+    isClosed = true
+  })
+  return { socket, closed: () => isClosed }
+}
+
+it('ends connections whose request does not come to its end, and answers others meanwhile', async () => {
+  const head = 'POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n'
+  const slow = Array.from({ length: 50 }, () => openSlow(`${head}Content-Length: 100\r\n\r\nt`))
+  const silent = Array.from({ length: 50 }, () => openSlow('GET / HTTP/1.1\r\nHo'))
+  const mute = Array.from({ length: 50 }, () => openSlow(''))
+  expect(await rig.ask('/healthz')).toMatchObject({ status: 200 })
+  await eventually(async () => [...slow, ...silent, ...mute].every(({ closed }) => closed()), {
+    what: 'the end of the slow connections',
+    timeoutMs: 40_000,
+  })
+})
+
+it('takes no more than a fixed number of connections', async () => {
+  const idle = Array.from({ length: 400 }, () => openSlow(''))
+  try {
+    await eventually(async () => idle.filter(({ closed }) => closed()).length >= 400 - 256, {
+      what: 'the refusal of connections',
+      timeoutMs: 20_000,
+    })
+    expect(idle.filter(({ closed }) => !closed()).length).toBeGreaterThan(200)
+  } finally {
+    for (const { socket } of idle) socket.destroy()
+  }
+  await eventually(async () => (await rig.ask('/healthz').catch(() => undefined))?.status === 200)
+})
