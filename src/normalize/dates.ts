@@ -1,4 +1,5 @@
 import { DateTime, FixedOffsetZone } from 'luxon'
+import type { Drift } from '../service/wire/drift.ts'
 
 /** A PHP DateTime as the service serialises it (service document, "start_date object"; any field may be missing). */
 export type PhpDate = {
@@ -8,6 +9,7 @@ export type PhpDate = {
 }
 
 export type Moment = {
+  /** whole milliseconds; `local` has every digit of the second */
   instant: Date
   /** the zone as the service named it: `+02:00`, `EDT` or `America/Toronto` */
   timezone: string
@@ -17,12 +19,42 @@ export type Moment = {
 
 /** What the abbreviations of timezone_type 2 stand for, in minutes east of UTC; the meaning PHP gives each. */
 const ABBREVIATION_MINUTES: Readonly<Record<string, number>> = {
-  ...{ UTC: 0, GMT: 0, Z: 0, WET: 0, WEST: 60, BST: 60, IST: 120, CET: 60, CEST: 120, MET: 60, MEST: 120 },
-  ...{ EET: 120, EEST: 180, MSK: 180, MSD: 240, SAST: 120, CAT: 120, EAT: 180, WAT: 60, PKT: 300 },
-  ...{ HKT: 480, AWST: 480, JST: 540, KST: 540, ACST: 570, ACDT: 630, AEST: 600, AEDT: 660 },
-  ...{ NZST: 720, NZDT: 780, HST: -600, AKST: -540, AKDT: -480, PST: -480, PDT: -420, MST: -420, MDT: -360 },
-  ...{ CST: -360, CDT: -300, EST: -300, EDT: -240, AST: -240, ADT: -180, NST: -210, NDT: -150 },
+  ...{
+    UTC: 0,
+    GMT: 0,
+    Z: 0,
+    WET: 0,
+    WEST: 60,
+    BST: 60,
+    IST: 120,
+    IDT: 180,
+    CET: 60,
+    CEST: 120,
+    MET: 60,
+    MEST: 120,
+  },
+  ...{ EET: 120, EEST: 180, MSK: 180, MSD: 240, SAST: 120, CAT: 120, EAT: 180, WAT: 60, PKT: 300, WIB: 420 },
+  ...{
+    HKT: 480,
+    WITA: 480,
+    AWST: 480,
+    AWDT: 540,
+    WIT: 540,
+    JST: 540,
+    KST: 540,
+    ACST: 570,
+    ACDT: 630,
+    CHST: 600,
+  },
+  ...{ AEST: 600, AEDT: 660, NZST: 720, NZDT: 780, SST: -660, HST: -600, HDT: -540, AKST: -540, AKDT: -480 },
+  ...{ PST: -480, PDT: -420, MST: -420, MDT: -360, CST: -360, CDT: -300, EST: -300, EDT: -240, AST: -240 },
+  ...{ ADT: -180, ART: -180, NST: -210, NDT: -150 },
 }
+/** Abbreviations that are zone names as well, with a summer time: timezone_type 3 means the zone. */
+const ALSO_ZONES: ReadonlySet<string> = new Set(['WET', 'CET', 'MET', 'EET'])
+const ZONE_NAME = 3
+/** Names of three letters that are zones; the others that luxon knows are abbreviations with another meaning than PHP's. */
+const SHORT_ZONES: ReadonlySet<string> = new Set([...ALSO_ZONES, 'PRC', 'ROC', 'ROK', 'UCT'])
 
 /** The one form PHP serialises: anything after it, such as a zone of its own, would contradict `timezone`. */
 const WALL_CLOCK = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d+)?$/
@@ -36,30 +68,41 @@ const OWN_ZONES: ReadonlySet<string> = new Set(['local', 'system', 'default'])
 /**
  * Normalizes a PHP DateTime of any of the three timezone types (1 UTC offset, 2 abbreviation, 3 zone name) to an
  * instant, the zone's name and the wall clock. Undefined when the date cannot be read or the zone is unknown: a
- * guessed hour is worse than none. A wall clock that stands twice (clocks going back) means its first time.
+ * guessed hour is worse than none. A wall clock that stands twice (clocks going back) means the time that is nearer to
+ * `near`, ms since 1970, and without that the first.
  */
-export function normalizeDate(wire: PhpDate | null | undefined): Moment | undefined {
+export function normalizeDate(wire: PhpDate | null | undefined, near?: number): Moment | undefined {
   const local = wire?.date?.trim() ?? ''
   if (!wire?.timezone || !WALL_CLOCK.test(local)) return undefined
-  const zone = zoneOf(wire.timezone)
+  const zone = zoneOf(wire.timezone, wire.timezone_type)
   if (zone === undefined) return undefined
   const parsed = DateTime.fromSQL(local, { zone, locale: LOCALE })
   if (!parsed.isValid) return undefined
-  const first = Math.min(...parsed.getPossibleOffsets().map((moment) => moment.toMillis()))
-  const instant = new Date(first)
+  const times = parsed.getPossibleOffsets().map((moment) => moment.toMillis())
+  const distance = (time: number) => (near === undefined ? time : Math.abs(time - near))
+  const instant = new Date(times.reduce((best, time) => (distance(time) < distance(best) ? time : best)))
   const year = instant.getUTCFullYear()
   return year >= 1 && year <= LAST_YEAR ? { instant, timezone: wire.timezone, local } : undefined
 }
 
-// The name decides and not `timezone_type`, which can be missing or a string and adds nothing to it.
-function zoneOf(timezone: string): string | FixedOffsetZone | undefined {
+/** The drift of a date that was sent and cannot be read; none for one that can, or that is missing. */
+export function driftOfDate(field: string, wire: PhpDate | null | undefined): Drift[] {
+  if (!wire?.date || normalizeDate(wire)) return []
+  return [{ field, kind: 'type', example: `${wire.date} ${wire.timezone ?? ''}`.trim() }]
+}
+
+// The name decides but for a few: `timezone_type` can be missing.
+function zoneOf(timezone: string, type: number | null | undefined): string | FixedOffsetZone | undefined {
   const offset = /^([+-])(\d{1,2}):?(\d{2})(?::\d{2})?$/.exec(timezone)
   if (offset) {
     const minutes = Number(offset[2]) * 60 + Number(offset[3])
     return FixedOffsetZone.instance(offset[1] === '-' ? -minutes : minutes)
   }
-  const abbreviated = ABBREVIATION_MINUTES[timezone.toUpperCase()]
-  if (abbreviated !== undefined) return FixedOffsetZone.instance(abbreviated)
+  const name = timezone.toUpperCase()
+  const abbreviated = ABBREVIATION_MINUTES[name]
+  const isZone = type === ZONE_NAME && ALSO_ZONES.has(name)
+  if (abbreviated !== undefined && !isZone) return FixedOffsetZone.instance(abbreviated)
   if (OWN_ZONES.has(timezone.toLowerCase())) return undefined
+  if (/^[A-Z]{3}$/.test(name) && !SHORT_ZONES.has(name)) return undefined
   return DateTime.utc().setZone(timezone).isValid ? timezone : undefined
 }

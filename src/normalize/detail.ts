@@ -12,7 +12,7 @@ const MS_A_SECOND = 1_000
 export function normalizeDetail(wire: WireActivity, samples: Samples): ActivityDetailRow {
   const summary: Partial<WireSummary> = wire.summary ?? {}
   return {
-    ...listed(wire, summary),
+    ...listed(wire, summary, samples),
     elapsedS: elapsedSeconds(samples),
     ...session(summary),
     ...scores(summary),
@@ -25,8 +25,9 @@ export function normalizeDetail(wire: WireActivity, samples: Samples): ActivityD
 }
 
 // What the list says too: an answer without it leaves the list's word standing.
-function listed(wire: WireActivity, summary: Partial<WireSummary>) {
-  const start = normalizeDate(summary.start_date)
+function listed(wire: WireActivity, summary: Partial<WireSummary>, samples: Samples) {
+  // The first sample tells which of two hours is meant where clocks go back.
+  const start = normalizeDate(summary.start_date, samples.count > 0 ? samples.t[0] : undefined)
   return {
     ...(wire.name != null && { name: wire.name }),
     ...(wire.description !== undefined && { description: wire.description }),

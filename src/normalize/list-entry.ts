@@ -2,7 +2,7 @@ import type { WireListEntry } from '../service/wire/activity-list.ts'
 import type { ListedActivity } from '../store/activities/listed.ts'
 import { normalizeDate } from './dates.ts'
 
-/** Normalizes an activity list entry (service document, "Activity list entry"); an unreadable date becomes null. */
+/** Normalizes an activity list entry (service document, "Activity list entry"); a date that cannot be read is null, and drift. */
 export function normalizeListEntry(wire: WireListEntry): ListedActivity {
   const start = normalizeDate(wire.start_date)
   return {

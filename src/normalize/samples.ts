@@ -1,3 +1,4 @@
+import { fitsFloat4, fitsTimestamp, parseDecimal } from '../kit/floats.ts'
 import type { Drift } from '../service/wire/drift.ts'
 import type { SessionData, SessionField } from '../service/wire/session-data/columns.ts'
 import type { SampleField, Samples } from '../store/samples/samples.ts'
@@ -5,12 +6,13 @@ import type { SampleField, Samples } from '../store/samples/samples.ts'
 /** A per-second field that has no column: its values in the order of the samples' time, null where a sample lacks it. */
 export type SampleExtra = { field: string; values: unknown[] }
 
-export type NormalizedSamples = { samples: Samples; extras: SampleExtra[]; drift: Drift[] }
+/** What no column can hold: numbers out of range, which became null, and samples without a readable time, left out. */
+export type Lost = { values: number; samples: number }
+
+export type NormalizedSamples = { samples: Samples; extras: SampleExtra[]; drift: Drift[]; lost: Lost }
 
 type NoteDrift = (field: string, kind: Drift['kind'], example: unknown) => void
 
-/** The last millisecond a JavaScript date, and a `timestamptz` with ease, can hold. */
-const LAST_MS = 8.64e15
 const TIME = 'unix_time'
 /** The wire's name of each column of the samples. */
 const WIRE_NAMES = {
@@ -33,24 +35,38 @@ const WIRE_NAMES = {
 } as const satisfies Record<SampleField, string>
 const FIELDS = Object.values(WIRE_NAMES)
 const KNOWN = new Set<string>([TIME, ...FIELDS])
+/** The columns of eight bytes hold every finite number. */
+const DOUBLES: ReadonlySet<string> = new Set(['lat', 'lng'])
 
 /**
  * Normalizes `session_data` (service document, "Activity detail") to one typed array a field, in the order of time.
- * `unix_time` is milliseconds. Null, missing and unreadable numbers become NaN; a sample without a readable time is
- * left out and reported as drift, as is every field without a column and every value of a wrong type. Arrays that need no
- * change are those of `wire`.
+ * `unix_time` is milliseconds. Null, missing and unreadable numbers become NaN, and so do infinities and numbers beyond what
+ * their column can hold; a sample without a readable time is left out. Drift names each field of these once, and every field
+ * without a column. Arrays that need no change are those of `wire`.
  */
 export function normalizeSamples(wire: SessionData): NormalizedSamples {
   const drift = new Map<string, Drift>()
   const note: NoteDrift = (field, kind, example) => {
     const key = `${kind} ${field}`
-    if (!drift.has(key)) drift.set(key, { field: `session_data.${field}`, kind, example })
+    // JSON has no infinities.
+    const shown = typeof example === 'number' && !Number.isFinite(example) ? String(example) : example
+    if (!drift.has(key)) drift.set(key, { field: `session_data.${field}`, kind, example: shown })
   }
+  const lost: Lost = { values: 0, samples: 0 }
   const unknown = makeUnknown(wire.count)
-  const numbers = (field: string) => numbersOf(wire.fields.get(field), field, note) ?? unknown
-  const times = numbers(TIME)
+  const numbers = (field: string) => {
+    const sent = numbersOf(wire.fields.get(field), field, note)
+    if (!sent) return unknown
+    const fits = DOUBLES.has(field) ? Number.isFinite : fitsFloat4
+    return withinRange(sent, wire.count, fits, (value) => {
+      lost.values++
+      note(field, 'range', value)
+    })
+  }
+  const times = numbersOf(wire.fields.get(TIME), TIME, note) ?? unknown
   const order = orderByTime(wire, times, note)
   const count = order?.length ?? wire.count
+  lost.samples = wire.count - count
   const inOrder = (values: Float64Array) =>
     order ? Float64Array.from(order, (at) => values[at] as number) : values
   const columns = Object.fromEntries(FIELDS.map((field) => [field, inOrder(numbers(field))])) as Record<
@@ -60,11 +76,15 @@ export function normalizeSamples(wire: SessionData): NormalizedSamples {
   const extras: SampleExtra[] = []
   for (const [field, values] of wire.fields) {
     if (KNOWN.has(field)) continue
-    const sent = valuesOf(values, order ?? Array.from({ length: count }, (_, index) => index))
+    const places = order ?? Array.from({ length: count }, (_, index) => index)
+    const sent = valuesOf(values, places, (value) => {
+      lost.values++
+      note(field, 'range', value)
+    })
     if (count > 0) extras.push({ field, values: sent })
     note(field, 'unknown', sent.find((value) => value !== null) ?? null)
   }
-  return { samples: { count, t: inOrder(times), columns }, extras, drift: [...drift.values()] }
+  return { samples: { count, t: inOrder(times), columns }, extras, drift: [...drift.values()], lost }
 }
 
 /** Makes samples with every value unknown. */
@@ -82,11 +102,29 @@ function numbersOf(field: SessionField | undefined, name: string, note: NoteDrif
   if (!field || field.others.size === 0) return field?.numbers
   const numbers = field.numbers.slice()
   for (const [index, value] of field.others) {
-    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN
+    const number = typeof value === 'string' ? parseDecimal(value.trim()) : Number.NaN
     if (Number.isNaN(number) && name !== TIME) note(name, 'type', value)
     numbers[index] = number
   }
   return numbers
+}
+
+/** The first `count` numbers, with NaN for those that do not fit, each of which is told. */
+function withinRange(
+  numbers: Float64Array,
+  count: number,
+  fits: (value: number) => boolean,
+  tell: (value: number) => void,
+): Float64Array {
+  let kept = numbers
+  for (let index = 0; index < count; index++) {
+    const value = numbers[index] as number
+    if (fits(value) || Number.isNaN(value)) continue
+    if (kept === numbers) kept = numbers.slice()
+    kept[index] = Number.NaN
+    tell(value)
+  }
+  return kept
 }
 
 /** The places of the samples that have a readable time, in the order of time; undefined when that is how they were sent. */
@@ -95,20 +133,25 @@ function orderByTime(wire: SessionData, times: Float64Array, note: NoteDrift): n
   let at = 0
   for (; at < wire.count; at++) {
     const time = times[at] as number
-    if (!(time >= previous && time <= LAST_MS && time >= -LAST_MS)) break
+    if (!(time >= previous && fitsTimestamp(time))) break
     previous = time
   }
   if (at === wire.count) return undefined
   const order: number[] = []
   for (let index = 0; index < wire.count; index++) {
-    if (Math.abs(times[index] as number) <= LAST_MS) order.push(index)
+    if (fitsTimestamp(times[index] as number)) order.push(index)
     else note(TIME, 'type', sentAt(wire.fields.get(TIME), index) ?? null)
   }
   return order.sort((a, b) => (times[a] as number) - (times[b] as number) || a - b)
 }
 
-function valuesOf(field: SessionField, order: readonly number[]): unknown[] {
-  return order.map((at) => sentAt(field, at) ?? null)
+function valuesOf(field: SessionField, order: readonly number[], tell: (value: number) => void): unknown[] {
+  return order.map((at) => {
+    const value = sentAt(field, at) ?? null
+    if (typeof value !== 'number' || Number.isFinite(value)) return value
+    tell(value)
+    return null
+  })
 }
 
 function sentAt(field: SessionField | undefined, index: number): unknown {

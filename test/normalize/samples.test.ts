@@ -49,6 +49,60 @@ describe('samples', () => {
   })
 })
 
+describe('numbers that no column can hold', () => {
+  it('are null and reported: infinities, words for them, and what is beyond a float4', () => {
+    const { samples, drift, extras, lost } = normalizeSamples(
+      columns([
+        {
+          unix_time: 1_000,
+          power: 3.5e38,
+          hr: '1e400',
+          cad: 'Infinity',
+          lat: 1e300,
+          tws: 3.4e38,
+          mm: Number.POSITIVE_INFINITY,
+        },
+        { unix_time: 2_000, power: -1e39, hr: 120, cad: 90, lat: Number.POSITIVE_INFINITY, tws: 1, mm: 2 },
+      ]),
+    )
+    const { power, hr, cad, lat, tws } = samples.columns
+    expect([[...power], [...hr], [...cad], [...lat], [...tws]]).toEqual([
+      [Number.NaN, Number.NaN],
+      [Number.NaN, 120],
+      [Number.NaN, 90],
+      [1e300, Number.NaN],
+      [3.4e38, 1],
+    ])
+    expect(extras).toEqual([{ field: 'mm', values: [null, 2] }])
+    expect(lost).toEqual({ values: 5, samples: 0 })
+    expect(drift).toEqual(
+      expect.arrayContaining([
+        { field: 'session_data.power', kind: 'range', example: 3.5e38 },
+        { field: 'session_data.hr', kind: 'range', example: 'Infinity' },
+        { field: 'session_data.cad', kind: 'type', example: 'Infinity' },
+        { field: 'session_data.lat', kind: 'range', example: 'Infinity' },
+        { field: 'session_data.mm', kind: 'range', example: 'Infinity' },
+      ]),
+    )
+    expect(normalizePowerCurve(samples)).toEqual([])
+  })
+
+  it('are no time of a sample either, which is left out and counted', () => {
+    const { samples, lost, drift } = normalizeSamples(
+      columns([{ unix_time: 1_000 }, { unix_time: -3e14 }, { unix_time: 1e300 }, { unix_time: 9e15 }]),
+    )
+    expect(samples.count).toBe(1)
+    expect(lost).toEqual({ values: 0, samples: 3 })
+    expect(drift).toEqual([{ field: 'session_data.unix_time', kind: 'type', example: -3e14 }])
+  })
+
+  it('leave the arrays of the answer as they are', () => {
+    const sent = columns([{ unix_time: 1_000, power: 1e39 }])
+    normalizeSamples(sent)
+    expect(sent.fields.get('power')?.numbers[0]).toBe(1e39)
+  })
+})
+
 describe('the power curve', () => {
   const step = fc.record({
     gap: fc.integer({ min: 0, max: 20 }),

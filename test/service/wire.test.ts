@@ -184,6 +184,22 @@ describe('training info and workouts', () => {
     expect(wire.workout).toEqual([{ ...set, power: 150, duration: 600 }, { duration: '00:05:00' }])
     expect(wire.bad).toEqual([{ index: 1, reason: 'is not an object' }])
   })
+
+  it('reports counts that are not whole and durations that are neither number nor clock', () => {
+    const set = { index: 1.5, interval_count: 2.5, duration: 'xyz', duration_rest: '1:2:3', power: 200 }
+    const huge = { index: 0, interval_count: 3e9, duration: '01:30', duration_rest: '00:59:20.5' }
+    const wire = unwrap(parseWorkout({ success: true, workout: [set, huge] }))
+    expect(wire.workout).toEqual([
+      { index: null, interval_count: null, duration: null, duration_rest: null, power: 200 },
+      { index: 0, interval_count: null, duration: '01:30', duration_rest: '00:59:20.5' },
+    ])
+    expect(wire.drift).toEqual([
+      { field: 'workout[].index', kind: 'type', example: 1.5 },
+      { field: 'workout[].duration', kind: 'type', example: 'xyz' },
+      { field: 'workout[].duration_rest', kind: 'type', example: '1:2:3' },
+      { field: 'workout[].interval_count', kind: 'type', example: 2.5 },
+    ])
+  })
 })
 
 describe('an upload answer', () => {

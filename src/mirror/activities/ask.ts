@@ -1,6 +1,7 @@
 import { type Backoff, backoffMs } from '../../kit/backoff.ts'
 import { DAY, SECOND } from '../../kit/durations.ts'
 import { isAbort } from '../../kit/errors.ts'
+import { driftOfDate } from '../../normalize/dates.ts'
 import { normalizeDetail } from '../../normalize/detail.ts'
 import { normalizeIntensity } from '../../normalize/intensity.ts'
 import { normalizePowerCurve } from '../../normalize/power-curve.ts'
@@ -72,7 +73,13 @@ async function askWhole(deps: MirrorDeps, options: MirrorOptions, input: FetchIn
     .serviceOf(input.account)
     .fetchActivity(activity.path, { sessionData: true }, input.signal)
   const wire = answer.value
-  const { samples, extras, drift } = normalizeSamples(wire.session_data ?? NO_SAMPLES)
+  const { samples, extras, drift, lost } = normalizeSamples(wire.session_data ?? NO_SAMPLES)
+  if (lost.values + lost.samples > 0) {
+    deps.log.warn(
+      { account: input.account.name, path: activity.path, ...lost, drift: drift.filter(isLoss) },
+      'values and samples that no column can hold are left out',
+    )
+  }
   const awaiting = samples.count === 0 && isYoung(activity, requestedAt)
   const attempt = activity.fetchAttempts + 1
   const detail = {
@@ -92,7 +99,12 @@ async function askWhole(deps: MirrorDeps, options: MirrorOptions, input: FetchIn
     nextFetchAt: awaiting ? new Date(requestedAt.getTime() + backoffMs(SAMPLES_BACKOFF, attempt)) : null,
     fetchAttempts: awaiting ? attempt : 0,
   }
-  return { activity, detail, drift: [...wire.drift, ...drift] }
+  const dates = driftOfDate('summary.start_date', wire.summary?.start_date)
+  return { activity, detail, drift: [...wire.drift, ...dates, ...drift] }
+}
+
+function isLoss({ field, kind }: Drift): boolean {
+  return kind === 'range' || field === 'session_data.unix_time'
 }
 
 function isYoung(activity: WantedActivity, now: Date): boolean {

@@ -3,9 +3,6 @@ import type { WireWorkoutEntry, WireWorkoutSet } from '../../service/wire/workou
 import type { WorkoutSetRow } from '../../store/coaching/workout-sets.ts'
 import type { ListedWorkout } from '../../store/coaching/workouts.ts'
 
-/** Postgres holds no `integer` beyond this. */
-const MAX_INTEGER = 2_147_483_647
-
 /** Normalizes a workout list entry (service document, "Workout list entry"); `raw` is the entry as it was sent. */
 export function normalizeWorkoutEntry(wire: WireWorkoutEntry, raw: unknown): ListedWorkout {
   return {
@@ -21,12 +18,12 @@ export function normalizeWorkoutEntry(wire: WireWorkoutEntry, raw: unknown): Lis
 export function normalizeWorkoutSets(wire: readonly WireWorkoutSet[]): WorkoutSetRow[] {
   return wire.map((set) => ({
     name: set.name ?? null,
-    index: integerOf(set.index),
+    index: set.index ?? null,
     power: set.power ?? null,
     duration: secondsOf(set.duration),
     powerRest: set.power_rest ?? null,
     durationRest: secondsOf(set.duration_rest),
-    intervalCount: integerOf(set.interval_count),
+    intervalCount: set.interval_count ?? null,
   }))
 }
 
@@ -50,14 +47,10 @@ function parseUpdatedAt(text: string | null | undefined): Date | undefined {
   return date.isValid ? date.toJSDate() : undefined
 }
 
+/** Seconds; the wire's schema lets no other text through than a clock. */
 function secondsOf(duration: number | string | null | undefined): number | null {
   if (typeof duration !== 'string') return duration ?? null
-  const clock = /^(?:(\d+):)?(\d{1,2}):(\d{2}(?:\.\d+)?)$/.exec(duration.trim())
-  return clock ? Number(clock[1] ?? 0) * 3_600 + Number(clock[2]) * 60 + Number(clock[3]) : null
-}
-
-function integerOf(value: number | null | undefined): number | null {
-  return value != null && Number.isInteger(value) && Math.abs(value) <= MAX_INTEGER ? value : null
+  return duration.split(':').reduce((total, part) => total * 60 + Number(part), 0)
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,7 +1,10 @@
 import { z } from 'zod'
 
-/** A field that the service document does not have, or a value of another type than it says. */
-export type Drift = { field: string; kind: 'unknown' | 'type'; example: unknown }
+/**
+ * A field that the service document does not have (`unknown`), a value of another type than it says or that cannot be read
+ * (`type`), or a number beyond what its column can hold (`range`).
+ */
+export type Drift = { field: string; kind: 'unknown' | 'type' | 'range'; example: unknown }
 
 /** Long enough to recognise a value by, short enough for a log line or a table cell. */
 const EXAMPLE_CHARACTERS = 100

@@ -1,22 +1,28 @@
 import { z } from 'zod'
+import { parseDecimal } from '../../kit/floats.ts'
+
+/** Postgres holds no `integer` beyond this. */
+const MOST_INTEGER = 2_147_483_647
+/** Minutes and seconds, hours before them where there are any. */
+const CLOCK = /^(?:\d+:)?\d{1,2}:\d{2}(?:\.\d+)?$/
 
 // Field schemas that are lenient the way the service is loose: a missing or null field stays missing or null, a numeric
 // string is a number, a number where text is promised is text. Anything else is an issue that ./lenient.ts mends.
 
 /** A number, a numeric string, or nothing; an empty string is nothing. */
-export const numberField = z
-  .preprocess((value) => (typeof value === 'string' ? parseNumber(value) : value), z.number().nullish())
-  .optional()
+export const numberField = z.preprocess(readNumber, z.number().nullish()).optional()
 
 /** A text; a number is written out as one. */
 export const textField = z.preprocess(numberToText, z.string().nullish()).optional()
 
-/** A duration as sent: a number, a numeric string read as one, or a text such as `00:59:20` left raw. */
-export const numberOrTextField = z
-  .preprocess(
-    (value) => (typeof value === 'string' ? (parseNumber(value) ?? value) : value),
-    z.union([z.number(), z.string()]).nullish(),
-  )
+/** A whole number that a Postgres `integer` holds, or its text, or nothing. */
+export const integerField = z
+  .preprocess(readNumber, z.number().int().min(-MOST_INTEGER).max(MOST_INTEGER).nullish())
+  .optional()
+
+/** A duration as sent: a number, a numeric string read as one, or a clock such as `00:59:20` or `01:30` left as text. */
+export const durationField = z
+  .preprocess(readNumber, z.union([z.number(), z.string().trim().regex(CLOCK)]).nullish())
   .optional()
 
 /** What a thing is addressed by: a text that is not empty, or a whole number that JSON did not round. */
@@ -44,10 +50,13 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function parseNumber(text: string): number | string | null {
-  const trimmed = text.trim()
+/** The number that a text is, null for an empty one; anything else as it is. */
+function readNumber(value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  const trimmed = value.trim()
   if (trimmed === '') return null
-  return /^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(trimmed) ? Number(trimmed) : text
+  const number = parseDecimal(trimmed)
+  return Number.isNaN(number) ? value : number
 }
 
 function numberToText(value: unknown): unknown {

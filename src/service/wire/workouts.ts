@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Drift } from './drift.ts'
-import { identityField, numberField, numberOrTextField, textField } from './fields.ts'
+import { durationField, identityField, integerField, numberField, textField } from './fields.ts'
 import { type BadItem, listUnknownOutside, type Parsed, parseLenient, parseList } from './lenient.ts'
 
 // `updated_at`, `duration` and `interval_count` are not in the document's list entry, but stand in answers of the service.
@@ -10,18 +10,18 @@ const workoutEntrySchema = z.looseObject({
   description: textField,
   last_modified: numberField,
   updated_at: textField,
-  duration: numberOrTextField,
-  interval_count: numberField,
+  duration: durationField,
+  interval_count: integerField,
 })
 
 const workoutSetSchema = z.looseObject({
   name: textField,
-  index: numberField,
+  index: integerField,
   power: numberField,
-  duration: numberOrTextField,
+  duration: durationField,
   power_rest: numberField,
-  duration_rest: numberOrTextField,
-  interval_count: numberField,
+  duration_rest: durationField,
+  interval_count: integerField,
 })
 
 const workoutSchema = z.looseObject({

@@ -1,5 +1,6 @@
 import { cleanNullable, cleanText } from '../clean.ts'
 import type { Tx } from '../store.ts'
+import { exactStart } from './exact-start.ts'
 
 /** What an entry of the activity list says. `startedAtLocal` is `YYYY-MM-DD HH:MM:SS` on the wall clock of `timezone`. */
 export type ListedActivity = Readonly<{
@@ -82,9 +83,9 @@ export async function upsertListed(
   tx: Tx,
   input: { accountId: number; entries: readonly ListedActivity[]; listedAt: Date; onlyChanged?: boolean },
 ): Promise<ListedCounts> {
-  const rows = [...new Map(input.entries.map((entry) => [cleanText(entry.path), toRow(entry)])).values()]
+  const entries = [...new Map(input.entries.map((entry) => [cleanText(entry.path), entry])).values()]
   // The newest get the lowest ids, as they are fetched first: samples that lie in the order of their ids are found at once.
-  rows.sort((a, b) => startOf(b) - startOf(a))
+  const rows = entries.toSorted((a, b) => startOf(b) - startOf(a)).map(toRow)
   const counts: ListedCounts = { inserted: 0, marked: 0 }
   for (let start = 0; start < rows.length; start += BATCH) {
     const values = [JSON.stringify(rows.slice(start, start + BATCH)), input.accountId, input.listedAt]
@@ -96,9 +97,9 @@ export async function upsertListed(
   return counts
 }
 
-/** When a row starts, ms since 1970; one without a start before all others. */
-function startOf({ started_at }: Pick<ReturnType<typeof toRow>, 'started_at'>): number {
-  return started_at?.getTime() ?? Number.MIN_SAFE_INTEGER
+/** When an activity starts, ms since 1970; one without a start before all others. */
+function startOf({ startedAt }: ListedActivity): number {
+  return startedAt?.getTime() ?? Number.MIN_SAFE_INTEGER
 }
 
 function toRow(entry: ListedActivity) {
@@ -107,7 +108,7 @@ function toRow(entry: ListedActivity) {
     name: cleanNullable(entry.name),
     description: cleanNullable(entry.description),
     activity_type: cleanNullable(entry.activityType),
-    started_at: entry.startedAt,
+    started_at: entry.startedAt && exactStart(entry.startedAt, entry.startedAtLocal),
     timezone: cleanNullable(entry.timezone),
     started_at_local: cleanNullable(entry.startedAtLocal),
   }

@@ -1,6 +1,7 @@
 import { getTableColumns } from 'drizzle-orm'
 import { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
+import { exactStart } from './exact-start.ts'
 
 /** The columns of an activity that are set; the others stay. */
 export type ActivityChange = Readonly<Partial<typeof activities.$inferSelect>>
@@ -23,7 +24,8 @@ export async function updateRows(
   for (const row of rows) {
     const known = Object.entries(row).filter(([key, value]) => COLUMNS[key] && value !== undefined)
     const keys = known.map(([key]) => key).join()
-    alike.set(keys, [...(alike.get(keys) ?? []), Object.fromEntries(known)])
+    const start = row.startedAt && { startedAt: exactStart(row.startedAt, row.startedAtLocal) }
+    alike.set(keys, [...(alike.get(keys) ?? []), { ...Object.fromEntries(known), ...start }])
   }
   for (const [keys, same] of alike) await tx.client.query(statementFor(keys), [JSON.stringify(same)])
 }

@@ -1,10 +1,7 @@
 import { copyRows } from '../copy.ts'
 import type { Tx } from '../store.ts'
-import { type EncodeTally, encodeSamples } from './encode.ts'
+import { encodeSamples } from './encode.ts'
 import type { ActivitySamples } from './samples.ts'
-
-/** How many rows were written, and how many values among them were NULLed because their column cannot hold them. */
-export type SamplesWritten = { written: number; outOfRange: number }
 
 /** Deletes the samples of activities and what was made of them: the fields without a column, and the power curves. */
 export async function deleteSamples(tx: Tx, activityIds: readonly number[]): Promise<void> {
@@ -16,14 +13,12 @@ export async function deleteSamples(tx: Tx, activityIds: readonly number[]): Pro
 }
 
 /**
- * Writes the samples of activities that have none, by one binary COPY: Postgres spends a millisecond on each, whatever it
- * brings.
+ * Writes the samples of activities that have none, by one binary COPY, and returns how many: Postgres spends a millisecond
+ * on each COPY, whatever it brings.
  */
-export async function insertSamples(tx: Tx, activities: readonly ActivitySamples[]): Promise<SamplesWritten> {
-  const tally: EncodeTally = { outOfRange: 0 }
+export async function insertSamples(tx: Tx, activities: readonly ActivitySamples[]): Promise<number> {
   const filled = activities.filter(({ samples }) => samples.count > 0)
-  if (filled.length === 0) return { written: 0, ...tally }
-  const { columns, chunks } = encodeSamples(filled, tally)
-  const written = await copyRows(tx.client, `training.samples (${columns.join(', ')})`, chunks)
-  return { written, ...tally }
+  if (filled.length === 0) return 0
+  const { columns, chunks } = encodeSamples(filled)
+  return await copyRows(tx.client, `training.samples (${columns.join(', ')})`, chunks)
 }

@@ -1,7 +1,7 @@
 import { type RecordDetailInput, type Recorded, recordDetails } from '../../../src/store/activities/detail.ts'
 import type { ActivityDetailRow } from '../../../src/store/activities/detail-row.ts'
 import { SAMPLE_FIELDS, type SampleField, type Samples } from '../../../src/store/samples/samples.ts'
-import { deleteSamples, insertSamples, type SamplesWritten } from '../../../src/store/samples/write.ts'
+import { deleteSamples, insertSamples } from '../../../src/store/samples/write.ts'
 import type { Tx } from '../../../src/store/store.ts'
 
 /** Samples one second apart, every value made by `value`. */
@@ -96,8 +96,8 @@ export async function recordDetail(tx: Tx, input: RecordDetailInput): Promise<Re
   return recorded
 }
 
-/** Writes the samples of one activity, in the place of those it has. */
-export async function replaceSamples(tx: Tx, activityId: number, samples: Samples): Promise<SamplesWritten> {
+/** Writes the samples of one activity, in the place of those it has; returns how many. */
+export async function replaceSamples(tx: Tx, activityId: number, samples: Samples): Promise<number> {
   await deleteSamples(tx, [activityId])
   return await insertSamples(tx, [{ activityId, samples }])
 }

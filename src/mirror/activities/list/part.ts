@@ -1,3 +1,4 @@
+import { driftOfDate } from '../../../normalize/dates.ts'
 import { normalizeListEntry } from '../../../normalize/list-entry.ts'
 import type { Account } from '../../../store/accounts.ts'
 import type { ListedActivity } from '../../../store/activities/listed.ts'
@@ -35,14 +36,19 @@ export async function listPart(deps: MirrorDeps, query: ListQuery, window: Windo
     .listActivities({ ...window, ...(updatedFrom && { updatedFrom }) }, signal)
   const { serviceTime, requestedAt } = answer
   const { entries, bad, drift } = answer.value
+  const normalized = entries.map((entry) => normalizeListEntry(entry))
+  const unreadable = entries.filter((_, index) => normalized[index]?.startedAt === null)
   // The Date header is written when the answer is; the list may be as old as the request.
   const took = deps.now().getTime() - requestedAt.getTime()
   return {
     window,
-    entries: new Map(entries.map((entry) => [entry.path, normalizeListEntry(entry)])),
+    entries: new Map(normalized.map((entry) => [entry.path, entry])),
     size: entries.length + bad.length,
     bad,
-    drift,
+    drift: [
+      ...drift,
+      ...unreadable.flatMap(({ start_date }) => driftOfDate('activities[].start_date', start_date)),
+    ],
     requestedAt,
     knownUpTo: serviceTime && new Date(serviceTime.getTime() - Math.max(0, took)),
   }

@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { syncAccount } from '../../src/daemon/sync.ts'
+import { openRig, type Rig } from './rig.ts'
+
+const START = Date.parse('2024-10-27T01:30:00Z')
+
+describe('values that are not what they should be', () => {
+  let rig: Rig
+  const sync = () => syncAccount(rig.house, { name: 'default' })
+  /** Lets the service answer every activity with this text. */
+  const answer = async (body: unknown) => {
+    await rig.steer('POST', 'faults', {
+      ...{ method: 'GET', path: '^/oauth/activity/', kind: 'status', status: 200, times: 'always' },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    })
+  }
+  const drift = async () =>
+    (await rig.rows(`select field, kind from training.drift order by 1, 2`)).map(
+      ({ field, kind }) => `${field} ${kind}`,
+    )
+
+  beforeEach(async () => {
+    rig = await openRig({ activities: 1 })
+  })
+  afterEach(() => rig.close())
+
+  it('are null in samples and summary alike, drift, and one line of the log; the activity is mirrored', async () => {
+    const second = (index: number, power: string, hr: string) =>
+      `{"unix_time":${START + index * 1_000},"power":${power},"hr":${hr},"cad":90}`
+    const samples = [second(0, '3.5e38', '1e400'), second(1, '200', '"Infinity"'), second(2, '210', '140')]
+    await answer(
+      `{"success":true,"name":"Odd","summary":{"xss":1e400,"mep":"Infinity"},"session_data":[${samples.join()}]}`,
+    )
+    expect(await sync()).toMatchObject({ fetched: 1, failed: 0 })
+    expect(await rig.rows('select power, hr, cad from training.samples order by t')).toEqual([
+      { power: null, hr: null, cad: 90 },
+      { power: 200, hr: null, cad: 90 },
+      { power: 210, hr: 140, cad: 90 },
+    ])
+    expect(await rig.rows('select xss, mep from training.activities')).toEqual([{ xss: null, mep: null }])
+    expect(await rig.rows('select watts from training.power_curves where duration_s = 1')).toEqual([
+      { watts: 210 },
+    ])
+    expect(await drift()).toEqual(
+      expect.arrayContaining([
+        'session_data.hr range',
+        'session_data.hr type',
+        'session_data.power range',
+        'summary.mep type',
+        'summary.xss type',
+      ]),
+    )
+    const lines = rig.log.lines.filter(({ msg }) => String(msg).includes('no column can hold'))
+    expect(lines).toEqual([expect.objectContaining({ level: 'warn', values: 2, samples: 0 })])
+  })
+
+  it('keep every digit of the start, and let the first sample say which of two hours it is in', async () => {
+    const start_date = { date: '2024-10-27 02:30:00.123456', timezone_type: 3, timezone: 'Europe/Berlin' }
+    await answer({
+      ...{ success: true, name: 'Autumn', summary: { start_date } },
+      session_data: [{ unix_time: START + 123, power: 100 }],
+    })
+    await sync()
+    const exact = 'select started_at::text, started_at_local::text as local from training.activities'
+    const expected = [{ started_at: '2024-10-27 01:30:00.123456+00', local: '2024-10-27 02:30:00.123456' }]
+    expect(await rig.rows(exact)).toEqual(expected)
+    await rig.rows('update training.activities set summary_hash = null')
+    await rig.rows(`update training.activities set detail_state = 'wanted'`)
+    await sync()
+    expect(await rig.rows(exact)).toEqual(expected)
+    expect(await rig.rows('select changes from training.activity_revisions')).toEqual([])
+  })
+
+  it('are drift when a start cannot be read, in the list and in the detail', async () => {
+    const start_date = { date: '2024-05-01 08:00:00.000000', timezone_type: 3, timezone: 'Nowhere/Town' }
+    await rig.steer('POST', 'faults', {
+      ...{ method: 'GET', path: '^/oauth/activity$', kind: 'status', status: 200, times: 'always' },
+      body: { success: true, activities: [{ path: 'p1', name: 'One', start_date }] },
+    })
+    await answer({ success: true, name: 'One', summary: { start_date } })
+    await sync()
+    expect(await drift()).toEqual(['activities[].start_date type', 'summary.start_date type'])
+  })
+})
