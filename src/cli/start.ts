@@ -28,7 +28,8 @@ export function addStartVerb(program: Command, run: Run): void {
         // From before anything is open: a signal that nobody listens to ends the process.
         process.on('SIGUSR2', () => toggleDebug(log, config.logLevel))
         const daemon = await openDaemon(config, log, { roles: options.roles, signal })
-        if (!signal.aborted) await once(signal, 'abort')
+        const stopped = signal.aborted || once(signal, 'abort')
+        const failure = await Promise.race([daemon.failed, stopped])
         log.info('stopping')
         const deadline = setTimeout(() => {
           log.fatal('could not stop in time; what was under way is found again at the next start')
@@ -41,6 +42,7 @@ export function addStartVerb(program: Command, run: Run): void {
           // A client of a Redis that is gone may go on calling for it, and nothing else is left to wait for.
           setTimeout(() => process.exit(), END_WITHIN_MS).unref()
         }
+        if (failure instanceof Error) throw failure
         log.info('stopped')
         return undefined
       }),

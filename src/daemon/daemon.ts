@@ -6,6 +6,7 @@ import { systemClock } from '../kit/clock.ts'
 import { SECOND } from '../kit/durations.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { findAccounts } from '../store/accounts.ts'
+import { recordRefetchOfIncomplete } from '../store/activities/refetch.ts'
 import { findEndedSessions, recordEndedSession } from '../store/ended-sessions.ts'
 import { findRunsMark } from '../store/health-runs.ts'
 import { recordRunsAbandoned } from '../store/runs.ts'
@@ -21,6 +22,7 @@ import { makeFigures } from './metrics.ts'
 import { makeReadiness } from './readiness.ts'
 import { makeReading } from './reading.ts'
 import type { Role } from './roles.ts'
+import { openSchemaWatch } from './schema-watch.ts'
 import { VERSION } from './version.ts'
 import { openWatcher } from './watcher.ts'
 
@@ -32,6 +34,8 @@ export type Daemon = {
   jobs: Jobs
   /** the dashboard's address; undefined when it is off */
   url: string | undefined
+  /** resolves with the reason when the daemon must not go on: another version has migrated the database */
+  failed: Promise<Error>
   close(): Promise<void>
 }
 
@@ -42,7 +46,7 @@ export type Daemon = {
 export async function openDaemon(
   config: Config,
   log: Logger,
-  input: { roles: readonly Role[]; signal: AbortSignal },
+  input: { roles: readonly Role[]; signal: AbortSignal; schemaEveryMs?: number },
 ): Promise<Daemon> {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
@@ -56,6 +60,12 @@ export async function openDaemon(
     release.defer('house', () => house.close())
     await assertKeyFits(house)
     await house.store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date() }))
+    const incomplete = await house.store.transaction((tx) =>
+      recordRefetchOfIncomplete(tx, { wantedAt: house.mirror.now() }),
+    )
+    if (incomplete > 0) log.warn({ incomplete }, 'activities that an older musette wrote are fetched again')
+    const schema = openSchemaWatch(house, { everyMs: input.schemaEveryMs })
+    release.defer('schema watch', () => schema.close())
     const since = await house.store.read(findRunsMark)
     const figures = makeFigures({ house, jobs: () => jobs }, { since, onRun: metrics.onRun })
     const jobs = await openJobs(
@@ -87,7 +97,7 @@ export async function openDaemon(
     const web = http && (await openDaemonWeb({ house, jobs, metrics, figures }, { http, roles: input.roles }))
     if (web) release.defer('web', () => web.close())
     log.info({ url: web?.url, roles: input.roles, queue: config.redisUrl ? 'redis' : 'postgres' }, 'started')
-    return { house, jobs, url: web?.url, close: () => release.release() }
+    return { house, jobs, url: web?.url, failed: schema.changed, close: () => release.release() }
   } catch (error) {
     await release.release().catch(() => undefined)
     throw error

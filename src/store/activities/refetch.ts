@@ -1,4 +1,4 @@
-import { and, eq, gte, inArray, isNull } from 'drizzle-orm'
+import { and, eq, gte, inArray, isNull, or, sql } from 'drizzle-orm'
 import { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 
@@ -15,14 +15,44 @@ export async function recordRefetch(
     'paths' in input ? inArray(activities.path, [...input.paths]) : gte(activities.startedAt, input.since)
   const rows = await tx.db
     .update(activities)
-    .set({
-      detailState: 'wanted',
-      summaryHash: null,
-      wantedAt: input.wantedAt,
-      nextFetchAt: null,
-      fetchAttempts: 0,
-    })
+    .set(neverFetched(input.wantedAt))
     .where(and(eq(activities.accountId, input.accountId), isNull(activities.absentSince), chosen))
     .returning({ path: activities.path })
   return rows.map(({ path }) => path)
+}
+
+/**
+ * Makes mirrored activities wanted whose derived rows are incomplete, as a process of an older version leaves them when it
+ * writes after a migration. Returns how many there were.
+ */
+export async function recordRefetchOfIncomplete(tx: Tx, input: { wantedAt: Date }): Promise<number> {
+  const curveWithoutSeason = sql`${activities.activityId} IN (
+    SELECT c.activity_id FROM training.power_curves c WHERE c.account_id IS NULL
+    UNION ALL
+    SELECT c.activity_id FROM training.accounts a JOIN training.power_curves c USING (account_id) WHERE c.season IS NULL)
+    AND ${activities.startedAtLocal} IS NOT NULL`
+  const intensityMissing = sql`${activities.sampleCount} > 0 AND NOT EXISTS (
+    SELECT FROM training.activity_intensity i WHERE i.activity_id = ${activities.activityId})`
+  const rows = await tx.db
+    .update(activities)
+    .set(neverFetched(input.wantedAt))
+    .where(
+      and(
+        eq(activities.detailState, 'mirrored'),
+        isNull(activities.absentSince),
+        or(curveWithoutSeason, intensityMissing),
+      ),
+    )
+    .returning({ activityId: activities.activityId })
+  return rows.length
+}
+
+function neverFetched(wantedAt: Date) {
+  return {
+    detailState: 'wanted',
+    summaryHash: null,
+    wantedAt,
+    nextFetchAt: null,
+    fetchAttempts: 0,
+  } as const
 }

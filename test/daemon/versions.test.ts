@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { openDaemon } from '../../src/daemon/daemon.ts'
+import { syncAccount } from '../../src/daemon/sync.ts'
+import { openRig, type Rig } from '../mirror/rig.ts'
+import { expectMirrored } from '../mirror/truth.ts'
+import { eventually } from '../support/eventually.ts'
+
+let rig: Rig
+beforeEach(async () => {
+  rig = await openRig({ activities: 5, env: { MUSETTE_HTTP: 'off' } })
+  await syncAccount(rig.house, { name: 'default' })
+})
+afterEach(() => rig.close())
+
+const start = () => {
+  const { signal } = new AbortController()
+  return openDaemon(rig.house.config, rig.log.log, {
+    roles: ['scheduler', 'worker'],
+    signal,
+    schemaEveryMs: 50,
+  })
+}
+
+it('stops with a sentence when a newer musette has migrated its database', async () => {
+  const daemon = await start()
+  try {
+    await rig.rows(`insert into musette.migrations (hash, created_at) values ('newer', 9999999999999)`)
+    await expect(daemon.failed).resolves.toMatchObject({
+      code: 'database_newer',
+      message: expect.stringContaining('install that version'),
+    })
+  } finally {
+    await daemon.close()
+  }
+})
+
+it('fetches again what an older musette wrote without all that is derived', async () => {
+  await rig.rows('update training.power_curves set season = null where activity_id = 1')
+  await rig.rows('update training.power_curves set season = null, account_id = null where activity_id = 2')
+  await rig.rows('delete from training.activity_intensity where activity_id = 3')
+  const incomplete = () =>
+    rig.rows(`select activity_id from training.activities a where detail_state <> 'mirrored'
+      or not exists (select from training.activity_intensity i where i.activity_id = a.activity_id)
+      or exists (select from training.power_curves c where c.activity_id = a.activity_id and (season is null or account_id is null))`)
+  expect(await incomplete()).toHaveLength(3)
+  const daemon = await start()
+  try {
+    await eventually(async () => (await incomplete()).length === 0, { what: 'the rows that were missing' })
+    await expectMirrored(rig)
+  } finally {
+    await daemon.close()
+  }
+})
