@@ -46,3 +46,20 @@ it('keeps a password only when asked to, and then signs in again with it when th
   await rig.steer('POST', 'tokens/revoke')
   await expect(syncAccount(rig.house, { name: 'default' })).rejects.toThrow('run: musette login')
 })
+
+it('signs in and refreshes with a service that tells an absurd lifetime', async () => {
+  const absurd = (name: string) => ({
+    path: '^/oauth/token$',
+    kind: 'status',
+    status: 200,
+    body: { access_token: name, refresh_token: name, token_type: 'Bearer', expires_in: 999_999_999_999 },
+  })
+  const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
+  await rig.steer('POST', 'faults', absurd('first'))
+  await signInWithPassword(rig.house, login)
+  await rig.steer('POST', 'faults', absurd('second'))
+  await rig.rows(`update musette.credentials set obtained_at = now() - interval '30 days'`)
+  expect(await rig.house.service.forAccount(rig.account).refreshTokenIfDue()).toBe('refreshed')
+  const { accountId } = rig.account
+  expect(await rig.house.vault.read(accountId)).toMatchObject({ refreshToken: 'second', needsLogin: false })
+})

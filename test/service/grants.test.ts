@@ -63,6 +63,32 @@ describe('a grant', () => {
     expect(asked).toHaveLength(1)
   })
 
+  const WEEK_S = 604_800
+  const FORTNIGHT_S = 2 * WEEK_S
+  it.each([
+    ['999999999999', FORTNIGHT_S],
+    ['1e15', FORTNIGHT_S],
+    ['1e308', FORTNIGHT_S],
+    ['"999999999999"', FORTNIGHT_S],
+    ['1e400', WEEK_S],
+    ['"1e400"', WEEK_S],
+    ['-1', WEEK_S],
+    ['-1e308', WEEK_S],
+    ['0', WEEK_S],
+    ['1e-9', WEEK_S],
+    ['"NaN"', WEEK_S],
+    ['"a week"', WEEK_S],
+    ['null', WEEK_S],
+    ['[3600]', WEEK_S],
+    ['90.5', 90.5],
+    ['" 90 "', 90],
+  ])('with an expires_in of %s gives tokens that live %d s', async (sent, seconds) => {
+    const body = `{"access_token":"a","refresh_token":"r","token_type":"Bearer","expires_in":${sent}}`
+    const { service, clock } = openTestService(() => ({ body }))
+    const pair = await service.refreshGrant(CLIENT, { refreshToken: 'r1' })
+    expect(pair.expiresAt).toEqual(new Date(clock.now().getTime() + seconds * 1_000))
+  })
+
   it('writes the address for the browser', () => {
     const { service } = openTestService(() => ({}))
     const url = service.authorizeUrl(

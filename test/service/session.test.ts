@@ -64,6 +64,14 @@ describe('a session', () => {
     })
   })
 
+  it('renews a token within days whatever life its row claims', async () => {
+    const expiresAt = new Date('2342-01-01T00:00:00Z')
+    const vault = makeMemoryVault({ 1: makeCredentials(ago(9 * DAY), { expiresAt }) })
+    const rotating = makeRotating({ access: 'access-0', refresh: 'refresh-0' })
+    const { service } = openTestService(rotating, { vault })
+    expect(await service.forAccount(ACCOUNT).refreshTokenIfDue()).toBe('refreshed')
+  })
+
   it('makes one refresh for twenty callers at once', async () => {
     const { service, asked, vault } = openTestService(makeRotating({ access: 'gone', refresh: 'refresh-0' }))
     const calls = Array.from({ length: 20 }, () => service.forAccount(ACCOUNT).fetchTrainingInfo({}))

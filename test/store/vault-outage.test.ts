@@ -99,6 +99,29 @@ test('without a database and without a spool file it says that the database is a
   await expect(vaultOn(deadStore()).read(accountId)).rejects.toMatchObject({ code: 'database_unreachable' })
 })
 
+test.each(['+033658-09-27T01:46:39.000Z', null, 'soon', 1e300])(
+  'a pair that ends at %s is not lost: it counts as over',
+  async (expiresAt) => {
+    const { store, url, accountId, spoolDir, vault, vaultOn } = await openTestVault()
+    const { cuttable, cut } = cuttingStore(store, url)
+    await vaultOn(cuttable).locked(accountId, async (held) => {
+      await held.save(pairAt(5))
+      await cut()
+    })
+    const file = join(spoolDir, `tokens-${accountId}.spool`)
+    await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, 'utf8')), expiresAt }))
+    const { obtainedAt } = pairAt(5)
+    expect(await vault.read(accountId)).toMatchObject({ refreshToken: 'refresh-5', expiresAt: obtainedAt })
+    expect(await readdir(spoolDir)).toEqual([])
+  },
+)
+
+test('a pair with an end that is no date is kept in the spool', async () => {
+  const { accountId, vault } = await openTestVault()
+  await vault.locked(accountId, (held) => held.save({ ...pairAt(5), expiresAt: new Date(Number.NaN) }))
+  expect(await vault.read(accountId)).toMatchObject({ refreshToken: 'refresh-5' })
+})
+
 test('a damaged spool file is named, and the tokens in the table stay', async () => {
   const { store, accountId, spoolDir, vault } = await openTestVault()
   const file = join(spoolDir, `tokens-${accountId}.spool`)

@@ -1,5 +1,6 @@
 import { SECOND } from '../../kit/durations.ts'
 import { RateLimitedError, RejectedError } from '../../kit/errors.ts'
+import { MAX_LIFETIME_MS } from '../wire/token.ts'
 import { loginEnded, refreshPending, type SessionAccount } from './account.ts'
 import { parkAccount, type RefreshDeps, type Renewal, renewTokens } from './refresh.ts'
 import type { Credentials } from './vault.ts'
@@ -192,7 +193,8 @@ function isUsable(deps: RefreshDeps, state: SessionState, credentials: Credentia
 
 function isDue(deps: RefreshDeps, state: SessionState, credentials: Credentials): boolean {
   const begun = credentials.obtainedAt.getTime()
-  const life = credentials.expiresAt.getTime() - begun
+  // A row may hold a longer life than is believed today.
+  const life = Math.min(credentials.expiresAt.getTime() - begun, MAX_LIFETIME_MS)
   return now(deps).getTime() >= begun + life * state.renewAfter
 }
 

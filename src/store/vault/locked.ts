@@ -28,6 +28,8 @@ type Story<T> = {
   leftover: boolean
   /** a pair was handed to save and is in the spool, so it is safe whatever becomes of the transaction */
   spooled: boolean
+  /** why the table refused that pair, whose only place then is the spool file */
+  refused: unknown
 }
 
 /**
@@ -40,7 +42,8 @@ export async function useLocked<T>(
   accountId: number,
   use: (held: HeldCredentials) => Promise<T>,
 ): Promise<T> {
-  const story: Story<T> = { end: undefined, newest: undefined, leftover: false, spooled: false }
+  const empty = { end: undefined, newest: undefined, refused: undefined }
+  const story: Story<T> = { ...empty, leftover: false, spooled: false }
   try {
     await parts.store.transaction(async (tx) => {
       await tx.client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`)
@@ -51,15 +54,12 @@ export async function useLocked<T>(
     })
   } catch (error) {
     if (!story.end || (!story.spooled && story.end.ok)) throw error
-    if (story.spooled) {
-      parts.log.warn(
-        { accountId, reason: errorLine(error) },
-        'the database did not take new tokens; the spool keeps them',
-      )
-    }
+    if (story.spooled) warnSpooled(parts, accountId, error)
     return finish(story.end)
   }
-  if (story.newest && (story.spooled || story.leftover)) await removeSpool(parts, story.newest)
+  const isDone = (story.spooled || story.leftover) && !story.refused
+  if (story.newest && isDone) await removeSpool(parts, story.newest)
+  if (story.refused) warnSpooled(parts, accountId, story.refused)
   if (!story.end) throw new Error('a transaction that commits has run its function')
   return finish(story.end)
 }
@@ -102,9 +102,15 @@ async function savePair<T>(
   try {
     await upsertSealed(tx, sealed)
   } catch (error) {
-    // With the pair in the spool a dead connection is no failure; the commit will fail too and say so in the log.
+    // With the pair in the spool a dead connection is no failure. Its commit fails, too; that of a refused value does not.
     if (!story.spooled) throw error
+    story.refused = error
   }
+}
+
+function warnSpooled({ log }: VaultParts, accountId: number, error: unknown): void {
+  const reason = errorLine(mapDatabaseError(error, 'query'))
+  log.warn({ accountId, reason }, 'the database did not take new tokens; the spool keeps them')
 }
 
 async function trySpool(parts: VaultParts, sealed: SealedCredentials): Promise<boolean> {

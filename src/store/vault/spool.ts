@@ -19,18 +19,21 @@ export type Spool = {
 const sealedBytes = z.base64().transform((text) => Buffer.from(text, 'base64'))
 const moment = z.iso.datetime().transform((text) => new Date(text))
 
-const spoolFile = z.object({
-  accountId: z.int(),
-  clientId: z.string(),
-  clientSecret: sealedBytes,
-  accessToken: sealedBytes,
-  refreshToken: sealedBytes,
-  username: z.string().nullable(),
-  password: sealedBytes.nullable(),
-  keyId: z.string(),
-  obtainedAt: moment,
-  expiresAt: moment,
-})
+const spoolFile = z
+  .object({
+    accountId: z.int(),
+    clientId: z.string(),
+    clientSecret: sealedBytes,
+    accessToken: sealedBytes,
+    refreshToken: sealedBytes,
+    username: z.string().nullable(),
+    password: sealedBytes.nullable(),
+    keyId: z.string(),
+    obtainedAt: moment,
+    expiresAt: moment.nullable().catch(null),
+  })
+  // An end that cannot be read, or is beyond the year 9999, loses no tokens: they count as over and are renewed first.
+  .transform((file) => ({ ...file, expiresAt: file.expiresAt ?? file.obtainedAt }))
 
 /** Makes the spool in `directory`, which is made with mode 0700 at the first write; files have mode 0600. */
 export function makeSpool(directory: string): Spool {
