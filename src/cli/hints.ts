@@ -6,6 +6,7 @@ export const HINTS: Readonly<Record<string, string>> = {
   connect_failed: 'look at MUSETTE_BASE_URL and the network, and run it again',
   timeout: 'the service is slow or away; run it again',
   server_error: 'the service is in trouble; run it again later',
+  account_moved: 'run it again',
   refresh_pending: 'the service is in trouble; run it again later',
   rate_limited: 'the service asks for patience; run it again later',
   not_json: 'look at MUSETTE_BASE_URL: what answers there may not be the service',

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { ConfigError, errorCode } from '../kit/errors.ts'
+import { ConfigError } from '../kit/errors.ts'
 import { loginCommand } from '../kit/login-command.ts'
 import type { TokenPair } from '../service/service.ts'
-import { type Account, findAccount, forgetCursors, upsertAccount } from '../store/accounts.ts'
+import { type Account, findAccount } from '../store/accounts.ts'
 import type { House } from './house.ts'
 
 export type Client = { clientId: string; clientSecret: string }
@@ -91,23 +91,6 @@ async function saveLogin(
   pair: TokenPair,
   person: { username?: string; password?: string },
 ): Promise<Account> {
-  const account = await house.store.transaction((tx) => upsertAccount(tx, { name, baseUrl: client.baseUrl }))
-  if ((await usernameBefore(house, account.accountId)) !== person.username) {
-    // Perhaps another rider: what was mirrored so far does not say how far this one's history is.
-    await house.store.transaction((tx) => forgetCursors(tx, account.accountId))
-  }
-  const { clientId, clientSecret } = client
-  await house.vault.saveLogin(account.accountId, { clientId, clientSecret, pair, ...person })
-  return account
-}
-
-/** Who was signed in; undefined when that cannot be read, because the key is lost or a file damaged: a login mends both. */
-async function usernameBefore(house: House, accountId: number): Promise<string | undefined> {
-  try {
-    return (await house.vault.read(accountId))?.username
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    house.log.warn({ accountId, code: errorCode(error) }, 'the login before cannot be read and is replaced')
-    return undefined
-  }
+  const { clientId, clientSecret, baseUrl } = client
+  return house.vault.saveLogin({ name, baseUrl }, { clientId, clientSecret, pair, ...person })
 }

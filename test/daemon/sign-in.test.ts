@@ -5,6 +5,7 @@ import { signInWithPassword } from '../../src/daemon/sign-in.ts'
 import { syncAccount } from '../../src/daemon/sync.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
+import { eventually } from '../support/eventually.ts'
 import { makeSilentLog } from '../support/log.ts'
 
 let rig: Rig
@@ -24,6 +25,47 @@ it('mirrors from the beginning when the same account signs in to another service
     expect(await syncAccount(house, { name: 'default' })).toMatchObject({ listed: 3, fetched: 3 })
   } finally {
     await house.close()
+    await other.close()
+  }
+})
+
+it('leaves a login as it was when one to another address fails half way, and tells that address nothing', async () => {
+  const other = await startSandbox({ activities: 3, seed: 9 })
+  const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, MUSETTE_BASE_URL: other.url }
+  const house = await openHouse(readConfig(env), makeSilentLog())
+  const before = await rig.rows('select base_url from training.accounts')
+  let endRefresh: () => void = () => undefined
+  const refreshing = new Promise<void>((resolve) => {
+    endRefresh = resolve
+  })
+  try {
+    const lock = rig.house.vault.locked(rig.account.accountId, () => refreshing)
+    const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
+    const signIn = signInWithPassword(house, login).catch((error: unknown) => error)
+    const waiting = `select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+    const waiter = await eventually(async () => (await rig.rows(waiting))[0])
+    expect(await rig.rows('select base_url from training.accounts')).toEqual(before)
+    await rig.rows('select pg_terminate_backend($1)', [waiter.pid])
+    expect(await signIn).toMatchObject({ name: 'TransientError' })
+    endRefresh()
+    await lock
+    expect(await rig.rows('select base_url from training.accounts')).toEqual(before)
+    expect(await syncAccount(house, { name: 'default' })).toMatchObject({ failed: 0 })
+    expect(await requestsOf(other.url)).toEqual({ 'POST /oauth/token': 1 })
+  } finally {
+    endRefresh()
+    await house.close()
+    await other.close()
+  }
+})
+
+it('sends no tokens to an address that a row names and that did not make them', async () => {
+  const other = await startSandbox({ activities: 3, seed: 9 })
+  try {
+    await rig.rows('update training.accounts set base_url = $1', [other.url])
+    await expect(syncAccount(rig.house, { name: 'default' })).rejects.toThrow('run: musette login')
+    expect(await requestsOf(other.url)).toEqual({})
+  } finally {
     await other.close()
   }
 })
@@ -63,3 +105,10 @@ it('signs in and refreshes with a service that tells an absurd lifetime', async 
   const { accountId } = rig.account
   expect(await rig.house.vault.read(accountId)).toMatchObject({ refreshToken: 'second', needsLogin: false })
 })
+
+async function requestsOf(sandboxUrl: string): Promise<Record<string, number>> {
+  const counts = (await (await fetch(`${sandboxUrl}/_sandbox/counts`)).json()) as {
+    requests: Record<string, number>
+  }
+  return counts.requests
+}

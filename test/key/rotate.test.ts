@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { upsertAccount } from '../../src/store/accounts.ts'
 import { makeTokenVault } from '../../src/store/vault/vault.ts'
 import { quiet, rowsOf } from '../store/parts/open.ts'
-import { openTestVault, pairAt } from '../store/parts/vault.ts'
+import { ACCOUNT, openTestVault, pairAt } from '../store/parts/vault.ts'
 import { eventually } from '../support/eventually.ts'
 import { queryOnce } from '../support/postgres.ts'
 import { makeSpoolText } from './parts/spool-text.ts'
@@ -53,14 +52,14 @@ test('seals all of a login with the new key and changes nothing else', async () 
 
 test('changes nothing when one of the logins was sealed with a key that is not at hand', async () => {
   const { store, vaultOn, disk, rotate } = await openRotatable()
-  const { accountId } = await store.transaction((tx) =>
-    upsertAccount(tx, { name: 'other', baseUrl: 'http://127.0.0.1:9' }),
+  await vaultOn(store, randomBytes(32)).saveLogin(
+    { ...ACCOUNT, name: 'other' },
+    {
+      clientId: 'c',
+      clientSecret: 's',
+      pair: pairAt(0),
+    },
   )
-  await vaultOn(store, randomBytes(32)).saveLogin(accountId, {
-    clientId: 'c',
-    clientSecret: 's',
-    pair: pairAt(0),
-  })
   const rows = () => rowsOf(store, 'SELECT c::text FROM musette.credentials c ORDER BY account_id')
   const before = await rows()
   await expect(rotate()).rejects.toMatchObject({ code: 'secret_key_mismatch' })
@@ -109,10 +108,10 @@ test('waits for a refresh under way, takes its tokens along, and keeps the next 
 test('lets a first login that comes meanwhile wait, and seals it with the key that stays', async () => {
   const { url, vault, vaultOn, store, accountId, following, disk, next } = await openRotatable()
   await vault.forget(accountId)
-  let login: Promise<void> | undefined
+  let login: Promise<unknown> | undefined
   await vault.rotate(async () => {
     disk.push(next)
-    login = following.saveLogin(accountId, { clientId: 'c', clientSecret: 's', pair: pairAt(3) })
+    login = following.saveLogin(ACCOUNT, { clientId: 'c', clientSecret: 's', pair: pairAt(3) })
     await waitsForLock(url, 1)
     return next
   })

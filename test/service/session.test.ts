@@ -104,6 +104,30 @@ describe('a session', () => {
     expect(asked.map(bearerOf)).toEqual(['access-0', 'access-9'])
   })
 
+  it('sends no token to an address that it was not made at, whatever the account said before', async () => {
+    const moved = makeCredentials(ago(4 * DAY), { origin: 'https://elsewhere.test' })
+    const vault = makeMemoryVault({ 1: moved })
+    const { service, asked } = openTestService(() => ({ body: INFO }), { vault })
+    const account = service.forAccount(ACCOUNT)
+    const refusal = { name: 'TransientError', code: 'account_moved' }
+    expect(await errorOf(account.fetchTrainingInfo({}))).toMatchObject(refusal)
+    expect(await errorOf(account.refreshTokenIfDue())).toMatchObject(refusal)
+    expect(asked).toEqual([])
+  })
+
+  it('refreshes nothing when the account moves between the look and the lock', async () => {
+    const vault = makeMemoryVault({ 1: makeCredentials(ago(4 * DAY)) })
+    const locked: typeof vault.locked = (accountId, use) => {
+      vault.rows.set(1, makeCredentials(START, { accessToken: 'x', origin: 'https://elsewhere.test' }))
+      return vault.locked(accountId, use)
+    }
+    const { service, asked } = openTestService(() => ({ body: INFO }), { vault: { ...vault, locked } })
+    expect(await errorOf(service.forAccount(ACCOUNT).fetchTrainingInfo({}))).toMatchObject({
+      code: 'account_moved',
+    })
+    expect(asked).toEqual([])
+  })
+
   it('looks into the vault once for the rides of a second, and anew for every list', async () => {
     const { service, vault, clock } = openTestService(() => ({ body: { success: true, activities: [] } }))
     const account = service.forAccount(ACCOUNT)

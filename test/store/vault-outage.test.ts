@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openStore, type Store } from '../../src/store/store.ts'
 import { quiet, rowsOf } from './parts/open.ts'
 import { backendPidOf, terminate } from './parts/terminate.ts'
-import { openTestVault, pairAt } from './parts/vault.ts'
+import { ACCOUNT, openTestVault, pairAt } from './parts/vault.ts'
 
 type Moment = 'before save' | 'after save'
 
@@ -84,6 +84,22 @@ test('a spool file older than the table is put aside', async () => {
   expect(await readdir(spoolDir)).toEqual([])
 })
 
+test('spooled tokens of the service before are not brought back after a login at another address', async () => {
+  const { store, url, accountId, spoolDir, vault, vaultOn } = await openTestVault()
+  const { cuttable, cut } = cuttingStore(store, url)
+  await vaultOn(cuttable).locked(accountId, async (held) => {
+    await held.save(pairAt(5))
+    await cut()
+  })
+  const file = join(spoolDir, `tokens-${accountId}.spool`)
+  const spooled = await readFile(file)
+  const login = { clientId: 'c', clientSecret: 's', pair: pairAt(3) }
+  await vault.saveLogin({ ...ACCOUNT, baseUrl: 'http://127.0.0.1:8' }, login)
+  await writeFile(file, spooled)
+  expect(await vault.read(accountId)).toMatchObject({ ...pairAt(3), origin: 'http://127.0.0.1:8' })
+  expect(await readdir(spoolDir)).toEqual([])
+})
+
 test('a lost commit without new tokens is an error', async () => {
   const { store, url, accountId, vaultOn } = await openTestVault()
   const { cuttable, cut } = cuttingStore(store, url)
@@ -128,6 +144,6 @@ test('a damaged spool file is named, and the tokens in the table stay', async ()
   await writeFile(file, '{"accountId":')
   await expect(vault.read(accountId)).rejects.toMatchObject({ code: 'spool_damaged' })
   expect(await rowsOf(store, 'SELECT 1 AS one FROM musette.credentials')).toEqual([{ one: 1 }])
-  await vault.saveLogin(accountId, { clientId: 'c', clientSecret: 's', pair: pairAt(20) })
+  await vault.saveLogin(ACCOUNT, { clientId: 'c', clientSecret: 's', pair: pairAt(20) })
   expect(await vault.read(accountId)).toMatchObject({ accessToken: 'access-20', username: undefined })
 })

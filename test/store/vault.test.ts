@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto'
+import { createCipheriv, randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { TransientError } from '../../src/kit/errors.ts'
-import { findAccount } from '../../src/store/accounts.ts'
+import { findAccount, upsertAccount } from '../../src/store/accounts.ts'
 import { makeSealer } from '../../src/store/vault/seal.ts'
 import { rowsOf } from './parts/open.ts'
-import { openTestVault, pairAt } from './parts/vault.ts'
+import { ACCOUNT, openTestVault, pairAt } from './parts/vault.ts'
 
 test('gives back what a login handed over, and keeps none of it in the clear', async () => {
   const { store, vault, accountId } = await openTestVault()
@@ -14,6 +14,7 @@ test('gives back what a login handed over, and keeps none of it in the clear', a
     ...pairAt(0),
     username: 'rider',
     password: 'pässword',
+    origin: ACCOUNT.baseUrl,
     needsLogin: false,
     failures: 0,
     notBefore: undefined,
@@ -31,19 +32,23 @@ test('a sealed value opens only with its key, for its account and its field, and
   const key = randomBytes(32)
   const sealer = makeSealer(key)
   const place = { accountId: 1, field: 'access_token' }
-  const sealed = sealer.seal('token', place)
-  expect(sealer.open(sealed, place)).toBe('token')
-  expect(sealer.seal('token', place)).not.toEqual(sealed)
+  const origin = 'https://service.test'
+  const sealed = sealer.seal('to\nken', { ...place, origin })
+  expect(sealer.open(sealed, place)).toEqual({ text: 'to\nken', origin })
+  expect(sealer.seal('to\nken', { ...place, origin })).not.toEqual(sealed)
+  const passedOff = Buffer.from(sealed)
+  passedOff[0] = 1
   const bent = Buffer.from(sealed)
   bent[sealed.length - 1] = (bent[sealed.length - 1] ?? 0) ^ 1
-  const wrong: Array<() => string> = [
+  const wrong: Array<() => unknown> = [
     () => makeSealer(randomBytes(32)).open(sealed, place),
     () => sealer.open(sealed, { ...place, accountId: 2 }),
     () => sealer.open(sealed, { ...place, field: 'refresh_token' }),
     () => sealer.open(bent, place),
+    () => sealer.open(passedOff, place),
     () => sealer.open(sealed.subarray(0, 20), place),
   ]
-  for (const open of wrong) expect(open).toThrow(expect.objectContaining({ code: 'secret_key_mismatch' }))
+  for (const open of wrong) expect(open).toThrow(expect.objectContaining({ code: 'login_damaged' }))
   expect(() => makeSealer(randomBytes(31))).toThrow(expect.objectContaining({ code: 'secret_key_length' }))
 })
 
@@ -113,4 +118,40 @@ test('forgets tokens and leaves the account', async () => {
   expect(await store.read((tx) => findAccount(tx, 'default'))).toMatchObject({ needsLogin: true })
   const saving = vault.locked(accountId, (held) => held.save(pairAt(1)))
   await expect(saving).rejects.toMatchObject({ code: 'not_signed_in' })
+})
+
+/** Seals as the first version did, which did not know of origins. */
+function sealFirst(key: Buffer, text: string, accountId: number, field: string): Buffer {
+  const nonce = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce)
+  cipher.setAAD(Buffer.from(`musette ${accountId} ${field}`))
+  const body = Buffer.concat([cipher.update(text), cipher.final()])
+  return Buffer.concat([Buffer.from([1]), nonce, cipher.getAuthTag(), body])
+}
+
+test('a row sealed before origins were opens, and the next pair binds all of it to the address', async () => {
+  const { store, vault, accountId, secretKey } = await openTestVault()
+  const sealed = ['client_secret', 'access_token', 'refresh_token', 'password'].map((field) =>
+    sealFirst(secretKey, `old ${field}`, accountId, field),
+  )
+  await store.transaction(async (tx) => {
+    const columns = 'client_secret = $1, access_token = $2, refresh_token = $3, password = $4'
+    await tx.client.query(`UPDATE musette.credentials SET ${columns}`, sealed)
+  })
+  const old = { origin: ACCOUNT.baseUrl, clientSecret: 'old client_secret', password: 'old password' }
+  expect(await vault.read(accountId)).toMatchObject({ ...old, accessToken: 'old access_token' })
+  await vault.locked(accountId, (held) => held.save(pairAt(5)))
+  expect(await vault.read(accountId)).toMatchObject({ ...old, ...pairAt(5) })
+  const versions = 'get_byte(client_secret, 0) a, get_byte(password, 0) b, get_byte(access_token, 0) c'
+  expect(await rowsOf(store, `SELECT ${versions} FROM musette.credentials`)).toEqual([{ a: 2, b: 2, c: 2 }])
+})
+
+test('opens no tokens for an address that they were not made at', async () => {
+  const { store, vault, accountId } = await openTestVault()
+  await store.transaction((tx) => upsertAccount(tx, { ...ACCOUNT, baseUrl: 'http://127.0.0.1:8' }))
+  const refusal = { name: 'ConfigError', code: 'login_elsewhere' }
+  await expect(vault.read(accountId)).rejects.toMatchObject(refusal)
+  await expect(vault.locked(accountId, (held) => held.save(pairAt(9)))).rejects.toMatchObject(refusal)
+  await store.transaction((tx) => upsertAccount(tx, { ...ACCOUNT, baseUrl: `${ACCOUNT.baseUrl}/elsewhere` }))
+  expect(await vault.read(accountId)).toMatchObject(pairAt(0))
 })

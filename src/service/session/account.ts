@@ -1,5 +1,6 @@
 import { CredentialsRejectedError, TransientError } from '../../kit/errors.ts'
 import { loginCommand } from '../../kit/login-command.ts'
+import type { Credentials } from './vault.ts'
 
 /** An account as the session knows it; `queue` is its place in the pacer's round. */
 export type SessionAccount = { accountId: number; name: string; baseUrl: string; queue: string }
@@ -16,4 +17,14 @@ export function loginEnded(account: { name: string }, code: 'needs_login' | 'tok
 export function refreshPending(account: { name: string }, cause?: unknown): TransientError {
   const text = `tokens of account "${account.name}" could not be refreshed yet; the next attempt comes by itself`
   return new TransientError('refresh_pending', text, cause === undefined ? {} : { cause })
+}
+
+/**
+ * Keeps tokens of another service from the account's address: the account may be signed in elsewhere since its row was read.
+ * Throws TransientError `account_moved`, because who reads the row again finds the new address.
+ */
+export function assertOrigin(account: SessionAccount, credentials: Credentials): void {
+  if (credentials.origin === new URL(account.baseUrl).origin) return
+  const message = `account "${account.name}" is signed in at another address since this began; the next attempt goes there`
+  throw new TransientError('account_moved', message)
 }

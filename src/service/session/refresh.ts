@@ -3,7 +3,7 @@ import { type Backoff, backoffMs } from '../../kit/backoff.ts'
 import { HOUR, SECOND } from '../../kit/durations.ts'
 import { CredentialsRejectedError, errorCode, RateLimitedError } from '../../kit/errors.ts'
 import type { CallDeps } from '../calls.ts'
-import { loginEnded, type SessionAccount } from './account.ts'
+import { assertOrigin, loginEnded, type SessionAccount } from './account.ts'
 import { type Grant, requestTokens } from './grants.ts'
 import type { Credentials, HeldCredentials, TokenPair, TokenVault } from './vault.ts'
 
@@ -37,6 +37,7 @@ export async function renewTokens(
     deps.vault.locked(account.accountId, async (held): Promise<Renewal> => {
       const stored = held.credentials
       if (!stored) return { kind: 'parked' }
+      assertOrigin(account, stored)
       if (!isSamePair(stored, seen)) return { kind: 'newer', credentials: stored }
       if (stored.needsLogin) return { kind: 'parked' }
       if (stored.notBefore && stored.notBefore > deps.calls.transport.now()) {

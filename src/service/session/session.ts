@@ -1,7 +1,7 @@
 import { SECOND } from '../../kit/durations.ts'
 import { RateLimitedError, RejectedError } from '../../kit/errors.ts'
 import { MAX_LIFETIME_MS } from '../wire/token.ts'
-import { loginEnded, refreshPending, type SessionAccount } from './account.ts'
+import { assertOrigin, loginEnded, refreshPending, type SessionAccount } from './account.ts'
 import { parkAccount, type RefreshDeps, type Renewal, renewTokens } from './refresh.ts'
 import type { Credentials } from './vault.ts'
 import { waitFor } from './wait-for.ts'
@@ -83,6 +83,7 @@ export async function refreshIfDue(
 ): Promise<'fresh' | 'refreshed' | 'parked'> {
   const stored = await deps.vault.read(state.account.accountId)
   if (!stored || stored.needsLogin) return 'parked'
+  assertOrigin(state.account, stored)
   if (isUsable(deps, state, stored) && !isDue(deps, state, stored)) return 'fresh'
   const renewal = await renewOnce(deps, state, stored, signal)
   if (renewal.kind === 'refreshed' || renewal.kind === 'parked') return renewal.kind
@@ -98,6 +99,7 @@ async function usableCredentials(
   const { account } = state
   const stored = await look(deps, state, lookMs)
   if (!stored) throw loginEnded(account)
+  assertOrigin(account, stored)
   const usable = isUsable(deps, state, stored)
   if (stored.needsLogin) {
     if (usable) return stored

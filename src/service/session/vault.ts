@@ -12,6 +12,8 @@ export type Credentials = {
   username: string | undefined
   /** only when the rider asked for it to be kept */
   password: string | undefined
+  /** of the service that made them (`https://host:port`); they are shown to no other */
+  origin: string
   /** the login has ended; only a person can begin a new one */
   needsLogin: boolean
   /** refresh or login attempts that failed in a row */

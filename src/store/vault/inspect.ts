@@ -28,15 +28,15 @@ export async function findLoginFacts(
   const keyring = options.keys && makeKeyring(options.keys)
   const spool = makeSpool(options.spoolDir)
   const rows = await tx.db
-    .select({ account: accounts.name, sealed: credentials })
+    .select({ account: accounts.name, baseUrl: accounts.baseUrl, sealed: credentials })
     .from(credentials)
     .innerJoin(accounts, eq(accounts.accountId, credentials.accountId))
     .orderBy(asc(credentials.accountId))
   const facts: LoginFacts[] = []
-  for (const { account, sealed } of rows) {
+  for (const { account, baseUrl, sealed } of rows) {
     const { keyId, obtainedAt, expiresAt, failures, notBefore, accountId } = sealed
     const opens = isOpenable(() => {
-      if (keyring) openSealed(keyring.sealerOf(sealed), sealed, { ...sealed, needsLogin: false })
+      if (keyring) openSealed(keyring.sealerOf(sealed), sealed, { ...sealed, needsLogin: false, baseUrl })
       return keyring !== undefined
     })
     const spooled = await spool.read(accountId).then(

@@ -1,21 +1,19 @@
-import { SECOND } from '../../kit/durations.ts'
 import { ConfigError, errorLine } from '../../kit/errors.ts'
 import { mapDatabaseError } from '../errors.ts'
 import type { Tx } from '../store.ts'
 import { findCredentials, takeOverSpool, type VaultParts } from './read.ts'
 import {
   findSealed,
+  limitLockWait,
   lockCredentials,
   recordNeedsLogin,
   recordRefreshFailure,
+  reseal,
   type SealedCredentials,
   sealPair,
   upsertSealed,
 } from './rows.ts'
 import type { HeldCredentials, TokenPair } from './types.ts'
-
-// A refresh takes seconds; whoever waits longer waits for a process that hangs.
-export const LOCK_TIMEOUT_MS = 90 * SECOND
 
 type End<T> = { ok: true; result: T } | { ok: false; error: unknown }
 
@@ -46,7 +44,7 @@ export async function useLocked<T>(
   const story: Story<T> = { ...empty, leftover: false, spooled: false }
   try {
     await parts.store.transaction(async (tx) => {
-      await tx.client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`)
+      await limitLockWait(tx)
       await lockCredentials(tx, accountId)
       const held = await hold(parts, tx, { accountId, story })
       // What `use` wrote before it threw is kept: neither a saved pair nor a parked account may be rolled back.
@@ -74,9 +72,10 @@ async function hold<T>(
   if (spooled) await takeOverSpool(tx, parts.keys, spooled)
   story.newest = (await findSealed(tx, accountId))?.sealed
   story.leftover = spooled !== undefined
+  const found = await findCredentials(tx, parts.keys, accountId)
   return {
-    credentials: await findCredentials(tx, parts.keys, accountId),
-    save: (pair) => savePair(parts, tx, { accountId, pair, story }),
+    credentials: found,
+    save: (pair) => savePair(parts, tx, { accountId, origin: found?.origin, pair, story }),
     park: (reason) => recordNeedsLogin(tx, accountId, reason),
     recordFailure: (failure) => recordRefreshFailure(tx, accountId, failure),
   }
@@ -85,10 +84,10 @@ async function hold<T>(
 async function savePair<T>(
   parts: VaultParts,
   tx: Tx,
-  input: { accountId: number; pair: TokenPair; story: Story<T> },
+  input: { accountId: number; origin: string | undefined; pair: TokenPair; story: Story<T> },
 ): Promise<void> {
-  const { accountId, pair, story } = input
-  if (!story.newest) {
+  const { accountId, origin, pair, story } = input
+  if (!story.newest || origin === undefined) {
     throw new ConfigError(
       'not_signed_in',
       `vault, save tokens: account ${accountId} has none; run: musette login`,
@@ -96,7 +95,10 @@ async function savePair<T>(
   }
   // One key seals a row whole, and the key in use may have changed since this process began.
   const sealer = parts.keys.sealerOf(story.newest)
-  const sealed: SealedCredentials = { ...story.newest, ...sealPair(sealer, accountId, pair) }
+  const sealed: SealedCredentials = {
+    ...reseal({ from: sealer, to: sealer }, story.newest, origin),
+    ...sealPair(sealer, { accountId, origin }, pair),
+  }
   story.newest = sealed
   story.spooled = await trySpool(parts, sealed)
   try {

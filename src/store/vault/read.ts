@@ -5,6 +5,7 @@ import type { Keyring } from './keyring.ts'
 import {
   findSealed,
   lockCredentials,
+  openFields,
   openSealed,
   reseal,
   type SealedCredentials,
@@ -33,7 +34,11 @@ export async function readCredentials(
     return await parts.store.read((tx) => findCredentials(tx, parts.keys, accountId))
   } catch (error) {
     if (!spooled || !(error instanceof TransientError)) throw error
-    return openSealed(parts.keys.sealerOf(spooled), spooled, UNKNOWN_STATE)
+    const sealer = parts.keys.sealerOf(spooled)
+    // Without the account's row only the tokens themselves can tell where they may be sent.
+    const { origin } = openFields(sealer, spooled)
+    if (origin === undefined) throw error
+    return openSealed(sealer, spooled, { ...UNKNOWN_STATE, baseUrl: origin })
   }
 }
 
@@ -45,18 +50,22 @@ export async function findCredentials(
 ): Promise<Credentials | undefined> {
   const row = await findSealed(tx, accountId)
   if (!row) return undefined
-  return openSealed(keys.sealerOf(row.sealed), row.sealed, { ...row.sealed, needsLogin: row.needsLogin })
+  const { sealed, needsLogin, baseUrl } = row
+  return openSealed(keys.sealerOf(sealed), sealed, { ...sealed, needsLogin, baseUrl })
 }
 
 /**
  * Puts spooled tokens in place when they are newer than the locked row's, sealed with the row's key. Tokens sealed with a
- * key that is not at hand are left alone (ConfigError), and those of an account that was signed out are not brought back.
+ * key that is not at hand are left alone (ConfigError). Those of an account that was signed out are not brought back, nor those
+ * of another service than the account is at now.
  */
 export async function takeOverSpool(tx: Tx, keys: Keyring, spooled: SealedCredentials): Promise<boolean> {
   const row = await findSealed(tx, spooled.accountId)
   if (!row || row.sealed.obtainedAt >= spooled.obtainedAt) return false
   const sealers = { from: keys.sealerOf(spooled), to: keys.sealerOf(row.sealed) }
-  await upsertSealed(tx, reseal(sealers, spooled))
+  const { origin } = new URL(row.baseUrl)
+  if ((openFields(sealers.from, spooled).origin ?? origin) !== origin) return false
+  await upsertSealed(tx, reseal(sealers, spooled, origin))
   return true
 }
 

@@ -1,9 +1,9 @@
 import { asc, eq, sql } from 'drizzle-orm'
-import { credentials } from '../schema/index.ts'
+import { accounts, credentials } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
-import { LOCK_TIMEOUT_MS, removeSpool } from './locked.ts'
+import { removeSpool } from './locked.ts'
 import { takeOverSpool, type VaultParts } from './read.ts'
-import { reseal, type SealedCredentials } from './rows.ts'
+import { limitLockWait, reseal, type SealedCredentials } from './rows.ts'
 import { makeSealer } from './seal.ts'
 
 /**
@@ -18,19 +18,19 @@ export async function resealCredentials(
 ): Promise<number> {
   const spooled: SealedCredentials[] = []
   const resealed = await parts.store.transaction(async (tx) => {
-    await tx.client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`)
+    await limitLockWait(tx)
     await tx.client.query('LOCK TABLE musette.credentials IN EXCLUSIVE MODE')
-    for (const { accountId } of await findRows(tx)) {
-      const found = await parts.spool.read(accountId)
+    for (const { sealed } of await findRows(tx)) {
+      const found = await parts.spool.read(sealed.accountId)
       if (!found) continue
       await takeOverSpool(tx, parts.keys, found)
       spooled.push(found)
     }
-    const rows = (await findRows(tx)).map((row) => ({ row, from: parts.keys.sealerOf(row) }))
-    const to = makeSealer(await nextKey(new Set(rows.map(({ row }) => row.keyId))))
+    const rows = (await findRows(tx)).map((row) => ({ ...row, from: parts.keys.sealerOf(row.sealed) }))
+    const to = makeSealer(await nextKey(new Set(rows.map(({ sealed }) => sealed.keyId))))
     const changed = rows
-      .filter(({ row }) => row.keyId !== to.keyId)
-      .map(({ row, from }) => reseal({ from, to }, row))
+      .filter(({ sealed }) => sealed.keyId !== to.keyId)
+      .map(({ sealed, from, baseUrl }) => reseal({ from, to }, sealed, new URL(baseUrl).origin))
     for (const row of changed) await updateSealed(tx, row)
     return changed.length
   })
@@ -38,8 +38,12 @@ export async function resealCredentials(
   return resealed
 }
 
-async function findRows(tx: Tx): Promise<SealedCredentials[]> {
-  return await tx.db.select().from(credentials).orderBy(asc(credentials.accountId))
+async function findRows(tx: Tx): Promise<Array<{ sealed: SealedCredentials; baseUrl: string }>> {
+  return await tx.db
+    .select({ sealed: credentials, baseUrl: accounts.baseUrl })
+    .from(credentials)
+    .innerJoin(accounts, eq(accounts.accountId, credentials.accountId))
+    .orderBy(asc(credentials.accountId))
 }
 
 // Only what is sealed changes: a pause after a failed refresh and a login that has ended stay as they are.

@@ -1,4 +1,6 @@
-import { eq, sql } from 'drizzle-orm'
+import { eq, inArray, sql } from 'drizzle-orm'
+import { SECOND } from '../../kit/durations.ts'
+import { ConfigError } from '../../kit/errors.ts'
 import { cleanText } from '../clean.ts'
 import { accounts, credentials } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
@@ -10,7 +12,15 @@ export type SealedCredentials = Readonly<
   Omit<typeof credentials.$inferSelect, 'updatedAt' | 'failures' | 'notBefore'>
 >
 
-/** Locks the credentials row of an account until the transaction ends. */
+// A refresh takes seconds, two requests of 40 s at worst; whoever waits longer waits for a process that hangs.
+const LOCK_TIMEOUT_MS = 90 * SECOND
+
+/** Sets how long this transaction waits for another one's lock. */
+export async function limitLockWait(tx: Tx): Promise<void> {
+  await tx.client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`)
+}
+
+/** Locks the credentials row of an account until the transaction ends. Comes before a change of the account's own row. */
 export async function lockCredentials(tx: Tx, accountId: number): Promise<void> {
   await tx.db
     .select({ one: sql`1` })
@@ -19,10 +29,27 @@ export async function lockCredentials(tx: Tx, accountId: number): Promise<void> 
     .for('update')
 }
 
+/** Locks the credentials row of the account of that name, and tells who is signed in there; undefined when there is none. */
+export async function lockCredentialsOf(
+  tx: Tx,
+  name: string,
+): Promise<{ username: string | null } | undefined> {
+  const named = tx.db
+    .select({ accountId: accounts.accountId })
+    .from(accounts)
+    .where(eq(accounts.name, cleanText(name)))
+  const [row] = await tx.db
+    .select({ username: credentials.username })
+    .from(credentials)
+    .where(inArray(credentials.accountId, named))
+    .for('update')
+  return row
+}
+
 /** Finds the sealed credentials of an account, with what its row in `accounts` says of them. */
 export async function findSealed(tx: Tx, accountId: number) {
   const [row] = await tx.db
-    .select({ sealed: credentials, needsLogin: accounts.needsLogin })
+    .select({ sealed: credentials, needsLogin: accounts.needsLogin, baseUrl: accounts.baseUrl })
     .from(credentials)
     .innerJoin(accounts, eq(accounts.accountId, credentials.accountId))
     .where(eq(credentials.accountId, accountId))
@@ -72,66 +99,105 @@ export async function recordRefreshFailure(
     .where(eq(accounts.accountId, accountId))
 }
 
+/** Whose login it is: its values are sealed for this account and this origin of a service. */
+type Owner = Readonly<{ accountId: number; origin: string }>
+
 /** Seals a login for the table and the spool. */
-export function sealLogin(sealer: Sealer, accountId: number, login: Login): SealedCredentials {
+export function sealLogin(sealer: Sealer, owner: Owner, login: Login): SealedCredentials {
   const { password, username, clientId, clientSecret } = login
   return {
-    accountId,
+    accountId: owner.accountId,
     clientId,
-    clientSecret: sealer.seal(clientSecret, { accountId, field: 'client_secret' }),
+    clientSecret: sealer.seal(clientSecret, { ...owner, field: 'client_secret' }),
     username: username ?? null,
-    password: password === undefined ? null : sealer.seal(password, { accountId, field: 'password' }),
-    ...sealPair(sealer, accountId, login.pair),
+    password: password === undefined ? null : sealer.seal(password, { ...owner, field: 'password' }),
+    ...sealPair(sealer, owner, login.pair),
   }
 }
 
 /** Seals a pair of tokens. */
-export function sealPair(sealer: Sealer, accountId: number, pair: TokenPair) {
+export function sealPair(sealer: Sealer, owner: Owner, pair: TokenPair) {
   return {
-    accessToken: sealer.seal(pair.accessToken, { accountId, field: 'access_token' }),
-    refreshToken: sealer.seal(pair.refreshToken, { accountId, field: 'refresh_token' }),
+    accessToken: sealer.seal(pair.accessToken, { ...owner, field: 'access_token' }),
+    refreshToken: sealer.seal(pair.refreshToken, { ...owner, field: 'refresh_token' }),
     obtainedAt: pair.obtainedAt,
     expiresAt: pair.expiresAt,
     keyId: sealer.keyId,
   }
 }
 
-/** Seals credentials with another key; throws ConfigError `secret_key_mismatch` unless `from` sealed them. */
-export function reseal(sealers: { from: Sealer; to: Sealer }, sealed: SealedCredentials): SealedCredentials {
+/**
+ * Seals credentials with another key, or with the same one in the newest form. They keep the origin that they were sealed
+ * for; `origin` is for those that hold none. Throws ConfigError as openFields does.
+ */
+export function reseal(
+  sealers: { from: Sealer; to: Sealer },
+  sealed: SealedCredentials,
+  origin: string,
+): SealedCredentials {
   const { from, to } = sealers
   const { accountId } = sealed
-  const move = (value: Buffer, field: string) =>
-    to.seal(from.open(value, { accountId, field }), { accountId, field })
+  const opened = openFields(from, sealed)
+  const seal = (text: string, field: string) =>
+    to.seal(text, { accountId, field, origin: opened.origin ?? origin })
   return {
     ...sealed,
-    clientSecret: move(sealed.clientSecret, 'client_secret'),
-    accessToken: move(sealed.accessToken, 'access_token'),
-    refreshToken: move(sealed.refreshToken, 'refresh_token'),
-    password: sealed.password === null ? null : move(sealed.password, 'password'),
+    clientSecret: seal(opened.clientSecret, 'client_secret'),
+    accessToken: seal(opened.accessToken, 'access_token'),
+    refreshToken: seal(opened.refreshToken, 'refresh_token'),
+    password: opened.password === undefined ? null : seal(opened.password, 'password'),
     keyId: to.keyId,
   }
 }
 
-/** Opens sealed credentials; throws ConfigError `secret_key_mismatch` when another key sealed them. */
+/**
+ * Opens sealed credentials. Those that hold no origin belong to the one of the account's address. Throws ConfigError
+ * `secret_key_mismatch` when another key sealed them, `login_damaged`, or `login_elsewhere` when they were sealed for another
+ * origin than that address, which must not be shown them.
+ */
 export function openSealed(
   sealer: Sealer,
   sealed: SealedCredentials,
-  state: { needsLogin: boolean; failures: number; notBefore: Date | null },
+  state: { needsLogin: boolean; failures: number; notBefore: Date | null; baseUrl: string },
 ): Credentials {
-  const { accountId } = sealed
-  if (sealed.keyId !== sealer.keyId) throw keyMismatch(accountId)
-  const open = (value: Buffer, field: string) => sealer.open(value, { accountId, field })
+  const opened = openFields(sealer, sealed)
+  const origin = new URL(state.baseUrl).origin
+  if (opened.origin !== undefined && opened.origin !== origin) throw madeElsewhere(sealed.accountId)
   return {
+    ...opened,
+    origin,
     clientId: sealed.clientId,
-    clientSecret: open(sealed.clientSecret, 'client_secret'),
-    accessToken: open(sealed.accessToken, 'access_token'),
-    refreshToken: open(sealed.refreshToken, 'refresh_token'),
     username: sealed.username ?? undefined,
-    password: sealed.password === null ? undefined : open(sealed.password, 'password'),
     obtainedAt: sealed.obtainedAt,
     expiresAt: sealed.expiresAt,
     needsLogin: state.needsLogin,
     failures: state.failures,
     notBefore: state.notBefore ?? undefined,
   }
+}
+
+/** Opens the sealed fields, and tells the one origin of those that hold one. */
+export function openFields(sealer: Sealer, sealed: SealedCredentials) {
+  const { accountId } = sealed
+  if (sealed.keyId !== sealer.keyId) throw keyMismatch(accountId)
+  const origins = new Set<string>()
+  const open = (value: Buffer, field: string) => {
+    const { text, origin } = sealer.open(value, { accountId, field })
+    if (origin !== undefined) origins.add(origin)
+    return text
+  }
+  const fields = {
+    clientSecret: open(sealed.clientSecret, 'client_secret'),
+    accessToken: open(sealed.accessToken, 'access_token'),
+    refreshToken: open(sealed.refreshToken, 'refresh_token'),
+    password: sealed.password === null ? undefined : open(sealed.password, 'password'),
+  }
+  if (origins.size > 1) throw madeElsewhere(accountId)
+  const [origin] = origins
+  return { ...fields, origin }
+}
+
+function madeElsewhere(accountId: number): ConfigError {
+  const message = `vault, open the tokens of account ${accountId}: they were made at another address than the account's and are not sent there; run: musette login`
+  return new ConfigError('login_elsewhere', message)
 }

@@ -1,19 +1,27 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { ConfigError } from '../../kit/errors.ts'
 
-/** Seals texts with AES-256-GCM. A sealed value opens only for the account and the field that it was sealed for. */
+/**
+ * Seals texts with AES-256-GCM. A sealed value opens only for the account and the field that it was sealed for, and tells the
+ * origin of the service that it belongs to.
+ */
 export type Sealer = {
   /** first 8 hex digits of the SHA-256 of the key: tells keys apart and gives nothing away */
   readonly keyId: string
-  seal(text: string, place: SealPlace): Buffer
-  /** Throws ConfigError `secret_key_mismatch` when the key, the place or a byte of the value is not the one sealed. */
-  open(sealed: Buffer, place: SealPlace): string
+  seal(text: string, place: SealPlace & Readonly<{ origin: string }>): Buffer
+  /** Throws ConfigError `login_damaged` when the key, the place or a byte of the value is not the one sealed. */
+  open(sealed: Buffer, place: SealPlace): Opened
 }
 
 export type SealPlace = Readonly<{ accountId: number; field: string }>
 
+/** `origin` is undefined for a value of version 1, which does not hold it. */
+export type Opened = { text: string; origin: string | undefined }
+
 const KEY_BYTES = 32
-const VERSION = 1
+/** 1 seals the text alone, 2 the origin, a line break and the text. */
+type Version = 1 | 2
+const NEWEST: Version = 2
 // 96 bits, the nonce that GCM is made for; random, as only a few values are ever sealed with one key.
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
@@ -26,25 +34,26 @@ export function makeSealer(secretKey: Buffer): Sealer {
   }
   return {
     keyId: keyIdOf(secretKey),
-    seal(text, place) {
+    seal(text, { origin, ...place }) {
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', secretKey, nonce, { authTagLength: TAG_BYTES })
-      cipher.setAAD(boundTo(place))
-      const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
-      return Buffer.concat([Buffer.from([VERSION]), nonce, cipher.getAuthTag(), body])
+      cipher.setAAD(boundTo(NEWEST, place))
+      const body = Buffer.concat([cipher.update(`${origin}\n${text}`, 'utf8'), cipher.final()])
+      return Buffer.concat([Buffer.from([NEWEST]), nonce, cipher.getAuthTag(), body])
     },
     open(sealed, place) {
-      if (sealed[0] !== VERSION || sealed.length < 1 + NONCE_BYTES + TAG_BYTES)
-        throw keyMismatch(place.accountId)
+      const version = sealed[0]
+      const isWhole = sealed.length >= 1 + NONCE_BYTES + TAG_BYTES
+      if (!isWhole || (version !== 1 && version !== NEWEST)) throw damaged(place.accountId)
       const nonce = sealed.subarray(1, 1 + NONCE_BYTES)
       const decipher = createDecipheriv('aes-256-gcm', secretKey, nonce, { authTagLength: TAG_BYTES })
-      decipher.setAAD(boundTo(place))
+      decipher.setAAD(boundTo(version, place))
       decipher.setAuthTag(sealed.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES))
       try {
         const body = decipher.update(sealed.subarray(1 + NONCE_BYTES + TAG_BYTES))
-        return Buffer.concat([body, decipher.final()]).toString('utf8')
+        return parseOpened(version, Buffer.concat([body, decipher.final()]).toString('utf8'))
       } catch {
-        throw keyMismatch(place.accountId)
+        throw damaged(place.accountId)
       }
     },
   }
@@ -63,6 +72,19 @@ export function keyMismatch(accountId: number): ConfigError {
   return new ConfigError('secret_key_mismatch', message)
 }
 
-function boundTo(place: SealPlace): Buffer {
-  return Buffer.from(`musette ${place.accountId} ${place.field}`, 'utf8')
+function damaged(accountId: number): ConfigError {
+  const message = `vault, open the tokens of account ${accountId}: they are damaged; run: musette login`
+  return new ConfigError('login_damaged', message)
+}
+
+function parseOpened(version: Version, text: string): Opened {
+  if (version === 1) return { text, origin: undefined }
+  const end = text.indexOf('\n')
+  return { text: text.slice(end + 1), origin: text.slice(0, end) }
+}
+
+/** The version is bound, too: a value cannot be passed off as one that holds no origin. */
+function boundTo(version: Version, { accountId, field }: SealPlace): Buffer {
+  const prefix = version === 1 ? 'musette' : `musette ${version}`
+  return Buffer.from(`${prefix} ${accountId} ${field}`, 'utf8')
 }

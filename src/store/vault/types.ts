@@ -1,3 +1,5 @@
+import type { Account } from '../accounts.ts'
+
 /** An access token with the refresh token that was issued beside it. */
 export type TokenPair = { accessToken: string; refreshToken: string; obtainedAt: Date; expiresAt: Date }
 
@@ -7,6 +9,8 @@ export type Credentials = TokenPair & {
   clientSecret: string
   username: string | undefined
   password: string | undefined
+  /** of the service that made them (`https://host:port`); they are shown to no other */
+  origin: string
   needsLogin: boolean
   failures: number
   notBefore: Date | undefined
@@ -44,8 +48,12 @@ export type TokenVault = {
 }
 
 export type Vault = TokenVault & {
-  /** Keeps a fresh login in place of whatever was there. */
-  saveLogin(accountId: number, login: Login): Promise<void>
+  /**
+   * Keeps a fresh login in place of whatever was there, and makes the account or gives it its new address, in one transaction:
+   * tokens and the address that they may be sent to never part. A login of another rider, or at another address, is mirrored from
+   * the beginning. Waits up to 90 s for a refresh that is under way, then throws TransientError and has changed nothing.
+   */
+  saveLogin(account: { name: string; baseUrl: string }, login: Login): Promise<Account>
   /** Forgets the tokens of an account; the mirror stays. */
   forget(accountId: number): Promise<void>
   /** Seals every login with the key that `nextKey` returns; see resealCredentials. */

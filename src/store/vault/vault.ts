@@ -1,12 +1,21 @@
 import { eq } from 'drizzle-orm'
 import type { Logger } from 'pino'
+import { forgetCursors, upsertAccount } from '../accounts.ts'
 import { credentials } from '../schema/index.ts'
 import type { Store } from '../store.ts'
 import { type KeyOptions, makeKeyring } from './keyring.ts'
 import { useLocked } from './locked.ts'
 import { readCredentials } from './read.ts'
 import { resealCredentials } from './rotate.ts'
-import { findKeyIds, lockCredentials, recordNeedsLogin, sealLogin, upsertSealed } from './rows.ts'
+import {
+  findKeyIds,
+  limitLockWait,
+  lockCredentials,
+  lockCredentialsOf,
+  recordNeedsLogin,
+  sealLogin,
+  upsertSealed,
+} from './rows.ts'
 import { makeSpool } from './spool.ts'
 import type { Vault } from './types.ts'
 
@@ -27,16 +36,25 @@ export function makeTokenVault(
   return {
     read: (accountId) => readCredentials(parts, accountId),
     locked: (accountId, use) => useLocked(parts, accountId, use),
-    async saveLogin(accountId, login) {
-      await store.transaction(async (tx) => {
-        await lockCredentials(tx, accountId)
+    async saveLogin({ name, baseUrl }, login) {
+      const account = await store.transaction(async (tx) => {
+        await limitLockWait(tx)
+        const before = await lockCredentialsOf(tx, name)
+        const made = await upsertAccount(tx, { name, baseUrl })
+        const { accountId } = made
+        // Perhaps another rider: what was mirrored so far does not say how far this one's history is.
+        if (before?.username !== (login.username ?? null)) await forgetCursors(tx, accountId)
         const sealer = keys.sealerForNew(await findKeyIds(tx))
-        await upsertSealed(tx, sealLogin(sealer, accountId, login))
+        const { origin } = new URL(baseUrl)
+        await upsertSealed(tx, sealLogin(sealer, { accountId, origin }, login))
+        return { ...made, needsLogin: false, lastError: null }
       })
-      await spool.clear(accountId)
+      await spool.clear(account.accountId)
+      return account
     },
     async forget(accountId) {
       await store.transaction(async (tx) => {
+        await limitLockWait(tx)
         await lockCredentials(tx, accountId)
         await tx.db.delete(credentials).where(eq(credentials.accountId, accountId))
         await recordNeedsLogin(tx, accountId, 'signed out')

@@ -3,7 +3,7 @@ import { SECOND } from '../../../src/kit/durations.ts'
 import { syncActivities } from '../../../src/mirror/activities/pass.ts'
 import { pollActivities } from '../../../src/mirror/activities/poll.ts'
 import { openService } from '../../../src/service/service.ts'
-import { type Account, upsertAccount } from '../../../src/store/accounts.ts'
+import type { Account } from '../../../src/store/accounts.ts'
 import { recordRunsAbandoned } from '../../../src/store/runs.ts'
 import { makeUpkeep } from '../../../src/store/samples/upkeep.ts'
 import { openStore } from '../../../src/store/store.ts'
@@ -74,12 +74,8 @@ export async function openProcess(ground: Ground, options: { impatient: boolean 
     line,
     async signIn() {
       const pair = await service.passwordGrant(client, { username: RIDER, password: RIDER })
-      const account = await store.transaction((tx) =>
-        upsertAccount(tx, { name: 'default', baseUrl: serviceUrl }),
-      )
-      const { clientId, clientSecret } = client
-      await vault.saveLogin(account.accountId, { clientId, clientSecret, pair })
-      return account
+      const { baseUrl, clientId, clientSecret } = client
+      return await vault.saveLogin({ name: 'default', baseUrl }, { clientId, clientSecret, pair })
     },
     async poll(account) {
       const serviceOf = (of: Account) => service.forAccount(of)

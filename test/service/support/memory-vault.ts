@@ -23,6 +23,7 @@ export function makeCredentials(obtainedAt: Date, changes: Partial<Credentials> 
     expiresAt: new Date(obtainedAt.getTime() + 604_800_000),
     username: undefined,
     password: undefined,
+    origin: 'https://service.test',
     needsLogin: false,
     failures: 0,
     notBefore: undefined,

@@ -6,7 +6,10 @@ import { onTestFinished } from 'vitest'
 import type { Store } from '../../../src/store/store.ts'
 import type { TokenPair } from '../../../src/store/vault/types.ts'
 import { makeTokenVault } from '../../../src/store/vault/vault.ts'
-import { makeAccount, openTestStore, quiet } from './open.ts'
+import { openTestStore, quiet } from './open.ts'
+
+/** The account of a test vault. */
+export const ACCOUNT = { name: 'default', baseUrl: 'http://127.0.0.1:9' }
 
 /** A pair whose tokens are named after the second at which it was issued. */
 export function pairAt(second: number): TokenPair {
@@ -25,13 +28,12 @@ export async function makeSpoolDir(): Promise<string> {
 /** A vault with one account signed in with the pair of second 0. */
 export async function openTestVault() {
   const { store, url } = await openTestStore()
-  const accountId = await makeAccount(store)
   const spoolDir = await makeSpoolDir()
   const secretKey = randomBytes(32)
   const vaultOn = (other: Store, key = secretKey) =>
     makeTokenVault({ store: other, log: quiet }, { secretKey: key, spoolDir })
   const vault = vaultOn(store)
-  await vault.saveLogin(accountId, {
+  const { accountId } = await vault.saveLogin(ACCOUNT, {
     clientId: 'client',
     clientSecret: 'client-secret',
     pair: pairAt(0),
