@@ -42,14 +42,18 @@ async function main() {
   tell(name, config, reader)
 }
 
-/** The URL alone goes to standard output: `psql "$(node config/reader.mjs)"`. */
+/** The URL alone goes to standard output. */
 function tell(name, config, { url, writableSchemas }) {
   const { hostname, port, pathname } = new URL(url)
+  const bare = new URL(url)
+  bare.password = ''
+  bare.searchParams.delete('password')
   say(
     `musette: login "${name}" reads schema training; its password stands in this URL and is not shown again`,
   )
   process.stdout.write(`${url}\n`)
-  say('psql, Metabase and DuckDB take the URL as it is; Grafana asks for its parts:')
+  say(`psql asks for the password, which keeps it from the list of processes: psql ${bare.href}`)
+  say('Metabase and DuckDB take the URL as it is; Grafana asks for its parts:')
   say(
     `host ${hostname}:${port || 5432}, database ${decodeURIComponent(pathname.slice(1))}, user ${name}, the password`,
   )

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { holdDatabase, migrateDatabase, openQueries, shareDatabaseUrl } from '../daemon/database.ts'
+import { migrateDatabase, openQueries } from '../daemon/database.ts'
+import { holdDatabase, shareDatabaseUrl } from '../daemon/shared-database.ts'
 import { ConfigError } from '../kit/errors.ts'
 import type { Run } from './cli.ts'
 import type { Context } from './context.ts'
@@ -34,10 +35,11 @@ export function addDatabaseVerbs(program: Command, run: Run): void {
     .description(
       'print the connection URL for other programs; the embedded Postgres stays until ten minutes after the last one',
     )
-    .action(() =>
+    .option('--with-password', 'with the password in it, for a program that reads no password file')
+    .action((options: { withPassword?: boolean }) =>
       run(
         async (context) => {
-          context.print(await shareDatabaseUrl(context.config, context.log))
+          context.print(await shareDatabaseUrl(context, { ...options, signal: context.signal }))
           return undefined
         },
         { quiet: true },
@@ -49,7 +51,9 @@ export function addDatabaseVerbs(program: Command, run: Run): void {
     .action(() =>
       run(
         async (context) => {
-          await holdDatabase(context.config, context.log, context.signal)
+          // Whoever started it waits for this one message, or is gone.
+          const report = (message: object) => void (process.connected && process.send?.(message))
+          await holdDatabase({ ...context, report }, { signal: context.signal })
           return undefined
         },
         { quiet: true },

@@ -66,8 +66,10 @@ function checkPassword(password: string): void {
 
 function urlFor(databaseUrl: string, name: string, password: string): string {
   const url = new URL(databaseUrl)
-  // What proves the owner's identity is not the analyst's.
-  for (const field of ['user', 'password', 'sslcert', 'sslkey', 'sslpassword']) url.searchParams.delete(field)
+  // What proves the owner's identity is not the analyst's; and programs older than Postgres 16 refuse `require_auth`.
+  for (const field of ['user', 'password', 'passfile', 'sslcert', 'sslkey', 'sslpassword', 'require_auth']) {
+    url.searchParams.delete(field)
+  }
   if (url.host === '') {
     // A socket's URL names no host, and then has no place for a user but the query.
     url.searchParams.set('user', name)

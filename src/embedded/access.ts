@@ -1,12 +1,15 @@
 import { randomBytes, randomInt } from 'node:crypto'
-import { open, readFile, rename } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { writeDurably } from '../kit/durable-file.ts'
+import { DATABASE, USER } from './program/settings.ts'
 
 /** What is needed to connect: TCP port on 127.0.0.1 and the superuser's password (hexadecimal). */
 export type Access = { port: number; password: string }
 
 const FILE = 'postgres.json'
+const PASSWORD_FILE = 'postgres.pgpass'
 
 // Below the range from which Linux and macOS take ports for outgoing connections, so that the port stays free
 // between two runs.
@@ -34,15 +37,18 @@ export async function readAccess(dataDir: string): Promise<Access | undefined> {
 
 /** Keeps the access in `dataDir`, readable to the owner alone. */
 export async function writeAccess(dataDir: string, access: Access): Promise<void> {
-  const path = join(dataDir, FILE)
-  const file = await open(`${path}.new`, 'w', 0o600)
-  try {
-    await file.writeFile(`${JSON.stringify(access)}\n`)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(`${path}.new`, path)
+  await writeDurably(join(dataDir, FILE), `${JSON.stringify(access)}\n`)
+}
+
+/**
+ * Writes the password for programs on libpq (psql, DuckDB, psycopg), readable to the owner alone, and returns the path of
+ * the file. It names the port, so that no other server is given the password.
+ */
+export async function writePasswordFile(dataDir: string, access: Access): Promise<string> {
+  const path = join(dataDir, PASSWORD_FILE)
+  const line = `127.0.0.1:${access.port}:${DATABASE}:${USER}:${access.password}\n`
+  if ((await readFile(path, 'utf8').catch(() => '')) !== line) await writeDurably(path, line)
+  return path
 }
 
 /** Makes a random password, 192 bits in hexadecimal. */

@@ -3,16 +3,16 @@ import type { Logger } from 'pino'
 import { MINUTE } from '../kit/durations.ts'
 import { ConfigError, errorCode, TransientError } from '../kit/errors.ts'
 import { sleep } from '../kit/sleep.ts'
-import { type Access, readAccess } from './access.ts'
+import { type Access, readAccess, writePasswordFile } from './access.ts'
 import { joinServer } from './joined.ts'
 import { openOwnedServer } from './owner.ts'
 import { acquireOwnership, type Ownership } from './ownership.ts'
 import { tryConnect } from './program/ready.ts'
-import { makeUrl } from './program/settings.ts'
+import { makeSharedUrl, makeUrl } from './program/settings.ts'
 
 /** A Postgres that runs on 127.0.0.1 for as long as this process, or the one that owns it, wants it. */
 export type EmbeddedPostgres = {
-  /** `postgres://musette:…@127.0.0.1:port/musette`, with the superuser's password; unchanged until `close` */
+  /** for clients of ours: `postgres://musette:…@127.0.0.1:port/musette?…`, with the superuser's password; unchanged until `close` */
   readonly url: string
   /** whether this process runs it; false while another living process does */
   readonly owned: boolean
@@ -50,6 +50,23 @@ export async function openEmbeddedPostgres(
 export async function findEmbeddedUrl(dataDir: string): Promise<string | undefined> {
   const access = await inDataDirectory(dataDir, () => findAccess(dataDir))
   return access && makeUrl(access)
+}
+
+/**
+ * Finds the URL of the embedded Postgres of `dataDir` for other programs if it accepts connections now. It names a file
+ * with the superuser's password (libpq's `passfile`), because every user of the machine can read a command line; with
+ * `withPassword` it holds the password itself, for programs that read no such file.
+ */
+export async function findSharedUrl(
+  dataDir: string,
+  options: { withPassword?: boolean } = {},
+): Promise<string | undefined> {
+  return inDataDirectory(dataDir, async () => {
+    const access = await findAccess(dataDir)
+    if (!access || options.withPassword) return access && makeSharedUrl(access)
+    const path = await writePasswordFile(dataDir, access)
+    return `${makeSharedUrl({ port: access.port })}?passfile=${encodeURIComponent(path)}`
+  })
 }
 
 async function openOrJoin(

@@ -1,29 +1,34 @@
 import { randomUUID } from 'node:crypto'
 import { link, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { isProcessAlive, type ProcessIdentity, readProcessIdentity } from './program/processes.ts'
 
 type Holder = ProcessIdentity & { token: string }
 
-/** The right to run the server of one data directory; given back by `release`. */
+/** A right that one process at a time has to a data directory; given back by `release`. */
 export type Ownership = { release(): Promise<void> }
 
-const LOCK = 'postgres.owner'
+/** What one process at a time may do: run the server, or keep it running for other programs. */
+export type Right = 'owner' | 'holder'
+
 const UNREADABLE = ''
 const HOLDER_TOKEN = /^[0-9a-f-]{36}$/
 
 /**
- * Takes the right to run the server of `dataDir`, or returns undefined while a living process holds it. A holder
- * that died, even by kill -9, is no obstacle.
+ * Takes a right to `dataDir`, or returns undefined while a living process holds it. A holder that died, even by
+ * kill -9, is no obstacle.
  *
  * The lock is a file made by `link`, which only one process can win. A dead holder is followed up, not removed: the
  * right to come after holder T is the file named after T, made the same way, and whoever makes it renames it over the
  * first. Having made a file, a process walks the chain again and believes only an end that is its own; so a slow
  * process that acts on an old reading finds out, and two can never hold it.
  */
-export async function acquireOwnership(dataDir: string): Promise<Ownership | undefined> {
+export async function acquireOwnership(
+  dataDir: string,
+  right: Right = 'owner',
+): Promise<Ownership | undefined> {
   const holder: Holder = { ...(await readProcessIdentity(process.pid)), token: randomUUID() }
-  const root = join(dataDir, LOCK)
+  const root = lockOf(dataDir, right)
   const scratch = `${root}.${holder.token}.new`
   await writeFile(scratch, JSON.stringify(holder), { mode: 0o600, flush: true })
   try {
@@ -36,7 +41,7 @@ export async function acquireOwnership(dataDir: string): Promise<Ownership | und
         continue
       }
       if (end.path !== root) await rename(end.path, root)
-      await removeLeftovers(dataDir)
+      await removeLeftovers(root)
       return { release: () => releaseOwnership(root, holder.token) }
     }
   } finally {
@@ -44,9 +49,13 @@ export async function acquireOwnership(dataDir: string): Promise<Ownership | und
   }
 }
 
-/** Whether a living process holds the right to run the server of `dataDir`. */
-export async function isOwned(dataDir: string): Promise<boolean> {
-  return (await walk(join(dataDir, LOCK))).holder !== undefined
+/** Whether a living process holds a right to `dataDir`. */
+export async function isOwned(dataDir: string, right: Right = 'owner'): Promise<boolean> {
+  return (await walk(lockOf(dataDir, right))).holder !== undefined
+}
+
+function lockOf(dataDir: string, right: Right): string {
+  return join(dataDir, `postgres.${right}`)
 }
 
 /** Follows the chain of holders to the living one, or to the path where the next one may stand. */
@@ -94,10 +103,10 @@ async function releaseOwnership(root: string, token: string): Promise<void> {
 }
 
 /** Removes what dead processes left of their attempts. Only the owner calls it. */
-async function removeLeftovers(dataDir: string): Promise<void> {
-  for (const name of await readdir(dataDir)) {
-    if (!name.startsWith(`${LOCK}.`)) continue
-    const path = join(dataDir, name)
+async function removeLeftovers(root: string): Promise<void> {
+  for (const name of await readdir(dirname(root))) {
+    if (!name.startsWith(`${basename(root)}.`)) continue
+    const path = join(dirname(root), name)
     const holder = await readHolder(path)
     // An unreadable scratch file may be one that is being written at this moment.
     const unfinished = name.endsWith('.new') && holder?.token === UNREADABLE

@@ -1,5 +1,5 @@
-import pg from 'pg'
 import type { Clock } from '../kit/clock.ts'
+import { PostgresClient } from '../kit/postgres-client.ts'
 import { within } from '../kit/within.ts'
 import { type BackendChoice, makePostgresBackend, makeRedisBackend } from './backend.ts'
 import type { ScheduleName } from './catalog.ts'
@@ -56,7 +56,11 @@ export async function inspectQueue(
 }
 
 async function hasQueueTables(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECTION_MS })
+  const client = new PostgresClient({
+    connectionString: url,
+    application_name: 'musette queue',
+    connectionTimeoutMillis: CONNECTION_MS,
+  })
   client.on('error', () => undefined)
   await client.connect()
   try {

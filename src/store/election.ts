@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { Socket } from 'node:net'
-import pg from 'pg'
+import type pg from 'pg'
 import { SECOND } from '../kit/durations.ts'
+import { PostgresClient } from '../kit/postgres-client.ts'
 import { mapDatabaseError } from './errors.ts'
 
 /** How long one answer of the server may take before the connection counts as lost, ms. */
@@ -94,7 +95,7 @@ async function askOn(open: Line, post: string, silentMs: number): Promise<boolea
 /** The socket is made here, because a driver that waits for a dead server cannot be told to let go of its own. */
 function makeLine({ connectionString, applicationName }: BallotOptions): Line {
   const socket = new Socket()
-  const client = new pg.Client({
+  const client = new PostgresClient({
     connectionString,
     application_name: applicationName,
     connectionTimeoutMillis: ANSWER_MS,

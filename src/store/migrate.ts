@@ -2,10 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { migrate as runMigrations } from 'drizzle-orm/node-postgres/migrator'
-import pg from 'pg'
+import type pg from 'pg'
 import type { Logger } from 'pino'
 import { MINUTE, SECOND } from '../kit/durations.ts'
 import { ConfigError, UnexpectedResponseError } from '../kit/errors.ts'
+import { PostgresClient } from '../kit/postgres-client.ts'
 import { mapDatabaseError, unmigrated } from './errors.ts'
 import type { Tx } from './store.ts'
 
@@ -22,7 +23,7 @@ const LOCK_TIMEOUT_MS = 10 * MINUTE
  * database that a newer version has made.
  */
 export async function migrate(input: { connectionString: string; log: Logger }): Promise<void> {
-  const client = new pg.Client({
+  const client = new PostgresClient({
     connectionString: input.connectionString,
     application_name: 'musette migrate',
     connectionTimeoutMillis: 15 * SECOND,

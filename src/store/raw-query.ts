@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { ConfigError, errorLine } from '../kit/errors.ts'
+import { PostgresClient } from '../kit/postgres-client.ts'
 import { mapDatabaseError } from './errors.ts'
 
 export type QueryResult = { command: string; columns: string[]; rows: Record<string, unknown>[] }
@@ -24,7 +25,7 @@ const READ_ONLY = '25006'
  * `write` it only reads: one mistyped statement must not empty the mirror.
  */
 export async function openQueries(options: { connectionString: string; write: boolean }): Promise<Queries> {
-  const client = new pg.Client({
+  const client = new PostgresClient({
     connectionString: options.connectionString,
     application_name: 'musette sql',
     types: {

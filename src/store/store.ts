@@ -3,6 +3,7 @@ import pg from 'pg'
 import type { Logger } from 'pino'
 import { MINUTE, SECOND } from '../kit/durations.ts'
 import { errorLine, MusetteError } from '../kit/errors.ts'
+import { PostgresClient } from '../kit/postgres-client.ts'
 import { type DatabaseStep, mapDatabaseError } from './errors.ts'
 import * as schema from './schema/index.ts'
 
@@ -100,6 +101,7 @@ function makePool(deps: { log: Logger }, options: StoreOptions): pg.Pool {
     `SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
   ].join('; ')
   const pool = new pg.Pool({
+    Client: PostgresClient,
     connectionString: options.connectionString,
     max: options.maxConnections ?? 10,
     application_name: options.applicationName ?? 'musette',

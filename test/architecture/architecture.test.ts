@@ -64,6 +64,14 @@ describe('the rooms of src', () => {
     expect(strays.filter((path) => path !== 'jobs/connections/postgres-pool.ts')).toEqual([])
   })
 
+  it('connect to Postgres by the client that does not give the password away', () => {
+    const strays = sources.filter(
+      ({ text }) =>
+        /new (?:pg\.)?Client\(/.test(text) || /new pg\.Pool\(\{\n(?!\s+Client: PostgresClient,)/.test(text),
+    )
+    expect(strays.map((file) => file.path)).toEqual([])
+  })
+
   it('stay small: none over 400 lines, nine in ten under 200, half under 80', () => {
     const lines = sources.map((file) => file.text.split('\n').length).sort((a, b) => a - b)
     const at = (share: number) => lines[Math.floor((lines.length - 1) * share)]

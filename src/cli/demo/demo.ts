@@ -6,6 +6,7 @@ import { openDaemon } from '../../daemon/daemon.ts'
 import { openHouse } from '../../daemon/house.ts'
 import { ROLES } from '../../daemon/roles.ts'
 import { signInWithPassword } from '../../daemon/sign-in.ts'
+import { findSharedUrl } from '../../embedded/embedded.ts'
 import { makeReleaseStack } from '../../kit/release-stack.ts'
 import { makeLogger } from '../../log.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
@@ -37,7 +38,7 @@ export async function demo(context: Context, options: DemoOptions): Promise<unde
     await followUpload(context, daemon)
     await printQueries(context, daemon.house)
     context.note(`everything above took ${((Date.now() - startedAt) / 1_000).toFixed(1)} s`)
-    context.print(`\ndatabase:  ${daemon.house.databaseUrl}`)
+    context.print(`\ndatabase:  ${await findSharedUrl(config.dataDir)}`)
     context.print(`dashboard: ${daemon.url}`)
     if (options.once) return
     context.note('the daemon goes on; Ctrl-C stops it')

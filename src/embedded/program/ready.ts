@@ -1,7 +1,7 @@
-import pg from 'pg'
 import type { Logger } from 'pino'
 import { SECOND } from '../../kit/durations.ts'
 import { ConfigError, errorCode, TransientError } from '../../kit/errors.ts'
+import { PostgresClient } from '../../kit/postgres-client.ts'
 import { sleep } from '../../kit/sleep.ts'
 import type { Server } from './server.ts'
 
@@ -51,7 +51,11 @@ export async function waitUntilReady(
 
 /** Tries one connection; returns undefined when it was accepted, else the code of the refusal. */
 export async function tryConnect(url: string): Promise<string | undefined> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_WITHIN_MS })
+  const client = new PostgresClient({
+    connectionString: url,
+    application_name: 'musette',
+    connectionTimeoutMillis: CONNECT_WITHIN_MS,
+  })
   client.on('error', () => undefined)
   try {
     await client.connect()

@@ -36,7 +36,16 @@ export const PG_HBA_CONF = `# Written by musette at every start.
 host all all 127.0.0.1/32 scram-sha-256
 `
 
-/** Writes the connection URL. The password must need no escaping. */
+/**
+ * Writes the connection URL for clients of ours, which send the password by SCRAM only (kit/postgres-client.ts): while the
+ * server is down, another program may listen on its port. The password must need no escaping.
+ */
 export function makeUrl(access: { port: number; password: string }): string {
-  return `postgres://${USER}:${access.password}@127.0.0.1:${access.port}/${DATABASE}`
+  return `${makeSharedUrl(access)}?require_auth=scram-sha-256`
+}
+
+/** Writes the connection URL for other programs; older ones refuse a URL with `require_auth`. */
+export function makeSharedUrl(access: { port: number; password?: string }): string {
+  const password = access.password === undefined ? '' : `:${access.password}`
+  return `postgres://${USER}${password}@127.0.0.1:${access.port}/${DATABASE}`
 }

@@ -1,6 +1,7 @@
 import { isPgPool, type PgPool, quoteSchemaName, runMigrations } from 'bullmq'
 import pg from 'pg'
 import { MusetteError } from '../../kit/errors.ts'
+import { PostgresClient } from '../../kit/postgres-client.ts'
 import { sleep } from '../../kit/sleep.ts'
 import { CONNECTION_IDLE_MS, CONNECTION_MS } from '../limits.ts'
 
@@ -18,7 +19,11 @@ const SERVER_STATES: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03', '
  * daemons may start at once. Throws pg's errors.
  */
 export async function migrateQueueTables(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECTION_MS })
+  const client = new PostgresClient({
+    connectionString: url,
+    application_name: 'musette queue',
+    connectionTimeoutMillis: CONNECTION_MS,
+  })
   client.on('error', () => undefined) // the query that suffers says so
   await client.connect()
   try {
@@ -34,6 +39,7 @@ export async function migrateQueueTables(url: string): Promise<void> {
  */
 export function makeQueuePool(url: string): PgPool {
   const pool = new pg.Pool({
+    Client: PostgresClient,
     connectionString: url,
     max: QUEUE_CONNECTIONS,
     keepAlive: true,

@@ -1,0 +1,123 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { findEmbeddedUrl, openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
+import { makeUrl } from '../../src/embedded/program/settings.ts'
+import { makeQueuePool, migrateQueueTables } from '../../src/jobs/connections/postgres-pool.ts'
+import { inspectQueue } from '../../src/jobs/inspect.ts'
+import { systemClock } from '../../src/kit/clock.ts'
+import { makeReleaseStack } from '../../src/kit/release-stack.ts'
+import { makeBallot } from '../../src/store/election.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { openQueries } from '../../src/store/raw-query.ts'
+import { openStore } from '../../src/store/store.ts'
+import { openFakePostgres, type Trick } from '../support/fake-postgres.ts'
+import { makeTestLog } from '../support/log.ts'
+import { queryOnce } from '../support/postgres.ts'
+import { openTempDir } from '../support/temp-dir.ts'
+
+const PASSWORD = 'c0ffee'.repeat(8)
+const EVERY = { reconcile: 1, poll: 1 } as never
+const TRICKS: Trick[] = ['cleartext', 'md5', 'accepts', 'ready', 'scram-unproved']
+const { log } = makeTestLog()
+
+const release = makeReleaseStack()
+afterEach(() => release.release())
+
+/** Every way in which musette connects to the embedded Postgres, by its URL. */
+const CLIENTS: Record<string, (url: string) => Promise<unknown>> = {
+  'the store': async (url) => {
+    const store = openStore({ log }, { connectionString: url })
+    release.defer('store', () => store.close())
+    await store.transaction(({ client }) => client.query(`select 'sent'`))
+  },
+  migrations: (url) => migrate({ connectionString: url, log }),
+  'SQL of a person': async (url) => {
+    const queries = await openQueries({ connectionString: url, write: false })
+    release.defer('queries', () => queries.close())
+    await queries.query(`select 'sent'`)
+  },
+  'an election': async (url) => {
+    const ballot = makeBallot({ connectionString: url, applicationName: 'test' })
+    release.defer('ballot', () => ballot.close())
+    await ballot.ask('sent')
+  },
+  'the queue': async (url) => {
+    const pool = makeQueuePool(url)
+    release.defer('pool', () => pool.end())
+    await pool.query(`select 'sent'`)
+  },
+  'the tables of the queue': (url) => migrateQueueTables(url),
+  'a look at the queue': (url) =>
+    inspectQueue({ clock: systemClock }, { backend: { kind: 'postgres', url }, accounts: [], every: EVERY }),
+}
+
+describe.each(TRICKS)('another program on the port of the embedded Postgres, by trick "%s",', (trick) => {
+  it.each(Object.entries(CLIENTS))(
+    'learns neither the password nor a query from %s',
+    async (_name, connect) => {
+      const fake = await openFakePostgres(trick)
+      release.defer('fake', () => fake.close())
+      const refused = await connect(makeUrl({ port: fake.port, password: PASSWORD })).then(
+        () => undefined,
+        (error: unknown) => error,
+      )
+      expect(fake.clients()).toBeGreaterThan(0)
+      expect(fake.received()).not.toContain(PASSWORD)
+      // The hash of MD5 authentication.
+      expect(fake.received()).not.toMatch(/md5[0-9a-f]{32}/)
+      expect(fake.received()).not.toMatch(/select|create|begin|set /i)
+      expect(codesOf(refused)).toContain('database_untrusted')
+    },
+  )
+
+  it('is not taken for it', async () => {
+    const fake = await openFakePostgres(trick)
+    release.defer('fake', () => fake.close())
+    const folder = await openTempDir('impostor')
+    release.defer('folder', () => folder.close())
+    await writeFile(
+      join(folder.path, 'postgres.json'),
+      JSON.stringify({ port: fake.port, password: PASSWORD }),
+    )
+    expect(await findEmbeddedUrl(folder.path)).toBeUndefined()
+    expect(fake.clients()).toBe(1)
+    expect(fake.received()).not.toContain(PASSWORD)
+  })
+})
+
+describe('a DATABASE_URL', () => {
+  it('that asks for SCRAM is given it, too; others sign in as their server wants', async () => {
+    const fake = await openFakePostgres('cleartext')
+    release.defer('fake', () => fake.close())
+    const url = `postgres://rider:${PASSWORD}@127.0.0.1:${fake.port}/mirror`
+    const connect = (text: string) => openQueries({ connectionString: text, write: false })
+    await expect(connect(`${url}?require_auth=scram-sha-256`)).rejects.toMatchObject({
+      code: 'database_untrusted',
+      message: expect.stringContaining(`127.0.0.1:${fake.port}`),
+    })
+    expect(fake.received()).not.toContain(PASSWORD)
+    await (await connect(url)).close()
+    expect(fake.received()).toContain(PASSWORD)
+  })
+})
+
+describe('the embedded Postgres', () => {
+  it('proves itself, and connects its clients', async () => {
+    const folder = await openTempDir('scram')
+    release.defer('folder', () => folder.close())
+    const database = await openEmbeddedPostgres({ log }, { dataDir: folder.path })
+    release.defer('database', () => database.close())
+    expect(new URL(database.url).searchParams.get('require_auth')).toBe('scram-sha-256')
+    const store = openStore({ log }, { connectionString: database.url })
+    release.defer('store', () => store.close())
+    const { rows } = await store.read(({ client }) => client.query('select 1 as one'))
+    expect(rows).toEqual([{ one: 1 }])
+    expect(await queryOnce(database.url, 'select 1 as one')).toEqual([{ one: 1 }])
+  })
+})
+
+function codesOf(error: unknown): unknown[] {
+  if (!(error instanceof Error)) return []
+  return ['code' in error ? error.code : undefined, ...codesOf(error.cause)]
+}
