@@ -67,7 +67,7 @@ function encodeActivity(ride: { track: Track; totals: Totals; start: Date; end: 
   })
   write('ACTIVITY', {
     timestamp: end,
-    totalTimerTime: ride.totals.seconds,
+    totalTimerTime: ride.track.unixMs.length,
     numSessions: 1,
     type: 'manual',
     event: 'activity',
@@ -93,14 +93,14 @@ function makeRecord(track: Track, place: number): RecordMesg {
   }
 }
 
-function makeTotals(ride: { totals: Totals; start: Date; end: Date }) {
+function makeTotals(ride: { track: Track; totals: Totals; start: Date; end: Date }) {
   const { totals, start, end } = ride
   return {
     timestamp: end,
     startTime: start,
     sport: 'cycling' as const,
     totalElapsedTime: totals.elapsedSeconds,
-    totalTimerTime: totals.seconds,
+    totalTimerTime: ride.track.unixMs.length,
     totalDistance: totals.distanceKm * 1_000,
     totalAscent: Math.round(totals.climbM),
     avgPower: Math.round(totals.avgPower),

@@ -95,7 +95,7 @@ describe('an activity', () => {
       const { session_data: samples, summary } = await detailOf(path)
       const power = samples.map((sample) => Number(sample.power))
       const last = samples.at(-1)
-      expect(summary.duration).toBe(samples.length)
+      expect(summary.duration).toBe(samples.length - 2)
       expect(Number(summary.session.max_power)).toBeCloseTo(Math.max(...power), 9)
       const mean = power.reduce((sum, watts) => sum + watts, 0) / power.length
       expect(Number(summary.session.avg_power)).toBeCloseTo(mean, 6)
@@ -106,19 +106,21 @@ describe('an activity', () => {
     }
   })
 
-  it('runs forward in time, with pauses, and its total load never falls', async () => {
-    const steps: number[] = []
-    for (const { path } of list.slice(0, 10)) {
+  it('runs forward in time second by second, few with pauses, and its total load never falls', async () => {
+    const longest: number[] = []
+    for (const { path } of list.slice(0, 30)) {
       const { session_data: samples } = await detailOf(path)
-      for (const [i, sample] of samples.entries()) {
-        const before = samples[i - 1]
-        if (!before) continue
-        steps.push(Number(sample.unix_time) - Number(before.unix_time))
-        expect(Number(sample.tws)).toBeGreaterThanOrEqual(Number(before.tws) - 0.001)
-      }
+      const steps = samples
+        .slice(1)
+        .map((sample, i) => Number(sample.unix_time) - Number(samples[i]?.unix_time))
+      const falls = samples.slice(1).filter((sample, i) => Number(sample.tws) < Number(samples[i]?.tws))
+      expect(falls).toEqual([])
+      expect(Math.min(...steps)).toBe(1_000)
+      longest.push(Math.max(...steps))
     }
-    expect(Math.min(...new Set(steps))).toBe(1_000)
-    expect(Math.max(...new Set(steps))).toBeGreaterThan(10_000)
+    const whole = longest.filter((step) => step === 1_000)
+    expect(whole.length).toBeGreaterThan(20)
+    expect(Math.max(...longest)).toBeGreaterThan(10_000)
   })
 
   it('has power available that falls above threshold, comes back below, and stays over threshold', async () => {
@@ -138,7 +140,7 @@ describe('an activity', () => {
     expect(wrong).toBe(0)
   })
 
-  it('shows the oddities of the wire somewhere: nulls, texts for numbers, many digits, rides without GPS', async () => {
+  it('shows the oddities of the wire somewhere: nulls, many digits, rides without GPS', async () => {
     const seen = new Set<string>()
     for (const { path } of list.slice(0, 60)) {
       const { session_data: samples } = await detailOf(path)
@@ -156,7 +158,6 @@ describe('an activity', () => {
       'hr null',
       'tgt null',
       'lat null',
-      'power text',
       'digits',
       'p_raw',
       'lws',

@@ -5,40 +5,45 @@ import type { Scored } from './strain.ts'
 /** One second as the service sends it (session_data entry). */
 export type SessionEntry = Record<string, number | string | null>
 
-/** What one activity's recording leaves out or adds beyond the document. */
+/** What one activity's recording leaves out or adds beyond the fields that every recorded answer has. */
 type Traits = {
   raw: boolean
   parts: boolean
   scaled: boolean
   proximity: boolean
-  texts: boolean
   nulls: boolean
   strapless: boolean
 }
 
 /**
- * Writes the scored track second by second: `unix_time` in ms, `spd` in metres an hour, `dist` in running metres,
- * `tws` as a running total that ends at the summary's `xss`. `plain` leaves the oddities of recordings out; `extra`
- * fields go into every entry.
+ * Writes the scored track second by second: `unix_time` in ms, `time` in seconds since the start, `spd` in metres an hour,
+ * `dist` in running metres, `wexp` in running kJ, `tws` as a running total that ends at the summary's `xss`, `mm` as a share
+ * of `mpa` and `mmp0s` as the watts left below it. `plain` leaves the oddities of recordings out; `texts` writes power and
+ * distance as texts in every tenth second; `extra` fields go into every entry.
  */
 export function makeSessionData(
   scored: Scored,
   input: {
     seed: number | string
-    xss: number
     plain?: boolean
+    texts?: boolean
     extra?: Readonly<Record<string, number | string | null>>
   },
 ): SessionEntry[] {
-  const { track } = scored
+  const { track, signature } = scored
   const traits = input.plain ? PLAIN : drawTraits(input.seed)
   const length = track.unixMs.length
-  const total = (place: number) => at(scored.low, place) + at(scored.high, place) + at(scored.peak, place)
+  const startMs = at(track.unixMs, 0)
+  let workKj = 0
   return Array.from({ length }, (_, i) => {
+    const [power, mpa] = [at(scored.power, i), at(scored.mpa, i)]
+    const [low, high, peak] = [at(scored.low, i), at(scored.high, i), at(scored.peak, i)]
+    workKj += power / 1_000
     const entry: SessionEntry = {
-      power: at(scored.power, i),
+      power,
       unix_time: at(track.unixMs, i),
-      mpa: at(scored.mpa, i),
+      time: (at(track.unixMs, i) - startMs) / 1_000,
+      mpa,
       cad: orNull(at(track.cad, i)),
       alt: traits.nulls && i % 97 < 3 ? null : orNull(at(track.alt, i)),
       hr: traits.strapless ? null : orNull(at(track.hr, i)),
@@ -47,20 +52,20 @@ export function makeSessionData(
       lat: orNull(at(track.lat, i)),
       lng: orNull(at(track.lng, i)),
       dist: orNull(at(track.dist, i)),
-      tws: i === length - 1 ? input.xss : total(i),
+      wexp: workKj,
+      xssr: 100 * (power / signature.ftp) ** 2,
+      mm: power / mpa,
+      mmp0s: mpa - power,
+      tws: low + high + peak,
       xds: at(scored.rate, i),
     }
     if (traits.raw) entry.p_raw = at(scored.raw, i)
-    if (traits.parts) {
-      entry.lws = at(scored.low, i)
-      entry.hws = at(scored.high, i)
-      entry.pws = at(scored.peak, i)
-    }
+    if (traits.parts) Object.assign(entry, { lws: low, hws: high, pws: peak })
     if (traits.scaled) entry.t_scaled = i / Math.max(1, length - 1)
-    if (traits.proximity) entry.proximity = `${Math.round((100 * at(scored.power, i)) / at(scored.mpa, i))} %`
-    if (traits.texts && i % 10 === 0) {
+    if (traits.proximity) entry.proximity = `${Math.round((100 * power) / mpa)} %`
+    if (input.texts && i % 10 === 0) {
       entry.dist = String(entry.dist)
-      entry.power = String(entry.power)
+      entry.power = String(power)
     }
     return input.extra ? Object.assign(entry, input.extra) : entry
   })
@@ -72,7 +77,6 @@ const PLAIN: Traits = {
   parts: false,
   scaled: false,
   proximity: false,
-  texts: false,
   nulls: false,
   strapless: false,
 }
@@ -81,10 +85,9 @@ function drawTraits(seed: number | string): Traits {
   const random = makeRandom(seed, 'traits')
   return {
     raw: random() < 0.85,
-    parts: random() < 0.3,
-    scaled: random() < 0.15,
-    proximity: random() < 0.1,
-    texts: random() < 0.12,
+    parts: random() < 0.4,
+    scaled: random() < 0.25,
+    proximity: random() < 0.2,
     nulls: random() < 0.2,
     strapless: random() < 0.08,
   }

@@ -1,8 +1,8 @@
 import { formOf, freshnessOf, type Load, type Standing, totalOf } from '../athlete/loads.ts'
-import { makeRandom } from '../athlete/random.ts'
+import { drawOne, makeRandom } from '../athlete/random.ts'
 import type { Signature } from '../athlete/signature.ts'
 import type { StartDate } from '../athlete/start-date.ts'
-import { round, type Totals } from './totals.ts'
+import type { Totals } from './totals.ts'
 
 export type Summary = Record<string, unknown>
 
@@ -21,18 +21,27 @@ export type SummaryFacts = {
   day: string
 }
 
-/** Writes the summary of an activity (Activity detail, `summary`): `duration` in seconds, `distance` in km. */
+/** What stands for no breakthrough in recorded answers, and how often here. */
+const NO_BREAKTHROUGH: ReadonlyArray<readonly [number | null, number]> = [
+  [0, 86],
+  [-1, 10],
+  [null, 4],
+]
+
+/**
+ * Writes the summary of an activity (Activity detail, `summary`): `duration` in seconds, `distance` in km,
+ * `difficulty` the greatest `xds` of the samples.
+ */
 export function makeSummary(facts: SummaryFacts, totals: Totals): Summary {
   const random = makeRandom(facts.seed, 'summary')
   const intensity = totals.normalPower / facts.signature.ftp
-  const difficulty = Math.min(180, totals.xss * intensity)
   const medal = facts.breakthrough ? 1 + Math.floor(random() * 3) : 0
   return {
     session: {
       max_power: totals.maxPower,
       avg_power: totals.avgPower,
       max_cadence: totals.maxCadence,
-      total_elevation_gain: round(totals.climbM, 1),
+      total_elevation_gain: totals.climbM,
       total_calories: random() < 0.1 ? String(Math.round(totals.workKj)) : Math.round(totals.workKj),
       ...(random() < 0.8 ? { total_elapsed_time: totals.elapsedSeconds } : {}),
     },
@@ -47,10 +56,10 @@ export function makeSummary(facts: SummaryFacts, totals: Totals): Summary {
     sfd: 300 * (1 + totals.aboveKj / Math.max(1, totals.workKj)),
     focus: focusOf(totals),
     specificity: totals.xhss + totals.xpss > 0.12 * totals.xss ? 'Pure' : intensity > 0.8 ? 'Mixed' : 'Polar',
-    difficulty,
-    difficulty_rating: ratingOf(difficulty),
+    difficulty: totals.hardest,
+    difficulty_rating: ratingOf(totals.hardest),
     distance: totals.distanceKm,
-    duration: totals.seconds,
+    duration: totals.duration,
     sig: { ftp: facts.signature.ftp, atc: facts.signature.hie * 1_000, pp: facts.signature.pp },
     prev_sig: {
       ftp: facts.previous.ftp,
@@ -59,11 +68,11 @@ export function makeSummary(facts: SummaryFacts, totals: Totals): Summary {
       ltp: facts.previous.ltp,
     },
     medal,
-    breakthrough: facts.breakthrough ? 1 : 0,
+    breakthrough: facts.breakthrough ? 1 : drawOne(makeRandom(facts.seed, 'none'), NO_BREAKTHROUGH),
     total_grams_carbs: totals.workKj * Math.min(0.24, 0.1 + 0.12 * intensity),
     total_grams_fat: totals.workKj * Math.max(0.01, 0.05 - 0.03 * intensity),
     progression: progressionOf(facts, totals),
-    training_status: round(totalOf(facts.standing.tl) / 20, 2),
+    training_status: totalOf(facts.standing.tl) / 20,
     freshness: freshnessOf(facts.standing),
     power_source: facts.indoor ? 'trainer' : 'power_meter',
     ...thinSummary(facts),
@@ -98,8 +107,8 @@ function focusOf(totals: Totals): string {
 }
 
 function ratingOf(difficulty: number): string {
-  if (difficulty < 30) return 'Easy'
-  if (difficulty < 60) return 'Moderate'
+  if (difficulty < 50) return 'Easy'
+  if (difficulty < 75) return 'Moderate'
   if (difficulty < 100) return 'Difficult'
-  return difficulty < 140 ? 'Tough' : 'Hard'
+  return difficulty < 130 ? 'Tough' : 'Hard'
 }

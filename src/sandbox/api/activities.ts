@@ -1,5 +1,5 @@
 import { makeStartDate } from '../athlete/start-date.ts'
-import { html, json, jsonBody, type Reply, ReplyError, refuse } from '../http/reply.ts'
+import { html, json, jsonBody, type Reply, ReplyError, refuse, writeJson } from '../http/reply.ts'
 import type { Request } from '../http/request.ts'
 import type { Params } from '../http/router.ts'
 import { SIGN_IN_PAGE } from '../http/send.ts'
@@ -54,9 +54,10 @@ export function answerActivity(
   if (activity.broken === '500') return refuse(500, 'this activity cannot be shown')
   const withSamples = request.query.get('include_session_data') === '1'
   const ready = hasSamples(activity, nowMs)
-  const key = `${rider.username}/${activity.path}/${activity.revision}/${withSamples}/${ready}`
+  const texts = world.settings.number_texts
+  const key = [rider.username, activity.path, activity.revision, withSamples, ready, texts].join('/')
   const body = bodyFor(world.bodies, key, () =>
-    JSON.stringify(makeActivityDetail(activity, { nowMs, withSamples })),
+    writeJson(makeActivityDetail(activity, { nowMs, withSamples, texts })),
   )
   return jsonBody(breakBody(activity, body))
 }

@@ -21,7 +21,7 @@ export type ActivityDetail = {
  */
 export function makeActivityDetail(
   activity: Activity,
-  input: { nowMs: number; withSamples: boolean },
+  input: { nowMs: number; withSamples: boolean; texts: boolean },
 ): ActivityDetail {
   const named = { success: true as const, name: activity.name, description: activity.description }
   const startDate = makeStartDate(activity.startMs, activity.zone)
@@ -48,8 +48,8 @@ export function makeActivityDetail(
   const extra = activity.sampleExtra
   const session = makeSessionData(scored, {
     seed: activity.seed,
-    xss: totals.xss,
     plain: activity.source.kind === 'file',
+    texts: input.texts,
     extra,
   })
   return { ...named, session_data: session, summary }

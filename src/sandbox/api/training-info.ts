@@ -1,5 +1,4 @@
 import { DAY } from '../../kit/durations.ts'
-import { round } from '../analysis/totals.ts'
 import { freshnessOf, type Load, totalOf } from '../athlete/loads.ts'
 import { json, type Reply, refuse, text } from '../http/reply.ts'
 import type { Request } from '../http/request.ts'
@@ -70,7 +69,7 @@ function makeWorkoutOfTheDay(
 
 /** A little more than what keeps the load where it is. */
 function targetOf(load: Load): Load {
-  return { low: round(load.low * 1.08, 2), high: round(load.high * 1.1, 2), peak: round(load.peak * 1.1, 2) }
+  return { low: load.low * 1.08, high: load.high * 1.1, peak: load.peak * 1.1 }
 }
 
 function withTotal(load: Load) {

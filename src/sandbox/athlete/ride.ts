@@ -24,7 +24,7 @@ export function simulateTrack(ride: Ride): Track {
   const track = makeTrack(ride.seconds)
   const targeted = ride.indoor && !ride.running && random() < 0.7
   rideEfforts(ride, planEfforts({ ...ride, targeted }, random), track, random)
-  fillTimes(ride, track, random)
+  fillTimes(ride, track)
   if (!ride.indoor) fillRoad(ride, track, random)
   return track
 }
@@ -78,13 +78,15 @@ function settleSpeed(track: Track): void {
   }
 }
 
-/** Times one second apart, with a few pauses of recording and single lost seconds. */
-function fillTimes(ride: Ride, track: Track, random: Random): void {
+/** Times one second apart; one outdoor ride in five has a few pauses of recording and single lost seconds. */
+function fillTimes(ride: Ride, track: Track): void {
+  const random = makeRandom(ride.seed, 'pauses')
   const pauses = new Map<number, number>()
-  const count = ride.indoor ? 0 : Math.floor(random() * 4)
-  const place = () => Math.floor(drawBetween(random, 0.1, 0.9) * ride.seconds)
-  for (let i = 0; i < count; i++) pauses.set(place(), Math.round(drawBetween(random, 20, 400)))
-  for (let i = 0; i < 4; i++) pauses.set(place(), 1)
+  if (!ride.indoor && random() < 0.2) {
+    const place = () => Math.floor(drawBetween(random, 0.1, 0.9) * ride.seconds)
+    for (let i = 0; i < 3; i++) pauses.set(place(), Math.round(drawBetween(random, 20, 400)))
+    for (let i = 0; i < 4; i++) pauses.set(place(), 1)
+  }
   let lost = 0
   for (let i = 0; i < ride.seconds; i++) {
     if (i > 0) lost += pauses.get(i) ?? 0

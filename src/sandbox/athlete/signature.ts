@@ -1,3 +1,5 @@
+import { type Load, type Standing, totalOf } from './loads.ts'
+
 /** A fitness signature: ftp, ltp and pp in watts, hie in kilojoules. */
 export type Signature = { ftp: number; ltp: number; hie: number; pp: number }
 
@@ -30,12 +32,35 @@ export function availablePower(reserve: Reserve, signature: Signature): number {
   return signature.ftp + (signature.pp - signature.ftp) * (1 - spent * spent)
 }
 
+/** What sets a rider apart. */
+export type Body = { weightKg: number; base: Signature; daily: Load }
+
+/** The signature a rider of this body has at this standing: more training load, more power. */
+export function signatureAt(body: Body, standing: Standing): Signature {
+  const gain = Math.tanh(totalOf(standing.tl) / 60)
+  return makeSignature({
+    ftp: body.base.ftp * (0.9 + 0.2 * gain),
+    ltp: body.base.ltp * (0.88 + 0.24 * gain),
+    hie: body.base.hie * (0.95 + 0.1 * Math.tanh(standing.tl.high / 3)),
+    pp: body.base.pp * (0.97 + 0.06 * Math.tanh(standing.tl.peak)),
+  })
+}
+
 /** A signature with every number times `factor`. */
 export function scaleSignature(signature: Signature, factor: number): Signature {
-  return {
+  return makeSignature({
     ftp: signature.ftp * factor,
     ltp: signature.ltp * factor,
     hie: signature.hie * factor,
     pp: signature.pp * factor,
-  }
+  })
+}
+
+/** Recorded signatures have ten decimals and a whole number for Peak Power. */
+export function makeSignature({ ftp, ltp, hie, pp }: Signature): Signature {
+  return { ftp: tenDecimals(ftp), ltp: tenDecimals(ltp), hie: tenDecimals(hie), pp: Math.round(pp) }
+}
+
+function tenDecimals(value: number): number {
+  return Math.round(value * 1e10) / 1e10
 }

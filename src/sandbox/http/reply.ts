@@ -3,7 +3,21 @@ export type Reply = { status: number; headers: Record<string, string | string[]>
 
 /** Makes a JSON answer. */
 export function json(status: number, value: unknown, headers: Record<string, string> = {}): Reply {
-  return jsonBody(Buffer.from(JSON.stringify(value)), status, headers)
+  return jsonBody(Buffer.from(writeJson(value)), status, headers)
+}
+
+/** What JSON.stringify leaves as it is and PHP escapes; an escape sequence is taken as a whole. */
+const PHP_ESCAPES = /\\.|[/'&<>\u0080-\uffff]/g
+
+/** Writes JSON as the service's PHP does: ASCII alone, and no sign that HTML would read. */
+export function writeJson(value: unknown): string {
+  return JSON.stringify(value).replace(PHP_ESCAPES, (text) => {
+    if (text === '/') return '\\/'
+    if (text === '\\"') return '\\u0022'
+    if (text.startsWith('\\')) return text
+    const code = text.charCodeAt(0).toString(16).padStart(4, '0')
+    return `\\u${code < '0080' ? code.toUpperCase() : code}`
+  })
 }
 
 /** Makes a JSON answer from a body that is already written. */

@@ -1,10 +1,8 @@
 import type { RideKind } from '../athlete/efforts.ts'
-import type { Body } from '../athlete/fitness.ts'
-import { signatureAt } from '../athlete/fitness.ts'
 import { expectedLoad, type PlannedActivity } from '../athlete/history.ts'
 import type { Load, Standing } from '../athlete/loads.ts'
 import { makeRandom } from '../athlete/random.ts'
-import type { Signature } from '../athlete/signature.ts'
+import { type Body, makeSignature, type Signature, signatureAt } from '../athlete/signature.ts'
 import type { Track } from '../athlete/track.ts'
 
 export type Broken = 'html' | 'cut' | '500' | 'no-success' | 'success-false'
@@ -58,7 +56,9 @@ export function makeActivity(input: NewActivity): Activity {
   const breakthrough = kind !== 'recovery' && kind !== 'endurance' && makeRandom(known.seed, 'medal')() < 0.15
   const previous = signatureAt(body, before)
   const shown = signatureAt(body, standing)
-  const signature = breakthrough ? { ...shown, ftp: shown.ftp * 1.015, hie: shown.hie * 1.02 } : shown
+  const signature = breakthrough
+    ? makeSignature({ ...shown, ftp: shown.ftp * 1.015, hie: shown.hie * 1.02 })
+    : shown
   return {
     ...known,
     load,

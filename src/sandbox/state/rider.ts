@@ -1,8 +1,7 @@
 import { MINUTE } from '../../kit/durations.ts'
-import { type Body, signatureAt } from '../athlete/fitness.ts'
 import { planHistory } from '../athlete/history.ts'
 import { type Load, makeStanding, rest, type Standing, train } from '../athlete/loads.ts'
-import type { Signature } from '../athlete/signature.ts'
+import { type Body, type Signature, signatureAt } from '../athlete/signature.ts'
 import { makeOwnWorkouts, type Workout } from '../workouts/designs.ts'
 import { type Activity, isListed, makeActivity, type NewActivity } from './activity.ts'
 

@@ -17,6 +17,8 @@ export const settingsSchema = z.strictObject({
   latency_ms: z.number().int().nonnegative(),
   /** How long a request's body may take. */
   body_timeout_ms: z.number().int().positive(),
+  /** Power and distance come as texts in every tenth sample. */
+  number_texts: z.boolean(),
   /** Workouts as the document shows them, or as a published capture does. */
   workout_dialect: z.enum(['document', 'capture']),
   /** The workout of the day; `auto` follows the day of the week. */
@@ -36,6 +38,7 @@ export function makeSettings(input: { sampleDelayMs: number; accessTokenSeconds:
     clock_skew_ms: 0,
     latency_ms: 0,
     body_timeout_ms: 30_000,
+    number_texts: false,
     workout_dialect: 'document',
     wotd_type: 'auto',
   }

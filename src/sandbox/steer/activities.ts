@@ -27,7 +27,7 @@ export function answerTruths(world: World): Reply {
 /** Answers with the truth of one activity and its detail. */
 export function answerTruth(world: World, _request: Request, params: Params): Reply {
   const { rider, activity } = requireActivity(world, params)
-  return json(200, makeTruthWithDetail(activity, rider.username, world.now().getTime()))
+  return json(200, makeTruthWithDetail(world, activity, rider.username))
 }
 
 /** Adds an activity; it is listed at once. */

@@ -32,10 +32,12 @@ export function listTruths(world: World) {
 }
 
 /** The truth of one activity with the detail that is served when nothing is broken. */
-export function makeTruthWithDetail(activity: Activity, rider: string, nowMs: number) {
+export function makeTruthWithDetail(world: World, activity: Activity, rider: string) {
+  const nowMs = world.now().getTime()
+  const texts = world.settings.number_texts
   return {
     ...makeTruth(activity, rider, nowMs),
-    detail: makeActivityDetail(activity, { nowMs, withSamples: true }),
+    detail: makeActivityDetail(activity, { nowMs, withSamples: true, texts }),
   }
 }
 

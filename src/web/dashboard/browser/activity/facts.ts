@@ -10,6 +10,7 @@ type Facts = Told<ActivityFacts>
 
 /** Makes the head of the page: what the ride was called, when and where it was, and the way to its neighbours. */
 export function makeHeading({ facts, older_id: older, newer_id: newer }: Told<ActivityView>): Child[] {
+  const isBreakthrough = (facts.breakthrough ?? 0) > 0
   const zone = facts.timezone === null ? '' : ` (${facts.timezone})`
   return [
     make(
@@ -22,8 +23,8 @@ export function makeHeading({ facts, older_id: older, newer_id: newer }: Told<Ac
       'h1',
       {},
       facts.name || 'Without a name',
-      facts.breakthrough ? ' ' : null,
-      facts.breakthrough ? makeBadge('breakthrough', 'good') : null,
+      isBreakthrough && ' ',
+      isBreakthrough && makeBadge('breakthrough', 'good'),
     ),
     make(
       'p',

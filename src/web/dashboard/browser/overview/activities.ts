@@ -44,5 +44,5 @@ function badgeOf({ detail_state: state, breakthrough }: Line): Child {
   }
   const [text, mood] = told[state] ?? []
   if (text && mood) return makeBadge(text, mood)
-  return breakthrough ? makeBadge('breakthrough', 'good') : null
+  return (breakthrough ?? 0) > 0 ? makeBadge('breakthrough', 'good') : null
 }
