@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { HOUR } from '../kit/durations.ts'
 import { serviceRoutes } from './api/routes.ts'
 import { makeServer } from './http/server.ts'
+import type { FurtherClient } from './oauth/clients.ts'
 import { makeWorld } from './state/world.ts'
 import { steeringRoutes } from './steer/routes.ts'
 
@@ -15,6 +16,8 @@ export type SandboxOptions = {
   /** How long after an upload the samples are ready. */
   sampleDelayMs?: number
   accessTokenSeconds?: number
+  /** Clients besides the public one and the demo application. */
+  clients?: readonly FurtherClient[]
   now?: () => Date
 }
 
@@ -33,6 +36,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     seed: options.seed ?? 1,
     sampleDelayMs: options.sampleDelayMs ?? 2_000,
     accessTokenSeconds: options.accessTokenSeconds ?? ACCESS_TOKEN_SECONDS,
+    clients: options.clients ?? [],
     now: options.now ?? (() => new Date()),
   })
   const stopping = new AbortController()

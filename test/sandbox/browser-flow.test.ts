@@ -1,12 +1,15 @@
+import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { DEMO, openClient, PUBLIC, type TestClient } from './client.ts'
+import { basic, DEMO, openClient, PUBLIC, type TestClient } from './client.ts'
 
 const REDIRECT = 'http://127.0.0.1:5173/callback'
+const EXACT = 'https://app.example/cb?x=1'
 const STATE = 'a%2Fb%20c+d~%C3%A9%3D%26'
 
 let client: TestClient
 beforeEach(async () => {
-  client = await openClient({ activities: 3 })
+  const third = { id: 'third', secret: 'secret', redirectUris: [EXACT] }
+  client = await openClient({ activities: 3, clients: [third] })
 })
 afterEach(() => client.sandbox.close())
 
@@ -31,9 +34,10 @@ async function openConsent(path = authorizePath()) {
   return { cookie, consent, csrf }
 }
 
-async function decide(decision: string): Promise<string> {
-  const { cookie, csrf } = await openConsent()
-  const answer = await post(authorizePath(), { step: 'consent', csrf, decision }, cookie)
+async function decide(decision: string, changes: Record<string, string> = {}): Promise<string> {
+  const path = authorizePath(changes)
+  const { cookie, csrf } = await openConsent(path)
+  const answer = await post(path, { step: 'consent', csrf, decision }, cookie)
   return answer.headers.get('location') ?? ''
 }
 
@@ -57,12 +61,42 @@ describe('the browser flow', () => {
     const { status, body } = await exchange(new URL(location).searchParams.get('code') ?? '')
     expect(status).toBe(200)
     expect((await client.get('/oauth/workouts', String(body.access_token))).status).toBe(200)
-    for (const authorization of [DEMO, PUBLIC]) {
-      const fresh = await exchange(new URL(await decide('approve')).searchParams.get('code') ?? '')
-      const refresh_token = String(fresh.body.refresh_token)
-      const refreshed = await client.token({ grant_type: 'refresh_token', refresh_token }, authorization)
-      expect(refreshed.status).toBe(200)
+    const refreshing = { grant_type: 'refresh_token', refresh_token: String(body.refresh_token) }
+    expect((await client.token(refreshing, PUBLIC)).status).toBe(400)
+    expect((await client.token(refreshing, DEMO)).status).toBe(200)
+  })
+
+  it('honours a code challenge that was sent, and asks for no verifier without one', async () => {
+    const verifier = 'v'.repeat(43)
+    const hashed = createHash('sha256').update(verifier).digest('base64url')
+    for (const [method, challenge] of [
+      ['S256', hashed],
+      ['plain', verifier],
+    ] as const) {
+      const changes = { code_challenge: challenge, code_challenge_method: method }
+      const grant = async (more: Record<string, string>) => {
+        const code = new URL(await decide('approve', changes)).searchParams.get('code') ?? ''
+        const form = { grant_type: 'authorization_code', code, redirect_uri: REDIRECT, ...more }
+        return client.token(form, DEMO)
+      }
+      expect((await grant({})).body.error).toBe('invalid_grant')
+      expect((await grant({ code_verifier: 'w'.repeat(43) })).body.error).toBe('invalid_grant')
+      expect((await grant({ code_verifier: verifier })).status).toBe(200)
     }
+    const odd = await browse(authorizePath({ code_challenge: 'x', code_challenge_method: 'S1' }))
+    expect(odd.headers.get('location')).toBe(`${REDIRECT}?error=invalid_request&state=${STATE}`)
+  })
+
+  it('compares the redirect address of a registered client letter by letter', async () => {
+    const asked = (redirect_uri: string) => browse(authorizePath({ client_id: 'third', redirect_uri }))
+    for (const uri of [`${EXACT}&y=2`, 'https://app.example/cb', 'https://app.example/cb?x=1/', REDIRECT]) {
+      expect([uri, (await asked(uri)).status]).toEqual([uri, 400])
+    }
+    const changes = { client_id: 'third', redirect_uri: EXACT }
+    const location = await decide('approve', changes)
+    expect(location.startsWith(`${EXACT}&code=`)).toBe(true)
+    const code = new URL(location).searchParams.get('code') ?? ''
+    expect((await exchange(code, EXACT, basic('third:secret'))).status).toBe(200)
   })
 
   it('takes a code once, in time, from its own client and redirect address', async () => {

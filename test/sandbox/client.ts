@@ -41,7 +41,7 @@ export async function openClient(options: SandboxOptions = {}): Promise<TestClie
   const call = async <T = Body>(path: string, init: RequestInit): Promise<Answer<T>> => {
     const response = await fetch(`${sandbox.url}${path}`, init)
     const { status, headers } = response
-    return { status, headers, body: (await response.json()) as T }
+    return { status, headers, body: JSON.parse((await response.text()) || '{}') as T }
   }
   const token: TestClient['token'] = (form, authorization = PUBLIC) =>
     call('/oauth/token', { method: 'POST', headers: { authorization }, body: new URLSearchParams(form) })

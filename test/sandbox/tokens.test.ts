@@ -25,9 +25,33 @@ describe('the token endpoint', () => {
 
   it('refuses a wrong password as invalid_grant and a wrong client as invalid_client', async () => {
     const wrong = await client.token({ ...password, password: 'no' })
-    expect([wrong.status, wrong.body.error]).toEqual([400, 'invalid_grant'])
-    const stranger = await client.token(password, basic('service_public:no'))
-    expect([stranger.status, stranger.body.error]).toEqual([401, 'invalid_client'])
+    expect([wrong.status, wrong.body.error]).toEqual([401, 'invalid_grant'])
+    for (const pair of ['service_public:no', 'nobody:no']) {
+      const stranger = await client.token(password, basic(pair))
+      expect([stranger.status, stranger.body.error]).toEqual([400, 'invalid_client'])
+      expect(stranger.headers.get('www-authenticate')).toBeNull()
+    }
+  })
+
+  it('refuses the refresh token of another client, which the own client can still use', async () => {
+    const own = await openClient({ activities: 1, clients: [{ id: 'third', secret: 'th:ird' }] })
+    const { body } = await own.token(password, basic('third:th:ird'))
+    for (const other of [PUBLIC, basic('demo_app:demo_secret')]) {
+      const refused = await own.token(refresh(body.refresh_token), other)
+      expect([refused.status, refused.body.error]).toEqual([400, 'invalid_grant'])
+    }
+    expect((await own.token(refresh(body.refresh_token), basic('third:th:ird'))).status).toBe(200)
+    await own.sandbox.close()
+  })
+
+  it('ends a refresh token after two weeks, or as long as it is told', async () => {
+    const first = await client.token(password)
+    client.clock.turn(14 * 86_400_000)
+    expect((await client.token(refresh(first.body.refresh_token))).body.error).toBe('invalid_grant')
+    await client.steer('PATCH', 'settings', { refresh_token_seconds: 20 * 86_400 })
+    const second = await client.token(password)
+    client.clock.turn(14 * 86_400_000)
+    expect((await client.token(refresh(second.body.refresh_token))).status).toBe(200)
   })
 
   it('gives a new pair for a refresh token and never takes that token again', async () => {
@@ -84,8 +108,39 @@ describe('the token endpoint', () => {
 
   it('answers 401 on data endpoints without a token, and serves the default workouts without one', async () => {
     const bare = ['training_info', 'workouts', 'activity?from=0&to=1', 'activity/x', 'workout/x']
-    for (const path of bare) expect((await client.get(`/oauth/${path}`)).status).toBe(401)
+    for (const path of bare) {
+      const response = await fetch(`${client.sandbox.url}/oauth/${path}`)
+      expect([response.status, await response.text()]).toEqual([401, ''])
+      expect(response.headers.get('www-authenticate')).toBe('Bearer realm="Service"')
+    }
     expect((await client.get('/oauth/workout')).status).toBe(200)
+  })
+
+  it('says of a bad access token that it is invalid, and of an old one that it has expired', async () => {
+    const token = await client.signIn()
+    const bad = await client.get('/oauth/workouts', 'x')
+    expect([bad.status, bad.body]).toEqual([
+      401,
+      { error: 'invalid_token', error_description: 'The access token provided is invalid' },
+    ])
+    expect(bad.headers.get('www-authenticate')).toContain('error="invalid_token"')
+    client.clock.turn(604_800_000)
+    const old = await client.get('/oauth/workouts', token)
+    expect([old.status, old.body.error_description]).toEqual([401, 'The access token provided has expired'])
+  })
+
+  it('takes an access token from the query, but not from two places, and no other scheme', async () => {
+    const token = await client.signIn()
+    expect((await client.get(`/oauth/workouts?access_token=${token}`)).status).toBe(200)
+    expect((await client.get('/oauth/workouts?access_token=x')).body.error).toBe('invalid_token')
+    expect((await client.get(`/oauth/workouts?access_token=${token}`, token)).status).toBe(400)
+    const basicOnly = await fetch(`${client.sandbox.url}/oauth/workouts`, {
+      headers: { authorization: PUBLIC },
+    })
+    expect([basicOnly.status, await basicOnly.json()]).toEqual([
+      400,
+      { error: 'invalid_request', error_description: 'Malformed auth header' },
+    ])
   })
 
   it('takes credentials percent-encoded or in the form', async () => {

@@ -2,16 +2,16 @@ import { html, type Reply, redirect } from '../http/reply.ts'
 import { type Request, readForm } from '../http/request.ts'
 import type { World } from '../state/world.ts'
 import { type Client, findClient, sameText } from './clients.ts'
-import { issueCode, makeSecret } from './grants.ts'
+import { type Challenge, issueCode, makeSecret } from './grants.ts'
 import { makeConsentPage, makeLoginPage, makeRefusalPage } from './pages.ts'
 
 const COOKIE = 'sandbox_session'
 
-type Ask = { client: Client; redirectUri: string; action: string }
+type Ask = { client: Client; redirectUri: string; challenge: Challenge | undefined; action: string }
 
 /** Answers GET /oauth/authorize: the login page, or the consent screen for a rider who is signed in. */
 export function answerAuthorize(world: World, request: Request): Reply {
-  const ask = checkAsk(request)
+  const ask = checkAsk(world, request)
   if (!('client' in ask)) return ask
   const session = findSession(world, request)
   if (!session) return html(200, makeLoginPage({ action: ask.action, failed: false }))
@@ -28,7 +28,7 @@ export function answerAuthorize(world: World, request: Request): Reply {
 
 /** Answers the two forms of the authorize pages: signing in, and approving or denying. */
 export async function answerAuthorizeForm(world: World, request: Request): Promise<Reply> {
-  const ask = checkAsk(request)
+  const ask = checkAsk(world, request)
   if (!('client' in ask)) return ask
   const form = await readForm(request)
   if (form.get('step') === 'login') return signIn(world, ask, form)
@@ -42,14 +42,15 @@ export async function answerAuthorizeForm(world: World, request: Request): Promi
     username: session.username,
     clientId: ask.client.id,
     redirectUri: ask.redirectUri,
+    challenge: ask.challenge,
     nowMs: world.now().getTime(),
   })
   return sendBack(request, ask, { code })
 }
 
 /** A client or redirect address that is not registered is told so on a page, never by a redirect. */
-function checkAsk(request: Request): Ask | Reply {
-  const client = findClient(request.query.get('client_id') ?? '')
+function checkAsk(world: World, request: Request): Ask | Reply {
+  const client = findClient(world.clients, request.query.get('client_id') ?? '')
   if (!client?.grants.includes('authorization_code')) {
     return html(400, makeRefusalPage('The application is not known.'))
   }
@@ -57,11 +58,21 @@ function checkAsk(request: Request): Ask | Reply {
   if (!client.mayRedirect(redirectUri)) {
     return html(400, makeRefusalPage('The redirect address is not registered for this application.'))
   }
-  const ask = { client, redirectUri, action: `${request.path}?${request.rawQuery}` }
+  const challenge = readChallenge(request.query)
+  const action = `${request.path}?${request.rawQuery}`
+  const ask = { client, redirectUri, challenge: challenge ?? undefined, action }
   if (request.query.get('response_type') !== 'code') {
     return sendBack(request, ask, { error: 'unsupported_response_type' })
   }
-  return ask
+  return challenge === null ? sendBack(request, ask, { error: 'invalid_request' }) : ask
+}
+
+/** Reads the challenge of RFC 7636: undefined when none was sent, null when its method is not known. */
+function readChallenge(query: URLSearchParams): Challenge | undefined | null {
+  const value = query.get('code_challenge')
+  const method = query.get('code_challenge_method') ?? 'plain'
+  if (!value) return undefined
+  return method === 'S256' || method === 'plain' ? { value, method } : null
 }
 
 function signIn(world: World, ask: Ask, form: URLSearchParams): Reply {

@@ -26,9 +26,22 @@ const DEMO_APPLICATION: Client = {
   mayRedirect: isLoopback,
 }
 
+/** A client that is registered besides those that every sandbox has. */
+export type FurtherClient = { id: string; secret: string; redirectUris?: readonly string[] }
+
+/** Makes the clients of a sandbox; a further one may use every grant, and its redirect addresses are compared exactly. */
+export function makeClients(further: readonly FurtherClient[]): Client[] {
+  const registered = further.map(({ id, secret, redirectUris = [] }) => ({
+    ...{ id, secret, name: id },
+    grants: ['password', 'refresh_token', 'authorization_code'] as const,
+    mayRedirect: (uri: string) => redirectUris.includes(uri),
+  }))
+  return [...registered, PUBLIC_CLIENT, DEMO_APPLICATION]
+}
+
 /** Finds a client by its id. */
-export function findClient(id: string): Client | undefined {
-  return [PUBLIC_CLIENT, DEMO_APPLICATION].find((client) => client.id === id)
+export function findClient(clients: readonly Client[], id: string): Client | undefined {
+  return clients.find((client) => client.id === id)
 }
 
 /**
@@ -36,22 +49,22 @@ export function findClient(id: string): Client | undefined {
  * or client_id and client_secret in the form. Undefined when nothing fits.
  */
 export function authenticateClient(
-  authorization: string | undefined,
-  form: URLSearchParams,
+  clients: readonly Client[],
+  request: { authorization: string | undefined; form: URLSearchParams },
 ): Client | undefined {
+  const { authorization, form } = request
+  const match = (id: string, secret: string) => {
+    const client = findClient(clients, id)
+    return client && sameText(client.secret, secret) ? client : undefined
+  }
   const basic = /^basic +([A-Za-z0-9+/=_-]+) *$/i.exec(authorization ?? '')
-  if (!authorization) return matchClient(form.get('client_id') ?? '', form.get('client_secret') ?? '')
+  if (!authorization) return match(form.get('client_id') ?? '', form.get('client_secret') ?? '')
   if (!basic) return undefined
   const pair = Buffer.from(basic[1] as string, 'base64').toString('utf8')
   const colon = pair.indexOf(':')
   if (colon < 0) return undefined
   const [id, secret] = [pair.slice(0, colon), pair.slice(colon + 1)]
-  return matchClient(id, secret) ?? matchClient(percentDecode(id), percentDecode(secret))
-}
-
-function matchClient(id: string, secret: string): Client | undefined {
-  const client = findClient(id)
-  return client && sameText(client.secret, secret) ? client : undefined
+  return match(id, secret) ?? match(percentDecode(id), percentDecode(secret))
 }
 
 /** Compares secrets without telling by time how far they agree. */

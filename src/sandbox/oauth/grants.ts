@@ -1,18 +1,22 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 
 /** One permission a rider gave to one client. */
 export type Grant = { id: string; username: string; clientId: string }
+
+/** How the exchange of a code is proven (RFC 7636): the challenge, and how the verifier becomes it. */
+export type Challenge = { value: string; method: 'S256' | 'plain' }
 
 type Code = {
   grantId: string
   username: string
   clientId: string
   redirectUri: string
+  challenge: Challenge | undefined
   expiresMs: number
   used: boolean
 }
 type Access = { grantId: string; expiresMs: number }
-type Refresh = { grantId: string; used: boolean }
+type Refresh = { grantId: string; expiresMs: number; used: boolean }
 
 /** Every grant, code and token given out. */
 export type GrantBook = {
@@ -42,19 +46,23 @@ export function recordGrant(book: GrantBook, input: Omit<Grant, 'id'>): Grant {
 /** Gives out a new pair of tokens for a grant. Older access tokens live on until they end. */
 export function issuePair(
   book: GrantBook,
-  input: { grantId: string; nowMs: number; seconds: number },
+  input: { grantId: string; nowMs: number; seconds: number; refreshSeconds: number },
 ): TokenPair {
   const access = makeSecret()
   const refresh = makeSecret()
   book.access.set(access, { grantId: input.grantId, expiresMs: input.nowMs + input.seconds * 1_000 })
-  book.refresh.set(refresh, { grantId: input.grantId, used: false })
+  book.refresh.set(refresh, {
+    grantId: input.grantId,
+    expiresMs: input.nowMs + input.refreshSeconds * 1_000,
+    used: false,
+  })
   return { access_token: access, refresh_token: refresh, expires_in: input.seconds }
 }
 
-/** Gives out a code bound to rider, client and redirect address. */
+/** Gives out a code bound to rider, client, redirect address and, when one was sent, a challenge. */
 export function issueCode(
   book: GrantBook,
-  input: { username: string; clientId: string; redirectUri: string; nowMs: number },
+  input: Pick<Code, 'username' | 'clientId' | 'redirectUri' | 'challenge'> & { nowMs: number },
 ): string {
   const code = makeSecret()
   const { nowMs, ...bound } = input
@@ -68,7 +76,7 @@ export function issueCode(
  */
 export function redeemCode(
   book: GrantBook,
-  input: { code: string; clientId: string; redirectUri: string; nowMs: number },
+  input: { code: string; clientId: string; redirectUri: string; verifier: string; nowMs: number },
 ): Grant | undefined {
   const code = book.codes.get(input.code)
   if (!code) return undefined
@@ -77,6 +85,7 @@ export function redeemCode(
     return undefined
   }
   if (code.clientId !== input.clientId || code.redirectUri !== input.redirectUri) return undefined
+  if (code.challenge && !meets(code.challenge, input.verifier)) return undefined
   code.used = true
   if (input.nowMs >= code.expiresMs) return undefined
   const grant = recordGrant(book, { username: code.username, clientId: code.clientId })
@@ -84,14 +93,20 @@ export function redeemCode(
   return grant
 }
 
-/** Uses a refresh token up and returns its grant; undefined when it is unknown, dead or another client's. */
+function meets(challenge: Challenge, verifier: string): boolean {
+  const made =
+    challenge.method === 'plain' ? verifier : createHash('sha256').update(verifier).digest('base64url')
+  return made === challenge.value
+}
+
+/** Uses a refresh token up and returns its grant; undefined when it is unknown, dead, over or another client's. */
 export function redeemRefresh(
   book: GrantBook,
-  input: { token: string; mayUse: (grant: Grant) => boolean; reuseRevokes: boolean },
+  input: { token: string; clientId: string; nowMs: number; reuseRevokes: boolean },
 ): Grant | undefined {
   const refresh = book.refresh.get(input.token)
   const grant = refresh && book.grants.get(refresh.grantId)
-  if (!refresh || !grant || !input.mayUse(grant)) return undefined
+  if (!refresh || grant?.clientId !== input.clientId || input.nowMs >= refresh.expiresMs) return undefined
   if (refresh.used) {
     if (input.reuseRevokes) revokeGrant(book, grant.id)
     return undefined

@@ -4,32 +4,39 @@ import type { World } from '../state/world.ts'
 import { authenticateClient, type Client, sameText } from './clients.ts'
 import { type Grant, issuePair, recordGrant, redeemCode, redeemRefresh } from './grants.ts'
 
-type Outcome = { grant: Grant } | { error: string; description: string }
+type Refusal = { error: string; description: string; status?: number }
+type Outcome = { grant: Grant } | Refusal
 
 /** Answers POST /oauth/token for the three grants; a refresh gives a new pair and ends the used refresh token. */
 export async function answerToken(world: World, request: Request): Promise<Reply> {
   const form = await readForm(request)
-  const client = authenticateClient(request.message.headers.authorization, form)
-  if (!client) {
-    world.counts.tokens.rejected++
-    return oauthError(401, 'invalid_client', 'Client authentication failed', {
-      'www-authenticate': 'Basic realm="token"',
-    })
-  }
-  const type = form.get('grant_type')
-  const outcome = decide(world, client, form)
+  const { authorization } = request.message.headers
+  const client = authenticateClient(world.clients, { authorization, form })
+  const outcome = client ? decide(world, client, form) : INVALID_CLIENT
   if ('error' in outcome) {
     world.counts.tokens.rejected++
-    return oauthError(400, outcome.error, outcome.description)
+    const { error, description, status = 400 } = outcome
+    return json(status, { error, error_description: description }, { 'cache-control': 'no-store' })
   }
+  const type = form.get('grant_type')
   if (type === 'password' || type === 'refresh_token' || type === 'authorization_code') {
     world.counts.tokens[type]++
   }
-  const seconds = world.settings.access_token_seconds
-  const pair = issuePair(world.grants, { grantId: outcome.grant.id, nowMs: world.now().getTime(), seconds })
+  const pair = issuePair(world.grants, {
+    grantId: outcome.grant.id,
+    nowMs: world.now().getTime(),
+    seconds: world.settings.access_token_seconds,
+    refreshSeconds: world.settings.refresh_token_seconds,
+  })
   const { access_token, refresh_token, expires_in } = pair
   const body = { access_token, expires_in, token_type: 'Bearer', scope: 'basic', refresh_token }
   return json(200, body, { 'cache-control': 'no-store', pragma: 'no-cache' })
+}
+
+/** Without a challenge: the service's library answers 400 and names no scheme. */
+const INVALID_CLIENT: Refusal = {
+  error: 'invalid_client',
+  description: 'The client credentials are invalid',
 }
 
 function decide(world: World, client: Client, form: URLSearchParams): Outcome {
@@ -55,7 +62,8 @@ function decidePassword(world: World, client: Client, form: URLSearchParams): Ou
   }
   const rider = world.riders.get(username)
   if (!rider || !samePassword(rider.password, password)) {
-    return { error: 'invalid_grant', description: 'Invalid username and password combination' }
+    const description = 'Invalid username and password combination'
+    return { error: 'invalid_grant', description, status: 401 }
   }
   return { grant: recordGrant(world.grants, { username, clientId: client.id }) }
 }
@@ -65,11 +73,11 @@ function samePassword(known: string, given: string): boolean {
   return sameText(known, given) || sameText(known, given.replaceAll(' ', '+'))
 }
 
-/** The document has both kinds of grant refreshed alike, so the public client may refresh an application's too. */
 function decideRefresh(world: World, client: Client, form: URLSearchParams): Outcome {
   const grant = redeemRefresh(world.grants, {
     token: form.get('refresh_token') ?? '',
-    mayUse: ({ clientId }) => clientId === client.id || client.grants.includes('password'),
+    clientId: client.id,
+    nowMs: world.now().getTime(),
     reuseRevokes: world.settings.reuse_revokes_grant,
   })
   return grant ? { grant } : { error: 'invalid_grant', description: 'Invalid refresh token' }
@@ -80,17 +88,9 @@ function decideCode(world: World, client: Client, form: URLSearchParams): Outcom
     code: form.get('code') ?? '',
     clientId: client.id,
     redirectUri: form.get('redirect_uri') ?? '',
+    verifier: form.get('code_verifier') ?? '',
     nowMs: world.now().getTime(),
   })
   if (grant) return { grant }
   return { error: 'invalid_grant', description: 'The authorization code is invalid, used or has expired' }
-}
-
-function oauthError(
-  status: number,
-  error: string,
-  description: string,
-  headers: Record<string, string> = {},
-): Reply {
-  return json(status, { error, error_description: description }, { 'cache-control': 'no-store', ...headers })
 }

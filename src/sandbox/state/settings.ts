@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DAY, SECOND } from '../../kit/durations.ts'
 
 /** What the sandbox can be told to do differently (PATCH /_sandbox/settings). Times in ms unless named otherwise. */
 export const settingsSchema = z.strictObject({
@@ -11,6 +12,8 @@ export const settingsSchema = z.strictObject({
   /** A used refresh token seen again ends the whole grant. */
   reuse_revokes_grant: z.boolean(),
   access_token_seconds: z.number().int().positive(),
+  /** How long a refresh token lives. */
+  refresh_token_seconds: z.number().int().positive(),
   /** Moves the Date header and every time of the service. */
   clock_skew_ms: z.number().int(),
   /** Waits before every answer. */
@@ -27,6 +30,9 @@ export const settingsSchema = z.strictObject({
 
 export type Settings = z.infer<typeof settingsSchema>
 
+/** Two weeks are what the service's library gives by default. */
+const REFRESH_TOKEN_SECONDS = (14 * DAY) / SECOND
+
 /** Makes the settings a fresh sandbox has. */
 export function makeSettings(input: { sampleDelayMs: number; accessTokenSeconds: number }): Settings {
   return {
@@ -35,6 +41,7 @@ export function makeSettings(input: { sampleDelayMs: number; accessTokenSeconds:
     duplicate_uploads: 'twin',
     reuse_revokes_grant: false,
     access_token_seconds: input.accessTokenSeconds,
+    refresh_token_seconds: REFRESH_TOKEN_SECONDS,
     clock_skew_ms: 0,
     latency_ms: 0,
     body_timeout_ms: 30_000,

@@ -1,5 +1,6 @@
 import { DAY } from '../../kit/durations.ts'
 import { makeRandom, type Random } from '../athlete/random.ts'
+import { type Client, type FurtherClient, makeClients } from '../oauth/clients.ts'
 import { type GrantBook, makeGrantBook } from '../oauth/grants.ts'
 import { makeDefaultWorkouts, type Workout } from '../workouts/designs.ts'
 import type { Activity } from './activity.ts'
@@ -16,6 +17,7 @@ export type World = {
   settings: Settings
   riders: Map<string, Rider>
   defaultWorkouts: Workout[]
+  clients: readonly Client[]
   grants: GrantBook
   /** Riders signed in with a browser, by session cookie. */
   sessions: Map<string, { username: string; csrf: string }>
@@ -30,6 +32,7 @@ export type WorldOptions = {
   seed: number
   sampleDelayMs: number
   accessTokenSeconds: number
+  clients: readonly FurtherClient[]
   now: () => Date
 }
 
@@ -51,6 +54,7 @@ export function makeWorld(options: WorldOptions): World {
       rider('second', options.seed + 1_000, Math.min(options.activities, SECOND_ACTIVITIES)),
     ]),
     defaultWorkouts: makeDefaultWorkouts(todayMs),
+    clients: makeClients(options.clients),
     grants: makeGrantBook(),
     sessions: new Map(),
     counts: makeCounts(),
