@@ -18,7 +18,7 @@ describe('the jobs around training info and workouts', () => {
   it('tell what they did, and nothing when there was nothing to do', async () => {
     expect(await run('poll-training-info')).toEqual({ counts: { changed: 1, fetched: 2, failed: 0 } })
     expect(await run('poll-training-info')).toBeUndefined()
-    expect(await run('poll-workouts')).toEqual({ counts: { changed: 12, fetched: 6, failed: 0 } })
+    expect(await run('poll-workouts')).toEqual({ counts: { changed: 14, fetched: 7, failed: 0 } })
     expect(await run('poll-workouts')).toBeUndefined()
   })
 

@@ -18,7 +18,7 @@ describe('sync', () => {
               (select count(*) from training.workouts)::int as workouts,
               (select count(distinct path) from training.workout_sets)::int as definitions`,
     )
-    expect(counts).toEqual([{ infos: 1, files: 2, workouts: 6, definitions: 6 }])
+    expect(counts).toEqual([{ infos: 1, files: 2, workouts: 7, definitions: 7 }])
     const runs = await scene.rows('select resource, outcome from training.sync_runs order by run_id')
     expect(runs[0]?.resource).toBe('activities')
     expect(new Set(runs.map((run) => run.outcome))).toEqual(new Set(['done']))

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openScene, type Scene } from './scene.ts'
 
-const OWN = ['own0tempo0000001', 'own0vo2max000002']
+const OWN = ['own0tempo0000001', 'own0untitled0003', 'own0vo2max000002']
 const DEFAULTS = 4
 const DEFINITION = 'GET /oauth/workout/:path'
 
@@ -37,7 +37,7 @@ describe('the workouts', () => {
     expect(tempo[1]).toMatchObject({
       position: 1,
       index: 1,
-      power: Math.round(0.88 * Number(info?.ftp)),
+      power: Math.round(2 * 0.88 * Number(info?.ftp)) / 2,
       duration: 900,
       duration_rest: 240,
       interval_count: 2,
@@ -137,7 +137,7 @@ describe('the workouts', () => {
     )
     const threshold = after.find((row) => row.path === 'df0threshold0002')
     expect(threshold?.description).toBe('Three times ten minutes.\r\nStay seated.')
-    expect(threshold?.raw).toMatchObject({ duration: '01:00:00', interval_count: '3' })
+    expect(threshold?.raw).toMatchObject({ duration: '01:00:00', sets: [{}, { interval_count: '3' }, {}] })
     expect((await sets('own0tempo0000001'))[1]?.interval_count).toBe(2)
   })
 
@@ -180,7 +180,7 @@ describe('the workouts', () => {
     await scene.pollWorkouts(second)
     const rows = await listed()
     expect(rows.filter((row) => row.account_id === null)).toHaveLength(DEFAULTS)
-    expect(rows.filter((row) => row.account_id === second.accountId)).toHaveLength(2)
+    expect(rows.filter((row) => row.account_id === second.accountId)).toHaveLength(OWN.length)
     const easy = await sets('df0easyspin00001')
     expect(new Set(easy.map((set) => set.account_id))).toEqual(
       new Set([scene.account.accountId, second.accountId]),

@@ -72,11 +72,12 @@ describe('training info', () => {
 
 describe('workouts', () => {
   it('are listed for everybody and for the rider', async () => {
-    const entry = { path: expect.any(String), name: expect.any(String), description: expect.any(String) }
+    await client.steer('PATCH', 'settings', { workout_dialect: 'document' })
+    const fields = ['description', 'last_modified', 'name', 'path']
     for (const path of ['/oauth/workout', '/oauth/workouts']) {
       const { workouts } = (await client.get<List>(path, token)).body
       expect(workouts.length).toBeGreaterThan(1)
-      for (const workout of workouts) expect(workout).toEqual({ ...entry, last_modified: expect.any(Number) })
+      for (const workout of workouts) expect(Object.keys(workout).sort()).toEqual(fields)
     }
   })
 
@@ -88,7 +89,7 @@ describe('workouts', () => {
       (await client.get<Definition>(address, bearer)).body.workout.map(({ power }) => power)
     expect(await watts(token)).not.toEqual(await watts(second))
     const { ftp = 0 } = (await info()).signature
-    expect((await watts(token))[1]).toBe(Math.round(0.88 * ftp))
+    expect((await watts(token))[1]).toBe(Math.round(2 * 0.88 * ftp) / 2)
   })
 
   it('split an interval that depends on what is available into sets of the same name and index', async () => {
@@ -104,19 +105,42 @@ describe('workouts', () => {
     const named = (await client.get<List>('/oauth/workouts', token)).body.workouts[0]
     expect(named).toMatchObject({ name: 'New name', last_modified: client.clock.now().getTime() / 1_000 })
     await client.steer('PATCH', 'workouts/own0tempo0000001', { deleted: true })
-    expect((await client.get<List>('/oauth/workouts', token)).body.workouts).toHaveLength(1)
+    expect((await client.get<List>('/oauth/workouts', token)).body.workouts).toHaveLength(2)
     expect((await client.get('/oauth/workout/own0tempo0000001', token)).status).toBe(404)
   })
 
-  it('speak as the published capture does when told to', async () => {
-    await client.steer('PATCH', 'settings', { workout_dialect: 'capture' })
-    const entry = (await client.get<List>('/oauth/workout', token)).body.workouts[1]
-    expect(entry).toMatchObject({
+  it('have the fields of published captures, beside those of the document unless told otherwise', async () => {
+    const first = async () => (await client.get<List>('/oauth/workout', token)).body.workouts[1] ?? {}
+    const both = await first()
+    expect(Object.keys(both).length).toBeGreaterThanOrEqual(25)
+    expect(both).toMatchObject({
+      last_modified: expect.any(Number),
       updated_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
       duration: '01:00:00',
+      difficulty: expect.any(Number),
+      description: 'Three times ten minutes.\r\nStay seated.',
+      workout: null,
     })
-    expect(entry).not.toHaveProperty('last_modified')
-    const { workout } = (await client.get<Definition>(`/oauth/workout/${entry?.path}`, token)).body
-    expect(workout[0]?.interval_count).toBe('1')
+    expect(both.sets).toContainEqual(
+      expect.objectContaining({
+        interval_count: '3',
+        power: { type: 'relative_ftp', value: 98 },
+        rib_duration: { type: 'absolute', value: '05:00' },
+      }),
+    )
+    await client.steer('PATCH', 'settings', { workout_dialect: 'capture' })
+    const { last_modified: _, ...rest } = both
+    expect(await first()).toEqual(rest)
+  })
+
+  it('may have no name, and half watts in a definition, where the count is a number', async () => {
+    const { workouts } = (await client.get<List>('/oauth/workouts', token)).body
+    expect(workouts.map(({ name }) => name)).toContain(null)
+    const sets: Set[] = []
+    for (const path of ['own0tempo0000001', 'own0untitled0003', 'df0easyspin00001', 'df0threshold0002']) {
+      sets.push(...(await client.get<Definition>(`/oauth/workout/${path}`, token)).body.workout)
+    }
+    expect(sets.filter(({ power }) => power % 1 === 0.5)).not.toEqual([])
+    expect(sets.filter(({ interval_count }) => typeof interval_count !== 'number')).toEqual([])
   })
 })

@@ -53,7 +53,7 @@ function makeWorkoutOfTheDay(
   const usual = weekday === 1 ? 'None' : weekday % 6 === 0 ? 'Scheduled' : 'Forecast'
   const type = world.settings.wotd_type === 'auto' ? usual : world.settings.wotd_type
   const from = type === 'Scheduled' ? rider.workouts : world.defaultWorkouts
-  const choices = from.filter((workout) => !workout.deleted)
+  const choices = from.filter((workout) => !workout.deleted && workout.name !== null)
   const workout: Workout | undefined = choices[Math.floor(input.nowMs / DAY) % Math.max(1, choices.length)]
   if (type === 'None' || !workout) return { type: 'None' }
   const file = `${input.origin}/oauth/workout-download/${workout.path}.${input.format}`

@@ -1,10 +1,12 @@
+import { createHash } from 'node:crypto'
+import { makeRandom } from '../athlete/random.ts'
 import { json, type Reply, refuse } from '../http/reply.ts'
 import type { Request } from '../http/request.ts'
 import type { Params } from '../http/router.ts'
 import { type Rider, riderSignature } from '../state/rider.ts'
 import { findWorkout, type World } from '../state/world.ts'
-import type { Workout } from '../workouts/designs.ts'
-import { resolveSets, type WorkoutSet } from '../workouts/sets.ts'
+import type { DesignedInterval, Workout } from '../workouts/designs.ts'
+import { resolveSets } from '../workouts/sets.ts'
 
 /** Answers GET /oauth/workout, the default list; it needs no token. */
 export function answerDefaultWorkouts(world: World): Reply {
@@ -26,49 +28,68 @@ export function answerWorkout(
   const workout = findWorkout(world, params.path ?? '')
   if (!workout) return refuse(404, 'no such workout')
   const sets = resolveSets(workout, riderSignature(rider, world.now().getTime()))
-  const captured = world.settings.workout_dialect === 'capture'
-  return json(200, {
-    success: true,
-    name: workout.name,
-    description: workout.description,
-    workout: captured ? sets.map(asCaptured) : sets,
-  })
+  const { name, description } = workout
+  return json(200, { success: true, name, description, workout: sets })
 }
 
 function writeList(world: World, workouts: Workout[]) {
-  const captured = world.settings.workout_dialect === 'capture'
+  const dialect = world.settings.workout_dialect
   return workouts
     .filter((workout) => !workout.deleted)
-    .map((workout) => (captured ? capturedEntry(workout) : documentEntry(workout)))
+    .map((workout) => ({
+      path: workout.path,
+      name: workout.name,
+      description: workout.description,
+      ...(dialect === 'capture' ? {} : { last_modified: Math.floor(workout.modifiedMs / 1_000) }),
+      ...(dialect === 'document' ? {} : capturedFields(workout)),
+    }))
 }
 
-function documentEntry(workout: Workout) {
-  return {
-    path: workout.path,
-    name: workout.name,
-    description: workout.description,
-    last_modified: Math.floor(workout.modifiedMs / 1_000),
-  }
-}
-
-/** A published list has `updated_at` in place of `last_modified`, a clock text for the duration, and more. */
-function capturedEntry(workout: Workout) {
-  const seconds = workout.intervals.reduce(
+/** The fields that published list entries have beyond the document: clock texts, numbers as texts, and much for display. */
+function capturedFields(workout: Workout) {
+  const { path, difficulty, intervals } = workout
+  const random = makeRandom(path, 'entry')
+  const seconds = intervals.reduce(
     (sum, { seconds: work, count = 1, rest }) => sum + count * (work + (rest?.seconds ?? 0)),
     0,
   )
+  const updated = new Date(workout.modifiedMs).toISOString().slice(0, 19).replace('T', ' ')
   return {
-    path: workout.path,
-    name: workout.name,
-    description: workout.description,
-    updated_at: new Date(workout.modifiedMs).toISOString().slice(0, 19).replace('T', ' '),
-    duration: new Date(seconds * 1_000).toISOString().slice(11, 19),
-    difficulty: String(workout.difficulty),
-    interval_count: String(workout.intervals.length),
-    public: 0,
+    _id: createHash('sha256').update(path).digest('hex').slice(0, 24),
+    sets: intervals.map(capturedSet),
+    workout: null,
+    duration: clockText(seconds),
+    difficulty: difficulty * (1 + random() / 1_000),
+    xss: (seconds / 3_600) * difficulty * (0.7 + random() / 10),
+    focus: 'Endurance',
+    adu: Math.floor(random() * 3),
+    advisorScore: 100 * random(),
+    rating: 'Moderate',
+    diamondRating: 1 + random(),
+    ...{ favourite: false, recommended: random() < 0.5, selected: false, playable: true, trial: false },
+    ...{ coach: 'Sandbox', owner: 'sandbox', authorId: 'sandbox', sharedPath: null },
+    url: `https://images.example.com/workouts/${path}`,
+    thumb: `https://images.example.com/workouts/${path}.png`,
+    valid_thumbnail: true,
+    created_at: updated,
+    updated_at: updated,
   }
 }
 
-function asCaptured(set: WorkoutSet) {
-  return { ...set, interval_count: String(set.interval_count) }
+function capturedSet(interval: DesignedInterval, index: number) {
+  const { name, target, seconds, count = 1, rest } = interval
+  return {
+    DT_RowId: `row_${index}`,
+    sequence: String(index + 1),
+    name,
+    power: { type: `relative_${target.of}`, value: 100 * target.share },
+    duration: { type: 'absolute', value: clockText(seconds).slice(3) },
+    rib_power: { type: 'relative_ftp', value: 100 * (rest?.share ?? 0) },
+    rib_duration: { type: 'absolute', value: clockText(rest?.seconds ?? 0).slice(3) },
+    interval_count: String(count),
+  }
+}
+
+function clockText(seconds: number): string {
+  return new Date(seconds * 1_000).toISOString().slice(11, 19)
 }

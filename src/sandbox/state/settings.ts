@@ -22,8 +22,8 @@ export const settingsSchema = z.strictObject({
   body_timeout_ms: z.number().int().positive(),
   /** Power and distance come as texts in every tenth sample. */
   number_texts: z.boolean(),
-  /** Workouts as the document shows them, or as a published capture does. */
-  workout_dialect: z.enum(['document', 'capture']),
+  /** Entries of the workout lists with the fields of the document, of published captures (no `last_modified`), or all. */
+  workout_dialect: z.enum(['both', 'document', 'capture']),
   /** The workout of the day; `auto` follows the day of the week. */
   wotd_type: z.enum(['auto', 'None', 'Forecast', 'Scheduled']),
 })
@@ -46,7 +46,7 @@ export function makeSettings(input: { sampleDelayMs: number; accessTokenSeconds:
     latency_ms: 0,
     body_timeout_ms: 30_000,
     number_texts: false,
-    workout_dialect: 'document',
+    workout_dialect: 'both',
     wotd_type: 'auto',
   }
 }

@@ -19,7 +19,7 @@ const riderSchema = z.strictObject({
 })
 
 const workoutSchema = z.strictObject({
-  name: z.string().optional(),
+  name: z.string().nullable().optional(),
   description: z.string().optional(),
   deleted: z.boolean().optional(),
 })

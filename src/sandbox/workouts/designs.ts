@@ -14,7 +14,7 @@ export type DesignedInterval = {
 
 export type Workout = {
   path: string
-  name: string
+  name: string | null
   description: string
   /** Milliseconds since 1970. */
   modifiedMs: number
@@ -78,6 +78,13 @@ const OWN: readonly Design[] = [
     description: '',
     difficulty: 96,
     intervals: intervals({ of: 'mpa', share: 1.25, downTo: 0.82 }, 180, 5, [0.5, 120]),
+  },
+  {
+    path: 'own0untitled0003',
+    name: null,
+    description: '',
+    difficulty: 41,
+    intervals: [warmUp, { name: 'Steady', target: { of: 'ftp', share: 0.71 }, seconds: 1_200 }, coolDown],
   },
 ]
 

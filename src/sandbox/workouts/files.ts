@@ -7,16 +7,16 @@ export function makeErgFile(workout: Workout, signature: Signature): string {
   let minutes = 0
   const lines: string[] = []
   for (const step of stepsOf(resolveSets(workout, signature))) {
-    lines.push(`${minutes.toFixed(2)}\t${step.watts}`)
+    lines.push(`${minutes.toFixed(2)}\t${Math.round(step.watts)}`)
     minutes += step.seconds / 60
-    lines.push(`${minutes.toFixed(2)}\t${step.watts}`)
+    lines.push(`${minutes.toFixed(2)}\t${Math.round(step.watts)}`)
   }
   return [
     '[COURSE HEADER]',
     'VERSION = 2',
     'UNITS = ENGLISH',
     `DESCRIPTION = ${workout.description.replace(/\s+/g, ' ')}`,
-    `FILE NAME = ${workout.name}`,
+    `FILE NAME = ${workout.name ?? workout.path}`,
     `FTP = ${Math.round(signature.ftp)}`,
     'MINUTES WATTS',
     '[END COURSE HEADER]',
@@ -42,7 +42,7 @@ export function makeZwoFile(workout: Workout, signature: Signature): string {
     '<?xml version="1.0" encoding="UTF-8"?>',
     '<workout_file>',
     '  <author>Sandbox</author>',
-    `  <name>${escapeXml(workout.name)}</name>`,
+    `  <name>${escapeXml(workout.name ?? workout.path)}</name>`,
     `  <description>${escapeXml(workout.description)}</description>`,
     '  <sportType>bike</sportType>',
     '  <workout>',

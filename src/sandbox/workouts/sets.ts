@@ -18,7 +18,7 @@ export type WorkoutSet = {
  */
 export function resolveSets(workout: Workout, signature: Signature): WorkoutSet[] {
   return workout.intervals.flatMap((interval, index) => {
-    const power = Math.round(targetWatts(interval.target, signature))
+    const power = halfWatts(targetWatts(interval.target, signature))
     const common = { name: interval.name, index, power, ...restOf(interval, signature) }
     if (interval.target.of !== 'mpa') {
       return [{ ...common, duration: interval.seconds, interval_count: interval.count ?? 1 }]
@@ -31,6 +31,11 @@ export function resolveSets(workout: Workout, signature: Signature): WorkoutSet[
   })
 }
 
+/** Recorded definitions have watts such as 146.5. */
+function halfWatts(watts: number): number {
+  return Math.round(watts * 2) / 2
+}
+
 function targetWatts(target: Target, signature: Signature): number {
   return target.share * (target.of === 'mpa' ? signature.ftp : signature[target.of])
 }
@@ -38,7 +43,7 @@ function targetWatts(target: Target, signature: Signature): number {
 function restOf(interval: DesignedInterval, signature: Signature) {
   if (!interval.rest) return {}
   return {
-    power_rest: Math.round(interval.rest.share * signature.ftp),
+    power_rest: halfWatts(interval.rest.share * signature.ftp),
     duration_rest: interval.rest.seconds,
   }
 }
