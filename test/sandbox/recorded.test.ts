@@ -125,6 +125,21 @@ describe('the numbers of an activity', () => {
   })
 })
 
+describe('the dates of the list', () => {
+  it('are in UTC, while the detail keeps the zone of the rider', async () => {
+    await client.steer('PATCH', 'settings', { list_dates: 'utc' })
+    const zones = new Set<unknown>()
+    for (const { path, start_date } of await listAll(client, token)) {
+      const truth = await client.steer('GET', `activities/${path}`)
+      expect(start_date).toMatchObject({ timezone_type: 3, timezone: 'UTC' })
+      const moment = new Date(`${start_date.date.replace(' ', 'T').slice(0, 23)}Z`)
+      expect([start_date.date.length, moment.toISOString()]).toEqual([26, truth.body.started_at])
+    }
+    for (const { summary } of details) zones.add((summary.start_date as { timezone: string }).timezone)
+    expect(zones.size).toBeGreaterThan(3)
+  })
+})
+
 describe('JSON', () => {
   it('is escaped as PHP does it, and reads back the same', async () => {
     const name = `a/b "c" \\ é 河 🚀 <i> & 'x'\u0007\n`

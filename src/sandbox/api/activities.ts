@@ -1,4 +1,4 @@
-import { makeStartDate } from '../athlete/start-date.ts'
+import { makeStartDate, makeUtcDate } from '../athlete/start-date.ts'
 import { html, json, jsonBody, type Reply, ReplyError, refuse, writeJson } from '../http/reply.ts'
 import type { Request } from '../http/request.ts'
 import type { Params } from '../http/router.ts'
@@ -6,6 +6,7 @@ import { SIGN_IN_PAGE } from '../http/send.ts'
 import { type Activity, hasSamples, isListed } from '../state/activity.ts'
 import { bodyFor } from '../state/bodies.ts'
 import type { Rider } from '../state/rider.ts'
+import type { Settings } from '../state/settings.ts'
 import type { World } from '../state/world.ts'
 import { makeActivityDetail } from './activity-body.ts'
 
@@ -26,14 +27,18 @@ export function answerActivityList(deps: { world: World; rider: Rider }, request
     .filter(({ updatedMs }) => updatedFrom === undefined || updatedMs >= updatedFrom * 1_000)
     .sort((a, b) => b.startMs - a.startMs)
     .slice(0, world.settings.list_cap ?? undefined)
-  return json(200, { success: true, activities: found.map(makeListEntry) })
+  return json(200, {
+    success: true,
+    activities: found.map((activity) => makeListEntry(activity, world.settings.list_dates)),
+  })
 }
 
 /** Writes an entry of the activity list: name, start, description, path and type, nothing more. */
-export function makeListEntry(activity: Activity) {
+export function makeListEntry(activity: Activity, dates: Settings['list_dates']) {
   return {
     name: activity.name,
-    start_date: makeStartDate(activity.startMs, activity.zone),
+    start_date:
+      dates === 'utc' ? makeUtcDate(activity.startMs) : makeStartDate(activity.startMs, activity.zone),
     description: activity.description,
     path: activity.path,
     activity_type: activity.activityType,

@@ -5,6 +5,8 @@ import { DAY, SECOND } from '../../kit/durations.ts'
 export const settingsSchema = z.strictObject({
   /** The list keeps only the newest this many; null for no cap. */
   list_cap: z.number().int().positive().nullable(),
+  /** Start dates of the list in UTC, or in the rider's zone as in the detail. */
+  list_dates: z.enum(['utc', 'rider']),
   /** How long after an upload the samples are ready. */
   sample_delay_ms: z.number().int().nonnegative(),
   /** The same bytes again: a second path that vanishes with the delay, a refusal, or the first path again. */
@@ -37,6 +39,7 @@ const REFRESH_TOKEN_SECONDS = (14 * DAY) / SECOND
 export function makeSettings(input: { sampleDelayMs: number; accessTokenSeconds: number }): Settings {
   return {
     list_cap: null,
+    list_dates: 'rider',
     sample_delay_ms: input.sampleDelayMs,
     duplicate_uploads: 'twin',
     reuse_revokes_grant: false,

@@ -6,7 +6,7 @@ import type { World } from '../state/world.ts'
 /** Everything true of an activity that the service's own answers keep to themselves. */
 export function makeTruth(activity: Activity, rider: string, nowMs: number) {
   return {
-    ...makeListEntry(activity),
+    ...makeListEntry(activity, 'rider'),
     rider,
     started_at: new Date(activity.startMs).toISOString(),
     updated_at: new Date(activity.updatedMs).toISOString(),
