@@ -1,6 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { parseFitActivity } from '../../src/fit/activity.ts'
+import { readFitTrack } from '../../src/sandbox/api/fit-records.ts'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
+import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from '../fit/wrap.ts'
 import { listAll, openClient, type TestClient } from './client.ts'
 
 let client: TestClient
@@ -25,6 +28,16 @@ async function upload(bytes: Uint8Array = fit, input = {}): Promise<{ path: stri
   const { body } = await client.upload(token, bytes, input)
   const answer = body as Upload
   return { path: String(answer.json?.files[0]?.url).split('/').at(-1) ?? '', body: answer }
+}
+
+/** Uploads a file and returns its samples: seconds since the start, watts. */
+async function samplesOf(bytes: Uint8Array): Promise<Array<[number, number]>> {
+  const { path, body } = await upload(bytes, { fileName: 'odd.fit' })
+  expect(body.success).toBe(true)
+  client.clock.turn(2_000)
+  const { session_data: samples } = await detail(path)
+  expect(samples[0]?.unix_time).toBe((T0 + 631_065_600) * 1_000)
+  return samples.map(({ time = -1, p_raw = -1 }) => [time, p_raw])
 }
 
 const detail = (path: string) =>
@@ -100,6 +113,61 @@ describe('an upload', () => {
     expect(await listAll(client, token)).toHaveLength(4)
   })
 
+  it('is taken with its times in compressed headers', async () => {
+    const full = [0x42, 0, 0, 20, 0, 2, 253, 4, 0x86, 7, 2, 0x84, 0x02, ...littleEndian(T0), 250, 0]
+    const short = [0x41, 0, 0, 20, 0, 1, 7, 2, 0x84]
+    const at = (seconds: number, watts: number) => [0xa0 | ((T0 + seconds) & 0x1f), watts, 0]
+    const file = wrap([...FILE_ID_ACTIVITY, ...full, ...short, ...at(1, 251), ...at(2, 252), ...at(33, 253)])
+    expect(await samplesOf(file)).toEqual([
+      [0, 250],
+      [1, 251],
+      [2, 252],
+      [33, 253],
+    ])
+  })
+
+  it('is taken with records that say no time: each is a second after the one before', async () => {
+    const session = [0x43, 0, 0, 18, 0, 2, 2, 4, 0x86, 5, 1, 0x00, 0x03, ...littleEndian(T0), 2]
+    const records = [0x41, 0, 0, 20, 0, 1, 7, 2, 0x84, ...[1, 240, 0], ...[1, 241, 0], ...[1, 242, 0]]
+    expect(await samplesOf(wrap([...FILE_ID_ACTIVITY, ...session, ...records]))).toEqual([
+      [0, 240],
+      [1, 241],
+      [2, 242],
+    ])
+  })
+
+  it('is one activity when it holds the sports of a triathlon', async () => {
+    const session = (startS: number, sport: number) => [0x03, ...littleEndian(T0 + startS), sport]
+    const sports = [
+      0x43,
+      0,
+      0,
+      18,
+      0,
+      2,
+      2,
+      4,
+      0x86,
+      5,
+      1,
+      0x00,
+      ...session(0, 5),
+      ...session(3, 2),
+      ...session(6, 1),
+    ]
+    const record = (seconds: number) => [2, ...littleEndian(T0 + seconds), 100 + seconds, 0]
+    const records = [0x42, 0, 0, 20, 0, 2, 253, 4, 0x86, 7, 2, 0x84, ...[7, 4, 0].flatMap(record)]
+    const file = wrap([...FILE_ID_ACTIVITY, ...records, ...sports])
+    expect(await samplesOf(file)).toEqual([
+      [0, 100],
+      [4, 104],
+      [7, 107],
+    ])
+    expect((await listAll(client, token)).find(({ name }) => name === 'odd.fit')?.activity_type).toBe(
+      'Multisport',
+    )
+  })
+
   const folder = new URL('../../../shared/fit/', import.meta.url)
   const real = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.fit')) : []
   for (const name of real) {
@@ -111,6 +179,30 @@ describe('an upload', () => {
       if (!whole) return
       client.clock.turn(2_000)
       expect((await detail(path)).session_data.length).toBeGreaterThan(10)
+    })
+  }
+
+  for (const name of real.filter((file) => !/^(bad|other)-/.test(file))) {
+    it(`of the real file ${name} has the records that the kit reads`, () => {
+      const bytes = readFileSync(new URL(name, folder))
+      const parsed = parseFitActivity(bytes)
+      if (!parsed.ok) throw new Error(parsed.reason)
+      const track = readFitTrack(bytes, parsed.startedAt)
+      const columns = {
+        power: 'power',
+        hr: 'hr',
+        cad: 'cad',
+        alt: 'altitude',
+        spd: 'speed',
+        dist: 'distance',
+      } as const
+      expect([...track.unixMs]).toEqual(parsed.records.map(({ timeMs }) => timeMs))
+      for (const [column, field] of Object.entries(columns) as Array<
+        [keyof typeof columns, (typeof columns)[keyof typeof columns]]
+      >) {
+        const own = [...track[column]].map((value) => (Number.isNaN(value) ? null : value))
+        expect([column, own]).toEqual([column, parsed.records.map((record) => record[field])])
+      }
     })
   }
 })

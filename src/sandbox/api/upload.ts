@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { parseFitActivity } from '../../fit/activity.ts'
+import { judgeFit } from '../../fit/judge.ts'
 import { makeRandom, makeWord } from '../athlete/random.ts'
 import { readUploadForm, type UploadedFile } from '../http/multipart.ts'
 import { json, type Reply } from '../http/reply.ts'
@@ -7,7 +7,7 @@ import type { Request } from '../http/request.ts'
 import { type Activity, isListed } from '../state/activity.ts'
 import { addActivity, type Rider } from '../state/rider.ts'
 import type { World } from '../state/world.ts'
-import { trackOfFit } from './fit-track.ts'
+import { readFitTrack } from './fit-records.ts'
 
 /**
  * Answers POST /oauth/upload: a whole FIT activity becomes an activity at once and gets its samples later. What is no
@@ -17,8 +17,9 @@ export async function answerUpload(deps: { world: World; rider: Rider }, request
   const { world, rider } = deps
   const { file, fields } = await readUploadForm(request)
   if (!file) return refuseUpload(world, 'the part named file is missing')
-  const parsed = parseFitActivity(file.bytes)
-  if (!parsed.ok) return refuseUpload(world, parsed.reason)
+  const verdict = judgeFit(file.bytes)
+  if (verdict.verdict === 'unready') return refuseUpload(world, `the file is damaged: ${verdict.code}`)
+  if (verdict.verdict === 'refused') return refuseUpload(world, verdict.reason)
   const sha256 = createHash('sha256').update(file.bytes).digest('hex')
   const nowMs = world.now().getTime()
   const first = findSameFile(rider, sha256, nowMs)
@@ -34,11 +35,11 @@ export async function answerUpload(deps: { world: World; rider: Rider }, request
     seed: sha256,
     name: fields.get('name') || file.fileName,
     description: null,
-    activityType: typeOf(parsed.sport),
+    activityType: typeOf(verdict.sport),
     zone: { style: 3, name: 'America/Toronto' },
-    startMs: parsed.startedAt.getTime(),
-    seconds: parsed.records.length,
-    source: { kind: 'file', track: trackOfFit(parsed.records), sha256 },
+    startMs: verdict.startedAt.getTime(),
+    seconds: verdict.records,
+    source: { kind: 'file', track: readFitTrack(file.bytes, verdict.startedAt), sha256 },
     updatedMs: nowMs,
     samplesAtMs,
   })
@@ -71,7 +72,8 @@ function refuseUpload(world: World, error: string): Reply {
   return json(200, { success: false, error })
 }
 
-function typeOf(sport: string): string {
+function typeOf(sport: string | null): string {
   if (sport === 'running' || sport === 'walking' || sport === 'hiking') return 'Running'
+  if (sport === 'swimming') return 'Swimming'
   return sport === 'multisport' ? 'Multisport' : 'Cycling'
 }
