@@ -1,6 +1,6 @@
-import { hasValue } from '../kit/floats.ts'
 import type { Intensity } from '../store/samples/intensity.ts'
 import type { Samples } from '../store/samples/samples.ts'
+import { powerSourceOf } from './power-source.ts'
 
 const MS_A_SECOND = 1_000
 /** Where zones 2 to 7 begin, in percent of threshold power: whole numbers, so that 110 W are 55 % of 200 W. */
@@ -24,8 +24,8 @@ export function normalizeIntensity(samples: Samples, ftp: number | null): Intens
 }
 
 function countPower(samples: Samples, ftp: number | null) {
-  const { p_raw: raw, power, mpa } = samples.columns
-  const source = hasValue(raw, samples.count) ? raw : power
+  const { mpa } = samples.columns
+  const source = samples.columns[powerSourceOf(samples)]
   // Not by `map`, which makes arrays of two kinds as the numbers are whole or not, and V8 compiles for both.
   const starts = Float64Array.from(ZONE_STARTS, (percent) => percent * (ftp ?? Number.NaN))
   const zonesS = [0, 0, 0, 0, 0, 0, 0]

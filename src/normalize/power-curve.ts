@@ -1,8 +1,6 @@
-import { hasValue } from '../kit/floats.ts'
+import type { PowerBest, PowerCurve } from '../store/samples/extras.ts'
 import type { Samples } from '../store/samples/samples.ts'
-
-/** One point of a power curve: the best mean power over `durationS` seconds, in watts. */
-export type PowerBest = { durationS: number; watts: number }
+import { powerSourceOf } from './power-source.ts'
 
 const MS_A_SECOND = 1_000
 /** About 60 durations: each second at first, then steps that grow with the duration. */
@@ -21,23 +19,24 @@ const strideOf = (duration: number) => Math.min(12, 2 + Math.floor(duration / 8)
 /**
  * Computes the exact best mean power at each duration up to the activity's length by prefix sums on a one-second grid
  * built from the timestamps: seconds without a sample count as zero watts, of two samples in one second the later one
- * counts, order does not matter. Reads `p_raw` (power of each second) where the activity has it, else `power`.
- * Empty without any power.
+ * counts, order does not matter. Reads `p_raw` (power of each second) where the activity has it, else `power`, and says
+ * which. Undefined without any power.
  */
-export function normalizePowerCurve(samples: Samples): PowerBest[] {
-  const watts = wattsBySecond(samples)
-  if (!watts) return []
+export function normalizePowerCurve(samples: Samples): PowerCurve | undefined {
+  const source = powerSourceOf(samples)
+  const watts = wattsBySecond(samples, samples.columns[source])
+  if (!watts) return undefined
   const { sums, growing } = addUp(watts)
-  const curve: PowerBest[] = []
+  const points: PowerBest[] = []
   let best = 0
   for (const durationS of [...DURATIONS_S.filter((duration) => duration < watts.length), watts.length]) {
     // Where no power is negative, a longer time has no smaller sum than a shorter one.
     best = growing
       ? bestSum(sums, { durationS, stride: strideOf(durationS), least: best })
       : bestSum(sums, { durationS, stride: 1, least: Number.NEGATIVE_INFINITY })
-    curve.push({ durationS, watts: best / durationS })
+    points.push({ durationS, watts: best / durationS })
   }
-  return curve
+  return { source, points }
 }
 
 // This loop and the one over the windows are functions of their own: V8 compiles what is hot, and that alone.
@@ -52,9 +51,7 @@ function addUp(watts: Float64Array): { sums: Float64Array; growing: boolean } {
   return { sums, growing }
 }
 
-function wattsBySecond(samples: Samples): Float64Array | undefined {
-  const { p_raw: raw, power } = samples.columns
-  const source = hasValue(raw, samples.count) ? raw : power
+function wattsBySecond(samples: Samples, source: Float64Array): Float64Array | undefined {
   let first = Number.POSITIVE_INFINITY
   let last = Number.NEGATIVE_INFINITY
   let known = false

@@ -38,11 +38,16 @@ it('fetches again what an older musette wrote without all that is derived', asyn
   await rig.rows('update training.power_curves set season = null where activity_id = 1')
   await rig.rows('update training.power_curves set season = null, account_id = null where activity_id = 2')
   await rig.rows('delete from training.activity_intensity where activity_id = 3')
+  await rig.rows('update training.activity_intensity set account_id = null where activity_id = 4')
+  await rig.rows(
+    'update training.power_curves set started_at_local = null, source = null where activity_id = 5',
+  )
   const incomplete = () =>
     rig.rows(`select activity_id from training.activities a where detail_state <> 'mirrored'
-      or not exists (select from training.activity_intensity i where i.activity_id = a.activity_id)
-      or exists (select from training.power_curves c where c.activity_id = a.activity_id and (season is null or account_id is null))`)
-  expect(await incomplete()).toHaveLength(3)
+      or not exists (select from training.activity_intensity i where i.activity_id = a.activity_id and account_id is not null)
+      or exists (select from training.power_curves c where c.activity_id = a.activity_id and
+        (season is null or account_id is null or started_at_local is null or source is null))`)
+  expect(await incomplete()).toHaveLength(5)
   const daemon = await start()
   try {
     await eventually(async () => (await incomplete()).length === 0, { what: 'the rows that were missing' })

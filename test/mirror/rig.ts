@@ -1,7 +1,7 @@
 import { readConfig } from '../../src/config/config.ts'
 import { type House, openHouse } from '../../src/daemon/house.ts'
 import { signInWithPassword } from '../../src/daemon/sign-in.ts'
-import { makeReleaseStack } from '../../src/kit/release-stack.ts'
+import { makeReleaseStack, type ReleaseStack } from '../../src/kit/release-stack.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Account } from '../../src/store/accounts.ts'
 import { makeTestLog, type TestLog } from '../support/log.ts'
@@ -21,19 +21,22 @@ export type Rig = {
   close(): Promise<void>
 }
 
-/** Opens a sandbox, a database and a house between them, signed in as the rider. */
-export async function openRig(options: { activities: number; env?: Record<string, string> }): Promise<Rig> {
+/** Opens a sandbox, a database (or takes a migrated one) and a house between them, signed in as the rider. */
+export async function openRig(options: {
+  activities: number
+  env?: Record<string, string>
+  databaseUrl?: string
+}): Promise<Rig> {
   const release = makeReleaseStack()
   try {
     const sandbox = await startSandbox({ activities: options.activities, sampleDelayMs: 0 })
     release.defer('sandbox', () => sandbox.close())
-    const database = await openTestDatabase()
-    release.defer('database', () => database.close())
+    const databaseUrl = options.databaseUrl ?? (await openDatabase(release))
     const folder = await openTempDir('mirror')
     release.defer('folder', () => folder.close())
     const config = readConfig({
       MUSETTE_BASE_URL: sandbox.url,
-      DATABASE_URL: database.url,
+      DATABASE_URL: databaseUrl,
       MUSETTE_DATA_DIR: folder.path,
       MUSETTE_REQUESTS_PER_MINUTE: '100000',
       ...options.env,
@@ -49,15 +52,21 @@ export async function openRig(options: { activities: number; env?: Record<string
       log,
       dataDir: folder.path,
       sandboxUrl: sandbox.url,
-      databaseUrl: database.url,
+      databaseUrl,
       steer: (method, path, body) => steer(sandbox.url, method, path, body),
-      rows: (text, values) => queryOnce(database.url, text, values),
+      rows: (text, values) => queryOnce(databaseUrl, text, values),
       close: () => release.release(),
     }
   } catch (error) {
     await release.release()
     throw error
   }
+}
+
+async function openDatabase(release: ReleaseStack): Promise<string> {
+  const database = await openTestDatabase()
+  release.defer('database', () => database.close())
+  return database.url
 }
 
 async function steer(

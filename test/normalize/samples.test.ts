@@ -129,7 +129,7 @@ describe('the power curve', () => {
         const bySecond = new Map(points.map((point) => [point.second, point.watts]))
         const first = Math.min(...bySecond.keys())
         const length = Math.max(...bySecond.keys()) - first + 1
-        const curve = normalizePowerCurve(samples)
+        const curve = normalizePowerCurve(samples)?.points ?? []
         expect(curve.at(-1)?.durationS).toBe(length)
         for (const { durationS, watts } of curve) {
           let best = Number.NEGATIVE_INFINITY
@@ -145,25 +145,27 @@ describe('the power curve', () => {
     )
   })
 
-  it('reads the power of each second where there is one', () => {
+  it('reads the power of each second where there is one, and says which power it has read', () => {
     const samples = makeSamples(2)
     samples.t.set([1_000, 2_000])
     samples.columns.power.set([100, 100])
+    const points = (best: number, mean: number) => [
+      { durationS: 1, watts: best },
+      { durationS: 2, watts: mean },
+    ]
+    expect(normalizePowerCurve(samples)).toEqual({ source: 'power', points: points(100, 100) })
     samples.columns.p_raw.set([0, 300])
-    expect(normalizePowerCurve(samples)).toEqual([
-      { durationS: 1, watts: 300 },
-      { durationS: 2, watts: 150 },
-    ])
+    expect(normalizePowerCurve(samples)).toEqual({ source: 'p_raw', points: points(300, 150) })
   })
 
-  it('is empty without power, and for a clock that jumps by years', () => {
+  it('is not there without power, and for a clock that jumps by years', () => {
     const dark = makeSamples(2)
     dark.t.set([1_000, 2_000])
-    expect(normalizePowerCurve(dark)).toEqual([])
+    expect(normalizePowerCurve(dark)).toBeUndefined()
     const jump = makeSamples(2)
     jump.t.set([1_000, 1_700_000_000_000])
     jump.columns.power.set([1, 2])
-    expect(normalizePowerCurve(jump)).toEqual([])
+    expect(normalizePowerCurve(jump)).toBeUndefined()
   })
 })
 

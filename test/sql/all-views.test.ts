@@ -25,13 +25,16 @@ async function openBusyScene() {
 
 async function recordAround(scene: Scene, activityId: number, index: number): Promise<void> {
   await scene.query(
-    `insert into training.power_curves (activity_id, duration_s, watts, account_id, season)
-     select activity_id, 5, $2, account_id, date_part('year', started_at_local)
+    `insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local)
+     select activity_id, 5, $2, account_id, date_part('year', started_at_local), started_at_local
      from training.activities where activity_id = $1`,
     [activityId, 500 + index],
   )
   await scene.query(
-    'insert into training.activity_intensity (activity_id, ftp, power_z1_s, hr_peak, hr_at_least_s) values ($1, 250, 9, 1, $2)',
+    `insert into training.activity_intensity
+       (activity_id, ftp, power_z1_s, hr_peak, hr_at_least_s, account_id, day, month)
+     select activity_id, 250, 9, 1, $2, account_id, started_at_local::date, date_trunc('month', started_at_local)
+     from training.activities where activity_id = $1`,
     [activityId, [9]],
   )
   await scene.query(

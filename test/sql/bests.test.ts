@@ -16,8 +16,8 @@ type MadeRide = {
 
 const addCurve = (scene: Scene, activityId: number, watts: Readonly<Record<number, number>>) =>
   scene.query(
-    `insert into training.power_curves (activity_id, duration_s, watts, account_id, season)
-     select activity_id, duration_s, watts, account_id, date_part('year', started_at_local)
+    `insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local)
+     select activity_id, duration_s, watts, account_id, date_part('year', started_at_local), started_at_local
      from training.activities, unnest($2::int[], $3::real[]) as curve (duration_s, watts) where activity_id = $1`,
     [activityId, Object.keys(watts), Object.values(watts)],
   )
@@ -100,7 +100,7 @@ describe('power_bests', () => {
     const samples = makeSamples(HALF_A_DAY_S + 77)
     samples.t.set(samples.t.map((_, index) => index * 1_000))
     samples.columns.power.fill(200)
-    const curve = normalizePowerCurve(samples)
+    const curve = normalizePowerCurve(samples)?.points ?? []
     const activityId = await scene.ride(await scene.account(), '2024-05-01T06:00:00Z')
     await addCurve(
       scene,

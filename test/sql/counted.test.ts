@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { normalizeIntensity } from '../../src/normalize/intensity.ts'
@@ -8,11 +8,21 @@ import { openScene } from './scene.ts'
 import { ride, UNKNOWN } from './seconds.ts'
 
 describe('the counting of the migration', () => {
-  let statement: string
+  /** The counting, and what was filled in when there came to be more columns. */
+  let statements: string
   beforeAll(async () => {
-    const text = await readFile('drizzle/0009_activity_intensity_counted.sql', 'utf8')
-    statement = text.split('--> statement-breakpoint').at(-1) ?? ''
-    expect(statement).toContain('INSERT INTO training.activity_intensity')
+    const files = await readdir('drizzle')
+    const read = async (name: string) => {
+      const file = files.find((each) => each.endsWith(`_${name}.sql`))
+      return (await readFile(`drizzle/${file}`, 'utf8')).split('--> statement-breakpoint')
+    }
+    const counting = (await read('activity_intensity_counted')).at(-1) ?? ''
+    expect(counting).toContain('INSERT INTO training.activity_intensity')
+    const filling = (await read('account_first')).find((text) =>
+      text.includes('UPDATE training.activity_intensity'),
+    )
+    expect(filling).toBeDefined()
+    statements = `${counting};${filling}`
   })
 
   // Borders of the zones of 200 W, and what is such a border only as a float4.
@@ -80,7 +90,7 @@ describe('the counting of the migration', () => {
         const atIngest = await counted()
         expect(atIngest.map((row) => row.activity_id)).toEqual(expected)
         await scene.query('truncate training.activity_intensity')
-        await scene.query(statement)
+        await scene.store.execute(statements)
         expect(await counted()).toEqual(atIngest)
         await scene.query('truncate training.activities, training.activity_intensity cascade')
         await scene.query('truncate training.samples')
@@ -92,7 +102,7 @@ describe('the counting of the migration', () => {
   it('makes no row for a ride without samples', async () => {
     const scene = await openScene()
     await scene.ride(await scene.account(), '2024-05-01T06:00:00Z', { sample_count: 0, sig_ftp: 250 })
-    await scene.query(statement)
+    await scene.store.execute(statements)
     expect(await scene.query('select * from training.activity_intensity')).toEqual([])
   })
 })

@@ -19,7 +19,7 @@ test('records row, samples, extras, curve and raw document together', async () =
     row: detailRow({ xss: 80.125, focus: 'Climber\0', elapsedS: 2 }),
     summary: { xss: 80.125, note: 'a\0\ud800' },
     sampleExtras: [{ field: 'proximity', values: [1, null, 'x\0'] }],
-    powerCurve: [{ durationS: 1, watts: 300 }],
+    powerCurve: { source: 'p_raw', points: [{ durationS: 1, watts: 300 }] },
     rawDocument: await packDocument({ document: answer }),
   })
   expect(await store.transaction((tx) => recordDetail(tx, input))).toBe('recorded')
@@ -40,8 +40,8 @@ test('records row, samples, extras, curve and raw document together', async () =
   expect(await rowsOf(store, 'SELECT field, "values" FROM training.sample_extras')).toEqual([
     { field: 'proximity', values: [1, null, 'x'] },
   ])
-  expect(await rowsOf(store, 'SELECT duration_s, watts FROM training.power_curves')).toEqual([
-    { duration_s: 1, watts: 300 },
+  expect(await rowsOf(store, 'SELECT duration_s, watts, source FROM training.power_curves')).toEqual([
+    { duration_s: 1, watts: 300, source: 'p_raw' },
   ])
   expect(await store.read((tx) => readRawDocument(tx, activityId))).toEqual(answer)
 })
@@ -98,7 +98,7 @@ test('an answer without samples does not wipe out samples that are here', async 
   const packed = (text: string) => packDocument({ document: Buffer.from(text) })
   const first = { rawDocument: await packed('first') }
   await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1), first)))
-  const empty = { samples: makeSamples(0), powerCurve: [], rawDocument: await packed('second') }
+  const empty = { samples: makeSamples(0), rawDocument: await packed('second') }
   await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(2), empty)))
   expect(await rowsOf(store, 'SELECT count(*)::int FROM training.samples')).toEqual([{ count: 3 }])
   expect(String(await store.read((tx) => readRawDocument(tx, activityId)))).toBe('first')
@@ -161,7 +161,7 @@ test('records several at once, each as it would be by itself', async () => {
     detailInput(2, at(9)),
     detailInput(3, at(1), {
       sampleExtras: [{ field: 'gone', values: [1] }],
-      powerCurve: [{ durationS: 7, watts: 70 }],
+      powerCurve: { source: 'power', points: [{ durationS: 7, watts: 70 }] },
     }),
   ]
   const then: RecordDetailInput[] = [
@@ -173,10 +173,13 @@ test('records several at once, each as it would be by itself', async () => {
         startedAtLocal: '2024-06-01 14:00:02.5',
       }),
       samples: makeSamples(5, (field, index) => (field === 'lat' || field === 'hr' ? index / 7 : Number.NaN)),
-      powerCurve: [
-        { durationS: 1, watts: 300.25 },
-        { durationS: 5, watts: 100 / 3 },
-      ],
+      powerCurve: {
+        source: 'p_raw',
+        points: [
+          { durationS: 1, watts: 300.25 },
+          { durationS: 5, watts: 100 / 3 },
+        ],
+      },
       intensity: { ...intensity, hrPeak: 180, hrAtLeastS: [9, 8, 7] },
       rawDocument: await packed('four'),
     }),

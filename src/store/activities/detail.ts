@@ -1,7 +1,12 @@
 import { MusetteError } from '../../kit/errors.ts'
 import { cleanJson, cleanText } from '../clean.ts'
 import { type PackedDocument, recordRawDocuments } from '../raw-documents.ts'
-import { insertPowerCurves, insertSampleExtras, type PowerBest, type SampleExtra } from '../samples/extras.ts'
+import {
+  insertPowerCurves,
+  insertSampleExtras,
+  type PowerCurve,
+  type SampleExtra,
+} from '../samples/extras.ts'
 import { type Intensity, upsertIntensities } from '../samples/intensity.ts'
 import type { Samples } from '../samples/samples.ts'
 import { deleteSamples, insertSamples } from '../samples/write.ts'
@@ -19,7 +24,7 @@ export type RecordDetailInput = Asked & {
   /** undefined: the answer had no session data, and the samples stay with all that was made of them */
   samples?: Samples | undefined
   sampleExtras?: readonly SampleExtra[] | undefined
-  powerCurve?: readonly PowerBest[] | undefined
+  powerCurve?: PowerCurve | undefined
   intensity?: Intensity | undefined
   rawDocument?: PackedDocument | undefined
   detailState: 'mirrored' | 'awaiting_samples'
@@ -118,7 +123,7 @@ async function replaceContent(tx: Tx, replaced: readonly Replaced[]): Promise<vo
   await insertSamples(tx, replaced)
   await insertPowerCurves(
     tx,
-    replaced.map(({ activityId, powerCurve: curve = [] }) => ({ activityId, curve })),
+    replaced.flatMap(({ activityId, powerCurve: curve }) => (curve ? [{ activityId, curve }] : [])),
   )
   await upsertIntensities(
     tx,

@@ -31,8 +31,12 @@ export async function recordRefetchOfIncomplete(tx: Tx, input: { wantedAt: Date 
     UNION ALL
     SELECT c.activity_id FROM training.accounts a JOIN training.power_curves c USING (account_id) WHERE c.season IS NULL)
     AND ${activities.startedAtLocal} IS NOT NULL`
+  // Every curve has a point of one second.
+  const curveWithoutStart = sql`${activities.startedAtLocal} IS NOT NULL AND EXISTS (
+    SELECT FROM training.power_curves c
+    WHERE c.activity_id = ${activities.activityId} AND c.duration_s = 1 AND c.started_at_local IS NULL)`
   const intensityMissing = sql`${activities.sampleCount} > 0 AND NOT EXISTS (
-    SELECT FROM training.activity_intensity i WHERE i.activity_id = ${activities.activityId})`
+    SELECT FROM training.activity_intensity i WHERE i.activity_id = ${activities.activityId} AND i.account_id IS NOT NULL)`
   const rows = await tx.db
     .update(activities)
     .set(neverFetched(input.wantedAt))
@@ -40,7 +44,7 @@ export async function recordRefetchOfIncomplete(tx: Tx, input: { wantedAt: Date 
       and(
         eq(activities.detailState, 'mirrored'),
         isNull(activities.absentSince),
-        or(curveWithoutSeason, intensityMissing),
+        or(curveWithoutSeason, curveWithoutStart, intensityMissing),
       ),
     )
     .returning({ activityId: activities.activityId })

@@ -28,14 +28,18 @@ export async function findActivityLines(
   tx: Tx,
   input: { limit: number; than?: number },
 ): Promise<ActivityLine[]> {
+  // In the order of the index activities_newest; a condition that may be none would read all that come before.
+  const after =
+    input.than === undefined
+      ? ''
+      : `and (coalesce(v.started_at, '-infinity'), v.activity_id) <
+           (select coalesce(started_at, '-infinity'), activity_id from training.activities where activity_id = $2)`
   const { rows } = await tx.client.query<ActivityLine>(
     `select ${ACTIVITY_LINE}
      from training.activities v join training.accounts a using (account_id)
-     where v.absent_since is null and ($2::int is null
-       or (coalesce(v.started_at, '-infinity'), v.activity_id) <
-          (select coalesce(started_at, '-infinity'), activity_id from training.activities where activity_id = $2))
+     where v.absent_since is null ${after}
      order by coalesce(v.started_at, '-infinity') desc, v.activity_id desc limit $1`,
-    [input.limit, input.than ?? null],
+    input.than === undefined ? [input.limit] : [input.limit, input.than],
   )
   return rows
 }

@@ -9,6 +9,12 @@ export type SampleExtra = Readonly<{ field: string; values: readonly unknown[] }
 /** One point of a power curve: the best mean power over `durationS` seconds, in watts. */
 export type PowerBest = Readonly<{ durationS: number; watts: number }>
 
+/** The column of samples that powers were computed from: of each second, or means of 5 s. */
+export type PowerSource = 'p_raw' | 'power'
+
+/** The best mean powers of an activity, shortest duration first. */
+export type PowerCurve = Readonly<{ source: PowerSource; points: readonly PowerBest[] }>
+
 /** Writes the per-second fields without a column of an activity. */
 export async function insertSampleExtras(
   tx: Tx,
@@ -28,21 +34,25 @@ export async function insertSampleExtras(
 /** Writes the power curves of activities that have none. */
 export async function insertPowerCurves(
   tx: Tx,
-  curves: ReadonlyArray<{ activityId: number; curve: readonly PowerBest[] }>,
+  curves: ReadonlyArray<{ activityId: number; curve: PowerCurve }>,
 ): Promise<void> {
-  const points = curves.flatMap(({ activityId, curve }) => curve.map((best) => ({ activityId, ...best })))
+  const points = curves.flatMap(({ activityId, curve }) =>
+    curve.points.map((best) => ({ activityId, ...best })),
+  )
   if (points.length === 0) return
-  // Three arrays and not hundreds of parameters: every activity has such a curve, and building that statement took a
-  // millisecond.
+  // Arrays and not hundreds of parameters: every activity has such a curve, and building that statement took a millisecond.
   await tx.client.query(
-    `insert into training.power_curves (activity_id, duration_s, watts, account_id, season)
-     select activity_id, duration_s, watts, account_id, date_part('year', started_at_local)
-     from unnest($1::int[], $2::int[], $3::real[]) as curve (activity_id, duration_s, watts)
+    `insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local, source)
+     select activity_id, duration_s, watts, account_id, date_part('year', started_at_local), started_at_local, source
+     from unnest($1::int[], $2::int[], $3::real[]) as point (activity_id, duration_s, watts)
+     join unnest($4::int[], $5::text[]) as curve (activity_id, source) using (activity_id)
      join training.activities using (activity_id)`,
     [
       points.map(({ activityId }) => activityId),
       points.map(({ durationS }) => durationS),
       points.map(({ watts }) => watts),
+      curves.map(({ activityId }) => activityId),
+      curves.map(({ curve }) => curve.source),
     ],
   )
 }

@@ -94,7 +94,11 @@ export const activities = training.table(
   },
   (table) => [
     unique('activities_account_path').on(table.accountId, table.path),
-    index('activities_account_started').on(table.accountId, desc(table.startedAt)),
+    index('activities_account_started').on(table.accountId, desc(table.startedAt), desc(table.activityId)),
+    // The newest of all accounts, those without a start last.
+    index('activities_newest')
+      .on(sql`coalesce(started_at, '-infinity') desc`, desc(table.activityId))
+      .where(sql`absent_since is null`),
     index('activities_to_fetch')
       .on(table.accountId, desc(table.startedAt))
       .where(sql`detail_state in ('wanted', 'awaiting_samples', 'failed')`),

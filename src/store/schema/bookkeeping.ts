@@ -37,6 +37,7 @@ export const uploads = training.table(
   (table) => [
     primaryKey({ columns: [table.accountId, table.contentId] }),
     index('uploads_activity').on(table.activityId),
+    index('uploads_newest').on(desc(table.seenAt), table.contentId),
     index('uploads_due').on(table.nextTryAt).where(sql`next_try_at is not null`),
     check(
       'uploads_state',
@@ -67,6 +68,7 @@ export const syncRuns = training.table(
   },
   (table) => [
     index('sync_runs_account_started').on(table.accountId, desc(table.startedAt)),
+    index('sync_runs_newest').on(desc(table.startedAt), desc(table.runId)),
     // The last run of each kind, for a view over years of runs.
     index('sync_runs_latest').on(table.accountId, table.resource, table.kind, desc(table.startedAt)),
     check('sync_runs_outcome', sql`outcome in ('running', 'done', 'failed', 'partial', 'abandoned')`),
