@@ -33,7 +33,7 @@ async function resync(context: Context, paths: readonly string[], options: Resyn
   }
   const startedAt = Date.now()
   tuneForPass()
-  const house = await openHouse(context.config, context.log)
+  const house = await openHouse(context.config, context.log, { byHand: true })
   try {
     const line = makeProgressLine(context, 'activities')
     const counts = await resyncAccount(house, {

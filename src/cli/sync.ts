@@ -32,7 +32,7 @@ async function sync(context: Context, name: string, options: SyncOptions): Promi
     throw new ConfigError('bad_usage', '--accept-removals goes with --full; run: musette sync --help')
   const startedAt = Date.now()
   tuneForPass()
-  const house = await openHouse(context.config, context.log)
+  const house = await openHouse(context.config, context.log, { byHand: true })
   try {
     const line = makeProgressLine(context, 'activities')
     const counts = await syncAccount(house, {

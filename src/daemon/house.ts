@@ -32,12 +32,12 @@ export const CONNECTIONS_BESIDE_FETCHES = 6
 /**
  * Opens database, vault and service client from the configuration. The embedded Postgres is brought to this version
  * by itself; a database of the user's own is only checked, and refused with the command to type (ConfigError). The
- * `observer` hears of every request to the service; `longestPauseMs` is the service client's.
+ * `observer` hears of every request to the service; `longestPauseMs` and `byHand` are the service client's.
  */
 export async function openHouse(
   config: Config,
   log: Logger,
-  options: { observer?: ServiceObserver | undefined; longestPauseMs?: number } = {},
+  options: { observer?: ServiceObserver | undefined; longestPauseMs?: number; byHand?: boolean } = {},
 ): Promise<House> {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
@@ -62,6 +62,7 @@ export async function openHouse(
         requestsPerMinute,
         userAgent: `musette/${VERSION}`,
         longestPauseMs: options.longestPauseMs,
+        byHand: options.byHand ?? false,
       },
     )
     release.defer('service', () => service.close())

@@ -65,6 +65,8 @@ export type ServiceOptions = {
   /** how long, in ms, a call waits when the service asked for a pause; beyond it is RateLimitedError. Default: without limit */
   longestPauseMs?: number | undefined
   userAgent: string
+  /** a person waits: the first renewal of tokens is tried at once, also in the pause after one that failed before */
+  byHand?: boolean
   timeouts?: Partial<Timeouts>
   /** the largest answer that is read, after decompression; 200 MB */
   maxBodyBytes?: number
@@ -85,6 +87,7 @@ export function openService(
   options: ServiceOptions,
 ): Service {
   const { vault, log, now = systemClock, sleep = systemSleep, random = Math.random } = deps
+  const { byHand = false } = options
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
   const connections = openConnections(timeouts, deps.dispatcher)
   const pacer = makePacer({ now, sleep, onPause: deps.observer?.onPause }, options)
@@ -108,7 +111,8 @@ export function openService(
       const { accountId, name, baseUrl } = account
       const key = JSON.stringify([accountId, name, baseUrl])
       const queue = String(accountId)
-      const state = sessions.get(key) ?? makeSessionState({ accountId, name, baseUrl, queue }, random)
+      const state =
+        sessions.get(key) ?? makeSessionState({ accountId, name, baseUrl, queue }, { random, byHand })
       sessions.set(key, state)
       return makeAccountService({ calls, vault, log }, state)
     },

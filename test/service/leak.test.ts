@@ -121,7 +121,9 @@ describe('no secret gets out of a real connection', () => {
     closers.push(() => server.close())
     const { log, lines } = makeTestLog()
     const clock = makeTestClock()
-    const vault = makeMemoryVault({ 1: makeCredentials(new Date(0), ACCOUNT_SECRETS) })
+    const vault = makeMemoryVault({
+      1: makeCredentials(new Date(0), { ...ACCOUNT_SECRETS, origin: server.origin }),
+    })
     const service = openService(
       { vault, log, now: clock.now, sleep: clock.sleep },
       { concurrency: 1, requestsPerMinute: 60_000, userAgent: 'musette/test' },

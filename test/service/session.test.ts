@@ -207,6 +207,63 @@ describe('a session', () => {
   })
 })
 
+describe('an object that is refused with 401', () => {
+  const at = (path: string) => (asked: Asked) => asked.path.startsWith(path)
+  const refusing =
+    (path: string, elsewhere: Reply = { body: INFO }) =>
+    (asked: Asked): Reply => {
+      if (isToken(asked)) return { body: tokenBody(1) }
+      return at(path)(asked) ? { status: 401, body: {} } : elsewhere
+    }
+
+  it.each([
+    ['an activity', '/oauth/activity/ride', '/oauth/training_info'],
+    ['the training info', '/oauth/training_info', '/oauth/workouts'],
+  ])('does not end the login when another endpoint accepts the new token: %s', async (_what, path, other) => {
+    const { service, asked, vault } = openTestService(refusing(path))
+    const account = service.forAccount(ACCOUNT)
+    const call = () =>
+      path.endsWith('ride')
+        ? account.fetchActivity('ride', { sessionData: false })
+        : account.fetchTrainingInfo({})
+    expect(await errorOf(call())).toMatchObject({ name: 'RejectedError', code: 'refused_here', status: 401 })
+    expect(vault.writes).toEqual(['save'])
+    expect(asked.at(-1)).toMatchObject({ path: other })
+    expect(bearerOf(asked.at(-1) as Asked)).toBe('access-1')
+  })
+
+  it('costs one refresh, however many there are', async () => {
+    const { service, asked, vault } = openTestService(refusing('/oauth/activity/'))
+    const account = service.forAccount(ACCOUNT)
+    for (const ride of ['a', 'b', 'c']) {
+      expect(await errorOf(account.fetchActivity(ride, { sessionData: false }))).toMatchObject({
+        status: 401,
+      })
+    }
+    expect(asked.filter(isToken)).toHaveLength(1)
+    expect((await account.fetchTrainingInfo({})).value.status).toBe('Fresh')
+    expect(vault.rows.get(1)?.needsLogin).toBe(false)
+  })
+
+  it('is no proof when the other endpoint fails in another way: nothing is parked', async () => {
+    const { service, vault } = openTestService(refusing('/oauth/activity/', { status: 404, body: {} }))
+    const call = service.forAccount(ACCOUNT).fetchActivity('ride', { sessionData: false })
+    expect(await errorOf(call)).toMatchObject({ name: 'RejectedError', status: 401 })
+    expect(vault.writes).toEqual(['save'])
+  })
+
+  it('leaves the last token of a login that has ended to the others', async () => {
+    const vault = makeMemoryVault({ 1: makeCredentials(START, { needsLogin: true }) })
+    const { service, asked } = openTestService(refusing('/oauth/activity/'), { vault })
+    const account = service.forAccount(ACCOUNT)
+    expect(await errorOf(account.fetchActivity('ride', { sessionData: false }))).toMatchObject({
+      status: 401,
+    })
+    expect((await account.fetchTrainingInfo({})).value.status).toBe('Fresh')
+    expect(asked.filter(isToken)).toEqual([])
+  })
+})
+
 describe('a refresh that is refused', () => {
   it('parks the account on invalid_grant and says what to type', async () => {
     const { service, vault, lines } = openTestService(makeRotating({ access: 'gone', refresh: 'other' }))
@@ -323,7 +380,31 @@ describe('a refresh that gets no verdict', () => {
       code: 'refresh_pending',
     })
     await errorOf(account.fetchTrainingInfo({}))
-    expect(asked.map((one) => one.path)).toEqual(['/oauth/training_info'])
+    expect(asked.map((one) => one.path)).toEqual(['/oauth/training_info', '/oauth/workouts'])
+  })
+
+  it.each(['has run out', 'was refused'])(
+    'is tried again at once for a person whose token %s',
+    async (what) => {
+      const pause = { failures: 3, notBefore: new Date(START.getTime() + HOUR) }
+      const row = makeCredentials(what === 'was refused' ? START : ago(8 * DAY), pause)
+      const rotating = makeRotating({ access: 'gone', refresh: 'refresh-0' })
+      const vault = makeMemoryVault({ 1: row })
+      const { service } = openTestService(rotating, { vault, byHand: true })
+      expect((await service.forAccount(ACCOUNT).fetchTrainingInfo({})).value.status).toBe('Fresh')
+      expect(vault.rows.get(1)).toMatchObject({ accessToken: 'access-1', failures: 0, notBefore: undefined })
+    },
+  )
+
+  it('is tried once a process for a person, and says why it failed', async () => {
+    const notBefore = new Date(START.getTime() + HOUR)
+    const vault = makeMemoryVault({ 1: makeCredentials(ago(8 * DAY), { failures: 3, notBefore }) })
+    const down = { status: 503, body: '' }
+    const { service, asked } = openTestService(() => down, { vault, byHand: true })
+    const account = service.forAccount(ACCOUNT)
+    expect((await errorOf(account.fetchTrainingInfo({}))).message).toMatch(/status 503/)
+    expect((await errorOf(account.fetchTrainingInfo({}))).message).toMatch(/the next attempt comes .* after/)
+    expect(asked).toHaveLength(1)
   })
 
   it('throws a TransientError when the old token has run out', async () => {
@@ -361,7 +442,7 @@ describe('a parked account', () => {
     const account = service.forAccount(ACCOUNT)
     await errorOf(account.fetchTrainingInfo({}))
     expect(await errorOf(account.fetchTrainingInfo({}))).toMatchObject({ code: 'needs_login' })
-    expect(asked.map((one) => one.path)).toEqual(['/oauth/training_info'])
+    expect(asked.map((one) => one.path)).toEqual(['/oauth/training_info', '/oauth/workouts'])
   })
 
   it('stands for an account that never signed in, too', async () => {

@@ -16,7 +16,7 @@ const SHORT = { connectMs: 300, headersMs: 300, bodyIdleMs: 300, totalMs: 5_000,
 function openReal(server: TestServer, options: Partial<ServiceOptions> = {}) {
   const { log, lines } = makeTestLog()
   const clock = makeTestClock()
-  const vault = makeMemoryVault({ 1: makeCredentials(clock.now()) })
+  const vault = makeMemoryVault({ 1: makeCredentials(clock.now(), { origin: server.origin }) })
   const service: Service = openService(
     { vault, log, now: clock.now, sleep: clock.sleep, random: () => 0 },
     { concurrency: 4, requestsPerMinute: 60_000, userAgent: 'musette/test', timeouts: SHORT, ...options },

@@ -12,7 +12,7 @@ afterEach(async () => {
 
 function openAccount(server: TestServer) {
   const clock = makeTestClock()
-  const vault = makeMemoryVault({ 1: makeCredentials(clock.now()) })
+  const vault = makeMemoryVault({ 1: makeCredentials(clock.now(), { origin: server.origin }) })
   const service = openService(
     { vault, log: makeTestLog().log, now: clock.now, sleep: clock.sleep },
     {

@@ -3,7 +3,7 @@ import { callOnce, callRead } from '../calls.ts'
 import { badShape, parseFileText, parseJsonObject } from '../errors.ts'
 import type { RefreshDeps } from '../session/refresh.ts'
 import { RECENT_MS, refreshIfDue, type SessionState, withToken } from '../session/session.ts'
-import type { RawAnswer, ServiceRequest } from '../transport/message.ts'
+import type { Endpoint, RawAnswer, ServiceRequest } from '../transport/message.ts'
 import type { WireActivity } from '../wire/activity.ts'
 import { parseActivityList, type WireActivityList } from '../wire/activity-list.ts'
 import type { Parsed } from '../wire/lenient.ts'
@@ -60,6 +60,13 @@ export type AccountService = {
 export function makeAccountService(deps: RefreshDeps, state: SessionState): AccountService {
   const { baseUrl, queue } = state.account
 
+  const sendElsewhere = (endpoint: Endpoint, signal: AbortSignal | undefined) => async (token: string) => {
+    const path = endpoint === 'GET /oauth/training_info' ? '/oauth/workouts' : '/oauth/training_info'
+    const target = { endpoint: `GET ${path}`, url: endpointUrl(baseUrl, path), what: `GET ${path}` } as const
+    const request: ServiceRequest = { ...target, method: 'GET', authorization: `Bearer ${token}` }
+    parseJsonObject(await callRead(deps.calls, { request, queue }, signal), target.what)
+  }
+
   const read = <T>(
     target: Pick<ServiceRequest, 'endpoint' | 'url' | 'what'>,
     interpret: (answer: RawAnswer, what: string) => T,
@@ -69,10 +76,13 @@ export function makeAccountService(deps: RefreshDeps, state: SessionState): Acco
     withToken(
       deps,
       state,
-      async (token) => {
-        const request: ServiceRequest = { ...target, method: 'GET', authorization: `Bearer ${token}` }
-        const answer = await callRead(deps.calls, { request, queue }, signal)
-        return answered(answer, interpret(answer, target.what))
+      {
+        send: async (token) => {
+          const request: ServiceRequest = { ...target, method: 'GET', authorization: `Bearer ${token}` }
+          const answer = await callRead(deps.calls, { request, queue }, signal)
+          return answered(answer, interpret(answer, target.what))
+        },
+        sendElsewhere: sendElsewhere(target.endpoint, signal),
       },
       { signal, lookMs },
     )
@@ -129,7 +139,7 @@ export function makeAccountService(deps: RefreshDeps, state: SessionState): Acco
         const answer = await callOnce(deps.calls, { request, queue }, signal)
         return answered(answer, jsonBy(parseUpload)(answer, what))
       }
-      return withToken(deps, state, send, { signal })
+      return withToken(deps, state, { send, sendElsewhere: sendElsewhere(endpoint, signal) }, { signal })
     },
     refreshTokenIfDue: (signal) => refreshIfDue(deps, state, signal),
   }

@@ -1,4 +1,4 @@
-import { CredentialsRejectedError, TransientError } from '../../kit/errors.ts'
+import { CredentialsRejectedError, errorLine, TransientError } from '../../kit/errors.ts'
 import { loginCommand } from '../../kit/login-command.ts'
 import type { Credentials } from './vault.ts'
 
@@ -13,9 +13,14 @@ export function loginEnded(account: { name: string }, code: 'needs_login' | 'tok
   )
 }
 
-/** The error of an account without a usable token while a refresh has failed or must wait. */
-export function refreshPending(account: { name: string }, cause?: unknown): TransientError {
-  const text = `tokens of account "${account.name}" could not be refreshed yet; the next attempt comes by itself`
+/** The error of an account without a usable token while a refresh has failed (`cause`) or must wait (`until`). */
+export function refreshPending(
+  account: { name: string },
+  { cause, until }: { cause?: unknown; until?: Date } = {},
+): TransientError {
+  const reason = cause === undefined ? '' : ` (${errorLine(cause)})`
+  const next = until ? `; the next attempt comes by itself after ${until.toISOString()}` : ''
+  const text = `the tokens of account "${account.name}" could not be refreshed${reason}${next}`
   return new TransientError('refresh_pending', text, cause === undefined ? {} : { cause })
 }
 

@@ -24,13 +24,14 @@ const REFRESH_BACKOFF: Backoff = { firstMs: 30 * SECOND, maxMs: 6 * HOUR, factor
 /**
  * Renews an account's tokens under its lock: reads them again, and only when they are still the ones `seen` asks the
  * service, once. Only `invalid_grant` ends a login: then one attempt with the password, if it is kept, else the account
- * is parked. Anything else is recorded as a failure with a growing pause. A pair is stored before anyone gets to use it.
+ * is parked. Anything else is recorded as a failure with a growing pause, in which nothing
+ * is tried unless `heedPause` is false. A pair is stored before anyone gets to use it.
  */
 export async function renewTokens(
   deps: RefreshDeps,
-  input: { account: SessionAccount; seen: Credentials },
+  input: { account: SessionAccount; seen: Credentials; heedPause: boolean },
 ): Promise<Renewal> {
-  const { account, seen } = input
+  const { account, seen, heedPause } = input
   const turn = { queue: account.queue, origin: new URL(account.baseUrl).origin }
   // The turn is taken before the lock: a pause the service asked for must not be waited out while siblings wait.
   return deps.calls.pacer.run(turn, () =>
@@ -40,7 +41,7 @@ export async function renewTokens(
       assertOrigin(account, stored)
       if (!isSamePair(stored, seen)) return { kind: 'newer', credentials: stored }
       if (stored.needsLogin) return { kind: 'parked' }
-      if (stored.notBefore && stored.notBefore > deps.calls.transport.now()) {
+      if (heedPause && stored.notBefore && stored.notBefore > deps.calls.transport.now()) {
         return { kind: 'waiting', until: stored.notBefore }
       }
       return attempt(deps, account, { ...held, credentials: stored })

@@ -13,6 +13,10 @@ export type SessionState = {
   renewAfter: number
   /** an access token that the service answered with 401 */
   refused: string | undefined
+  /** an access token that was accepted at one address after a 401 at another */
+  proven: string | undefined
+  /** the next renewal does not heed a pause after failures: a person waits for it */
+  mayTryNow: boolean
   inFlight: Promise<Renewal> | undefined
   /** the last look at the vault and when it was begun (ms); none when what it found is no longer so */
   look: { at: number; found: Promise<Credentials | undefined>; pending: boolean } | undefined
@@ -24,28 +28,40 @@ const RENEW_JITTER = 0.1
 /** Long enough for fifty rides of a backfill to share a look at the vault, which is a query and a file. */
 export const RECENT_MS = SECOND
 
-/** Makes the memory of an account's session. */
-export function makeSessionState(account: SessionAccount, random: () => number): SessionState {
+/** Makes the memory of an account's session; `byHand` makes one attempt to renew at once, whatever failed before. */
+export function makeSessionState(
+  account: SessionAccount,
+  { random, byHand }: { random: () => number; byHand: boolean },
+): SessionState {
   return {
     account,
     renewAfter: RENEW_AFTER + RENEW_JITTER * random(),
     refused: undefined,
+    proven: undefined,
+    mayTryNow: byHand,
     inFlight: undefined,
     look: undefined,
   }
 }
 
+/** A request that needs a token, and one to another endpoint, which tells whether a token is refused there, too. */
+export type TokenCall<T> = {
+  send: (accessToken: string) => Promise<T>
+  sendElsewhere: (accessToken: string) => Promise<unknown>
+}
+
 /**
  * Calls the service with an access token. Renews the token beforehand when it is past half its life, and at once on a
  * 401, after which the call is repeated once. The vault is looked at each time, because a sibling process may have renewed
- * the pair or another rider signed in, unless a look `lookMs` old will do: for an object that only one rider has. Throws
+ * the pair or another rider signed in, unless a look `lookMs` old will do: for an object that only one rider has. A 401 that
+ * a new token does not end, or where none is to be had, is the object's own when another endpoint accepts the token. Throws
  * CredentialsRejectedError when the login has ended (`needs_login`) or a brand-new token was refused (`token_refused`),
- * TransientError `refresh_pending`, and whatever `send` throws.
+ * TransientError `refresh_pending`, RejectedError `refused_here` for a 401 of its own, and whatever `send` throws.
  */
 export async function withToken<T>(
   deps: RefreshDeps,
   state: SessionState,
-  send: (accessToken: string) => Promise<T>,
+  call: TokenCall<T>,
   options: { signal?: AbortSignal | undefined; lookMs?: number | undefined } = {},
 ): Promise<T> {
   const { signal } = options
@@ -53,7 +69,7 @@ export async function withToken<T>(
   let held = await usableCredentials(deps, state, { signal, lookMs })
   for (let brandNew = false; ; ) {
     try {
-      return await send(held.accessToken)
+      return await call.send(held.accessToken)
     } catch (error) {
       if (lookMs > 0 && isMissing(error)) {
         // Another rider may have signed in since that look, and it is this one's object.
@@ -64,15 +80,48 @@ export async function withToken<T>(
         continue
       }
       if (!isUnauthorized(error)) throw error
-      state.refused = held.accessToken
+      const { accessToken } = held
+      // A token that is known to be good is not renewed for each object that is refused.
+      if (brandNew || state.proven === accessToken) {
+        const verdict = await tryElsewhere(state, call, { accessToken, signal })
+        if (verdict === 'accepted') throw refusedHere(error)
+        if (verdict === 'unclear' && brandNew) throw error
+      }
+      state.refused = accessToken
       state.look = undefined
       if (brandNew) return await giveUp(deps, state, held)
-      const renewal = await replaceRefused(deps, state, held, signal)
+      const renewal = await replaceRefused(deps, state, held, signal).catch(async (reason: unknown) => {
+        const verdict = await tryElsewhere(state, call, { accessToken, signal })
+        throw verdict === 'accepted' ? refusedHere(error) : reason
+      })
       held = renewal.credentials
       // A pair that a sibling had stored may be old as well; only one that was just made ends the attempts.
       brandNew = renewal.kind === 'refreshed'
     }
   }
+}
+
+/** Tells whether another endpoint accepts a token that was refused; `unclear` when that one fails in another way. */
+async function tryElsewhere(
+  state: SessionState,
+  call: Pick<TokenCall<unknown>, 'sendElsewhere'>,
+  { accessToken, signal }: { accessToken: string; signal: AbortSignal | undefined },
+): Promise<'accepted' | 'refused' | 'unclear'> {
+  try {
+    signal?.throwIfAborted()
+    await call.sendElsewhere(accessToken)
+  } catch (error) {
+    signal?.throwIfAborted()
+    return isUnauthorized(error) ? 'refused' : 'unclear'
+  }
+  state.proven = accessToken
+  if (state.refused === accessToken) state.refused = undefined
+  return 'accepted'
+}
+
+function refusedHere(error: RejectedError): RejectedError {
+  const message = `${error.message}, and accepts it elsewhere: the login is good`
+  return new RejectedError('refused_here', message, { status: 401, cause: error })
 }
 
 /** Renews the token when it is due. `fresh`: nothing was to be done, or the old one serves on until the next attempt. */
@@ -106,9 +155,9 @@ async function usableCredentials(
     throw loginEnded(account)
   }
   if (usable && !isDue(deps, state, stored)) return stored
-  if (stored.notBefore && stored.notBefore > now(deps)) {
+  if (stored.notBefore && stored.notBefore > now(deps) && (usable || !state.mayTryNow)) {
     if (usable) return stored
-    throw refreshPending(account)
+    throw refreshPending(account, { until: stored.notBefore })
   }
   const renewal = await renewOnce(deps, state, stored, signal)
   if (renewal.kind === 'refreshed' || renewal.kind === 'newer') return renewal.credentials
@@ -157,10 +206,12 @@ async function replaceRefused(
 
 function pendingError(state: SessionState, renewal: Renewal): Error {
   if (renewal.kind === 'parked') return loginEnded(state.account)
-  if (renewal.kind !== 'failed') return refreshPending(state.account)
+  if (renewal.kind !== 'failed') {
+    return refreshPending(state.account, renewal.kind === 'waiting' ? { until: renewal.until } : {})
+  }
   return renewal.error instanceof RateLimitedError
     ? renewal.error
-    : refreshPending(state.account, renewal.error)
+    : refreshPending(state.account, { cause: renewal.error })
 }
 
 async function giveUp(deps: RefreshDeps, state: SessionState, held: Credentials): Promise<never> {
@@ -177,7 +228,9 @@ function renewOnce(
   signal?: AbortSignal,
 ): Promise<Renewal> {
   if (!state.inFlight) {
-    const renewal = renewTokens(deps, { account: state.account, seen })
+    const heedPause = !state.mayTryNow
+    state.mayTryNow = false
+    const renewal = renewTokens(deps, { account: state.account, seen, heedPause })
     state.inFlight = renewal
     const done = (): void => {
       state.inFlight = undefined
@@ -204,7 +257,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof RejectedError && [403, 404, 410].includes(error.status ?? 0)
 }
 
-function isUnauthorized(error: unknown): boolean {
+function isUnauthorized(error: unknown): error is RejectedError {
   return error instanceof RejectedError && error.status === 401
 }
 
