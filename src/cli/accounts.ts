@@ -3,6 +3,7 @@ import { openHouse } from '../daemon/house.ts'
 import { findStatus } from '../daemon/status.ts'
 import type { Run } from './cli.ts'
 import { printTable } from './table.ts'
+import { noteUnreadableLogins } from './unreadable-logins.ts'
 
 /** Adds `accounts`. */
 export function addAccountVerbs(program: Command, run: Run): void {
@@ -15,6 +16,7 @@ export function addAccountVerbs(program: Command, run: Run): void {
         async (context) => {
           const house = await openHouse(context.config, context.log)
           try {
+            await noteUnreadableLogins(context, house)
             const { accounts } = await findStatus(house)
             const rows = accounts.map(
               ({ account, base_url, login, needs_login, last_error, login_expires_at }) =>

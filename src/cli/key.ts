@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { openHouse } from '../daemon/house.ts'
 import { type Rotation, rotateKey } from '../daemon/key.ts'
 import type { Run } from './cli.ts'
+import { EXIT } from './exit.ts'
 
 /** Adds `key rotate`. */
 export function addKeyVerbs(program: Command, run: Run): void {
@@ -18,11 +19,13 @@ export function addKeyVerbs(program: Command, run: Run): void {
         async (context) => {
           const house = await openHouse(context.config, context.log)
           try {
-            context.print(sentenceOf(await rotateKey(house, { to: options.to })))
+            const rotation = await rotateKey(house, { to: options.to })
+            context.print(sentenceOf(rotation))
+            for (const { message } of rotation.unreadable) context.note(`musette: ${message}`)
+            return rotation.unreadable.length > 0 ? EXIT.partial : EXIT.done
           } finally {
             await house.close()
           }
-          return undefined
         },
         { quiet: true },
       ),

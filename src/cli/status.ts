@@ -5,6 +5,7 @@ import { formatDuration, SECOND } from '../kit/durations.ts'
 import type { Run } from './cli.ts'
 import type { Context } from './context.ts'
 import { printTable } from './table.ts'
+import { noteUnreadableLogins } from './unreadable-logins.ts'
 
 /** Adds `status`. */
 export function addStatusVerb(program: Command, run: Run): void {
@@ -17,6 +18,7 @@ export function addStatusVerb(program: Command, run: Run): void {
         async (context) => {
           const house = await openHouse(context.config, context.log)
           try {
+            await noteUnreadableLogins(context, house)
             const status = await findStatus(house)
             if (options.json) context.print(JSON.stringify(status))
             else printStatus(context, status)

@@ -15,7 +15,7 @@ export function makeCoachingHandlers(house: House): Pick<Handlers, 'poll-trainin
     async ({ accountId }: { accountId: number }, { signal }: { signal: AbortSignal }) => {
       const account = await house.store.read((tx) => findAccountById(tx, accountId))
       if (!account) return undefined
-      const counts = await unlessParked(account, () => mirror(deps, { account, signal }))
+      const counts = await unlessParked(house, account, () => mirror(deps, { account, signal }))
       return counts && counts.changed + counts.fetched + counts.failed > 0 ? { counts } : undefined
     }
   return { 'poll-training-info': handler(mirrorTrainingInfo), 'poll-workouts': handler(mirrorWorkouts) }

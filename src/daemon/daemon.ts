@@ -23,6 +23,7 @@ import { makeReadiness } from './readiness.ts'
 import { makeReading } from './reading.ts'
 import type { Role } from './roles.ts'
 import { openSchemaWatch } from './schema-watch.ts'
+import { parkUnreadableLogins } from './unreadable-logins.ts'
 import { VERSION } from './version.ts'
 import { openWatcher } from './watcher.ts'
 
@@ -58,7 +59,8 @@ export async function openDaemon(
       longestPauseMs: LONGEST_PAUSE_MS,
     })
     release.defer('house', () => house.close())
-    await assertKeyFits(house)
+    const wrongKey = await parkUnreadableLogins(house)
+    if (wrongKey) throw wrongKey
     await house.store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date() }))
     const incomplete = await house.store.transaction((tx) =>
       recordRefetchOfIncomplete(tx, { wantedAt: house.mirror.now() }),
@@ -138,9 +140,4 @@ function postsOf({ house, jobs }: { house: House; jobs: Jobs }, roles: readonly 
     { name: 'watcher', id: () => readFolderId(house.config.drop.dir), open: () => openWatcher(house, jobs) },
   ]
   return posts.filter(({ name }) => roles.some((role) => role === name))
-}
-
-/** A wrong key is said once at the start, as a ConfigError, and not at every job for as long as the daemon runs. */
-async function assertKeyFits(house: House): Promise<void> {
-  for (const { accountId } of await house.store.read(findAccounts)) await house.vault.read(accountId)
 }

@@ -25,7 +25,7 @@ export function makeHandlers(house: House, jobs: () => Jobs): Handlers {
     async 'poll-activities'({ accountId }, { signal }) {
       const account = await findAccount(house, accountId)
       if (!account) return undefined
-      const polled = await unlessParked(account, () =>
+      const polled = await unlessParked(house, account, () =>
         pollActivities(mirror, mirrorOptions, { account, signal }),
       )
       const changed = polled ? polled.inserted + polled.marked : 0
@@ -35,7 +35,7 @@ export function makeHandlers(house: House, jobs: () => Jobs): Handlers {
     async 'reconcile-activities'({ accountId }, { signal }) {
       const account = await findAccount(house, accountId)
       if (!account || !(await isReconcileDue(house, accountId))) return undefined
-      const found = await unlessParked(account, () =>
+      const found = await unlessParked(house, account, () =>
         reconcileActivities(mirror, mirrorOptions, { account, signal }),
       )
       const changed = found ? found.inserted + found.marked : 0
@@ -49,12 +49,15 @@ export function makeHandlers(house: House, jobs: () => Jobs): Handlers {
       const activity = await store.read((tx) => findActivity(tx, activityId))
       const due = activity && (!activity.nextFetchAt || activity.nextFetchAt <= mirror.now())
       if (!account || !due || activity.detailState === 'mirrored') return undefined
-      await unlessParked(account, () => fetchActivity(mirror, mirrorOptions, { account, activity, signal }))
+      await unlessParked(house, account, () =>
+        fetchActivity(mirror, mirrorOptions, { account, activity, signal }),
+      )
       return undefined
     },
     async 'refresh-token'({ accountId }, { signal }) {
       const account = await findAccount(house, accountId)
-      if (account) await house.service.forAccount(account).refreshTokenIfDue(signal)
+      if (account)
+        await unlessParked(house, account, () => house.service.forAccount(account).refreshTokenIfDue(signal))
       return undefined
     },
     async 'settle-upload'({ accountId, contentId }, { signal }) {

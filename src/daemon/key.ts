@@ -15,10 +15,14 @@ import { ConfigError } from '../kit/errors.ts'
 import type { Store } from '../store/store.ts'
 import { findKeyIds } from '../store/vault/rows.ts'
 import { keyIdOf } from '../store/vault/seal.ts'
+import type { Resealed } from '../store/vault/types.ts'
 import type { House } from './house.ts'
 
-/** How many logins were sealed anew, and the file that holds their key; `byHand`: a person must name it to musette. */
-export type Rotation = { logins: number; path: string; byHand: boolean }
+/**
+ * How many logins were sealed anew, those that cannot be read and stay as they are, and the file that holds the key; `byHand`: a
+ * person must name it to musette.
+ */
+export type Rotation = Resealed & { path: string; byHand: boolean }
 
 /**
  * Seals every login with a new key. A key in the data directory is replaced there, and a daemon that runs goes on with
@@ -52,7 +56,7 @@ async function rotateInPlace(house: House): Promise<Rotation> {
   const key = makeKey()
   const keyId = keyIdOf(key)
   // Each key waits under a name of its own, so that whoever ends a rotation late cannot put a later one's key in place.
-  const logins = await house.vault.rotate(async (used) => {
+  const resealed = await house.vault.rotate(async (used) => {
     for (const id of readPendingIds(dataDir)) {
       if (isInUse(dataDir, used, id)) await putKeyInPlace(dataDir, id)
     }
@@ -61,7 +65,7 @@ async function rotateInPlace(house: House): Promise<Rotation> {
     return key
   })
   await putKeyInPlace(dataDir, keyId)
-  return { logins, path: secretKeyPath(dataDir), byHand: false }
+  return { ...resealed, path: secretKeyPath(dataDir), byHand: false }
 }
 
 /** Whether the logins are sealed with this waiting key, and with the one in the key file no more. */
@@ -92,6 +96,6 @@ async function rotateToFile(
     if (!found) await writeKeyFile(path, key)
     return key
   }
-  const logins = isDone ? 0 : await house.vault.rotate(nextKey)
-  return { logins, path, byHand: true }
+  const resealed = isDone ? { logins: 0, unreadable: [] } : await house.vault.rotate(nextKey)
+  return { ...resealed, path, byHand: true }
 }

@@ -4,6 +4,7 @@ import { loginCommand } from '../kit/login-command.ts'
 import type { TokenPair } from '../service/service.ts'
 import { type Account, findAccount } from '../store/accounts.ts'
 import type { House } from './house.ts'
+import { parkIfDamaged } from './unreadable-logins.ts'
 
 export type Client = { clientId: string; clientSecret: string }
 
@@ -69,10 +70,15 @@ export async function accountNamed(house: House, name: string): Promise<Account>
   throw new ConfigError('no_account', `there is no account "${name}" yet; run: ${loginCommand(name)}`)
 }
 
-/** Finds an account by name whose login opens: a wrong key is a ConfigError before anything is touched. */
+/** Finds an account by name whose login opens: one that does not is an UnreadableLoginError before anything is touched. */
 export async function accountToUse(house: House, name: string): Promise<Account> {
   const account = await accountNamed(house, name)
-  await house.vault.read(account.accountId)
+  try {
+    await house.vault.read(account.accountId)
+  } catch (error) {
+    await parkIfDamaged(house, error)
+    throw error
+  }
   return account
 }
 

@@ -3,6 +3,7 @@ import { findAccountById } from '../store/accounts.ts'
 import { findDueUploads, recordUploadsComplete } from '../store/uploads-due.ts'
 import { settleUpload } from '../upload/settle.ts'
 import type { House } from './house.ts'
+import { unlessParked } from './unless-parked.ts'
 import { makeUploadDeps } from './upload.ts'
 
 /** How many uploads one sweep enqueues a look for; the next sweep brings the rest. */
@@ -30,5 +31,5 @@ export async function settleUploadJob(
   const deps = makeUploadDeps(house, async (activity) => {
     await jobs.enqueue('fetch-activity', [activity], { priority: 'new' })
   })
-  await settleUpload(deps, { account, contentId, signal })
+  await unlessParked(house, account, () => settleUpload(deps, { account, contentId, signal }))
 }

@@ -26,6 +26,8 @@ async function openRotatable() {
   return { ...test, disk, next, following, rotate }
 }
 
+const LOGIN = { clientId: 'c', clientSecret: 's', pair: pairAt(0) }
+
 const waitsForLock = (url: string, count: number) =>
   eventually(
     async () =>
@@ -43,28 +45,36 @@ test('seals all of a login with the new key and changes nothing else', async () 
   await vault.locked(accountId, (held) => held.recordFailure({ notBefore, reason: 'timed out' }))
   await vault.locked(accountId, (held) => held.park('refused'))
   const before = await vault.read(accountId)
-  expect(await rotate()).toBe(1)
+  expect(await rotate()).toEqual({ logins: 1, unreadable: [] })
   expect(await vaultOn(store, next).read(accountId)).toEqual(before)
   expect(before).toMatchObject({ password: 'pässword', failures: 1, notBefore, needsLogin: true })
   const refusal = { name: 'ConfigError', code: 'secret_key_mismatch' }
   await expect(vaultOn(store).read(accountId)).rejects.toMatchObject(refusal)
 })
 
-test('changes nothing when one of the logins was sealed with a key that is not at hand', async () => {
-  const { store, vaultOn, disk, rotate } = await openRotatable()
-  await vaultOn(store, randomBytes(32)).saveLogin(
-    { ...ACCOUNT, name: 'other' },
-    {
-      clientId: 'c',
-      clientSecret: 's',
-      pair: pairAt(0),
-    },
-  )
+test('leaves alone a login that was sealed with a key that is not at hand, and names it', async () => {
+  const { store, vaultOn, accountId, next, rotate } = await openRotatable()
+  await vaultOn(store, randomBytes(32)).saveLogin({ ...ACCOUNT, name: 'other' }, LOGIN)
+  const other = () =>
+    rowsOf(
+      store,
+      `SELECT c::text FROM musette.credentials c JOIN training.accounts USING (account_id) WHERE name = 'other'`,
+    )
+  const before = await other()
+  expect(await rotate()).toMatchObject({ logins: 1, unreadable: [{ code: 'secret_key_mismatch' }] })
+  expect(await other()).toEqual(before)
+  expect(await vaultOn(store, next).read(accountId)).toMatchObject(pairAt(0))
+})
+
+test('changes nothing when no login was sealed with a key that is at hand', async () => {
+  const { store, vaultOn } = await openRotatable()
   const rows = () => rowsOf(store, 'SELECT c::text FROM musette.credentials c ORDER BY account_id')
   const before = await rows()
-  await expect(rotate()).rejects.toMatchObject({ code: 'secret_key_mismatch' })
+  const stranger = vaultOn(store, randomBytes(32))
+  await expect(stranger.rotate(async () => randomBytes(32))).rejects.toMatchObject({
+    code: 'secret_key_mismatch',
+  })
   expect(await rows()).toEqual(before)
-  expect(disk).toHaveLength(1)
 })
 
 test('is followed by a process that began with the key before, when it reads and when it refreshes', async () => {
@@ -134,7 +144,7 @@ test('puts spooled tokens in place first, and removes their file', async () => {
   })
   await cutting.locked(accountId, (held) => held.save(pairAt(7)))
   expect(await readdir(spoolDir)).toEqual([`tokens-${accountId}.spool`])
-  expect(await rotate()).toBe(1)
+  expect(await rotate()).toEqual({ logins: 1, unreadable: [] })
   expect(await readdir(spoolDir)).toEqual([])
   expect(await vaultOn(store, next).read(accountId)).toMatchObject(pairAt(7))
 })

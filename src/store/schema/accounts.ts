@@ -26,6 +26,7 @@ export const credentials = musette.table('credentials', {
   expiresAt: instant('expires_at').notNull(),
   failures: integer('failures').notNull().default(0),
   notBefore: instant('not_before'),
+  unreadable: boolean('unreadable').notNull().default(false),
   updatedAt: instant('updated_at').notNull().default(sql`now()`),
 })
 

@@ -1,23 +1,24 @@
 import { asc, eq } from 'drizzle-orm'
-import { ConfigError } from '../../kit/errors.ts'
 import { accounts, credentials } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import { type KeyOptions, makeKeyring } from './keyring.ts'
+import { openSpooled } from './read.ts'
 import { openSealed } from './rows.ts'
 import { makeSpool } from './spool.ts'
+import { UnreadableLoginError } from './unreadable.ts'
 
 /** What can be told of a login without telling a secret. */
 export type LoginFacts = {
   account: string
   keyId: string
-  /** whether a key at hand opens it */
-  opens: boolean
+  /** whether a key at hand opens it, or why not; undefined when there is no key */
+  opens: true | UnreadableLoginError | undefined
   obtainedAt: Date
   expiresAt: Date
   failures: number
   notBefore: Date | null
-  /** newer tokens in a spool file: none, waiting to be put in place, or in a file that cannot be read */
-  spool: 'none' | 'waiting' | 'damaged'
+  /** newer tokens in a spool file: none, waiting to be put in place, or why they cannot be read */
+  spool: 'none' | 'waiting' | UnreadableLoginError
 }
 
 /** Finds what can be told of every login; opens them with the keys at hand, and puts no spooled tokens in place. */
@@ -35,24 +36,32 @@ export async function findLoginFacts(
   const facts: LoginFacts[] = []
   for (const { account, baseUrl, sealed } of rows) {
     const { keyId, obtainedAt, expiresAt, failures, notBefore, accountId } = sealed
-    const opens = isOpenable(() => {
-      if (keyring) openSealed(keyring.sealerOf(sealed), sealed, { ...sealed, needsLogin: false, baseUrl })
-      return keyring !== undefined
+    const named = { accountId, name: account }
+    const opens =
+      keyring &&
+      (await orUnreadable(named, () => {
+        openSealed(keyring.sealerOf(sealed), sealed, { ...sealed, needsLogin: false, baseUrl })
+        return true as const
+      }))
+    const spooled = await orUnreadable(named, async () => {
+      const found = await spool.read(accountId)
+      if (!found || found.obtainedAt <= obtainedAt) return 'none' as const
+      if (keyring) openSpooled(keyring.sealerOf(found), found)
+      return 'waiting' as const
     })
-    const spooled = await spool.read(accountId).then(
-      (found) => (found && found.obtainedAt > obtainedAt ? ('waiting' as const) : ('none' as const)),
-      () => 'damaged' as const,
-    )
     facts.push({ account, keyId, opens, obtainedAt, expiresAt, failures, notBefore, spool: spooled })
   }
   return facts
 }
 
-function isOpenable(open: () => boolean): boolean {
+async function orUnreadable<T>(
+  account: { accountId: number; name: string },
+  read: () => Promise<T> | T,
+): Promise<T | UnreadableLoginError> {
   try {
-    return open()
+    return await read()
   } catch (error) {
-    if (error instanceof ConfigError) return false
+    if (error instanceof UnreadableLoginError) return error.of(account)
     throw error
   }
 }

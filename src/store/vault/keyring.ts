@@ -1,11 +1,12 @@
-import { keyMismatch, makeSealer, type Sealer } from './seal.ts'
+import { makeSealer, type Sealer } from './seal.ts'
+import { UnreadableLoginError } from './unreadable.ts'
 
 /** `readKeys` reads the keys that are at hand now, the one in use first, then those of a rotation that is not over. */
 export type KeyOptions = Readonly<{ secretKey: Buffer; readKeys?: () => readonly Buffer[] }>
 
 /** The keys that this process knows, so that a rotation by another process is followed without a restart. */
 export type Keyring = {
-  /** Finds the sealer of what a row or a spool file holds; throws ConfigError `secret_key_mismatch`. */
+  /** Finds the sealer of what a row or a spool file holds; throws UnreadableLoginError `secret_key_mismatch`. */
   sealerOf(sealed: Readonly<{ accountId: number; keyId: string }>): Sealer
   /** Chooses the sealer for a new login, given the ids of the keys that seal the rows at this moment. */
   sealerForNew(used: ReadonlySet<string>): Sealer
@@ -24,7 +25,7 @@ export function makeKeyring(options: KeyOptions): Keyring {
     sealerOf({ accountId, keyId }) {
       if (!known.has(keyId)) readSealers()
       const sealer = known.get(keyId)
-      if (!sealer) throw keyMismatch(accountId)
+      if (!sealer) throw new UnreadableLoginError('secret_key_mismatch', { accountId })
       return sealer
     },
     sealerForNew(used) {

@@ -1,7 +1,7 @@
 import { ConfigError, errorLine } from '../../kit/errors.ts'
 import { mapDatabaseError } from '../errors.ts'
 import type { Tx } from '../store.ts'
-import { findCredentials, takeOverSpool, type VaultParts } from './read.ts'
+import { takeBack, takeOverSpool, type VaultParts } from './read.ts'
 import {
   findSealed,
   limitLockWait,
@@ -72,7 +72,7 @@ async function hold<T>(
   if (spooled) await takeOverSpool(tx, parts.keys, spooled)
   story.newest = (await findSealed(tx, accountId))?.sealed
   story.leftover = spooled !== undefined
-  const found = await findCredentials(tx, parts.keys, accountId)
+  const found = await takeBack(tx, parts, accountId)
   return {
     credentials: found,
     save: (pair) => savePair(parts, tx, { accountId, origin: found?.origin, pair, story }),

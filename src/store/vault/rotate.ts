@@ -4,43 +4,97 @@ import type { Tx } from '../store.ts'
 import { removeSpool } from './locked.ts'
 import { takeOverSpool, type VaultParts } from './read.ts'
 import { limitLockWait, reseal, type SealedCredentials } from './rows.ts'
-import { makeSealer } from './seal.ts'
+import { makeSealer, type Sealer } from './seal.ts'
+import type { Resealed } from './types.ts'
+import { UnreadableLoginError } from './unreadable.ts'
 
 /**
  * Seals the credentials of every account with another key, in one transaction that waits for the refreshes under way and
  * keeps new ones, logins and other rotations out. Spooled tokens are put in place first. `nextKey` is called under that
- * lock with the ids of the keys that seal the rows; the key it returns must be on the disk by then. Every row is opened
- * before one is written: ConfigError `secret_key_mismatch` changes nothing. Returns the number of rows sealed anew.
+ * lock with the ids of the keys that seal the rows; the key it returns must be on the disk by then. Tokens that cannot be read
+ * stay as they are and are reported. Throws UnreadableLoginError and changes nothing when no row's key is at hand, or when a
+ * spool file cannot be read from the disk: what is in it needs the key before.
  */
 export async function resealCredentials(
   parts: VaultParts,
   nextKey: (used: ReadonlySet<string>) => Promise<Buffer>,
-): Promise<number> {
+): Promise<Resealed> {
+  const unreadable: Unreadable = new Map()
   const spooled: SealedCredentials[] = []
-  const resealed = await parts.store.transaction(async (tx) => {
+  const logins = await parts.store.transaction(async (tx) => {
     await limitLockWait(tx)
     await tx.client.query('LOCK TABLE musette.credentials IN EXCLUSIVE MODE')
-    for (const { sealed } of await findRows(tx)) {
-      const found = await parts.spool.read(sealed.accountId)
-      if (!found) continue
-      await takeOverSpool(tx, parts.keys, found)
-      spooled.push(found)
+    for (const row of await findRows(tx)) {
+      await unlessUnreadable(unreadable, row, async () => {
+        const found = await parts.spool.read(row.accountId)
+        if (!found) return
+        await takeOverSpool(tx, parts.keys, found)
+        spooled.push(found)
+      })
     }
-    const rows = (await findRows(tx)).map((row) => ({ ...row, from: parts.keys.sealerOf(row.sealed) }))
+    const rows = await findRows(tx)
+    const openers = new Map<number, Sealer>()
+    for (const row of rows) {
+      await unlessUnreadable(unreadable, row, () => {
+        openers.set(row.accountId, parts.keys.sealerOf(row.sealed))
+      })
+    }
+    const [first] = unreadable.values()
+    if (first && openers.size === 0) throw first
     const to = makeSealer(await nextKey(new Set(rows.map(({ sealed }) => sealed.keyId))))
-    const changed = rows
-      .filter(({ sealed }) => sealed.keyId !== to.keyId)
-      .map(({ sealed, from, baseUrl }) => reseal({ from, to }, sealed, new URL(baseUrl).origin))
-    for (const row of changed) await updateSealed(tx, row)
-    return changed.length
+    return await resealRows(tx, { rows, openers, to, unreadable })
   })
   for (const found of spooled) await removeSpool(parts, found)
-  return resealed
+  return { logins, unreadable: [...unreadable.values()] }
 }
 
-async function findRows(tx: Tx): Promise<Array<{ sealed: SealedCredentials; baseUrl: string }>> {
+type Unreadable = Map<number, UnreadableLoginError>
+type Row = { accountId: number; name: string; baseUrl: string; sealed: SealedCredentials }
+
+async function resealRows(
+  tx: Tx,
+  input: { rows: Row[]; openers: ReadonlyMap<number, Sealer>; to: Sealer; unreadable: Unreadable },
+): Promise<number> {
+  const { rows, openers, to, unreadable } = input
+  let logins = 0
+  for (const row of rows) {
+    const from = openers.get(row.accountId)
+    if (!from || row.sealed.keyId === to.keyId) continue
+    // Damaged values open with no key. Under the new key's id they keep nobody from removing the key before.
+    let resealed: SealedCredentials = { ...row.sealed, keyId: to.keyId }
+    await unlessUnreadable(unreadable, row, () => {
+      resealed = reseal({ from, to }, row.sealed, new URL(row.baseUrl).origin)
+      logins += 1
+    })
+    await updateSealed(tx, resealed)
+  }
+  return logins
+}
+
+/** Runs work on one account's tokens; that they cannot be read is kept for the report. */
+async function unlessUnreadable(
+  unreadable: Unreadable,
+  account: { accountId: number; name: string },
+  work: () => Promise<void> | void,
+): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof UnreadableLoginError)) throw error
+    const named = error.of(account)
+    if (error.code === 'spool_unreadable') throw named
+    unreadable.set(account.accountId, named)
+  }
+}
+
+async function findRows(tx: Tx): Promise<Row[]> {
   return await tx.db
-    .select({ sealed: credentials, baseUrl: accounts.baseUrl })
+    .select({
+      accountId: accounts.accountId,
+      name: accounts.name,
+      baseUrl: accounts.baseUrl,
+      sealed: credentials,
+    })
     .from(credentials)
     .innerJoin(accounts, eq(accounts.accountId, credentials.accountId))
     .orderBy(asc(credentials.accountId))

@@ -1,15 +1,15 @@
 import { eq, inArray, sql } from 'drizzle-orm'
 import { SECOND } from '../../kit/durations.ts'
-import { ConfigError } from '../../kit/errors.ts'
 import { cleanText } from '../clean.ts'
 import { accounts, credentials } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
-import { keyMismatch, type Sealer } from './seal.ts'
+import type { Sealer } from './seal.ts'
 import type { Credentials, Login, TokenPair } from './types.ts'
+import { UnreadableLoginError } from './unreadable.ts'
 
 /** What stands sealed in the table and in a spool file. */
 export type SealedCredentials = Readonly<
-  Omit<typeof credentials.$inferSelect, 'updatedAt' | 'failures' | 'notBefore'>
+  Omit<typeof credentials.$inferSelect, 'updatedAt' | 'failures' | 'notBefore' | 'unreadable'>
 >
 
 // A refresh takes seconds, two requests of 40 s at worst; whoever waits longer waits for a process that hangs.
@@ -49,7 +49,13 @@ export async function lockCredentialsOf(
 /** Finds the sealed credentials of an account, with what its row in `accounts` says of them. */
 export async function findSealed(tx: Tx, accountId: number) {
   const [row] = await tx.db
-    .select({ sealed: credentials, needsLogin: accounts.needsLogin, baseUrl: accounts.baseUrl })
+    .select({
+      sealed: credentials,
+      unreadable: credentials.unreadable,
+      needsLogin: accounts.needsLogin,
+      lastError: accounts.lastError,
+      baseUrl: accounts.baseUrl,
+    })
     .from(credentials)
     .innerJoin(accounts, eq(accounts.accountId, credentials.accountId))
     .where(eq(credentials.accountId, accountId))
@@ -65,7 +71,13 @@ export async function findKeyIds(tx: Tx): Promise<Set<string>> {
 /** Writes sealed credentials whole, and marks the account as signed in. */
 export async function upsertSealed(tx: Tx, sealed: SealedCredentials): Promise<void> {
   const { accountId, ...columns } = sealed
-  const fresh = { ...columns, failures: 0, notBefore: null, updatedAt: sql`clock_timestamp()` }
+  const fresh = {
+    ...columns,
+    failures: 0,
+    notBefore: null,
+    unreadable: false,
+    updatedAt: sql`clock_timestamp()`,
+  }
   await tx.db
     .insert(credentials)
     .values({ accountId, ...fresh })
@@ -77,6 +89,16 @@ export async function upsertSealed(tx: Tx, sealed: SealedCredentials): Promise<v
 export async function recordNeedsLogin(tx: Tx, accountId: number, reason: string | null): Promise<void> {
   const set = { needsLogin: reason !== null, lastError: reason === null ? null : cleanText(reason) }
   await tx.db.update(accounts).set(set).where(eq(accounts.accountId, accountId))
+}
+
+/**
+ * Parks an account whose tokens cannot be read, with the reason for a person; with a null reason ends that. Its row of
+ * credentials is locked by the caller.
+ */
+export async function recordUnreadable(tx: Tx, accountId: number, reason: string | null): Promise<void> {
+  const set = { unreadable: reason !== null, updatedAt: sql`clock_timestamp()` }
+  await tx.db.update(credentials).set(set).where(eq(credentials.accountId, accountId))
+  await recordNeedsLogin(tx, accountId, reason)
 }
 
 /** Counts a failed refresh. */
@@ -128,7 +150,7 @@ export function sealPair(sealer: Sealer, owner: Owner, pair: TokenPair) {
 
 /**
  * Seals credentials with another key, or with the same one in the newest form. They keep the origin that they were sealed
- * for; `origin` is for those that hold none. Throws ConfigError as openFields does.
+ * for; `origin` is for those that hold none. Throws UnreadableLoginError as openFields does.
  */
 export function reseal(
   sealers: { from: Sealer; to: Sealer },
@@ -151,8 +173,8 @@ export function reseal(
 }
 
 /**
- * Opens sealed credentials. Those that hold no origin belong to the one of the account's address. Throws ConfigError
- * `secret_key_mismatch` when another key sealed them, `login_damaged`, or `login_elsewhere` when they were sealed for another
+ * Opens sealed credentials. Those that hold no origin belong to the one of the account's address. Throws
+ * UnreadableLoginError `secret_key_mismatch` when another key sealed them, `login_damaged`, or `login_elsewhere` when they were sealed for another
  * origin than that address, which must not be shown them.
  */
 export function openSealed(
@@ -162,7 +184,8 @@ export function openSealed(
 ): Credentials {
   const opened = openFields(sealer, sealed)
   const origin = new URL(state.baseUrl).origin
-  if (opened.origin !== undefined && opened.origin !== origin) throw madeElsewhere(sealed.accountId)
+  if (opened.origin !== undefined && opened.origin !== origin)
+    throw new UnreadableLoginError('login_elsewhere', sealed)
   return {
     ...opened,
     origin,
@@ -179,7 +202,7 @@ export function openSealed(
 /** Opens the sealed fields, and tells the one origin of those that hold one. */
 export function openFields(sealer: Sealer, sealed: SealedCredentials) {
   const { accountId } = sealed
-  if (sealed.keyId !== sealer.keyId) throw keyMismatch(accountId)
+  if (sealed.keyId !== sealer.keyId) throw new UnreadableLoginError('secret_key_mismatch', { accountId })
   const origins = new Set<string>()
   const open = (value: Buffer, field: string) => {
     const { text, origin } = sealer.open(value, { accountId, field })
@@ -192,12 +215,7 @@ export function openFields(sealer: Sealer, sealed: SealedCredentials) {
     refreshToken: open(sealed.refreshToken, 'refresh_token'),
     password: sealed.password === null ? undefined : open(sealed.password, 'password'),
   }
-  if (origins.size > 1) throw madeElsewhere(accountId)
+  if (origins.size > 1) throw new UnreadableLoginError('login_elsewhere', { accountId })
   const [origin] = origins
   return { ...fields, origin }
-}
-
-function madeElsewhere(accountId: number): ConfigError {
-  const message = `vault, open the tokens of account ${accountId}: they were made at another address than the account's and are not sent there; run: musette login`
-  return new ConfigError('login_elsewhere', message)
 }

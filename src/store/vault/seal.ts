@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { ConfigError } from '../../kit/errors.ts'
+import { UnreadableLoginError } from './unreadable.ts'
 
 /**
  * Seals texts with AES-256-GCM. A sealed value opens only for the account and the field that it was sealed for, and tells the
@@ -9,7 +10,7 @@ export type Sealer = {
   /** first 8 hex digits of the SHA-256 of the key: tells keys apart and gives nothing away */
   readonly keyId: string
   seal(text: string, place: SealPlace & Readonly<{ origin: string }>): Buffer
-  /** Throws ConfigError `login_damaged` when the key, the place or a byte of the value is not the one sealed. */
+  /** Throws UnreadableLoginError `login_damaged` when the key, the place or a byte of the value is not the one sealed. */
   open(sealed: Buffer, place: SealPlace): Opened
 }
 
@@ -44,7 +45,8 @@ export function makeSealer(secretKey: Buffer): Sealer {
     open(sealed, place) {
       const version = sealed[0]
       const isWhole = sealed.length >= 1 + NONCE_BYTES + TAG_BYTES
-      if (!isWhole || (version !== 1 && version !== NEWEST)) throw damaged(place.accountId)
+      if (!isWhole || (version !== 1 && version !== NEWEST))
+        throw new UnreadableLoginError('login_damaged', place)
       const nonce = sealed.subarray(1, 1 + NONCE_BYTES)
       const decipher = createDecipheriv('aes-256-gcm', secretKey, nonce, { authTagLength: TAG_BYTES })
       decipher.setAAD(boundTo(version, place))
@@ -53,7 +55,7 @@ export function makeSealer(secretKey: Buffer): Sealer {
         const body = decipher.update(sealed.subarray(1 + NONCE_BYTES + TAG_BYTES))
         return parseOpened(version, Buffer.concat([body, decipher.final()]).toString('utf8'))
       } catch {
-        throw damaged(place.accountId)
+        throw new UnreadableLoginError('login_damaged', place)
       }
     },
   }
@@ -62,19 +64,6 @@ export function makeSealer(secretKey: Buffer): Sealer {
 /** Names a key: tells it from others, and gives nothing of it away. */
 export function keyIdOf(secretKey: Buffer): string {
   return createHash('sha256').update(secretKey).digest('hex').slice(0, 8)
-}
-
-/** Makes the error for tokens that were sealed with another key. */
-export function keyMismatch(accountId: number): ConfigError {
-  const message =
-    `vault, open the tokens of account ${accountId}: they were sealed with another key, nothing is touched; ` +
-    'put that key in place (MUSETTE_SECRET_KEY or the key file) and start musette again, or run: musette login'
-  return new ConfigError('secret_key_mismatch', message)
-}
-
-function damaged(accountId: number): ConfigError {
-  const message = `vault, open the tokens of account ${accountId}: they are damaged; run: musette login`
-  return new ConfigError('login_damaged', message)
 }
 
 function parseOpened(version: Version, text: string): Opened {

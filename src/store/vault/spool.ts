@@ -2,8 +2,9 @@ import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { writeDurably } from '../../kit/durable-file.ts'
-import { ConfigError, errorCode } from '../../kit/errors.ts'
+import { errorCode } from '../../kit/errors.ts'
 import type { SealedCredentials } from './rows.ts'
+import { spoolName, UnreadableLoginError } from './unreadable.ts'
 
 /** The one file that holds an account's newest tokens, sealed, while the database has not taken them. */
 export type Spool = {
@@ -35,16 +36,18 @@ const spoolFile = z
   // An end that cannot be read, or is beyond the year 9999, loses no tokens: they count as over and are renewed first.
   .transform((file) => ({ ...file, expiresAt: file.expiresAt ?? file.obtainedAt }))
 
-/** Makes the spool in `directory`, which is made with mode 0700 at the first write; files have mode 0600. */
+/**
+ * Makes the spool in `directory`, which is made with mode 0700 at the first write; files have mode 0600. A file that is there
+ * and cannot be used is an UnreadableLoginError: `spool_unreadable` for the disk, `spool_damaged` for what it holds.
+ */
 export function makeSpool(directory: string): Spool {
-  const pathOf = (accountId: number) => join(directory, `tokens-${accountId}.spool`)
+  const pathOf = (accountId: number) => join(directory, spoolName(accountId))
   const read = async (accountId: number): Promise<SealedCredentials | undefined> => {
-    const text = await readIfThere(pathOf(accountId))
+    const text = await onDisk(accountId, () => readIfThere(pathOf(accountId)))
     if (text === undefined) return undefined
     const parsed = spoolFile.safeParse(parseJson(text))
     if (parsed.success && parsed.data.accountId === accountId) return parsed.data
-    const message = `vault, read the spool file ${pathOf(accountId)}: it is damaged; remove it and run: musette login`
-    throw new ConfigError('spool_damaged', message)
+    throw new UnreadableLoginError('spool_damaged', { accountId })
   }
   return {
     read,
@@ -52,11 +55,19 @@ export function makeSpool(directory: string): Spool {
       await mkdir(directory, { recursive: true, mode: 0o700 })
       await writeDurably(pathOf(sealed.accountId), toText(sealed))
     },
-    clear: (accountId) => rm(pathOf(accountId), { force: true }),
+    clear: (accountId) => onDisk(accountId, () => rm(pathOf(accountId), { force: true, recursive: true })),
     async remove(accountId, obtainedAt) {
       const found = await read(accountId)
       if (found && found.obtainedAt <= obtainedAt) await rm(pathOf(accountId), { force: true })
     },
+  }
+}
+
+async function onDisk<T>(accountId: number, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    throw new UnreadableLoginError('spool_unreadable', { accountId }, { cause })
   }
 }
 

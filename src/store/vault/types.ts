@@ -1,4 +1,5 @@
 import type { Account } from '../accounts.ts'
+import type { UnreadableLoginError } from './unreadable.ts'
 
 /** An access token with the refresh token that was issued beside it. */
 export type TokenPair = { accessToken: string; refreshToken: string; obtainedAt: Date; expiresAt: Date }
@@ -38,7 +39,10 @@ export type Login = {
 }
 
 export type TokenVault = {
-  /** Reads the credentials of an account, from the spool while the database is away; undefined before a login. */
+  /**
+   * Reads the credentials of an account, from the spool while the database is away; undefined before a login. Throws
+   * UnreadableLoginError for this account's tokens alone.
+   */
   read(accountId: number): Promise<Credentials | undefined>
   /**
    * Runs `use` while the account's row is locked, one process at a time, and commits before it resolves. What `use`
@@ -56,6 +60,14 @@ export type Vault = TokenVault & {
   saveLogin(account: { name: string; baseUrl: string }, login: Login): Promise<Account>
   /** Forgets the tokens of an account; the mirror stays. */
   forget(accountId: number): Promise<void>
+  /**
+   * Parks an account whose tokens cannot be read, with the error's sentence in its row, and logs it once. It ends by itself when
+   * they can be read again, or with a login.
+   */
+  parkUnreadable(error: UnreadableLoginError): Promise<void>
   /** Seals every login with the key that `nextKey` returns; see resealCredentials. */
-  rotate(nextKey: (used: ReadonlySet<string>) => Promise<Buffer>): Promise<number>
+  rotate(nextKey: (used: ReadonlySet<string>) => Promise<Buffer>): Promise<Resealed>
 }
+
+/** How many logins were sealed anew, and those that cannot be read and stayed as they were. */
+export type Resealed = { logins: number; unreadable: UnreadableLoginError[] }

@@ -1,23 +1,26 @@
 import { eq } from 'drizzle-orm'
 import type { Logger } from 'pino'
-import { forgetCursors, upsertAccount } from '../accounts.ts'
+import { findAccountById, forgetCursors, upsertAccount } from '../accounts.ts'
 import { credentials } from '../schema/index.ts'
 import type { Store } from '../store.ts'
 import { type KeyOptions, makeKeyring } from './keyring.ts'
 import { useLocked } from './locked.ts'
-import { readCredentials } from './read.ts'
+import { isReadable, readCredentials, takeBack } from './read.ts'
 import { resealCredentials } from './rotate.ts'
 import {
   findKeyIds,
+  findSealed,
   limitLockWait,
   lockCredentials,
   lockCredentialsOf,
   recordNeedsLogin,
+  recordUnreadable,
   sealLogin,
   upsertSealed,
 } from './rows.ts'
 import { makeSpool } from './spool.ts'
 import type { Vault } from './types.ts'
+import { UnreadableLoginError } from './unreadable.ts'
 
 export type { KeyOptions } from './keyring.ts'
 export type { Vault } from './types.ts'
@@ -34,8 +37,8 @@ export function makeTokenVault(
   const parts = { ...deps, keys: makeKeyring(options), spool: makeSpool(options.spoolDir) }
   const { store, keys, spool } = parts
   return {
-    read: (accountId) => readCredentials(parts, accountId),
-    locked: (accountId, use) => useLocked(parts, accountId, use),
+    read: (accountId) => named(store, readCredentials(parts, accountId)),
+    locked: (accountId, use) => named(store, useLocked(parts, accountId, use)),
     async saveLogin({ name, baseUrl }, login) {
       const account = await store.transaction(async (tx) => {
         await limitLockWait(tx)
@@ -49,7 +52,13 @@ export function makeTokenVault(
         await upsertSealed(tx, sealLogin(sealer, { accountId, origin }, login))
         return { ...made, needsLogin: false, lastError: null }
       })
-      await spool.clear(account.accountId)
+      const { accountId } = account
+      await spool.clear(accountId)
+      await store.transaction(async (tx) => {
+        await lockCredentials(tx, accountId)
+        // Until that file was gone, another process may have parked the account for what is in it.
+        await takeBack(tx, parts, accountId)
+      })
       return account
     },
     async forget(accountId) {
@@ -61,6 +70,31 @@ export function makeTokenVault(
       })
       await spool.clear(accountId)
     },
+    async parkUnreadable({ accountId, code, message }) {
+      const parked = await store.transaction(async (tx) => {
+        await limitLockWait(tx)
+        await lockCredentials(tx, accountId)
+        const row = await findSealed(tx, accountId)
+        if (await isReadable(tx, parts, accountId)) return false
+        // A login that has ended stays ended, also when its tokens can be read again.
+        if (!row || (row.needsLogin && !row.unreadable) || row.lastError === message) return false
+        await recordUnreadable(tx, accountId, message)
+        return true
+      })
+      if (parked) deps.log.error({ accountId, code }, message)
+    },
     rotate: (nextKey) => resealCredentials(parts, nextKey),
+  }
+}
+
+/** Gives the error of tokens that cannot be read the account's name, for the command in its sentence. */
+async function named<T>(store: Store, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof UnreadableLoginError)) throw error
+    const { accountId } = error
+    const account = await store.read((tx) => findAccountById(tx, accountId)).catch(() => undefined)
+    throw account ? error.of(account) : error
   }
 }

@@ -2,7 +2,7 @@ import { formatDuration } from '../../../kit/durations.ts'
 import { loginCommand } from '../../../kit/login-command.ts'
 import { findStandings, type Standing } from '../../../store/standing.ts'
 import type { LoginFacts } from '../../../store/vault/inspect.ts'
-import { type Finding, leftOut, ok, problem, warning } from '../finding.ts'
+import { type Finding, leftOut, ok, problem, problemOf, warning } from '../finding.ts'
 import type { Patient } from '../patient.ts'
 import { findLogins } from './secret-key.ts'
 
@@ -50,9 +50,8 @@ function judgeSpool(account: string, login: LoginFacts | undefined): Finding[] {
     const found = `account "${account}": newer tokens wait in a spool file, because the database did not take them; the next sync puts them in place`
     return [warning(found, syncCommand(account))]
   }
-  if (login?.spool !== 'damaged') return []
-  const found = `account "${account}": its spool file is damaged; remove tokens-*.spool from the data directory and sign in again`
-  return [problem('configuration', found, loginCommand(account))]
+  if (!login || login.spool === 'none') return []
+  return [problemOf(login.spool, loginCommand(account))]
 }
 
 function judgeAddress({ account, base_url }: Standing, configured: string | undefined): Finding[] {

@@ -2,8 +2,9 @@ import { readPendingIds, readSecretKeys, secretKeyPath } from '../../../config/s
 import { loginCommand } from '../../../kit/login-command.ts'
 import type { Store } from '../../../store/store.ts'
 import { findLoginFacts, type LoginFacts } from '../../../store/vault/inspect.ts'
+import { UnreadableLoginError } from '../../../store/vault/unreadable.ts'
 import type { KeyOptions } from '../../../store/vault/vault.ts'
-import { type Finding, leftOut, ok, problem, warning } from '../finding.ts'
+import { type Finding, leftOut, ok, problem, problemOf, warning } from '../finding.ts'
 import type { Patient } from '../patient.ts'
 
 /** Looks whether the key at hand opens every login. It makes no key. */
@@ -13,7 +14,7 @@ export async function checkSecretKey({ config, mirror }: Patient): Promise<Findi
   const found = await mirror()
   if ('reason' in found && keys) return [leftOut(`${found.reason}: ${place} is there, and may fit or not`)]
   const logins = 'reason' in found ? [] : await findLogins(found.store, config)
-  const shut = logins.filter(({ opens }) => !opens)
+  const shut = logins.filter(({ opens }) => opens !== true)
   if (shut.length > 0) return shut.map((login) => judgeShut(login, keys ? place : `a lost key (${place})`))
   if (!keys) return [ok('there is no key yet; the first login makes it')]
   const pending = config.secretKey ? [] : readPendingIds(config.dataDir)
@@ -31,7 +32,9 @@ export async function findLogins(store: Store, config: Patient['config']): Promi
   return store.read((tx) => findLoginFacts(tx, { keys, spoolDir: config.dataDir }))
 }
 
-function judgeShut({ account, keyId }: LoginFacts, place: string): Finding {
+function judgeShut({ account, keyId, opens }: LoginFacts, place: string): Finding {
+  if (opens instanceof UnreadableLoginError && opens.code !== 'secret_key_mismatch')
+    return problemOf(opens, loginCommand(account))
   const found = `the login of account "${account}" was sealed with another key (id ${keyId}) than ${place}; put that one back, or sign in again`
   return problem('configuration', found, loginCommand(account))
 }
