@@ -47,8 +47,7 @@ export function makeHandlers(house: House, jobs: () => Jobs): Handlers {
     async 'fetch-activity'({ accountId, activityId }, { signal }) {
       const account = await findAccount(house, accountId)
       const activity = await store.read((tx) => findActivity(tx, activityId))
-      const due = activity && (!activity.nextFetchAt || activity.nextFetchAt <= mirror.now())
-      if (!account || !due || activity.detailState === 'mirrored') return undefined
+      if (!account || !activity || !isToFetch(activity, mirror.now())) return undefined
       await unlessParked(house, account, () =>
         fetchActivity(mirror, mirrorOptions, { account, activity, signal }),
       )
@@ -94,6 +93,11 @@ async function enqueueWanted(house: House, jobs: Jobs, account: Account): Promis
     await jobs.enqueue('fetch-activity', payloads, { priority })
   }
   return wanted.length
+}
+
+/** What became due when the job was made may have been fetched since. */
+function isToFetch({ nextFetchAt, detailState }: WantedActivity, now: Date): boolean {
+  return nextFetchAt ? nextFetchAt <= now : detailState !== 'mirrored'
 }
 
 function priorityOf(activity: WantedActivity, newSince: Date): 'new' | 'normal' | 'backfill' {

@@ -48,10 +48,15 @@ function* withEnds(chunks: Iterable<Buffer>): Generator<Buffer> {
   yield TRAILER
 }
 
+/** The microseconds since 2000 of a moment, ms since 1970: what a `timestamptz` tells apart. */
+export function microsOf(ms: number): number {
+  return Math.round((ms - MS_TO_2000) * 1000)
+}
+
 /** Writes a moment, ms since 1970, as the eight bytes of a `timestamptz`: microseconds since 2000. */
 export function writeMoment(view: DataView, at: number, ms: number): void {
   // As two halves: a BigInt for each sample would cost more than the rest of it.
-  const micros = Math.round((ms - MS_TO_2000) * 1000)
+  const micros = microsOf(ms)
   const high = Math.floor(micros / TWO_POW_32)
   view.setInt32(at, high)
   view.setUint32(at + 4, micros - high * TWO_POW_32)

@@ -92,6 +92,15 @@ describe('an exported activity', () => {
     ])
   })
 
+  it('keeps what belongs to each of two samples at one time when rows of the table have moved', async () => {
+    const path = await makeRareRide(rig, 'moved')
+    const before = await jsonOf(path)
+    await rig.rows(
+      `update training.samples set power = power where t = '2024-05-01T06:00:02Z' and power is not null`,
+    )
+    expect(await jsonOf(path)).toEqual(before)
+  })
+
   it('waits for its reader without end, though a transaction may be idle for minutes only', async () => {
     const path = String((await fetchTruth(rig.sandboxUrl))[0]?.path)
     const show = 'show idle_in_transaction_session_timeout'
@@ -154,11 +163,11 @@ function extrasOf(sample: Record<string, unknown>, fields: ReadonlySet<string>):
   return Object.fromEntries([...fields].map((field) => [field, sample[field] ?? null]))
 }
 
-async function makeRareRide({ house, account, rows }: Rig): Promise<string> {
+async function makeRareRide({ house, account, rows }: Rig, path = 'rare'): Promise<string> {
   const [made] = await rows(
     `insert into training.activities (account_id, path, listed_at, wanted_at, detail_state, sample_count)
-     values ($1, 'rare', now(), now(), 'mirrored', 4) returning activity_id`,
-    [account.accountId],
+     values ($1, $2, now(), now(), 'mirrored', 4) returning activity_id`,
+    [account.accountId, path],
   )
   const activityId = Number(made?.activity_id)
   const power = [Number.POSITIVE_INFINITY, 1, -2.5, Number.NaN]
@@ -171,5 +180,5 @@ async function makeRareRide({ house, account, rows }: Rig): Promise<string> {
       { field: 't', values: [1, 1.1, 1e-7, -0.5] },
     ])
   })
-  return 'rare'
+  return path
 }

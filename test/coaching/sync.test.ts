@@ -43,6 +43,25 @@ describe('sync', () => {
     expect(await sync()).toMatchObject({ failed: 0 })
   })
 
+  it('asks for a workout that always fails once a day, and is well in between', async () => {
+    await scene.fault('^/oauth/workout/own0tempo0000001$', { kind: 'status', status: 500 })
+    expect(await sync()).toMatchObject({ failed: 1 })
+    await scene.requests()
+    expect(await sync()).toMatchObject({ failed: 0 })
+    expect(await scene.requests()).toEqual({ 'GET /oauth/activity': 1, 'GET /oauth/training_info': 1 })
+    await scene.rows(`update training.sync_runs set started_at = started_at - interval '21 hours'`)
+    expect(await sync()).toMatchObject({ failed: 1 })
+  })
+
+  it('asks for a workout list again at once after it failed', async () => {
+    await scene.fault('^/oauth/workouts$', { kind: 'html' })
+    expect(await sync()).toMatchObject({ failed: 1 })
+    await scene.heal()
+    await scene.requests()
+    expect(await sync()).toMatchObject({ failed: 0 })
+    expect(await scene.requests()).toMatchObject({ 'GET /oauth/workouts': 1 })
+  })
+
   it('waits as told when the service asks to', async () => {
     await scene.fault('^/oauth/training_info$', { kind: 'status', status: 429, retry_after: 1, times: 1 })
     expect(await sync()).toMatchObject({ failed: 0 })

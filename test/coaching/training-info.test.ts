@@ -59,6 +59,16 @@ describe('training info', () => {
     expect(after?.wotd_url).toBe(before?.wotd_url)
   })
 
+  it('has no new row for an address of the workout file that depends on the format asked for', async () => {
+    for (const ext of ['erg', 'zwo', 'erg']) {
+      const url = `/oauth/workout-download/w1.${ext}?signed=${ext}`
+      await scene.answer({ ...ANSWER, wotd: { type: 'Scheduled', name: 'W', workoutId: 'w1', url } })
+      await scene.pollInfo()
+      await scene.heal()
+    }
+    expect(await rows()).toHaveLength(1)
+  })
+
   it('has a new row when a ride has changed the loads, and keeps the old one', async () => {
     await scene.pollInfo()
     await scene.steer('POST', 'activities', { seconds: 7_200, kind: 'race' })

@@ -152,6 +152,26 @@ describe('the workouts', () => {
     })
   })
 
+  it('without sets are resolved, and not asked for again', async () => {
+    await scene.answer({ success: true, name: 'Rest', workout: [] }, `^/oauth/workout/${OWN[0]}$`)
+    await scene.pollWorkouts()
+    await scene.requests()
+    expect(await scene.pollWorkouts()).toEqual({ changed: 0, fetched: 0, failed: 0 })
+    expect(await scene.requests()).toEqual({ 'GET /oauth/workout': 1, 'GET /oauth/workouts': 1 })
+    expect(await sets('own0tempo0000001')).toEqual([])
+  })
+
+  it('that cannot be had say why in their row, until they can', async () => {
+    const failures = () =>
+      scene.rows('select path, fetch_error from training.workout_definitions where failed_at is not null')
+    await scene.fault(`^/oauth/workout/${OWN[0]}$`, { kind: 'status', status: 404 })
+    await scene.pollWorkouts()
+    expect(await failures()).toEqual([{ path: OWN[0], fetch_error: expect.stringContaining('404') }])
+    await scene.heal()
+    await scene.pollWorkouts()
+    expect(await failures()).toEqual([])
+  })
+
   it.each([
     ['500', { kind: 'status', status: 500 }],
     ['HTML', { kind: 'html' }],

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { TransientError } from '../../src/kit/errors.ts'
 import { encodeSamples } from '../../src/store/samples/encode.ts'
 import { SAMPLE_FIELDS } from '../../src/store/samples/samples.ts'
+import { insertSamples } from '../../src/store/samples/write.ts'
 import { makeSamples, replaceSamples } from './parts/detail.ts'
 import { openTestStore, rowsOf } from './parts/open.ts'
 import { backendPidOf, terminate } from './parts/terminate.ts'
@@ -73,6 +74,48 @@ test('keeps infinities, and makes null of what a column cannot hold', async () =
   ])
 })
 
+test('numbers the samples of one time, and only these', async () => {
+  const { store } = await openTestStore()
+  const samples = makeSamples(6)
+  samples.t.set([1_000, 2_000, 2_000, 2_000.0001, 3_000, 3_000.5])
+  await store.transaction((tx) => replaceSamples(tx, 1, samples))
+  await store.transaction((tx) => replaceSamples(tx, 2, makeSamples(2)))
+  const ordinals = async (activityId: number) =>
+    (
+      await rowsOf(store, 'SELECT ordinal FROM training.samples WHERE activity_id = $1 ORDER BY power', [
+        activityId,
+      ])
+    ).map(({ ordinal }) => ordinal)
+  expect(await ordinals(1)).toEqual([null, 1, 2, 3, null, null])
+  expect(await ordinals(2)).toEqual([null, null])
+})
+
+test('numbers them in several activities of one COPY, each by itself', async () => {
+  const { store } = await openTestStore()
+  const twice = makeSamples(2)
+  twice.t.fill(5_000)
+  const written = await store.transaction((tx) =>
+    insertSamples(tx, [
+      { activityId: 1, samples: makeSamples(2) },
+      { activityId: 2, samples: twice },
+      { activityId: 3, samples: twice },
+    ]),
+  )
+  expect(written).toBe(6)
+  const rows = await rowsOf(
+    store,
+    'SELECT activity_id, ordinal FROM training.samples ORDER BY activity_id, power',
+  )
+  expect(rows.map(({ activity_id, ordinal }) => [activity_id, ordinal])).toEqual([
+    [1, null],
+    [1, null],
+    [2, 1],
+    [2, 2],
+    [3, 1],
+    [3, 2],
+  ])
+})
+
 test('replaces the samples of one activity and leaves the others alone', async () => {
   const { store } = await openTestStore()
   await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(5_000)))
@@ -103,7 +146,7 @@ test('writes nothing when the connection is lost in the middle, and the store go
 
 test('ends the COPY when the samples cannot be encoded, and the connection stays good', async () => {
   const { store } = await openTestStore()
-  const broken = { ...makeSamples(3), t: undefined as unknown as Float64Array }
+  const broken = { ...makeSamples(1), t: undefined as unknown as Float64Array }
   await expect(store.transaction((tx) => replaceSamples(tx, 1, broken))).rejects.toThrow(TypeError)
   const written = await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(3)))
   expect(written).toBe(3)

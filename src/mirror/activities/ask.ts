@@ -55,7 +55,8 @@ export async function askActivity(
 
 async function isUnchanged(deps: MirrorDeps, input: FetchInput, requestedAt: Date): Promise<boolean> {
   const { activity } = input
-  if (!activity.summaryHash || activity.sampleCount === 0 || activity.detailState !== 'wanted') return false
+  const complete = activity.detailState === 'wanted' || activity.detailState === 'mirrored'
+  if (!activity.summaryHash || activity.sampleCount === 0 || !complete) return false
   const answer = await deps
     .serviceOf(input.account)
     .fetchActivity(activity.path, { sessionData: false }, input.signal)

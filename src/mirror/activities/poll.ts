@@ -1,6 +1,6 @@
-import { DAY } from '../../kit/durations.ts'
+import { DAY, SECOND } from '../../kit/durations.ts'
 import type { Account } from '../../store/accounts.ts'
-import { upsertListed } from '../../store/activities/listed.ts'
+import { upsertListed, type WhenSame } from '../../store/activities/listed.ts'
 import {
   type Cursor,
   findCursor,
@@ -13,6 +13,7 @@ import { recordDrift } from '../../store/drift.ts'
 import type { MirrorDeps, MirrorOptions } from '../account.ts'
 import { withRun } from '../run.ts'
 import { type Listing, listChanges, listEverything } from './list/list.ts'
+import { listPart } from './list/part.ts'
 import type { Window } from './list/windows.ts'
 
 export const RESOURCE = 'activities'
@@ -22,6 +23,9 @@ export type PollResult = { listed: number; inserted: number; marked: number; bad
 
 /** Activities can be dated ahead of us: head units with a wrong clock, and time zones east of the service. */
 const AHEAD_MS = 2 * DAY
+
+/** The service counts in whole seconds, and does not say whether it lists what changed at `updated_from` itself. */
+const NEWS_OVERLAP_MS = 2 * SECOND
 
 /**
  * Polls the activity list (service document, endpoint 9) from the cursor minus the lag, wide over the whole history,
@@ -46,10 +50,11 @@ export async function pollActivities(
     tally.listed = listing.entries.length
     // A list that cannot be had whole is one thing that failed, however many windows show it.
     tally.failed = listing.bad.length + Math.min(1, listing.cut.length)
+    const whenSame = await judgeSame(deps, options, input, { ...known, listing })
     const marked = await deps.store.transaction(async (tx) => {
       await lockListing(tx, key)
       const { entries, requestedAt, knownUpTo } = listing
-      const counts = await upsertListed(tx, { ...key, entries, listedAt: requestedAt })
+      const counts = await upsertListed(tx, { ...key, entries, listedAt: requestedAt, whenSame })
       await recordDrift(tx, 'activity', listing.drift)
       if (kind === 'backfill' || (listing.cap !== null && listing.cap !== known.listCap)) {
         await recordListCap(tx, { ...key, listCap: listing.cap, checkedAt: requestedAt })
@@ -92,24 +97,48 @@ export function logListing(
   if (bad.length > 0) deps.log.error({ ...about, bad: bad.slice(0, 5) }, 'list entries that cannot be read')
 }
 
+type Known = { cursor: Cursor | undefined; listCap: number | null }
+
 async function listSince(
   deps: MirrorDeps,
   options: MirrorOptions,
   input: { account: Account; signal?: AbortSignal },
-  known: { cursor: Cursor | undefined; listCap: number | null },
-): Promise<Listing> {
+  known: Known,
+): Promise<Listing & { whole: boolean }> {
   const { cursor, listCap } = known
   const query = { ...input, window: historyWindow(deps, options) }
-  if (!cursor) return listEverything(deps, query)
+  if (!cursor) return { ...(await listEverything(deps, query)), whole: true }
   const updatedFrom = new Date(cursor.updatedFrom.getTime() - options.lagMs)
   const listing = await listChanges(deps, { ...query, updatedFrom }, listCap)
   // A clock that went back by less than the lag still gives changes a time that was asked for.
-  if (!listing.knownUpTo || wentBackMs(cursor, listing.knownUpTo) <= options.lagMs / 2) return listing
+  if (!listing.knownUpTo || wentBackMs(cursor, listing.knownUpTo) <= options.lagMs / 2)
+    return { ...listing, whole: false }
   deps.log.warn(
     { account: input.account.name },
     "the service's clock went back; asking for the whole list again",
   )
-  return listChanges(deps, { ...query, updatedFrom: undefined }, listCap)
+  return { ...(await listChanges(deps, { ...query, updatedFrom: undefined }, listCap)), whole: true }
+}
+
+/**
+ * Tells what becomes of entries that are as they were. Within the lag the same ones are listed poll after poll, and
+ * an entry does not say when its activity was updated: the list from the cursor on, without the lag, names those that changed
+ * since the last poll, which are asked for at once. The others are asked for again with growing pauses, for a change may
+ * be dated before the cursor and listed after it.
+ */
+async function judgeSame(
+  deps: MirrorDeps,
+  options: MirrorOptions,
+  input: { account: Account; signal?: AbortSignal },
+  found: Known & { listing: Listing & { whole: boolean } },
+): Promise<WhenSame> {
+  const { cursor, listing } = found
+  if (!cursor || listing.whole || listing.cap !== null || listing.entries.length === 0) return 'ask'
+  const updatedFrom = new Date(cursor.updatedFrom.getTime() - NEWS_OVERLAP_MS)
+  const window = historyWindow(deps, options)
+  const news = await listPart(deps, { ...input, window, updatedFrom }, window)
+  const { lagMs } = options
+  return { news: new Set(news.entries.keys()), firstPauseMs: lagMs / 2, lastPauseMs: lagMs }
 }
 
 /**

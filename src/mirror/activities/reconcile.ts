@@ -51,7 +51,7 @@ export async function reconcileActivities(
       const { present, removed } = findRemoved({ before, now, listed, window })
       if (!input.acceptRemovals)
         assertPlausible({ account: account.name, listed: listed.size, present, removed: removed.length })
-      const counts = await upsertListed(tx, { ...key, entries, listedAt: requestedAt, onlyChanged: true })
+      const counts = await upsertListed(tx, { ...key, entries, listedAt: requestedAt, whenSame: 'leave' })
       const activityIds = removed.map(({ activityId }) => activityId)
       const absent = await recordAbsent(tx, { ...key, activityIds, absentSince: requestedAt })
       await recordDrift(tx, 'activity', listing.drift)

@@ -5,6 +5,7 @@ import { findTrainingInfo } from '../../store/coaching/training-info.ts'
 import {
   type DefinitionState,
   findDefinitionStates,
+  recordDefinitionFailure,
   replaceWorkoutSets,
 } from '../../store/coaching/workout-sets.ts'
 import { recordDrift } from '../../store/drift.ts'
@@ -19,8 +20,8 @@ const OUTAGE_AFTER = 5
 
 /**
  * Mirrors the definitions of every listed workout, resolved for the rider (service document, endpoint 7), that was never
- * resolved, or whose entry or the rider's signature has changed since. One that cannot be had is named in the log and
- * counted, keeps the sets it has, and is asked for again the next time; an outage ends the run.
+ * resolved, or whose entry or the rider's signature has changed since. One that cannot be had is counted and named in the log
+ * and in its row, keeps the sets it has, and is asked for again the next time; an outage ends the run.
  */
 export async function mirrorDefinitions(deps: MirrorDeps, input: CoachingInput): Promise<RunTally> {
   const { accountId, baseUrl } = input.account
@@ -39,9 +40,11 @@ export async function mirrorDefinitions(deps: MirrorDeps, input: CoachingInput):
         failedInARow = 0
       } catch (error) {
         if (!isItsOwn(error)) throw error
+        const failure = { accountId, path, failedAt: deps.now(), error: errorLine(error) }
+        await deps.store.transaction((tx) => recordDefinitionFailure(tx, failure))
         if (error instanceof TransientError && ++failedInARow >= OUTAGE_AFTER) throw error
         tally.failed++
-        deps.log.error({ account: input.account.name, path, reason: errorLine(error) }, 'workout failed')
+        deps.log.error({ account: input.account.name, path, reason: failure.error }, 'workout failed')
       }
     }
     tally.changed = tally.fetched

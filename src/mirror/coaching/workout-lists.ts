@@ -17,6 +17,9 @@ import type { Tx } from '../../store/store.ts'
 import { type RunTally, withRun } from '../run.ts'
 import type { CoachingDeps, CoachingInput } from './deps.ts'
 
+export const DEFAULT_WORKOUTS = 'default_workouts'
+export const OWN_WORKOUTS = 'workouts'
+
 const LIST_SHRUNKEN = 'list_shrunken'
 /** A shrunken list that the service has insisted on for so long is what it means to say. */
 const BELIEVED_AFTER_MS = 3 * DAY
@@ -25,7 +28,7 @@ const BELIEVED_AFTER_MS = 3 * DAY
 export async function pollDefaultWorkouts(deps: CoachingDeps, input: CoachingInput): Promise<RunTally> {
   const { baseUrl } = input.account
   return pollList(deps, input, {
-    resource: 'default_workouts',
+    resource: DEFAULT_WORKOUTS,
     owner: { baseUrl },
     list: () => deps.listDefaultWorkouts(baseUrl, input.signal),
   })
@@ -35,7 +38,7 @@ export async function pollDefaultWorkouts(deps: CoachingDeps, input: CoachingInp
 export async function pollOwnWorkouts(deps: CoachingDeps, input: CoachingInput): Promise<RunTally> {
   const { accountId } = input.account
   return pollList(deps, input, {
-    resource: 'workouts',
+    resource: OWN_WORKOUTS,
     owner: { accountId },
     list: () => deps.serviceOf(input.account).listWorkouts(input.signal),
   })

@@ -6,7 +6,7 @@ import type { RunTally } from '../run.ts'
 import { DEFINITIONS, mirrorDefinitions } from './definitions.ts'
 import type { CoachingCounts, CoachingDeps, CoachingInput } from './deps.ts'
 import { pollTrainingInfo } from './training-info.ts'
-import { pollDefaultWorkouts, pollOwnWorkouts } from './workout-lists.ts'
+import { DEFAULT_WORKOUTS, OWN_WORKOUTS, pollDefaultWorkouts, pollOwnWorkouts } from './workout-lists.ts'
 
 /**
  * Mirrors both workout lists, then the definitions of what they hold. A list that cannot be used stops neither the other
@@ -37,14 +37,22 @@ export async function mirrorWorkouts(deps: CoachingDeps, input: CoachingInput): 
   return counts
 }
 
-/** Finds whether the workouts were mirrored whole since a moment. */
+/**
+ * Finds whether both lists and the definitions were mirrored since a moment. Single workouts may have failed, perhaps for
+ * good: they wait for the next time like the rest.
+ */
 export async function findWorkoutsMirrored(
   deps: Pick<MirrorDeps, 'store'>,
   input: { accountId: number; since: Date },
 ): Promise<boolean> {
   const { accountId, since } = input
-  const [run] = await deps.store.read((tx) =>
-    findRecentRuns(tx, { accountId, resource: DEFINITIONS, limit: 1 }),
+  const latest = await deps.store.read(async (tx) => [
+    ...(await findRecentRuns(tx, { accountId, resource: DEFAULT_WORKOUTS, limit: 1 })),
+    ...(await findRecentRuns(tx, { accountId, resource: OWN_WORKOUTS, limit: 1 })),
+    ...(await findRecentRuns(tx, { accountId, resource: DEFINITIONS, limit: 1 })),
+  ])
+  const good = latest.filter(
+    ({ outcome, startedAt }) => ['done', 'partial'].includes(outcome) && startedAt >= since,
   )
-  return run?.outcome === 'done' && run.startedAt >= since
+  return good.length === 3
 }

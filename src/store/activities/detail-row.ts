@@ -20,6 +20,8 @@ type OwnColumn =
   | 'fetchedAt'
   | 'wantedAt'
   | 'summaryHash'
+  | 'listFields'
+  | 'detailFields'
   | 'nextFetchAt'
   | 'fetchAttempts'
   | 'fetchError'

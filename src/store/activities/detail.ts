@@ -12,6 +12,7 @@ import type { Samples } from '../samples/samples.ts'
 import { deleteSamples, insertSamples } from '../samples/write.ts'
 import type { Tx } from '../store.ts'
 import type { ActivityDetailRow } from './detail-row.ts'
+import { exactStart } from './exact-start.ts'
 import type { Asked } from './outcome.ts'
 import { recordRevision } from './revisions.ts'
 import { type ActivityChange, updateRows } from './update-rows.ts'
@@ -55,9 +56,10 @@ export async function recordDetails(tx: Tx, inputs: readonly RecordDetailInput[]
     const hadSamples = (before.sample_count ?? 0) > 0
     const replacing = samples !== undefined && (samples.count > 0 || !hadSamples)
     if (replacing) replaced.push({ ...input, samples, hadSamples })
-    const after = toRow(input, replacing)
+    const fields = fieldsOf(cleanRow(input.row))
+    const after = withoutOldWords(toRow(input, replacing), fields, before.detail_fields)
     if (before.fetched) await recordRevision(tx, { activityId, after, observedAt: requestedAt })
-    rows.push({ activityId, ...after, ...bookkeeping(input, before) })
+    rows.push({ activityId, ...after, detailFields: fields, ...bookkeeping(input, before) })
   }
   await updateRows(tx, rows)
   await replaceContent(tx, replaced)
@@ -70,15 +72,19 @@ type Before = {
   activity_id: number
   fetched: boolean
   older: boolean
+  /** listed since with a change */
+  wanted_since: boolean
   listed_since: boolean
+  detail_fields: DetailFields | null
   sample_count: number | null
 }
 
 // Moments are compared by Postgres, which has them to the microsecond; one after `recordedAt` came of a clock ahead.
 const LOCK = `
-  SELECT a.activity_id, a.fetched_at IS NOT NULL AS fetched, a.sample_count,
+  SELECT a.activity_id, a.fetched_at IS NOT NULL AS fetched, a.sample_count, a.detail_fields,
     coalesce(a.fetched_at > asked.at AND a.fetched_at <= coalesce(asked.recorded_at, 'infinity'), false) AS older,
-    coalesce(a.wanted_at > asked.at AND a.wanted_at <= coalesce(asked.recorded_at, 'infinity'), false) AS listed_since
+    coalesce(a.wanted_at > asked.at AND a.wanted_at <= coalesce(asked.recorded_at, 'infinity'), false) AS wanted_since,
+    coalesce(a.listed_at > asked.at AND a.listed_at <= coalesce(asked.recorded_at, 'infinity'), false) AS listed_since
   FROM unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) AS asked (activity_id, at, recorded_at)
     JOIN training.activities a USING (activity_id)
   FOR UPDATE OF a`
@@ -100,14 +106,52 @@ function toRow(input: RecordDetailInput, replacing: boolean): ActivityChange {
   return { ...rest, elapsedS: elapsedS ?? null, sampleCount: input.samples?.count ?? 0 }
 }
 
-/** What is kept of the answer and of fetching it. */
+/** What a detail says of the fields that the list has too; one that it lacks is left out. */
+type DetailFields = Readonly<{
+  name?: string | null
+  description?: string | null
+  activity_type?: string | null
+  started_at?: string
+}>
+
+function fieldsOf({
+  name,
+  description,
+  activityType,
+  startedAt,
+  startedAtLocal,
+}: ActivityDetailRow): DetailFields {
+  return {
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    ...(activityType !== undefined && { activity_type: activityType }),
+    ...(startedAt && { started_at: exactStart(startedAt, startedAtLocal) }),
+  }
+}
+
+/** A name or a description that is the last detail's is no news: the list may have brought a later one. */
+function withoutOldWords(
+  after: ActivityChange,
+  { name, description }: DetailFields,
+  before: DetailFields | null,
+): ActivityChange {
+  const { name: _name, description: _description, ...rest } = after
+  return {
+    ...rest,
+    ...(name !== undefined && name !== before?.name && { name }),
+    ...(description !== undefined && description !== before?.description && { description }),
+  }
+}
+
+/** What is kept of the answer and of fetching it. What is listed meanwhile keeps its moment: the answer may be older. */
 function bookkeeping(input: RecordDetailInput, before: Before): ActivityChange {
+  const listedAgain = before.listed_since && input.nextFetchAt === null
   return {
     summary: cleanJson(input.summary),
     summaryHash: input.summaryHash,
     fetchedAt: input.requestedAt,
-    detailState: before.listed_since ? 'wanted' : input.detailState,
-    nextFetchAt: before.listed_since ? null : input.nextFetchAt,
+    detailState: before.wanted_since ? 'wanted' : input.detailState,
+    ...(before.wanted_since ? { nextFetchAt: null } : !listedAgain && { nextFetchAt: input.nextFetchAt }),
     fetchAttempts: input.fetchAttempts ?? 0,
     fetchError: null,
   }

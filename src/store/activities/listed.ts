@@ -15,26 +15,47 @@ export type ListedActivity = Readonly<{
 
 export type ListedCounts = { inserted: number; marked: number }
 
+/**
+ * What becomes of a known activity whose entry says what the list said before, and which is neither absent nor failed for
+ * good: it is wanted (`ask`), left alone (`leave`), or, the list of a poll, wanted where its path is in `news`; any other is
+ * due once more after a pause, which grows with the time since the last change from `firstPauseMs` to `lastPauseMs`.
+ */
+export type WhenSame =
+  | 'ask'
+  | 'leave'
+  | { news: ReadonlySet<string>; firstPauseMs: number; lastPauseMs: number }
+
 // As many entries as make about a megabyte of JSON in one statement.
 const BATCH = 5_000
 
 const ENTRIES = `entries AS (
   SELECT * FROM ROWS FROM (jsonb_to_recordset($1::jsonb) AS (path text, name text, description text, activity_type text,
-    started_at timestamptz, timezone text, started_at_local timestamp)) WITH ORDINALITY)`
+    started_at timestamptz, timezone text, started_at_local timestamp, fields jsonb, ask boolean)) WITH ORDINALITY)`
 
-// A start that could not be read this time does not wipe out one that could.
+// The detail's word stays until a newer detail comes. Only a rename is taken from either, whichever changes its word last;
+// a name that neither has told is not the service's. A start that cannot be read this time is no change, and does not wipe out one that could.
 const UPDATE = `WITH ${ENTRIES},
 before AS (
-  SELECT a.activity_id, a.fetched_at, e.name, e.description, e.activity_type,
-    coalesce(e.started_at, a.started_at) AS started_at,
-    coalesce(e.timezone, a.timezone) AS timezone,
-    coalesce(e.started_at_local, a.started_at_local) AS started_at_local,
-    to_jsonb(a) AS was
+  SELECT a.activity_id, a.fetched_at, to_jsonb(a) AS was, known.list AS list_fields, known.changed OR e.ask AS wanted,
+    CASE WHEN known.renamed OR NOT known.detail ? 'name' THEN e.name ELSE a.name END AS name,
+    CASE WHEN known.redescribed OR NOT known.detail ? 'description' THEN e.description ELSE a.description END AS description,
+    CASE WHEN known.detail ? 'activity_type' THEN a.activity_type ELSE e.activity_type END AS activity_type,
+    CASE WHEN known.keeps_start THEN a.started_at ELSE e.started_at END AS started_at,
+    CASE WHEN known.keeps_start THEN a.timezone ELSE e.timezone END AS timezone,
+    CASE WHEN known.keeps_start THEN a.started_at_local ELSE e.started_at_local END AS started_at_local
   FROM entries e JOIN training.activities a ON a.account_id = $2 AND a.path = e.path
-  WHERE NOT $4::boolean OR a.absent_since IS NOT NULL OR (a.detail_state = 'failed' AND a.next_fetch_at IS NULL)
-    OR (a.name, a.description, a.activity_type, a.started_at, a.timezone, a.started_at_local) IS DISTINCT FROM
-      (e.name, e.description, e.activity_type, coalesce(e.started_at, a.started_at), coalesce(e.timezone, a.timezone),
-       coalesce(e.started_at_local, a.started_at_local))
+  CROSS JOIN LATERAL (SELECT a.name IS DISTINCT FROM a.list_fields ->> 'name'
+    AND a.name IS DISTINCT FROM a.detail_fields ->> 'name' AS name) strange
+  CROSS JOIN LATERAL (SELECT
+    coalesce(a.list_fields, '{}') || e.fields AS list,
+    coalesce(a.detail_fields, '{}') AS detail,
+    a.list_fields IS DISTINCT FROM coalesce(a.list_fields, '{}') || e.fields OR a.absent_since IS NOT NULL
+      OR (a.detail_state = 'failed' AND a.next_fetch_at IS NULL) OR strange.name AS changed,
+    e.name <> a.list_fields ->> 'name' OR strange.name AS renamed,
+    a.list_fields IS NOT NULL AND e.description IS NOT NULL
+      AND e.description IS DISTINCT FROM a.list_fields ->> 'description' AS redescribed,
+    e.started_at IS NULL OR coalesce(a.detail_fields, '{}') ? 'started_at' AS keeps_start) known
+  WHERE NOT $4::boolean OR known.changed
   ORDER BY a.activity_id
   FOR UPDATE OF a),
 diff AS (
@@ -49,17 +70,24 @@ revised AS (
   SELECT activity_id, $3::timestamptz, changes FROM diff)
 UPDATE training.activities a SET
   name = b.name, description = b.description, activity_type = b.activity_type,
-  started_at = b.started_at, timezone = b.timezone, started_at_local = b.started_at_local,
-  listed_at = greatest(a.listed_at, $3::timestamptz), wanted_at = greatest(a.wanted_at, $3::timestamptz), absent_since = NULL,
-  detail_state = CASE WHEN a.detail_state IN ('awaiting_samples', 'failed') THEN a.detail_state ELSE 'wanted' END,
-  next_fetch_at = CASE WHEN a.detail_state IN ('awaiting_samples', 'failed') THEN $3::timestamptz END
-FROM before b WHERE a.activity_id = b.activity_id`
+  started_at = b.started_at, timezone = b.timezone, started_at_local = b.started_at_local, list_fields = b.list_fields,
+  listed_at = greatest(a.listed_at, $3::timestamptz), absent_since = NULL,
+  wanted_at = CASE WHEN b.wanted THEN greatest(a.wanted_at, $3::timestamptz) ELSE a.wanted_at END,
+  detail_state = CASE WHEN b.wanted AND a.detail_state = 'mirrored' THEN 'wanted' ELSE a.detail_state END,
+  next_fetch_at = CASE
+    WHEN b.wanted AND a.detail_state IN ('awaiting_samples', 'failed') THEN $3::timestamptz
+    WHEN b.wanted OR a.detail_state = 'wanted' THEN NULL
+    WHEN a.detail_state = 'mirrored' AND a.next_fetch_at IS NULL THEN
+      least(a.fetched_at, $3::timestamptz) + least($6, greatest($5, a.fetched_at - a.wanted_at))
+    ELSE a.next_fetch_at END
+FROM before b WHERE a.activity_id = b.activity_id
+RETURNING b.wanted`
 
 // The ids follow the order of the entries, which a join does not keep by itself.
 const INSERT = `WITH ${ENTRIES}
 INSERT INTO training.activities (account_id, path, name, description, activity_type, started_at, timezone,
-  started_at_local, detail_state, listed_at, wanted_at)
-SELECT $2, e.path, e.name, e.description, e.activity_type, e.started_at, e.timezone, e.started_at_local,
+  started_at_local, list_fields, detail_state, listed_at, wanted_at)
+SELECT $2, e.path, e.name, e.description, e.activity_type, e.started_at, e.timezone, e.started_at_local, e.fields,
   'wanted', $3::timestamptz, $3::timestamptz
 FROM entries e
 WHERE NOT EXISTS (SELECT FROM training.activities a WHERE a.account_id = $2 AND a.path = e.path)
@@ -71,28 +99,43 @@ UPDATE training.activities a SET listed_at = $3::timestamptz
 FROM entries e WHERE a.account_id = $2 AND a.path = e.path AND a.listed_at < $3::timestamptz`
 
 /**
- * Takes over entries of the activity list (service document, "Activity list entry") and marks them wanted: new rows
- * are made, known ones take the list's fields and are no longer absent. Rows that await samples or have failed keep
- * that state, and are due at once. `listedAt` is when the list was asked for. What changed in an activity that had
- * been fetched goes to `activity_revisions`. A path named twice counts once, with its last entry.
- *
- * With `onlyChanged`, for a list that names everything, known rows become wanted only when the list says something
- * else of them than they do, when they were absent, or when they failed without a next moment.
+ * Takes over entries of the activity list (service document, "Activity list entry") and returns how many rows were made and
+ * how many known ones became wanted: those whose entry differs from what the list said of them before, that were absent, or
+ * that failed without a next moment; `whenSame` says what becomes of the others. Rows that await samples or have failed keep
+ * that state, and are due at once. What the detail said of an activity stays, but for a rename; what changed in one
+ * that had been fetched goes to `activity_revisions`. `listedAt` is when the list was asked for. A path named twice counts
+ * once, with its last entry.
  */
 export async function upsertListed(
   tx: Tx,
-  input: { accountId: number; entries: readonly ListedActivity[]; listedAt: Date; onlyChanged?: boolean },
+  input: {
+    accountId: number
+    entries: readonly ListedActivity[]
+    listedAt: Date
+    whenSame?: WhenSame
+  },
 ): Promise<ListedCounts> {
+  const { accountId, listedAt, whenSame = 'ask' } = input
+  const pauses = typeof whenSame === 'object' ? whenSame : { firstPauseMs: 0, lastPauseMs: 0 }
   const entries = [...new Map(input.entries.map((entry) => [cleanText(entry.path), entry])).values()]
   // The newest get the lowest ids, as they are fetched first: samples that lie in the order of their ids are found at once.
-  const rows = entries.toSorted((a, b) => startOf(b) - startOf(a)).map(toRow)
+  const rows = entries
+    .toSorted((a, b) => startOf(b) - startOf(a))
+    .map((entry) =>
+      toRow(entry, typeof whenSame === 'object' ? whenSame.news.has(entry.path) : whenSame === 'ask'),
+    )
   const counts: ListedCounts = { inserted: 0, marked: 0 }
   for (let start = 0; start < rows.length; start += BATCH) {
-    const values = [JSON.stringify(rows.slice(start, start + BATCH)), input.accountId, input.listedAt]
-    const onlyChanged = input.onlyChanged ?? false
-    counts.marked += (await tx.client.query(UPDATE, [...values, onlyChanged])).rowCount ?? 0
+    const values = [JSON.stringify(rows.slice(start, start + BATCH)), accountId, listedAt]
+    const { rows: known } = await tx.client.query<{ wanted: boolean }>(UPDATE, [
+      ...values,
+      whenSame === 'leave',
+      `${pauses.firstPauseMs} ms`,
+      `${pauses.lastPauseMs} ms`,
+    ])
+    counts.marked += known.filter(({ wanted }) => wanted).length
     counts.inserted += (await tx.client.query(INSERT, values)).rowCount ?? 0
-    if (onlyChanged) await tx.client.query(TOUCH, values)
+    if (whenSame === 'leave') await tx.client.query(TOUCH, values)
   }
   return counts
 }
@@ -102,14 +145,22 @@ function startOf({ startedAt }: ListedActivity): number {
   return startedAt?.getTime() ?? Number.MIN_SAFE_INTEGER
 }
 
-function toRow(entry: ListedActivity) {
-  return {
-    path: cleanText(entry.path),
+function toRow(entry: ListedActivity, ask: boolean) {
+  const words = {
     name: cleanNullable(entry.name),
     description: cleanNullable(entry.description),
     activity_type: cleanNullable(entry.activityType),
+  }
+  const start = {
     started_at: entry.startedAt && exactStart(entry.startedAt, entry.startedAtLocal),
     timezone: cleanNullable(entry.timezone),
     started_at_local: cleanNullable(entry.startedAtLocal),
+  }
+  return {
+    path: cleanText(entry.path),
+    ...words,
+    ...start,
+    fields: { ...words, ...(start.started_at && start) },
+    ask,
   }
 }

@@ -19,7 +19,7 @@ export async function recordUnchanged(tx: Tx, input: Asked): Promise<void> {
     .set({
       fetchedAt: input.requestedAt,
       detailState: stateAfter(input),
-      nextFetchAt: null,
+      nextFetchAt: nextAfter(input),
       fetchAttempts: 0,
       fetchError: null,
     })
@@ -49,10 +49,21 @@ export async function recordFetchFailure(
     .where(isNotOlder(input))
 }
 
+type Moment = typeof activities.wantedAt | typeof activities.fetchedAt | typeof activities.listedAt
+
 // A change listed since the answer was asked for keeps the activity wanted.
 function stateAfter(asked: Asked): SQL {
-  const listedSince = and(gt(activities.wantedAt, asked.requestedAt), notAhead(activities.wantedAt, asked))
-  return sql`case when ${listedSince} then 'wanted' else 'mirrored' end`
+  return sql`case when ${wantedSince(asked)} then 'wanted' else 'mirrored' end`
+}
+
+// Listed since without a change: the moment to ask again stays, for the list may know more than the answer.
+function nextAfter(asked: Asked): SQL {
+  const listedSince = and(gt(activities.listedAt, asked.requestedAt), notAhead(activities.listedAt, asked))
+  return sql`case when ${listedSince} and not (${wantedSince(asked)}) then ${activities.nextFetchAt} end`
+}
+
+function wantedSince(asked: Asked): SQL | undefined {
+  return and(gt(activities.wantedAt, asked.requestedAt), notAhead(activities.wantedAt, asked))
 }
 
 function isNotOlder(asked: Asked): SQL | undefined {
@@ -63,6 +74,6 @@ function isNotOlder(asked: Asked): SQL | undefined {
   )
 }
 
-function notAhead(column: typeof activities.wantedAt | typeof activities.fetchedAt, asked: Asked) {
+function notAhead(column: Moment, asked: Asked) {
   return asked.recordedAt && lte(column, asked.recordedAt)
 }

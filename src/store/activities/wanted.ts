@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, exists, inArray, isNull, lte, not, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, exists, isNull, lte, not, or, type SQL, sql } from 'drizzle-orm'
 import type { Account } from '../accounts.ts'
 import { accounts, activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
@@ -37,8 +37,8 @@ const COLUMNS = {
 }
 
 /**
- * Finds the activities of an account that are due at `now`, newest start first: those wanted, awaiting samples or
- * failed whose pause is over. Absent ones are left out, and failed ones without a next moment.
+ * Finds the activities of an account that are due at `now`, newest start first: those that are wanted, and those whose
+ * moment to be asked for again has come, mirrored ones too. Absent ones are left out, and failed ones without a moment.
  */
 export async function findWanted(
   tx: Tx,
@@ -66,12 +66,11 @@ export async function findWanting(tx: Tx, now: Date): Promise<Account[]> {
 }
 
 function isDue(now: Date): SQL | undefined {
-  const due = lte(activities.nextFetchAt, now)
   return and(
     isNull(activities.absentSince),
     or(
-      and(eq(activities.detailState, 'wanted'), or(isNull(activities.nextFetchAt), due)),
-      and(inArray(activities.detailState, ['awaiting_samples', 'failed']), due),
+      and(sql`${activities.detailState} = 'wanted'`, isNull(activities.nextFetchAt)),
+      lte(activities.nextFetchAt, now),
     ),
   )
 }

@@ -1,9 +1,11 @@
-import { and, eq, gt, lte } from 'drizzle-orm'
+import { and, eq, gt, isNull, lte, or } from 'drizzle-orm'
 import { cleanJson, cleanNullable, cleanText } from '../clean.ts'
-import { workoutSets } from '../schema/index.ts'
+import { workoutDefinitions, workoutSets } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import { lockCoaching } from './lock.ts'
 import { olderUntil } from './older.ts'
+
+const KEY = [workoutDefinitions.accountId, workoutDefinitions.path]
 
 /** A set as the table holds it: watts and seconds. */
 export type WorkoutSetRow = Readonly<
@@ -13,7 +15,7 @@ export type WorkoutSetRow = Readonly<
   >
 >
 
-/** A listed workout, and when and for which signature its sets were resolved; null when they never were. */
+/** A listed workout, and when and for which signature it was resolved; null when it never was. */
 export type DefinitionState = Readonly<{
   path: string
   changedAt: Date | null
@@ -21,18 +23,17 @@ export type DefinitionState = Readonly<{
   signature: unknown
 }>
 
-/** Finds every workout that is in the account's list or in its service's default list, with the state of its sets. */
+/** Finds every workout that is in the account's list or in its service's default list, with the state of its definition. */
 export async function findDefinitionStates(
   tx: Tx,
   input: { accountId: number; baseUrl: string },
 ): Promise<DefinitionState[]> {
   const { rows } = await tx.client.query<DefinitionState>(
-    `select w.path, w.changed_at as "changedAt", s.resolved_at as "resolvedAt", s.signature
+    `select w.path, w.changed_at as "changedAt", d.resolved_at as "resolvedAt", d.signature
      from (select path, max(changed_at) as changed_at from training.workouts
            where absent_since is null and (account_id = $1 or (account_id is null and base_url = $2))
            group by path) w
-     left join lateral (select resolved_at, signature from training.workout_sets
-                        where account_id = $1 and path = w.path order by position limit 1) s on true
+     left join training.workout_definitions d on d.account_id = $1 and d.path = w.path
      order by w.path`,
     [input.accountId, input.baseUrl],
   )
@@ -40,8 +41,8 @@ export async function findDefinitionStates(
 }
 
 /**
- * Replaces the sets of a workout by those asked for at `resolvedAt` for that signature. An answer older than the sets
- * that are here changes nothing.
+ * Records the sets of a workout, none perhaps, that were asked for at `resolvedAt` for that signature, in the place of those
+ * that are here. An answer older than these changes nothing.
  */
 export async function replaceWorkoutSets(
   tx: Tx,
@@ -55,27 +56,37 @@ export async function replaceWorkoutSets(
 ): Promise<void> {
   const { accountId, resolvedAt } = input
   const path = cleanText(input.path)
-  const isWorkout = and(eq(workoutSets.accountId, accountId), eq(workoutSets.path, path))
-  await lockCoaching(tx, 'workout sets', accountId)
-  const newer = await tx.db
-    .select({ position: workoutSets.position })
-    .from(workoutSets)
-    .where(
-      and(
-        isWorkout,
-        gt(workoutSets.resolvedAt, resolvedAt),
-        lte(workoutSets.resolvedAt, olderUntil(resolvedAt)),
-      ),
-    )
-    .limit(1)
-  if (newer.length > 0) return
-  await tx.db.delete(workoutSets).where(isWorkout)
-  if (input.sets.length === 0) return
   const signature = cleanJson(input.signature)
+  const resolved = { resolvedAt, signature, failedAt: null, fetchError: null }
+  await lockCoaching(tx, 'workout sets', accountId)
+  const isNewer = or(
+    isNull(workoutDefinitions.resolvedAt),
+    lte(workoutDefinitions.resolvedAt, resolvedAt),
+    gt(workoutDefinitions.resolvedAt, olderUntil(resolvedAt)),
+  )
+  const taken = await tx.db
+    .insert(workoutDefinitions)
+    .values({ accountId, path, ...resolved })
+    .onConflictDoUpdate({ target: KEY, set: resolved, ...(isNewer && { setWhere: isNewer }) })
+  if (taken.rowCount === 0) return
+  await tx.db.delete(workoutSets).where(and(eq(workoutSets.accountId, accountId), eq(workoutSets.path, path)))
+  if (input.sets.length === 0) return
   await tx.db.insert(workoutSets).values(
     input.sets.map((set, position) => ({
       ...{ accountId, path, position, resolvedAt, signature },
       ...{ ...set, name: cleanNullable(set.name) },
     })),
   )
+}
+
+/** Records why the definition of a workout could not be had at `failedAt`; the sets that are here stay. */
+export async function recordDefinitionFailure(
+  tx: Tx,
+  input: { accountId: number; path: string; failedAt: Date; error: string },
+): Promise<void> {
+  const failure = { failedAt: input.failedAt, fetchError: cleanText(input.error) }
+  await tx.db
+    .insert(workoutDefinitions)
+    .values({ accountId: input.accountId, path: cleanText(input.path), ...failure })
+    .onConflictDoUpdate({ target: KEY, set: failure })
 }

@@ -1,11 +1,12 @@
 import { fitsFloat4, fitsTimestamp, hasValue } from '../../kit/floats.ts'
 import { writeMoment } from '../copy.ts'
+import { makeOrdinals } from './ordinals.ts'
 import { type ActivitySamples, SAMPLE_FIELDS, type SampleField } from './samples.ts'
 
 const CHUNK_BYTES = 256 * 1024
 // A count of columns; then, each behind its length, an integer and a time.
 const FIXED_BYTES = 2 + 8 + 12
-const [DOUBLE_BYTES, REAL_BYTES] = [12, 8] as const
+const [DOUBLE_BYTES, REAL_BYTES, INTEGER_BYTES] = [12, 8, 8] as const
 const NULL = -1
 
 /** The columns of eight bytes, and those of four. */
@@ -25,36 +26,47 @@ export function encodeSamples(activities: readonly ActivitySamples[]): Encoded {
   const known = (field: SampleField) =>
     activities.some(({ samples }) => hasValue(samples.columns[field], samples.count))
   const [doubles, reals] = [DOUBLES.filter(known), REALS.filter(known)]
+  const ordinals = activities.map(({ samples }) => makeOrdinals(samples.t, samples.count))
+  const numbered = ordinals.some((one) => one !== undefined)
   return {
-    columns: ['activity_id', 't', ...doubles, ...reals],
-    chunks: makeChunks(activities, { doubles, reals }),
+    columns: ['activity_id', 't', ...doubles, ...reals, ...(numbered ? ['ordinal'] : [])],
+    chunks: makeChunks(activities, { doubles, reals, numbered }, ordinals),
   }
 }
 
-type Fields = { doubles: readonly SampleField[]; reals: readonly SampleField[] }
+type Fields = { doubles: readonly SampleField[]; reals: readonly SampleField[]; numbered: boolean }
 
 type Rows = {
   activityId: number
   t: Float64Array
   doubles: readonly Float64Array[]
   reals: readonly Float64Array[]
+  /** 0 becomes NULL; undefined when the column is left out */
+  ordinals: Int32Array | undefined
 }
 
-function* makeChunks(activities: readonly ActivitySamples[], { doubles, reals }: Fields): Generator<Buffer> {
-  for (const { activityId, samples } of activities) {
+function* makeChunks(
+  activities: readonly ActivitySamples[],
+  { doubles, reals, numbered }: Fields,
+  ordinals: ReadonlyArray<Int32Array | undefined>,
+): Generator<Buffer> {
+  for (const [index, { activityId, samples }] of activities.entries()) {
     // Not by `map`, whose arrays V8 makes of two kinds, and compiles for both.
     const rows = {
       activityId,
       t: samples.t,
       doubles: Array.from(doubles, (field) => samples.columns[field]),
       reals: Array.from(reals, (field) => samples.columns[field]),
+      ordinals: numbered ? (ordinals[index] ?? new Int32Array(samples.count)) : undefined,
     }
     yield* makeRowChunks(rows, samples.count)
   }
 }
 
 function* makeRowChunks(rows: Rows, count: number): Generator<Buffer> {
-  const rowBytes = FIXED_BYTES + rows.doubles.length * DOUBLE_BYTES + rows.reals.length * REAL_BYTES
+  const ordinalBytes = rows.ordinals ? INTEGER_BYTES : 0
+  const rowBytes =
+    FIXED_BYTES + rows.doubles.length * DOUBLE_BYTES + rows.reals.length * REAL_BYTES + ordinalBytes
   const rowsAChunk = Math.floor(CHUNK_BYTES / rowBytes)
   for (let from = 0; from < count; from += rowsAChunk) {
     const to = Math.min(count, from + rowsAChunk)
@@ -66,10 +78,10 @@ function* makeRowChunks(rows: Rows, count: number): Generator<Buffer> {
 
 function writeRows(
   view: DataView,
-  { activityId, t, doubles, reals }: Rows,
+  { activityId, t, doubles, reals, ordinals }: Rows,
   { from, to }: { from: number; to: number },
 ): number {
-  const columns = 2 + doubles.length + reals.length
+  const columns = 2 + doubles.length + reals.length + (ordinals ? 1 : 0)
   let at = 0
   for (let row = from; row < to; row++) {
     view.setInt16(at, columns)
@@ -78,8 +90,19 @@ function writeRows(
     at = writeTime(view, at + 10, t[row] as number)
     at = writeDoubles(view, at, doubles, row)
     at = writeReals(view, at, reals, row)
+    if (ordinals) at = writeOrdinal(view, at, ordinals[row] as number)
   }
   return at
+}
+
+function writeOrdinal(view: DataView, at: number, ordinal: number): number {
+  if (ordinal === 0) {
+    view.setInt32(at, NULL)
+    return at + 4
+  }
+  view.setInt32(at, 4)
+  view.setInt32(at + 4, ordinal)
+  return at + 8
 }
 
 function writeTime(view: DataView, at: number, ms: number): number {

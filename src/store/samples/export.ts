@@ -26,9 +26,9 @@ export const EXPORT_COLUMNS = ['t', ...SAMPLE_FIELDS] as const
 // Milliseconds are what the service sends; a finer time, should one come, is not rounded.
 const ISO_TIME = `to_char(t at time zone 'UTC', case when date_trunc('milliseconds', t) = t
   then 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"' else 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' end)`
-// The order in which the samples were written, also where two of them share a time or have none: what has no column
-// is kept in that order.
-const ORDER = 't nulls first, ctid'
+// The order of the samples, also where two of them share a time: what has no column is kept in that order. Rows from
+// before there was an ordinal have their place in the table only.
+const ORDER = 't nulls first, ordinal, ctid'
 const FIELDS = SAMPLE_FIELDS.join(', ')
 
 /** Finds an activity by its path; absent ones, too: what was mirrored of them is still here. */

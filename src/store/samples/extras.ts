@@ -3,7 +3,7 @@ import { sampleExtras } from '../schema/index.ts'
 import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
 
-/** A per-second field that has no column: its values in the order of the samples' time. */
+/** A per-second field that has no column: its values in the order of the samples' time, and of their ordinal where it repeats. */
 export type SampleExtra = Readonly<{ field: string; values: readonly unknown[] }>
 
 /** One point of a power curve: the best mean power over `durationS` seconds, in watts. */

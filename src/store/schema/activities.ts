@@ -68,6 +68,8 @@ const fetchColumns = () => ({
   listedAt: instant('listed_at').notNull(),
   fetchedAt: instant('fetched_at'),
   wantedAt: instant('wanted_at').notNull(),
+  listFields: jsonb('list_fields').$type<Json>(),
+  detailFields: jsonb('detail_fields').$type<Json>(),
   summaryHash: text('summary_hash'),
   nextFetchAt: instant('next_fetch_at'),
   fetchAttempts: integer('fetch_attempts').notNull().default(0),
@@ -101,7 +103,7 @@ export const activities = training.table(
       .where(sql`absent_since is null`),
     index('activities_to_fetch')
       .on(table.accountId, desc(table.startedAt))
-      .where(sql`detail_state in ('wanted', 'awaiting_samples', 'failed')`),
+      .where(sql`detail_state = 'wanted' or next_fetch_at is not null`),
     check(
       'activities_detail_state',
       sql`detail_state in ('wanted', 'awaiting_samples', 'mirrored', 'failed')`,

@@ -80,6 +80,20 @@ export const workoutSets = training.table(
   (table) => [primaryKey({ columns: [table.accountId, table.path, table.position] })],
 )
 
+// A definition may have no sets, or none that could be had yet.
+export const workoutDefinitions = training.table(
+  'workout_definitions',
+  {
+    accountId: ownAccount(),
+    path: text('path').notNull(),
+    resolvedAt: instant('resolved_at'),
+    signature: jsonb('signature').$type<Json>(),
+    failedAt: instant('failed_at'),
+    fetchError: text('fetch_error'),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.path] })],
+)
+
 export const workoutFiles = training.table(
   'workout_files',
   {

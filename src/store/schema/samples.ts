@@ -37,6 +37,8 @@ export const samples = training.table(
     lws: real('lws'),
     hws: real('hws'),
     pws: real('pws'),
+    // NULL in nearly every row, where it takes no byte; filled, it would cost eight in many.
+    ordinal: integer('ordinal'),
   },
   (table) => [
     // With several ranges a page range, rows rewritten into old holes stay easy to find: after every activity was
