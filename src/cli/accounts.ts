@@ -14,7 +14,7 @@ export function addAccountVerbs(program: Command, run: Run): void {
     .action((options: { json?: boolean }) =>
       run(
         async (context) => {
-          const house = await openHouse(context.config, context.log)
+          const house = await openHouse(context.config, context.log, { signal: context.signal })
           try {
             await noteUnreadableLogins(context, house)
             const { accounts } = await findStatus(house)

@@ -35,7 +35,10 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     try {
       code = (await verb(context)) ?? EXIT.done
     } catch (error) {
-      const exit = exitFor(error, context.signal)
+      const exit = exitFor(error, {
+        signal: context.signal,
+        embedded: context.config.databaseUrl === undefined,
+      })
       context.note(exit.sentence)
       code = exit.code
     } finally {

@@ -1,8 +1,15 @@
 import { setMaxListeners } from 'node:events'
 import type { Logger } from 'pino'
 import { type Config, readConfig } from '../config/config.ts'
+import { MINUTE } from '../kit/durations.ts'
 import { makeLogger } from '../log.ts'
 import { EXIT } from './exit.ts'
+
+/** npm and npx hand a terminal's Ctrl-C on, so that one press of it comes twice; the second must not cut the stopping short. */
+const SAME_PRESS_MS = 500
+
+/** Longer than a token request may take, which is never cancelled; what hangs longer is found by the next run as after a crash. */
+const STOP_WITHIN_MS = MINUTE
 
 /** What a verb is handed: the configuration, the log, and the signal that says to stop. */
 export type Context = {
@@ -39,9 +46,13 @@ function listenForStop(): { signal: AbortSignal; dispose(): void } {
   const controller = new AbortController()
   // Every request, pause and job of the process listens to this one signal; Node warns of a leak at eleven.
   setMaxListeners(0, controller.signal)
+  let firstAt: number | undefined
   const stop = () => {
-    if (controller.signal.aborted) process.exit(EXIT.interrupted)
+    if (firstAt !== undefined && performance.now() - firstAt > SAME_PRESS_MS) process.exit(EXIT.interrupted)
+    if (firstAt !== undefined) return
+    firstAt = performance.now()
     controller.abort()
+    setTimeout(() => process.exit(EXIT.interrupted), STOP_WITHIN_MS).unref()
   }
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)

@@ -15,7 +15,7 @@ export function addDatabaseVerbs(program: Command, run: Run): void {
     .action(() =>
       run(
         async (context) => {
-          await migrateDatabase(context.config, context.log)
+          await migrateDatabase(context.config, context.log, context.signal)
           context.print('the database is at this version')
           return undefined
         },
@@ -64,11 +64,14 @@ export function addDatabaseVerbs(program: Command, run: Run): void {
 type SqlOptions = { json?: boolean; write?: boolean }
 
 async function sql(context: Context, query: string | undefined, options: SqlOptions): Promise<undefined> {
-  const text = query ?? (process.stdin.isTTY ? undefined : await readInput(process.stdin))
+  const text = query ?? (process.stdin.isTTY ? undefined : await readInput(process.stdin, context.signal))
   if (text === undefined || text.trim() === '') {
     throw new ConfigError('no_query', 'no query; run: musette sql "select count(*) from training.activities"')
   }
-  const queries = await openQueries(context.config, context.log, { write: options.write ?? false })
+  const queries = await openQueries(context.config, context.log, {
+    write: options.write ?? false,
+    signal: context.signal,
+  })
   try {
     for (const result of await queries.query(text)) {
       if (options.json) context.print(JSON.stringify(result.rows))

@@ -7,7 +7,7 @@ import {
   RateLimitedError,
   TransientError,
 } from '../kit/errors.ts'
-import { HINTS } from './hints.ts'
+import { EMBEDDED_HINTS, HINTS } from './hints.ts'
 
 /** The exit codes that scripts rely on. */
 export const EXIT = {
@@ -24,12 +24,18 @@ export const EXIT = {
 /** Codes of errors after which a person must sign in, or give other credentials. */
 const LOGIN_CODES: ReadonlySet<string> = new Set(['no_account', 'invalid_client', 'unauthorized_client'])
 
-/** Turns the error that ended a verb into its exit code and the sentence for the person. */
-export function exitFor(error: unknown, signal?: AbortSignal): { code: number; sentence: string } {
-  if (isAbort(error, signal))
-    return { code: EXIT.interrupted, sentence: 'musette: stopped before it was done' }
+/** Turns the error that ended a verb into its exit code and the sentence for the person; `embedded`: without DATABASE_URL. */
+export function exitFor(
+  error: unknown,
+  options: { signal?: AbortSignal; embedded?: boolean } = {},
+): { code: number; sentence: string } {
+  if (isAbort(error, options.signal))
+    return {
+      code: EXIT.interrupted,
+      sentence: 'musette: stopped before it was done; run it again to go on from here',
+    }
   if (error instanceof MusetteError) {
-    const hint = HINTS[error.code]
+    const hint = (options.embedded && EMBEDDED_HINTS[error.code]) || HINTS[error.code]
     return { code: codeFor(error), sentence: `musette: ${error.message}${hint ? `; ${hint}` : ''}` }
   }
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)

@@ -37,7 +37,7 @@ async function exportTo(
     const message = `Parquet is not for a terminal; run: musette export ${path} --format parquet > ${path}.parquet`
     throw new ConfigError('bad_usage', message)
   }
-  const house = await openHouse(context.config, context.log)
+  const house = await openHouse(context.config, context.log, { signal: context.signal })
   try {
     // Waits until the reader has taken the piece. A reader that has gone ends the process, as it does for every verb.
     const write = (piece: string | Uint8Array) =>

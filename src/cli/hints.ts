@@ -14,3 +14,8 @@ export const HINTS: Readonly<Record<string, string>> = {
   invalid_client: 'look at MUSETTE_CLIENT_ID and MUSETTE_CLIENT_SECRET',
   unauthorized_client: 'look at MUSETTE_CLIENT_ID and MUSETTE_CLIENT_SECRET',
 }
+
+/** The same for the embedded Postgres, of which a person has set nothing. */
+export const EMBEDDED_HINTS: Readonly<Record<string, string>> = {
+  database_unreachable: 'its disk may be full; run: musette doctor',
+}

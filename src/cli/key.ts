@@ -17,7 +17,7 @@ export function addKeyVerbs(program: Command, run: Run): void {
     .action((options: { to?: string }) =>
       run(
         async (context) => {
-          const house = await openHouse(context.config, context.log)
+          const house = await openHouse(context.config, context.log, { signal: context.signal })
           try {
             const rotation = await rotateKey(house, { to: options.to })
             context.print(sentenceOf(rotation))

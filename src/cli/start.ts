@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Command } from 'commander'
 import { ROLES, type Role } from '../daemon/roles.ts'
 import { SECOND } from '../kit/durations.ts'
-import { ConfigError } from '../kit/errors.ts'
+import { ConfigError, isAbort } from '../kit/errors.ts'
 import { toggleDebug } from '../log.ts'
 import type { Run } from './cli.ts'
 import { EXIT } from './exit.ts'
@@ -27,7 +27,14 @@ export function addStartVerb(program: Command, run: Run): void {
         const { openDaemon } = await import('../daemon/daemon.ts')
         // From before anything is open: a signal that nobody listens to ends the process.
         process.on('SIGUSR2', () => toggleDebug(log, config.logLevel))
-        const daemon = await openDaemon(config, log, { roles: options.roles, signal })
+        const daemon = await openDaemon(config, log, { roles: options.roles, signal }).catch(
+          (error: unknown) => {
+            if (isAbort(error, signal)) return undefined
+            throw error
+          },
+        )
+        // Told to stop before it was open: to a daemon that is no failure.
+        if (!daemon) return undefined
         const stopped = signal.aborted || once(signal, 'abort')
         const failure = await Promise.race([daemon.failed, stopped])
         log.info('stopping')

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { openHouse } from '../daemon/house.ts'
-import { syncAccount } from '../daemon/sync.ts'
+import { type SyncCounts, syncAccount } from '../daemon/sync.ts'
 import { ConfigError } from '../kit/errors.ts'
 import type { Run } from './cli.ts'
 import type { Context } from './context.ts'
@@ -32,9 +32,9 @@ async function sync(context: Context, name: string, options: SyncOptions): Promi
     throw new ConfigError('bad_usage', '--accept-removals goes with --full; run: musette sync --help')
   const startedAt = Date.now()
   tuneForPass()
-  const house = await openHouse(context.config, context.log, { byHand: true })
+  const house = await openHouse(context.config, context.log, { signal: context.signal, byHand: true })
+  const line = makeProgressLine(context, 'activities')
   try {
-    const line = makeProgressLine(context, 'activities')
     const counts = await syncAccount(house, {
       name,
       full,
@@ -43,16 +43,35 @@ async function sync(context: Context, name: string, options: SyncOptions): Promi
       signal: context.signal,
       onProgress: (now) => line.show(now),
     })
-    const result = { account: name, ...counts, duration_ms: Date.now() - startedAt }
-    const absent = counts.absent > 0 ? `, ${counts.absent} gone from the list` : ''
-    const pending = counts.pending > 0 ? `, ${counts.pending} not there yet` : ''
-    const failed = counts.failed > 0 ? `, ${counts.failed} failed; run: musette status` : ''
-    line.finish(
-      `account "${name}": ${counts.listed} listed, ${counts.fetched} fetched, ${counts.unchanged} unchanged${absent}${pending}${failed}`,
-    )
-    if (options.json) context.print(JSON.stringify(result))
-    return counts.failed > 0 ? EXIT.partial : EXIT.done
+    line.finish(`account "${name}": ${sentenceOf(counts)}`)
+    const { listed, fetched, unchanged, absent, failed, pending } = counts
+    const result = { listed, fetched, unchanged, absent, failed, pending }
+    const duration = Date.now() - startedAt
+    if (options.json) context.print(JSON.stringify({ account: name, ...result, duration_ms: duration }))
+    return failed > 0 || counts.unfetched > 0 ? EXIT.partial : EXIT.done
   } finally {
+    line.close()
     await house.close()
   }
+}
+
+/** Says what the pass changed and what is not mirrored, with the reason and the command that goes on. */
+function sentenceOf(counts: SyncCounts): string {
+  const { listed, fetched, unchanged, absent, failed, pending, mirrored, unfetched, reason } = counts
+  const withoutSamples = pending - unfetched
+  const some = (count: number, what: string) => (count > 0 ? [`${count} ${what}`] : [])
+  const why = reason === undefined ? '' : ` (${reason})`
+  const changed = [
+    ...some(fetched, 'fetched'),
+    ...some(unchanged, 'looked at again and unchanged'),
+    ...some(absent, 'gone from the list'),
+  ]
+  const quiet = changed.length === 0 && unfetched === 0 && failed === 0
+  return [
+    ...(quiet ? ['nothing has changed'] : [`${listed} listed`, ...changed]),
+    `${mirrored} mirrored in all`,
+    ...some(withoutSamples, 'still without samples at the service'),
+    ...(unfetched > 0 ? [`${unfetched} not fetched${why}; run: musette sync`] : []),
+    ...(failed > 0 ? [`${failed} failed${unfetched > 0 ? '' : why}; run: musette status`] : []),
+  ].join(', ')
 }

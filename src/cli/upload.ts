@@ -30,7 +30,7 @@ async function upload(context: Context, paths: string[], options: UploadOptions)
   // What reads FIT files is only loaded here: the other verbs answer the sooner.
   const { uploadByHand } = await import('../daemon/upload.ts')
   const files = await Promise.all(paths.map(async (path) => ({ path, bytes: await readNamed(path) })))
-  const house = await openHouse(context.config, context.log, { byHand: true })
+  const house = await openHouse(context.config, context.log, { signal: context.signal, byHand: true })
   try {
     let failed = 0
     for (const file of files) {

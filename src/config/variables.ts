@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseDay } from '../kit/day.ts'
 import { parseDuration, SECOND } from '../kit/durations.ts'
 
 const duration = (fallback: string) =>
@@ -74,9 +75,9 @@ const day = z
   .string()
   .default('2000-01-01')
   .transform((text, context) => {
-    const date = new Date(`${text}T00:00:00Z`)
-    if (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(date.getTime())) return date
-    context.addIssue('is not a day; write for example 2015-01-31')
+    const date = parseDay(text)
+    if (date) return date
+    context.addIssue('is not a day of the calendar; write for example 2015-01-31')
     return z.NEVER
   })
 

@@ -55,6 +55,7 @@ export async function openDaemon(
     if (http) assertGuarded(http)
     const metrics = makeMetrics({ now: systemClock }, { version: VERSION })
     const house = await openHouse(config, log, {
+      signal: input.signal,
       observer: metrics.requests,
       longestPauseMs: LONGEST_PAUSE_MS,
     })

@@ -14,7 +14,7 @@ export async function openDatabase(config: Config, log: Logger, signal?: AbortSi
   if (config.databaseUrl) return { url: config.databaseUrl, close: async () => undefined }
   const embedded = await openEmbeddedPostgres({ log, ...(signal && { signal }) }, { dataDir: config.dataDir })
   try {
-    await migrate({ connectionString: embedded.url, log })
+    await migrate({ connectionString: embedded.url, log, ...(signal && { signal }) })
   } catch (error) {
     await embedded.close()
     throw error
@@ -23,10 +23,10 @@ export async function openDatabase(config: Config, log: Logger, signal?: AbortSi
 }
 
 /** Brings the database to this version. */
-export async function migrateDatabase(config: Config, log: Logger): Promise<void> {
-  const database = await openDatabase(config, log)
+export async function migrateDatabase(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+  const database = await openDatabase(config, log, signal)
   try {
-    if (config.databaseUrl) await migrate({ connectionString: database.url, log })
+    if (config.databaseUrl) await migrate({ connectionString: database.url, log, signal })
   } finally {
     await database.close()
   }
@@ -36,9 +36,9 @@ export async function migrateDatabase(config: Config, log: Logger): Promise<void
 export async function openQueries(
   config: Config,
   log: Logger,
-  options: { write: boolean },
+  options: { write: boolean; signal?: AbortSignal },
 ): Promise<Queries> {
-  const database = await openDatabase(config, log)
+  const database = await openDatabase(config, log, options.signal)
   try {
     const queries = await openRawQueries({ connectionString: database.url, write: options.write })
     return {

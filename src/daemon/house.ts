@@ -32,16 +32,22 @@ export const CONNECTIONS_BESIDE_FETCHES = 6
 /**
  * Opens database, vault and service client from the configuration. The embedded Postgres is brought to this version
  * by itself; a database of the user's own is only checked, and refused with the command to type (ConfigError). The
- * `observer` hears of every request to the service; `longestPauseMs` and `byHand` are the service client's.
+ * `signal` ends the opening, not the house; the `observer` hears of every request to the service; `longestPauseMs` and
+ * `byHand` are the service client's.
  */
 export async function openHouse(
   config: Config,
   log: Logger,
-  options: { observer?: ServiceObserver | undefined; longestPauseMs?: number; byHand?: boolean } = {},
+  options: {
+    signal?: AbortSignal
+    observer?: ServiceObserver | undefined
+    longestPauseMs?: number
+    byHand?: boolean
+  } = {},
 ): Promise<House> {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
-    const database = await openDatabase(config, log)
+    const database = await openDatabase(config, log, options.signal)
     release.defer('database', () => database.close())
     const store = openStore(
       { log },

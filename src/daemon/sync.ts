@@ -3,10 +3,14 @@ import type { Progress } from '../mirror/activities/fetch-wanted.ts'
 import { type PassCounts, syncActivities } from '../mirror/activities/pass.ts'
 import { type ResyncChoice, resyncActivities } from '../mirror/activities/resync.ts'
 import type { Account } from '../store/accounts.ts'
+import { countByState } from '../store/activities/counts.ts'
 import { recordRunsAbandoned } from '../store/runs.ts'
 import { syncCoaching } from './coaching.ts'
 import type { House } from './house.ts'
 import { accountToUse } from './sign-in.ts'
+
+/** What a pass counted, and how many of the listed activities are mirrored or still to be fetched after it. */
+export type SyncCounts = PassCounts & { mirrored: number; unfetched: number }
 
 type Watched = { name: string; signal?: AbortSignal; onProgress?: (progress: Progress) => void }
 
@@ -18,7 +22,7 @@ type Watched = { name: string; signal?: AbortSignal; onProgress?: (progress: Pro
 export async function syncAccount(
   house: House,
   input: Watched & { full?: boolean; acceptRemovals?: boolean; coaching?: boolean },
-): Promise<PassCounts> {
+): Promise<SyncCounts> {
   const { name, coaching, ...rest } = input
   const account = await takeAccount(house, name)
   const { concurrency } = house.config.service
@@ -42,7 +46,9 @@ export async function syncAccount(
     const counts = await syncActivities(house.mirror, house.mirrorOptions, asked)
     const failed = await begin()
     await house.mirror.upkeep.rest()
-    return { ...counts, failed: counts.failed + failed }
+    const states = await house.store.read((tx) => countByState(tx, account.accountId))
+    const here = { mirrored: states.mirrored, unfetched: states.wanted }
+    return { ...counts, ...here, failed: counts.failed + failed }
   } catch (error) {
     halt.abort(error)
     await besides?.catch(() => undefined)

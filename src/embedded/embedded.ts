@@ -1,12 +1,13 @@
 import { mkdir, realpath } from 'node:fs/promises'
 import type { Logger } from 'pino'
-import { MINUTE } from '../kit/durations.ts'
+import { MINUTE, SECOND } from '../kit/durations.ts'
 import { ConfigError, errorCode, TransientError } from '../kit/errors.ts'
 import { sleep } from '../kit/sleep.ts'
 import { type Access, readAccess, writePasswordFile } from './access.ts'
 import { joinServer } from './joined.ts'
 import { openOwnedServer } from './owner.ts'
 import { acquireOwnership, type Ownership } from './ownership.ts'
+import { findDiskFull } from './program/disk.ts'
 import { tryConnect } from './program/ready.ts'
 import { makeSharedUrl, makeUrl } from './program/settings.ts'
 
@@ -32,6 +33,8 @@ const DIRECTORY_CODES: ReadonlySet<string> = new Set([
 /** Another process may be making the files or recovering from a crash. */
 const JOIN_WITHIN_MS = 10 * MINUTE
 const LOOK_EVERY_MS = 50
+/** A server that another process is starting is ready long before this, if the disk has room for it. */
+const START_MS = 10 * SECOND
 
 /**
  * Opens the embedded Postgres of `dataDir`, its files in `<dataDir>/postgres`: starts it, or joins the one that another
@@ -75,14 +78,19 @@ async function openOrJoin(
 ): Promise<EmbeddedPostgres> {
   await mkdir(options.dataDir, { recursive: true, mode: 0o700 })
   const dataDir = await realpath(options.dataDir)
-  const end = Date.now() + JOIN_WITHIN_MS
+  let begun: number | undefined
   for (;;) {
     deps.signal?.throwIfAborted()
     const ownership = await acquireOwnership(dataDir)
     if (ownership) return own(deps, { ...options, dataDir }, ownership)
     const access = await findAccess(dataDir)
     if (access) return join(deps, dataDir, access)
-    if (Date.now() > end) {
+    if (begun === undefined) deps.log.debug('waiting for the embedded Postgres, which another process starts')
+    begun ??= Date.now()
+    const waitedMs = Date.now() - begun
+    const full = waitedMs > START_MS ? await findDiskFull(dataDir) : undefined
+    if (full) throw full
+    if (waitedMs > JOIN_WITHIN_MS) {
       throw new TransientError(
         'embedded_not_ready',
         `the embedded Postgres in ${dataDir} did not become ready`,

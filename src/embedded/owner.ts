@@ -87,7 +87,7 @@ async function launchFirst(
     if (access.port !== input.keptPort) await writeAccess(input.dataDir, access)
     const server = await startServer({ ...input, port: access.port })
     try {
-      await waitUntilReady(server, makeUrl(access), deps.log, deps.signal)
+      await waitUntilReady(server, { ...input, url: makeUrl(access) }, deps.log, deps.signal)
       return { server, access }
     } catch (error) {
       await server.stop()
@@ -133,7 +133,7 @@ async function supervise(
       await sleep(pauseMs, signal)
       await stopOrphans(join(input.dataDir, 'postgres'))
       server = await relaunch()
-      await waitUntilReady(server, input.url, log, signal)
+      await waitUntilReady(server, input, log, signal)
       log.warn({ ms: Date.now() - startedAt }, 'embedded Postgres is ready again')
     } catch (error) {
       if (!signal.aborted) log.warn({ reason: errorLine(error) }, 'embedded Postgres did not start')

@@ -109,8 +109,16 @@ async function openParts(
 
   const backend = await openBackend({ log }, options.backend)
   opened.defer('connections', backend.close)
+  let closed = false
+  opened.defer('errors', () => {
+    closed = true
+  })
+  // Behind the last worker and queue, an error is that of a connection which is being closed.
+  const onError = (where: string, error: unknown) => {
+    if (!closed) tally.record(where, error)
+  }
 
-  const queues = makeQueues({ backend, onError: tally.record })
+  const queues = makeQueues({ backend, onError })
   for (const name of QUEUE_NAMES) {
     opened.defer(`queue ${name}`, () => closeOrCut(queues[name]))
     await queues[name].waitUntilReady()
@@ -121,7 +129,7 @@ async function openParts(
     const ring = makeRing({ enqueue: (input) => enqueueJobs({ queues }, input) })
     for (const queue of QUEUE_NAMES) {
       const worker = await openWorker(
-        { log, handlers: deps.handlers, ring, backend, onError: tally.record },
+        { log, handlers: deps.handlers, ring, backend, onError },
         {
           queue,
           concurrency: queue === 'polls' ? POLLS_CONCURRENCY : options.concurrency,

@@ -24,6 +24,15 @@ export class PostgresClient extends pg.Client {
   }
 }
 
+/**
+ * Ends a pool, which waits for the work that its connections do. What happens to a connection from then on is no news: the
+ * server may go as soon as this is done, and says so to connections that are still on their way out.
+ */
+export async function endPool(pool: pg.Pool): Promise<void> {
+  pool.removeAllListeners('error').on('error', () => undefined)
+  await pool.end()
+}
+
 /** The driver has no option for this; it hears every message of the server as an event of its connection. */
 function requireScram({ connection, host, port }: pg.Client): void {
   const emit = connection.emit.bind(connection)

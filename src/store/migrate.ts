@@ -20,9 +20,13 @@ const LOCK_TIMEOUT_MS = 10 * MINUTE
 /**
  * Brings the database at `connectionString` to this version. Two at once are safe: the second waits for the first and
  * finds nothing to do. Throws ConfigError or TransientError as the store does, and ConfigError `database_newer` for a
- * database that a newer version has made.
+ * database that a newer version has made. The `signal` ends it, and the server takes back what was not finished.
  */
-export async function migrate(input: { connectionString: string; log: Logger }): Promise<void> {
+export async function migrate(input: {
+  connectionString: string
+  log: Logger
+  signal?: AbortSignal
+}): Promise<void> {
   const client = new PostgresClient({
     connectionString: input.connectionString,
     application_name: 'musette migrate',
@@ -32,9 +36,15 @@ export async function migrate(input: { connectionString: string; log: Logger }):
   client.on('error', () => {
     broken = true
   })
+  const { signal } = input
+  // The driver cannot be told to let go of a statement that waits for somebody's lock.
+  const drop = () => client.connection.stream.destroy()
   try {
+    signal?.throwIfAborted()
+    signal?.addEventListener('abort', drop, { once: true })
     await client.connect()
   } catch (error) {
+    signal?.throwIfAborted()
     throw mapDatabaseError(error, 'connect')
   }
   try {
@@ -46,8 +56,10 @@ export async function migrate(input: { connectionString: string; log: Logger }):
     await runMigrations(drizzle(client), { migrationsFolder: migrationsFolder(), ...JOURNAL })
     if (before < target) input.log.info({ from: before, to: target }, 'migrated the database')
   } catch (error) {
+    signal?.throwIfAborted()
     throw mapDatabaseError(error, 'query', broken)
   } finally {
+    signal?.removeEventListener('abort', drop)
     // The end of the session lets go of the advisory lock.
     await client.end().catch(() => undefined)
   }

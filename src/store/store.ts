@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { Logger } from 'pino'
 import { MINUTE, SECOND } from '../kit/durations.ts'
 import { errorLine, MusetteError } from '../kit/errors.ts'
-import { PostgresClient } from '../kit/postgres-client.ts'
+import { endPool, PostgresClient } from '../kit/postgres-client.ts'
 import { type DatabaseStep, mapDatabaseError } from './errors.ts'
 import * as schema from './schema/index.ts'
 
@@ -85,11 +85,7 @@ export function openStore(deps: { log: Logger }, options: StoreOptions): Store {
         throw mapDatabaseError(error, 'query')
       }
     },
-    close() {
-      // The server may go as soon as this is done; connections that it drops meanwhile are no news.
-      pool.removeAllListeners('error').on('error', () => undefined)
-      return pool.end()
-    },
+    close: () => endPool(pool),
   }
 }
 

@@ -50,7 +50,7 @@ export async function demo(context: Context, options: DemoOptions): Promise<unde
 
 /** Before the daemon starts: in a second run the account still has the address of the stand-in service of the first. */
 async function signIn(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
-  const house = await openHouse(config, log)
+  const house = await openHouse(config, log, { signal })
   try {
     const rider = { username: 'rider', password: 'rider', keepPassword: false }
     await signInWithPassword(house, { name: 'default', ...rider, signal })

@@ -8,7 +8,7 @@ import { TransientError } from '../../kit/errors.ts'
 import { sleep } from '../../kit/sleep.ts'
 import { makeFitFile } from '../../sandbox/fit-file.ts'
 import type { Context } from '../context.ts'
-import { makeProgressLine } from '../progress.ts'
+import { makeProgressLine, type ProgressLine } from '../progress.ts'
 
 const LOOK_EVERY_MS = 200
 /** The stand-in service makes samples in two seconds; this is for a machine that is very busy. */
@@ -18,6 +18,17 @@ const UPLOAD_SECONDS = 20 * 60
 /** Shows the backfill until every activity that the service lists is mirrored. */
 export async function followBackfill(context: Context, daemon: Daemon, since: Date): Promise<void> {
   const line = makeProgressLine(context, 'activities')
+  try {
+    await showUntilMirrored(line, { context, daemon, since })
+  } finally {
+    line.close()
+  }
+}
+
+async function showUntilMirrored(
+  line: ProgressLine,
+  { context, daemon, since }: { context: Context; daemon: Daemon; since: Date },
+): Promise<void> {
   for (;;) {
     const { accounts } = await findStatus(daemon.house)
     const account = accounts[0]

@@ -48,7 +48,12 @@ async function loginByPaste(context: Context, house: House, input: Input) {
   context.note('Open this address in a browser on any machine, and sign in there:')
   context.print(login.authorizeUrl)
   context.note('The browser ends at an address that does not open. Paste that address here:')
-  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
+  const lines = createInterface({
+    input: process.stdin,
+    output: process.stderr,
+    terminal: false,
+    signal: context.signal,
+  })
   try {
     for await (const line of lines) {
       if (line.trim() !== '') return await login.finish(parseAnswer(line.trim()), context.signal)
@@ -56,6 +61,9 @@ async function loginByPaste(context: Context, house: House, input: Input) {
   } finally {
     lines.close()
   }
+  context.signal.throwIfAborted()
+  // Ctrl-D: on a terminal nobody forgot to pipe the address in.
+  if (process.stdin.isTTY) throw new DOMException('the prompt was cancelled', 'AbortError')
   throw new ConfigError('no_answer', 'nothing was pasted; run: musette login --browser --paste')
 }
 

@@ -1,4 +1,3 @@
-import { text as ask, password as askHidden } from '@clack/prompts'
 import type { Command } from 'commander'
 import { openHouse } from '../../daemon/house.ts'
 import { signInWithPassword, signOut } from '../../daemon/sign-in.ts'
@@ -6,6 +5,7 @@ import { ConfigError } from '../../kit/errors.ts'
 import type { Run } from '../cli.ts'
 import type { Context } from '../context.ts'
 import { readInput } from '../input.ts'
+import { askForSecret, askForText } from '../prompt.ts'
 import { loginInBrowser } from './browser.ts'
 
 type LoginOptions = {
@@ -41,7 +41,7 @@ export function addLoginVerbs(program: Command, run: Run): void {
     .action((name: string) =>
       run(
         async (context) => {
-          const house = await openHouse(context.config, context.log)
+          const house = await openHouse(context.config, context.log, { signal: context.signal })
           try {
             await signOut(house, name)
             context.print(`signed out of account "${name}"; its mirror stays`)
@@ -59,7 +59,7 @@ async function login(context: Context, name: string, options: LoginOptions): Pro
   checkAccountName(name)
   const browser = options.browser || options.paste
   const credentials = browser ? undefined : await readCredentials(context, options)
-  const house = await openHouse(context.config, context.log)
+  const house = await openHouse(context.config, context.log, { signal: context.signal })
   try {
     const account = credentials
       ? await signInWithPassword(house, {
@@ -89,22 +89,15 @@ async function readCredentials(
   options: LoginOptions,
 ): Promise<{ username: string; password: string }> {
   const canAsk = context.terminal && Boolean(process.stdin.isTTY)
-  const username =
-    options.username ??
-    (canAsk ? answered(await ask({ message: 'User name', output: process.stderr })) : undefined)
+  const username = options.username ?? (canAsk ? await askForText('User name', context.signal) : undefined)
   if (!username) throw new ConfigError('no_username', 'no user name; run: musette login --username NAME')
   if (options.passwordStdin)
-    return { username, password: (await readInput(process.stdin)).replace(/\r?\n$/, '') }
+    return { username, password: (await readInput(process.stdin, context.signal)).replace(/\r?\n$/, '') }
   if (!canAsk) {
     throw new ConfigError(
       'no_password',
       'no terminal to ask on; run: musette login --username NAME --password-stdin',
     )
   }
-  return { username, password: answered(await askHidden({ message: 'Password', output: process.stderr })) }
-}
-
-function answered(answer: string | symbol): string {
-  if (typeof answer === 'string') return answer
-  throw new ConfigError('cancelled', 'cancelled; nothing was changed')
+  return { username, password: await askForSecret('Password', context.signal) }
 }

@@ -2,6 +2,7 @@ import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError, errorLine } from '../../kit/errors.ts'
 import type { Binaries } from './binaries.ts'
+import { findDiskFull } from './disk.ts'
 import { type Finished, makeOwnDirectory, type RunAs, runToEnd } from './run-as.ts'
 import { DATABASE, PG_HBA_CONF, POSTGRESQL_CONF, USER } from './settings.ts'
 
@@ -13,7 +14,7 @@ const MAJOR_VERSION = '18'
 /**
  * Makes the database's files in `<dataDir>/postgres` unless they exist, under another name first, so that a crash never
  * leaves half of them. Returns whether they are new. Throws ConfigError `embedded_version`, `embedded_damaged` or
- * `embedded_initdb_failed`.
+ * `embedded_initdb_failed`, TransientError `embedded_disk_full`.
  */
 export async function makeCluster(
   tools: Tools,
@@ -31,17 +32,28 @@ export async function makeCluster(
     throw new ConfigError('embedded_version', `${message}; move that folder away, then start again`)
   }
   const scratch = `${cluster}.new`
+  try {
+    await fillCluster(tools, { ...input, cluster, scratch })
+  } catch (error) {
+    const full = await findDiskFull(input.dataDir)
+    await rm(scratch, { recursive: true, force: true })
+    throw full ?? error
+  }
+  return true
+}
+
+async function fillCluster(
+  tools: Tools,
+  input: { dataDir: string; password: string; cluster: string; scratch: string },
+): Promise<void> {
+  const { cluster, scratch } = input
   await rm(scratch, { recursive: true, force: true })
   await makeOwnDirectory(tools.runAs, scratch)
   const made = await runToEnd(tools.runAs, [tools.binaries.initdb, ...initdbOptions(scratch)], { cwd: '/' })
-  if (made.code !== 0) {
-    await rm(scratch, { recursive: true, force: true })
-    throw failed('embedded_initdb_failed', `cannot make a database in ${cluster}`, made)
-  }
+  if (made.code !== 0) throw failed('embedded_initdb_failed', `cannot make a database in ${cluster}`, made)
   await writeSettings(scratch)
   await runAlone(tools, scratch, [passwordStatement(input.password), `CREATE DATABASE ${DATABASE}`])
   await moveIntoPlace(scratch, cluster, input.dataDir)
-  return true
 }
 
 /** Sets the superuser's password while no server runs. */

@@ -3,6 +3,7 @@ import { SECOND } from '../../kit/durations.ts'
 import { ConfigError, errorCode, TransientError } from '../../kit/errors.ts'
 import { PostgresClient } from '../../kit/postgres-client.ts'
 import { sleep } from '../../kit/sleep.ts'
+import { findDiskFull } from './disk.ts'
 import type { Server } from './server.ts'
 
 const LOOK_EVERY_MS = 20
@@ -17,11 +18,12 @@ const CONNECT_WITHIN_MS = 5 * SECOND
 
 /**
  * Waits until the server accepts connections. Throws TransientError `embedded_start_failed` when it ends before,
- * ConfigError `embedded_password` when it refuses the password, or the signal's reason.
+ * `embedded_disk_full` when the disk leaves it no room, ConfigError `embedded_password` when it refuses the password, or the
+ * signal's reason.
  */
 export async function waitUntilReady(
   server: Server,
-  url: string,
+  input: { url: string; dataDir: string },
   log: Logger,
   signal?: AbortSignal,
 ): Promise<void> {
@@ -33,18 +35,22 @@ export async function waitUntilReady(
   let reportAt = begun + REPORT_EVERY_MS
   for (let pauseMs = LOOK_EVERY_MS; ; pauseMs = Math.min(pauseMs * 1.5, SLOW_LOOK_EVERY_MS)) {
     signal?.throwIfAborted()
-    const refusal = await tryConnect(url)
+    const refusal = await tryConnect(input.url)
     if (refusal === undefined) return
     await Promise.race([watching, sleep(pauseMs, signal)])
     if (how !== undefined) {
+      const full = await findDiskFull(input.dataDir)
+      if (full) throw full
       const message = `the embedded Postgres ended while starting (${how}):\n${await server.readLogTail()}`
       throw new TransientError('embedded_start_failed', message)
     }
     if (refusal === WRONG_PASSWORD && Date.now() > begun + WRONG_PASSWORD_MS) throw wrongPassword()
     if (Date.now() < reportAt) continue
+    const full = await findDiskFull(input.dataDir)
+    if (full) throw full
     // Reading its log after a crash may take minutes.
     const state = refusal === RECOVERING ? 'is recovering' : 'is starting'
-    log.info({ code: refusal }, `embedded Postgres ${state}`)
+    log.warn({ code: refusal }, `embedded Postgres ${state}`)
     reportAt += REPORT_EVERY_MS
   }
 }

@@ -20,6 +20,8 @@ min_wal_size = 80MB
 io_method = sync
 # Compiling costs more than our queries take.
 jit = off
+# musette starts it again, with growing pauses; by itself it would do so without end on a full disk, and say nothing.
+restart_after_crash = off
 timezone = 'UTC'
 log_timezone = 'UTC'
 log_destination = 'stderr'

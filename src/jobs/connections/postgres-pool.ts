@@ -1,7 +1,7 @@
 import { isPgPool, type PgPool, quoteSchemaName, runMigrations } from 'bullmq'
 import pg from 'pg'
 import { MusetteError } from '../../kit/errors.ts'
-import { PostgresClient } from '../../kit/postgres-client.ts'
+import { endPool, PostgresClient } from '../../kit/postgres-client.ts'
 import { sleep } from '../../kit/sleep.ts'
 import { CONNECTION_IDLE_MS, CONNECTION_MS } from '../limits.ts'
 
@@ -55,7 +55,7 @@ export function makeQueuePool(url: string): PgPool {
     options: { keepAlive: true },
     query: (text: string, params?: readonly unknown[]) => slowed(() => pool.query(text, [...(params ?? [])])),
     connect: () => slowed(() => pool.connect()),
-    end: () => pool.end(),
+    end: () => endPool(pool),
     on: pool.on.bind(pool),
     removeAllListeners: pool.removeAllListeners.bind(pool),
   }

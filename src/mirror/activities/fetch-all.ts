@@ -8,15 +8,17 @@ import { patiently } from '../patiently.ts'
 import { askActivity, type Fetched } from './ask.ts'
 import { recordFetched } from './record.ts'
 
-export type FetchCounts = { fetched: number; unchanged: number; failed: number }
+export type FetchResult = 'fetched' | 'unchanged' | 'failed'
+/** Activities by what became of them; `reason` is what the first failure said. */
+export type FetchCounts = Record<FetchResult, number> & { reason?: string }
 
 export type FetchAllInput = {
   account: Account
   activities: readonly WantedActivity[]
   concurrency: number
   signal?: AbortSignal
-  /** is told of each activity when it is done with */
-  count: (result: keyof FetchCounts) => void
+  /** is told of each activity when it is done with, and the error when it failed */
+  count: (result: FetchResult, error?: unknown) => void
 }
 
 /** So many items in a row that fail in passing are an outage and not those items' own trouble. */
@@ -54,7 +56,7 @@ export async function fetchAll(
     if (error instanceof TransientError && error !== last) failedInARow[step]++
     last = error
     if (failedInARow[step] >= OUTAGE_AFTER) throw error
-    count('failed')
+    count('failed', error)
     deps.log.error({ path: activity.path, reason: errorLine(error) }, 'activity failed')
   }
 

@@ -1,10 +1,11 @@
 import { formatDuration, SECOND } from '../../kit/durations.ts'
+import { errorLine } from '../../kit/errors.ts'
 import type { Account } from '../../store/accounts.ts'
 import { countByState } from '../../store/activities/counts.ts'
 import { findWanted, type WantedActivity } from '../../store/activities/wanted.ts'
 import type { MirrorDeps, MirrorOptions } from '../account.ts'
 import { withRun } from '../run.ts'
-import { type FetchCounts, fetchAll } from './fetch-all.ts'
+import { type FetchCounts, type FetchResult, fetchAll } from './fetch-all.ts'
 import { RESOURCE } from './poll.ts'
 
 export type Progress = { done: number; total: number; failed: number }
@@ -31,7 +32,7 @@ export async function fetchWanted(
   input: FetchWantedInput,
 ): Promise<FetchCounts> {
   const { accountId } = input.account
-  const tally = { fetched: 0, unchanged: 0, failed: 0 }
+  const tally: FetchCounts = { fetched: 0, unchanged: 0, failed: 0 }
   const seen = new Set<number>()
   let due = await findDue(deps, accountId, seen)
   if (due.length === 0) return tally
@@ -41,8 +42,9 @@ export async function fetchWanted(
   return withRun(deps.store, { accountId, resource: RESOURCE, kind: 'fetch' }, async (run) => {
     for (; due.length > 0; due = await findDue(deps, accountId, seen)) {
       for (const activity of due) seen.add(activity.activityId)
-      const count = (result: keyof FetchCounts) => {
+      const count = (result: FetchResult, error?: unknown) => {
         tally[result]++
+        if (error !== undefined) tally.reason ??= errorLine(error)
         run.fetched = tally.fetched
         run.failed = tally.failed
         const done = tally.fetched + tally.unchanged + tally.failed

@@ -15,6 +15,8 @@ export type PassCounts = {
   failed: number
   /** known changes that are not mirrored yet, such as samples that the service has not made */
   pending: number
+  /** what the first failure of this pass said */
+  reason?: string
 }
 
 export type PassInput = FetchWantedInput & {
@@ -48,6 +50,7 @@ export async function syncActivities(
     absent: reconciled?.absent ?? 0,
     failed: states.failed + Math.max(poll.bad, refused),
     pending: states.wanted + states.awaiting_samples,
+    ...(fetched.reason !== undefined && { reason: fetched.reason }),
   }
 }
 

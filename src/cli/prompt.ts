@@ -1,0 +1,30 @@
+import { password as askHidden, text as askText } from '@clack/prompts'
+
+/** Asks for a line on the terminal. Throws an AbortError at Ctrl-C, Ctrl-D and Escape, and when the signal aborts. */
+export function askForText(message: string, signal: AbortSignal): Promise<string> {
+  return untilCancelled(signal, (cancel) => askText({ message, output: process.stderr, signal: cancel }))
+}
+
+/** Asks for a secret on the terminal, which shows a mask. Throws as askForText does. */
+export function askForSecret(message: string, signal: AbortSignal): Promise<string> {
+  return untilCancelled(signal, (cancel) => askHidden({ message, output: process.stderr, signal: cancel }))
+}
+
+async function untilCancelled(
+  signal: AbortSignal,
+  ask: (cancel: AbortSignal) => Promise<string | symbol>,
+): Promise<string> {
+  const cancel = new AbortController()
+  // The library does not hear Ctrl-D, and would wait for ever behind an input that is closed.
+  const onKey = (_text: string | undefined, key: { ctrl?: boolean; name?: string } | undefined) => {
+    if (key?.ctrl && key.name === 'd') cancel.abort()
+  }
+  process.stdin.on('keypress', onKey)
+  try {
+    const answer = await ask(AbortSignal.any([signal, cancel.signal]))
+    if (typeof answer === 'string') return answer
+    throw new DOMException('the prompt was cancelled', 'AbortError')
+  } finally {
+    process.stdin.off('keypress', onKey)
+  }
+}

@@ -1,0 +1,122 @@
+import { execFileSync } from 'node:child_process'
+import { statfs, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { acquireOwnership } from '../../src/embedded/ownership.ts'
+import { findDiskFull } from '../../src/embedded/program/disk.ts'
+import { waitUntilReady } from '../../src/embedded/program/ready.ts'
+import { makeReleaseStack } from '../../src/kit/release-stack.ts'
+import { listen } from '../support/listen.ts'
+import { makeSilentLog } from '../support/log.ts'
+import { queryOnce } from '../support/postgres.ts'
+import { distPath, startNode } from '../support/processes.ts'
+import { openTempDir } from '../support/temp-dir.ts'
+import { openCliRig } from './rig.ts'
+
+const release = makeReleaseStack()
+afterEach(() => release.release())
+
+describe('a sync', () => {
+  it('that cannot write what it fetched ends with 5, the number and the reason', async () => {
+    const rig = await openCliRig({ activities: 12 })
+    release.defer('rig', () => rig.close())
+    await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+    // Postgres says the same of a disk that is full for some rows and not for others.
+    await queryOnce(
+      rig.databaseUrl,
+      `create function training.disk_full() returns trigger language plpgsql as $$ begin
+         raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$;
+       create trigger disk_full before update on training.activities for each row
+         when (new.detail_state = 'mirrored' and new.activity_id % 12 = 0) execute function training.disk_full()`,
+    )
+    const full = await rig.musette(['sync'])
+    expect(full.stderr).toContain('11 mirrored in all, 1 not fetched (')
+    expect(full.stderr).toContain('No space left on device); run: musette sync')
+    expect(full.code).toBe(5)
+    await queryOnce(rig.databaseUrl, 'drop trigger disk_full on training.activities')
+    const roomy = await rig.musette(['sync'])
+    expect(roomy.stderr).toContain('1 fetched, 12 mirrored in all')
+    expect(roomy.code).toBe(0)
+  }, 180_000)
+
+  it('that finds nothing new says so, and how many activities are mirrored', async () => {
+    const rig = await openCliRig({ activities: 3 })
+    release.defer('rig', () => rig.close())
+    await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+    const first = await rig.musette(['sync'])
+    expect(first.stderr).toContain('account "default": 3 listed, 3 fetched, 3 mirrored in all\n')
+    const second = await rig.musette(['sync', '--json'])
+    expect(second.stderr).toContain('account "default": nothing has changed, 3 mirrored in all\n')
+    expect(Object.keys(JSON.parse(second.stdout)).join()).toBe(
+      'account,listed,fetched,unchanged,absent,failed,pending,duration_ms',
+    )
+  }, 180_000)
+})
+
+describe('a verb that waits for the embedded Postgres', () => {
+  it('obeys SIGTERM', async () => {
+    const folder = await openTempDir('waiting')
+    release.defer('folder', () => folder.close())
+    // This process has the right to run the server, and never does.
+    const ownership = await acquireOwnership(folder.path)
+    release.defer('ownership', () => ownership?.release())
+    const status = startNode([distPath('main.js'), 'status'], {
+      env: { MUSETTE_DATA_DIR: folder.path, MUSETTE_LOG_LEVEL: 'debug' },
+    })
+    await status.waitForLine(/waiting for the embedded Postgres/)
+    const { code, stderr } = await status.kill('SIGTERM')
+    expect(stderr).toContain('musette: stopped before it was done')
+    expect(code).toBe(130)
+  })
+})
+
+// Mounting a small disk takes the rights of root, and Linux.
+describe.skipIf(!canMount())('on a disk that is full', () => {
+  it('a verb says so and what to do', async () => {
+    const disk = await openSmallDisk(40)
+    const status = () =>
+      startNode([distPath('main.js'), 'status'], { env: { MUSETTE_DATA_DIR: join(disk, 'data') } }).finished
+    const { code, stderr } = await status()
+    expect(stderr).toMatch(/the disk of \S+ is full \(\d+ MB left\); make room on it, then run it again/)
+    expect(code).toBe(4)
+  })
+
+  it('a server that does not become ready is not waited for', async () => {
+    const disk = await openSmallDisk(40)
+    expect(await findDiskFull(disk)).toBeUndefined()
+    const { bavail, bsize } = await statfs(disk)
+    await writeFile(join(disk, 'filler'), Buffer.alloc(bavail * bsize))
+    const { createServer } = await import('node:net')
+    const server = createServer()
+    const port = await listen(server)
+    await new Promise((resolve) => server.close(resolve))
+    const neverReady = {
+      ended: new Promise<string>(() => undefined),
+      readLogTail: async () => '',
+      stop: async () => undefined,
+    }
+    const url = `postgres://musette@127.0.0.1:${port}/musette`
+    await expect(waitUntilReady(neverReady, { url, dataDir: disk }, makeSilentLog())).rejects.toMatchObject({
+      code: 'embedded_disk_full',
+      message: expect.stringContaining('(0 MB left)'),
+    })
+  })
+})
+
+async function openSmallDisk(megabytes: number): Promise<string> {
+  const folder = await openTempDir('disk')
+  release.defer('folder', () => folder.close())
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=755`, 'tmpfs', folder.path])
+  release.defer('disk', () => execFileSync('umount', [folder.path]))
+  return folder.path
+}
+
+function canMount(): boolean {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return false
+  try {
+    execFileSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,129 @@
+import { PassThrough } from 'node:stream'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { readInput } from '../../src/cli/input.ts'
+import { makeProgressLine } from '../../src/cli/progress.ts'
+import { eventually } from '../support/eventually.ts'
+import { queryOnce } from '../support/postgres.ts'
+import { distPath } from '../support/processes.ts'
+import { startOnTerminal } from '../support/terminal.ts'
+import { type CliRig, openCliRig } from './rig.ts'
+
+const ACTIVITIES = 40
+const CTRL_C = '\x03'
+const CTRL_D = '\x04'
+const SOON = { timeoutMs: 40_000 }
+
+let rig: CliRig
+beforeAll(async () => {
+  rig = await openCliRig({ activities: ACTIVITIES })
+  await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+})
+afterAll(() => rig.close())
+
+const type = (args: string[], columns?: number) =>
+  startOnTerminal([distPath('main.js'), ...args], {
+    cwd: rig.dataDir,
+    env: { ...rig.env, MUSETTE_CONCURRENCY: '1' },
+    ...(columns && { columns }),
+  })
+const steer = (path: string, body: object, method = 'POST') =>
+  fetch(`${rig.sandboxUrl}/_sandbox/${path}`, { method, body: JSON.stringify(body) })
+const rows = (query: string) => queryOnce(rig.databaseUrl, query)
+
+describe('Ctrl-C on a terminal', () => {
+  beforeEach(async () => {
+    await rows(`update training.activities set detail_state = 'wanted', summary_hash = null`)
+    await steer('settings', { latency_ms: 50 }, 'PATCH')
+  })
+
+  it('while sync shows its progress ends it with 130 and a sentence, and leaves no run at running', async () => {
+    const sync = type(['sync'])
+    await eventually(() => /activities: [1-9]\d* of/.test(sync.screen()), SOON)
+    sync.press(CTRL_C)
+    const { code, screen } = await sync.finished
+    expect(screen).toMatch(/\nmusette: stopped before it was done; run it again to go on from here\r\n$/)
+    expect(code).toBe(130)
+    expect(await rows(`select * from training.sync_runs where outcome = 'running'`)).toEqual([])
+  })
+
+  it('that comes twice, as npx passes it on, is one Ctrl-C: a token refresh in flight is finished', async () => {
+    await steer('settings', { reuse_revokes_grant: true }, 'PATCH')
+    await steer('faults', { path: '^/oauth/token$', kind: 'slow', duration_ms: 2_000 })
+    await steer('tokens/expire', {})
+    const sync = rig.start(['sync'])
+    await eventually(async () => {
+      return (await rig.ask<{ faults: number }>('counts')).faults > 0
+    }, SOON)
+    process.kill(sync.pid, 'SIGINT')
+    process.kill(sync.pid, 'SIGINT')
+    await new Promise((resolve) => setImmediate(resolve))
+    process.kill(sync.pid, 'SIGINT')
+    expect(await sync.finished).toMatchObject({ code: 130 })
+    expect(await rig.musette(['sync', '--json'])).toMatchObject({ code: 0 })
+    expect(await rows('select needs_login from training.accounts')).toEqual([{ needs_login: false }])
+  }, 180_000)
+})
+
+describe('Ctrl-C and Ctrl-D at a prompt', () => {
+  it.each([
+    ['the user name, Ctrl-C', ['login'], 'User name', CTRL_C],
+    ['the user name, Ctrl-D', ['login'], 'User name', CTRL_D],
+    ['the password, Ctrl-C', ['login', '--username', 'rider'], 'Password', CTRL_C],
+    ['the password, Ctrl-D', ['login', '--username', 'rider'], 'Password', CTRL_D],
+    ['a pasted address, Ctrl-C', ['login', '--paste'], 'Paste that address here', CTRL_C],
+    ['a pasted address, Ctrl-D', ['login', '--paste'], 'Paste that address here', CTRL_D],
+  ])('for %s end with 130 and a sentence', async (_what, args, asked, key) => {
+    const login = type(args)
+    await eventually(() => login.screen().includes(asked), SOON)
+    login.press(key)
+    const { code, screen } = await login.finished
+    expect(screen).toMatch(/musette: stopped before it was done; .*\r\n$/)
+    expect(code).toBe(130)
+  })
+})
+
+describe('input that is waited for', () => {
+  it('is waited for no longer when the verb is stopped', async () => {
+    const stop = new AbortController()
+    const reading = readInput(new PassThrough(), stop.signal)
+    stop.abort()
+    await expect(reading).rejects.toMatchObject({ name: 'AbortError' })
+  })
+})
+
+describe('the progress on a terminal', () => {
+  it('stays on one line of a narrow terminal', async () => {
+    await rows(`update training.activities set detail_state = 'wanted', summary_hash = null`)
+    const { screen, code } = await type(['sync'], 30).finished
+    expect(code).toBe(0)
+    const frames = screen.split('\n').slice(0, -2).join('\n').split('\r\x1b[2K')
+    expect(screen).toContain('activities: ')
+    for (const frame of frames) expect(frame.replaceAll('\r', '').length).toBeLessThan(30)
+  }, 180_000)
+
+  it.each([10, 40, 88, 102, 200])('fits into %i columns whatever it says', (columns) => {
+    const written: string[] = []
+    let now = 0
+    const terminal = { columns, write: (text: string) => written.push(text) }
+    const line = makeProgressLine(
+      { terminal: true, note: () => undefined },
+      'activities',
+      () => now,
+      terminal,
+    )
+    for (let done = 0; done <= 100_000; done += 997) {
+      now += 1_000
+      line.show({ done, total: 100_000 })
+    }
+    expect(written.length).toBeGreaterThan(50)
+    for (const frame of written) {
+      expect(frame.startsWith('\r\x1b[2K') && frame.endsWith('\r')).toBe(true)
+      const text = frame.slice('\r\x1b[2K'.length, -1)
+      expect(text).not.toContain('\n')
+      expect(text.length).toBeLessThan(columns)
+    }
+    line.finish('done')
+    line.close()
+    expect(written.at(-1)).toBe('\r\x1b[2Kdone\n')
+  })
+})

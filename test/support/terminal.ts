@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process'
+
+export type TypedProcess = {
+  /** everything the terminal was sent, control sequences included */
+  screen(): string
+  /** presses keys: `\x03` is Ctrl-C, `\x04` Ctrl-D */
+  press(keys: string): void
+  finished: Promise<{ code: number | null; screen: string }>
+}
+
+/**
+ * Runs Node on a pseudo-terminal of its own, `columns` wide (script of util-linux), as a person does: what is pressed goes
+ * through the terminal, which makes a signal of Ctrl-C unless a program has taken that from it.
+ */
+export function startOnTerminal(
+  args: readonly string[],
+  options: { cwd: string; env: Record<string, string>; columns?: number },
+): TypedProcess {
+  const words = [process.execPath, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`)
+  const command = `stty cols ${options.columns ?? 80} rows 24 && exec ${words.join(' ')}`
+  const child = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
+    cwd: options.cwd,
+    env: { PATH: process.env.PATH ?? '', HOME: options.cwd, TERM: 'xterm', SHELL: '/bin/sh', ...options.env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  let screen = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    screen += text
+  })
+  child.stdin.on('error', () => undefined)
+  return {
+    screen: () => screen,
+    press: (keys) => void child.stdin.write(keys),
+    finished: new Promise((resolve, reject) => {
+      child.once('error', reject)
+      child.once('close', (code) => resolve({ code, screen }))
+    }),
+  }
+}
