@@ -28,13 +28,21 @@ export type BrowserLogin = {
   finish(answer: { code: string; state: string | undefined }, signal?: AbortSignal): Promise<Account>
 }
 
-/** Begins the authorization code flow (service document, endpoint 2) with a fresh, unguessable `state`. */
+/**
+ * Begins the authorization code flow (service document, endpoint 2) with a fresh, unguessable `state`. Throws ConfigError
+ * `authorize_refused` when the service refuses the client or the redirect address.
+ */
 export async function beginBrowserLogin(
   house: House,
-  input: { name: string; client: Client; redirectUri: string },
+  input: { name: string; client: Client; redirectUri: string; signal?: AbortSignal },
 ): Promise<BrowserLogin> {
   const client = { ...input.client, baseUrl: await baseUrlOf(house, input.name) }
   const { redirectUri } = input
+  const refusal = await house.service.findAuthorizeRefusal(client, { redirectUri }, input.signal)
+  if (refusal !== undefined) {
+    const message = `the service refuses the redirect address ${redirectUri} or the client id "${client.clientId}" (${refusal}); run: musette login --browser --client-id ID --redirect-uri URI, with both as they are registered there`
+    throw new ConfigError('authorize_refused', message)
+  }
   const state = randomBytes(24).toString('base64url')
   return {
     authorizeUrl: house.service.authorizeUrl(client, { redirectUri, state }),

@@ -10,6 +10,7 @@ import {
   makeAccountService,
 } from './endpoints/account-service.ts'
 import { makePacer, type OnPause } from './pacer.ts'
+import { findAuthorizeRefusal } from './session/authorize.ts'
 import { type ClientCredentials, type Grant, makeAuthorizeUrl, requestTokens } from './session/grants.ts'
 import { makeSessionState, type SessionState } from './session/session.ts'
 import type { TokenPair, TokenVault } from './session/vault.ts'
@@ -51,6 +52,12 @@ export type Service = {
     client: Pick<ClientCredentials, 'baseUrl' | 'clientId'>,
     input: { redirectUri: string; state: string },
   ): string
+  /** Finds out whether the service refuses to begin a login there, and in which words; see session/authorize.ts. */
+  findAuthorizeRefusal(
+    client: Pick<ClientCredentials, 'baseUrl' | 'clientId'>,
+    input: { redirectUri: string },
+    signal?: AbortSignal,
+  ): Promise<string | undefined>
   /** Lists the default workouts, without a token (service document, endpoint 5). */
   listDefaultWorkouts(baseUrl: string, signal?: AbortSignal): Promise<Answer<WireWorkoutList>>
   /** Refuses new calls, lets a token refresh under way finish, then drops every connection. */
@@ -121,6 +128,10 @@ export function openService(
       grant(client, { type: 'authorization_code', ...input }, signal),
     refreshGrant: (client, input, signal) => grant(client, { type: 'refresh_token', ...input }, signal),
     authorizeUrl: makeAuthorizeUrl,
+    findAuthorizeRefusal(client, input, signal) {
+      const turn = { queue: 'login', origin: new URL(client.baseUrl).origin }
+      return pacer.run(turn, () => findAuthorizeRefusal(calls, { client, ...input }, signal), signal)
+    },
     listDefaultWorkouts: (baseUrl, signal) => listDefaultWorkouts(calls, baseUrl, signal),
     async close() {
       pacer.close(new DOMException('the client of the service is closed', 'AbortError'))

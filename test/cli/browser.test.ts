@@ -1,4 +1,4 @@
-import { connect } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type CliRig, openCliRig } from './rig.ts'
 
@@ -26,6 +26,33 @@ describe('the login in a browser', () => {
     expect(await login.finished).toMatchObject({ code: 0 })
     const [pasted] = JSON.parse((await rig.musette(['accounts', '--json'])).stdout).slice(-1)
     expect(pasted).toMatchObject({ account: 'pasted', needs_login: false })
+  })
+
+  it.each([
+    ['the client id', ['--browser', '--client-id', 'nobody', '--client-secret', 'x']],
+    ['the redirect address', ['--paste', ...CLIENT, '--redirect-uri', 'https://rider.example/back']],
+  ])('says at once that the service refuses %s', async (_what, options) => {
+    const login = await rig.musette(['login', 'refused', ...options])
+    expect(login.code).toBe(2)
+    expect(login.stdout).toBe('')
+    expect(login.stderr).toMatch(
+      /the service refuses the redirect address .* \(status 400\); run: musette login/,
+    )
+  })
+
+  it('listens on the port of a redirect address, and ends though a connection without a request is open', async () => {
+    const port = await freePort()
+    const redirectUri = `http://127.0.0.1:${port}/back`
+    const login = rig.start(['login', 'fixed', '--browser', ...CLIENT, '--redirect-uri', redirectUri])
+    const address = await login.waitForLine(/^http:.*authorize/)
+    expect(new URL(address).searchParams.get('redirect_uri')).toBe(redirectUri)
+    const idle = connect(port, '127.0.0.1')
+    const taken = await rig.musette(['login', 'late', '--browser', ...CLIENT, '--redirect-uri', redirectUri])
+    expect(taken.code).toBe(2)
+    expect(taken.stderr).toContain(`port ${port} on this machine cannot be listened on (EADDRINUSE)`)
+    expect(await (await fetch(await consent(address))).text()).toContain('Signed in')
+    expect(await login.finished).toMatchObject({ code: 0 })
+    idle.destroy()
   })
 
   it('says what to type when nothing was pasted', async () => {
@@ -57,6 +84,15 @@ describe('the login in a browser', () => {
     expect(end.stderr).toContain('access_denied')
   })
 })
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
 
 /** Sends bytes as they are and returns the lines of the answer. */
 async function sendRaw(port: number, request: string): Promise<string[]> {

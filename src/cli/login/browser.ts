@@ -25,11 +25,15 @@ async function loginByRedirect(context: Context, house: House, input: Input) {
       name: input.name,
       client: clientOf(house, input),
       redirectUri,
+      signal: context.signal,
     })
     context.note(
       'Open this address in a browser on this machine, and sign in there (ten minutes; Ctrl-C ends it):',
     )
     context.print(login.authorizeUrl)
+    context.note(
+      `If the service shows an error there, it may not know the address ${redirectUri}; --redirect-uri takes a registered one.`,
+    )
     const signal = AbortSignal.any([context.signal, AbortSignal.timeout(WAIT_MS)])
     return await login.finish(await listener.answer(login.state, signal), context.signal)
   } finally {
@@ -44,6 +48,7 @@ async function loginByPaste(context: Context, house: House, input: Input) {
     name: input.name,
     client: clientOf(house, input),
     redirectUri,
+    signal: context.signal,
   })
   context.note('Open this address in a browser on any machine, and sign in there:')
   context.print(login.authorizeUrl)
@@ -78,8 +83,13 @@ function clientOf(house: House, input: Input) {
 function addressOf(redirectUri: string | undefined): { host: string; port: number } {
   if (redirectUri === undefined) return { host: '127.0.0.1', port: 0 }
   const url = URL.canParse(redirectUri) ? new URL(redirectUri) : undefined
-  if (url && ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname)) {
-    return { host: url.hostname.replace(/[[\]]/g, ''), port: Number(url.port || 80) }
+  if (!url || !['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname)) {
+    throw new ConfigError('not_loopback', 'the redirect address is not on this machine; add --paste')
   }
-  throw new ConfigError('not_loopback', 'the redirect address is not on this machine; add --paste')
+  if (url.protocol !== 'http:' || url.port === '0') {
+    const message =
+      'the redirect address must be like http://127.0.0.1:8976/callback; correct it, or add --paste'
+    throw new ConfigError('bad_redirect_uri', message)
+  }
+  return { host: url.hostname.replace(/[[\]]/g, ''), port: Number(url.port || 80) }
 }

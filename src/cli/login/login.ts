@@ -19,6 +19,9 @@ type LoginOptions = {
   redirectUri?: string
 }
 
+const REDIRECT_URI =
+  'with --browser or --paste: the redirect address registered for your application; --browser listens on its port, as in http://127.0.0.1:8976/callback'
+
 /** Adds `login` and `logout`. */
 export function addLoginVerbs(program: Command, run: Run): void {
   program
@@ -31,7 +34,7 @@ export function addLoginVerbs(program: Command, run: Run): void {
     .option('--paste', 'like --browser, for machines without one: paste the address the browser ends at')
     .option('--client-id <id>', 'with --browser: the client id of your application')
     .option('--client-secret <secret>', 'with --browser: its secret (better: MUSETTE_CLIENT_SECRET)')
-    .option('--redirect-uri <uri>', 'with --paste: the redirect address registered for your application')
+    .option('--redirect-uri <uri>', REDIRECT_URI)
     .action((account: string | undefined, options: LoginOptions) =>
       run((context) => login(context, account ?? 'default', options), { quiet: true }),
     )

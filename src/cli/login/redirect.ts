@@ -1,6 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { ConfigError } from '../../kit/errors.ts'
+import { SECOND } from '../../kit/durations.ts'
+import { ConfigError, errorCode } from '../../kit/errors.ts'
 import { parseAnswer } from './answer.ts'
 
 export type RedirectListener = {
@@ -10,6 +11,9 @@ export type RedirectListener = {
   close(): Promise<void>
 }
 
+/** Long enough for the page that says how the login ended to reach the browser. */
+const LAST_PAGE_MS = 1 * SECOND
+
 /** Opens a listener on loopback for the browser's redirect; port 0 takes a free one (RFC 8252, section 7.3). */
 export async function openRedirectListener(options: {
   host: string
@@ -17,7 +21,7 @@ export async function openRedirectListener(options: {
 }): Promise<RedirectListener> {
   const server = createServer()
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', (error) => reject(cannotListen(options.port, error)))
     server.listen(options.port, options.host, resolve)
   })
   const { port } = server.address() as AddressInfo
@@ -53,8 +57,15 @@ export async function openRedirectListener(options: {
       new Promise((resolve) => {
         server.close(() => resolve())
         server.closeIdleConnections()
+        // A browser opens connections ahead of need; one without a request does not count as idle.
+        setTimeout(() => server.closeAllConnections(), LAST_PAGE_MS).unref()
       }),
   }
+}
+
+function cannotListen(port: number, error: Error): ConfigError {
+  const message = `port ${port} on this machine cannot be listened on (${errorCode(error)}); end the program that has it, or run: musette login --paste`
+  return new ConfigError('port_unusable', message, { cause: error })
 }
 
 function isTimeout(signal: AbortSignal): boolean {

@@ -8,6 +8,7 @@ export type RequestBody =
 /** The endpoints as the service document writes them; requests are counted by them, so no object's name stands here. */
 export type Endpoint =
   | 'POST /oauth/token'
+  | 'GET /oauth/authorize'
   | 'GET /oauth/training_info'
   | 'GET /oauth/workout-download/<workout_id>.<ext>'
   | 'GET /oauth/workout'
@@ -26,6 +27,8 @@ export type ServiceRequest = {
   /** never sent to another origin than the URL's */
   authorization: string | undefined
   body?: RequestBody
+  /** `manual`: a redirect is an answer and is not followed */
+  redirects?: 'manual'
   totalMs?: number
 }
 

@@ -40,6 +40,7 @@ async function sendAndFollow(
     for (let redirects = 0; ; redirects += 1) {
       deadline.signal.throwIfAborted()
       const answer = await exchange(deps, { ...request, url }, deadline.signal, state)
+      if (request.redirects === 'manual') return answer
       const next = nextUrl(answer, {
         url,
         method: request.method,
