@@ -62,6 +62,10 @@ function printStatus(context: Context, status: Status): void {
     context.print('\nfiles of the drop folder:')
     printTable(context, status.uploads)
   }
+  if (status.waiting_files.length > 0) {
+    context.print('\nwaiting in the drop folder:')
+    for (const { path, reason } of status.waiting_files) context.print(`  ${path}: ${reason}`)
+  }
   if (status.failed_activities.length === 0) return
   context.print('\nactivities that failed, asked for again by themselves:')
   printTable(context, status.failed_activities)

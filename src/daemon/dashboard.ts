@@ -53,6 +53,12 @@ async function findOverview(house: House) {
     accounts: status.accounts.map(viewOf),
     failed: status.failed_activities,
     uploads: lines.uploads,
+    waiting: status.waiting_files.slice(0, LINES_SHOWN).map(({ path, account, reason, waiting_since }) => ({
+      path,
+      account,
+      reason,
+      waiting_since,
+    })),
     activities: lines.activities,
     runs: lines.runs.map((run) => ({
       account: run.accountId === null ? null : (names.get(run.accountId) ?? null),

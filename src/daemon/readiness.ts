@@ -2,6 +2,7 @@ import type { Jobs } from '../jobs/jobs.ts'
 import { SECOND } from '../kit/durations.ts'
 import { errorCode } from '../kit/errors.ts'
 import { findAccountHealth } from '../store/health.ts'
+import { findWaitingFiles } from '../store/waiting-files.ts'
 import type { Readiness } from '../web/health.ts'
 import type { House } from './house.ts'
 import { makeReading } from './reading.ts'
@@ -16,7 +17,8 @@ const PATIENCE_MS = 3 * SECOND
 
 /**
  * Makes the look whether database and queue answer, and whether every signed-in account was polled lately. Late polls
- * make only those processes unready that do polls, workers: a page that tells of the lateness should stay up.
+ * make only those processes unready that do polls, workers: a page that tells of the lateness should stay up. A drop
+ * folder that cannot be read does so with those that watch it; single files that wait make nobody unready.
  */
 export function makeReadiness(
   deps: { house: Pick<House, 'store' | 'config'>; jobs: Pick<Jobs, 'counts'> },
@@ -25,9 +27,10 @@ export function makeReadiness(
   const { store, config } = deps.house
   const options = { keepMs: KEEP_MS, patienceMs: PATIENCE_MS }
   const health = makeReading(() => store.read(findAccountHealth), options)
+  const waiting = makeReading(() => store.read(findWaitingFiles), options)
   const counts = makeReading(() => deps.jobs.counts(), options)
   return async () => {
-    const [database, queue] = await Promise.allSettled([health(), counts()])
+    const [database, queue, folder] = await Promise.allSettled([health(), counts(), waiting()])
     const oldest = Date.now() - FRESH_WITHIN_INTERVALS * config.mirror.pollEveryMs
     const polls = (database.status === 'fulfilled' ? database.value : []).map((account) => ({
       name: account.account,
@@ -41,6 +44,10 @@ export function makeReadiness(
     if (roles.includes('worker') && database.status === 'fulfilled') {
       parts.polls =
         late === 0 ? 'ok' : `${late} of ${polls.length} accounts not polled lately; run: musette status`
+    }
+    if (roles.includes('watcher') && folder.status === 'fulfilled') {
+      const isGone = folder.value.some(({ code }) => code === 'vanished')
+      parts.drop_folder = isGone ? 'cannot be read; run: musette doctor' : 'ok'
     }
     return {
       ready: Object.values(parts).every((state) => state === 'ok'),

@@ -7,6 +7,7 @@ import {
   type Standing,
   type UploadStanding,
 } from '../store/standing.ts'
+import { findWaitingFiles, type WaitingFile } from '../store/waiting-files.ts'
 import type { House } from './house.ts'
 
 export type Status = {
@@ -15,6 +16,8 @@ export type Status = {
   accounts: Array<Standing & { login: 'signed in' | 'needs login'; next_command: string | null }>
   failed_activities: FailedActivity[]
   uploads: UploadStanding[]
+  /** what waits in the drop folder without a row in the ledger, or is wrong with the folder */
+  waiting_files: WaitingFile[]
 }
 
 /** Named failures are for reading, not for counting: the count stands in each account's row. */
@@ -22,10 +25,11 @@ const FAILED_SHOWN = 20
 
 /** Finds where everything stands, with the command that mends what a person must mend. */
 export async function findStatus(house: House): Promise<Status> {
-  const { standings, failed, uploads } = await house.store.read(async (tx) => ({
+  const { standings, failed, uploads, waiting } = await house.store.read(async (tx) => ({
     standings: await findStandings(tx),
     failed: await findFailedActivities(tx, { limit: FAILED_SHOWN }),
     uploads: await findUploadStandings(tx),
+    waiting: await findWaitingFiles(tx),
   }))
   return {
     database: house.config.databaseUrl ? 'postgres' : 'embedded',
@@ -37,5 +41,6 @@ export async function findStatus(house: House): Promise<Status> {
     })),
     failed_activities: failed,
     uploads,
+    waiting_files: waiting,
   }
 }

@@ -1,12 +1,18 @@
 import { basename } from 'node:path'
+import type { Fault } from '../fit/archive/fault.ts'
 import { contentIdOf } from '../fit/content-id.ts'
+import { type ReadFit, readFit } from '../fit/read.ts'
+import { sourceOf } from '../fit/source.ts'
 import { unpackDropped } from '../fit/unpack.ts'
+import { makeByteBudget } from '../kit/byte-budget.ts'
+import { makeLogOnce } from '../kit/log-once.ts'
 import { sleep } from '../kit/sleep.ts'
 import { normalizeListEntry } from '../normalize/list-entry.ts'
 import type { Account } from '../store/accounts.ts'
 import { findUpload, type Upload } from '../store/uploads.ts'
 import type { UploadDeps } from '../upload/deps.ts'
-import { type Offered, offerFit } from '../upload/offer.ts'
+import { offerFit } from '../upload/offer.ts'
+import { MEMORY_BYTES } from '../upload/pauses.ts'
 import type { House } from './house.ts'
 import { accountNamed, accountToUse } from './sign-in.ts'
 
@@ -17,6 +23,8 @@ export function makeUploadDeps(house: House, onWanted?: NonNullable<UploadDeps['
   return {
     store,
     log,
+    trouble: makeLogOnce(log),
+    memory: makeByteBudget(MEMORY_BYTES),
     now,
     serviceOf,
     async listStarted(account, span, signal) {
@@ -33,7 +41,8 @@ export async function findUploadOf(
   input: { account: string; bytes: Uint8Array },
 ): Promise<Upload | undefined> {
   const { accountId } = await accountNamed(house, input.account)
-  return house.store.read((tx) => findUpload(tx, { accountId, contentId: contentIdOf(input.bytes) }))
+  const contentId = await contentIdOf([input.bytes])
+  return house.store.read((tx) => findUpload(tx, { accountId, contentId }))
 }
 
 /** What became of one file that a person named: the ledger row of each FIT file in it, or why it was not even tried. */
@@ -61,36 +70,37 @@ export async function uploadByHand(
 ): Promise<HandUpload[]> {
   const account = await accountToUse(house, input.account)
   const fileName = basename(input.path)
-  const unpacked = await unpackDropped(fileName, input.bytes)
-  if (unpacked.verdict === 'unready') return [{ fileName, problem: 'the file is not whole' }]
-  if (unpacked.verdict === 'refused') return [{ fileName, problem: unpacked.reason }]
-  const ends: HandUpload[] = []
+  const unpacked = await unpackDropped(fileName, sourceOf(input.bytes))
+  if (unpacked.verdict !== 'files') return [{ fileName, problem: describeFault(unpacked) }]
+  const fits: ReadFit[] = []
   for (const file of unpacked.files) {
-    const packed = file.bytes !== input.bytes
-    ends.push(await uploadOne(house, account, { ...input, fileName: file.name, bytes: file.bytes, packed }))
+    const fit = await readFit(file, { settled: true })
+    if ('fault' in fit) return [{ fileName, problem: describeFault(fit.fault) }]
+    fits.push(fit)
   }
+  const ends: HandUpload[] = []
+  for (const fit of fits) ends.push(await uploadOne(house, { ...input, account, fit }))
   return ends
+}
+
+function describeFault({ verdict, reason }: Fault): string {
+  return verdict === 'unready' ? `not whole: ${reason}` : reason
 }
 
 async function uploadOne(
   house: House,
-  account: Account,
-  input: Omit<Parameters<typeof uploadByHand>[1], 'bytes'> & {
-    fileName: string
-    bytes: Uint8Array
-    packed: boolean
-  },
+  input: Omit<Parameters<typeof uploadByHand>[1], 'account' | 'bytes'> & { account: Account; fit: ReadFit },
 ): Promise<HandUpload> {
-  const { fileName, signal } = input
+  const { fit, signal } = input
+  const fileName = fit.name
+  // A person may still have the whole file, so what is cut gets no row of the ledger.
+  if (fit.cut && fit.verdict.verdict === 'refused') return { fileName, problem: fit.verdict.reason }
   const deps = makeUploadDeps(house)
   let again: 'refused' | 'always' | 'never' = input.force ? 'always' : 'refused'
   for (let isFirst = true; ; isFirst = false) {
-    const offer = { ...input, account, again, byHand: isFirst }
-    const offered: Offered = await offerFit(deps, offer)
-    if (offered.verdict === 'unready') return { fileName, problem: 'the file is not whole' }
-    const { upload, error } = offered
+    const { upload, error, known } = await offerFit(deps, { ...input, again, byHand: isFirst })
     const moving = upload.state === 'seen' || upload.state === 'sending' || upload.state === 'unconfirmed'
-    if (!moving) return { fileName, upload, known: isFirst && offered.known }
+    if (!moving) return { fileName, upload, known: isFirst && known }
     // A person had better hear at once that the service is away than wait for it.
     if (upload.state === 'seen' && error !== undefined) throw error
     again = 'never'

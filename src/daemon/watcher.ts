@@ -1,9 +1,11 @@
 import { type DropFolder, type DroppedFile, openDropFolder } from '../dropfolder/drop-folder.ts'
 import { isDroppable } from '../fit/names.ts'
 import type { Jobs } from '../jobs/jobs.ts'
-import { SECOND } from '../kit/durations.ts'
+import { MINUTE, SECOND } from '../kit/durations.ts'
 import { errorLine } from '../kit/errors.ts'
 import { findAccount, findAccounts } from '../store/accounts.ts'
+import type { Store } from '../store/store.ts'
+import { recordWaitingFiles, type WaitingReport } from '../store/waiting-files.ts'
 import { takeDropped } from '../upload/take.ts'
 import type { House } from './house.ts'
 import { makeUploadDeps } from './upload.ts'
@@ -22,6 +24,7 @@ export async function openWatcher(house: House, jobs: Jobs): Promise<DropFolder>
   const deps = makeUploadDeps(house, async (activity) => {
     await jobs.enqueue('fetch-activity', [activity], { priority: 'new' })
   })
+  const shown = makeShown(store)
   const dues = makeDues(() => {
     folder.requeue().catch((error: unknown) => log.warn({ reason: errorLine(error) }, 'drop folder: no scan'))
   })
@@ -30,17 +33,20 @@ export async function openWatcher(house: House, jobs: Jobs): Promise<DropFolder>
       log,
       now: deps.now,
       accounts: async () => (await store.read(findAccounts)).map(({ name }) => name),
-      async take(file, read, signal) {
-        if (dues.isEarly(file)) return { action: 'wait' }
+      async take(file, open, signal) {
+        const early = dues.early(file)
+        if (early) return early
         const account = await store.read((tx) => findAccount(tx, file.account))
         if (!account) return { action: 'wait' }
-        const moved = afterUpload === 'move'
         // Of its own, because every request listens to it and the folder's one would have listeners by the dozen.
         const own = AbortSignal.any([signal])
-        const taken = await takeDropped(deps, { account, name: file.name, read, moved, signal: own })
-        if (taken.action === 'wait') dues.put(file, taken.dueAt)
+        const { name, restingSince, mtimeMs } = file
+        const input = { account, name, open, restingSince, changedAt: new Date(mtimeMs), signal: own }
+        const taken = await takeDropped(deps, input)
+        if (taken.action === 'wait') dues.put(file, taken)
         return taken
       },
+      show: (waiting) => shown({ folder: dir, waiting, lookedAt: deps.now() }),
     },
     { dir, polling, afterUpload, isDroppable },
   )
@@ -54,34 +60,56 @@ export async function openWatcher(house: House, jobs: Jobs): Promise<DropFolder>
   }
 }
 
+type Wait = { action: 'wait'; dueAt?: Date; reason?: string }
+
 /** Remembers when waiting files are due, so that they are neither read before nor later than that. */
 function makeDues(onDue: () => void) {
-  const dues = new Map<string, number>()
+  const dues = new Map<string, Wait & { dueAt: Date }>()
   let timer: NodeJS.Timeout | undefined
   let closed = false
   const keyOf = ({ relativePath, sizeBytes, mtimeMs }: DroppedFile) =>
     `${sizeBytes} ${mtimeMs} ${relativePath}`
   const arm = () => {
     clearTimeout(timer)
-    const next = Math.min(...dues.values())
+    let next = Number.POSITIVE_INFINITY
+    for (const { dueAt } of dues.values()) next = Math.min(next, dueAt.getTime())
     if (closed || next === Number.POSITIVE_INFINITY) return
     timer = setTimeout(ring, Math.max(TOGETHER_MS, next - Date.now()))
   }
   const ring = () => {
-    for (const [key, due] of dues) if (due <= Date.now()) dues.delete(key)
+    for (const [key, { dueAt }] of dues) if (dueAt.getTime() <= Date.now()) dues.delete(key)
     onDue()
     arm()
   }
   return {
-    isEarly: (file: DroppedFile) => (dues.get(keyOf(file)) ?? 0) > Date.now(),
-    put(file: DroppedFile, dueAt: Date | undefined) {
+    /** What a file that is not due yet waits for. */
+    early(file: DroppedFile): Wait | undefined {
+      const due = dues.get(keyOf(file))
+      return due && due.dueAt.getTime() > Date.now() ? due : undefined
+    },
+    put(file: DroppedFile, { dueAt, ...wait }: Wait) {
       if (!dueAt) return
-      dues.set(keyOf(file), dueAt.getTime())
+      dues.set(keyOf(file), { ...wait, dueAt })
       arm()
     },
     close() {
       closed = true
       clearTimeout(timer)
     },
+  }
+}
+
+/** A report that has not changed is written again after so long, which says that somebody still looks. */
+const SHOWN_AGAIN_MS = 10 * MINUTE
+
+/** Makes what writes a folder's report to the database, when it has changed or was written long ago. */
+function makeShown(store: Store) {
+  let shown = { text: '', at: Number.NEGATIVE_INFINITY }
+  return async (report: WaitingReport): Promise<void> => {
+    const text = JSON.stringify(report.waiting)
+    const at = report.lookedAt.getTime()
+    if (text === shown.text && at - shown.at < SHOWN_AGAIN_MS) return
+    await store.transaction((tx) => recordWaitingFiles(tx, report))
+    shown = { text, at }
   }
 }

@@ -7,12 +7,14 @@ import { type Found, type Walked, walkDropped } from './disk/walk.ts'
 import { makeMemory } from './memory.ts'
 import { makeFinisher } from './move/leftovers.ts'
 import { makeProblems } from './problems.ts'
-import { makeStrangers } from './strangers.ts'
+import { type FolderReport, makeReporter } from './report.ts'
 import { endFound, type TakeFile, takeFound } from './take.ts'
 import { makeTurns } from './turns.ts'
 import { makeWake } from './wake.ts'
 import { makeWatched } from './watched.ts'
 
+export type { OpenFile } from './disk/open.ts'
+export type { FolderReport } from './report.ts'
 export type { AfterFile, DroppedFile, TakeFile } from './take.ts'
 
 export type DropFolder = {
@@ -33,6 +35,8 @@ export type DropFolderDeps = {
   /** names of the accounts that are signed in; files of others wait */
   accounts: () => Promise<string[]>
   take: TakeFile
+  /** shows what waits and what is wrong, after each scan */
+  show?: (report: FolderReport) => Promise<void>
 }
 
 export type DropFolderOptions = {
@@ -56,8 +60,9 @@ const POLL_EVERY_MS = 5 * SECOND
 /** When the system tells nothing, or not all: a walk over 20,000 files is then a fiftieth of a core. */
 const UNTOLD_EVERY_MS = 15 * SECOND
 const CONCURRENCY = 4
-/** Far above any archive of rides; a file is held in memory while it is taken. */
-const MAX_BYTES = 256 * 1_024 * 1_024
+const MIB = 1_024 * 1_024
+/** Far above any archive of rides; to read more takes a slow disk minutes. */
+const MAX_BYTES = 256 * MIB
 
 /** Makes the folder where there is none. Where it cannot be made, `DropFolder.problem` says so. */
 export async function makeDropFolder(log: Logger, dir: string): Promise<void> {
@@ -77,9 +82,9 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   const { dir, afterUpload, restMs = REST_MS } = options
   const abort = new AbortController()
   const memory = makeMemory({ restMs })
-  const problems = makeProblems(log)
+  const problems = makeProblems(log, now)
   const turns = makeTurns(options.concurrency ?? CONCURRENCY)
-  const sayStrangers = makeStrangers(log)
+  const reporter = makeReporter({ log, memory, problems, ...(deps.show && { show: deps.show }) }, dir)
   const finishMoves = makeFinisher(log)
   const working = new Set<Promise<void>>()
   const every = options.scanEveryMs ?? SCAN_EVERY_MS
@@ -93,15 +98,22 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   const watched = makeWatched({ problems, onHint: () => wake.soon() }, options)
   const takeOptions = { dir, afterUpload, signal: abort.signal, wakeSoon: () => wake.in(restMs) }
   let walking: Promise<unknown> = Promise.resolve()
+  let strangers: string[] = []
 
   await makeDropFolder(log, dir)
   wake.in(0)
 
   async function scan(): Promise<void> {
     const walk = walking.then(() => (abort.signal.aborted ? 0 : wake.timed(walkOnce)))
-    walking = walk
-    await walk
+    walking = walk.then(report)
+    await walking
+    if (working.size === 0) return
     await Promise.all(working)
+    await report()
+  }
+
+  async function report(): Promise<void> {
+    if (!abort.signal.aborted) await reporter.report(now().getTime(), strangers)
   }
 
   /** Walks once and begins what is to be done; returns with how many files. Never throws. */
@@ -121,7 +133,8 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
       walked.found.sort((a, b) => a.identity.mtimeMs - b.identity.mtimeMs)
       return abort.signal.aborted ? 0 : walked.found.filter(start).length
     } catch (error) {
-      log.warn({ dir, error }, 'the drop folder could not be scanned; tried again at the next scan')
+      const sentence = `drop folder: ${dir} cannot be scanned (${errorLine(error)}); it is tried again at the next scan`
+      problems.begin('unreadable', sentence, error)
       return 0
     }
   }
@@ -149,11 +162,10 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   function isTooLarge(found: Found): boolean {
     const most = options.maxBytes ?? MAX_BYTES
     if (found.identity.size <= most) return false
-    log.warn(
-      { file: found.relativePath, sizeBytes: found.identity.size, most },
-      'file is too large for a drop and stays where it is; drop its rides in smaller archives',
-    )
-    memory.recordLeft(found)
+    const isArchive = /\.(zip|gz)$/i.test(found.name)
+    const advice = isArchive ? 'drop its files in smaller archives' : 'check that it is a FIT file'
+    const reason = `too large to be read (more than ${Math.floor(most / MIB)} MiB); ${advice}, and take it out of the folder`
+    memory.recordLeft(found, { code: 'too_large', reason })
     return true
   }
 
@@ -191,12 +203,12 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
     } else {
       problems.end('unreadable')
     }
-    sayStrangers(walked.strangers)
+    strangers = walked.strangers
   }
 
   return {
     scan,
-    problem: () => problems.current(),
+    problem: () => problems.current()?.sentence,
     waiting: () => memory.waiting(),
     async requeue() {
       memory.endPauses()

@@ -13,7 +13,26 @@ type State =
   | { state: 'left' }
   | { state: 'gone'; walk: number }
 
-type Entry = { identity: Identity; sinceMs: number; tries: number; relativePath: string; now: State }
+type Entry = {
+  found: Found
+  /** when a walk saw it first as it is now; for what lay there at the start the disk's own times tell */
+  sinceMs: number
+  tries: number
+  /** why it waits, when a person should hear of it */
+  why: Why | undefined
+  now: State
+}
+
+/** Why something in the folder waits: a stable word, and a sentence for a person. */
+export type Why = { code: string; reason: string }
+
+/** Something in the folder that waits; `account` and `sizeBytes` are null for what is no file. */
+export type Waiting = Why & {
+  relativePath: string
+  account: string | null
+  sizeBytes: number | null
+  sinceMs: number
+}
 
 /** What a scan decides about one file: take it, finish its move, or look again in so many ms (undefined: only when it changes). */
 export type Decision = { do: 'take' } | { do: 'end'; ending: Ending } | { do: 'nothing'; againMs?: number }
@@ -23,9 +42,9 @@ export type Memory = {
   beginWalk(): void
   decide(found: Found, nowMs: number): Decision
   recordTaking(found: Found): void
-  recordWaiting(found: Found, nowMs: number, pauseMs?: number): void
+  recordWaiting(found: Found, nowMs: number, why?: Why): void
   recordEnding(found: Found, ending: Ending): void
-  recordLeft(found: Found): void
+  recordLeft(found: Found, why?: Why): void
   /** the file was moved, or was another one by then: it counts as new when a later walk finds it */
   recordGone(found: Found): void
   /** forgets every file that is not among these and is not being taken */
@@ -34,8 +53,12 @@ export type Memory = {
   endPauses(): void
   /** whether a finished file could not be moved yet */
   hasEndings(): boolean
+  /** since when a file lies where it is unchanged, as far as the disk and this process know */
+  restingSince(found: Found): number
   /** relative paths of the files that are not whole yet or are tried again later */
   waiting(): string[]
+  /** the files that have waited since before then for what a person should hear of, the longest first */
+  waitingSince(beforeMs: number): Waiting[]
 }
 
 /** A file that does not change is looked into again after a minute, then less often: it may be the service that is away. */
@@ -45,9 +68,11 @@ const AGAIN: Backoff = { firstMs: 60_000, maxMs: 600_000, factor: 2 }
 export function makeMemory(options: { restMs: number }): Memory {
   const entries = new Map<string, Entry>()
   let walk = 0
-  const record = (found: Found, now: State) => {
+  const record = (found: Found, now: State, why?: Why) => {
     const entry = entries.get(found.key)
-    if (entry) entry.now = now
+    if (!entry) return
+    entry.now = now
+    if (now.state !== 'taking') entry.why = why
   }
   return {
     beginWalk() {
@@ -58,14 +83,9 @@ export function makeMemory(options: { restMs: number }): Memory {
       if (known?.now.state === 'taking') return { do: 'nothing' }
       // What this walk saw was perhaps the file in the middle of its move; the next walk knows.
       if (known?.now.state === 'gone' && known.now.walk === walk) return { do: 'nothing' }
-      if (!known || known.now.state === 'gone' || !isUnchanged(known.identity, found.identity)) {
-        entries.set(found.key, {
-          identity: found.identity,
-          sinceMs: nowMs,
-          tries: 0,
-          relativePath: found.relativePath,
-          now: { state: 'settling' },
-        })
+      if (!known || known.now.state === 'gone' || !isUnchanged(known.found.identity, found.identity)) {
+        const sinceMs = walk <= 1 ? changedBefore(found.identity, nowMs) : nowMs
+        entries.set(found.key, { found, sinceMs, tries: 0, why: undefined, now: { state: 'settling' } })
         return decideSettling(found.identity, nowMs, nowMs, options.restMs)
       }
       const { now } = known
@@ -79,17 +99,17 @@ export function makeMemory(options: { restMs: number }): Memory {
     recordTaking(found) {
       record(found, { state: 'taking' })
     },
-    recordWaiting(found, nowMs, pauseMs) {
+    recordWaiting(found, nowMs, why) {
       const entry = entries.get(found.key)
       if (!entry) return
       entry.tries += 1
-      entry.now = { state: 'waiting', untilMs: nowMs + (pauseMs ?? backoffMs(AGAIN, entry.tries)) }
+      record(found, { state: 'waiting', untilMs: nowMs + backoffMs(AGAIN, entry.tries) }, why)
     },
     recordEnding(found, ending) {
       record(found, { state: 'ending', ending })
     },
-    recordLeft(found) {
-      record(found, { state: 'left' })
+    recordLeft(found, why) {
+      record(found, { state: 'left' }, why)
     },
     recordGone(found) {
       record(found, { state: 'gone', walk })
@@ -107,10 +127,20 @@ export function makeMemory(options: { restMs: number }): Memory {
     hasEndings() {
       return [...entries.values()].some((entry) => entry.now.state === 'ending')
     },
+    restingSince: (found) => entries.get(found.key)?.sinceMs ?? Number.POSITIVE_INFINITY,
     waiting() {
       return [...entries.values()]
         .filter((entry) => entry.now.state === 'waiting')
-        .map((entry) => entry.relativePath)
+        .map((entry) => entry.found.relativePath)
+    },
+    waitingSince(beforeMs) {
+      const waiting: Waiting[] = []
+      for (const { found, sinceMs, why } of entries.values()) {
+        if (!why || sinceMs > beforeMs) continue
+        const { relativePath, account, identity } = found
+        waiting.push({ ...why, relativePath, account, sizeBytes: identity.size, sinceMs })
+      }
+      return waiting.sort((a, b) => a.sinceMs - b.sinceMs)
     },
   }
 }
@@ -120,7 +150,11 @@ export function makeMemory(options: { restMs: number }): Memory {
  * or by two looks, for disks whose clock is ahead of ours.
  */
 function decideSettling(identity: Identity, sinceMs: number, nowMs: number, restMs: number): Decision {
-  const changedMs = Math.min(sinceMs, Math.max(identity.mtimeMs, identity.ctimeMs))
-  const restedMs = nowMs - changedMs
+  const restedMs = nowMs - changedBefore(identity, sinceMs)
   return restedMs >= restMs ? { do: 'take' } : { do: 'nothing', againMs: Math.ceil(restMs - restedMs) }
+}
+
+/** When a file was last changed or came to its place by the disk's times, `seenMs` at the latest. */
+function changedBefore(identity: Identity, seenMs: number): number {
+  return Math.min(seenMs, Math.max(identity.mtimeMs, identity.ctimeMs))
 }

@@ -1,17 +1,22 @@
-import type { Logger } from 'pino'
+import type { Waiting } from './memory.ts'
 
-/** Makes the voice that says once, with the command to type, which folders hold files of nobody's account. */
-export function makeStrangers(log: Logger): (folders: readonly string[]) => void {
-  const said = new Set<string>()
-  return (folders) => {
-    for (const folder of folders.filter((name) => !said.has(name))) {
-      said.add(folder)
-      const sentence =
-        folder === '.'
-          ? 'files in the drop folder wait for an account; run: musette login'
-          : `files in the folder ${folder} wait, because there is no account of that name; run: musette login ${folder}`
-      log.info({ folder }, sentence)
-    }
-    for (const name of said) if (!folders.includes(name)) said.delete(name)
-  }
+/**
+ * Describes the folders that hold files of nobody's account, with the command to type: a folder in the drop folder is an
+ * account's, so one that was meant for a year waits for an account of that name. `.` is the drop folder itself.
+ */
+export function describeStrangers(
+  folders: readonly string[],
+  sinceOf: (folder: string) => number,
+): Waiting[] {
+  return folders.map((folder) => ({
+    code: 'no_account',
+    reason:
+      folder === '.'
+        ? 'files in the drop folder wait, because nobody is signed in; run: musette login'
+        : `files in the folder ${folder} wait, because folders here are named after accounts and there is none of that name; move them one folder up, or run: musette login ${folder}`,
+    relativePath: folder,
+    account: null,
+    sizeBytes: null,
+    sinceMs: sinceOf(folder),
+  }))
 }

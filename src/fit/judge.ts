@@ -1,59 +1,88 @@
 import { Profile } from '@garmin/fitsdk'
-import { type FitFacts, readFitFacts } from './facts.ts'
-import { splitFitParts } from './parts.ts'
+import type { FitFacts } from './facts.ts'
+import { type FitWalk, walkFit } from './walk.ts'
+
+/** A FIT activity: `sizeBytes` is its length, which is the file's unless something follows it. */
+export type WholeFit = {
+  startedAt: Date
+  endedAt: Date
+  sport: string | null
+  records: number
+  sizeBytes: number
+}
 
 export type FitVerdict =
-  | { verdict: 'whole'; startedAt: Date; endedAt: Date; sport: string | null; records: number }
-  | { verdict: 'unready'; code: string }
+  | ({ verdict: 'whole' } & WholeFit)
+  /** `whole`: the activity in front of padding that may still become something */
+  | { verdict: 'unready'; code: string; reason: string; whole?: WholeFit }
   | { verdict: 'refused'; code: string; reason: string }
+
+export type FitJudge = {
+  /** Looks at the next bytes; false when no further ones can change the verdict. */
+  push(bytes: Uint8Array): boolean
+  /** Tells the verdict; nothing follows. */
+  end(): FitVerdict
+}
 
 /** FIT counts seconds from the last day of 1989, UTC. */
 const FIT_EPOCH_S = 631_065_600
 const ACTIVITY_TYPE = 4
-/** The only header lengths of the protocol: without and with a checksum of its own. */
-const HEADER_SIZES: readonly number[] = [12, 14]
-const DATA_SIZE_PLACE = 4
+const NOTHING = new Uint8Array()
 
 /**
- * Judges whether bytes are a whole FIT activity: header, declared length and checksum of every chained part, an activity
- * among them, records in it. `unready` is a file that may still become whole (being written, cut, its place on the disk
- * reserved and not filled) and waits without limit; `refused` never becomes an activity. `startedAt` is the first
- * session's start, else the first record; `endedAt` the last record. `sport` is the kit's name, `multisport` when
- * sessions differ, null when nothing says. Never throws.
+ * Makes the judge of one file, which sees its bytes piece by piece: whether it is a whole FIT activity by header, declared
+ * length and checksum of every chained part, with an activity among them and records in it. `unready` is a file that may
+ * still become whole (being written, cut, damaged, its place on the disk reserved and not filled); `refused` never becomes
+ * an activity. `startedAt` is the first session's start, else the first record; `endedAt` the last record. `sport` is the
+ * kit's name, `multisport` when sessions differ, null when nothing says. Never throws.
  */
+export function makeFitJudge(): FitJudge {
+  const walk = walkFit()
+  let step = walk.next()
+  let held: Uint8Array = NOTHING
+  const feed = (isEnd: boolean) => {
+    let place = 0
+    while (!step.done && (isEnd || held.length - place >= step.value)) {
+      const bytes = held.subarray(place, place + step.value)
+      place += bytes.length
+      step = walk.next(bytes)
+    }
+    held = held.subarray(place)
+  }
+  return {
+    push(bytes) {
+      held = held.length === 0 ? bytes : Buffer.concat([held, bytes])
+      feed(false)
+      return !step.done
+    },
+    end() {
+      feed(true)
+      if (!step.done) throw new Error('the walk ends with its bytes')
+      return judgeWalk(step.value)
+    },
+  }
+}
+
+/** Judges bytes in memory, see makeFitJudge. */
 export function judgeFit(bytes: Uint8Array): FitVerdict {
-  const early = judgeFront(bytes)
-  if (early) return early
-  const split = splitFitParts(bytes)
-  if (!split.ok) {
-    if (split.code !== 'not_fit') return { verdict: 'unready', code: split.code }
-    return isBlank(bytes.subarray(split.wholeBytes))
-      ? { verdict: 'unready', code: 'reserved' }
-      : refused('not_fit', split.reason)
-  }
-  const parts = split.parts.map(readFitFacts)
+  const judge = makeFitJudge()
+  judge.push(bytes)
+  return judge.end()
+}
+
+function judgeWalk({ parts, wholeBytes, fault }: FitWalk): FitVerdict {
+  if (!fault) return judgeParts(parts, wholeBytes)
+  const { code, reason } = fault
+  if (code === 'not_fit' || code === 'too_many_parts') return refused(code, reason)
+  const front = fault.padding ? judgeParts(parts, wholeBytes) : undefined
+  if (front?.verdict !== 'whole') return { verdict: 'unready', code, reason }
+  const { verdict, ...whole } = front
+  return { verdict: 'unready', code, reason, whole }
+}
+
+function judgeParts(parts: readonly FitFacts[], sizeBytes: number): FitVerdict {
   const activities = parts.filter(isActivity)
-  if (activities.length === 0) return refuseOther(parts)
-  return judgeActivity(activities)
-}
-
-/** What the first bytes tell before any length can be trusted. */
-function judgeFront(bytes: Uint8Array): FitVerdict | undefined {
-  const headerSize = bytes[0]
-  if (headerSize === undefined) return { verdict: 'unready', code: 'empty' }
-  // A share that reserves the size first, or writes the header last, shows zeros where the header will be.
-  if (headerSize === 0) return { verdict: 'unready', code: 'reserved' }
-  if (!HEADER_SIZES.includes(headerSize)) return refused('not_fit', 'it does not start with a FIT header')
-  if (bytes.length < headerSize) return { verdict: 'unready', code: 'incomplete' }
-  // Recorders write the length when the ride ends; until then it is zero.
-  if (isBlank(bytes.subarray(DATA_SIZE_PLACE, DATA_SIZE_PLACE + 4))) {
-    return { verdict: 'unready', code: 'growing' }
-  }
-  return undefined
-}
-
-function isBlank(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => byte === 0)
+  return activities.length === 0 ? refuseOther(parts) : judgeActivity(activities, sizeBytes)
 }
 
 function isActivity(facts: FitFacts): boolean {
@@ -61,7 +90,7 @@ function isActivity(facts: FitFacts): boolean {
   return facts.sessions > 0 || facts.records > 0
 }
 
-function judgeActivity(parts: FitFacts[]): FitVerdict {
+function judgeActivity(parts: readonly FitFacts[], sizeBytes: number): FitVerdict {
   const records = parts.reduce((sum, part) => sum + part.records, 0)
   if (records === 0) {
     return parts.every((part) => part.complete)
@@ -78,10 +107,11 @@ function judgeActivity(parts: FitFacts[]): FitVerdict {
     endedAt: dateOf(times.reduce((last, time) => Math.max(last, time), start)),
     sport: sportOf(parts.flatMap((part) => part.sports)),
     records,
+    sizeBytes,
   }
 }
 
-function smallest(values: number[]): number | undefined {
+function smallest(values: readonly number[]): number | undefined {
   return values.length === 0 ? undefined : values.reduce((least, value) => Math.min(least, value))
 }
 
@@ -89,25 +119,31 @@ function dateOf(fitSeconds: number): Date {
   return new Date((fitSeconds + FIT_EPOCH_S) * 1_000)
 }
 
-function sportOf(numbers: number[]): string | null {
+function sportOf(numbers: readonly number[]): string | null {
   const names = new Set(
-    numbers.map((number) => nameOf('sport', number)).filter((name) => name !== 'transition'),
+    numbers
+      .map((number) => nameOf('sport', number) ?? String(number))
+      .filter((name) => name !== 'transition'),
   )
   if (names.size > 1) return 'multisport'
   return [...names][0] ?? null
 }
 
-function refuseOther(parts: FitFacts[]): FitVerdict {
+function refuseOther(parts: readonly FitFacts[]): FitVerdict {
   const type = parts.map((part) => part.fileType).find((number) => number !== null)
   if (type === undefined) return refused('not_activity', 'it is a FIT file that is no activity')
-  return refused('not_activity', `it is a FIT file of the type ${nameOf('file', type)}, and no activity`)
+  const name = nameOf('file', type)
+  // `bloodPressure` is for programs, `blood pressure` for people.
+  const kind = name
+    ? `a FIT file of the type ${name.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()}`
+    : `a FIT file of a type that is the device maker's own (number ${type})`
+  return refused('not_activity', `it is ${kind}, and no activity`)
 }
 
-/** The kit's name of a number: `bloodPressure` becomes `blood pressure` only where people read it. */
-function nameOf(type: 'file' | 'sport', number: number): string {
+/** The kit's name of a number. */
+function nameOf(type: 'file' | 'sport', number: number): string | undefined {
   const name = Profile.types[type]?.[number]
-  if (typeof name !== 'string') return String(number)
-  return type === 'file' ? name.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase() : name
+  return typeof name === 'string' ? name : undefined
 }
 
 function refused(code: string, reason: string): FitVerdict {

@@ -9,8 +9,8 @@ export function isDroppable(name: string): boolean {
 }
 
 /**
- * Makes a plain file name of one that was found in an archive, where nothing can be trusted: the last part of the path,
- * without control characters, characters that file systems refuse and leading dots, cut to 200 bytes before the
+ * Makes the plain name of a FIT file out of one that was found on the disk or in an archive, where nothing can be trusted: the
+ * last part of the path, without an ending `.gz`, control characters, characters that file systems refuse and leading dots, cut to 200 bytes before the
  * extension.
  */
 export function cleanFitName(name: string): string {
@@ -19,7 +19,7 @@ export function cleanFitName(name: string): string {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
     .replace(/[\u0000-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069<>:"|?*]+/g, '_')
     .replace(/^[\s.]+|[\s.]+$/g, '')
-  const stem = plain.replace(/\.fit$/i, '')
+  const stem = plain.replace(/\.fit(?:\.gz)?$/i, '')
   return `${cutToBytes(stem, MAX_NAME_BYTES) || 'activity'}.fit`
 }
 

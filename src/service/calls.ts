@@ -7,6 +7,7 @@ import type { Pacer } from './pacer.ts'
 import { parseRetryAfter, retryAfterMs } from './retry-after.ts'
 import type { RawAnswer, ServiceRequest } from './transport/message.ts'
 import { send, type TransportDeps } from './transport/transport.ts'
+import { quoteRefusal } from './words.ts'
 
 export type CallDeps = { transport: TransportDeps; pacer: Pacer; sleep: Sleep; random: () => number }
 
@@ -29,7 +30,8 @@ export async function callOnce(
   const turn = { queue, origin: request.url.origin }
   const answer = await deps.pacer.run(turn, () => send(deps.transport, request, signal), signal)
   hearRetryAfter(deps, answer, request.url.origin)
-  const error = statusError(answer, request.what, deps.transport.now())
+  const words = request.endpoint === 'POST /oauth/upload' ? quoteRefusal(answer, request.authorization) : ''
+  const error = statusError(answer, request.what, deps.transport.now(), words)
   if (error) throw error
   return answer
 }

@@ -14,7 +14,7 @@ import { isObject } from './wire/fields.ts'
 import { parseOAuthError } from './wire/token.ts'
 
 // The one place that turns a status or a content into an error of the kit. `what` names endpoint and object
-// (`GET activity ab12`); neither a URL's query, nor a body, nor a token ever stands in a message.
+// (`GET activity ab12`); neither a URL's query, nor a token ever stands in a message, and of a body only what quoteRefusal lets through.
 
 /** OAuth words that mean the access token is of no use, whatever the status (RFC 6750 section 3.1). */
 const TOKEN_ERRORS: readonly string[] = ['invalid_token', 'expired_token', 'invalid_grant']
@@ -50,8 +50,13 @@ function networkKind(code: string, answered: boolean): { code: string; text: str
   return { code: 'connection_lost', text: 'the connection was lost' }
 }
 
-/** Judges an answer's status; undefined for 200 to 299. */
-export function statusError(answer: RawAnswer, what: string, now: Date): MusetteError | undefined {
+/** Judges an answer's status; undefined for 200 to 299. `words` is what quoteRefusal made of it. */
+export function statusError(
+  answer: RawAnswer,
+  what: string,
+  now: Date,
+  words = '',
+): MusetteError | undefined {
   const { status, requestSent } = answer
   if (status >= 200 && status <= 299) return undefined
   if (status === 429) {
@@ -72,16 +77,15 @@ export function statusError(answer: RawAnswer, what: string, now: Date): Musette
   if (status < 400) return redirectError(what, `it was answered with a redirect (status ${status})`)
   const word = parseOAuthError(parseQuietly(answer))
   if (status === 401 || (word !== undefined && TOKEN_ERRORS.includes(word))) return unauthorized(what)
-  return new RejectedError('rejected', `${what}: the service refused the request (status ${status})`, {
-    status,
-  })
+  const message = `${what}: the service refused the request (status ${status})${words}`
+  return new RejectedError('rejected', message, { status })
 }
 
 /**
  * Reads the JSON object of an answer with a good status. Throws UnexpectedResponseError `not_json` (HTML, other text)
  * or `cut_json`, RejectedError `success_false`, and RejectedError 401 when an OAuth error hides behind a 200.
  */
-export function parseJsonObject(answer: RawAnswer, what: string): Record<string, unknown> {
+export function parseJsonObject(answer: RawAnswer, what: string, words = ''): Record<string, unknown> {
   const text = decodeText(answer.body)
   const start = text.trimStart()[0]
   if (isHtml(answer, text) || (start !== '{' && start !== '[')) {
@@ -99,9 +103,8 @@ export function parseJsonObject(answer: RawAnswer, what: string): Record<string,
   if (isSuccess(wire.success)) return wire
   if (word !== undefined && TOKEN_ERRORS.includes(word)) throw unauthorized(what)
   if (word !== undefined || isFailure(wire.success)) {
-    throw new RejectedError('success_false', `${what}: the service answered that the request failed`, {
-      status: answer.status,
-    })
+    const message = `${what}: the service answered that the request failed${words}`
+    throw new RejectedError('success_false', message, { status: answer.status })
   }
   throw badShape(what, 'success is missing')
 }

@@ -10,6 +10,8 @@ export type HealthCounts = {
   /** of the wanted activities, those that were never fetched */
   neverFetched: Array<{ account: string; count: number }>
   uploads: StateCount[]
+  /** what waits in the drop folders, by the reason's code */
+  waitingFiles: Array<{ code: string; count: number }>
   /** on disk, indexes included */
   samplesBytes: number
   databaseBytes: number
@@ -36,6 +38,9 @@ export async function findHealthCounts(tx: Tx): Promise<HealthCounts> {
      group by a.account_id, a.name, s.state order by a.account_id, s.state`,
     [UPLOAD_STATES],
   )
+  const waiting = await tx.client.query<{ code: string; count: number }>(
+    'select code, count(*)::int as count from training.waiting_files group by code order by code',
+  )
   const sizes = await tx.client.query<{ samples: number; whole: number }>(
     `select pg_total_relation_size('training.samples')::float8 as samples,
             pg_database_size(current_database())::float8 as whole`,
@@ -46,6 +51,7 @@ export async function findHealthCounts(tx: Tx): Promise<HealthCounts> {
       .filter(({ state }) => state === 'wanted')
       .map(({ account, never_fetched: count }) => ({ account, count })),
     uploads: files.rows,
+    waitingFiles: waiting.rows,
     samplesBytes: sizes.rows[0]?.samples ?? 0,
     databaseBytes: sizes.rows[0]?.whole ?? 0,
   }

@@ -1,6 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { Logger } from 'pino'
+import type { ByteBudget } from '../kit/byte-budget.ts'
 import type { Clock } from '../kit/clock.ts'
+import type { LogOnce } from '../kit/log-once.ts'
 import type { AccountService } from '../service/service.ts'
 import type { Account } from '../store/accounts.ts'
 import type { Store } from '../store/store.ts'
@@ -18,6 +20,10 @@ export type UploadDeps = {
     signal: AbortSignal | undefined,
   ) => Promise<Listed[]>
   log: Logger
+  /** says repeated problems once */
+  trouble: LogOnce
+  /** shares what files may hold of memory while they are sent */
+  memory: ByteBudget
   now: Clock
   /** hears of an activity that is wanted now; a failure of it loses nothing, the row stays wanted */
   onWanted?: (activity: { accountId: number; activityId: number }) => Promise<void>

@@ -1,5 +1,5 @@
 import type { Backoff } from '../kit/backoff.ts'
-import { DAY, MINUTE, SECOND } from '../kit/durations.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../kit/durations.ts'
 
 /** Pauses before a file is sent again: an outage of hours costs few tries, its end is soon noticed. No last one. */
 export const SEND_BACKOFF: Backoff = { firstMs: 5 * SECOND, maxMs: 15 * MINUTE, factor: 3 }
@@ -24,3 +24,11 @@ export const LEASE_RENEW_MS = 15 * SECOND
 export const START_WITHIN_MS = 2 * MINUTE
 /** How far our clock and the database's may differ, where the one's moments are compared with the other's. */
 export const CLOCKS_WITHIN_MS = 1 * MINUTE
+/** A file that is not whole and rests for so long is told; a writer pauses for seconds. */
+export const WAITS_AFTER_MS = 1 * MINUTE
+/** How long a file that is not whole may rest before it is refused: longer than a stop on the way, while a recorder pauses. */
+export const GIVEN_UP_AFTER_MS = 1 * HOUR
+/** A file whose last change is so long ago is not being written any more. */
+export const OLD_AFTER_MS = 1 * DAY
+/** What the files that are being sent may hold of memory together: as much as the largest FIT file. */
+export const MEMORY_BYTES = 64 * 1_024 * 1_024

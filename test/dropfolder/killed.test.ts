@@ -11,10 +11,10 @@ const month = new Date(Date.now() + 60_000).toISOString().slice(0, 7)
 
 /** What a process leaves that is killed after it set the old name aside; `alone`: a new file had taken that name. */
 async function leaveAside(dir: string, folder: string, alone = false): Promise<void> {
-  const aside = join(dir, folder, '.moving-0123456789abcdef')
-  await mkdir(aside, { recursive: true })
-  await writeFile(join(aside, 'ride.fit'), ride)
-  if (!alone) await link(join(aside, 'ride.fit'), join(dir, folder, 'ride.fit'))
+  const aside = join(dir, folder, '.moving-0123456789abcdef-ride.fit')
+  await mkdir(join(dir, folder), { recursive: true })
+  await writeFile(aside, ride)
+  if (!alone) await link(aside, join(dir, folder, 'ride.fit'))
 }
 
 describe('what a killed daemon left in the middle of a move', () => {
@@ -59,6 +59,6 @@ describe('what a killed daemon left in the middle of a move', () => {
 
   it('stays where files are kept in their place', async () => {
     rig = await openRig({ afterUpload: 'keep', before: (dir) => leaveAside(dir, 'failed') })
-    expect(listAll(rig.dir)).toContain('failed/.moving-0123456789abcdef/ride.fit')
+    expect(listAll(rig.dir)).toContain('failed/.moving-0123456789abcdef-ride.fit')
   })
 })

@@ -6,11 +6,13 @@ import {
   type DropFolder,
   type DropFolderOptions,
   type DroppedFile,
+  type FolderReport,
+  type OpenFile,
   openDropFolder,
   type TakeFile,
 } from '../../src/dropfolder/drop-folder.ts'
-import { judgeFit } from '../../src/fit/judge.ts'
 import { isDroppable } from '../../src/fit/names.ts'
+import { readFit } from '../../src/fit/read.ts'
 import { unpackDropped } from '../../src/fit/unpack.ts'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
 import { makeTestLog, type TestLog } from '../support/log.ts'
@@ -21,16 +23,26 @@ export const makeRide = (seed = 1) =>
   Buffer.from(makeFitFile({ startedAt: new Date('2026-03-11T16:00:00Z'), seconds: 20, seed }))
 
 /** Takes as the daemon does, but sends nothing: whole files are done, refused ones failed, others wait. */
-export const judgeDropped: TakeFile = async (file, read) => {
-  const unpacked = await unpackDropped(file.name, await read())
+export const judgeDropped: TakeFile = async (file, open) => {
+  const unpacked = await unpackDropped(file.name, await open())
   if (unpacked.verdict === 'refused') return { action: 'failed', text: unpacked.reason }
-  if (unpacked.verdict === 'unready') return { action: 'wait' }
+  if (unpacked.verdict === 'unready') return { action: 'wait', reason: unpacked.reason }
   for (const each of unpacked.files) {
-    const verdict = judgeFit(each.bytes)
+    const read = await readFit(each, { settled: false })
+    const verdict = 'fault' in read ? read.fault : read.verdict
     if (verdict.verdict === 'refused') return { action: 'failed', text: verdict.reason }
-    if (verdict.verdict === 'unready') return { action: 'wait' }
+    if (verdict.verdict === 'unready') return { action: 'wait', reason: verdict.reason }
   }
   return { action: 'done' }
+}
+
+/** Reads a whole open file, and sees that it is still the one that was found. */
+export async function readOpen(open: () => Promise<OpenFile>): Promise<Buffer> {
+  const file = await open()
+  const chunks: Uint8Array[] = []
+  for await (const chunk of file.open() as AsyncIterable<Uint8Array>) chunks.push(chunk)
+  await file.check()
+  return Buffer.concat(chunks)
 }
 
 export type Rig = {
@@ -39,6 +51,8 @@ export type Rig = {
   log: TestLog
   /** every file that was handed over, with what became of it, in order */
   taken: Array<DroppedFile & { after?: AfterFile['action'] }>
+  /** what waits, as it was last shown */
+  report(): FolderReport
   /** how far ahead of the disk's the clock of the folder is; 1 min makes everything at rest */
   clock: { aheadMs: number }
   close(): Promise<void>
@@ -63,17 +77,21 @@ export async function openRig(
   const clock = { aheadMs: 60_000 }
   const taken: Rig['taken'] = []
   const log = makeTestLog()
+  let report: FolderReport = []
   const folder = await openDropFolder(
     {
       log: log.log,
       now: () => new Date(Date.now() + clock.aheadMs),
       accounts,
-      async take(file, read, signal) {
+      async take(file, open, signal) {
         const entry: Rig['taken'][number] = { ...file }
         taken.push(entry)
-        const after = await take(file, read, signal)
+        const after = await take(file, open, signal)
         entry.after = after.action
         return after
+      },
+      async show(shown) {
+        report = shown
       },
     },
     {
@@ -92,6 +110,7 @@ export async function openRig(
     folder,
     log,
     taken,
+    report: () => report,
     clock,
     async close() {
       await folder.close()

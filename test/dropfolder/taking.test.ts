@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { AfterFile } from '../../src/dropfolder/drop-folder.ts'
 import { eventually } from '../support/eventually.ts'
-import { countIn, drop, listAll, makeRide, openRig, type Rig } from './rig.ts'
+import { countIn, drop, listAll, makeRide, openRig, type Rig, readOpen } from './rig.ts'
 
 const open: Rig[] = []
 const opened = async (...options: Parameters<typeof openRig>) => {
@@ -112,8 +112,8 @@ describe('a file in the drop folder', () => {
 
   it('that is overwritten while it is sent is taken anew, and nothing of it is lost', async () => {
     const rig = await opened({
-      take: async (file, read) => {
-        const bytes = await read()
+      take: async (file, open) => {
+        const bytes = await readOpen(open)
         if (bytes.equals(makeRide(1))) await drop(rig.dir, file.name, makeRide(2))
         return { action: 'done' }
       },
@@ -154,12 +154,17 @@ describe('a file in the drop folder', () => {
     expect(rig.taken.map((file) => file.after)).toEqual(['wait', 'done'])
   })
 
-  it('too large for memory is said once and left', async () => {
+  it('too large to be read is told once, with what to do, and left', async () => {
     const rig = await opened({ maxBytes: 100 })
     await drop(rig.dir, 'huge.zip', Buffer.alloc(101))
     await rig.folder.scan()
+    rig.clock.aheadMs += 61_000
+    await rig.folder.scan()
     await rig.folder.scan()
     expect(rig.taken).toEqual([])
+    expect(rig.report()).toMatchObject([
+      { relativePath: 'huge.zip', code: 'too_large', reason: expect.stringContaining('smaller archives') },
+    ])
     expect(rig.log.lines.filter((line) => line.level === 'warn')).toHaveLength(1)
   })
 })
@@ -181,9 +186,9 @@ describe('many files', () => {
     let most = 0
     const rig = await opened({
       concurrency: 3,
-      take: async (_, read) => {
+      take: async (_, open) => {
         most = Math.max(most, ++now)
-        await read()
+        await readOpen(open)
         now -= 1
         return { action: 'keep' }
       },

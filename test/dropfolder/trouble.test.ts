@@ -5,7 +5,7 @@ import { openDropFolder } from '../../src/dropfolder/drop-folder.ts'
 import { isDroppable } from '../../src/fit/names.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeSilentLog, makeTestLog } from '../support/log.ts'
-import { drop, listAll, makeRide, openRig, type Rig } from './rig.ts'
+import { drop, listAll, makeRide, openRig, type Rig, readOpen } from './rig.ts'
 
 const ride = makeRide()
 let rig: Rig
@@ -104,14 +104,14 @@ describe('the folder', () => {
     const log = makeTestLog()
     rig = await openRig({
       restMs: 20,
-      take: async (_, read) => ((await read()).length ? { action: 'done' } : { action: 'wait' }),
+      take: async (_, open) => ((await readOpen(open)).length ? { action: 'done' } : { action: 'wait' }),
     })
     const other = await openDropFolder(
       {
         log: log.log,
         now: () => new Date(Date.now() + 60_000),
         accounts: async () => ['default'],
-        take: async (_, read) => ((await read()).length ? { action: 'done' } : { action: 'wait' }),
+        take: async (_, open) => ((await readOpen(open)).length ? { action: 'done' } : { action: 'wait' }),
       },
       { dir: rig.dir, polling: false, afterUpload: 'move', isDroppable },
     )

@@ -1,9 +1,9 @@
-import { open, writeFile } from 'node:fs/promises'
+import { mkdir, open, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
 import { eventually } from '../support/eventually.ts'
-import { listAll, makeRide, openRig, type Rig } from './rig.ts'
+import { listAll, makeRide, openRig, type Rig, readOpen } from './rig.ts'
 
 let rig: Rig
 afterEach(() => rig.close())
@@ -72,9 +72,9 @@ describe('a file that is being written', () => {
     let writes = 0
     rig = await openRig({
       polling: true,
-      take: async (file, read) => {
+      take: async (file, open) => {
         if (writes++ === 0) await writeFile(join(rig.dir, file.name), makeRide(2))
-        await read()
+        await readOpen(open)
         return { action: 'done' }
       },
     })
@@ -84,5 +84,93 @@ describe('a file that is being written', () => {
     await rig.folder.scan()
     expect(isDone('ride.fit')).toBe(true)
     expect(loud()).toEqual([])
+  })
+})
+
+describe('a file that waits for a person', () => {
+  const said = () => loud().map(({ level, msg }) => [level, msg])
+
+  it('is told once after a minute, again when its reason changes, and when it waits no more', async () => {
+    rig = await openRig()
+    await writeFile(join(rig.dir, 'ride.fit'), ride.subarray(0, 700))
+    await rig.folder.scan()
+    expect(said()).toEqual([])
+    for (let minute = 0; minute < 30; minute++) {
+      rig.clock.aheadMs += 60_001
+      await rig.folder.scan()
+    }
+    const missing = `ride.fit waits: ${ride.length - 700} bytes are missing at its end`
+    expect(said()).toEqual([['warn', missing]])
+    expect(rig.report()).toMatchObject([
+      { relativePath: 'ride.fit', code: 'not_whole', account: 'default', sizeBytes: 700 },
+    ])
+    await writeFile(join(rig.dir, 'ride.fit'), ride.subarray(0, 800))
+    await rig.folder.scan()
+    expect(rig.report()).toEqual([])
+    await writeFile(join(rig.dir, 'ride.fit'), ride)
+    await rig.folder.scan()
+    expect(isDone('ride.fit')).toBe(true)
+    expect(said()).toEqual([
+      ['warn', missing],
+      ['info', 'ride.fit waits no more'],
+    ])
+  })
+
+  it('because it cannot be read is told once, without a stack, for as long as that lasts', async () => {
+    rig = await openRig({
+      take: async () => {
+        throw Object.assign(new Error("EACCES: permission denied, open 'ride.fit'"), {
+          code: 'EACCES',
+          syscall: 'open',
+        })
+      },
+    })
+    await writeFile(join(rig.dir, 'ride.fit'), ride)
+    for (let minute = 0; minute < 60; minute++) {
+      rig.clock.aheadMs += 60_001
+      await rig.folder.scan()
+    }
+    expect(said()).toEqual([
+      ['warn', expect.stringContaining('cannot be taken now (EACCES: permission denied')],
+    ])
+    expect(JSON.stringify(loud())).not.toContain('at ')
+    expect(rig.report()).toMatchObject([{ code: 'unreadable_file' }])
+  })
+
+  it("and vanishes is nobody else's business", async () => {
+    rig = await openRig({
+      take: async (file, open) => {
+        await rm(join(rig.dir, file.name), { force: true })
+        await open()
+        return { action: 'done' }
+      },
+    })
+    await writeFile(join(rig.dir, 'ride.fit'), ride)
+    await rig.folder.scan()
+    expect(said()).toEqual([])
+  })
+
+  it('in a folder that is named like no account is told at once, with both ways out', async () => {
+    rig = await openRig()
+    await mkdir(join(rig.dir, '2024'))
+    await writeFile(join(rig.dir, '2024', 'ride.fit'), ride)
+    await rig.folder.scan()
+    await rig.folder.scan()
+    expect(said()).toEqual([
+      ['warn', expect.stringMatching(/2024 .*move them one folder up, or run: musette login 2024/)],
+    ])
+    expect(rig.report()).toMatchObject([{ relativePath: '2024', code: 'no_account' }])
+  })
+
+  it('is one line of many in the log, however many wait', async () => {
+    rig = await openRig()
+    for (let n = 0; n < 40; n++) await writeFile(join(rig.dir, `${n}.fit`), '')
+    await rig.folder.scan()
+    rig.clock.aheadMs += 60_001
+    await rig.folder.scan()
+    await rig.folder.scan()
+    expect(said()).toHaveLength(11)
+    expect(said().at(-1)).toEqual(['warn', '30 more files wait; run: musette status'])
+    expect(rig.report()).toHaveLength(40)
   })
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { walkDropped } from '../../src/dropfolder/disk/walk.ts'
 import { openTempDir } from '../support/temp-dir.ts'
-import { drop, listAll, makeRide, openRig, type Rig } from './rig.ts'
+import { drop, listAll, makeRide, openRig, type Rig, readOpen } from './rig.ts'
 
 const ride = makeRide()
 let rig: Rig
@@ -112,10 +112,10 @@ describe('the scan', () => {
       const read: unknown[] = []
       rig = await openRig({
         accounts: async () => ['anna'],
-        take: async (_, readFile) => {
+        take: async (_, open) => {
           await rename(join(rig.dir, 'anna'), join(outside.path, 'anna'))
           await symlink(join(outside.path, 'anna'), join(rig.dir, 'anna'))
-          await readFile().catch((error: unknown) => read.push(error))
+          await readOpen(open).catch((error: unknown) => read.push(error))
           return { action: 'wait' }
         },
       })
@@ -129,7 +129,8 @@ describe('the scan', () => {
 
   it('carries names that are no UTF-8, names in other scripts, and names of 255 bytes', async () => {
     rig = await openRig({
-      take: async (_, read) => ((await read()).equals(ride) ? { action: 'done' } : { action: 'keep' }),
+      take: async (_, open) =>
+        (await readOpen(open)).equals(ride) ? { action: 'done' } : { action: 'keep' },
     })
     const latin1 = Buffer.concat([
       Buffer.from([0x46, 0x61, 0x68, 0x72, 0x74, 0xfc, 0xff]),

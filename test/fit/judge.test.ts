@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { Encoder, type FileIdMesg, Profile } from '@garmin/fitsdk'
 import { describe, expect, it } from 'vitest'
 import { parseFitActivity } from '../../src/fit/activity.ts'
-import { judgeFit } from '../../src/fit/judge.ts'
+import { judgeFit, makeFitJudge } from '../../src/fit/judge.ts'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
 import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from './wrap.ts'
 
@@ -38,6 +38,55 @@ describe('the judge', () => {
     }
     expect(codeOf(Buffer.alloc(0))).toBe('unready empty')
     expect(codeOf(Buffer.concat([ride, Buffer.alloc(4_096)]))).toBe('unready reserved')
+  })
+
+  it('takes zeros, or a few bytes, behind a whole activity for padding that may still be filled', () => {
+    const behind = (tail: Uint8Array) => judgeFit(Buffer.concat([ride, tail]))
+    for (const tail of [
+      Buffer.alloc(1),
+      Buffer.alloc(200_000),
+      Buffer.from('\n'),
+      Buffer.from('0123456789a'),
+    ]) {
+      expect(behind(tail)).toMatchObject({ verdict: 'unready', whole: { startedAt, sizeBytes: ride.length } })
+    }
+    // What may be the beginning of a further part is missing the rest of it.
+    for (const tail of [Buffer.from([14]), second.subarray(0, 11), second.subarray(0, 500)]) {
+      const verdict = behind(tail)
+      expect(verdict).toMatchObject({ verdict: 'unready', code: 'incomplete' })
+      expect(verdict).not.toHaveProperty('whole')
+    }
+  })
+
+  it('judges the same whatever the pieces are in which the bytes come', () => {
+    const damaged = Buffer.from(ride)
+    damaged.writeUInt8(damaged.readUInt8(900) ^ 1, 900)
+    for (const bytes of [ride, Buffer.concat([ride, second]), damaged, ride.subarray(0, 5_000)]) {
+      for (const size of [1, 7, 4_096]) {
+        const judge = makeFitJudge()
+        for (let at = 0; at < bytes.length; at += size) judge.push(bytes.subarray(at, at + size))
+        expect(judge.end()).toEqual(judgeFit(bytes))
+      }
+    }
+  })
+
+  it('refuses more chained parts than any device makes without looking at them all', () => {
+    const empty = wrap([])
+    const parts = Buffer.alloc(empty.length * 1_000_000, empty)
+    const judge = makeFitJudge()
+    judge.push(ride)
+    let looked = 0
+    while (judge.push(parts.subarray(looked, looked + 10_000)) && looked < parts.length) looked += 10_000
+    expect(judge.end()).toMatchObject({ verdict: 'refused', code: 'too_many_parts' })
+    expect(looked).toBeLessThan(20_000)
+  })
+
+  it('names a type of file that the profile does not know', () => {
+    const verdict = judgeFit(wrap([0x40, 0, 0, 0, 0, 1, 0, 1, 0, 0x00, 49]))
+    expect(verdict).toMatchObject({
+      verdict: 'refused',
+      reason: expect.stringContaining("maker's own (number 49)"),
+    })
   })
 
   it('waits for a recorder that writes the length into the header when the ride ends', () => {
@@ -141,6 +190,7 @@ describe('the judge', () => {
         endedAt: new Date(parsed.records.at(-1)?.timeMs ?? 0),
         sport: parsed.sport,
         records: parsed.records.length,
+        sizeBytes: bytes.length,
       })
     })
   }

@@ -1,7 +1,9 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { UnpackError } from '../../src/fit/archive/fault.ts'
 import { DROP_LIMITS } from '../../src/fit/archive/limits.ts'
 import { cleanFitName, isDroppable } from '../../src/fit/names.ts'
+import { sourceOf } from '../../src/fit/source.ts'
 import { unpackDropped } from '../../src/fit/unpack.ts'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
 import { makeZip } from './make-zip.ts'
@@ -10,12 +12,29 @@ const ride = Buffer.from(makeFitFile({ startedAt: new Date('2026-03-11T16:00:00Z
 const other = Buffer.from(makeFitFile({ startedAt: new Date('2026-03-12T16:00:00Z'), seconds: 60 }))
 const zeros = Buffer.alloc(8 * 1_024 * 1_024)
 
+/** Unpacks and reads everything, as the upload does: a fault in any file is a fault of the whole. */
+const unpack = async (name: string, bytes: Uint8Array, limits = DROP_LIMITS) => {
+  const unpacked = await unpackDropped(name, sourceOf(bytes), limits)
+  if (unpacked.verdict !== 'files') return unpacked
+  const files: Array<{ name: string; bytes: Buffer }> = []
+  try {
+    for (const { name: inner, open } of unpacked.files) {
+      const chunks: Uint8Array[] = []
+      for await (const chunk of open()) chunks.push(chunk)
+      files.push({ name: inner, bytes: Buffer.concat(chunks) })
+    }
+  } catch (error) {
+    if (error instanceof UnpackError) return error.fault
+    throw error
+  }
+  return { verdict: 'files' as const, files }
+}
 const unpackedNames = async (name: string, bytes: Uint8Array) => {
-  const unpacked = await unpackDropped(name, bytes)
+  const unpacked = await unpack(name, bytes)
   return unpacked.verdict === 'files' ? unpacked.files.map((file) => file.name) : unpacked
 }
 const codeOf = async (name: string, bytes: Uint8Array, limits = DROP_LIMITS) => {
-  const unpacked = await unpackDropped(name, bytes, limits)
+  const unpacked = await unpack(name, bytes, limits)
   return unpacked.verdict === 'files' ? 'files' : `${unpacked.verdict} ${unpacked.code}`
 }
 
@@ -37,14 +56,14 @@ describe('a dropped file', () => {
   })
 
   it('that is FIT comes out as it is', async () => {
-    const unpacked = await unpackDropped('Ride.FIT', ride)
+    const unpacked = await unpack('Ride.FIT', ride)
     expect(unpacked).toEqual({ verdict: 'files', files: [{ name: 'Ride.fit', bytes: ride }] })
   })
 })
 
 describe('a gzip file', () => {
   it('is unpacked', async () => {
-    const unpacked = await unpackDropped('Ride.FIT.gz', gzipSync(ride))
+    const unpacked = await unpack('Ride.FIT.gz', gzipSync(ride))
     if (unpacked.verdict !== 'files') throw new Error(unpacked.code)
     expect(unpacked.files).toHaveLength(1)
     expect(unpacked.files[0]?.name).toBe('Ride.fit')
@@ -79,7 +98,7 @@ describe('a zip archive', () => {
       { name: '__MACOSX/rides/._one.FIT', bytes: Buffer.from('fork') },
       { name: 'link.fit', bytes: Buffer.from('/etc/passwd'), unixMode: 0o120777 },
     ])
-    const unpacked = await unpackDropped('export.zip', zip)
+    const unpacked = await unpack('export.zip', zip)
     if (unpacked.verdict !== 'files') throw new Error(unpacked.code)
     expect(unpacked.files.map((file) => file.name)).toEqual(['one.fit', 'two.fit', 'three.fit'])
     expect(unpacked.files.map((file) => Buffer.from(file.bytes).equals(ride))).toEqual([true, false, false])
@@ -144,6 +163,31 @@ describe('a zip archive', () => {
     expect(await codeOf('a.zip', lying)).not.toBe('files')
     const gzipped = makeZip([{ name: 'a.fit.gz', bytes: gzipSync(zeros) }])
     expect(await codeOf('a.zip', gzipped)).toBe('refused too_large')
+  })
+
+  it('names the gzip file that it is refused for, without another ending', async () => {
+    const zip = makeZip([{ name: 'rides/b.fit.gz', bytes: ride }])
+    const unpacked = await unpackDropped('a.zip', sourceOf(zip))
+    if (unpacked.verdict !== 'files') throw new Error(unpacked.code)
+    expect(unpacked.files.map((file) => file.name)).toEqual(['b.fit'])
+    expect(await codeOf('a.zip', zip)).toBe('refused not_gzip')
+  })
+
+  it('is refused by its directory alone when that lists more files of any kind than anybody has', async () => {
+    const zip = makeZip(Array.from({ length: 30 }, (_, n) => ({ name: `${n}.jpg`, bytes: ride, method: 0 })))
+    const source = sourceOf(zip)
+    let opened = 0
+    const counting: typeof source = {
+      ...source,
+      open(range) {
+        opened += 1
+        return source.open(range)
+      },
+    }
+    const unpacked = await unpackDropped('a.zip', counting, { ...DROP_LIMITS, entries: 29 })
+    expect(unpacked).toMatchObject({ verdict: 'refused', code: 'too_many_entries' })
+    // The first bytes and the end of the directory, and no entry.
+    expect(opened).toBe(2)
   })
 
   it('is refused when it holds too many files, or too much in all', async () => {

@@ -212,3 +212,33 @@ describe('an upload', () => {
     await expect.poll(() => source?.destroyed).toBe(true)
   })
 })
+
+describe('a refused upload', () => {
+  const refusedWith = async (status: number, body: unknown) => {
+    const { server } = await openReceiver(() => ({ status, body }))
+    const file = { fileName: 'ride.fit', sizeBytes: BYTES.length, open: () => Readable.from([BYTES]) }
+    return (await errorOf(openAccount(server).uploadFit(file))).message
+  }
+
+  it.each([
+    [200, { success: false, error: 'the activity holds no records' }],
+    [422, { message: 'the activity holds no records' }],
+  ])('with status %i quotes the words of the service', async (status, body) => {
+    expect(await refusedWith(status, body)).toContain(': "the activity holds no records"')
+  })
+
+  it('quotes one line of 200 characters at most', async () => {
+    const message = await refusedWith(200, { success: false, error: `no\u0000\n${'ride '.repeat(900)}` })
+    expect(message).toContain('"no ride ride')
+    expect(message.length).toBeLessThan(400)
+  })
+
+  it.each([
+    'access-0',
+    'Bearer of bad news',
+    'eyJhbGciOiJIUzI1NiJ9.e30.abc',
+    '5f4dcc3b5aa765d61d8327deb882cf99',
+  ])('never repeats what may be a token: %s', async (secret) => {
+    expect(await refusedWith(200, { success: false, error: `refused: ${secret}` })).not.toContain(secret)
+  })
+})

@@ -20,7 +20,6 @@ describe('the views over a mirrored history', () => {
     await add({ started_at: '2025-01-01T02:00:00Z', kind: 'sprints', zone: { style: 1, name: 'UTC-8' } })
     await add({ kind: 'race', activity_type: 'Running', late: true, summary: { medal: 3 } })
     await add({ kind: 'intervals', path: 'breakthrough', summary: { breakthrough: 1 } })
-    await add({ kind: 'tempo', path: 'nobreakthrough', summary: { medal: 0, breakthrough: -1 } })
     await sync(false)
     await learn()
   })

@@ -1,5 +1,6 @@
 import { makeUploadDeps } from '../../src/daemon/upload.ts'
 import { contentIdOf } from '../../src/fit/content-id.ts'
+import { sourceOf } from '../../src/fit/source.ts'
 import { fetchActivity } from '../../src/mirror/activities/fetch.ts'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
 import { findWanted } from '../../src/store/activities/wanted.ts'
@@ -14,7 +15,12 @@ export type UploadRig = Rig & {
   deps: UploadDeps
   /** turns the clock of the upload room ahead */
   ahead(ms: number): void
-  take(name: string, bytes: Uint8Array, more?: { deps?: UploadDeps; moved?: boolean }): Promise<Taken>
+  /** offers a file that has just come, or lies there since `restingSince` */
+  take(
+    name: string,
+    bytes: Uint8Array,
+    more?: { deps?: UploadDeps; restingSince?: Date; changedAt?: Date },
+  ): Promise<Taken>
   /** does what the daemon's sweep does for uploads: looks for everything that is due */
   sweep(): Promise<void>
   /** fetches everything that is wanted, as the daemon's workers do */
@@ -42,8 +48,9 @@ export async function openUploadRig(options: { activities?: number } = {}): Prom
       takeDropped(more?.deps ?? deps, {
         account,
         name,
-        read: async () => Buffer.from(bytes),
-        moved: more?.moved ?? true,
+        open: async () => ({ ...sourceOf(bytes), check: async () => undefined }),
+        restingSince: more?.restingSince ?? deps.now(),
+        changedAt: more?.changedAt ?? deps.now(),
       }),
     async sweep() {
       const now = deps.now()
@@ -61,7 +68,10 @@ export async function openUploadRig(options: { activities?: number } = {}): Prom
         await fetchActivity(house.mirror, house.mirrorOptions, { account, activity }).catch(() => undefined)
       }
     },
-    find: (bytes) => house.store.read((tx) => findUpload(tx, { accountId, contentId: contentIdOf(bytes) })),
+    async find(bytes) {
+      const contentId = await contentIdOf([bytes])
+      return house.store.read((tx) => findUpload(tx, { accountId, contentId }))
+    },
     async uploaded() {
       const { activities } = await rig.steer('GET', 'activities')
       if (!Array.isArray(activities)) throw new Error('no list of activities')

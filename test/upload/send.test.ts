@@ -71,12 +71,13 @@ describe('a file', () => {
 
   it('that the service refuses is failed with the reason, and sent again when a person moves it back', async () => {
     await rig.fault({ kind: 'status', status: 413 })
+    const restingSince = rig.deps.now()
     const refused = await rig.take('ride.fit', ride)
     expect(refused).toMatchObject({ action: 'failed' })
     expect(refused).toHaveProperty('text', expect.stringContaining('413'))
     expect(refused).toHaveProperty('text', expect.stringContaining('move the file back'))
     expect(await rig.find(ride)).toMatchObject({ state: 'refused', attempts: 1 })
-    expect(await rig.take('ride.fit', ride, { moved: false })).toMatchObject({ action: 'failed' })
+    expect(await rig.take('ride.fit', ride, { restingSince })).toMatchObject({ action: 'failed' })
     expect(await rig.find(ride)).toMatchObject({ attempts: 1 })
     expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted', attempts: 2, reason: null })

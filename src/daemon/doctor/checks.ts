@@ -7,6 +7,7 @@ import { checkDataDirectory } from './machine/data-directory.ts'
 import { checkDiskSpace } from './machine/disk-space.ts'
 import { checkDropFolder } from './machine/drop-folder.ts'
 import { checkNode } from './machine/node.ts'
+import { checkWaitingFiles } from './machine/waiting-files.ts'
 import { checkWorkoutFolder } from './machine/workout-folder.ts'
 import type { Patient } from './patient.ts'
 import { checkDaemon } from './programs/daemon.ts'
@@ -51,6 +52,7 @@ export const CHECKS: readonly Check[] = [
     goesBy: ['MUSETTE_DATA_DIR', 'MUSETTE_DROP_DIR', 'MUSETTE_AFTER_UPLOAD', 'MUSETTE_WATCH_POLLING'],
     look: checkDropFolder,
   },
+  { name: 'waiting files', goesBy: DATABASE, look: checkWaitingFiles },
   { name: 'workout folder', goesBy: ['MUSETTE_WORKOUT_DIR'], look: checkWorkoutFolder },
   { name: 'daemon', goesBy: ['MUSETTE_HTTP', 'MUSETTE_HTTP_TOKEN'], look: checkDaemon },
 ]

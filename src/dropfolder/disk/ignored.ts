@@ -30,7 +30,7 @@ export function isIgnored(name: string): boolean {
   return IGNORED_PREFIX.test(name) || IGNORED_SUFFIX.test(name) || IGNORED_NAMES.has(name.toLowerCase())
 }
 
-/** What the folder is called in which the old name of a moved file is set aside for a moment; hidden, so never scanned. */
+/** How names begin under which the old name of a moved file is set aside for a moment; hidden, so never scanned. */
 export const ASIDE = '.moving-'
 
 /** Whether a name is that of what was set aside in the middle of a move. */

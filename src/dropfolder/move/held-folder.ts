@@ -31,17 +31,17 @@ async function holdInner(outer: HeldFolder, name: string): Promise<HeldFolder> {
   const path = joinPath(outer.path, name)
   const via = joinPath(outer.via, name)
   try {
-    await mkdir(via)
-  } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error
-  }
-  if (!(await lstat(via)).isDirectory()) throw isLink(path)
-  try {
     return await hold(path, via, NO_LINK)
   } catch (error) {
-    if (errorCode(error) === 'ENOTDIR' || errorCode(error) === 'ELOOP') throw isLink(path)
-    throw error
+    const code = errorCode(error)
+    if (code === 'ENOTDIR' || code === 'ELOOP') throw isLink(path)
+    if (code !== 'ENOENT') throw error
   }
+  await mkdir(via).catch((error: unknown) => {
+    // Another daemon on the same folder was faster.
+    if (errorCode(error) !== 'EEXIST') throw error
+  })
+  return hold(path, via, NO_LINK)
 }
 
 async function hold(path: Buffer, via: Buffer, noLink: number): Promise<HeldFolder> {
@@ -50,7 +50,11 @@ async function hold(path: Buffer, via: Buffer, noLink: number): Promise<HeldFold
     if (['EACCES', 'EPERM', 'EISDIR'].includes(errorCode(error))) return undefined
     throw error
   })
-  if (!handle) return { path, via, sync: async () => undefined, close: async () => undefined }
+  if (!handle) {
+    const stats = noLink === 0 ? await stat(via) : await lstat(via)
+    if (!stats.isDirectory()) throw isLink(path)
+    return { path, via, sync: async () => undefined, close: async () => undefined }
+  }
   return {
     path,
     via: (await reachOpen(handle)) ?? via,

@@ -5,9 +5,10 @@ import { errorCode, errorLine } from '../../kit/errors.ts'
 import { DONE, FAILED, isAside } from '../disk/ignored.ts'
 import { joinPath, keyOf } from '../disk/paths.ts'
 import type { Walked } from '../disk/walk.ts'
-import { isSameFile, placeFile, removeEmpty, removeFile } from './place.ts'
+import { nameOfAside } from './names.ts'
+import { isSameFile, placeFile, removeFile } from './place.ts'
 
-/** For a file that was set aside without its name. */
+/** For a file whose name was too long to be kept. */
 const UNNAMED = Buffer.from('recovered.fit')
 
 /** Makes what finishes moves that were left halfway: once below each home, and in every scanned folder that shows one. */
@@ -48,17 +49,11 @@ async function finishMovesIn(folder: Buffer, home: Buffer): Promise<number> {
   const moved = entries.filter((entry) => entry.isFile() && !isAside(entry.name))
   let finished = 0
   for (const entry of entries) {
-    if (!isAside(entry.name)) continue
+    if (!entry.isFile() || !isAside(entry.name)) continue
     const aside = joinPath(folder, entry.name)
-    const files = entry.isDirectory() ? (await listFolder(aside)).map(({ name }) => name) : [undefined]
-    for (const name of files) {
-      const path = name ? joinPath(aside, name) : aside
-      const hasSecond = await hasSecondName(path, folder, moved)
-      if (hasSecond) await removeFile(path)
-      else await placeFile(path, home, name ?? UNNAMED)
-      finished += 1
-    }
-    if (entry.isDirectory()) await removeEmpty(aside)
+    if (await hasSecondName(aside, folder, moved)) await removeFile(aside)
+    else await placeFile(aside, home, nameOfAside(entry.name) ?? UNNAMED)
+    finished += 1
   }
   return finished
 }

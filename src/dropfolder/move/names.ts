@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto'
+import { ASIDE } from '../disk/ignored.ts'
+
 /** What the usual file systems take for one name, in bytes. */
 const MAX_NAME_BYTES = 255
 const EXTENSION = /(?:\.fit\.gz|\.[^.]{1,10})$/i
@@ -16,6 +19,21 @@ export function numberedName(name: Buffer, n: number): Buffer {
 /** Makes the name of the text beside a failed file: `ride.fit.txt`. */
 export function textName(name: Buffer): Buffer {
   return withEnding(name, '.txt')
+}
+
+/** Where the name of a file begins that was set aside: after the mark, 16 digits and a dash. */
+const ASIDE_NAME_AT = ASIDE.length + 17
+
+/** Makes a hidden name, like no other, under which the old name of a moved file is set aside; it tells the name where there is room. */
+export function asideName(name: Buffer): Buffer {
+  const mark = Buffer.from(`${ASIDE}${randomBytes(8).toString('hex')}`)
+  const whole = Buffer.concat([mark, Buffer.from('-'), name])
+  return whole.length <= MAX_NAME_BYTES ? whole : mark
+}
+
+/** The name of a file that was set aside; undefined where there was no room for it. */
+export function nameOfAside(aside: Buffer): Buffer | undefined {
+  return aside.length > ASIDE_NAME_AT ? aside.subarray(ASIDE_NAME_AT) : undefined
 }
 
 function withEnding(stem: Buffer, ending: string): Buffer {

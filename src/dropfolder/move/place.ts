@@ -1,10 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
-import { link, lstat, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises'
+import { link, lstat, open, rename, unlink } from 'node:fs/promises'
 import { errorCode } from '../../kit/errors.ts'
-import { ASIDE } from '../disk/ignored.ts'
 import { folderOf, joinPath } from '../disk/paths.ts'
-import { numberedName } from './names.ts'
+import { asideName, numberedName } from './names.ts'
 
 /** File systems without hard links, and files of somebody else on systems that protect them from being linked. */
 const NO_LINKS: ReadonlySet<string> = new Set([
@@ -52,19 +50,16 @@ async function dropOldName(
   path: Buffer,
   moved: { folder: Buffer; target: Buffer; name: Buffer },
 ): Promise<void> {
-  const aside = joinPath(moved.folder, `${ASIDE}${randomBytes(8).toString('hex')}`)
-  const file = joinPath(aside, moved.name)
-  await mkdir(aside)
+  const aside = joinPath(moved.folder, asideName(moved.name))
   try {
-    await rename(path, file)
-    if (await isSameFile(file, moved.target)) await removeFile(file)
-    else await placeFile(file, folderOf(path), moved.name)
+    await rename(path, aside)
   } catch (error) {
     // Another daemon on the same folder was faster, with the same result.
-    if (errorCode(error) !== 'ENOENT') throw error
-  } finally {
-    await removeEmpty(aside)
+    if (errorCode(error) === 'ENOENT') return
+    throw error
   }
+  if (await isSameFile(aside, moved.target)) await removeFile(aside)
+  else await placeFile(aside, folderOf(path), moved.name)
 }
 
 /** Moves as placeFile does where links cannot be made: an empty file reserves the name, and the rename replaces that. */
@@ -93,11 +88,6 @@ export async function removeFile(path: Buffer): Promise<void> {
   await unlink(path).catch((error: unknown) => {
     if (errorCode(error) !== 'ENOENT') throw error
   })
-}
-
-/** Removes a folder when it is empty; one that is not stays for the next look. */
-export async function removeEmpty(folder: Buffer): Promise<void> {
-  await rmdir(folder).catch(() => undefined)
 }
 
 /** Whether two paths are names of one file. */

@@ -1,34 +1,42 @@
-import { promisify } from 'node:util'
-import { gunzip } from 'node:zlib'
+import { pipeline, type Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
 import { errorCode } from '../../kit/errors.ts'
-import { mostUnpacked } from './limits.ts'
+import { type Fault, refused, UnpackError, unready } from './fault.ts'
 
-export type Gunzipped =
-  | { bytes: Uint8Array }
-  | { verdict: 'unready'; code: string }
-  | { verdict: 'refused'; code: string; reason: string }
-
-const unpack = promisify(gunzip)
+/** Judges the first two bytes of a gzip file; undefined when they are right. */
+export function judgeGzipFront([first, second]: Uint8Array): Fault | undefined {
+  if (first === undefined) return unready('empty', 'the file is empty')
+  if (first === 0) return unready('reserved', 'it holds zeros where its beginning belongs')
+  if (first === 0x1f && (second === undefined || second === 0x8b)) return undefined
+  return refused('not_gzip', 'it is named .gz, but is no gzip file')
+}
 
 /**
- * Unpacks gzip bytes to at most `fileBytes`, and at most `ratio` times their own size. A cut or damaged body is `unready`,
- * since a file that is still being copied looks the same; other bytes than gzip are `refused`. Never throws.
+ * Unpacks gzip bytes as they are read, to at most `most` bytes. Throws UnpackError for what is cut, damaged (a file that is
+ * still being copied looks the same) or unpacks to more, and what reading throws.
  */
-export async function gunzipWithin(bytes: Uint8Array, fileBytes: number, ratio: number): Promise<Gunzipped> {
-  const [first, second] = bytes
-  if (first === undefined) return { verdict: 'unready', code: 'empty' }
-  if (first === 0) return { verdict: 'unready', code: 'reserved' }
-  if (first !== 0x1f || (second !== undefined && second !== 0x8b)) {
-    return { verdict: 'refused', code: 'not_gzip', reason: 'it is named .gz, but is no gzip file' }
-  }
-  const maxOutputLength = mostUnpacked(bytes.length, fileBytes, ratio)
+export async function* gunzip(packed: Readable, most: number): AsyncGenerator<Uint8Array> {
+  // An error reaches the reader of the last stream, so nothing is left to do with it here.
+  const unpacked = pipeline(packed, createGunzip(), () => undefined)
+  let size = 0
   try {
-    return { bytes: await unpack(bytes, { maxOutputLength }) }
+    for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
+      size += chunk.length
+      if (size > most) {
+        throw new UnpackError(
+          refused('too_large', 'it unpacks to more than a FIT file can be; check what it holds'),
+        )
+      }
+      yield chunk
+    }
   } catch (error) {
     const code = errorCode(error)
-    if (code === 'ERR_BUFFER_TOO_LARGE') {
-      return { verdict: 'refused', code: 'too_large', reason: 'it unpacks to more than a FIT file can be' }
+    if (code === 'Z_BUF_ERROR') {
+      throw new UnpackError(unready('incomplete', 'the gzip file is cut at its end'))
     }
-    return { verdict: 'unready', code: code === 'Z_BUF_ERROR' ? 'incomplete' : 'damaged' }
+    if (code.startsWith('Z_')) {
+      throw new UnpackError(unready('damaged', 'the gzip file is damaged or not written yet'))
+    }
+    throw error
   }
 }

@@ -1,16 +1,24 @@
-/** What an archive may unpack to; beyond it the whole archive is refused. */
-export type DropLimits = Readonly<{ files: number; fileBytes: number; totalBytes: number; ratio: number }>
+/** What an archive may unpack to; beyond it the whole archive is refused. `entries` counts files of any kind. */
+export type DropLimits = Readonly<{
+  entries: number
+  files: number
+  fileBytes: number
+  totalBytes: number
+  ratio: number
+}>
 
 const MIB = 1_024 * 1_024
 
 /**
- * A day of riding with every sensor is under 10 MiB of FIT, and years of rides are a few thousand files in many archives;
- * the total bounds what lies in memory at once. FIT packs to between a half and a tenth; zeros to a thousandth.
+ * A day of riding with every sensor is under 10 MiB of FIT, and years of rides are a few thousand files in many archives.
+ * An export of everything a service has may hold photos and routes, too. FIT packs to between a half and a tenth; zeros to
+ * a thousandth.
  */
 export const DROP_LIMITS: DropLimits = {
+  entries: 20_000,
   files: 2_000,
   fileBytes: 64 * MIB,
-  totalBytes: 128 * MIB,
+  totalBytes: 1_024 * MIB,
   ratio: 100,
 }
 

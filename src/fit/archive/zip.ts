@@ -1,69 +1,93 @@
-import { type Entry, fromBufferPromise, getFileNameLowLevel, type ZipFile } from 'yauzl'
+import type { Readable } from 'node:stream'
+import {
+  type Entry,
+  fromRandomAccessReaderPromise,
+  getFileNameLowLevel,
+  RandomAccessReader,
+  type ZipFile,
+} from 'yauzl'
+import { errorCode } from '../../kit/errors.ts'
 import { cleanFitName } from '../names.ts'
-import type { Unpacked, UnpackedFile } from '../unpack.ts'
-import { gunzipWithin } from './gzip.ts'
+import { type ByteSource, readFront } from '../source.ts'
+import type { DroppedFit, Unpacked } from '../unpack.ts'
+import { type Fault, refused, UnpackError, unready } from './fault.ts'
+import { gunzip, judgeGzipFront } from './gzip.ts'
 import { type DropLimits, mostUnpacked } from './limits.ts'
-
-type Stopped = Exclude<Unpacked, { verdict: 'files' }>
 
 const STORED = 0
 const DEFLATED = 8
 const MODE_TYPE = 0xf000
 const MODE_LINK = 0xa000
 const MADE_ON_UNIX = 3
+const SMALLER = 'drop its files in smaller archives'
 
 /**
- * Reads every FIT file out of a zip: all of them, or none with the reason. Other files in it are passed over; an archive
- * inside the archive refuses the whole, because rides in it would be missed without a word. Never throws: an archive
- * whose directory is not there yet, or whose bodies do not unpack, is `unready`.
+ * Lists every FIT file in a zip by the archive's directory: all of them, or none with the reason. Their bytes are read
+ * when they are opened. Other files are passed over; an archive inside the archive refuses the whole, because
+ * rides in it would be missed without a word. An archive whose directory is not there yet is `unready`. Throws what
+ * reading the source throws.
  */
-export async function readZip(bytes: Uint8Array, limits: DropLimits): Promise<Unpacked> {
-  const early = judgeFront(bytes)
+export async function listZip(source: ByteSource, limits: DropLimits): Promise<Unpacked> {
+  const early = judgeFront(await readFront(source, 2))
   if (early) return early
-  const files: UnpackedFile[] = []
-  let room = limits.totalBytes
+  const files: DroppedFit[] = []
+  let claimed = 0
   try {
-    const zip = await fromBufferPromise(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), {
-      decodeStrings: false,
-    })
+    const options = { decodeStrings: false, autoClose: false }
+    const zip = await fromRandomAccessReaderPromise(new SourceReader(source), source.sizeBytes, options)
+    if (zip.entryCount > limits.entries) {
+      return refused('too_many_entries', `it holds more than ${limits.entries} files; ${SMALLER}`)
+    }
     for await (const entry of zip.eachEntry()) {
       const name = nameOf(entry)
       if (isPassedOver(entry, name)) continue
       const stopped = judgeEntry(entry, name)
       if (stopped) return stopped
-      if (!/\.fit(\.gz)?$/i.test(name)) continue
+      if (!isFit(name)) continue
       if (files.length >= limits.files) {
-        return refused(
-          'too_many_files',
-          `it holds more than ${limits.files} FIT files; drop them in smaller archives`,
-        )
+        return refused('too_many_files', `it holds more than ${limits.files} FIT files; ${SMALLER}`)
       }
-      const read = await readEntry(zip, entry, { name, room, limits })
-      if (!('bytes' in read)) return read
-      room -= read.bytes.length
-      files.push({ name: unusedName(name, files), bytes: read.bytes })
+      claimed += entry.uncompressedSize
+      const most = mostUnpacked(entry.compressedSize, limits.fileBytes, limits.ratio)
+      if (entry.uncompressedSize > most || claimed > limits.totalBytes) return tooLarge()
+      files.push({ name: unusedName(name, files), open: () => readEntry(zip, entry, { name, most, limits }) })
     }
-  } catch {
-    return { verdict: 'unready', code: 'incomplete' }
+  } catch (error) {
+    return faultOf(error)
   }
   return files.length > 0
     ? { verdict: 'files', files }
     : refused('no_fit_inside', 'the archive holds no FIT file')
 }
 
-function judgeFront(bytes: Uint8Array): Stopped | undefined {
-  const [first, second] = bytes
-  if (first === undefined) return { verdict: 'unready', code: 'empty' }
-  if (first === 0) return { verdict: 'unready', code: 'reserved' }
-  if (first !== 0x50 || (second !== undefined && second !== 0x4b)) {
-    return refused('not_zip', 'it is named .zip, but is no zip archive')
+/** Lets yauzl read from a source. */
+class SourceReader extends RandomAccessReader {
+  readonly #source: ByteSource
+
+  constructor(source: ByteSource) {
+    super()
+    this.#source = source
   }
-  return undefined
+
+  override _readStreamForRange(start: number, end: number): Readable {
+    return this.#source.open({ start, end })
+  }
+}
+
+function judgeFront([first, second]: Uint8Array): Fault | undefined {
+  if (first === undefined) return unready('empty', 'the file is empty')
+  if (first === 0) return unready('reserved', 'it holds zeros where its beginning belongs')
+  if (first === 0x50 && (second === undefined || second === 0x4b)) return undefined
+  return refused('not_zip', 'it is named .zip, but is no zip archive')
 }
 
 /** The name as the archive has it, with any path; only ever used for its last part and its ending. */
 function nameOf(entry: Entry): string {
   return getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false)
+}
+
+function isFit(name: string): boolean {
+  return /\.fit(\.gz)?$/i.test(name)
 }
 
 /** Folders, links, hidden files, and what a Mac puts beside each file. */
@@ -74,15 +98,17 @@ function isPassedOver(entry: Entry, name: string): boolean {
   return madeOnUnix && ((entry.externalFileAttributes >>> 16) & MODE_TYPE) === MODE_LINK
 }
 
-function judgeEntry(entry: Entry, name: string): Stopped | undefined {
+function judgeEntry(entry: Entry, name: string): Fault | undefined {
   if (/\.(zip|7z|rar|tar|tgz|tar\.gz)$/i.test(name)) {
     return refused(
       'archive_inside',
       'it holds an archive inside the archive; unpack it and drop what is inside',
     )
   }
-  if (!/\.fit(\.gz)?$/i.test(name)) return undefined
-  if (entry.isEncrypted()) return refused('encrypted', 'the archive is locked with a password')
+  if (!isFit(name)) return undefined
+  if (entry.isEncrypted()) {
+    return refused('encrypted', 'the archive is locked with a password; unpack it and drop what is inside')
+  }
   if (entry.compressionMethod !== STORED && entry.compressionMethod !== DEFLATED) {
     return refused(
       'unknown_compression',
@@ -92,43 +118,55 @@ function judgeEntry(entry: Entry, name: string): Stopped | undefined {
   return undefined
 }
 
-async function readEntry(
+async function* readEntry(
   zip: ZipFile,
   entry: Entry,
-  input: { name: string; room: number; limits: DropLimits },
-): Promise<{ bytes: Uint8Array } | Stopped> {
-  const { name, limits } = input
-  const most = Math.min(input.room, mostUnpacked(entry.compressedSize, limits.fileBytes, limits.ratio))
-  if (entry.uncompressedSize > most) return tooLarge()
-  const stream = await zip.openReadStreamPromise(entry)
-  const chunks: Uint8Array[] = []
+  input: { name: string; most: number; limits: DropLimits },
+): AsyncGenerator<Uint8Array> {
+  const { name, most, limits } = input
   let size = 0
-  for await (const chunk of stream as AsyncIterable<Uint8Array>) {
-    size += chunk.length
-    // The directory of the archive was written by a stranger: what comes out is counted, too.
-    if (size > most) return tooLarge()
-    chunks.push(chunk)
+  try {
+    if (/\.gz$/i.test(name)) {
+      for await (const front of await openEntry(zip, entry)) {
+        const fault = judgeGzipFront(front)
+        if (fault) throw new UnpackError(fault)
+        break
+      }
+      const stream = await openEntry(zip, entry)
+      yield* gunzip(stream, mostUnpacked(entry.uncompressedSize, limits.fileBytes, limits.ratio))
+      return
+    }
+    for await (const chunk of await openEntry(zip, entry)) {
+      size += chunk.length
+      // The directory of the archive was written by a stranger: what comes out is counted, too.
+      if (size > most) throw new UnpackError(tooLarge())
+      yield chunk
+    }
+  } catch (error) {
+    throw new UnpackError(faultOf(error))
   }
-  const bytes = Buffer.concat(chunks)
-  if (!/\.gz$/i.test(name)) return { bytes }
-  const read = await gunzipWithin(bytes, Math.min(input.room, limits.fileBytes), limits.ratio)
-  return 'bytes' in read || read.verdict === 'unready'
-    ? read
-    : refused(read.code, `${cleanFitName(name)}: ${read.reason}`)
 }
 
-function unusedName(name: string, files: readonly UnpackedFile[]): string {
-  const clean = cleanFitName(name.replace(/\.gz$/i, ''))
+async function openEntry(zip: ZipFile, entry: Entry): Promise<Readable & AsyncIterable<Uint8Array>> {
+  return zip.openReadStreamPromise(entry)
+}
+
+/** What yauzl and zlib say of bytes is a fault of the archive. Throws every other error: those of the disk have a code. */
+function faultOf(error: unknown): Fault {
+  if (error instanceof UnpackError) return error.fault
+  const code = errorCode(error)
+  if (code !== 'unexpected' && !/^(Z|ERR)_/.test(code)) throw error
+  return unready('incomplete', 'the archive is cut, damaged or not written yet')
+}
+
+function unusedName(name: string, files: readonly DroppedFit[]): string {
+  const clean = cleanFitName(name)
   const used = new Set(files.map((file) => file.name.toLowerCase()))
   let unused = clean
   for (let i = 2; used.has(unused.toLowerCase()); i++) unused = clean.replace(/\.fit$/, ` (${i}).fit`)
   return unused
 }
 
-function tooLarge(): Stopped {
-  return refused('too_large', 'it unpacks to more than a drop may hold')
-}
-
-function refused(code: string, reason: string): Stopped {
-  return { verdict: 'refused', code, reason }
+function tooLarge(): Fault {
+  return refused('too_large', `it unpacks to more than a drop may hold; ${SMALLER}`)
 }

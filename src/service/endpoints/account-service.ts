@@ -10,6 +10,7 @@ import type { Parsed } from '../wire/lenient.ts'
 import { parseTrainingInfo, type WireTrainingInfo } from '../wire/training-info.ts'
 import { parseUpload, type WireUpload } from '../wire/upload.ts'
 import { parseWorkout, parseWorkoutList, type WireWorkout, type WireWorkoutList } from '../wire/workouts.ts'
+import { quoteRefusal } from '../words.ts'
 import { readActivity } from './activity-answer.ts'
 import { makeUploadBody, type UploadFile } from './multipart.ts'
 import { endpointUrl, fileUrl, objectUrl } from './urls.ts'
@@ -137,7 +138,8 @@ export function makeAccountService(deps: RefreshDeps, state: SessionState): Acco
         const authorization = `Bearer ${token}`
         const request: ServiceRequest = { method: 'POST', endpoint, url, what, authorization, body }
         const answer = await callOnce(deps.calls, { request, queue }, signal)
-        return answered(answer, jsonBy(parseUpload)(answer, what))
+        const words = quoteRefusal(answer, authorization)
+        return answered(answer, jsonBy(parseUpload, words)(answer, what))
       }
       return withToken(deps, state, { send, sendElsewhere: sendElsewhere(endpoint, signal) }, { signal })
     },
@@ -164,9 +166,9 @@ export async function listDefaultWorkouts(
   return answered(answer, jsonBy(parseWorkoutList)(answer, what))
 }
 
-function jsonBy<T>(parse: (wire: Record<string, unknown>) => Parsed<T>) {
+function jsonBy<T>(parse: (wire: Record<string, unknown>) => Parsed<T>, words = '') {
   return (answer: RawAnswer, what: string): T => {
-    const parsed = parse(parseJsonObject(answer, what))
+    const parsed = parse(parseJsonObject(answer, what, words))
     if (!parsed.ok) throw badShape(what, parsed.reason)
     return parsed.value
   }

@@ -1,5 +1,5 @@
 import { desc, sql } from 'drizzle-orm'
-import { bigint, check, index, integer, primaryKey, text } from 'drizzle-orm/pg-core'
+import { bigint, check, foreignKey, index, integer, primaryKey, text } from 'drizzle-orm/pg-core'
 import { accounts } from './accounts.ts'
 import { activities } from './activities.ts'
 import { instant, training } from './schemas.ts'
@@ -45,6 +45,37 @@ export const uploads = training.table(
     ),
   ],
 )
+
+export const uploadCopies = training.table(
+  'upload_copies',
+  {
+    accountId: integer('account_id').notNull(),
+    contentId: text('content_id').notNull(),
+    fileName: text('file_name').notNull(),
+    seenAt: instant('seen_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.contentId, table.fileName] }),
+    index('upload_copies_newest').on(desc(table.seenAt), table.contentId),
+    foreignKey({
+      name: 'upload_copies_upload',
+      columns: [table.accountId, table.contentId],
+      foreignColumns: [uploads.accountId, uploads.contentId],
+    }).onDelete('cascade'),
+  ],
+)
+
+// No key: a path may be longer than an index entry. The rows of a folder are always written together.
+export const waitingFiles = training.table('waiting_files', {
+  folder: text('folder').notNull(),
+  path: text('path').notNull(),
+  accountName: text('account_name'),
+  sizeBytes: bigint('size_bytes', { mode: 'number' }),
+  code: text('code').notNull(),
+  reason: text('reason').notNull(),
+  waitingSince: instant('waiting_since').notNull(),
+  lookedAt: instant('looked_at').notNull(),
+})
 
 export const syncRuns = training.table(
   'sync_runs',

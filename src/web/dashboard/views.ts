@@ -5,6 +5,8 @@ export type Overview = {
   failed: readonly FailedView[]
   /** files of the drop folder, last seen first */
   uploads: readonly UploadView[]
+  /** what waits in the drop folder, the longest first */
+  waiting: readonly WaitingView[]
   /** what was asked of the service, newest first */
   runs: readonly RunView[]
   activities: readonly ActivityLine[]
@@ -54,6 +56,13 @@ export type UploadView = {
   activity_id: number | null
   activity_name: string | null
   xss: number | null
+}
+
+export type WaitingView = {
+  path: string
+  account: string | null
+  reason: string
+  waiting_since: Date
 }
 
 export type RunView = {

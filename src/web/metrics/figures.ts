@@ -18,6 +18,8 @@ export type DatabaseFigures = {
   /** activities never fetched yet, by account */
   backfillToGo: ReadonlyArray<{ account: string; count: number }>
   uploads: readonly StateCount[]
+  /** what waits in the drop folders, by the reason's code */
+  waitingFiles: ReadonlyArray<{ code: string; count: number }>
   samplesBytes: number
   databaseBytes: number
 }

@@ -4,6 +4,9 @@ import type { AccountFigures, DatabaseFigures, Figures, QueueFigures } from './f
 /** Sets every gauge to what was read; what is not known now has no line, and `musette_up` says which part is away. */
 export type ShowFigures = (figures: Figures, now: Date) => void
 
+/** Shown also when nothing waits, so that an alarm has something to compare. */
+const WAITING_CODES = ['not_whole', 'unreadable_file', 'too_large', 'no_account', 'vanished', 'read_only']
+
 type Registers = { registers: Registry[] }
 
 /** Makes the gauges whose values are read when the page is asked for. */
@@ -73,6 +76,12 @@ function makeCountGauges(to: Registers) {
     labelNames: ['account'],
   })
   const uploads = new Gauge({ ...byState, name: 'musette_uploads', help: 'Files in the ledger by state.' })
+  const waiting = new Gauge({
+    ...to,
+    name: 'musette_drop_folder_waiting',
+    help: 'Files in the drop folder that wait for a person, and what is wrong with the folder, by code; 1,000 at most.',
+    labelNames: ['code'],
+  })
   const samples = new Gauge({
     ...to,
     name: 'musette_samples_bytes',
@@ -84,13 +93,15 @@ function makeCountGauges(to: Registers) {
     help: 'Bytes on disk of the whole database.',
   })
   return (database: DatabaseFigures | undefined) => {
-    for (const each of [activities, toGo, uploads]) each.reset()
+    for (const each of [activities, toGo, uploads, waiting]) each.reset()
     // A gauge without labels is reset to 0, and that would be a lie.
     for (const each of [samples, whole]) each.remove()
     if (!database) return
     for (const { account, state, count } of database.activities) activities.set({ account, state }, count)
     for (const { account, count } of database.backfillToGo) toGo.set({ account }, count)
     for (const { account, state, count } of database.uploads) uploads.set({ account, state }, count)
+    for (const code of WAITING_CODES) waiting.set({ code }, 0)
+    for (const { code, count } of database.waitingFiles) waiting.set({ code }, count)
     samples.set(database.samplesBytes)
     whole.set(database.databaseBytes)
   }

@@ -3,17 +3,25 @@ import { find, make, makePlace } from './dom.ts'
 import { follow } from './follow.ts'
 import { makeAccounts } from './overview/accounts.ts'
 import { makeActivities } from './overview/activities.ts'
-import { makeFailed, makeRuns, makeUploads } from './overview/bookkeeping.ts'
+import { makeFailed, makeRuns, makeUploads, makeWaiting } from './overview/bookkeeping.ts'
 import { makeOlder } from './overview/older.ts'
 
 /** Quick enough to watch a backfill or an upload, and a few milliseconds of the daemon's time. */
 const ASK_EVERY_MS = 3_000
 
 const host = () => make('div')
-const places = { accounts: host(), failed: host(), activities: host(), uploads: host(), runs: host() }
+const places = {
+  accounts: host(),
+  waiting: host(),
+  failed: host(),
+  activities: host(),
+  uploads: host(),
+  runs: host(),
+}
 const older = makeOlder()
 const draw = {
   accounts: makePlace(places.accounts, makeAccounts),
+  waiting: makePlace(places.waiting, makeWaiting),
   failed: makePlace(places.failed, makeFailed),
   activities: makePlace(places.activities, makeActivities),
   uploads: makePlace(places.uploads, makeUploads),
@@ -26,6 +34,7 @@ await follow<Told<Overview>>('/api/overview', {
     show()
     const several = view.accounts.length > 1
     draw.accounts(view.accounts)
+    draw.waiting({ waiting: view.waiting })
     draw.failed({ failed: view.failed, several })
     draw.activities({ lines: view.activities, several })
     older.start(view.activities.at(-1), several)
@@ -38,10 +47,11 @@ await follow<Told<Overview>>('/api/overview', {
 /** Takes the place of the waiting sentence, once. */
 function show(): void {
   if (places.accounts.isConnected) return
-  const { accounts, failed, activities, uploads, runs } = places
+  const { accounts, waiting, failed, activities, uploads, runs } = places
   find('#main').replaceChildren(
     make('h1', {}, 'Overview'),
     accounts,
+    waiting,
     failed,
     activities,
     older.element,

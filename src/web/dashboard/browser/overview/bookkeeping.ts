@@ -1,4 +1,4 @@
-import type { FailedView, RunView, Told, UploadView } from '../../views.ts'
+import type { FailedView, RunView, Told, UploadView, WaitingView } from '../../views.ts'
 import { makeAgo } from '../ago.ts'
 import { type Mood, makeBadge } from '../badge.ts'
 import { type Child, make } from '../dom.ts'
@@ -7,6 +7,7 @@ import { type Column, makeSection, makeTable } from '../table.ts'
 import { withAccount } from './of-account.ts'
 
 type Upload = Told<UploadView>
+type Waiting = Told<WaitingView>
 type Failed = Told<FailedView>
 type Run = Told<RunView>
 
@@ -32,6 +33,12 @@ const UPLOADS: readonly Column<Upload>[] = [
   { title: 'XSS', number: true, cell: ({ xss }) => (xss === null ? '' : formatNumber(xss)) },
   { title: 'Took', number: true, cell: ({ took_s }) => (took_s === null ? '' : formatSpan(took_s)) },
   { title: 'Reason', wide: true, cell: ({ reason }) => reason },
+]
+
+const WAITING: readonly Column<Waiting>[] = [
+  { title: 'File', names: true, cell: ({ path }) => path },
+  { title: 'Since', cell: ({ waiting_since }) => makeAgo(waiting_since) },
+  { title: 'Waits', wide: true, cell: ({ reason }) => reason },
 ]
 
 const FAILED: readonly Column<Failed>[] = [
@@ -62,6 +69,13 @@ export function makeUploads({ uploads, several }: { uploads: readonly Upload[]; 
   const shown =
     uploads.length === 0 ? empty : makeTable('Last seen first', withAccount(UPLOADS, several), uploads)
   return [makeSection('uploads-title', 'Uploads', shown)]
+}
+
+/** Makes the list of what waits in the drop folder; nothing when all is well. */
+export function makeWaiting({ waiting }: { waiting: readonly Waiting[] }): Child[] {
+  if (waiting.length === 0) return []
+  const table = makeTable('What waits for a person, the longest first', WAITING, waiting)
+  return [makeSection('waiting-title', 'Waiting in the drop folder', table)]
 }
 
 /** Makes the list of activities whose last answer could not be used; nothing when there is none. */

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto'
+import { type Fault, UnpackError } from './archive/fault.ts'
+import { contentIdOf } from './content-id.ts'
+import { type FitVerdict, makeFitJudge } from './judge.ts'
+import type { DroppedFit } from './unpack.ts'
+
+/**
+ * A FIT file that was read once from end to end; `contentId` and `sizeBytes` are of the bytes that `open` gives. `cut`: it is
+ * refused because bytes of it are missing or wrong.
+ */
+export type ReadFit = DroppedFit & {
+  verdict: FitVerdict
+  contentId: string
+  sizeBytes: number
+  cut: boolean
+}
+
+/**
+ * Reads a FIT file piece by piece and judges it. With `settled` its bytes are final: what would be `unready` is `refused`,
+ * and a whole activity with padding behind it is whole without that, because a FIT file ends where its header says (FIT
+ * protocol, "File Header"). Without, the reading may stop as soon as the file is `unready`, and `contentId` is that of the bytes
+ * so far. A Fault when it cannot be unpacked; throws what reading throws.
+ */
+export async function readFit(
+  file: DroppedFit,
+  { settled }: { settled: boolean },
+): Promise<ReadFit | { name: string; fault: Fault }> {
+  const { name, open } = file
+  const judge = makeFitJudge()
+  const hash = createHash('sha256')
+  let sizeBytes = 0
+  let isOpen = true
+  try {
+    for await (const chunk of open()) {
+      hash.update(chunk)
+      sizeBytes += chunk.length
+      if (isOpen) isOpen = judge.push(chunk)
+      if (!isOpen && !settled && judge.end().verdict === 'unready') break
+    }
+  } catch (error) {
+    if (error instanceof UnpackError) return { name, fault: error.fault }
+    throw error
+  }
+  const verdict = judge.end()
+  const read = { name, open, verdict, contentId: hash.digest('hex'), sizeBytes, cut: false }
+  if (!settled || verdict.verdict !== 'unready') return read
+  const { whole } = verdict
+  if (!whole) {
+    const { code, reason } = verdict
+    return { ...read, verdict: { verdict: 'refused', code, reason: `not whole: ${reason}` }, cut: true }
+  }
+  const front = () => firstBytes(open(), whole.sizeBytes)
+  const contentId = await contentIdOf(front())
+  const { sizeBytes: frontBytes } = whole
+  return { ...read, open: front, verdict: { verdict: 'whole', ...whole }, contentId, sizeBytes: frontBytes }
+}
+
+async function* firstBytes(chunks: AsyncIterable<Uint8Array>, count: number): AsyncGenerator<Uint8Array> {
+  let left = count
+  for await (const chunk of chunks) {
+    yield chunk.subarray(0, left)
+    left -= chunk.length
+    if (left <= 0) return
+  }
+}

@@ -1,0 +1,34 @@
+import type { Logger } from 'pino'
+
+export type LogOnce = {
+  /** Logs a problem when it begins or reads differently from before; a repetition is only counted. */
+  say(level: 'warn' | 'error', key: string, sentence: string, fields?: Record<string, unknown>): void
+  /** Logs that the problem is over and how often it came; nothing when there was none. */
+  over(key: string): void
+}
+
+/** A mistake in a key must not become a leak: the oldest problem is forgotten above this many. */
+const MOST_KEPT = 1_000
+
+/** Makes a voice for problems that come again and again: each is said once, then counted, and said again when it changes or ends. */
+export function makeLogOnce(log: Logger): LogOnce {
+  const held = new Map<string, { sentence: string; times: number }>()
+  return {
+    say(level, key, sentence, fields = {}) {
+      const known = held.get(key)
+      if (known?.sentence === sentence) {
+        known.times += 1
+        return
+      }
+      const [oldest] = held.keys()
+      if (oldest !== undefined && held.size >= MOST_KEPT) held.delete(oldest)
+      held.set(key, { sentence, times: 1 })
+      log[level](fields, sentence)
+    },
+    over(key) {
+      const known = held.get(key)
+      if (!held.delete(key) || !known) return
+      log.info({ times: known.times }, `over: ${known.sentence}`)
+    },
+  }
+}

@@ -1,0 +1,122 @@
+import { gzipSync } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { contentIdOf } from '../../src/fit/content-id.ts'
+import { DAY, HOUR, MINUTE } from '../../src/kit/durations.ts'
+import type { Taken } from '../../src/upload/take.ts'
+import { makeZip } from '../fit/make-zip.ts'
+import { makeRide, openUploadRig, type UploadRig } from './rig.ts'
+
+let rig: UploadRig
+beforeEach(async () => {
+  rig = await openUploadRig()
+})
+afterEach(() => rig.close())
+
+const ride = makeRide()
+const damage = (bytes: Uint8Array, at: number) =>
+  Buffer.from(bytes).map((byte, place) => (place === at ? byte ^ 0xff : byte))
+const ago = (ms: number) => new Date(rig.deps.now().getTime() - ms)
+const textOf = (taken: Taken) => (taken.action === 'failed' ? taken.text : '')
+
+const zip = makeZip([{ name: 'ride.fit', bytes: ride, method: 0 }])
+const DAMAGED: Array<[string, string, Uint8Array]> = [
+  ['with a wrong checksum', 'ride.fit', damage(ride, 700)],
+  ['cut', 'ride.fit', ride.subarray(0, 700)],
+  ['empty', 'ride.fit', new Uint8Array()],
+  ['of zeros', 'ride.fit', new Uint8Array(5_000)],
+  ['packed and cut', 'ride.fit.gz', gzipSync(ride).subarray(0, 300)],
+  ['packed and damaged', 'ride.fit.gz', damage(gzipSync(ride), 200)],
+  ['in a cut archive', 'rides.zip', zip.subarray(0, zip.length - 10)],
+  ['in a damaged archive', 'rides.zip', damage(zip, 2)],
+]
+
+describe.each(DAMAGED)('a file %s', (_, name, bytes) => {
+  it('waits with its reason until it has rested for an hour, then is refused and has its row', async () => {
+    const waiting = await rig.take(name, bytes, { restingSince: ago(59 * MINUTE) })
+    expect(waiting).toMatchObject({ action: 'wait', reason: expect.stringMatching(/^not whole: /) })
+    expect(waiting.action === 'wait' && waiting.dueAt?.getTime()).toBeGreaterThan(rig.deps.now().getTime())
+    expect(await rig.rows('select 1 from training.uploads')).toEqual([])
+    const taken = await rig.take(name, bytes, { restingSince: ago(HOUR) })
+    expect(textOf(taken)).toContain(`${name}: not uploaded: not whole: `)
+    expect(textOf(taken)).toContain('Put a whole copy of the file into the drop folder')
+    expect(textOf(taken)).not.toContain('--force')
+    const rows = await rig.rows('select content_id, file_name, state, attempts, reason from training.uploads')
+    expect(rows).toEqual([
+      {
+        content_id: await contentIdOf([bytes]),
+        file_name: name,
+        state: 'refused',
+        attempts: 0,
+        reason: expect.stringMatching(/^not whole: /),
+      },
+    ])
+    expect((await rig.steer('GET', 'counts')).uploads).toEqual({ accepted: 0, refused: 0 })
+  })
+})
+
+describe('a file that is not whole', () => {
+  const cut = ride.subarray(0, 700)
+
+  it('and was last changed a day ago is refused as soon as it has rested for a minute', async () => {
+    const old = { changedAt: ago(DAY), restingSince: ago(MINUTE / 2) }
+    expect(await rig.take('ride.fit', cut, old)).toMatchObject({ action: 'wait' })
+    expect(await rig.take('ride.fit', cut, { ...old, restingSince: ago(MINUTE) })).toMatchObject({
+      action: 'failed',
+    })
+  })
+
+  it('is sent once it is whole, whether it is the same name or was moved back', async () => {
+    await rig.take('ride.fit', cut, { restingSince: ago(HOUR) })
+    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.take('ride.fit', cut)).toMatchObject({ action: 'wait' })
+  })
+
+  it('says each time why, and is logged as refused once, where files stay in their place', async () => {
+    for (let start = 0; start < 3; start++) await rig.take('ride.fit', cut, { restingSince: ago(HOUR) })
+    const said = rig.log.lines.filter(({ level, msg }) => level === 'warn' && msg === 'file refused')
+    expect(said).toHaveLength(1)
+  })
+
+  it('in an archive that cannot be mended leaves the others in it to be sent', async () => {
+    const other = makeRide({ seed: 2, start: '2026-05-04T08:00:00Z' })
+    const good = makeZip([
+      { name: 'one.fit', bytes: ride },
+      { name: 'two.fit.gz', bytes: damage(gzipSync(other), 100) },
+    ])
+    expect(await rig.take('rides.zip', good)).toMatchObject({
+      action: 'wait',
+      reason: expect.stringContaining('two.fit'),
+    })
+    expect(await rig.uploaded()).toEqual([])
+    const text = textOf(await rig.take('rides.zip', good, { restingSince: ago(HOUR) }))
+    expect(text).toMatch(/^one\.fit: uploaded: activity /m)
+    expect(text).toMatch(/^rides\.zip: not uploaded: not whole: two\.fit/m)
+    expect(await rig.uploaded()).toHaveLength(1)
+  })
+})
+
+describe('a whole ride with padding behind it', () => {
+  it.each([
+    ['a zero', Buffer.alloc(1)],
+    ['a block of zeros', Buffer.alloc(4_096)],
+    ['a line break', Buffer.from('\n')],
+  ])('of %s is sent without it when it has rested for an hour', async (_, padding) => {
+    const padded = Buffer.concat([ride, padding])
+    expect(await rig.take('ride.fit', padded, { restingSince: ago(59 * MINUTE) })).toMatchObject({
+      action: 'wait',
+      reason: expect.stringContaining('the end of the FIT file'),
+    })
+    expect(await rig.take('ride.fit', padded, { restingSince: ago(HOUR) })).toEqual({ action: 'done' })
+    expect(await rig.find(ride)).toMatchObject({ state: 'accepted', sizeBytes: ride.length })
+    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.uploaded()).toHaveLength(1)
+  })
+
+  it('is refused when the bytes behind it are the beginning of another part', async () => {
+    const chained = Buffer.concat([ride, makeRide({ seed: 2 }).subarray(0, 500)])
+    expect(await rig.take('ride.fit', chained, { restingSince: ago(HOUR) })).toMatchObject({
+      action: 'failed',
+      text: expect.stringContaining('bytes are missing at its end'),
+    })
+  })
+})

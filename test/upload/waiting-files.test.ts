@@ -1,0 +1,61 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { makeDashboard } from '../../src/daemon/dashboard.ts'
+import { checkWaitingFiles } from '../../src/daemon/doctor/machine/waiting-files.ts'
+import { makeFigures } from '../../src/daemon/metrics.ts'
+import { makeReadiness } from '../../src/daemon/readiness.ts'
+import { findStatus } from '../../src/daemon/status.ts'
+import { findRunsMark } from '../../src/store/health-runs.ts'
+import { recordWaitingFiles, type WaitingReport } from '../../src/store/waiting-files.ts'
+import { openRig, type Rig } from '../mirror/rig.ts'
+
+let rig: Rig
+beforeEach(async () => {
+  rig = await openRig({ activities: 0 })
+})
+afterEach(() => rig.close())
+
+const cut = {
+  code: 'not_whole',
+  reason: 'not whole: 700 bytes are missing at its end',
+  relativePath: 'may/ride.fit',
+  account: 'default',
+  sizeBytes: 500,
+  sinceMs: Date.parse('2026-05-03T08:00:00Z'),
+}
+const gone = { ...cut, code: 'vanished', reason: 'drop folder: it is gone', account: null, sizeBytes: null }
+
+async function show(...waiting: WaitingReport['waiting']): Promise<void> {
+  const report = { folder: '/drop', waiting, lookedAt: new Date() }
+  await rig.house.store.transaction((tx) => recordWaitingFiles(tx, report))
+}
+const jobs = { counts: async () => ({ polls: {}, fetches: {} }), paused: async () => [] }
+const patient = () => ({ mirror: async () => ({ store: rig.house.store, url: rig.databaseUrl }) })
+
+it('what waits in the drop folder is told by status, doctor, metrics and dashboard, until it waits no more', async () => {
+  await show(cut)
+  const { waiting_files } = await findStatus(rig.house)
+  expect(waiting_files).toMatchObject([{ path: 'may/ride.fit', account: 'default', size_bytes: 500 }])
+  expect(await checkWaitingFiles(patient())).toMatchObject([
+    { state: 'warning', found: 'may/ride.fit waits: not whole: 700 bytes are missing at its end' },
+  ])
+  const since = await rig.house.store.read(findRunsMark)
+  const figures = makeFigures({ house: rig.house, jobs: () => jobs }, { since, onRun: () => undefined })
+  expect((await figures()).database?.waitingFiles).toEqual([{ code: 'not_whole', count: 1 }])
+  const { waiting } = await makeDashboard(rig.house).findOverview()
+  expect(waiting).toMatchObject([{ path: 'may/ride.fit', reason: cut.reason }])
+  await show()
+  expect((await findStatus(rig.house)).waiting_files).toEqual([])
+  expect(await checkWaitingFiles(patient())).toMatchObject([{ state: 'ok' }])
+})
+
+it('a folder that is gone makes a process unready that watches it, and a single file nobody', async () => {
+  const folderOf = async (role: 'watcher' | 'web') => {
+    const { parts } = await makeReadiness({ house: rig.house, jobs }, [role])()
+    return parts.drop_folder
+  }
+  await show(cut)
+  expect(await folderOf('watcher')).toBe('ok')
+  await show(gone, cut)
+  expect(await folderOf('watcher')).toContain('musette doctor')
+  expect(await folderOf('web')).toBeUndefined()
+})
