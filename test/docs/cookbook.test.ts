@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerAll } from '../../config/cookbook/answer.ts'
 import { parseRecipes, withAnswers } from '../../config/cookbook/recipes.ts'
+import { findTouched, type Plan } from '../sql/plan.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../support/postgres.ts'
 import { MIRRORING_MS, openMirroredHistory } from './mirrored-history.ts'
 
@@ -68,6 +70,70 @@ describe('the cookbook', () => {
     expect(words.filter((word) => !new RegExp(`\\b${word}\\b`).test(known))).toEqual([])
   })
 })
+
+describe('of a history with something amiss, the cookbook', () => {
+  it('leaves a week without rides without a form, and does not show the one of an earlier week', async () => {
+    const rows = await askAfter(
+      `update training.activities set absent_since = now() where started_at_local >= '2025-06-16' and started_at_local < '2025-06-30'`,
+      2,
+    )
+    expect(
+      rows.map(({ week, activities, form_after: form }) => [day(week), activities, form === null]),
+    ).toEqual([
+      ['2025-06-23', 0, true],
+      ['2025-06-16', 0, true],
+      ['2025-06-09', 3, false],
+      ['2025-06-02', 3, false],
+      ['2025-05-26', expect.any(Number), false],
+    ])
+  })
+
+  it('divides by no weight and by no watts of a season', async () => {
+    const rows = await askAfter('update training.training_info set weight_kg = 0', 17)
+    expect(rows).toMatchObject([{ weight_kg: 0, ftp_w_per_kg: null, best_5_min_w_per_kg: null }])
+    const bests = await askAfter('update training.power_curves set watts = 0', 3)
+    expect(bests.map(({ change_pct: change }) => change)).toEqual(bests.map(() => null))
+  })
+
+  it('reads the steps of a workout that no list holds from its file', async () => {
+    const seconds = (rows: Record<string, unknown>[]) =>
+      rows.reduce((sum, row) => sum + Number(row.times) * (Number(row.seconds) + Number(row.rest_seconds)), 0)
+    const resolved = await askAfter('select', 18)
+    const steps = await askAfter('delete from training.workout_sets', 18)
+    expect(steps.length).toBeGreaterThan(resolved.length)
+    expect(Math.abs(seconds(steps) - seconds(resolved))).toBeLessThan(steps.length)
+    expect(steps[0]).toMatchObject({ position: 0, name: 'from the file', watts: resolved[0]?.watts })
+  })
+
+  it('looks the samples of a question up by ride, and never reads all of them', async () => {
+    const asking = recipes.flatMap(({ sql }, index) => (sql.includes('training.samples') ? [index + 1] : []))
+    expect(asking.length).toBeGreaterThan(3)
+    for (const number of asking) {
+      const [row] = await askAfter('select', number, 'explain (analyze, timing off, format json) ')
+      const [explained] = (row?.['QUERY PLAN'] ?? []) as { Plan: Plan }[]
+      const read = findTouched(explained?.Plan).filter(({ table }) => table === 'samples')
+      expect(read.length, `question ${number}`).toBeGreaterThan(0)
+      expect(
+        read.filter(({ whole }) => whole),
+        `question ${number}`,
+      ).toEqual([])
+    }
+  })
+})
+
+/** Asks a question by its number after a change of the history, which is then taken back. */
+async function askAfter(change: string, number: number, before = ''): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  try {
+    await client.query(`begin; ${change}`)
+    return (await client.query(before + recipes[number - 1]?.sql)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+const day = (value: unknown) => (value as Date).toLocaleDateString('sv')
 
 describe('the queries of the README', () => {
   it('are understood, and have rows', async () => {

@@ -89,6 +89,22 @@ describe('each panel', () => {
   )
 })
 
+describe('a dashboard of a rider without a weight', () => {
+  it('shows what does not need it, and no error', async () => {
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    try {
+      await client.query('begin; update training.training_info set weight_kg = 0')
+      for (const { board, panel } of panels) {
+        const values = await chosenBefore(board, undefined)
+        for (const { rawSql } of panel.targets) await client.query(expand(board, rawSql, values))
+      }
+    } finally {
+      await client.end()
+    }
+  })
+})
+
 describe('a dashboard of an empty mirror', () => {
   it('shows nothing, and no error', async () => {
     const empty = await openTestDatabase()
