@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { runCli } from './cli/cli.ts'
+import { EXIT } from './cli/exit.ts'
 
 // `musette status | head` is no failure: when the reader has had enough, there is nobody left to tell.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -7,4 +8,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error
 })
 
-process.exitCode = await runCli(process.argv.slice(2))
+const code = await runCli(process.argv.slice(2))
+process.exitCode = code
+// Output that its reader leaves lying would keep a stopped process from ending.
+if (code === EXIT.interrupted && process.stdout.writableLength > 0) process.exit(code)

@@ -1,5 +1,5 @@
-import { printTable } from '../../src/cli/table.ts'
-import { openQueries, type QueryResult } from '../../src/store/raw-query.ts'
+import { tableOf } from '../../src/cli/sql/table.ts'
+import { collectResults, openQueries } from '../../src/store/raw-query.ts'
 
 /**
  * Asks the questions one after the other and writes each answer as `musette sql` prints it. Throws at a text that is not
@@ -10,7 +10,7 @@ export async function answerAll(databaseUrl: string, questions: readonly string[
   try {
     const answers: string[] = []
     for (const sql of questions) {
-      const [result, ...more] = await queries.query(sql)
+      const [result, ...more] = await collectResults(queries, sql)
       if (!result || more.length > 0) throw new Error(`one statement is wanted: ${sql}`)
       answers.push(tableOf(result))
     }
@@ -18,12 +18,4 @@ export async function answerAll(databaseUrl: string, questions: readonly string[
   } finally {
     await queries.close()
   }
-}
-
-function tableOf(result: QueryResult): string {
-  const lines: string[] = []
-  const print = (line: string) => void lines.push(line)
-  printTable({ print }, result.rows, result.columns)
-  print(`(${result.rows.length} ${result.rows.length === 1 ? 'row' : 'rows'})`)
-  return lines.join('\n')
 }

@@ -13,6 +13,7 @@ import { addKeyVerbs } from './key.ts'
 import { addLoginVerbs } from './login/login.ts'
 import { addResyncVerb } from './resync.ts'
 import { addSandboxVerb } from './sandbox.ts'
+import { addSqlVerb } from './sql/sql.ts'
 import { addStartVerb } from './start.ts'
 import { addStatusVerb } from './status.ts'
 import { addSyncVerb } from './sync.ts'
@@ -71,6 +72,7 @@ function makeProgram(run: Run): Command {
   addExportVerb(program, run)
   addStatusVerb(program, run)
   addDoctorVerb(program, run)
+  addSqlVerb(program, run)
   addDatabaseVerbs(program, run)
   addKeyVerbs(program, run)
   addHealthcheckVerb(program, run)

@@ -1,13 +1,9 @@
 import type { Command } from 'commander'
-import { migrateDatabase, openQueries } from '../daemon/database.ts'
+import { migrateDatabase } from '../daemon/database.ts'
 import { holdDatabase, shareDatabaseUrl } from '../daemon/shared-database.ts'
-import { ConfigError } from '../kit/errors.ts'
 import type { Run } from './cli.ts'
-import type { Context } from './context.ts'
-import { readInput } from './input.ts'
-import { printTable } from './table.ts'
 
-/** Adds `migrate`, `sql` and `db-url`. */
+/** Adds `migrate` and `db-url`. */
 export function addDatabaseVerbs(program: Command, run: Run): void {
   program
     .command('migrate')
@@ -21,14 +17,6 @@ export function addDatabaseVerbs(program: Command, run: Run): void {
         },
         { quiet: true },
       ),
-    )
-  program
-    .command('sql [query]')
-    .description('run SQL against the mirror; without a query it is read from standard input')
-    .option('--json', 'one JSON array of rows for each statement')
-    .option('--write', 'allow statements that change the database')
-    .action((query: string | undefined, options: SqlOptions) =>
-      run((context) => sql(context, query, options), { quiet: true }),
     )
   program
     .command('db-url')
@@ -59,29 +47,4 @@ export function addDatabaseVerbs(program: Command, run: Run): void {
         { quiet: true },
       ),
     )
-}
-
-type SqlOptions = { json?: boolean; write?: boolean }
-
-async function sql(context: Context, query: string | undefined, options: SqlOptions): Promise<undefined> {
-  const text = query ?? (process.stdin.isTTY ? undefined : await readInput(process.stdin, context.signal))
-  if (text === undefined || text.trim() === '') {
-    throw new ConfigError('no_query', 'no query; run: musette sql "select count(*) from training.activities"')
-  }
-  const queries = await openQueries(context.config, context.log, {
-    write: options.write ?? false,
-    signal: context.signal,
-  })
-  try {
-    for (const result of await queries.query(text)) {
-      if (options.json) context.print(JSON.stringify(result.rows))
-      else if (result.columns.length === 0) context.print(result.command)
-      else {
-        printTable(context, result.rows, result.columns)
-        context.print(`(${result.rows.length} ${result.rows.length === 1 ? 'row' : 'rows'})`)
-      }
-    }
-  } finally {
-    await queries.close()
-  }
 }

@@ -5,6 +5,7 @@ import { formatDuration, SECOND } from '../kit/durations.ts'
 import type { Run } from './cli.ts'
 import type { Context } from './context.ts'
 import { printTable } from './table.ts'
+import { escapeControls } from './terminal-text.ts'
 import { noteUnreadableLogins } from './unreadable-logins.ts'
 
 /** Adds `status`. */
@@ -21,7 +22,7 @@ export function addStatusVerb(program: Command, run: Run): void {
             await noteUnreadableLogins(context, house)
             const status = await findStatus(house)
             if (options.json) context.print(JSON.stringify(status))
-            else printStatus(context, status)
+            else printStatus({ print: (line) => context.print(escapeControls(line)) }, status)
           } finally {
             await house.close()
           }
@@ -32,7 +33,7 @@ export function addStatusVerb(program: Command, run: Run): void {
     )
 }
 
-function printStatus(context: Context, status: Status): void {
+function printStatus(context: Pick<Context, 'print'>, status: Status): void {
   context.print(`database: ${status.database}, queue: ${status.queue}`)
   if (status.accounts.length === 0) context.print('no accounts yet; run: musette login')
   for (const account of status.accounts) {

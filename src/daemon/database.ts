@@ -2,7 +2,12 @@ import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { openEmbeddedPostgres } from '../embedded/embedded.ts'
 import { migrate } from '../store/migrate.ts'
-import { openQueries as openRawQueries, type Queries, type QueryResult } from '../store/raw-query.ts'
+import {
+  collectResults,
+  openQueries as openRawQueries,
+  type Queries,
+  type QueryResult,
+} from '../store/raw-query.ts'
 
 export type Database = { url: string; close(): Promise<void> }
 
@@ -40,9 +45,9 @@ export async function openQueries(
 ): Promise<Queries> {
   const database = await openDatabase(config, log, options.signal)
   try {
-    const queries = await openRawQueries({ connectionString: database.url, write: options.write })
+    const queries = await openRawQueries({ ...options, connectionString: database.url })
     return {
-      query: (text) => queries.query(text),
+      run: (text, signal) => queries.run(text, signal),
       async close() {
         try {
           await queries.close()
@@ -61,7 +66,7 @@ export async function openQueries(
 export async function queryHouse(house: { databaseUrl: string }, text: string): Promise<QueryResult[]> {
   const queries = await openRawQueries({ connectionString: house.databaseUrl, write: false })
   try {
-    return await queries.query(text)
+    return await collectResults(queries, text)
   } finally {
     await queries.close()
   }

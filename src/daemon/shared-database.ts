@@ -8,7 +8,7 @@ import { acquireHolding, type Holding, isHeld, requestHolding } from '../embedde
 import { MINUTE, SECOND } from '../kit/durations.ts'
 import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
 import { sleep } from '../kit/sleep.ts'
-import { openQueries } from '../store/raw-query.ts'
+import { collectResults, openQueries } from '../store/raw-query.ts'
 import { openDatabase } from './database.ts'
 
 /** The embedded Postgres goes away when no other program has been connected or has asked for it for this long. */
@@ -132,7 +132,8 @@ async function stayWhileNeeded(
 async function isInUse(url: string): Promise<boolean> {
   const queries = await openQueries({ connectionString: url, write: false })
   try {
-    const [result] = await queries.query(
+    const [result] = await collectResults(
+      queries,
       `select 1 from pg_stat_activity where backend_type = 'client backend'
         and application_name <> 'musette' and application_name not like 'musette %' limit 1`,
     )

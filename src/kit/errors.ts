@@ -75,7 +75,7 @@ export function errorCode(error: unknown): string {
 export function errorLine(error: unknown, limit = 500): string {
   const text = error instanceof Error ? error.message : String(error)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
-  const line = text.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim()
+  const line = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line
 }
 

@@ -1,70 +1,72 @@
 import pg from 'pg'
-import { ConfigError, errorLine } from '../kit/errors.ts'
-import { PostgresClient } from '../kit/postgres-client.ts'
+import { ConfigError, errorLine, isAbort } from '../kit/errors.ts'
 import { mapDatabaseError } from './errors.ts'
+import { openGuardedConnection, openWritableConnection } from './query/connection.ts'
+import { splitStatements } from './query/split.ts'
+import type { Field, Part, Row } from './query/statement.ts'
 
-export type QueryResult = { command: string; columns: string[]; rows: Record<string, unknown>[] }
-export type Queries = { query(text: string): Promise<QueryResult[]>; close(): Promise<void> }
+export type { Field, Part, Row } from './query/statement.ts'
 
-/** Numbers that JavaScript holds exactly, truth values and JSON are parsed; everything else stays as Postgres writes it. */
-const PARSED: ReadonlySet<number> = new Set<number>([
-  pg.types.builtins.INT2,
-  pg.types.builtins.INT4,
-  pg.types.builtins.FLOAT4,
-  pg.types.builtins.FLOAT8,
-  pg.types.builtins.BOOL,
-  pg.types.builtins.JSON,
-  pg.types.builtins.JSONB,
-])
+export type Queries = {
+  /**
+   * Runs the statements of a text one after the other and yields their answers as they come, in constant memory. An
+   * abort cancels the statement at the server, and throws its reason. Throws ConfigError `sql_rejected` with
+   * what Postgres says about a statement, and what the store throws.
+   */
+  run(text: string, signal?: AbortSignal): AsyncGenerator<Part, void, undefined>
+  /** Rolls back what is not committed, and closes the connection. Never throws. */
+  close(): Promise<void>
+}
 
-/** read_only_sql_transaction */
-const READ_ONLY = '25006'
+/** The whole answer of one statement; one that returns no rows has no fields. */
+export type QueryResult = { command: string; fields: readonly Field[]; rows: Row[] }
+
+export type QueriesOptions = { connectionString: string; write: boolean; signal?: AbortSignal | undefined }
+
+// read_only_sql_transaction; active_sql_transaction: what cannot run in the transaction that guards, VACUUM for instance
+const NEEDS_WRITE: ReadonlySet<string> = new Set(['25006', '25001'])
 
 /**
- * Opens one connection for SQL that a person typed: any number of statements, each with its own result. Without
+ * Opens one connection for SQL that a person typed: any number of statements, each with its own answer. Without
  * `write` it only reads: one mistyped statement must not empty the mirror.
  */
-export async function openQueries(options: { connectionString: string; write: boolean }): Promise<Queries> {
-  const client = new PostgresClient({
-    connectionString: options.connectionString,
-    application_name: 'musette sql',
-    types: {
-      getTypeParser: (oid: number, format) =>
-        PARSED.has(oid) ? pg.types.getTypeParser(oid, format) : (text: string) => text,
-    },
-    options: `-c search_path=training,public -c timezone=UTC -c default_transaction_read_only=${options.write ? 'off' : 'on'}`,
-  })
-  // A connection that breaks while idle is reported by the next query.
-  client.on('error', () => undefined)
-  try {
-    await client.connect()
-  } catch (error) {
-    throw mapDatabaseError(error, 'connect')
-  }
+export async function openQueries({ write, ...options }: QueriesOptions): Promise<Queries> {
+  const open = write ? openWritableConnection : openGuardedConnection
+  const connection = await open({ ...options, applicationName: 'musette sql' })
   return {
-    async query(text) {
-      const answer = await run(client, text)
-      const results = Array.isArray(answer) ? answer : [answer]
-      return results.map(({ command, fields, rows }) => ({
-        command,
-        columns: fields.map((field) => field.name),
-        rows,
-      }))
+    async *run(text, signal) {
+      try {
+        for (const one of write ? [text] : splitStatements(text)) yield* connection.run(one, signal)
+      } catch (error) {
+        throw isAbort(error, signal) ? error : rejected(error, write)
+      }
     },
-    close: () => client.end(),
+    close: () => connection.close(),
   }
 }
 
-async function run(client: pg.Client, text: string): Promise<pg.QueryResult | pg.QueryResult[]> {
-  try {
-    return await client.query(text)
-  } catch (error) {
-    // The statement is the person's own, so Postgres's complaint about it may be shown whole.
-    if (!(error instanceof pg.DatabaseError) || /^(57P|08)/.test(error.code ?? '')) {
-      throw mapDatabaseError(error, 'query', true)
-    }
-    const hint =
-      error.code === READ_ONLY ? '; add --write if that is meant' : error.hint ? ` (${error.hint})` : ''
-    throw new ConfigError('sql_rejected', `SQL: ${errorLine(error)}${hint}`, { cause: error })
+/** Runs the statements of a text and collects what they answer: for answers that are known to be small. */
+export async function collectResults(queries: Pick<Queries, 'run'>, text: string): Promise<QueryResult[]> {
+  const results: QueryResult[] = []
+  let fields: readonly Field[] = []
+  let rows: Row[] = []
+  for await (const part of queries.run(text)) {
+    if (part.kind === 'fields') fields = part.fields
+    if (part.kind === 'rows') rows = rows.concat(part.rows)
+    if (part.kind !== 'done') continue
+    results.push({ command: part.command, fields, rows })
+    fields = []
+    rows = []
   }
+  return results
+}
+
+function rejected(error: unknown, write: boolean): unknown {
+  // The statement is the person's own, so Postgres's complaint about it may be shown whole.
+  if (!(error instanceof pg.DatabaseError) || /^(57P|08(?!P01))/.test(error.code ?? '')) {
+    return mapDatabaseError(error, 'query', true)
+  }
+  const advice = error.hint ? ` (${error.hint})` : ''
+  const hint = !write && NEEDS_WRITE.has(error.code ?? '') ? '; add --write if that is meant' : advice
+  return new ConfigError('sql_rejected', `SQL: ${errorLine(error)}${hint}`, { cause: error })
 }

@@ -9,7 +9,7 @@ export type SourceFile = { path: string; text: string; imports: Array<{ target: 
 export const ALLOWED: Readonly<Record<string, { rooms: readonly string[]; types?: readonly string[] }>> = {
   main: { rooms: ['cli'] },
   log: { rooms: [] },
-  cli: { rooms: ['daemon', 'config', 'log', 'sandbox', 'embedded'] },
+  cli: { rooms: ['daemon', 'config', 'log', 'sandbox', 'embedded'], types: ['store'] },
   daemon: {
     rooms: [
       'web',

@@ -9,7 +9,7 @@ import { systemClock } from '../../src/kit/clock.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { makeBallot } from '../../src/store/election.ts'
 import { migrate } from '../../src/store/migrate.ts'
-import { openQueries } from '../../src/store/raw-query.ts'
+import { collectResults, openQueries } from '../../src/store/raw-query.ts'
 import { openStore } from '../../src/store/store.ts'
 import { openFakePostgres, type Trick } from '../support/fake-postgres.ts'
 import { makeTestLog } from '../support/log.ts'
@@ -35,7 +35,7 @@ const CLIENTS: Record<string, (url: string) => Promise<unknown>> = {
   'SQL of a person': async (url) => {
     const queries = await openQueries({ connectionString: url, write: false })
     release.defer('queries', () => queries.close())
-    await queries.query(`select 'sent'`)
+    await collectResults(queries, `select 'sent'`)
   },
   'an election': async (url) => {
     const ballot = makeBallot({ connectionString: url, applicationName: 'test' })

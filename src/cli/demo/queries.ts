@@ -1,7 +1,7 @@
 import { queryHouse } from '../../daemon/database.ts'
 import type { House } from '../../daemon/house.ts'
 import type { Context } from '../context.ts'
-import { printTable } from '../table.ts'
+import { tableOf } from '../sql/table.ts'
 
 const QUERIES: ReadonlyArray<{ question: string; sql: string }> = [
   {
@@ -30,6 +30,6 @@ export async function printQueries(context: Context, house: House): Promise<void
     context.print(`\n${question}`)
     context.print(sql.replace(/^/gm, '  '))
     context.print('')
-    if (result) printTable(context, result.rows, result.columns)
+    if (result) context.print(tableOf(result))
   }
 }

@@ -1,0 +1,169 @@
+import pg from 'pg'
+import { SECOND } from '../../kit/durations.ts'
+
+/**
+ * What the texts of a column are. `number`: what a JSON number holds in JavaScript, too; `digits`: numbers with more
+ * digits than that; `json`: a JSON text.
+ */
+export type Form = 'number' | 'digits' | 'boolean' | 'json' | 'text'
+
+export type Field = { name: string; form: Form }
+
+/** The values of a row in the order of the fields, as Postgres writes them; NULL is null. */
+export type Row = ReadonlyArray<string | null>
+
+/**
+ * A part of what statements answer, in the order in which it comes. A statement that returns rows: `fields`, then `rows`
+ * any number of times, then `done`. Any other: `done` alone, or after `copied` bytes of a COPY … TO STDOUT.
+ */
+export type Part =
+  | { kind: 'fields'; fields: readonly Field[] }
+  | { kind: 'rows'; rows: Row[] }
+  | { kind: 'copied'; bytes: Uint8Array }
+  /** `command` is the command tag: `SELECT 12` */
+  | { kind: 'done'; command: string }
+
+export type Statement = {
+  text: string
+  /** `extended` takes exactly one statement, `simple` any number of them */
+  protocol: 'simple' | 'extended'
+  signal?: AbortSignal | undefined
+}
+
+/** A cancelled statement that has not ended after this time, ms, loses its connection: the server does not answer. */
+const CANCEL_WITHIN_MS = 15 * SECOND
+
+const { builtins } = pg.types
+const OID = { json: 114, xid: 28, cid: 29, xid8: 5069, money: 790 } as const
+const FORMS: ReadonlyMap<number, Form> = new Map<number, Form>([
+  [builtins.INT2, 'number'],
+  [builtins.INT4, 'number'],
+  [builtins.FLOAT4, 'number'],
+  [builtins.FLOAT8, 'number'],
+  [builtins.INT8, 'digits'],
+  [builtins.NUMERIC, 'digits'],
+  [builtins.OID, 'digits'],
+  [OID.xid, 'digits'],
+  [OID.cid, 'digits'],
+  [OID.xid8, 'digits'],
+  [OID.money, 'digits'],
+  [builtins.BOOL, 'boolean'],
+  [OID.json, 'json'],
+  [builtins.JSONB, 'json'],
+])
+
+// What the driver hands to a query and its types leave out.
+type Driver = {
+  handleRowDescription(message: { fields: pg.FieldDef[] }): void
+  handleDataRow(message: { fields: Row }): void
+  handleCopyData(message: { chunk: Uint8Array }): void
+  handleCommandComplete(message: { text: string }): void
+  handleError(error: unknown): void
+  handleReadyForQuery(): void
+}
+
+/**
+ * Runs a text on a connection that is not in use and yields its answer as it comes. The server is read from only while
+ * somebody waits for the next part, so memory holds what came in one piece, about 64 kB. An abort, or a reader that
+ * leaves early, cancels the statement at the server; the connection can be used again. Throws what Postgres says, as the
+ * driver throws it, and the signal's reason after an abort.
+ */
+export async function* runStatement(
+  client: pg.Client,
+  { text, protocol, signal }: Statement,
+): AsyncGenerator<Part, void, undefined> {
+  signal?.throwIfAborted()
+  const { stream } = client.connection
+  let arrived: Part[] = []
+  let unread = true
+  let ended = false
+  let failure: unknown
+  let wake = () => {}
+  const add = (part: Part) => {
+    if (!unread) return
+    arrived.push(part)
+    stream.pause()
+    wake()
+  }
+  const end = (error?: unknown) => {
+    if (ended) return
+    failure = error
+    ended = true
+    wake()
+  }
+  const driver: Driver = {
+    handleRowDescription: ({ fields }) => add({ kind: 'fields', fields: fields.map(fieldOf) }),
+    handleDataRow({ fields }) {
+      const last = arrived.at(-1)
+      if (last?.kind === 'rows') last.rows.push(fields)
+      else add({ kind: 'rows', rows: [fields] })
+    },
+    handleCopyData: ({ chunk }) => add({ kind: 'copied', bytes: Uint8Array.from(chunk) }),
+    handleCommandComplete: ({ text: command }) => add({ kind: 'done', command }),
+    handleError(error) {
+      // After a complaint of the server the driver forgets the query, and the connection is free when it says so.
+      if (!(error instanceof pg.DatabaseError)) return end(error)
+      for (const sign of ['readyForQuery', 'end']) client.connection.once(sign, () => end(error))
+    },
+    handleReadyForQuery: () => end(),
+  }
+  const next = async () => {
+    stream.resume()
+    if (!ended && arrived.length === 0) {
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    }
+  }
+  let stopCancelling = () => {}
+  const cancel = () => {
+    unread = false
+    arrived = []
+    stopCancelling = cancelAtServer(client)
+    stream.resume()
+  }
+  signal?.addEventListener('abort', cancel, { once: true })
+  try {
+    const config = { text, queryMode: protocol }
+    client.query(Object.assign(new pg.Query(config), driver))
+    while (!ended || arrived.length > 0) {
+      await next()
+      const parts = arrived
+      arrived = []
+      yield* parts
+    }
+    if (signal?.aborted) throw signal.reason
+    if (failure !== undefined) throw failure
+  } finally {
+    signal?.removeEventListener('abort', cancel)
+    if (!ended && unread) cancel()
+    while (!ended) await next()
+    stopCancelling()
+    stream.resume()
+  }
+}
+
+function fieldOf({ name, dataTypeID }: pg.FieldDef): Field {
+  return { name, form: FORMS.get(dataTypeID) ?? 'text' }
+}
+
+/**
+ * Asks the server to cancel what runs on a connection, as psql does: on a connection of its own, with the key that the
+ * server gave out. Returns what ends the attempt.
+ */
+function cancelAtServer(client: pg.Client): () => void {
+  const { processID, secretKey } = client as unknown as Record<'processID' | 'secretKey', number>
+  const connection = new pg.Connection() as pg.Connection & {
+    connect(portOrPath: number | string, host?: string): void
+    cancel(processID: number, secretKey: number): void
+  }
+  connection.on('error', () => undefined)
+  connection.once('connect', () => connection.cancel(processID, secretKey))
+  if (client.host.startsWith('/')) connection.connect(`${client.host}/.s.PGSQL.${client.port}`)
+  else connection.connect(client.port, client.host)
+  const late = setTimeout(() => client.connection.stream.destroy(), CANCEL_WITHIN_MS)
+  return () => {
+    clearTimeout(late)
+    connection.stream.destroy()
+  }
+}

@@ -1,0 +1,103 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openGuardedConnection } from '../../src/store/query/connection.ts'
+import { splitStatements } from '../../src/store/query/split.ts'
+import { collectResults, openQueries, type Queries } from '../../src/store/raw-query.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../support/postgres.ts'
+
+let database: TestDatabase
+let queries: Queries
+beforeAll(async () => {
+  database = await openTestDatabase({ migrated: false })
+  queries = await openQueries({ connectionString: database.url, write: false })
+})
+afterAll(async () => {
+  await queries?.close()
+  await database?.close()
+})
+
+const ENDLESS = 'select generate_series(1, 1000000000) as i'
+const two = async () => (await collectResults(queries, 'select 1 + 1 as two'))[0]?.rows
+
+describe('the guarded connection', () => {
+  it('goes on after a mistake, a cancelled statement, and a reader that leaves early', async () => {
+    await expect(collectResults(queries, 'select 1 / 0')).rejects.toThrow('division by zero')
+    expect(await two()).toEqual([['2']])
+    const stop = new AbortController()
+    const cancelled = async () => {
+      for await (const part of queries.run(ENDLESS, stop.signal)) if (part.kind === 'rows') stop.abort()
+    }
+    await expect(cancelled()).rejects.toMatchObject({ name: 'AbortError' })
+    expect(await two()).toEqual([['2']])
+    for await (const part of queries.run(ENDLESS)) if (part.kind === 'rows') break
+    expect(await two()).toEqual([['2']])
+    const active = `select 1 from pg_stat_activity where query like 'select generate%' and state = 'active'`
+    expect(await queryOnce(database.url, active)).toEqual([])
+  })
+
+  it('takes one statement at a time, so that no text can end its transaction and go on', async () => {
+    const connection = await openGuardedConnection({
+      connectionString: database.url,
+      applicationName: 'a test',
+    })
+    const run = async (text: string) => {
+      for await (const _ of connection.run(text));
+    }
+    try {
+      await expect(run('commit; create table written (a int)')).rejects.toThrow('multiple commands')
+      await run('commit')
+      await expect(run('create table written (a int)')).rejects.toThrow('read-only transaction')
+      await run('rollback and chain')
+      await expect(run('set transaction read write')).rejects.toThrow('before any query')
+    } finally {
+      await connection.close()
+    }
+  })
+
+  it('lets all statements of a text see one moment', async () => {
+    await queryOnce(database.url, 'create table moments (a int)')
+    const counts: unknown[] = []
+    for await (const part of queries.run('select count(*) from moments; select count(*) from moments')) {
+      if (part.kind !== 'rows') continue
+      counts.push(part.rows)
+      await queryOnce(database.url, 'insert into moments values (1)')
+    }
+    expect(counts).toEqual([[['0']], [['0']]])
+  })
+})
+
+describe('a text of SQL', () => {
+  const pieces = fc.constantFrom(
+    "select 'a;b''c'",
+    "select e'it\\'s; one' || U&'x;'",
+    'select 1 as "a;""b"',
+    'select $$;$$ || $a$ ; $b$ $a$ as a$b$',
+    'select 1 /* ; /* ; */ ; */ + 1',
+    'select 1 -- ; none\n + 2',
+    'select (select 1)',
+    'select 1e5 as e',
+    "select name'x;'",
+  )
+
+  it('is split where its statements end', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(pieces, { minLength: 1, maxLength: 6 }), async (statements) => {
+        const text = `;${statements.join(' ;\n/* ; */ ')}; -- the end;`
+        expect(splitStatements(text)).toHaveLength(statements.length)
+        expect(await collectResults(queries, text)).toHaveLength(statements.length)
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  it('that has no statement is no mistake', () => {
+    expect(splitStatements(' ; /* select 1 */ ; -- select 2')).toEqual([])
+  })
+
+  it('whose quotes have no end is left to the server', async () => {
+    for (const text of ["select 'a; select 1", 'select $x$ ; ', 'select "a;', '/* ; select 1']) {
+      expect(splitStatements(text).length).toBeLessThanOrEqual(1)
+    }
+    await expect(collectResults(queries, "select 'a; select 1")).rejects.toThrow('unterminated quoted string')
+  })
+})
