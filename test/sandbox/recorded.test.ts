@@ -126,8 +126,7 @@ describe('the numbers of an activity', () => {
 })
 
 describe('the dates of the list', () => {
-  it('are in UTC, while the detail keeps the zone of the rider', async () => {
-    await client.steer('PATCH', 'settings', { list_dates: 'utc' })
+  it('are in UTC, while the detail keeps the zone of the rider, unless the setting says otherwise', async () => {
     const zones = new Set<unknown>()
     for (const { path, start_date } of await listAll(client, token)) {
       const truth = await client.steer('GET', `activities/${path}`)
@@ -137,6 +136,12 @@ describe('the dates of the list', () => {
     }
     for (const { summary } of details) zones.add((summary.start_date as { timezone: string }).timezone)
     expect(zones.size).toBeGreaterThan(3)
+    await client.steer('PATCH', 'settings', { list_dates: 'rider' })
+    const again = await listAll(client, token)
+    expect(again.map(({ start_date }) => start_date)).toEqual(
+      details.map(({ summary }) => summary.start_date),
+    )
+    await client.steer('PATCH', 'settings', { list_dates: 'utc' })
   })
 })
 

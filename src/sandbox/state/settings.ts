@@ -39,7 +39,7 @@ const REFRESH_TOKEN_SECONDS = (14 * DAY) / SECOND
 export function makeSettings(input: { sampleDelayMs: number; accessTokenSeconds: number }): Settings {
   return {
     list_cap: null,
-    list_dates: 'rider',
+    list_dates: 'utc',
     sample_delay_ms: input.sampleDelayMs,
     duplicate_uploads: 'twin',
     reuse_revokes_grant: false,
