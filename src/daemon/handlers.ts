@@ -6,7 +6,7 @@ import { reconcileActivities } from '../mirror/activities/reconcile.ts'
 import { type Account, findAccountById } from '../store/accounts.ts'
 import { findActivity, findWanted, findWanting, type WantedActivity } from '../store/activities/wanted.ts'
 import { makeCoachingHandlers } from './coaching-handlers.ts'
-import type { House } from './house.ts'
+import { endPauses, type House } from './house.ts'
 import { makeProgressLog } from './progress-log.ts'
 import { isReconcileDue } from './reconcile-due.ts'
 import { unlessParked } from './unless-parked.ts'
@@ -64,6 +64,7 @@ export function makeHandlers(house: House, jobs: () => Jobs): Handlers {
       return undefined
     },
     async sweep() {
+      await endPauses(house)
       await enqueueDueUploads(house, jobs())
       let wanted = 0
       for (const account of await store.read((tx) => findWanting(tx, mirror.now()))) {

@@ -6,6 +6,7 @@ import { makeReleaseStack } from '../kit/release-stack.ts'
 import type { MirrorDeps, MirrorOptions } from '../mirror/account.ts'
 import { openService, type Service, type ServiceObserver } from '../service/service.ts'
 import { checkSchema } from '../store/migrate.ts'
+import { recordPausesEnded } from '../store/pauses.ts'
 import { makeUpkeep } from '../store/samples/upkeep.ts'
 import { openStore, type Store } from '../store/store.ts'
 import { type KeyOptions, makeTokenVault, type Vault } from '../store/vault/vault.ts'
@@ -99,4 +100,11 @@ export async function openHouse(
 function keysOf({ secretKey, dataDir }: Config): KeyOptions {
   if (secretKey) return { secretKey }
   return { secretKey: readOrMakeSecretKey(dataDir), readKeys: () => readSecretKeys(dataDir) }
+}
+
+/** Ends the pauses that were made while this machine's clock was ahead, and says how many. */
+export async function endPauses({ store, mirror, mirrorOptions, log }: House): Promise<void> {
+  const { lagMs } = mirrorOptions
+  const pauses = await store.transaction((tx) => recordPausesEnded(tx, { now: mirror.now(), lagMs }))
+  if (pauses > 0) log.warn({ pauses }, 'pauses that were made while the clock was ahead are ended')
 }

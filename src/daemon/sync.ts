@@ -6,7 +6,7 @@ import type { Account } from '../store/accounts.ts'
 import { countByState } from '../store/activities/counts.ts'
 import { recordRunsAbandoned } from '../store/runs.ts'
 import { syncCoaching } from './coaching.ts'
-import type { House } from './house.ts'
+import { endPauses, type House } from './house.ts'
 import { accountToUse } from './sign-in.ts'
 
 /** What a pass counted, and how many of the listed activities are mirrored or still to be fetched after it. */
@@ -74,5 +74,6 @@ async function takeAccount(house: House, name: string): Promise<Account> {
   // A run of a process that still lives writes its own end over this.
   const { accountId } = account
   await house.store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date(), accountId }))
+  await endPauses(house)
   return account
 }

@@ -4,6 +4,7 @@ import { within } from '../../kit/within.ts'
 import type { Account } from '../../store/accounts.ts'
 import type { WantedActivity } from '../../store/activities/wanted.ts'
 import type { MirrorDeps, MirrorOptions } from '../account.ts'
+import { isOutage, OUTAGE_AFTER } from '../outage.ts'
 import { patiently } from '../patiently.ts'
 import { askActivity, type Fetched } from './ask.ts'
 import { recordFetched } from './record.ts'
@@ -21,8 +22,6 @@ export type FetchAllInput = {
   count: (result: FetchResult, error?: unknown) => void
 }
 
-/** So many items in a row that fail in passing are an outage and not those items' own trouble. */
-const OUTAGE_AFTER = 5
 /** Answers are recorded together, because each transaction and each COPY has its price, until they hold so many samples. */
 const SAMPLES_TOGETHER = 40_000
 /** So many at most in all that wait, whoever of the workers holds them: more workers need no more memory for it. */
@@ -50,12 +49,15 @@ export async function fetchAll(
   const failedInARow = { asking: 0, recording: 0 }
   let last: unknown
 
-  const fail = (step: keyof typeof failedInARow, activity: WantedActivity, error: unknown) => {
+  const fail = async (step: keyof typeof failedInARow, activity: WantedActivity, error: unknown) => {
     if (isAbort(error, signal) || error instanceof CredentialsRejectedError) throw error
     // Answers that could not be recorded together failed once.
     if (error instanceof TransientError && error !== last) failedInARow[step]++
     last = error
-    if (failedInARow[step] >= OUTAGE_AFTER) throw error
+    if (failedInARow[step] >= OUTAGE_AFTER) {
+      if (step === 'recording' || (await isOutage(deps, { account, signal }))) throw error
+      failedInARow.asking = 0
+    }
     count('failed', error)
     deps.log.error({ path: activity.path, reason: errorLine(error) }, 'activity failed')
   }
@@ -67,14 +69,14 @@ export async function fetchAll(
       if (answer !== 'unchanged') return [answer]
       count('unchanged')
     } catch (error) {
-      fail('asking', activity, error)
+      await fail('asking', activity, error)
     }
     return []
   }
 
   const record = async (fetched: readonly Fetched[]) => {
     for (const end of await recordFetched(deps, fetched)) {
-      if ('error' in end) fail('recording', end.activity, end.error)
+      if ('error' in end) await fail('recording', end.activity, end.error)
       else {
         failedInARow.recording = 0
         count('fetched')

@@ -10,13 +10,11 @@ import {
 } from '../../store/coaching/workout-sets.ts'
 import { recordDrift } from '../../store/drift.ts'
 import type { MirrorDeps } from '../account.ts'
+import { isOutage, OUTAGE_AFTER } from '../outage.ts'
 import { type RunTally, withRun } from '../run.ts'
 import type { CoachingInput } from './deps.ts'
 
 export const DEFINITIONS = 'workout_definitions'
-
-/** So many workouts in a row that fail in passing are an outage and not those workouts' own trouble. */
-const OUTAGE_AFTER = 5
 
 /**
  * Mirrors the definitions of every listed workout, resolved for the rider (service document, endpoint 7), that was never
@@ -42,7 +40,10 @@ export async function mirrorDefinitions(deps: MirrorDeps, input: CoachingInput):
         if (!isItsOwn(error)) throw error
         const failure = { accountId, path, failedAt: deps.now(), error: errorLine(error) }
         await deps.store.transaction((tx) => recordDefinitionFailure(tx, failure))
-        if (error instanceof TransientError && ++failedInARow >= OUTAGE_AFTER) throw error
+        if (error instanceof TransientError && ++failedInARow >= OUTAGE_AFTER) {
+          if (await isOutage(deps, input)) throw error
+          failedInARow = 0
+        }
         tally.failed++
         deps.log.error({ account: input.account.name, path, reason: failure.error }, 'workout failed')
       }
