@@ -74,7 +74,7 @@ describe('the scan', () => {
     await drop(rig.dir, 'empty/notes.txt', ride)
     await rig.folder.scan()
     await rig.folder.scan()
-    const said = rig.log.lines.filter((line) => line.level === 'info').map((line) => line.msg)
+    const said = rig.log.lines.filter((line) => line.level === 'warn').map((line) => line.msg)
     expect(said).toEqual([expect.stringContaining('musette login berta')])
     accounts.push('berta')
     await rig.folder.scan()

@@ -38,7 +38,9 @@ const FILL = `
   select a, 'activities', kind, now() - n * interval '15 minutes', 'done'
   from generate_series(1, ${ACCOUNTS}) a, unnest('{poll, fetch, reconcile}'::text[]) as kind, generate_series(1, 100) n;
   insert into training.uploads (account_id, content_id, file_name, size_bytes, state, activity_id, seen_at)
-  select account_id, 'file' || activity_id, 'ride.fit', 1, 'mirrored', activity_id, started_at from training.activities`
+  select account_id, 'file' || activity_id, 'ride.fit', 1, 'mirrored', activity_id, started_at from training.activities;
+  insert into training.upload_copies (account_id, content_id, file_name, seen_at)
+  select account_id, content_id, 'copy.fit', seen_at from training.uploads`
 
 const VIEWS = [
   'today',
@@ -147,7 +149,8 @@ describe('a page', () => {
     )
     expectRead(await read((tx) => findActivityLines(tx, { limit: LINES })), LINES)
     expectRead(await read((tx) => findActivityLines(tx, { limit: LINES, than: middle })), LINES)
-    expectRead(await read((tx) => findUploadLines(tx, { limit: LINES })), LINES)
+    // Two tables, each by its index, and then the rows of the lines themselves.
+    expectRead(await read((tx) => findUploadLines(tx, { limit: LINES })), 2 * LINES)
     expectRead(await read((tx) => findNeighbours(tx, middle)), 3)
     const season = new Date().getUTCFullYear() - 3
     expectRead(
