@@ -12,6 +12,7 @@ const ACTIVITIES = 40
 const CTRL_C = '\x03'
 const CTRL_D = '\x04'
 const SOON = { timeoutMs: 40_000 }
+const PASTE = ['login', '--paste', '--client-id', 'demo_app', '--client-secret', 'demo_secret']
 
 let rig: CliRig
 beforeAll(async () => {
@@ -70,8 +71,8 @@ describe('Ctrl-C and Ctrl-D at a prompt', () => {
     ['the user name, Ctrl-D', ['login'], 'User name', CTRL_D],
     ['the password, Ctrl-C', ['login', '--username', 'rider'], 'Password', CTRL_C],
     ['the password, Ctrl-D', ['login', '--username', 'rider'], 'Password', CTRL_D],
-    ['a pasted address, Ctrl-C', ['login', '--paste'], 'Paste that address here', CTRL_C],
-    ['a pasted address, Ctrl-D', ['login', '--paste'], 'Paste that address here', CTRL_D],
+    ['a pasted address, Ctrl-C', PASTE, 'Paste that address here', CTRL_C],
+    ['a pasted address, Ctrl-D', PASTE, 'Paste that address here', CTRL_D],
   ])('for %s end with 130 and a sentence', async (_what, args, asked, key) => {
     const login = type(args)
     await eventually(() => login.screen().includes(asked), SOON)
