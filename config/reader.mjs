@@ -1,6 +1,7 @@
 // Makes a login for analysts, which reads schema `training` and nothing else, and prints its connection URL once:
 //   node config/reader.mjs [NAME] [--password-stdin] [--statement-timeout 60s]
-// NAME is `analyst` unless given. Typed again, it gives the login a new password. It works on the embedded Postgres, or
+// NAME is `analyst` unless given. Typed again, it gives the login a new password. A statement may take 5 minutes unless
+// told otherwise. It works on the embedded Postgres, or
 // on DATABASE_URL (or DATABASE_URL_FILE), whose user must be allowed to create roles.
 import { parseArgs } from 'node:util'
 
@@ -43,7 +44,7 @@ async function main() {
 }
 
 /** The URL alone goes to standard output. */
-function tell(name, config, { url, writableSchemas }) {
+function tell(name, config, { url, writableSchemas, openRights }) {
   const { hostname, port, pathname } = new URL(url)
   const bare = new URL(url)
   bare.password = ''
@@ -66,6 +67,11 @@ function tell(name, config, { url, writableSchemas }) {
   for (const schema of writableSchemas) {
     say(
       `every login of this server may create tables in schema ${schema}; an administrator ends that with: REVOKE CREATE ON SCHEMA ${schema} FROM PUBLIC`,
+    )
+  }
+  if (openRights.length > 0) {
+    say(
+      `the login may use ${openRights.join(', ')}, as every login of this server, and could hold up musette or fill the disk; a superuser ends that, and gives it a new password, with: DATABASE_URL=postgres://superuser:…@host:5432/database node config/reader.mjs ${name}`,
     )
   }
 }

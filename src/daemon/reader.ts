@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts'
 import { ConfigError } from '../kit/errors.ts'
 import { sqlstateOf } from '../store/errors.ts'
 import { checkSchema } from '../store/migrate.ts'
+import { findOpenRights, type OpenRight } from '../store/reader-limits.ts'
 import { findWritableSchemas, upsertReaderLogin } from '../store/reader-login.ts'
 import { openStore } from '../store/store.ts'
 import { openDatabase } from './database.ts'
@@ -13,6 +14,8 @@ export type Reader = {
   url: string
   /** schemas in which the login may create tables, by the habits of this server */
   writableSchemas: string[]
+  /** what the login may still use, because the user of DATABASE_URL may not withhold it */
+  openRights: OpenRight[]
 }
 
 const INSUFFICIENT_PRIVILEGE = '42501'
@@ -33,12 +36,15 @@ export async function makeReader(
   const database = await openDatabase(config, log)
   const store = openStore({ log }, { connectionString: database.url, maxConnections: 1 })
   try {
-    const writableSchemas = await store.transaction(async (tx) => {
+    const found = await store.transaction(async (tx) => {
       await checkSchema(tx)
-      await upsertReaderLogin(tx, { name, password, statementTimeoutMs })
-      return findWritableSchemas(tx, name)
+      await upsertReaderLogin(tx, { name, password, statementTimeoutMs, wholeServer: !config.databaseUrl })
+      return {
+        writableSchemas: await findWritableSchemas(tx, name),
+        openRights: await findOpenRights(tx, name),
+      }
     })
-    return { url: urlFor(database.url, name, password), writableSchemas }
+    return { url: urlFor(database.url, name, password), ...found }
   } catch (error) {
     throw sqlstateOf(error) === INSUFFICIENT_PRIVILEGE ? forbidden(error) : error
   } finally {

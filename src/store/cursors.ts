@@ -1,4 +1,5 @@
 import { and, eq, getTableColumns, sql } from 'drizzle-orm'
+import { lockName } from './named-lock.ts'
 import { syncCursors } from './schema/index.ts'
 import type { Tx } from './store.ts'
 
@@ -58,10 +59,7 @@ export async function recordListCap(
  * rows to lock, would come to a deadlock.
  */
 export async function lockListing(tx: Tx, key: CursorKey): Promise<void> {
-  await tx.client.query('SELECT pg_advisory_xact_lock(hashtext($1), $2)', [
-    `musette listing ${key.resource}`,
-    key.accountId,
-  ])
+  await lockName(tx, `listing ${key.resource} ${key.accountId}`)
 }
 
 async function findRow(tx: Tx, key: CursorKey) {

@@ -4,6 +4,7 @@ import type pg from 'pg'
 import { SECOND } from '../kit/durations.ts'
 import { PostgresClient } from '../kit/postgres-client.ts'
 import { mapDatabaseError } from './errors.ts'
+import { isPostHeld, makePost, type PostName, tryLockPost } from './post-lock.ts'
 
 /** How long one answer of the server may take before the connection counts as lost, ms. */
 const ANSWER_MS = 5 * SECOND
@@ -13,8 +14,9 @@ const ANSWER_MS = 5 * SECOND
  */
 const SILENT_MS = 15 * SECOND
 
-// So that an open transaction that rests keeps no snapshot, which would stop vacuum for as long as this process leads.
-const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY'
+// So that an open transaction that rests keeps no snapshot, which would stop vacuum for as long as this process leads. It
+// writes nothing, but Postgres allows no such lock to a transaction that only reads.
+const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'
 
 /** One process's vote for itself, on a connection of its own. */
 export type Ballot = {
@@ -38,8 +40,8 @@ export type BallotOptions = {
 type Line = { client: pg.Client; socket: Socket; post: string | undefined }
 
 /**
- * Makes a ballot. A post is an advisory lock of a transaction that stays open, not of the session: poolers that hand a
- * connection on after each transaction (pgbouncer) keep it, too. It connects at the first `ask`.
+ * Makes a ballot. A post is a lock of a transaction that stays open, not of the session: poolers that hand a connection
+ * on after each transaction (pgbouncer) keep it, too. It connects at the first `ask`.
  */
 export function makeBallot(options: BallotOptions): Ballot {
   let line: Line | undefined
@@ -82,12 +84,11 @@ async function askOn(open: Line, post: string, silentMs: number): Promise<boolea
   }
   if (open.post !== undefined) await client.query('ROLLBACK')
   open.post = undefined
+  const name = nameOf(post)
+  await makePost(client, name)
+  if (await isPostHeld(client, name)) return false
   await client.query(`${BEGIN}; SET LOCAL idle_in_transaction_session_timeout = ${silentMs}`)
-  // As text without parameters: with them the server keeps the statement's snapshot until the next one.
-  const lock = await client.query<{ mine: boolean }>(
-    `SELECT pg_try_advisory_xact_lock(${lockOf(post)}) AS mine`,
-  )
-  if (lock.rows[0]?.mine) open.post = post
+  if (await tryLockPost(client, name)) open.post = post
   else await client.query('ROLLBACK')
   return open.post === post
 }
@@ -105,7 +106,8 @@ function makeLine({ connectionString, applicationName }: BallotOptions): Line {
   return { client, socket, post: undefined }
 }
 
-/** The number of a post's lock: 64 bits of a hash, for which others' locks in the same database do not stand in the way. */
-function lockOf(post: string): bigint {
-  return createHash('sha256').update(`musette post ${post}`).digest().readBigInt64BE()
+/** A hash, because a folder's name may be longer than that of a view. */
+function nameOf(post: string): PostName {
+  const hash = createHash('sha256').update(post).digest('hex').slice(0, 32)
+  return { view: `post_${hash}`, comment: `Locked by the process that holds the post "${post}"` }
 }

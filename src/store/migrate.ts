@@ -8,12 +8,12 @@ import { MINUTE, SECOND } from '../kit/durations.ts'
 import { ConfigError, UnexpectedResponseError } from '../kit/errors.ts'
 import { PostgresClient } from '../kit/postgres-client.ts'
 import { mapDatabaseError, unmigrated } from './errors.ts'
+import { lockPost, makePost } from './post-lock.ts'
 import type { Tx } from './store.ts'
 
 const JOURNAL = { migrationsSchema: 'musette', migrationsTable: 'migrations' } as const
 
-// Any number will do, as long as nothing else in the database takes it: the bytes of "muse" in ASCII.
-const MIGRATION_LOCK = 0x6d757365
+const MIGRATION = { view: 'post_migration', comment: 'Locked by the process that migrates this database' }
 // Long enough for a migration that rewrites a table of samples in another process.
 const LOCK_TIMEOUT_MS = 10 * MINUTE
 
@@ -49,18 +49,22 @@ export async function migrate(input: {
   }
   try {
     await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
-    await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK])
+    await makePost(client, MIGRATION)
+    // The migrator's own BEGIN is a warning in this transaction, and its COMMIT ends it.
+    await client.query('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE')
+    await lockPost(client, MIGRATION)
     const before = await findVersion(client)
     const target = await readTargetVersion()
     if (before > target) throw newerDatabase()
     await runMigrations(drizzle(client), { migrationsFolder: migrationsFolder(), ...JOURNAL })
+    await client.query('COMMIT')
     if (before < target) input.log.info({ from: before, to: target }, 'migrated the database')
   } catch (error) {
     signal?.throwIfAborted()
     throw mapDatabaseError(error, 'query', broken)
   } finally {
     signal?.removeEventListener('abort', drop)
-    // The end of the session lets go of the advisory lock.
+    // The end of the session gives the lock back, and what is not committed.
     await client.end().catch(() => undefined)
   }
 }

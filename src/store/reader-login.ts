@@ -1,19 +1,37 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import pg from 'pg'
+import { MINUTE } from '../kit/durations.ts'
 import { ConfigError } from '../kit/errors.ts'
+import { revokeFromPublic } from './reader-limits.ts'
 import type { Tx } from './store.ts'
 
 const READER = 'musette_reader'
 /** Marks the logins that may be changed here: a name typed wrong must not change the password of another role. */
 const MARK = 'Reads schema training, for analysts; made by musette'
+/** Of a role `r`: the group of readers, or a login made here. */
+const IS_READER = `r.rolname = '${READER}' or shobj_description(r.oid, 'pg_authid') is not distinct from '${MARK}'`
 /** As many rounds as Postgres itself takes for a password. */
 const SCRAM_ROUNDS = 4096
+/** Of the 60 connections of the embedded server. Grafana and Metabase keep a few each. */
+const CONNECTIONS = 10
+/** Long enough for a panel over all samples; a migration waits twice as long for a table that is being read. */
+const STATEMENT_MS = 5 * MINUTE
+/** How long a transaction may rest: an open one holds up migrations and vacuum. */
+const IDLE_IN_TRANSACTION_MS = 5 * MINUTE
 
-export type ReaderLogin = { name: string; password: string; statementTimeoutMs: number | undefined }
+export type ReaderLogin = {
+  name: string
+  password: string
+  /** 5 minutes unless given */
+  statementTimeoutMs: number | undefined
+  /** whether no other program uses this server, which is so for the embedded one */
+  wholeServer: boolean
+}
 
 /**
  * Makes a login that reads schema `training` and nothing else, or gives the one made earlier this password and these
- * settings. The server is sent what proves the password and not the password, so it stands in no log of statements.
+ * settings. It has ten connections at most; the two timeouts are what each session begins with and may change. Temporary
+ * tables, advisory locks and large objects are withheld where the user may do so (`findOpenRights`). The server is sent what proves the password and not the password, so it stands in no log of statements.
  * Throws ConfigError `reader_name_taken` for a role that was made by somebody else.
  */
 export async function upsertReaderLogin(tx: Tx, login: ReaderLogin): Promise<void> {
@@ -24,16 +42,14 @@ export async function upsertReaderLogin(tx: Tx, login: ReaderLogin): Promise<voi
   await grantToReader(tx)
   if (!known) await run(`CREATE ROLE ${name}`)
   await run(`COMMENT ON ROLE ${name} IS ${pg.escapeLiteral(MARK)}`)
-  await run(`ALTER ROLE ${name} LOGIN PASSWORD ${pg.escapeLiteral(makeScramVerifier(login.password))}`)
+  const password = pg.escapeLiteral(makeScramVerifier(login.password))
+  await run(`ALTER ROLE ${name} LOGIN CONNECTION LIMIT ${CONNECTIONS} PASSWORD ${password}`)
   await run(`GRANT ${READER} TO ${name}`)
   await run(`ALTER ROLE ${name} SET search_path = training`)
   await run(`ALTER ROLE ${name} SET default_transaction_read_only = on`)
-  const { statementTimeoutMs } = login
-  await run(
-    statementTimeoutMs === undefined
-      ? `ALTER ROLE ${name} RESET statement_timeout`
-      : `ALTER ROLE ${name} SET statement_timeout = ${statementTimeoutMs}`,
-  )
+  await run(`ALTER ROLE ${name} SET statement_timeout = ${login.statementTimeoutMs ?? STATEMENT_MS}`)
+  await run(`ALTER ROLE ${name} SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`)
+  await revokeFromPublic(tx, { readers: IS_READER, wholeServer: login.wholeServer })
 }
 
 /** Finds the schemas in which a role may create: before Postgres 15, `public` by default. */

@@ -1,3 +1,4 @@
+import { lockName } from './named-lock.ts'
 import type { Tx } from './store.ts'
 import type { UploadKey } from './uploads.ts'
 
@@ -55,7 +56,7 @@ export type Claims = {
  * of the transaction nobody else claims one.
  */
 export async function findClaims(tx: Tx, key: UploadKey, paths: readonly string[]): Promise<Claims> {
-  await tx.client.query(`select pg_advisory_xact_lock(hashtext('musette.uploads'), $1)`, [key.accountId])
+  await lockName(tx, `uploads ${key.accountId}`)
   const claimed = await tx.client.query<{ path: string; file_name: string }>(
     `select activity_path as path, file_name from training.uploads
      where account_id = $1 and content_id <> $2 and activity_path = any($3::text[])`,

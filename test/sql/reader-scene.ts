@@ -3,11 +3,11 @@ import { onTestFinished } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
 import { makeReader } from '../../src/daemon/reader.ts'
 import { makeTestLog } from '../support/log.ts'
-import { openTestDatabase, queryOnce } from '../support/postgres.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../support/postgres.ts'
 
-/** A database of its own, and a name for a login that is gone at the end: logins belong to the whole server. */
-export async function openScene(options: { migrated?: boolean } = {}) {
-  const database = await openTestDatabase(options)
+/** A database of its own or one at hand, and a name for a login that is gone at the end: logins belong to the whole server. */
+export async function openScene(options: { migrated?: boolean; database?: TestDatabase } = {}) {
+  const database = options.database ?? (await openTestDatabase(options))
   const name = `analyst_${randomBytes(4).toString('hex')}`
   onTestFinished(async () => {
     await queryOnce(database.url, `DROP ROLE IF EXISTS ${name}`)

@@ -31,7 +31,7 @@ describe('node config/reader.mjs', () => {
     const settings = "select current_user as name, current_setting('statement_timeout') as timeout"
     expect(await queryOnce(made.stdout.trim(), settings)).toEqual([{ name, timeout: '2min' }])
     const again = await runNode([SCRIPT, name], { env })
-    expect(await queryOnce(again.stdout.trim(), settings)).toEqual([{ name, timeout: '0' }])
+    expect(await queryOnce(again.stdout.trim(), settings)).toEqual([{ name, timeout: '5min' }])
   })
 
   it('works on the embedded Postgres', async () => {

@@ -92,15 +92,16 @@ describe('the login of an analyst', () => {
     expect((await make()).writableSchemas).toEqual(['public'])
   })
 
-  it('begins with transactions that only read, and with the limit it was given', async () => {
+  it('begins with transactions that only read, and with limits in time', async () => {
     const { make } = await openScene()
     const settings = `select current_setting('transaction_read_only') as reads, current_setting('search_path') as path,
-                      current_setting('statement_timeout') as timeout`
+                      current_setting('statement_timeout') as timeout,
+                      current_setting('idle_in_transaction_session_timeout') as idle`
     const limited = await make({ statementTimeoutMs: 90_000 })
     expect(await queryOnce(limited.url, settings)).toEqual([
-      { reads: 'on', path: 'training', timeout: '90s' },
+      { reads: 'on', path: 'training', timeout: '90s', idle: '5min' },
     ])
-    expect(await queryOnce((await make()).url, settings)).toMatchObject([{ timeout: '0' }])
+    expect(await queryOnce((await make()).url, settings)).toMatchObject([{ timeout: '5min' }])
   })
 
   it('gets a new password when it is made again, and the old one ends', async () => {
@@ -138,6 +139,7 @@ describe('the login of an analyst', () => {
         name,
         password,
         statementTimeoutMs: undefined,
+        wholeServer: false,
       })
     })
     expect(statements.some((text) => text.includes('PASSWORD'))).toBe(true)

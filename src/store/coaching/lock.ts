@@ -1,3 +1,4 @@
+import { lockName } from '../named-lock.ts'
 import type { Tx } from '../store.ts'
 
 /** What two processes may not write at the same time; each is locked for one account or one service. */
@@ -5,8 +6,5 @@ type Locked = 'training info' | 'workout list' | 'workout sets' | 'workout folde
 
 /** Waits until no other transaction holds the lock of that name, and holds it to the end of this one. */
 export async function lockCoaching(tx: Tx, what: Locked, of: number | string): Promise<void> {
-  await tx.client.query('select pg_advisory_xact_lock(hashtext($1), hashtext($2))', [
-    `musette ${what}`,
-    String(of),
-  ])
+  await lockName(tx, `${what} ${of}`)
 }

@@ -2,7 +2,7 @@ import { desc, sql } from 'drizzle-orm'
 import { bigint, check, foreignKey, index, integer, primaryKey, text } from 'drizzle-orm/pg-core'
 import { accounts } from './accounts.ts'
 import { activities } from './activities.ts'
-import { instant, training } from './schemas.ts'
+import { instant, musette, training } from './schemas.ts'
 
 const ownAccount = () =>
   integer('account_id')
@@ -132,3 +132,6 @@ export const drift = training.table(
   },
   (table) => [primaryKey({ columns: [table.endpoint, table.field, table.kind] })],
 )
+
+/** Rows that are locked and never read, see `lockName`. */
+export const locks = musette.table('locks', { name: text('name').primaryKey() })

@@ -3,7 +3,7 @@ import { customType, pgSchema, timestamp } from 'drizzle-orm/pg-core'
 /** What analysts read. */
 export const training = pgSchema('training')
 
-/** What analysts must not see: sealed tokens and the journal of migrations. */
+/** What analysts must not reach: sealed tokens, locks and the journal of migrations. */
 export const musette = pgSchema('musette')
 
 /** A bytea column, read and written as a Buffer. */

@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto'
+import pg from 'pg'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { readConfig } from '../../src/config/config.ts'
+import { makeReader } from '../../src/daemon/reader.ts'
+import { syncAccount } from '../../src/daemon/sync.ts'
+import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
+import { migrateQueueTables } from '../../src/jobs/connections/postgres-pool.ts'
+import { makeBallot } from '../../src/store/election.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { makeSilentLog } from '../support/log.ts'
+import { queryOnce } from '../support/postgres.ts'
+import { openTempDir } from '../support/temp-dir.ts'
+import { makeRide, openUploadRig } from '../upload/rig.ts'
+import { openScene } from './reader-scene.ts'
+
+const FORBIDDEN = expect.objectContaining({ code: '42501' })
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => undefined)
+  await client.connect()
+  onTestFinished(() => client.end())
+  await client.query('SET default_transaction_read_only = off')
+  return client
+}
+
+/** Another user of the server, who is no superuser. */
+async function makeUser(url: string, name: string, rights = ''): Promise<string> {
+  await queryOnce(url, `CREATE ROLE ${name} LOGIN PASSWORD 'plain' ${rights}`)
+  onTestFinished(async () => void (await queryOnce(url, `DROP OWNED BY ${name}; DROP ROLE ${name}`)))
+  const own = new URL(url)
+  own.username = name
+  own.password = 'plain'
+  return own.href
+}
+
+/** Names under which musette has something done by one at a time, as they are hashed into keys. */
+function keysOf(accountId: number): string[] {
+  const words = ['activities', 'uploads', 'training info', 'workout list', 'workout sets', 'workout folder']
+  const names = words.flatMap((word) => [
+    word,
+    `musette ${word}`,
+    `musette.${word}`,
+    `musette listing ${word}`,
+  ])
+  const post = createHash('sha256').update('musette post scheduler').digest().readBigInt64BE()
+  return [
+    String(0x6d757365),
+    `'${post}'::bigint`,
+    ...names.flatMap((name) => [
+      `hashtext('${name}')`,
+      `hashtext('${name}'), ${accountId}`,
+      `hashtext('${name}'), hashtext('${accountId}')`,
+      `hashtext('${name}'), hashtext('')`,
+    ]),
+  ]
+}
+
+describe('the login of an analyst', () => {
+  it('holds up no poll, upload, election or migration by advisory locks, where it may take them', async () => {
+    const rig = await openUploadRig({ activities: 2 })
+    const { make, url } = await openScene({ database: { url: rig.databaseUrl, close: rig.close } })
+    const reader = await make()
+    await queryOnce(url, 'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pg_catalog TO PUBLIC')
+    const client = await connect(reader.url)
+    for (const key of keysOf(rig.account.accountId)) await client.query(`SELECT pg_advisory_lock(${key})`)
+
+    expect(await syncAccount(rig.house, { name: 'default' })).toMatchObject({ fetched: 2, failed: 0 })
+    expect(await rig.take('ride.fit', makeRide())).toEqual({ action: 'done' })
+    const ballot = makeBallot({ connectionString: url, applicationName: 'test' })
+    onTestFinished(() => ballot.close())
+    expect(await ballot.ask('scheduler')).toBe(true)
+    await migrate({ connectionString: url, log: makeSilentLog() })
+  })
+
+  it('takes no advisory lock, none of the locks of musette, and makes no temporary table and no large object', async () => {
+    const { make, url } = await openScene()
+    const ballot = makeBallot({ connectionString: url, applicationName: 'test' })
+    onTestFinished(() => ballot.close())
+    await ballot.ask('scheduler')
+    const reader = await make()
+    expect(reader.openRights).toEqual([])
+    const client = await connect(reader.url)
+    const locks = await queryOnce(
+      url,
+      `select format('%I.%I', 'musette', relname) as name from pg_class
+       where relnamespace = 'musette'::regnamespace and (relname ~ '^post_' or relname = 'locks') and relkind in ('r', 'v')`,
+    )
+    expect(locks.length).toBeGreaterThan(1)
+    for (const statement of [
+      'SELECT pg_advisory_lock(1)',
+      'SELECT pg_try_advisory_xact_lock_shared(1, 2)',
+      'SELECT lo_create(0)',
+      "SELECT lo_from_bytea(0, 'x')",
+      'CREATE TEMP TABLE mine (x int)',
+      'SELECT 1 AS x INTO TEMP mine',
+      'SELECT FROM activities FOR KEY SHARE',
+      'LOCK TABLE activities IN ROW SHARE MODE',
+      ...locks.map(({ name }) => `LOCK TABLE ${name} IN ACCESS SHARE MODE`),
+    ]) {
+      await client.query('BEGIN')
+      await expect(client.query(statement), statement).rejects.toEqual(FORBIDDEN)
+      await client.query('ROLLBACK')
+    }
+    const open = await client.query(
+      `select proname from pg_proc where proname ~ '^(lo_|loread|lowrite|pg_(try_)?advisory_)'
+         and has_function_privilege(oid, 'execute')`,
+    )
+    expect(open.rows).toEqual([])
+  })
+
+  it('has ten connections at most', async () => {
+    const { make } = await openScene()
+    const { url } = await make()
+    for (let count = 1; count <= 10; count += 1) await connect(url)
+    await expect(queryOnce(url, 'select 1')).rejects.toMatchObject({ code: '53300' })
+  })
+
+  it('leaves the other users of a database what they had, and the queue works', async () => {
+    const { name, make, url } = await openScene()
+    const database = new URL(url).pathname.slice(1)
+    const other = await makeUser(url, `${name}_other`)
+    await queryOnce(url, `GRANT CREATE ON DATABASE ${database} TO ${name}_other`)
+    await migrateQueueTables(other)
+    await make()
+    await make()
+    const client = await connect(other)
+    await client.query('SELECT pg_advisory_lock(1), lo_create(0)')
+    await client.query('CREATE TEMP TABLE mine (x int)')
+  })
+
+  it('keeps what its maker may not withhold, and that is told', async () => {
+    const { name, url } = await openScene({ migrated: false })
+    const database = new URL(url).pathname.slice(1)
+    const maker = await makeUser(url, `${name}_maker`, 'CREATEROLE')
+    await queryOnce(url, `GRANT CREATE ON DATABASE ${database} TO ${name}_maker`)
+    await queryOnce(url, `GRANT musette_reader TO ${name}_maker WITH ADMIN OPTION`)
+    await migrate({ connectionString: maker, log: makeSilentLog() })
+    const config = readConfig({ DATABASE_URL: maker })
+    const make = () => makeReader(config, makeSilentLog(), { name })
+    expect((await make()).openRights).toEqual(['temporary tables', 'advisory locks', 'large objects'])
+    await queryOnce(url, `ALTER DATABASE ${database} OWNER TO ${name}_maker`)
+    onTestFinished(
+      async () => void (await queryOnce(url, `ALTER DATABASE ${database} OWNER TO current_user`)),
+    )
+    expect((await make()).openRights).toEqual(['advisory locks', 'large objects'])
+  })
+
+  it('enters no other database of the embedded server', async () => {
+    const folder = await openTempDir('reader')
+    onTestFinished(() => folder.close())
+    const log = makeSilentLog()
+    const server = await openEmbeddedPostgres({ log }, { dataDir: folder.path })
+    onTestFinished(() => server.close())
+    const config = readConfig({ MUSETTE_DATA_DIR: folder.path })
+    const { url, openRights } = await makeReader(config, log, { name: 'analyst' })
+    expect(openRights).toEqual([])
+    expect(await queryOnce(url, 'select count(*)::int as rides from activities')).toEqual([{ rides: 0 }])
+    const other = new URL(url)
+    other.pathname = '/postgres'
+    await expect(queryOnce(other.href, 'select 1')).rejects.toEqual(FORBIDDEN)
+  })
+})
