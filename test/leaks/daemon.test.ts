@@ -33,7 +33,7 @@ describe.each(['postgres', 'redis'])('no secret gets out of a daemon with its qu
   it('on a hostile day', async ({ skip }) => {
     if (queue === 'redis' && !rig.redisUrl) skip('redis-server is not installed')
     rig.hostile.become([])
-    await queryOnce(rig.databaseUrl, 'truncate training.uploads')
+    await queryOnce(rig.databaseUrl, 'truncate training.uploads cascade')
     expect(await rig.signIn()).toMatchObject({ code: 0 })
     const daemon = rig.start(queue === 'redis' && rig.redisUrl ? { REDIS_URL: rig.redisUrl } : {})
     try {

@@ -47,10 +47,11 @@ function parseUpdatedAt(text: string | null | undefined): Date | undefined {
   return date.isValid ? date.toJSDate() : undefined
 }
 
-/** Seconds; the wire's schema lets no other text through than a clock. */
+/** Seconds of a number or of a clock such as `00:59:20`; null for any other text. */
 function secondsOf(duration: number | string | null | undefined): number | null {
   if (typeof duration !== 'string') return duration ?? null
-  return duration.split(':').reduce((total, part) => total * 60 + Number(part), 0)
+  const seconds = duration.split(':').reduce((total, part) => total * 60 + Number(part), 0)
+  return Number.isNaN(seconds) ? null : seconds
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
