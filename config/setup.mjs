@@ -1,6 +1,6 @@
 // Brings a bare checkout to where a script can run: `node config/setup.mjs install services build`.
 //   install   the libraries, when they are missing or the lock file has changed since
-//   services  what the tests need beside Node (redis-server, chromium), from Debian's packages where that is allowed
+//   services  what the tests need beside Node (redis-server, chromium, psql), from Debian's packages where that is allowed
 //   build     dist/, from src/
 // Plain JavaScript on Node's own modules, because it runs before anything is installed.
 import { spawnSync } from 'node:child_process'
@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const browser = 'web/dashboard/browser'
+/** What the tests need beside Node: the commands, and Debian's packages that bring them. */
+const packages = { 'redis-server': 'redis-server', chromium: 'chromium', psql: 'postgresql-client' }
 const steps = { install, services, build }
 for (const name of process.argv.slice(2)) steps[name]()
 
@@ -26,12 +28,13 @@ function install() {
 
 function services() {
   if (process.env.MUSETTE_NO_SERVICES) return
-  const missing = ['redis-server', 'chromium'].filter((name) => !has(name))
+  const missing = Object.keys(packages).filter((command) => !has(command))
   const allowed = process.platform === 'linux' && process.getuid?.() === 0 && has('apt-get')
   if (missing.length === 0 || !allowed) return
   const quiet = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
   spawnSync('apt-get', ['update', '-qq'], { stdio: 'ignore', env: quiet })
-  for (const name of missing) {
+  for (const command of missing) {
+    const name = packages[command]
     say(`installing ${name} for the tests`)
     // Only the program is wanted; a package's own service is kept from starting by RUNLEVEL.
     spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', name], {

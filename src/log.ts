@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
 import pretty from 'pino-pretty'
+import { escapeDelete, nameControlsInJson } from './kit/control-characters.ts'
 
 /** Names under which a secret could stand in a logged object, at any of the first three depths. */
 const SECRET_NAMES = [
@@ -30,11 +31,7 @@ export function makeLogger(options: {
   terminal: boolean
   destination?: DestinationStream
 }): Logger {
-  const destination =
-    options.destination ??
-    (options.terminal
-      ? pretty({ destination: 2, sync: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' })
-      : pino.destination({ dest: 2, sync: true }))
+  const destination = options.destination ?? (options.terminal ? openTerminal() : openLines())
   return pino(
     {
       level: options.level,
@@ -45,6 +42,23 @@ export function makeLogger(options: {
     },
     destination,
   )
+}
+
+/** Readable lines on standard error. Names come from the service and from files: they must not steer the terminal. */
+function openTerminal(): DestinationStream {
+  const readable = pretty({
+    destination: 2,
+    sync: true,
+    translateTime: 'SYS:HH:MM:ss',
+    ignore: 'pid,hostname',
+  })
+  return { write: (line) => void readable.write(nameControlsInJson(line)) }
+}
+
+/** JSON lines on standard error. They are often shown on a terminal later, which obeys more than JSON escapes. */
+function openLines(): DestinationStream {
+  const lines = pino.destination({ dest: 2, sync: true })
+  return { write: (line) => void lines.write(escapeDelete(line)) }
 }
 
 /**

@@ -24,7 +24,7 @@ export function addAccountVerbs(program: Command, run: Run): void {
                   ? { account, base_url, needs_login, last_error, login_expires_at }
                   : { account, base_url, login, last_error },
             )
-            if (options.json) context.print(JSON.stringify(rows))
+            if (options.json) context.printJson(rows)
             else if (rows.length === 0) context.print('no accounts yet; run: musette login')
             else printTable(context, rows)
           } finally {

@@ -17,6 +17,7 @@ import { addSqlVerb } from './sql/sql.ts'
 import { addStartVerb } from './start.ts'
 import { addStatusVerb } from './status.ts'
 import { addSyncVerb } from './sync.ts'
+import { escapeControls } from './terminal-text.ts'
 import { addUploadVerb } from './upload.ts'
 
 /** What a verb does; the number it ends with is the exit code, none means done. */
@@ -51,7 +52,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
     const exit = exitFor(error)
-    process.stderr.write(`${exit.sentence}\n`)
+    process.stderr.write(`${escapeControls(exit.sentence)}\n`)
     return exit.code
   }
   return code

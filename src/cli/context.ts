@@ -1,9 +1,11 @@
 import { setMaxListeners } from 'node:events'
 import type { Logger } from 'pino'
 import { type Config, readConfig } from '../config/config.ts'
+import { escapeDelete } from '../kit/control-characters.ts'
 import { MINUTE } from '../kit/durations.ts'
 import { makeLogger } from '../log.ts'
 import { EXIT } from './exit.ts'
+import { escapeControls } from './terminal-text.ts'
 
 /** npm and npx hand a terminal's Ctrl-C on, so that one press of it comes twice; the second must not cut the stopping short. */
 const SAME_PRESS_MS = 500
@@ -18,9 +20,11 @@ export type Context = {
   signal: AbortSignal
   /** whether a person watches: progress moves and questions can be asked */
   terminal: boolean
-  /** writes one line of the answer to standard output */
+  /** writes one line of the answer to standard output, control characters in it as psql does */
   print(line: string): void
-  /** writes one line beside the answer, to standard error */
+  /** writes the answer as one line of JSON to standard output */
+  printJson(answer: unknown): void
+  /** writes one line beside the answer, to standard error, control characters in it as psql does */
   note(line: string): void
 }
 
@@ -36,8 +40,9 @@ export function makeContext(options: { quiet: boolean; config?: Config }): Conte
     log: makeLogger({ level, terminal }),
     signal: stop.signal,
     terminal,
-    print: (line) => void process.stdout.write(`${line}\n`),
-    note: (line) => void process.stderr.write(`${line}\n`),
+    print: (line) => void process.stdout.write(`${escapeControls(line)}\n`),
+    printJson: (answer) => void process.stdout.write(`${escapeDelete(JSON.stringify(answer))}\n`),
+    note: (line) => void process.stderr.write(`${escapeControls(line)}\n`),
     dispose: stop.dispose,
   }
 }

@@ -49,7 +49,7 @@ async function doctor(
     context.signal.throwIfAborted()
   }
   const code = codeOf(findings)
-  if (options.json) context.print(JSON.stringify({ exit_code: code, findings }))
+  if (options.json) context.printJson({ exit_code: code, findings })
   setTimeout(() => process.exit(code), LINGER_MS).unref()
   return code
 }

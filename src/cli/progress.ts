@@ -1,5 +1,6 @@
 import { formatDuration, MINUTE, SECOND } from '../kit/durations.ts'
 import type { Context } from './context.ts'
+import { escapeControls } from './terminal-text.ts'
 
 export type ProgressLine = {
   show(now: { done: number; total: number }): void
@@ -58,7 +59,7 @@ function makeMovingLine(
       drawnAt = undefined
     },
     finish(sentence) {
-      terminal.write(`${drawnAt === undefined ? '' : CLEAR_LINE}${sentence}\n`)
+      terminal.write(`${drawnAt === undefined ? '' : CLEAR_LINE}${escapeControls(sentence)}\n`)
       drawnAt = undefined
     },
   }

@@ -47,7 +47,7 @@ async function resync(context: Context, paths: readonly string[], options: Resyn
     const failed = counts.failed > 0 ? `, ${counts.failed} failed${why}; run: musette status` : ''
     line.finish(`account "${account}": ${counts.marked} marked, ${counts.fetched} fetched${failed}`)
     const duration = Date.now() - startedAt
-    if (options.json) context.print(JSON.stringify({ account, ...counts, duration_ms: duration }))
+    if (options.json) context.printJson({ account, ...counts, duration_ms: duration })
     return counts.failed > 0 ? EXIT.partial : EXIT.done
   } finally {
     line.close()

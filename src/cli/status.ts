@@ -5,7 +5,6 @@ import { formatDuration, SECOND } from '../kit/durations.ts'
 import type { Run } from './cli.ts'
 import type { Context } from './context.ts'
 import { printTable } from './table.ts'
-import { escapeControls } from './terminal-text.ts'
 import { noteUnreadableLogins } from './unreadable-logins.ts'
 
 /** Adds `status`. */
@@ -21,8 +20,8 @@ export function addStatusVerb(program: Command, run: Run): void {
           try {
             await noteUnreadableLogins(context, house)
             const status = await findStatus(house)
-            if (options.json) context.print(JSON.stringify(status))
-            else printStatus({ print: (line) => context.print(escapeControls(line)) }, status)
+            if (options.json) context.printJson(status)
+            else printStatus(context, status)
           } finally {
             await house.close()
           }

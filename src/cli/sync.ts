@@ -47,7 +47,7 @@ async function sync(context: Context, name: string, options: SyncOptions): Promi
     const { listed, fetched, unchanged, absent, failed, pending } = counts
     const result = { listed, fetched, unchanged, absent, failed, pending }
     const duration = Date.now() - startedAt
-    if (options.json) context.print(JSON.stringify({ account: name, ...result, duration_ms: duration }))
+    if (options.json) context.printJson({ account: name, ...result, duration_ms: duration })
     return failed > 0 || counts.unfetched > 0 ? EXIT.partial : EXIT.done
   } finally {
     line.close()

@@ -1,9 +1,8 @@
 import width from 'fast-string-width'
+import { nameControls } from '../kit/control-characters.ts'
 
 const graphemes = new Intl.Segmenter()
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 /** What a terminal shows nothing of: marks of direction, joiners that stand alone. Joiners inside an emoji belong to it. */
 const INVISIBLE = /(?!\u200d|[\u{e0020}-\u{e007f}])\p{Cf}/gu
 
@@ -13,9 +12,10 @@ const INVISIBLE = /(?!\u200d|[\u{e0020}-\u{e007f}])\p{Cf}/gu
  */
 export function escapeControls(text: string): string {
   if (isPlain(text)) return text
-  return text
-    .replace(CONTROL, escapeControl)
-    .replace(/[^\t\n]*\t/g, (part) => part.slice(0, -1) + ' '.repeat(8 - (widthOf(part.slice(0, -1)) % 8)))
+  return nameControls(text).replace(
+    /[^\t\n]*\t/g,
+    (part) => part.slice(0, -1) + ' '.repeat(8 - (widthOf(part.slice(0, -1)) % 8)),
+  )
 }
 
 /** The number of a terminal's columns that a line takes. */
@@ -58,11 +58,4 @@ export function padTo(cell: string, columns: number, side: 'left' | 'right'): st
 
 function isPlain(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text)
-}
-
-function escapeControl(character: string): string {
-  if (character === '\r') return '\\r'
-  const code = character.charCodeAt(0)
-  const digits = code.toString(16).toUpperCase()
-  return code < 0x80 ? `\\x${digits.padStart(2, '0')}` : `\\u${digits.padStart(4, '0')}`
 }

@@ -4,6 +4,7 @@ import { loginCommand } from '../kit/login-command.ts'
 import type { TokenPair } from '../service/service.ts'
 import { type Account, findAccount } from '../store/accounts.ts'
 import type { House } from './house.ts'
+import { isPlainHttp } from './plain-http.ts'
 import { parkIfDamaged } from './unreadable-logins.ts'
 
 export type Client = { clientId: string; clientSecret: string }
@@ -18,6 +19,12 @@ export async function signInWithPassword(
   const client = { clientId, clientSecret, baseUrl: await baseUrlOf(house, input.name) }
   const pair = await house.service.passwordGrant(client, { username, password }, input.signal)
   return saveLogin(house, input.name, client, pair, { username, ...(input.keepPassword && { password }) })
+}
+
+/** Finds the address that a login of an account would go to in the clear; undefined where nobody on the way can read it. */
+export async function findPlainAddress(house: House, name: string): Promise<string | undefined> {
+  const baseUrl = await baseUrlOf(house, name)
+  return isPlainHttp(baseUrl) ? baseUrl : undefined
 }
 
 /** An authorization code login under way: where the rider's browser goes, and what finishes it. */

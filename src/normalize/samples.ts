@@ -6,7 +6,10 @@ import type { SampleField, Samples } from '../store/samples/samples.ts'
 /** A per-second field that has no column: its values in the order of the samples' time, null where a sample lacks it. */
 export type SampleExtra = { field: string; values: unknown[] }
 
-/** What no column can hold: numbers out of range, which became null, and samples without a readable time, left out. */
+/**
+ * What no column can hold: numbers out of range, which became null, the values of fields whose name is too long, and samples
+ * without a readable time, both left out.
+ */
 export type Lost = { values: number; samples: number }
 
 export type NormalizedSamples = { samples: Samples; extras: SampleExtra[]; drift: Drift[]; lost: Lost }
@@ -35,6 +38,8 @@ const WIRE_NAMES = {
 } as const satisfies Record<SampleField, string>
 const FIELDS = Object.values(WIRE_NAMES)
 const KNOWN = new Set<string>([TIME, ...FIELDS])
+/** `sample_extras` has an index over the names of fields, which holds 2,704 bytes. */
+const LONGEST_NAME_BYTES = 1_000
 /** The columns of eight bytes hold every finite number. */
 const DOUBLES: ReadonlySet<string> = new Set(['lat', 'lng'])
 
@@ -76,6 +81,11 @@ export function normalizeSamples(wire: SessionData): NormalizedSamples {
   const extras: SampleExtra[] = []
   for (const [field, values] of wire.fields) {
     if (KNOWN.has(field)) continue
+    if (Buffer.byteLength(field) > LONGEST_NAME_BYTES) {
+      lost.values += count
+      note(field, 'range', null)
+      continue
+    }
     const places = order ?? Array.from({ length: count }, (_, index) => index)
     const sent = valuesOf(values, places, (value) => {
       lost.values++

@@ -79,7 +79,11 @@ export function makePacer(
       }
       const next = waiting.take((waiter) => pausedMs(waiter.turn.origin) === 0)
       if (!next) {
-        wakeIn(Math.min(...waiting.list().map((waiter) => pausedMs(waiter.turn.origin))))
+        wakeIn(
+          waiting
+            .list()
+            .reduce((least, { turn }) => Math.min(least, pausedMs(turn.origin)), Number.POSITIVE_INFINITY),
+        )
         return
       }
       rate.spend(now)

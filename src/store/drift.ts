@@ -7,8 +7,16 @@ import type { Tx } from './store.ts'
 export type DriftItem = { field: string; kind: string; example?: unknown }
 
 const EXAMPLE_LIMIT = 200
+/** The primary key holds the field's name, and a row of an index 2,704 bytes. */
+const FIELD_LIMIT = 200
+/** A statement takes 65,535 parameters; more differences than this are an answer of another kind, and counted in one row. */
+const MOST_ROWS = 500
+const FURTHER = '(further fields)'
 
-/** Counts the differences seen in answers of `endpoint`, one row for each field and kind. */
+/**
+ * Counts the differences seen in answers of `endpoint`, one row for each field and kind. Names of fields are cut after 200
+ * characters. Of more than 500 differences the rest is one row, `(further fields)`, which says how many they are at least.
+ */
 export async function recordDrift(
   tx: Tx,
   endpoint: string,
@@ -50,16 +58,27 @@ function countDistinct(answers: ReadonlyArray<readonly DriftItem[]>): Counted[] 
       })
     }
   }
-  return [...known.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, counted]) => counted)
+  const rows = [...known.entries()].slice(0, MOST_ROWS)
+  const further = known.size - rows.length
+  if (further > 0)
+    rows.push([
+      JSON.stringify([FURTHER, 'unknown']),
+      { field: FURTHER, kind: 'unknown', example: `at least ${further} more`, times: 1 },
+    ])
+  return rows.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, counted]) => counted)
 }
 
 function distinct(items: readonly DriftItem[]): Map<string, DriftItem> {
   return new Map(
     items.map((item) => {
-      const [field, kind] = [cleanText(item.field), cleanText(item.kind)]
+      const [field, kind] = [cleanText(shortenField(item.field)), cleanText(item.kind)]
       return [JSON.stringify([field, kind]), { ...item, field, kind }]
     }),
   )
+}
+
+function shortenField(field: string): string {
+  return field.length > FIELD_LIMIT ? `${field.slice(0, FIELD_LIMIT - 1)}…` : field
 }
 
 function exampleText(example: unknown): string | null {

@@ -21,7 +21,10 @@ export function matchActivity(input: {
     .flatMap(({ path, name, startedAt }) => {
       if (!startedAt) return []
       const away = Math.abs(startedAt.getTime() - start)
-      const rival = Math.min(...input.rivals.map((other) => Math.abs(startedAt.getTime() - other.getTime())))
+      const rival = input.rivals.reduce(
+        (least, other) => Math.min(least, Math.abs(startedAt.getTime() - other.getTime())),
+        Number.POSITIVE_INFINITY,
+      )
       return away <= START_WITHIN_MS && away <= rival + SAME_MS ? [{ path, name, away }] : []
     })
     .sort((a, b) => a.away - b.away)

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { openHouse } from '../../daemon/house.ts'
-import { signInWithPassword, signOut } from '../../daemon/sign-in.ts'
+import { findPlainAddress, signInWithPassword, signOut } from '../../daemon/sign-in.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import type { Run } from '../cli.ts'
 import type { Context } from '../context.ts'
@@ -64,6 +64,8 @@ async function login(context: Context, name: string, options: LoginOptions): Pro
   const credentials = browser ? undefined : await readCredentials(context, options)
   const house = await openHouse(context.config, context.log, { signal: context.signal })
   try {
+    const plain = await findPlainAddress(house, name)
+    if (plain !== undefined) context.note(warningOf(plain, browser ? 'tokens' : 'your password and tokens'))
     const account = credentials
       ? await signInWithPassword(house, {
           name,
@@ -76,6 +78,10 @@ async function login(context: Context, name: string, options: LoginOptions): Pro
   } finally {
     await house.close()
   }
+}
+
+function warningOf(address: string, what: string): string {
+  return `musette: ${address} is not https, so anybody on the way can read ${what}; stop here and set MUSETTE_BASE_URL=https://… unless you trust this network`
 }
 
 // The name becomes a folder's (`<drop>/<account>/`) and stands in commands that people type.

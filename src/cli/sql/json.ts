@@ -1,3 +1,4 @@
+import { escapeDelete } from '../../kit/control-characters.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import type { Field, Row } from '../../store/raw-query.ts'
 import type { Printer } from './printer.ts'
@@ -60,9 +61,4 @@ function jsonOf(field: Field | undefined, value: string | null): string {
 
 function stringOf(text: string): string {
   return escapeDelete(JSON.stringify(text))
-}
-
-// JSON escapes the first 32 control characters; a terminal obeys these, too. They stand in strings only.
-function escapeDelete(json: string): string {
-  return json.replace(/[\u007f-\u009f]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)
 }

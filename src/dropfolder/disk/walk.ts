@@ -82,7 +82,7 @@ export async function walkDropped(
     // One by one, because a call takes only so many arguments.
     else for (const each of await lookAt(place, names)) walked.found.push(each)
   }
-  walked.strangers.push(...strangers)
+  for (const each of strangers) walked.strangers.push(each)
   return walked
 }
 

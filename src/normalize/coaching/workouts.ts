@@ -31,7 +31,13 @@ export function normalizeWorkoutSets(wire: readonly WireWorkoutSet[]): WorkoutSe
 export function rawEntriesByPath(body: Buffer): Map<string, unknown> {
   const wire: unknown = JSON.parse(body.toString('utf8').replace(/^\uFEFF/, ''))
   const sent = isObject(wire) && isObject(wire.workouts) ? Object.values(wire.workouts) : []
-  return new Map(sent.filter(isObject).map((entry) => [String(entry.path), entry]))
+  const hasPath = ({ path }: Record<string, unknown>) => typeof path === 'string' || typeof path === 'number'
+  return new Map(
+    sent
+      .filter(isObject)
+      .filter(hasPath)
+      .map((entry) => [String(entry.path), entry]),
+  )
 }
 
 function secondsToDate(seconds: number | null | undefined): Date | undefined {

@@ -4,6 +4,7 @@ import { type Drift, shortenExample } from './drift.ts'
 import { isObject, numberField, objectField, parseItems, textField } from './fields.ts'
 import { type Parsed, parseLenient } from './lenient.ts'
 import { columnsOf, type SessionData } from './session-data/columns.ts'
+import { findExcess } from './size.ts'
 
 const loadsField = objectField({ ftp: numberField, hie: numberField, pp: numberField })
 
@@ -71,7 +72,10 @@ export function parseActivity(wire: Record<string, unknown>, scanned?: SessionDa
   const parsed = parseLenient(activitySchema, rest)
   if (!parsed.ok) return parsed
   const samples = scanned ? { data: scanned, drift: [] } : parseSamples(sent)
-  if (samples.data === undefined) return { ok: false, reason: 'its samples are too many to hold' }
+  if (samples.data === undefined)
+    return { ok: false, reason: 'its samples, or their fields, are too many to hold' }
+  const excess = samples.data && findExcessOfSamples(samples.data)
+  if (excess) return { ok: false, reason: `a value of its samples ${excess}` }
   const drift = [...parsed.drift, ...samples.drift]
   const held = sent === undefined ? {} : { session_data: samples.data }
   return { ok: true, value: { ...parsed.value, ...held, drift }, drift }
@@ -86,6 +90,16 @@ function parseSamples(sent: unknown): { data: SessionData | null | undefined; dr
     data: columnsOf(items.filter(isObject)),
     drift: [typeDrift(items.find((item) => !isObject(item)))],
   }
+}
+
+function findExcessOfSamples({ fields }: SessionData): string | undefined {
+  for (const { others } of fields.values()) {
+    for (const value of others.values()) {
+      const excess = findExcess(value)
+      if (excess !== undefined) return excess
+    }
+  }
+  return undefined
 }
 
 function typeDrift(example: unknown): Drift {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { findExcess } from './size.ts'
 
 /**
  * A field that the service document does not have (`unknown`), a value of another type than it says or that cannot be read
@@ -9,21 +10,34 @@ export type Drift = { field: string; kind: 'unknown' | 'type' | 'range'; example
 /** Long enough to recognise a value by, short enough for a log line or a table cell. */
 const EXAMPLE_CHARACTERS = 100
 
+/** Differences of one list that are kept, each with its first example: a few hundred fields are all that a document has. */
+const MOST_KEPT = 1_000
+
 /** Shortens a value to an example: short scalars as they are, everything else as text of at most 100 characters. */
 export function shortenExample(value: unknown): unknown {
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return value
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
+  const text = typeof value === 'string' ? value : textOf(value)
   return text.length > EXAMPLE_CHARACTERS ? `${text.slice(0, EXAMPLE_CHARACTERS - 1)}…` : text
+}
+
+function textOf(value: unknown): string {
+  const excess = findExcess(value)
+  return excess === undefined ? (JSON.stringify(value) ?? String(value)) : `(a value that ${excess})`
 }
 
 /** Keeps the first example of each field and kind, so that a list of a thousand entries reports a field once. */
 export function dedupeDrift(drift: readonly Drift[]): Drift[] {
-  const first = new Map<string, Drift>()
+  return [...addDrift(new Map(), drift).values()]
+}
+
+/** Adds the first example of each field and kind to those that are `known`, and returns these; above 1,000 none is added. */
+export function addDrift(known: Map<string, Drift>, drift: readonly Drift[]): Map<string, Drift> {
   for (const item of drift) {
+    if (known.size >= MOST_KEPT) break
     const key = `${item.kind} ${item.field}`
-    if (!first.has(key)) first.set(key, item)
+    if (!known.has(key)) known.set(key, item)
   }
-  return [...first.values()]
+  return known
 }
 
 /** Lists the fields of `value` that `schema` does not know, by dotted name under `prefix`, through nested objects. */

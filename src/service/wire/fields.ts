@@ -3,6 +3,12 @@ import { parseDecimal } from '../../kit/floats.ts'
 
 /** Postgres holds no `integer` beyond this. */
 const MOST_INTEGER = 2_147_483_647
+/**
+ * A longer text, in bytes of UTF-8, is no identity: a row of a Postgres index holds 2,704 bytes with the other columns of
+ * its key, and one path beyond that would fail the transaction of the whole list. Real ones have 10 to 40.
+ */
+export const MOST_IDENTITY_BYTES = 1_000
+const TOO_LONG = `is longer than ${MOST_IDENTITY_BYTES} bytes`
 /** Minutes and seconds, hours before them where there are any. */
 const CLOCK = /^(?:\d+:)?\d{1,2}:\d{2}(?:\.\d+)?$/
 
@@ -25,11 +31,24 @@ export const durationField = z
   .preprocess(readNumber, z.union([z.number(), z.string().trim().regex(CLOCK)]).nullish())
   .optional()
 
-/** What a thing is addressed by: a text that is not empty, or a whole number that JSON did not round. */
+/**
+ * What a thing is addressed by: a text that is not empty and that an index can hold (1,000 bytes), or a whole number that
+ * JSON did not round.
+ */
 export const identityField = z.preprocess(
   (value) => (Number.isSafeInteger(value) ? String(value) : value),
-  z.string().min(1),
+  z.string().min(1).refine(fitsIdentity, TOO_LONG),
 )
+
+/** The identity of something that may be missing or empty; one that an index cannot hold counts as a wrong type. */
+export const optionalIdentityField = z
+  .preprocess(numberToText, z.string().refine(fitsIdentity, TOO_LONG).nullish())
+  .optional()
+
+/** Whether a text is short enough to be an identity. */
+export function fitsIdentity(text: string): boolean {
+  return Buffer.byteLength(text) <= MOST_IDENTITY_BYTES
+}
 
 /** An object whose unknown fields are kept. PHP writes an empty object as `[]`, which counts as nothing. */
 export function objectField<Shape extends z.ZodRawShape>(shape: Shape) {

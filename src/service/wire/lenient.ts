@@ -1,18 +1,25 @@
 import type { z } from 'zod'
-import { type Drift, dedupeDrift, listUnknownFields, shortenExample } from './drift.ts'
+import { addDrift, type Drift, listUnknownFields, shortenExample } from './drift.ts'
 import { isObject, parseItems } from './fields.ts'
+import { findExcess } from './size.ts'
 
 export type Parsed<T> = { ok: true; value: T; drift: Drift[] } | { ok: false; reason: string }
 
-/** An item of a list that cannot be used; `index` counts from 0 in the list as sent. */
-export type BadItem = { index: number; reason: string }
+/**
+ * An item of a list that cannot be used; `index` counts from 0 in the list as sent, `named` is the beginning of its path, or
+ * of its name where it has none.
+ */
+export type BadItem = { index: number; reason: string; named?: string }
 
 /**
  * Parses a decoded JSON object: a wrong-typed optional field becomes null and is reported as drift, unknown fields are
- * kept and reported. Only a required field that is missing or wrong makes it fail; `reason` names it, never its value.
+ * kept and reported. Only a required field that is missing or wrong makes it fail, and an object that is nested too deep or has
+ * too many fields; `reason` names it, never its value.
  */
 export function parseLenient<T>(schema: z.ZodType<T>, wire: unknown, prefix = ''): Parsed<T> {
   if (!isObject(wire)) return { ok: false, reason: 'is not an object' }
+  const excess = findExcess(wire)
+  if (excess !== undefined) return { ok: false, reason: excess }
   const first = schema.safeParse(wire)
   if (first.success) return { ok: true, value: first.data, drift: listUnknownFields(schema, wire, prefix) }
   const mended = structuredClone(wire)
@@ -25,7 +32,10 @@ export function parseLenient<T>(schema: z.ZodType<T>, wire: unknown, prefix = ''
     return { ok: true, value: second.data, drift: [...drift, ...listUnknownFields(schema, wire, prefix)] }
   }
   const field = fieldName('', second.error.issues[0]?.path ?? [])
-  return { ok: false, reason: `${field || 'the object'} is missing or of the wrong type` }
+  const own = first.error.issues.find(
+    ({ code, path }) => code === 'custom' && fieldName('', path) === field,
+  )?.message
+  return { ok: false, reason: `${field || 'the object'} ${own ?? 'is missing or of the wrong type'}` }
 }
 
 /** Parses each item of a list by itself, so that one bad item never stops the others. Undefined when it is no list. */
@@ -38,17 +48,23 @@ export function parseList<T>(
   if (!items) return undefined
   const entries: T[] = []
   const bad: BadItem[] = []
-  const drift: Drift[] = []
+  const drift = new Map<string, Drift>()
   for (const [index, item] of items.entries()) {
     const parsed = parseLenient(schema, item, prefix)
     if (parsed.ok) {
       entries.push(parsed.value)
-      drift.push(...parsed.drift)
+      addDrift(drift, parsed.drift)
     } else {
-      bad.push({ index, reason: parsed.reason })
+      bad.push({ index, reason: parsed.reason, ...nameOf(item) })
     }
   }
-  return { entries, bad, drift: dedupeDrift(drift) }
+  return { entries, bad, drift: [...drift.values()] }
+}
+
+function nameOf(item: unknown): { named?: string } {
+  const { path, name } = isObject(item) ? item : {}
+  const named = [path, name].find((each) => typeof each === 'string' && each !== '')
+  return named === undefined ? {} : { named: String(shortenExample(named)) }
 }
 
 /** Lists the fields of an answer's outermost object that are not among `known`. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Drift } from './drift.ts'
-import { numberField, objectField, textField } from './fields.ts'
+import { numberField, objectField, optionalIdentityField, textField } from './fields.ts'
 import { type Parsed, parseLenient } from './lenient.ts'
 
 const loadsField = objectField({ low: numberField, high: numberField, peak: numberField, total: numberField })
@@ -16,7 +16,7 @@ const trainingInfoSchema = z.looseObject({
   wotd: objectField({
     type: textField,
     name: textField,
-    workoutId: textField,
+    workoutId: optionalIdentityField,
     description: textField,
     difficulty: numberField,
     url: textField,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Drift } from './drift.ts'
-import { numberField, objectField, textField } from './fields.ts'
+import { fitsIdentity, numberField, objectField, textField } from './fields.ts'
 import { type Parsed, parseLenient } from './lenient.ts'
 
 const fileSchema = z.looseObject({
@@ -27,7 +27,7 @@ export function parseUpload(wire: Record<string, unknown>): Parsed<WireUpload> {
   return { ...parsed, value: { ...parsed.value, drift: parsed.drift } }
 }
 
-/** Reads the new activity's path: the last part of `json.files[0].url`. Undefined when the service named none. */
+/** Reads the new activity's path: the last part of `json.files[0].url`. Undefined when the service named none that can be one. */
 export function parseUploadedPath(upload: WireUpload): string | undefined {
   const url = upload.json?.files?.[0]?.url
   if (!url) return undefined
@@ -36,9 +36,14 @@ export function parseUploadedPath(upload: WireUpload): string | undefined {
     .split('/')
     .findLast((part) => part !== '')
   if (last === undefined) return undefined
+  const path = decode(last)
+  return fitsIdentity(path) ? path : undefined
+}
+
+function decode(segment: string): string {
   try {
-    return decodeURIComponent(last)
+    return decodeURIComponent(segment)
   } catch {
-    return last
+    return segment
   }
 }

@@ -2,7 +2,7 @@ import { formatDuration, MINUTE, SECOND } from '../../../kit/durations.ts'
 import { errorCode, errorLine, RejectedError, UnexpectedResponseError } from '../../../kit/errors.ts'
 import { openService, type Service, type TokenVault } from '../../../service/service.ts'
 import { findAccounts } from '../../../store/accounts.ts'
-import { isLoopback } from '../../../web/access/origin.ts'
+import { isPlainHttp } from '../../plain-http.ts'
 import { VERSION } from '../../version.ts'
 import { type Finding, leftOut, ok, problem, problemOf, warning } from '../finding.ts'
 import type { Patient } from '../patient.ts'
@@ -73,8 +73,7 @@ function judgeFailure(baseUrl: string, error: unknown): Finding {
 }
 
 function judgeAddress(baseUrl: string): Finding[] {
-  const { protocol, hostname } = new URL(baseUrl)
-  if (protocol === 'https:' || isLoopback(hostname)) return []
+  if (!isPlainHttp(baseUrl)) return []
   const found = `${baseUrl} is not https, so tokens travel in the clear`
   return [warning(found, 'export MUSETTE_BASE_URL=https://…')]
 }

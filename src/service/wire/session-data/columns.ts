@@ -9,9 +9,11 @@ export type SessionData = { readonly count: number; readonly fields: ReadonlyMap
 
 /** Samples times fields, 128 MB of numbers: a week of recording with 27 fields. More is no activity but an attack. */
 export const MAX_CELLS = 16_000_000
+/** The document has 17 fields a sample. Each further one is a row of `sample_extras`. */
+export const MAX_FIELDS = 1_000
 export const NO_OTHERS: ReadonlyMap<number, unknown> = new Map()
 
-/** Turns samples that are objects to columns; undefined when they are more than MAX_CELLS. */
+/** Turns samples that are objects to columns; undefined when they are more than MAX_CELLS, or have more than MAX_FIELDS. */
 export function columnsOf(
   samples: ReadonlyArray<Readonly<Record<string, unknown>>>,
 ): SessionData | undefined {
@@ -20,7 +22,7 @@ export function columnsOf(
     for (const [name, value] of Object.entries(sample)) {
       let field = fields.get(name)
       if (!field) {
-        if ((fields.size + 1) * samples.length > MAX_CELLS) return undefined
+        if (fields.size >= MAX_FIELDS || (fields.size + 1) * samples.length > MAX_CELLS) return undefined
         field = { numbers: new Float64Array(samples.length).fill(Number.NaN), others: new Map() }
         fields.set(name, field)
       }

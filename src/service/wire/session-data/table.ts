@@ -1,4 +1,4 @@
-import { MAX_CELLS, NO_OTHERS, type SessionData } from './columns.ts'
+import { MAX_CELLS, MAX_FIELDS, NO_OTHERS, type SessionData } from './columns.ts'
 
 /** A field while its samples are read. */
 export type Column = {
@@ -28,7 +28,8 @@ export function makeTable(): Table {
 export function columnNamed(table: Table, name: string): Column | undefined {
   const known = table.columns.get(name)
   if (known) return known
-  if ((table.columns.size + 1) * table.capacity > MAX_CELLS) return undefined
+  if (table.columns.size >= MAX_FIELDS || (table.columns.size + 1) * table.capacity > MAX_CELLS)
+    return undefined
   const made = { label: NO_LABEL, numbers: makeNumbers(table.capacity), others: undefined, row: -1 }
   table.columns.set(name, made)
   return made

@@ -1,0 +1,29 @@
+/** The document nests four levels. JSON.stringify, structuredClone and Postgres's jsonb end at some thousands. */
+const MOST_LEVELS = 100
+/** The document's largest object has some forty fields. */
+const MOST_FIELDS = 50_000
+
+/**
+ * Tells why a decoded JSON value is too large to work with: `is nested deeper than 100 levels` or `has more than 50000
+ * fields`, those of all its objects together; undefined when it is not. Needs no stack, however deep the value is.
+ */
+export function findExcess(value: unknown): string | undefined {
+  let fields = 0
+  let level = [value].filter(isParent)
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > MOST_LEVELS) return `is nested deeper than ${MOST_LEVELS} levels`
+    const below: object[] = []
+    for (const parent of level) {
+      const members: unknown[] = Array.isArray(parent) ? parent : Object.values(parent)
+      if (!Array.isArray(parent)) fields += members.length
+      if (fields > MOST_FIELDS) return `has more than ${MOST_FIELDS} fields`
+      for (const member of members) if (isParent(member)) below.push(member)
+    }
+    level = below
+  }
+  return undefined
+}
+
+function isParent(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest'
+import { readActivity } from '../../src/service/endpoints/activity-answer.ts'
+import { parseActivity } from '../../src/service/wire/activity.ts'
+import { parseActivityList } from '../../src/service/wire/activity-list.ts'
+import { columnsOf } from '../../src/service/wire/session-data/columns.ts'
+import { parseToken } from '../../src/service/wire/token.ts'
+import { parseTrainingInfo } from '../../src/service/wire/training-info.ts'
+import { parseUpload, parseUploadedPath } from '../../src/service/wire/upload.ts'
+import { parseWorkout, parseWorkoutList } from '../../src/service/wire/workouts.ts'
+
+const LONG = 'x'.repeat(1_001)
+const DEEP: unknown = JSON.parse(`${'['.repeat(6_000)}${']'.repeat(6_000)}`)
+const MANY = Object.fromEntries(Array.from({ length: 200_000 }, (_, index) => [`f${index}`, index]))
+const TOO_DEEP = 'is nested deeper than 100 levels'
+const TOO_MANY = 'has more than 50000 fields'
+const BAD = [
+  { path: LONG },
+  { path: '二'.repeat(400) },
+  { path: 'deep', more: DEEP },
+  { path: 'many', ...MANY },
+  { name: 'Nameless', more: DEEP },
+]
+const NAMED = [
+  { index: 1, reason: 'path is longer than 1000 bytes', named: `${'x'.repeat(99)}…` },
+  { index: 2, reason: 'path is longer than 1000 bytes', named: `${'二'.repeat(99)}…` },
+  { index: 3, reason: TOO_DEEP, named: 'deep' },
+  { index: 4, reason: TOO_MANY, named: 'many' },
+  { index: 5, reason: TOO_DEEP, named: 'Nameless' },
+]
+
+describe('an entry that is too much to work with is bad, named and shortened, and the rest goes on', () => {
+  it.each([
+    ['of activities', (items: unknown[]) => parseActivityList({ success: true, activities: items })],
+    ['of workouts', (items: unknown[]) => parseWorkoutList({ success: true, workouts: items })],
+  ])('in a list %s', (_what, parse) => {
+    const longest = 'x'.repeat(1_000)
+    const parsed = parse([{ path: 'first' }, ...BAD, { path: longest }])
+    if (!parsed.ok) throw new Error(parsed.reason)
+    expect(parsed.value.entries.map(({ path }) => path)).toEqual(['first', longest])
+    expect(parsed.value.bad).toEqual(NAMED)
+  })
+
+  it('among the sets of a workout', () => {
+    const parsed = parseWorkout({ success: true, workout: [{ power: 200 }, { power: 100, more: DEEP }] })
+    expect(parsed).toMatchObject({ ok: true, value: { bad: [{ index: 1, reason: TOO_DEEP }] } })
+    if (parsed.ok) expect(parsed.value.workout).toHaveLength(1)
+  })
+
+  it('while what stands beside the list is drift, whatever it is', () => {
+    const parsed = parseActivityList({ success: true, activities: [{ path: 'a' }], beside: DEEP, ...MANY })
+    if (!parsed.ok) throw new Error(parsed.reason)
+    expect(parsed.value.entries).toHaveLength(1)
+    expect(parsed.drift).toContainEqual({
+      ...{ field: 'beside', kind: 'unknown', example: `(a value that ${TOO_DEEP})` },
+    })
+    expect(parsed.drift).toHaveLength(200_001)
+  })
+
+  it('while thousands of unknown fields in many entries are drift a thousand times at most', () => {
+    const items = Array.from({ length: 20 }, (_, item) =>
+      Object.fromEntries([
+        ['path', `p${item}`],
+        ...Array.from({ length: 10_000 }, (__, at) => [`${item}-${at}`, at]),
+      ]),
+    )
+    const parsed = parseActivityList({ success: true, activities: items })
+    expect(parsed.ok && [parsed.value.entries.length, parsed.drift.length]).toEqual([20, 1_000])
+  })
+})
+
+describe('an answer that is too much to work with fails with the reason', () => {
+  const parsers = [
+    ['an activity', (more: object) => parseActivity({ success: true, summary: more })],
+    ['training info', (more: object) => parseTrainingInfo({ success: true, wotd: more })],
+    ['a workout', (more: object) => parseWorkout({ success: true, workout: [], more })],
+    ['an upload', (more: object) => parseUpload({ success: true, json: more })],
+  ] as const
+  it.each(parsers)('for %s', (_what, parse) => {
+    expect(parse({ more: DEEP })).toEqual({ ok: false, reason: TOO_DEEP })
+    expect(parse(MANY)).toEqual({ ok: false, reason: TOO_MANY })
+  })
+
+  it('for samples, read from the bytes or as objects', () => {
+    const sample = `{"unix_time":1,${JSON.stringify(MANY).slice(1)}`
+    const answer = (text: string) => ({
+      ...{ status: 200, headers: {}, body: Buffer.from(text), requestedAt: new Date(0) },
+      ...{ serviceTime: undefined, requestSent: true },
+    })
+    const read = (samples: string) =>
+      readActivity(answer(`{"success":true,"summary":{},"session_data":[${samples}]}`), 'GET activity x')
+    expect(() => read(sample)).toThrow('its samples, or their fields, are too many to hold')
+    expect(columnsOf([MANY])).toBeUndefined()
+    const deep = `{"unix_time":1,"more":${'['.repeat(6_000)}${']'.repeat(6_000)}}`
+    expect(() => read(deep)).toThrow(`a value of its samples ${TOO_DEEP}`)
+  })
+})
+
+describe('a name that no index can hold', () => {
+  it('is none for the activity of an upload, nor for the workout of the day', () => {
+    const url = `https://service.example/activity/${LONG}`
+    expect(parseUploadedPath({ success: true, json: { files: [{ url }] }, drift: [] })).toBeUndefined()
+    const parsed = parseTrainingInfo({ success: true, wotd: { type: 'workout', workoutId: LONG } })
+    expect(parsed).toMatchObject({ ok: true, value: { wotd: { type: 'workout', workoutId: null } } })
+    expect(parsed.ok && parsed.drift).toMatchObject([{ field: 'wotd.workoutId', kind: 'type' }])
+  })
+})
+
+it('a token is read from an answer however deep or wide the rest of it is', () => {
+  const token = { access_token: 'abc', refresh_token: 'def', expires_in: 3_600 }
+  expect(parseToken({ ...token, more: DEEP, ...MANY })).toEqual(token)
+})
