@@ -80,7 +80,9 @@ export const CLAIMS: Record<string, Claim> = {
   },
 
   'records has the rides with a medal or a breakthrough': async (rig, rides) => {
-    const won = rides.filter((ride) => ride.number('medal') || ride.number('breakthrough'))
+    const won = rides.filter(
+      (ride) => (ride.number('medal') ?? 0) > 0 || (ride.number('breakthrough') ?? 0) > 0,
+    )
     const expected = won.map((ride) => ({
       path: ride.path,
       day: ride.day,
