@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { syncAccount } from '../../src/daemon/sync.ts'
-import { openRig, type Rig } from './rig.ts'
-import { fetchTruth } from './truth.ts'
+import { openRig, type Rig } from '../mirror/rig.ts'
+import { fetchTruth } from '../mirror/truth.ts'
 
 let rig: Rig
 beforeEach(async () => {

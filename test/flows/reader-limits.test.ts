@@ -8,11 +8,11 @@ import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { migrateQueueTables } from '../../src/jobs/connections/postgres-pool.ts'
 import { makeBallot } from '../../src/store/election.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { openScene } from '../sql/reader-scene.ts'
 import { makeSilentLog } from '../support/log.ts'
 import { queryOnce } from '../support/postgres.ts'
 import { openTempDir } from '../support/temp-dir.ts'
 import { makeRide, openUploadRig } from '../upload/rig.ts'
-import { openScene } from './reader-scene.ts'
 
 const FORBIDDEN = expect.objectContaining({ code: '42501' })
 

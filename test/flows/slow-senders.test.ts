@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { openWebRig, TOKEN, type WebRig } from './rig.ts'
+import { openWebRig, TOKEN, type WebRig } from '../web/rig.ts'
 
 let rig: WebRig
 beforeAll(async () => {
