@@ -16,6 +16,9 @@ it('neighbouring activities that each fail with 500 fail alone, however many the
   const path = `^/oauth/activity/(${broken.join('|')})$`
   await rig.steer('POST', 'faults', { path, kind: 'status', status: 500, times: 'always' })
   expect(await syncAccount(rig.house, { name: 'default' })).toMatchObject({ fetched: 5, failed: 7 })
+  // Also when nothing else is asked for.
+  await rig.rows('update training.activities set next_fetch_at = now() where next_fetch_at is not null')
+  expect(await syncAccount(rig.house, { name: 'default' })).toMatchObject({ fetched: 0, failed: 7 })
 })
 
 it('activities that fail while the list fails too are an outage', async () => {

@@ -47,6 +47,7 @@ export async function fetchAll(
   setMaxListeners(0, signal)
   const mostTogether = Math.min(SAMPLES_TOGETHER, SAMPLES_WAITING / concurrency)
   const failedInARow = { asking: 0, recording: 0 }
+  const others = spread(input.activities)
   let last: unknown
 
   const fail = async (step: keyof typeof failedInARow, activity: WantedActivity, error: unknown) => {
@@ -55,7 +56,7 @@ export async function fetchAll(
     if (error instanceof TransientError && error !== last) failedInARow[step]++
     last = error
     if (failedInARow[step] >= OUTAGE_AFTER) {
-      if (step === 'recording' || (await isOutage(deps, { account, signal }))) throw error
+      if (step === 'recording' || (await isOutage(deps, { account, others, signal }))) throw error
       failedInARow.asking = 0
     }
     count('failed', error)
@@ -114,6 +115,12 @@ export async function fetchAll(
   input.signal?.throwIfAborted()
   if (halt.signal.aborted) throw halt.signal.reason
   for (const end of ends) if (end.status === 'rejected') throw end.reason
+}
+
+/** Paths from the end, the middle and the beginning: what fails for its own reasons often has neighbours that do, too. */
+function spread(activities: readonly WantedActivity[]): string[] {
+  const places = [activities.length - 1, Math.floor(activities.length / 2), 0]
+  return [...new Set(places)].flatMap((place) => activities[place]?.path ?? [])
 }
 
 function isEnough(fetched: readonly Fetched[], together: number): boolean {

@@ -80,3 +80,20 @@ export async function findActivity(tx: Tx, activityId: number): Promise<WantedAc
   const [row] = await tx.db.select(COLUMNS).from(activities).where(eq(activities.activityId, activityId))
   return row
 }
+
+/** Finds the path of the newest activity that is mirrored; undefined when there is none. */
+export async function findMirroredPath(tx: Tx, accountId: number): Promise<string | undefined> {
+  const [row] = await tx.db
+    .select({ path: activities.path })
+    .from(activities)
+    .where(
+      and(
+        eq(activities.accountId, accountId),
+        eq(activities.detailState, 'mirrored'),
+        isNull(activities.absentSince),
+      ),
+    )
+    .orderBy(desc(activities.startedAt), desc(activities.activityId))
+    .limit(1)
+  return row?.path
+}
