@@ -6,10 +6,10 @@
 import { parseArgs } from 'node:util'
 
 const { readConfig } = await built('config/config.js')
-const { makeReader } = await built('daemon/reader.js')
-const { exitFor } = await built('cli/exit.js')
-const { readInput } = await built('cli/input.js')
-const { parseDuration } = await built('kit/durations.js')
+const { makeReader } = await built('app/reader.js')
+const { exitFor } = await built('cli/context.js')
+const { readInput } = await built('cli/prompt.js')
+const { parseDuration } = await built('kit/time.js')
 const { makeLogger } = await built('log.js')
 
 try {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { runCli } from './cli/cli.ts'
-import { EXIT } from './cli/exit.ts'
+import { EXIT } from './cli/context.ts'
 
 // `musette status | head` is no failure: when the reader has had enough, there is nobody left to tell.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

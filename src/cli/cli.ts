@@ -1,27 +1,25 @@
 import { Command, CommanderError } from 'commander'
+import { VERSION } from '../app/app.ts'
 import type { Config } from '../config/config.ts'
-import { VERSION } from '../daemon/version.ts'
-import { addAccountVerbs } from './accounts.ts'
-import { type Context, makeContext } from './context.ts'
-import { addDatabaseVerbs } from './database.ts'
-import { addDemoVerb } from './demo/verb.ts'
-import { addDoctorVerb } from './doctor.ts'
-import { EXIT, exitFor } from './exit.ts'
-import { addExportVerb } from './export.ts'
-import { addHealthcheckVerb } from './healthcheck.ts'
-import { addKeyVerbs } from './key.ts'
-import { addLoginVerbs } from './login/login.ts'
-import { addResyncVerb } from './resync.ts'
-import { addSandboxVerb } from './sandbox.ts'
-import { addSqlVerb } from './sql/sql.ts'
-import { addStartVerb } from './start.ts'
-import { addStatusVerb } from './status.ts'
-import { addSyncVerb } from './sync.ts'
-import { escapeControls } from './terminal-text.ts'
-import { addUploadVerb } from './upload.ts'
+import { type Context, EXIT, exitFor, makeContext } from './context.ts'
+import { escapeControls } from './output.ts'
+import { addDatabaseVerbs } from './verbs/database.ts'
+import { addDemoVerb } from './verbs/demo.ts'
+import { addDoctorVerb } from './verbs/doctor.ts'
+
+import { addExportVerb } from './verbs/export.ts'
+import { addKeyVerbs } from './verbs/key.ts'
+import { addAccountVerbs, addLoginVerbs } from './verbs/login.ts'
+import { addSandboxVerb } from './verbs/sandbox.ts'
+import { addSqlVerb } from './verbs/sql.ts'
+import { addHealthcheckVerb, addStartVerb } from './verbs/start.ts'
+
+import { addStatusVerb } from './verbs/status.ts'
+import { addResyncVerb, addSyncVerb } from './verbs/sync.ts'
+import { addUploadVerb } from './verbs/upload.ts'
 
 /** What a verb does; the number it ends with is the exit code, none means done. */
-export type Verb = (context: Context) => Promise<number | undefined>
+type Verb = (context: Context) => Promise<number | undefined>
 
 /**
  * Runs a verb inside the program: `quiet` verbs answer a question, others do work and log it. Without `config` it is read,

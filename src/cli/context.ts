@@ -1,11 +1,21 @@
 import { setMaxListeners } from 'node:events'
 import type { Logger } from 'pino'
+import type { House } from '../app/app.ts'
+import { parkUnreadableLogins } from '../app/unreadable-logins.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { escapeDelete } from '../kit/control-characters.ts'
-import { MINUTE } from '../kit/durations.ts'
+import {
+  ConfigError,
+  CredentialsRejectedError,
+  errorCode,
+  isAbort,
+  MusetteError,
+  RateLimitedError,
+  TransientError,
+} from '../kit/errors.ts'
+import { MINUTE } from '../kit/time.ts'
 import { makeLogger } from '../log.ts'
-import { EXIT } from './exit.ts'
-import { escapeControls } from './terminal-text.ts'
+import { escapeControls } from './output.ts'
 
 /** npm and npx hand a terminal's Ctrl-C on, so that one press of it comes twice; the second must not cut the stopping short. */
 const SAME_PRESS_MS = 500
@@ -68,4 +78,72 @@ function listenForStop(): { signal: AbortSignal; dispose(): void } {
       process.off('SIGTERM', stop)
     },
   }
+}
+
+/** The exit codes that scripts rely on. */
+export const EXIT = {
+  done: 0,
+  unexpected: 1,
+  usage: 2,
+  noLogin: 3,
+  unreachable: 4,
+  partial: 5,
+  /** stopped by a signal before it was done, as shells count SIGINT: 128 + 2 */
+  interrupted: 130,
+} as const
+
+/** Codes of errors after which a person must sign in, or give other credentials. */
+const LOGIN_CODES: ReadonlySet<string> = new Set(['no_account', 'invalid_client', 'unauthorized_client'])
+
+/** Turns the error that ended a verb into its exit code and the sentence for the person; `embedded`: without DATABASE_URL. */
+export function exitFor(
+  error: unknown,
+  options: { signal?: AbortSignal; embedded?: boolean } = {},
+): { code: number; sentence: string } {
+  if (isAbort(error, options.signal))
+    return {
+      code: EXIT.interrupted,
+      sentence: 'musette: stopped before it was done; run it again to go on from here',
+    }
+  if (error instanceof MusetteError) {
+    const hint = (options.embedded && EMBEDDED_HINTS[error.code]) || HINTS[error.code]
+    return { code: codeFor(error), sentence: `musette: ${error.message}${hint ? `; ${hint}` : ''}` }
+  }
+  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return { code: EXIT.unexpected, sentence: `musette: unexpected error: ${detail}` }
+}
+
+function codeFor(error: MusetteError): number {
+  if (error instanceof CredentialsRejectedError || LOGIN_CODES.has(errorCode(error))) return EXIT.noLogin
+  if (error instanceof ConfigError) return EXIT.usage
+  if (error instanceof TransientError || error instanceof RateLimitedError) return EXIT.unreachable
+  return EXIT.unexpected
+}
+
+/** What a person types or looks at next, by the code of the error, where its own sentence leaves that open. */
+const HINTS: Readonly<Record<string, string>> = {
+  database_unreachable: 'look at DATABASE_URL, and whether the database runs',
+  database_busy: 'run it again in a moment',
+  database_error: 'run it again with MUSETTE_LOG_LEVEL=debug',
+  connect_failed: 'look at MUSETTE_BASE_URL and the network, and run it again',
+  timeout: 'the service is slow or away; run it again',
+  server_error: 'the service is in trouble; run it again later',
+  account_moved: 'run it again',
+  refresh_pending: 'the service is in trouble; run it again later',
+  rate_limited: 'the service asks for patience; run it again later',
+  not_json: 'look at MUSETTE_BASE_URL: what answers there may not be the service',
+  rejected: 'look at MUSETTE_BASE_URL: what answers there may not be the service',
+  invalid_client: 'look at MUSETTE_CLIENT_ID and MUSETTE_CLIENT_SECRET',
+  unauthorized_client: 'look at MUSETTE_CLIENT_ID and MUSETTE_CLIENT_SECRET',
+}
+
+/** The same for the embedded Postgres, of which a person has set nothing. */
+const EMBEDDED_HINTS: Readonly<Record<string, string>> = {
+  database_unreachable: 'its disk may be full; run: musette doctor',
+}
+
+/** Reads every login before it is told about; one that cannot be read needs a login, and a wrong key is said beside the answer. */
+export async function noteUnreadableLogins(context: Context, house: House): Promise<void> {
+  const wrongKey = await parkUnreadableLogins(house)
+  if (wrongKey) context.note(`musette: ${wrongKey.message}`)
 }

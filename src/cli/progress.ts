@@ -1,6 +1,6 @@
-import { formatDuration, MINUTE, SECOND } from '../kit/durations.ts'
+import { formatDuration, MINUTE, SECOND } from '../kit/time.ts'
 import type { Context } from './context.ts'
-import { escapeControls } from './terminal-text.ts'
+import { escapeControls } from './output.ts'
 
 export type ProgressLine = {
   show(now: { done: number; total: number }): void

@@ -1,3 +1,4 @@
+import { addAbortSignal, type Readable } from 'node:stream'
 import { password as askHidden, text as askText } from '@clack/prompts'
 
 /** Asks for a line on the terminal. Throws an AbortError at Ctrl-C, Ctrl-D and Escape, and when the signal aborts. */
@@ -27,4 +28,12 @@ async function untilCancelled(
   } finally {
     process.stdin.off('keypress', onKey)
   }
+}
+
+/** Reads a stream to its end as text. Throws an AbortError when the signal aborts before. */
+export async function readInput(stream: Readable, signal?: AbortSignal): Promise<string> {
+  if (signal) addAbortSignal(signal, stream)
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) chunks.push(Buffer.from(chunk))
+  return Buffer.concat(chunks).toString('utf8')
 }

@@ -32,7 +32,7 @@ export type Config = Readonly<{
   logLevel: string
 }>
 
-export type Environment = Readonly<Record<string, string | undefined>>
+type Environment = Readonly<Record<string, string | undefined>>
 
 /**
  * Reads the whole environment once and validates it. An empty variable counts as not set.

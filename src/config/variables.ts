@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { parseDay } from '../kit/day.ts'
-import { parseDuration, SECOND } from '../kit/durations.ts'
+import { parseDay, parseDuration, SECOND } from '../kit/time.ts'
 
 const duration = (fallback: string) =>
   z

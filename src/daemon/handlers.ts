@@ -1,16 +1,22 @@
+import { endPauses, type House } from '../app/app.ts'
+import { makeCoachingDeps } from '../app/sync-account.ts'
+import { makeUploadDeps } from '../app/upload-files.ts'
 import type { Handlers, Jobs } from '../jobs/jobs.ts'
-import { DAY } from '../kit/durations.ts'
-import { fetchActivity } from '../mirror/activities/fetch.ts'
-import { pollActivities } from '../mirror/activities/poll.ts'
-import { reconcileActivities } from '../mirror/activities/reconcile.ts'
+import { CredentialsRejectedError } from '../kit/errors.ts'
+import { DAY, formatDuration, MINUTE, SECOND } from '../kit/time.ts'
+import type { CoachingCounts, CoachingDeps, CoachingInput } from '../mirror/mirror.ts'
+import { pollActivities, RESOURCE } from '../mirror/poll-activities.ts'
+import { mirrorTrainingInfo } from '../mirror/poll-training-info.ts'
+import { mirrorWorkouts } from '../mirror/poll-workouts.ts'
+import { reconcileActivities } from '../mirror/reconcile-activities.ts'
+import { fetchActivity } from '../mirror/record-activity.ts'
 import { type Account, findAccountById } from '../store/accounts.ts'
 import { findActivity, findWanted, findWanting, type WantedActivity } from '../store/activities/wanted.ts'
-import { makeCoachingHandlers } from './coaching-handlers.ts'
-import { endPauses, type House } from './house.ts'
-import { makeProgressLog } from './progress-log.ts'
-import { isReconcileDue } from './reconcile-due.ts'
-import { unlessParked } from './unless-parked.ts'
-import { enqueueDueUploads, settleUploadJob } from './upload-handlers.ts'
+import { findCursor, findListCap } from '../store/cursors.ts'
+import { findStandings } from '../store/status.ts'
+import { findDueUploads, recordUploadsComplete } from '../store/uploads/due-uploads.ts'
+import { UnreadableLoginError } from '../store/vault/unreadable-login-error.ts'
+import { settleUpload } from '../upload/check-status.ts'
 
 /** How many wanted activities one sweep enqueues for an account; the next sweep brings the rest. */
 const SWEEP_LIMIT = 10_000
@@ -108,4 +114,106 @@ function priorityOf(activity: WantedActivity, newSince: Date): 'new' | 'normal' 
 
 async function findAccount(house: House, accountId: number): Promise<Account | undefined> {
   return house.store.read((tx) => findAccountById(tx, accountId))
+}
+
+/** How many uploads one sweep enqueues a look for; the next sweep brings the rest. */
+const UPLOAD_SWEEP_LIMIT = 1_000
+
+/** Brings the ledger up to what the mirror knows, and enqueues a look for every upload that is due for one. */
+async function enqueueDueUploads(house: House, jobs: Jobs): Promise<void> {
+  const now = house.mirror.now()
+  const due = await house.store.transaction(async (tx) => {
+    await recordUploadsComplete(tx, { now })
+    return findDueUploads(tx, { now, limit: UPLOAD_SWEEP_LIMIT })
+  })
+  if (due.length > 0) await jobs.enqueue('settle-upload', due)
+}
+
+/** Settles one upload by looking for its activity; the new activity is fetched at once. */
+async function settleUploadJob(
+  house: House,
+  jobs: Jobs,
+  input: { accountId: number; contentId: string; signal: AbortSignal },
+): Promise<void> {
+  const { accountId, contentId, signal } = input
+  const account = await house.store.read((tx) => findAccountById(tx, accountId))
+  if (!account) return
+  const deps = makeUploadDeps(house, async (activity) => {
+    await jobs.enqueue('fetch-activity', [activity], { priority: 'new' })
+  })
+  await unlessParked(house, account, () => settleUpload(deps, { account, contentId, signal }))
+}
+
+/** Makes the handlers of the jobs around training info and workouts. */
+export function makeCoachingHandlers(house: House): Pick<Handlers, 'poll-training-info' | 'poll-workouts'> {
+  const deps = makeCoachingDeps(house)
+  const handler =
+    (mirror: (deps: CoachingDeps, input: CoachingInput) => Promise<CoachingCounts>) =>
+    async ({ accountId }: { accountId: number }, { signal }: { signal: AbortSignal }) => {
+      const account = await house.store.read((tx) => findAccountById(tx, accountId))
+      if (!account) return undefined
+      const counts = await unlessParked(house, account, () => mirror(deps, { account, signal }))
+      return counts && counts.changed + counts.fetched + counts.failed > 0 ? { counts } : undefined
+    }
+  return { 'poll-training-info': handler(mirrorTrainingInfo), 'poll-workouts': handler(mirrorWorkouts) }
+}
+
+/**
+ * Tells whether an account's whole list is to be compared with the mirror: not before the first poll, which compares
+ * it, and not when that was done within half of the interval, because every start of the daemon runs every schedule.
+ */
+async function isReconcileDue(house: House, accountId: number): Promise<boolean> {
+  const key = { accountId, resource: RESOURCE }
+  const { cursor, compared } = await house.store.read(async (tx) => ({
+    cursor: await findCursor(tx, key),
+    compared: await findListCap(tx, key),
+  }))
+  if (!compared) return cursor !== undefined
+  const ago = house.mirror.now().getTime() - compared.checkedAt.getTime()
+  // A moment ahead of now was written while the clock was wrong.
+  return ago < 0 || ago >= house.config.mirror.reconcileEveryMs / 2
+}
+
+/**
+ * Works for an account, and parks it when its tokens cannot be read. An account that is known to need a login is tried, because
+ * its last token may still serve, but its refusal is no news: it was said when the login ended, and status, the dashboard and
+ * doctor go on saying it.
+ */
+async function unlessParked<T>(
+  house: Pick<House, 'vault'>,
+  account: Account,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof UnreadableLoginError) return void (await house.vault.parkUnreadable(error))
+    if (account.needsLogin && error instanceof CredentialsRejectedError) return undefined
+    throw error
+  }
+}
+
+/** How often a long backfill says how far it is. */
+const SAY_EVERY_MS = MINUTE
+/** Fewer activities than this are here before anybody has read the line. */
+const WORTH_SAYING = 20
+
+/** Makes what says in the log, once a minute at most, how many activities of each account are left to fetch. */
+function makeProgressLog(house: House): (left: number) => Promise<void> {
+  let saidAt = 0
+  return async (left) => {
+    const now = house.mirror.now().getTime()
+    if (left < WORTH_SAYING || Math.abs(now - saidAt) < SAY_EVERY_MS) return
+    saidAt = now
+    for (const standing of await house.store.read(findStandings)) {
+      const { account, activities, wanted, fetched_per_minute: rate, seconds_to_go: seconds } = standing
+      if (wanted < WORTH_SAYING) continue
+      const pace = rate !== null && { perMinute: Math.round(rate) }
+      const toGo = seconds !== null && { toGo: formatDuration(seconds * SECOND) }
+      house.log.info(
+        { account, done: activities - wanted, total: activities, ...pace, ...toGo },
+        'fetching activities',
+      )
+    }
+  }
 }

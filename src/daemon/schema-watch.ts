@@ -1,13 +1,12 @@
-import { MINUTE } from '../kit/durations.ts'
+import type { House } from '../app/app.ts'
 import { ConfigError, errorLine } from '../kit/errors.ts'
-import { sleep } from '../kit/sleep.ts'
+import { MINUTE, sleep } from '../kit/time.ts'
 import { checkSchema } from '../store/migrate.ts'
-import type { House } from './house.ts'
 
 /** How often the schema's version is compared, ms: a query of two small tables. */
 const EVERY_MS = 1 * MINUTE
 
-export type SchemaWatch = {
+type SchemaWatch = {
   /** resolves with the ConfigError once the database is no longer at this process's version; never without that */
   changed: Promise<ConfigError>
   close(): Promise<void>

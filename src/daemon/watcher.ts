@@ -1,14 +1,14 @@
+import type { House } from '../app/app.ts'
+import { makeUploadDeps } from '../app/upload-files.ts'
 import { type DropFolder, type DroppedFile, openDropFolder } from '../dropfolder/drop-folder.ts'
 import { isDroppable } from '../fit/names.ts'
 import type { Jobs } from '../jobs/jobs.ts'
-import { MINUTE, SECOND } from '../kit/durations.ts'
 import { errorLine } from '../kit/errors.ts'
+import { MINUTE, SECOND } from '../kit/time.ts'
 import { findAccount, findAccounts } from '../store/accounts.ts'
 import type { Store } from '../store/store.ts'
-import { recordWaitingFiles, type WaitingReport } from '../store/waiting-files.ts'
-import { takeDropped } from '../upload/take.ts'
-import type { House } from './house.ts'
-import { makeUploadDeps } from './upload.ts'
+import { recordWaitingFiles, type WaitingReport } from '../store/uploads/waiting-files.ts'
+import { takeDropped } from '../upload/import-file.ts'
 
 /** Files that are due at nearly the same moment are taken in one scan. */
 const TOGETHER_MS = 2 * SECOND

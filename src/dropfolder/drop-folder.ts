@@ -1,21 +1,19 @@
 import { access, constants, mkdir } from 'node:fs/promises'
 import type { Logger } from 'pino'
-import type { Clock } from '../kit/clock.ts'
-import { MINUTE, SECOND } from '../kit/durations.ts'
 import { errorLine } from '../kit/errors.ts'
-import { type Found, type Walked, walkDropped } from './disk/walk.ts'
-import { makeMemory } from './memory.ts'
-import { makeFinisher } from './move/leftovers.ts'
+import { type Clock, MINUTE, SECOND } from '../kit/time.ts'
+import { endFound, type TakeFile, takeFound } from './claim-file.ts'
+import { makeFinisher } from './move-leftovers.ts'
 import { makeProblems } from './problems.ts'
 import { type FolderReport, makeReporter } from './report.ts'
-import { endFound, type TakeFile, takeFound } from './take.ts'
-import { makeTurns } from './turns.ts'
-import { makeWake } from './wake.ts'
-import { makeWatched } from './watched.ts'
+import { makeTurns, makeWake } from './scan-timer.ts'
+import { makeMemory } from './seen-files.ts'
+import { type Found, type Walked, walkDropped } from './walk.ts'
 
-export type { OpenFile } from './disk/open.ts'
+import { makeWatched } from './watch.ts'
+
+export type { AfterFile, DroppedFile, OpenFile, TakeFile } from './claim-file.ts'
 export type { FolderReport } from './report.ts'
-export type { AfterFile, DroppedFile, TakeFile } from './take.ts'
 
 export type DropFolder = {
   /** One whole scan; resolves when every file at rest that it found was taken and moved. */
@@ -29,7 +27,7 @@ export type DropFolder = {
   close(): Promise<void>
 }
 
-export type DropFolderDeps = {
+type DropFolderDeps = {
   log: Logger
   now: Clock
   /** names of the accounts that are signed in; files of others wait */

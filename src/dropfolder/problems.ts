@@ -1,11 +1,12 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../kit/clock.ts'
 import { errorLine } from '../kit/errors.ts'
+import type { Clock } from '../kit/time.ts'
+import type { Waiting } from './seen-files.ts'
 
 /** What can be wrong with the folder as a whole; each is said once when it begins and once when it is over. */
-export type ProblemKind = 'vanished' | 'read_only' | 'text' | 'watch' | 'unreadable' | 'accounts'
+type ProblemKind = 'vanished' | 'read_only' | 'text' | 'watch' | 'unreadable' | 'accounts'
 
-export type Problem = { kind: ProblemKind; sentence: string; sinceMs: number }
+type Problem = { kind: ProblemKind; sentence: string; sinceMs: number }
 
 export type Problems = {
   begin(kind: ProblemKind, sentence: string, error?: unknown): void
@@ -43,4 +44,25 @@ export function makeProblems(log: Logger, now: Clock): Problems {
       return kind && held.get(kind)
     },
   }
+}
+
+/**
+ * Describes the folders that hold files of nobody's account, with the command to type: a folder in the drop folder is an
+ * account's, so one that was meant for a year waits for an account of that name. `.` is the drop folder itself.
+ */
+export function describeStrangers(
+  folders: readonly string[],
+  sinceOf: (folder: string) => number,
+): Waiting[] {
+  return folders.map((folder) => ({
+    code: 'no_account',
+    reason:
+      folder === '.'
+        ? 'files in the drop folder wait, because nobody is signed in; run: musette login'
+        : `files in the folder ${folder} wait, because folders here are named after accounts and there is none of that name; move them one folder up, or run: musette login ${folder}`,
+    relativePath: folder,
+    account: null,
+    sizeBytes: null,
+    sinceMs: sinceOf(folder),
+  }))
 }

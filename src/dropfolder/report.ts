@@ -1,14 +1,13 @@
 import type { Logger } from 'pino'
-import { MINUTE } from '../kit/durations.ts'
 import { errorLine } from '../kit/errors.ts'
-import type { Memory, Waiting } from './memory.ts'
-import type { Problems } from './problems.ts'
-import { describeStrangers } from './strangers.ts'
+import { MINUTE } from '../kit/time.ts'
+import { describeStrangers, type Problems } from './problems.ts'
+import type { Memory, Waiting } from './seen-files.ts'
 
 /** What waits in the folder and what is wrong with it now, for whoever shows it; the gravest and oldest first. */
 export type FolderReport = readonly Waiting[]
 
-export type Reporter = {
+type Reporter = {
   /** Says what is new in the log, and hands the whole over. Never throws. */
   report(nowMs: number, strangers: readonly string[]): Promise<void>
 }

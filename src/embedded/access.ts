@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { writeDurably } from '../kit/durable-file.ts'
-import { DATABASE, USER } from './program/settings.ts'
+import { DATABASE, USER } from './cluster.ts'
 
 /** What is needed to connect: TCP port on 127.0.0.1 and the superuser's password (hexadecimal). */
 export type Access = { port: number; password: string }

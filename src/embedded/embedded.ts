@@ -1,15 +1,13 @@
 import { mkdir, realpath } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { MINUTE, SECOND } from '../kit/durations.ts'
-import { ConfigError, errorCode, TransientError } from '../kit/errors.ts'
-import { sleep } from '../kit/sleep.ts'
+import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
+import { type Backoff, backoffMs, MINUTE, SECOND, sleep } from '../kit/time.ts'
 import { type Access, readAccess, writePasswordFile } from './access.ts'
-import { joinServer } from './joined.ts'
-import { openOwnedServer } from './owner.ts'
-import { acquireOwnership, type Ownership } from './ownership.ts'
-import { findDiskFull } from './program/disk.ts'
-import { tryConnect } from './program/ready.ts'
-import { makeSharedUrl, makeUrl } from './program/settings.ts'
+import { findDiskFull, makeSharedUrl, makeUrl } from './cluster.ts'
+import { type OwnedServer, openOwnedServer } from './owner.ts'
+import { acquireOwnership, isOwned, type Ownership } from './ownership.ts'
+import { tryConnect } from './server.ts'
 
 /** A Postgres that runs on 127.0.0.1 for as long as this process, or the one that owns it, wants it. */
 export type EmbeddedPostgres = {
@@ -139,5 +137,57 @@ async function inDataDirectory<T>(path: string, work: () => Promise<T>): Promise
     const mend = code === 'ENOSPC' ? 'make room on its disk' : 'set MUSETTE_DATA_DIR to a folder of yours'
     const message = `cannot use the data directory ${path} (${code}); ${mend}`
     throw new ConfigError('embedded_directory', message, { cause: error })
+  }
+}
+
+type JoinedServer = { isOwner(): boolean; close(): Promise<void> }
+
+/** How long the database may be gone after its owner ended; a look costs three small reads. */
+const JOIN_LOOK_EVERY_MS = SECOND
+const TAKE_OVER: Backoff = { firstMs: SECOND, maxMs: 30 * SECOND, factor: 2 }
+
+/**
+ * Stays beside a server that another process owns. When that process ends, this one takes the server over, on the same
+ * port, so that a daemon which found the database run by a short command does not lose it with the command.
+ */
+function joinServer(deps: { log: Logger }, input: { dataDir: string; port: number }): JoinedServer {
+  const leaving = new AbortController()
+  let owner: OwnedServer | undefined
+
+  async function takeOver(): Promise<void> {
+    const ownership = await acquireOwnership(input.dataDir)
+    if (!ownership) return
+    deps.log.info('taking over the embedded Postgres')
+    owner = await openOwnedServer({ ...deps, ownership, signal: leaving.signal }, input)
+  }
+
+  async function follow(): Promise<void> {
+    for (let failures = 0; !owner; ) {
+      const pauseMs = failures === 0 ? JOIN_LOOK_EVERY_MS : backoffMs(TAKE_OVER, failures)
+      // Not a reason to keep the process alive.
+      await delay(pauseMs, undefined, { ref: false, signal: leaving.signal }).catch(() => undefined)
+      if (leaving.signal.aborted) return
+      try {
+        if (!(await isOwned(input.dataDir))) await takeOver()
+        failures = 0
+      } catch (error) {
+        if (leaving.signal.aborted) return
+        failures += 1
+        deps.log.error(
+          { code: errorCode(error), reason: errorLine(error) },
+          'cannot take over the embedded Postgres',
+        )
+      }
+    }
+  }
+
+  const following = follow()
+  return {
+    isOwner: () => owner !== undefined,
+    async close() {
+      leaving.abort()
+      await following
+      await owner?.close()
+    },
   }
 }

@@ -1,18 +1,15 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { type Backoff, backoffMs } from '../kit/backoff.ts'
-import { MINUTE, SECOND } from '../kit/durations.ts'
 import { ConfigError, errorLine } from '../kit/errors.ts'
-import { sleep } from '../kit/sleep.ts'
+import { type Backoff, backoffMs, MINUTE, SECOND, sleep } from '../kit/time.ts'
+
 import { type Access, findFreePort, isPortFree, makePassword, readAccess, writeAccess } from './access.ts'
+import { findBinaryPackage, openBinaries } from './binaries.ts'
+import { makeCluster, makeUrl, setPassword } from './cluster.ts'
 import type { Ownership } from './ownership.ts'
-import { findBinaryPackage, openBinaries } from './program/binaries.ts'
-import { makeCluster, setPassword } from './program/cluster.ts'
-import { stopOrphans } from './program/orphans.ts'
-import { waitUntilReady } from './program/ready.ts'
-import { findRunAs } from './program/run-as.ts'
-import { type Server, startServer } from './program/server.ts'
-import { makeUrl } from './program/settings.ts'
+import { stopOrphans } from './processes.ts'
+import { findRunAs } from './run-as.ts'
+import { type Server, startServer, waitUntilReady } from './server.ts'
 
 export type OwnedServer = { url: string; close(): Promise<void> }
 

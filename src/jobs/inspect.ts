@@ -1,15 +1,18 @@
-import type { Clock } from '../kit/clock.ts'
 import { PostgresClient } from '../kit/postgres-client.ts'
-import { within } from '../kit/within.ts'
-import { type BackendChoice, makePostgresBackend, makeRedisBackend } from './backend.ts'
-import type { ScheduleName } from './catalog.ts'
-import { SCHEMA } from './connections/postgres-pool.ts'
-import { fetchRedisFacts } from './connections/redis-server.ts'
-import type { QueueName } from './definition.ts'
+import { type Clock, within } from '../kit/time.ts'
+
+import {
+  type BackendChoice,
+  fetchRedisFacts,
+  makePostgresBackend,
+  makeRedisBackend,
+  SCHEMA,
+} from './backend.ts'
+import type { QueueName, ScheduleName } from './catalog.ts'
+
 import { CONNECTION_MS } from './limits.ts'
 import { fetchCounts, fetchPaused, makeQueues } from './queues.ts'
-import { fetchSchedules, settledVerdict } from './schedules/reconcile.ts'
-import { wantedSchedules } from './schedules/wanted.ts'
+import { fetchSchedules, settledVerdict, wantedSchedules } from './schedules.ts'
 
 /** Jobs by queue and state, the queues that are paused, and the schedules: how many there should be, and the ids of the wrong ones. */
 export type QueueFacts = Readonly<{

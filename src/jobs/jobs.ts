@@ -1,16 +1,11 @@
 import type { Logger } from 'pino'
-import type { Backoff } from '../kit/backoff.ts'
-import { systemClock } from '../kit/clock.ts'
 import { TransientError } from '../kit/errors.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
-import { within } from '../kit/within.ts'
-import { type BackendChoice, openBackend } from './backend.ts'
-import type { ScheduleName } from './catalog.ts'
-import { closeOrCut } from './connections/close-or-cut.ts'
-import { makeErrorTally } from './connections/error-tally.ts'
-import { QUEUE_NAMES, type QueueName } from './definition.ts'
-import { assertHandlers, type Handlers } from './handlers.ts'
+import { type Backoff, systemClock, within } from '../kit/time.ts'
 
+import { type BackendChoice, openBackend } from './backend.ts'
+import { QUEUE_NAMES, type QueueName, type ScheduleName } from './catalog.ts'
+import { assertHandlers, type Handlers } from './handlers.ts'
 import {
   CLOSE_GRACE_MS,
   CONNECTION_MS,
@@ -19,6 +14,7 @@ import {
   POLLS_CONCURRENCY,
   STALLED_EVERY_MS,
 } from './limits.ts'
+import { type Heartbeat, makeErrorTally, startHeartbeat } from './queue-health.ts'
 import {
   type Enqueue,
   enqueueJobs,
@@ -28,14 +24,12 @@ import {
   makeQueues,
   resumeQueues,
 } from './queues.ts'
-import { makeRing } from './schedules/due.ts'
-import { type Heartbeat, startHeartbeat } from './schedules/heartbeat.ts'
-import { reconcileSchedules } from './schedules/reconcile.ts'
-import { type JobWorker, openWorker } from './work/worker.ts'
+import { makeRing, reconcileSchedules } from './schedules.ts'
+import { closeOrCut, type JobWorker, openWorker } from './worker.ts'
 
 export type { HandlerContext, HandlerResult, Handlers } from './handlers.ts'
 
-export type JobsDeps = Readonly<{
+type JobsDeps = Readonly<{
   log: Logger
   handlers: Handlers
   /** Aborts when the daemon stops: no further job is taken and running ones are told at once. */

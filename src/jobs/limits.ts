@@ -1,4 +1,4 @@
-import { HOUR, MINUTE, SECOND } from '../kit/durations.ts'
+import { HOUR, MINUTE, SECOND } from '../kit/time.ts'
 
 /** A worker's claim on a job, ms, renewed at half time: how long a killed worker's job stays unnoticed at most. */
 export const LOCK_MS = 30 * SECOND

@@ -1,20 +1,22 @@
+import { UnrecoverableError } from 'bullmq'
 import {
   ConfigError,
   CredentialsRejectedError,
   errorCode,
+  errorLine,
   RateLimitedError,
   RejectedError,
   TransientError,
   UnexpectedResponseError,
 } from '../kit/errors.ts'
-import { WAIT_MAX_MS, WAIT_MIN_MS } from './limits.ts'
+import { BUG_ATTEMPTS, STACK_LIMIT, WAIT_MAX_MS, WAIT_MIN_MS } from './limits.ts'
 
 /**
  * What becomes of a job that failed. `wait`: again when the service allows it, no attempt is spent. `retry`: again with growing
  * pauses. `park`: dead, and the account waits for a person. `refuse`: dead, asking again would not help.
  * `bug`: a few attempts, kept with its stack.
  */
-export type Outcome = Readonly<
+type Outcome = Readonly<
   | { kind: 'wait'; waitMs: number }
   | { kind: 'retry' }
   | { kind: 'park' }
@@ -55,4 +57,28 @@ export function outcomeOf(error: unknown): Outcome {
 function waitOf(retryAfterMs: number): number {
   if (Number.isNaN(retryAfterMs)) return WAIT_MIN_MS
   return Math.ceil(Math.min(WAIT_MAX_MS, Math.max(WAIT_MIN_MS, retryAfterMs)))
+}
+
+/**
+ * Makes the error that BullMQ stores with a job: one capped line, `code: message`, and a capped stack. NUL and halves
+ * of surrogate pairs are taken out, because with them Postgres cannot store the failure and the job stays active.
+ * `dead` means no further attempt.
+ */
+export function makeFailure(error: unknown, dead: boolean): Error {
+  const line = wellFormed(`${errorCode(error)}: ${errorLine(error)}`)
+  const failure = dead ? new UnrecoverableError(line) : new Error(line)
+  const stack = error instanceof Error ? (error.stack ?? line) : line
+  failure.stack = wellFormed(stack.replaceAll('\u0000', ' ').slice(0, STACK_LIMIT))
+  return failure
+}
+
+/** Tells whether a failed job has no attempt left; `attemptsMade` counts the ones before this one. */
+export function isDead(outcome: Outcome, attempts: { made: number; allowed: number }): boolean {
+  if (outcome.kind === 'park' || outcome.kind === 'refuse') return true
+  const allowed = outcome.kind === 'bug' ? Math.min(BUG_ATTEMPTS, attempts.allowed) : attempts.allowed
+  return attempts.made + 1 >= allowed
+}
+
+function wellFormed(text: string): string {
+  return Buffer.from(text, 'utf8').toString('utf8')
 }

@@ -3,14 +3,14 @@ import { type IQueueBackend, Queue } from 'bullmq'
 import type { Logger } from 'pino'
 import { TransientError } from '../kit/errors.ts'
 import type { Backend } from './backend.ts'
-import { CATALOG, type JobName, type PayloadOf } from './catalog.ts'
-import { QUEUE_NAMES, type QueueName } from './definition.ts'
+import { CATALOG, type JobName, type PayloadOf, QUEUE_NAMES, type QueueName } from './catalog.ts'
+
 import { keyOf } from './handlers.ts'
 import { ENQUEUE_BATCH } from './limits.ts'
 
 export type JobQueue = Queue<unknown, unknown, string, unknown, unknown, string, IQueueBackend, object>
 export type Queues = Readonly<Record<QueueName, JobQueue>>
-export type Priority = 'new' | 'normal' | 'backfill'
+type Priority = 'new' | 'normal' | 'backfill'
 export type Enqueue = <N extends JobName>(
   name: N,
   payloads: readonly PayloadOf<N>[],
@@ -20,7 +20,7 @@ export type Enqueue = <N extends JobName>(
 /** On Redis every key begins with it; on Postgres the schema `bullmq` does the same. */
 export const PREFIX = 'musette'
 /** The name of the backoff strategy that the workers compute. */
-export const BACKOFF = 'patient'
+const BACKOFF = 'patient'
 
 /** BullMQ's numbers: smaller is sooner, and none at all is soonest. */
 const PRIORITIES: Readonly<Record<Priority, number>> = { new: 1, normal: 5, backfill: 10 }

@@ -84,3 +84,8 @@ export function isAbort(error: unknown, signal?: AbortSignal): boolean {
   if (signal?.aborted && error === signal.reason) return true
   return error instanceof Error && error.name === 'AbortError'
 }
+
+/** The command that signs an account in again, for the sentences that send a person there. */
+export function loginCommand(account: string): string {
+  return account === 'default' ? 'musette login' : `musette login ${account}`
+}

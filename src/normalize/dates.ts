@@ -1,14 +1,14 @@
 import { DateTime, FixedOffsetZone } from 'luxon'
-import type { Drift } from '../service/wire/drift.ts'
+import type { Drift } from '../service/wire/lenient.ts'
 
 /** A PHP DateTime as the service serialises it (service document, "start_date object"; any field may be missing). */
-export type PhpDate = {
+type PhpDate = {
   date?: string | null | undefined
   timezone_type?: number | null | undefined
   timezone?: string | null | undefined
 }
 
-export type Moment = {
+type Moment = {
   /** whole milliseconds; `local` has every digit of the second */
   instant: Date
   /** the zone as the service named it: `+02:00`, `EDT` or `America/Toronto` */

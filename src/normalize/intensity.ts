@@ -1,6 +1,6 @@
-import type { Intensity } from '../store/samples/intensity.ts'
 import type { Samples } from '../store/samples/samples.ts'
-import { powerSourceOf } from './power-source.ts'
+import type { Intensity } from '../store/samples/write-samples.ts'
+import { powerSourceOf } from './power-curve.ts'
 
 const MS_A_SECOND = 1_000
 /** Where zones 2 to 7 begin, in percent of threshold power: whole numbers, so that 110 W are 55 % of 200 W. */

@@ -1,6 +1,6 @@
-import type { PowerBest, PowerCurve } from '../store/samples/extras.ts'
+import { hasValue } from '../kit/floats.ts'
 import type { Samples } from '../store/samples/samples.ts'
-import { powerSourceOf } from './power-source.ts'
+import type { PowerBest, PowerCurve, PowerSource } from '../store/samples/write-samples.ts'
 
 const MS_A_SECOND = 1_000
 /** About 60 durations: each second at first, then steps that grow with the duration. */
@@ -89,4 +89,9 @@ function bestSum(
     }
   }
   return best
+}
+
+/** Tells which power an activity is judged by: that of each second (`p_raw`) where it has one, else the mean of 5 s (`power`). */
+export function powerSourceOf({ columns, count }: Samples): PowerSource {
+  return hasValue(columns.p_raw, count) ? 'p_raw' : 'power'
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { HOUR } from '../kit/durations.ts'
+import { HOUR } from '../kit/time.ts'
 import { serviceRoutes } from './api/routes.ts'
 import { makeServer } from './http/server.ts'
 import type { FurtherClient } from './oauth/clients.ts'

@@ -1,12 +1,11 @@
-import { type Backoff, backoffMs } from '../kit/backoff.ts'
-import { SECOND } from '../kit/durations.ts'
 import { TransientError } from '../kit/errors.ts'
-import type { Sleep } from '../kit/sleep.ts'
+import { type Backoff, backoffMs, SECOND, type Sleep } from '../kit/time.ts'
+
 import { statusError } from './errors.ts'
+import { parseRetryAfter, type RawAnswer, retryAfterMs, type ServiceRequest } from './message.ts'
 import type { Pacer } from './pacer.ts'
-import { parseRetryAfter, retryAfterMs } from './retry-after.ts'
-import type { RawAnswer, ServiceRequest } from './transport/message.ts'
-import { send, type TransportDeps } from './transport/transport.ts'
+
+import { send, type TransportDeps } from './transport.ts'
 import { quoteRefusal } from './words.ts'
 
 export type CallDeps = { transport: TransportDeps; pacer: Pacer; sleep: Sleep; random: () => number }

@@ -1,17 +1,16 @@
 import { isAscii } from 'node:buffer'
 import {
   CredentialsRejectedError,
+  errorCode,
   type MusetteError,
   RateLimitedError,
   RejectedError,
   TransientError,
   UnexpectedResponseError,
 } from '../kit/errors.ts'
-import { retryAfterMs } from './retry-after.ts'
-import { findCode, plainCause } from './transport/cause.ts'
-import type { RawAnswer } from './transport/message.ts'
-import { isObject } from './wire/fields.ts'
-import { parseOAuthError } from './wire/token.ts'
+import { type RawAnswer, retryAfterMs } from './message.ts'
+import { isObject } from './wire/lenient.ts'
+import { parseOAuthError } from './wire/wire-token.ts'
 
 // The one place that turns a status or a content into an error of the kit. `what` names endpoint and object
 // (`GET activity ab12`); neither a URL's query, nor a token ever stands in a message, and of a body only what quoteRefusal lets through.
@@ -210,4 +209,24 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/** A chain of causes is short; the bound only guards against one that bites its own tail. */
+const MAX_DEPTH = 5
+
+/** The first stable code in an error's chain: undici wraps the socket's error, and Happy Eyeballs an AggregateError. */
+function findCode(error: unknown, depth = 0): string {
+  const code = errorCode(error)
+  if (code !== 'unexpected' || depth >= MAX_DEPTH || !(error instanceof Error)) return code
+  if (error instanceof AggregateError && error.errors.length > 0) return findCode(error.errors[0], depth + 1)
+  return error.cause === undefined ? code : findCode(error.cause, depth + 1)
+}
+
+/**
+ * A cause that is safe to log: the code and the kind of a library's error, without its text or fields. undici's parser
+ * errors carry bytes of the answer, and an answer may hold tokens.
+ */
+function plainCause(error: unknown): Error {
+  const code = findCode(error)
+  return Object.assign(new Error(`${error instanceof Error ? error.name : 'Error'} ${code}`), { code })
 }

@@ -1,11 +1,8 @@
-import type { Clock } from '../kit/clock.ts'
-import { MINUTE, SECOND } from '../kit/durations.ts'
 import { RateLimitedError } from '../kit/errors.ts'
-import type { Sleep } from '../kit/sleep.ts'
-import { type FairQueue, makeFairQueue } from './fair-queue.ts'
+import { type Clock, MINUTE, SECOND, type Sleep } from '../kit/time.ts'
 
 /** Whose turn a call is (accounts take turns), and where it goes (a pause is per origin). */
-export type Turn = { queue: string; origin: string }
+type Turn = { queue: string; origin: string }
 
 export type Pacer = {
   /**
@@ -178,5 +175,62 @@ function makeRate(perMinute: number) {
     spend(now: number): void {
       ahead = Math.max(now, ahead) + intervalMs
     },
+  }
+}
+
+/** Items that wait in several queues; the queues take turns, and within one the first come is the first served. */
+type FairQueue<T> = {
+  add(queue: string, item: T): void
+  /** Takes the next item that may go; its queue then stands last. Undefined when none may. */
+  take(may: (item: T) => boolean): T | undefined
+  remove(queue: string, item: T): void
+  list(): T[]
+  drain(): T[]
+  size(): number
+}
+
+/** Makes an empty fair queue. */
+function makeFairQueue<T>(): FairQueue<T> {
+  // A Map remembers the order of insertion, so a queue that is taken out and put in again stands last.
+  const queues = new Map<string, T[]>()
+  const list = (): T[] => [...queues.values()].flat()
+
+  const remove = (queue: string, item: T): boolean => {
+    const items = queues.get(queue)
+    const index = items?.indexOf(item) ?? -1
+    if (!items || index < 0) return false
+    items.splice(index, 1)
+    if (items.length === 0) queues.delete(queue)
+    return true
+  }
+
+  return {
+    add(queue, item) {
+      const items = queues.get(queue)
+      if (items) items.push(item)
+      else queues.set(queue, [item])
+    },
+    take(may) {
+      for (const [queue, items] of queues) {
+        const item = items.find(may)
+        if (item === undefined) continue
+        remove(queue, item)
+        const rest = queues.get(queue)
+        if (rest) {
+          queues.delete(queue)
+          queues.set(queue, rest)
+        }
+        return item
+      }
+      return undefined
+    },
+    remove,
+    list,
+    drain() {
+      const items = list()
+      queues.clear()
+      return items
+    },
+    size: () => list().length,
   }
 }

@@ -1,29 +1,29 @@
 import type { Logger } from 'pino'
 import { Agent, type Dispatcher } from 'undici'
-import { type Clock, systemClock } from '../kit/clock.ts'
-import { type Sleep, sleep as systemSleep } from '../kit/sleep.ts'
-import type { CallDeps } from './calls.ts'
-import {
-  type AccountService,
-  type Answer,
-  listDefaultWorkouts,
-  makeAccountService,
-} from './endpoints/account-service.ts'
-import { makePacer, type OnPause } from './pacer.ts'
-import { findAuthorizeRefusal } from './session/authorize.ts'
-import { type ClientCredentials, type Grant, makeAuthorizeUrl, requestTokens } from './session/grants.ts'
-import { makeSessionState, type SessionState } from './session/session.ts'
-import type { TokenPair, TokenVault } from './session/vault.ts'
-import type { OnAnswer } from './transport/observed.ts'
-import { DEFAULT_MAX_BODY_BYTES, DEFAULT_TIMEOUTS, type Timeouts } from './transport/options.ts'
-import type { WireWorkoutList } from './wire/workouts.ts'
+import { type Clock, type Sleep, systemClock, sleep as systemSleep } from '../kit/time.ts'
 
-export type { AccountService, Answer } from './endpoints/account-service.ts'
-export type { UploadFile } from './endpoints/multipart.ts'
-export type { ClientCredentials } from './session/grants.ts'
-export type { Credentials, HeldCredentials, TokenPair, TokenVault } from './session/vault.ts'
-export type { Timeouts } from './transport/options.ts'
-export { parseUploadedPath } from './wire/upload.ts'
+import type { CallDeps } from './calls.ts'
+import { type AccountService, type Answer, listDefaultWorkouts, makeAccountService } from './endpoints.ts'
+import {
+  type ClientCredentials,
+  findAuthorizeRefusal,
+  type Grant,
+  makeAuthorizeUrl,
+  requestTokens,
+} from './grants.ts'
+import { DEFAULT_MAX_BODY_BYTES, DEFAULT_TIMEOUTS, type Timeouts } from './message.ts'
+import { makePacer, type OnPause } from './pacer.ts'
+import { makeSessionState, type SessionState } from './session.ts'
+import type { TokenPair, TokenVault } from './token-vault.ts'
+import type { OnAnswer } from './transport.ts'
+import type { WireWorkoutList } from './wire/wire-workouts.ts'
+
+export type { AccountService, Answer } from './endpoints.ts'
+export type { ClientCredentials } from './grants.ts'
+export type { Timeouts } from './message.ts'
+export type { Credentials, HeldCredentials, TokenPair, TokenVault } from './token-vault.ts'
+export type { UploadFile } from './upload-body.ts'
+export { parseUploadedPath } from './wire/wire-upload.ts'
 
 export type ServiceObserver = { onAnswer: OnAnswer; onPause: OnPause }
 

@@ -1,6 +1,6 @@
 import { errorLine } from '../kit/errors.ts'
-import type { RawAnswer } from './transport/message.ts'
-import { isObject } from './wire/fields.ts'
+import type { RawAnswer } from './message.ts'
+import { isObject } from './wire/lenient.ts'
 
 /** The members of an answer in which services say why, the most telling first. */
 const MEMBERS = ['error_description', 'message', 'reason', 'error'] as const

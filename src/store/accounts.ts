@@ -1,6 +1,6 @@
-import { asc, eq } from 'drizzle-orm'
+import { asc, eq, lt, sql } from 'drizzle-orm'
 import { cleanText } from './clean.ts'
-import { accounts, syncCursors } from './schema/index.ts'
+import { accounts, endedSessions, syncCursors } from './schema/index.ts'
 import type { Tx } from './store.ts'
 
 export type Account = Readonly<typeof accounts.$inferSelect>
@@ -44,4 +44,16 @@ export async function findAccountById(tx: Tx, accountId: number): Promise<Accoun
 /** Finds every account, oldest first. */
 export async function findAccounts(tx: Tx): Promise<Account[]> {
   return await tx.db.select().from(accounts).orderBy(asc(accounts.accountId))
+}
+
+/** Records a session of the dashboard that was signed out, and removes those that have ended by themselves. */
+export async function recordEndedSession(tx: Tx, session: { id: string; endsAt: Date }): Promise<void> {
+  await tx.db.delete(endedSessions).where(lt(endedSessions.endsAt, sql`clock_timestamp()`))
+  await tx.db.insert(endedSessions).values(session).onConflictDoNothing()
+}
+
+/** Finds the ids of the sessions that were signed out before their time. */
+export async function findEndedSessions(tx: Tx): Promise<ReadonlySet<string>> {
+  const rows = await tx.db.select({ id: endedSessions.id }).from(endedSessions)
+  return new Set(rows.map(({ id }) => id))
 }

@@ -9,7 +9,7 @@ export type DatabaseStep = 'connect' | 'query' | 'commit'
  * What Postgres said, without the values it said it about: no parameters, no `detail`, no `where`. It stands as the
  * `cause` of every error that leaves the store.
  */
-export class PostgresCause extends Error {
+class PostgresCause extends Error {
   override readonly name = 'PostgresCause'
   readonly sqlstate: string
   readonly constraint: string | undefined

@@ -4,11 +4,11 @@ import { drizzle } from 'drizzle-orm/node-postgres'
 import { migrate as runMigrations } from 'drizzle-orm/node-postgres/migrator'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { MINUTE, SECOND } from '../kit/durations.ts'
 import { ConfigError, UnexpectedResponseError } from '../kit/errors.ts'
 import { PostgresClient } from '../kit/postgres-client.ts'
+import { MINUTE, SECOND } from '../kit/time.ts'
 import { mapDatabaseError, unmigrated } from './errors.ts'
-import { lockPost, makePost } from './post-lock.ts'
+import { lockPost, makePost } from './leader-lock.ts'
 import type { Tx } from './store.ts'
 
 const JOURNAL = { migrationsSchema: 'musette', migrationsTable: 'migrations' } as const

@@ -3,8 +3,8 @@ import { cleanNullable } from './clean.ts'
 import { syncRuns } from './schema/index.ts'
 import type { Tx } from './store.ts'
 
-export type SyncRun = Readonly<typeof syncRuns.$inferSelect>
-export type RunOutcome = 'done' | 'failed' | 'partial'
+type SyncRun = Readonly<typeof syncRuns.$inferSelect>
+type RunOutcome = 'done' | 'failed' | 'partial'
 
 /** What a run did; a count that means nothing for the resource is null or left out. */
 export type RunResult = {
@@ -66,4 +66,37 @@ export async function findRecentRuns(
     .where(and(...rules))
     .orderBy(desc(syncRuns.startedAt), desc(syncRuns.runId))
     .limit(input.limit)
+}
+
+/** How far runs have been counted: all up to `runId`, but those that were under way. */
+export type RunsMark = Readonly<{ runId: number; open: readonly number[] }>
+
+export type EndedRun = { resource: string; kind: string; outcome: string; seconds: number }
+
+/** So many are under way only if most of them died or were rolled back, and those never end; the oldest are given up. */
+const MAX_OPEN = 500
+
+/** Finds the mark from which runs count as new: the last one there is. */
+export async function findRunsMark(tx: Tx): Promise<RunsMark> {
+  const { rows } = await tx.client.query<{ run_id: number }>(
+    'select coalesce(max(run_id), 0) as run_id from training.sync_runs',
+  )
+  return { runId: rows[0]?.run_id ?? 0, open: [] }
+}
+
+/** Finds the runs of every process that have ended since a mark, and the next mark. It reads only those rows. */
+export async function findEndedRuns(tx: Tx, mark: RunsMark): Promise<{ ended: EndedRun[]; mark: RunsMark }> {
+  const { rows } = await tx.client.query<EndedRun & { run_id: number }>(
+    `select run_id, resource, kind, outcome,
+            coalesce(extract(epoch from finished_at - started_at), 0)::float8 as seconds
+     from training.sync_runs where run_id > $1 or run_id = any($2::int[]) order by run_id`,
+    [mark.runId, mark.open],
+  )
+  const ended = rows.filter(({ outcome }) => outcome !== 'running')
+  const endedIds = new Set(ended.map(({ run_id }) => run_id))
+  const runId = Math.max(mark.runId, rows.at(-1)?.run_id ?? 0)
+  // A number in between that is not there yet belongs to a transaction that has not committed.
+  const passed = Array.from({ length: runId - mark.runId }, (_, index) => mark.runId + 1 + index)
+  const open = [...mark.open, ...passed].filter((id) => !endedIds.has(id)).slice(-MAX_OPEN)
+  return { ended, mark: { runId, open } }
 }

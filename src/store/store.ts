@@ -1,9 +1,9 @@
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
 import type { Logger } from 'pino'
-import { MINUTE, SECOND } from '../kit/durations.ts'
 import { errorLine, MusetteError } from '../kit/errors.ts'
 import { endPool, PostgresClient } from '../kit/postgres-client.ts'
+import { MINUTE, SECOND } from '../kit/time.ts'
 import { type DatabaseStep, mapDatabaseError } from './errors.ts'
 import * as schema from './schema/index.ts'
 
@@ -21,7 +21,7 @@ export type Store = {
   close(): Promise<void>
 }
 
-export type StoreOptions = { connectionString: string; maxConnections?: number; applicationName?: string }
+type StoreOptions = { connectionString: string; maxConnections?: number; applicationName?: string }
 
 // Someone else's lock is waited for as long as a slow COPY may hold one.
 const LOCK_TIMEOUT_MS = MINUTE

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { uniqueNames } from '../../src/cli/sql/json.ts'
-import { makeTablePrinter, type TableOptions } from '../../src/cli/sql/table.ts'
-import { cutTo, escapeControls, widthOf, wrapTo } from '../../src/cli/terminal-text.ts'
-import type { Field, Row } from '../../src/store/raw-query.ts'
+import { cutTo, escapeControls, widthOf, wrapTo } from '../../src/cli/output.ts'
+import { makeTablePrinter, type TableOptions, uniqueNames } from '../../src/cli/sql-formats.ts'
+import type { Field, Row } from '../../src/store/query/raw-query.ts'
 
 const text = (name: string): Field => ({ name, form: 'text' })
 const number = (name: string): Field => ({ name, form: 'digits' })

@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makeCsvPrinter } from '../../src/cli/sql/csv.ts'
-import { tableOf } from '../../src/cli/sql/table.ts'
-import { collectResults, openQueries, type Queries } from '../../src/store/raw-query.ts'
+import { makeCsvPrinter, tableOf } from '../../src/cli/sql-formats.ts'
+
+import { collectResults, openQueries, type Queries } from '../../src/store/query/raw-query.ts'
 import { openTestDatabase, type TestDatabase } from '../support/postgres.ts'
 import { generatedSelect, narrowSelect } from './generated-selects.ts'
 

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { readInput } from '../../src/cli/input.ts'
 import { makeProgressLine } from '../../src/cli/progress.ts'
+import { readInput } from '../../src/cli/prompt.ts'
 import { eventually } from '../support/eventually.ts'
 import { queryOnce } from '../support/postgres.ts'
 import { distPath } from '../support/processes.ts'

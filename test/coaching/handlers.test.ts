@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { makeCoachingHandlers } from '../../src/daemon/coaching-handlers.ts'
+import { makeCoachingHandlers } from '../../src/daemon/handlers.ts'
 import { openScene, type Scene } from './scene.ts'
 
 describe('the jobs around training info and workouts', () => {

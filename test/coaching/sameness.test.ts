@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isSameSignature, isSameTrainingInfo } from '../../src/normalize/coaching/sameness.ts'
-import { isShrunken } from '../../src/normalize/coaching/shrunken.ts'
-import { normalizeWorkoutEntry, normalizeWorkoutSets } from '../../src/normalize/coaching/workouts.ts'
+import { isSameSignature, isSameTrainingInfo } from '../../src/normalize/training-info-row.ts'
+import { isShrunken, normalizeWorkoutEntry, normalizeWorkoutSets } from '../../src/normalize/workout-rows.ts'
 
 const INFO = {
   success: true,

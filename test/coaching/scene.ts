@@ -1,8 +1,8 @@
-import { makeCoachingDeps } from '../../src/daemon/coaching.ts'
-import { signInWithPassword } from '../../src/daemon/sign-in.ts'
-import type { CoachingCounts, CoachingDeps } from '../../src/mirror/coaching/deps.ts'
-import { mirrorTrainingInfo } from '../../src/mirror/coaching/training-info.ts'
-import { mirrorWorkouts } from '../../src/mirror/coaching/workouts.ts'
+import { signInWithPassword } from '../../src/app/sign-in.ts'
+import { makeCoachingDeps } from '../../src/app/sync-account.ts'
+import type { CoachingCounts, CoachingDeps } from '../../src/mirror/mirror.ts'
+import { mirrorTrainingInfo } from '../../src/mirror/poll-training-info.ts'
+import { mirrorWorkouts } from '../../src/mirror/poll-workouts.ts'
 import type { Account } from '../../src/store/accounts.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 

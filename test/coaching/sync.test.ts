@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { syncAccount } from '../../src/daemon/sync.ts'
+import { syncAccount } from '../../src/app/sync-account.ts'
 import { openScene, type Scene } from './scene.ts'
 
 describe('sync', () => {

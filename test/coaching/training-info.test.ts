@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { recordTrainingInfo } from '../../src/store/coaching/training-info.ts'
+import { recordTrainingInfo } from '../../src/store/training-info.ts'
 import { openScene, type Scene } from './scene.ts'
 
 const ANSWER = {

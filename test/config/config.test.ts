@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
-import { readOrMakeSecretKey } from '../../src/config/secret-key.ts'
 import { FROM_FILE, VARIABLES } from '../../src/config/variables.ts'
 import { ConfigError } from '../../src/kit/errors.ts'
+import { readOrMakeSecretKey } from '../../src/store/vault/key-file.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'musette-config-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -23,7 +23,7 @@ describe('the compose file', () => {
   })
 
   it('gives what stops the time that stopping takes', () => {
-    const [, given] = /STOP_WITHIN_MS = (\d+) \* SECOND/.exec(readTop('src/cli/start.ts')) ?? []
+    const [, given] = /STOP_WITHIN_MS = (\d+) \* SECOND/.exec(readTop('src/cli/verbs/start.ts')) ?? []
     for (const [name, service] of ours) {
       expect(Number.parseInt(String(service.stop_grace_period), 10), name).toBeGreaterThan(Number(given))
     }

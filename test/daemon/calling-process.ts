@@ -1,6 +1,6 @@
+import { openHouse } from '../../src/app/app.ts'
+import { accountNamed } from '../../src/app/sign-in.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { openHouse } from '../../src/daemon/house.ts'
-import { accountNamed } from '../../src/daemon/sign-in.ts'
 import { makeLogger } from '../../src/log.ts'
 
 // One of several processes that share an account: calls the service many times at once and prints how it went.

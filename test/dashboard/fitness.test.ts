@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { syncCoaching } from '../../src/daemon/coaching.ts'
-import { signInWithPassword } from '../../src/daemon/sign-in.ts'
-import { syncAccount } from '../../src/daemon/sync.ts'
+import { signInWithPassword } from '../../src/app/sign-in.ts'
+import { syncAccount, syncCoaching } from '../../src/app/sync-account.ts'
+
 import { describeWithBrowser } from '../support/chromium.ts'
 import { countAlong } from './canvas.ts'
 import { openScene, type Scene } from './scene.ts'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { syncAccount } from '../../src/daemon/sync.ts'
+import { syncAccount } from '../../src/app/sync-account.ts'
 import { describeWithBrowser } from '../support/chromium.ts'
 import { openScene, type Scene } from './scene.ts'
 import { PHONE } from './visitor.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { syncAccount } from '../../src/daemon/sync.ts'
+import { syncAccount } from '../../src/app/sync-account.ts'
 import { describeWithBrowser } from '../support/chromium.ts'
 import { openScene, type Scene } from './scene.ts'
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CHECKS } from '../../src/daemon/doctor/checks.ts'
+import { CHECKS } from '../../src/doctor/doctor.ts'
 import type { CliRig } from '../cli/rig.ts'
 import { distPath } from '../support/processes.ts'
 import { doctor, openSignedIn, SECRET } from './rig.ts'

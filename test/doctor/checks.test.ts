@@ -1,14 +1,13 @@
-import type { statfs } from 'node:fs/promises'
-import { mkdir, readdir, symlink } from 'node:fs/promises'
+import { mkdir, readdir, type statfs, symlink } from 'node:fs/promises'
+
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readAnyConfig } from '../../src/config/config.ts'
-import { checkDiskSpace } from '../../src/daemon/doctor/machine/disk-space.ts'
-import { checkDropFolder } from '../../src/daemon/doctor/machine/drop-folder.ts'
-import { checkNode } from '../../src/daemon/doctor/machine/node.ts'
-import { judgeServer } from '../../src/daemon/doctor/programs/database.ts'
-import { probeFolder } from '../../src/dropfolder/probe.ts'
-import type { openWatch } from '../../src/dropfolder/watch.ts'
+import { judgeServer } from '../../src/doctor/check-database.ts'
+import { checkDropFolder } from '../../src/doctor/check-folders.ts'
+import { checkDiskSpace, checkNode } from '../../src/doctor/check-machine.ts'
+import { type openWatch, probeFolder } from '../../src/dropfolder/watch.ts'
+
 import { openTempDir, type TempDir } from '../support/temp-dir.ts'
 
 let folder: TempDir

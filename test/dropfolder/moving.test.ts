@@ -1,9 +1,9 @@
 import { link, lstat, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { identityOf } from '../../src/dropfolder/disk/identity.ts'
-import { moveDone, moveFailed } from '../../src/dropfolder/move/move.ts'
-import { placeByRename, placeFile } from '../../src/dropfolder/move/place.ts'
+import { moveDone, moveFailed } from '../../src/dropfolder/move-file.ts'
+import { placeByRename, placeFile } from '../../src/dropfolder/move-target.ts'
+import { identityOf } from '../../src/dropfolder/walk.ts'
 import { openTempDir, type TempDir } from '../support/temp-dir.ts'
 import { listAll } from './rig.ts'
 

@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, readdirSync } from 'node:fs'
 import { mkdir, readFile, rename, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { walkDropped } from '../../src/dropfolder/disk/walk.ts'
+import { walkDropped } from '../../src/dropfolder/walk.ts'
 import { openTempDir } from '../support/temp-dir.ts'
 import { drop, listAll, makeRide, openRig, type Rig, readOpen } from './rig.ts'
 

@@ -1,8 +1,8 @@
 import { chmod, cp, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { findBinaryPackage, openBinaries } from '../../src/embedded/program/binaries.ts'
-import { findRunAs } from '../../src/embedded/program/run-as.ts'
+import { findBinaryPackage, openBinaries } from '../../src/embedded/binaries.ts'
+import { findRunAs } from '../../src/embedded/run-as.ts'
 import { distPath, runNode } from '../support/processes.ts'
 import { openTempDir, type TempDir } from '../support/temp-dir.ts'
 import { findOrdinaryUser } from './ordinary-user.ts'
@@ -44,7 +44,7 @@ it('makes the links elsewhere when the package lies in a folder that cannot be w
     const runAs = await findRunAs(binaries, '/')
     const { code, output } = await runToEnd(runAs, [binaries.postgres, '--version'], { cwd: '/' })
     console.log(JSON.stringify({ libraries: binaries.libraries, code, output }))`
-  const modules = ['binaries', 'run-as'].map((name) => distPath(`embedded/program/${name}.js`))
+  const modules = ['binaries', 'run-as'].map((name) => distPath(`embedded/${name}.js`))
   const finished = await runNode(['--input-type=module', '-e', script, ...modules, packageDir, links], {
     prefix: await findOrdinaryUser(),
   })

@@ -3,7 +3,7 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { acquireOwnership, isOwned } from '../../src/embedded/ownership.ts'
-import { isProcessAlive, readProcessIdentity } from '../../src/embedded/program/processes.ts'
+import { isProcessAlive, readProcessIdentity } from '../../src/embedded/processes.ts'
 import { openTempDir, type TempDir } from '../support/temp-dir.ts'
 
 let folder: TempDir

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { syncAccount } from '../../src/daemon/sync.ts'
-import { fetchWanted } from '../../src/mirror/activities/fetch-wanted.ts'
+import { syncAccount } from '../../src/app/sync-account.ts'
+import { fetchWanted } from '../../src/mirror/fetch-wanted.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 import { fetchTruth } from '../mirror/truth.ts'
 

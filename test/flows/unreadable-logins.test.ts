@@ -1,8 +1,8 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { signInWithPassword } from '../../src/app/sign-in.ts'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
-import { signInWithPassword } from '../../src/daemon/sign-in.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 import { eventually } from '../support/eventually.ts'
 

@@ -1,4 +1,4 @@
-import { DAY } from '../../src/kit/durations.ts'
+import { DAY } from '../../src/kit/time.ts'
 
 export type TimeRange = { from: Date; to: Date }
 

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
-import { makeErrorTally } from '../../src/jobs/connections/error-tally.ts'
+import { makeErrorTally } from '../../src/jobs/queue-health.ts'
 
 describe('the tally of queue errors', () => {
   it('says an error once, counts the rest, and tells the number when it is over', () => {

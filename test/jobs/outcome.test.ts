@@ -1,7 +1,7 @@
 import { UnrecoverableError } from 'bullmq'
 import { describe, expect, it } from 'vitest'
-import { outcomeOf } from '../../src/jobs/outcome.ts'
-import { isDead, makeFailure } from '../../src/jobs/work/failure.ts'
+import { isDead, makeFailure, outcomeOf } from '../../src/jobs/outcome.ts'
+
 import {
   ConfigError,
   CredentialsRejectedError,

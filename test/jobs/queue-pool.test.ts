@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { expect, it } from 'vitest'
-import { makeQueuePool } from '../../src/jobs/connections/postgres-pool.ts'
+import { makeQueuePool } from '../../src/jobs/backend.ts'
 import { openTestDatabase } from '../support/postgres.ts'
 
 it('a queue that is closed does not hear of its connections which the server ends in that moment', async () => {

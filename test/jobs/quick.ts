@@ -1,5 +1,5 @@
 import type { JobsOptions } from '../../src/jobs/jobs.ts'
-import { HOUR } from '../../src/kit/durations.ts'
+import { HOUR } from '../../src/kit/time.ts'
 
 /** Short times, so that a test sees in a second what takes minutes otherwise. */
 export const QUICK = {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { HOUR } from '../../src/kit/durations.ts'
+import { HOUR } from '../../src/kit/time.ts'
 import { QUICK } from './quick.ts'
 import { describeJobs, type Rig } from './rig.ts'
 import { until } from './until.ts'

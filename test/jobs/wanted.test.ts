@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { verdictOn } from '../../src/jobs/schedules/verdict.ts'
-import { phaseOf, wantedSchedules } from '../../src/jobs/schedules/wanted.ts'
-import { DAY, HOUR, MINUTE } from '../../src/kit/durations.ts'
+import { phaseOf, verdictOn, wantedSchedules } from '../../src/jobs/schedules.ts'
+
+import { DAY, HOUR, MINUTE } from '../../src/kit/time.ts'
 
 const every = {
   poll: 15 * MINUTE,

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { backoffMs } from '../../src/kit/backoff.ts'
-import { formatDuration, parseDuration } from '../../src/kit/durations.ts'
 import { errorCode, errorLine, isAbort } from '../../src/kit/errors.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
-import { sleep } from '../../src/kit/sleep.ts'
+import { backoffMs, formatDuration, parseDuration, sleep } from '../../src/kit/time.ts'
 
 describe('durations', () => {
   it.each([

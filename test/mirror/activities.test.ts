@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { syncAccount } from '../../src/daemon/sync.ts'
+import { syncAccount } from '../../src/app/sync-account.ts'
 import { TransientError } from '../../src/kit/errors.ts'
-import type { MirrorDeps } from '../../src/mirror/account.ts'
-import { fetchWanted } from '../../src/mirror/activities/fetch-wanted.ts'
-import { pollActivities } from '../../src/mirror/activities/poll.ts'
+import { fetchWanted } from '../../src/mirror/fetch-wanted.ts'
+import type { MirrorDeps } from '../../src/mirror/mirror.ts'
+import { pollActivities } from '../../src/mirror/poll-activities.ts'
 import { openRig, type Rig } from './rig.ts'
 import { expectMirrored, unpack } from './truth.ts'
 

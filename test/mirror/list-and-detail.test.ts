@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { syncAccount } from '../../src/daemon/sync.ts'
-import { reconcileActivities } from '../../src/mirror/activities/reconcile.ts'
+import { syncAccount } from '../../src/app/sync-account.ts'
+import { reconcileActivities } from '../../src/mirror/reconcile-activities.ts'
 import { openRig, type Rig } from './rig.ts'
 
 const TORONTO = { date: '2024-05-01 22:00:00.000000', timezone_type: 3, timezone: 'America/Toronto' }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { syncAccount } from '../../src/daemon/sync.ts'
+import { syncAccount } from '../../src/app/sync-account.ts'
 import { openRig, type Rig } from './rig.ts'
 
 const START = Date.parse('2024-10-27T01:30:00Z')

@@ -1,6 +1,6 @@
+import { type House, openHouse } from '../../src/app/app.ts'
+import { signInWithPassword } from '../../src/app/sign-in.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { type House, openHouse } from '../../src/daemon/house.ts'
-import { signInWithPassword } from '../../src/daemon/sign-in.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../src/kit/release-stack.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Account } from '../../src/store/accounts.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { splitByYears, splitInHalves, type Window } from '../../src/mirror/activities/list/windows.ts'
+import { splitByYears, splitInHalves, type Window } from '../../src/mirror/list-activities.ts'
 
 const moment = (seconds: number) => new Date(seconds * 1_000)
 const seconds = fc.integer({ min: 0, max: 2_000_000_000 })

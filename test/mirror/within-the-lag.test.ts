@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { MINUTE } from '../../src/kit/durations.ts'
-import type { MirrorDeps } from '../../src/mirror/account.ts'
-import { fetchWanted } from '../../src/mirror/activities/fetch-wanted.ts'
-import { pollActivities } from '../../src/mirror/activities/poll.ts'
+import { MINUTE } from '../../src/kit/time.ts'
+import { fetchWanted } from '../../src/mirror/fetch-wanted.ts'
+import type { MirrorDeps } from '../../src/mirror/mirror.ts'
+import { pollActivities } from '../../src/mirror/poll-activities.ts'
 import { openRig, type Rig } from './rig.ts'
 
 const ACTIVITIES = 3

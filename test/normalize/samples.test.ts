@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { hashSummary } from '../../src/normalize/activity-row.ts'
 import { normalizePowerCurve } from '../../src/normalize/power-curve.ts'
-import { makeSamples, normalizeSamples } from '../../src/normalize/samples.ts'
-import { hashSummary } from '../../src/normalize/summary-hash.ts'
-import { columnsOf } from '../../src/service/wire/session-data/columns.ts'
+import { makeSamples, normalizeSamples } from '../../src/normalize/sample-columns.ts'
+import { columnsOf } from '../../src/service/wire/wire-samples.ts'
 
 describe('samples', () => {
   it('become columns in the order of time, with NaN for what is not known', () => {

@@ -1,7 +1,7 @@
 import { mkdir, rename, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readFolderId } from '../../src/daemon/election-folder.ts'
+import { readFolderId } from '../../src/daemon/leader.ts'
 import { openTempDir, type TempDir } from '../support/temp-dir.ts'
 
 describe('what a folder is known by', () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openElected, type Post } from '../../src/daemon/election.ts'
+import { openElected, type Post } from '../../src/daemon/leader.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeTestLog, type TestLog } from '../support/log.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../support/postgres.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { fetchSchedules } from '../../src/jobs/schedules/reconcile.ts'
+import { fetchSchedules } from '../../src/jobs/schedules.ts'
 import { describeJobs } from '../jobs/rig.ts'
 
 const ACCOUNTS = 500

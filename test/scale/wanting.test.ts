@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { upsertAccount } from '../../src/store/accounts.ts'
 import { recordAbsent } from '../../src/store/activities/absent.ts'
+import { recordFetchFailure } from '../../src/store/activities/activity-outcome.ts'
 import { upsertListed } from '../../src/store/activities/listed.ts'
-import { recordFetchFailure } from '../../src/store/activities/outcome.ts'
 import { findWanted, findWanting } from '../../src/store/activities/wanted.ts'
 import { listed, openTestStore } from '../store/parts/open.ts'
 

@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readActivity } from '../../src/service/endpoints/activity-answer.ts'
-import { parseActivity } from '../../src/service/wire/activity.ts'
-import { columnsOf, type SessionData } from '../../src/service/wire/session-data/columns.ts'
-import { findMember } from '../../src/service/wire/session-data/json-bytes.ts'
-import { scanSamples } from '../../src/service/wire/session-data/scan.ts'
+import { readActivity } from '../../src/service/endpoints.ts'
+import { findMember, scanSamples } from '../../src/service/wire/scan-samples.ts'
+import { parseActivity } from '../../src/service/wire/wire-activity.ts'
+import { columnsOf, type SessionData } from '../../src/service/wire/wire-samples.ts'
 
 const number = fc.oneof(
   fc.integer(),

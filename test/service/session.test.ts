@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { DAY, HOUR } from '../../src/kit/durations.ts'
 import { isAbort } from '../../src/kit/errors.ts'
+import { DAY, HOUR } from '../../src/kit/time.ts'
 import { makeCredentials, makeMemoryVault } from './support/memory-vault.ts'
 import {
   ACCOUNT,

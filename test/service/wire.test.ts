@@ -1,13 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseActivity } from '../../src/service/wire/activity.ts'
-import { parseActivityList } from '../../src/service/wire/activity-list.ts'
 import type { Parsed } from '../../src/service/wire/lenient.ts'
-import { columnsOf } from '../../src/service/wire/session-data/columns.ts'
-import { parseToken } from '../../src/service/wire/token.ts'
-import { parseTrainingInfo } from '../../src/service/wire/training-info.ts'
-import { parseUpload, parseUploadedPath } from '../../src/service/wire/upload.ts'
-import { parseWorkout, parseWorkoutList } from '../../src/service/wire/workouts.ts'
+import { parseActivity, parseActivityList } from '../../src/service/wire/wire-activity.ts'
+import { columnsOf } from '../../src/service/wire/wire-samples.ts'
+import { parseToken } from '../../src/service/wire/wire-token.ts'
+import { parseTrainingInfo } from '../../src/service/wire/wire-training-info.ts'
+import { parseUpload, parseUploadedPath } from '../../src/service/wire/wire-upload.ts'
+import { parseWorkout, parseWorkoutList } from '../../src/service/wire/wire-workouts.ts'
 
 function unwrap<T>(parsed: Parsed<T>): T {
   if (!parsed.ok) throw new Error(parsed.reason)

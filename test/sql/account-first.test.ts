@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findActivityLines } from '../../src/store/dashboard/activities.ts'
-import { findNeighbours } from '../../src/store/dashboard/activity.ts'
-import { findBests, findCurve } from '../../src/store/dashboard/curve.ts'
-import { findUploadLines } from '../../src/store/dashboard/uploads.ts'
+import { findBests, findCurve, findNeighbours } from '../../src/store/dashboard/activity-page.ts'
+import { findActivityLines, findUploadLines } from '../../src/store/dashboard/overview-page.ts'
+
 import { openStore, type Store, type Tx } from '../../src/store/store.ts'
 import { makeSilentLog } from '../support/log.ts'
 import { openTestDatabase, type TestDatabase } from '../support/postgres.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { normalizePowerCurve } from '../../src/normalize/power-curve.ts'
-import { makeSamples } from '../../src/normalize/samples.ts'
+import { makeSamples } from '../../src/normalize/sample-columns.ts'
 import { openScene, type Row, type Scene } from './scene.ts'
 
 const HALF_A_DAY_S = 12 * 3_600

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { normalizeIntensity } from '../../src/normalize/intensity.ts'
-import { makeSamples } from '../../src/normalize/samples.ts'
+import { makeSamples } from '../../src/normalize/sample-columns.ts'
 import type { Samples } from '../../src/store/samples/samples.ts'
 import { detailInput, detailRow, recordDetail } from '../store/parts/detail.ts'
 import { openScene } from './scene.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { onTestFinished } from 'vitest'
+import { makeReader } from '../../src/app/reader.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { makeReader } from '../../src/daemon/reader.ts'
 import { makeTestLog } from '../support/log.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../support/postgres.ts'
 

@@ -1,4 +1,4 @@
-import { makeSamples } from '../../src/normalize/samples.ts'
+import { makeSamples } from '../../src/normalize/sample-columns.ts'
 import type { Samples } from '../../src/store/samples/samples.ts'
 
 const START_MS = Date.UTC(2024, 4, 1, 6)

@@ -7,7 +7,12 @@ import {
   recordRunStarted,
   recordRunsAbandoned,
 } from '../../src/store/runs.ts'
-import { findUpload, findUploads, recordUploadSeen, recordUploadState } from '../../src/store/uploads.ts'
+import {
+  findUpload,
+  findUploads,
+  recordUploadSeen,
+  recordUploadState,
+} from '../../src/store/uploads/uploads.ts'
 import { makeAccount, openTestStore, rowsOf } from './parts/open.ts'
 
 const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))

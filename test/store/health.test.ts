@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { findHealthCounts } from '../../src/store/health-counts.ts'
-import { findEndedRuns, findRunsMark } from '../../src/store/health-runs.ts'
-import { recordRunFinished, recordRunStarted } from '../../src/store/runs.ts'
-import type { Store } from '../../src/store/store.ts'
-import { openStore } from '../../src/store/store.ts'
+import { findEndedRuns, findRunsMark, recordRunFinished, recordRunStarted } from '../../src/store/runs.ts'
+import { findHealthCounts } from '../../src/store/status.ts'
+
+import { openStore, type Store } from '../../src/store/store.ts'
+
 import { makeAccount, openTestStore, quiet } from './parts/open.ts'
 
 const begin = (store: Store) =>

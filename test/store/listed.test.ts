@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { findKnownActivities, recordAbsent } from '../../src/store/activities/absent.ts'
-import { countByState } from '../../src/store/activities/counts.ts'
+import { recordFetchFailure, recordUnchanged } from '../../src/store/activities/activity-outcome.ts'
 import { upsertListed } from '../../src/store/activities/listed.ts'
-import { recordFetchFailure, recordUnchanged } from '../../src/store/activities/outcome.ts'
-import { findActivity, findWanted } from '../../src/store/activities/wanted.ts'
+import { countByState, findActivity, findWanted } from '../../src/store/activities/wanted.ts'
+
 import { detailInput, recordDetail } from './parts/detail.ts'
 import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './parts/open.ts'
 

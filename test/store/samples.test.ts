@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { TransientError } from '../../src/kit/errors.ts'
-import { encodeSamples } from '../../src/store/samples/encode.ts'
-import { SAMPLE_FIELDS } from '../../src/store/samples/samples.ts'
-import { insertSamples } from '../../src/store/samples/write.ts'
+import { encodeSamples, SAMPLE_FIELDS } from '../../src/store/samples/samples.ts'
+
+import { insertSamples } from '../../src/store/samples/write-samples.ts'
 import { makeSamples, replaceSamples } from './parts/detail.ts'
 import { openTestStore, rowsOf } from './parts/open.ts'
 import { backendPidOf, terminate } from './parts/terminate.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeUpkeep, type Upkeep } from '../../src/store/samples/upkeep.ts'
+import { makeUpkeep, type Upkeep } from '../../src/store/samples/vacuum.ts'
 import type { Store } from '../../src/store/store.ts'
 import { makeSamples, replaceSamples } from './parts/detail.ts'
 import { makeActivity, openTestStore, quiet, rowsOf } from './parts/open.ts'

@@ -1,8 +1,8 @@
 import { EventEmitter, once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { MINUTE } from '../../src/kit/durations.ts'
+import { MINUTE } from '../../src/kit/time.ts'
 import type { Store } from '../../src/store/store.ts'
-import type { UploadDeps } from '../../src/upload/deps.ts'
+import type { UploadDeps } from '../../src/upload/upload-deps.ts'
 import { makeRide, openUploadRig, type UploadRig } from './rig.ts'
 
 let rig: UploadRig

@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { contentIdOf } from '../../src/fit/content-id.ts'
-import { DAY, HOUR, MINUTE } from '../../src/kit/durations.ts'
-import type { Taken } from '../../src/upload/take.ts'
+import { DAY, HOUR, MINUTE } from '../../src/kit/time.ts'
+import type { Taken } from '../../src/upload/import-file.ts'
 import { makeZip } from '../fit/make-zip.ts'
 import { makeRide, openUploadRig, type UploadRig } from './rig.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { MINUTE, SECOND } from '../../src/kit/durations.ts'
+import { MINUTE, SECOND } from '../../src/kit/time.ts'
 import { makeRide, openUploadRig, type UploadRig } from './rig.ts'
 
 let rig: UploadRig

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { MINUTE } from '../../src/kit/durations.ts'
 import { TransientError } from '../../src/kit/errors.ts'
+import { MINUTE } from '../../src/kit/time.ts'
 import { makeRide, openUploadRig, type UploadRig } from './rig.ts'
 
 let rig: UploadRig

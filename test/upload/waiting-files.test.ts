@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { makeDashboard } from '../../src/daemon/dashboard.ts'
-import { checkWaitingFiles } from '../../src/daemon/doctor/machine/waiting-files.ts'
-import { makeFigures } from '../../src/daemon/metrics.ts'
-import { makeReadiness } from '../../src/daemon/readiness.ts'
-import { findStatus } from '../../src/daemon/status.ts'
-import { findRunsMark } from '../../src/store/health-runs.ts'
-import { recordWaitingFiles, type WaitingReport } from '../../src/store/waiting-files.ts'
+import { findStatus } from '../../src/app/status-report.ts'
+import { makeDashboard } from '../../src/daemon/dashboard-views.ts'
+import { makeFigures, makeReadiness } from '../../src/daemon/probes.ts'
+import { checkWaitingFiles } from '../../src/doctor/check-folders.ts'
+import { findRunsMark } from '../../src/store/runs.ts'
+import { recordWaitingFiles, type WaitingReport } from '../../src/store/uploads/waiting-files.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 
 let rig: Rig

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { makeReading } from '../../src/daemon/reading.ts'
+import { makeReading } from '../../src/daemon/probes.ts'
 
 const LONG_MS = 3_600_000
 

@@ -1,4 +1,4 @@
-import { DAY } from '../../kit/durations.ts'
+import { DAY } from '../../kit/time.ts'
 import { freshnessOf, type Load, totalOf } from '../athlete/loads.ts'
 import { json, type Reply, refuse, text } from '../http/reply.ts'
 import type { Request } from '../http/request.ts'

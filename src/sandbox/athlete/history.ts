@@ -1,4 +1,4 @@
-import { DAY, HOUR, MINUTE } from '../../kit/durations.ts'
+import { DAY, HOUR, MINUTE } from '../../kit/time.ts'
 import type { RideKind } from './efforts.ts'
 import type { Load } from './loads.ts'
 import { drawDescription, drawName } from './names.ts'

@@ -1,4 +1,4 @@
-import { DAY } from '../../kit/durations.ts'
+import { DAY } from '../../kit/time.ts'
 
 /** A load in its three parts. */
 export type Load = { low: number; high: number; peak: number }

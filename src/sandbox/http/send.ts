@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { sleep } from '../../kit/sleep.ts'
+import { sleep } from '../../kit/time.ts'
 import type { Fault } from '../state/faults.ts'
 import { html, type Reply, text } from './reply.ts'
 

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { sleep } from '../../kit/sleep.ts'
+import { sleep } from '../../kit/time.ts'
 import { countRequest } from '../state/counts.ts'
 import { takeFault } from '../state/faults.ts'
 import type { World } from '../state/world.ts'

@@ -1,4 +1,4 @@
-import { MINUTE } from '../../kit/durations.ts'
+import { MINUTE } from '../../kit/time.ts'
 import { planHistory } from '../athlete/history.ts'
 import { type Load, makeStanding, rest, type Standing, train } from '../athlete/loads.ts'
 import { type Body, type Signature, signatureAt } from '../athlete/signature.ts'

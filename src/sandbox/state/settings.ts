@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { DAY, SECOND } from '../../kit/durations.ts'
+import { DAY, SECOND } from '../../kit/time.ts'
 
 /** What the sandbox can be told to do differently (PATCH /_sandbox/settings). Times in ms unless named otherwise. */
 export const settingsSchema = z.strictObject({

@@ -1,4 +1,4 @@
-import { DAY } from '../../kit/durations.ts'
+import { DAY } from '../../kit/time.ts'
 import { makeRandom, type Random } from '../athlete/random.ts'
 import { type Client, type FurtherClient, makeClients } from '../oauth/clients.ts'
 import { type GrantBook, makeGrantBook } from '../oauth/grants.ts'

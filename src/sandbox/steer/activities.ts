@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { DAY } from '../../kit/durations.ts'
+import { DAY } from '../../kit/time.ts'
 import { mergeDeep } from '../api/activity-body.ts'
 import { makeRandom, makeWord } from '../athlete/random.ts'
 import { scaleSignature } from '../athlete/signature.ts'

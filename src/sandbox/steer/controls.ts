@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { DAY } from '../../kit/durations.ts'
+import { DAY } from '../../kit/time.ts'
 import { json, type Reply, refuse } from '../http/reply.ts'
 import type { Request } from '../http/request.ts'
 import type { Params } from '../http/router.ts'

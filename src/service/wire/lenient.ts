@@ -1,6 +1,5 @@
-import type { z } from 'zod'
-import { addDrift, type Drift, listUnknownFields, shortenExample } from './drift.ts'
-import { isObject, parseItems } from './fields.ts'
+import { z } from 'zod'
+import { parseDecimal } from '../../kit/floats.ts'
 import { findExcess } from './size.ts'
 
 export type Parsed<T> = { ok: true; value: T; drift: Drift[] } | { ok: false; reason: string }
@@ -87,4 +86,147 @@ function replaceWithNull(root: unknown, path: readonly PropertyKey[]): unknown {
 function fieldName(prefix: string, path: readonly PropertyKey[]): string {
   const steps = path.map((key) => (typeof key === 'number' ? '[]' : `.${String(key)}`)).join('')
   return `${prefix}${steps}`.replace(/^\./, '')
+}
+
+/** Postgres holds no `integer` beyond this. */
+const MOST_INTEGER = 2_147_483_647
+/**
+ * A longer text, in bytes of UTF-8, is no identity: a row of a Postgres index holds 2,704 bytes with the other columns of
+ * its key, and one path beyond that would fail the transaction of the whole list. Real ones have 10 to 40.
+ */
+const MOST_IDENTITY_BYTES = 1_000
+const TOO_LONG = `is longer than ${MOST_IDENTITY_BYTES} bytes`
+/** Minutes and seconds, hours before them where there are any. */
+const CLOCK = /^(?:\d+:)?\d{1,2}:\d{2}(?:\.\d+)?$/
+
+// Field schemas that are lenient the way the service is loose: a missing or null field stays missing or null, a numeric
+// string is a number, a number where text is promised is text. Anything else is an issue that ./lenient.ts mends.
+
+/** A number, a numeric string, or nothing; an empty string is nothing. */
+export const numberField = z.preprocess(readNumber, z.number().nullish()).optional()
+
+/** A text; a number is written out as one. */
+export const textField = z.preprocess(numberToText, z.string().nullish()).optional()
+
+/** A whole number that a Postgres `integer` holds, or its text, or nothing. */
+export const integerField = z
+  .preprocess(readNumber, z.number().int().min(-MOST_INTEGER).max(MOST_INTEGER).nullish())
+  .optional()
+
+/** A duration as sent: a number, a numeric string read as one, or a clock such as `00:59:20` or `01:30` left as text. */
+export const durationField = z
+  .preprocess(readNumber, z.union([z.number(), z.string().trim().regex(CLOCK)]).nullish())
+  .optional()
+
+/**
+ * What a thing is addressed by: a text that is not empty and that an index can hold (1,000 bytes), or a whole number that
+ * JSON did not round.
+ */
+export const identityField = z.preprocess(
+  (value) => (Number.isSafeInteger(value) ? String(value) : value),
+  z.string().min(1).refine(fitsIdentity, TOO_LONG),
+)
+
+/** The identity of something that may be missing or empty; one that an index cannot hold counts as a wrong type. */
+export const optionalIdentityField = z
+  .preprocess(numberToText, z.string().refine(fitsIdentity, TOO_LONG).nullish())
+  .optional()
+
+/** Whether a text is short enough to be an identity. */
+export function fitsIdentity(text: string): boolean {
+  return Buffer.byteLength(text) <= MOST_IDENTITY_BYTES
+}
+
+/** An object whose unknown fields are kept. PHP writes an empty object as `[]`, which counts as nothing. */
+export function objectField<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z
+    .preprocess((value) => (isEmptyArray(value) ? null : value), z.looseObject(shape).nullish())
+    .optional()
+}
+
+/** The items of an array; PHP writes an array with gaps as an object with number keys. Undefined for anything else. */
+export function parseItems(value: unknown): unknown[] | undefined {
+  if (Array.isArray(value)) return value
+  if (typeof value !== 'object' || value === null) return undefined
+  return Object.keys(value).every((key) => /^\d+$/.test(key)) ? Object.values(value) : undefined
+}
+
+/** Whether a value is a JSON object, neither null nor an array. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The number that a text is, null for an empty one; anything else as it is. */
+function readNumber(value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  const trimmed = value.trim()
+  if (trimmed === '') return null
+  const number = parseDecimal(trimmed)
+  return Number.isNaN(number) ? value : number
+}
+
+function numberToText(value: unknown): unknown {
+  return typeof value === 'number' ? String(value) : value
+}
+
+function isEmptyArray(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}
+
+/**
+ * A field that the service document does not have (`unknown`), a value of another type than it says or that cannot be read
+ * (`type`), or a number beyond what its column can hold (`range`).
+ */
+export type Drift = { field: string; kind: 'unknown' | 'type' | 'range'; example: unknown }
+
+/** Long enough to recognise a value by, short enough for a log line or a table cell. */
+const EXAMPLE_CHARACTERS = 100
+
+/** Differences of one list that are kept, each with its first example: a few hundred fields are all that a document has. */
+const MOST_KEPT = 1_000
+
+/** Shortens a value to an example: short scalars as they are, everything else as text of at most 100 characters. */
+export function shortenExample(value: unknown): unknown {
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return value
+  const text = typeof value === 'string' ? value : textOf(value)
+  return text.length > EXAMPLE_CHARACTERS ? `${text.slice(0, EXAMPLE_CHARACTERS - 1)}…` : text
+}
+
+function textOf(value: unknown): string {
+  const excess = findExcess(value)
+  return excess === undefined ? (JSON.stringify(value) ?? String(value)) : `(a value that ${excess})`
+}
+
+/** Keeps the first example of each field and kind, so that a list of a thousand entries reports a field once. */
+function dedupeDrift(drift: readonly Drift[]): Drift[] {
+  return [...addDrift(new Map(), drift).values()]
+}
+
+/** Adds the first example of each field and kind to those that are `known`, and returns these; above 1,000 none is added. */
+function addDrift(known: Map<string, Drift>, drift: readonly Drift[]): Map<string, Drift> {
+  for (const item of drift) {
+    if (known.size >= MOST_KEPT) break
+    const key = `${item.kind} ${item.field}`
+    if (!known.has(key)) known.set(key, item)
+  }
+  return known
+}
+
+/** Lists the fields of `value` that `schema` does not know, by dotted name under `prefix`, through nested objects. */
+function listUnknownFields(schema: z.core.$ZodType, value: unknown, prefix: string): Drift[] {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
+    return listUnknownFields(schema.unwrap(), value, prefix)
+  }
+  if (schema instanceof z.ZodPipe) return listUnknownFields(schema.out, value, prefix)
+  if (schema instanceof z.ZodArray && Array.isArray(value)) {
+    return dedupeDrift(value.flatMap((item) => listUnknownFields(schema.element, item, `${prefix}[]`)))
+  }
+  if (!(schema instanceof z.ZodObject) || typeof value !== 'object' || value === null) return []
+  const shape: Readonly<Record<string, z.core.$ZodType>> = schema.shape
+  return Object.entries(value).flatMap(([key, inner]): Drift[] => {
+    const field = prefix === '' ? key : `${prefix}.${key}`
+    const known = Object.hasOwn(shape, key) ? shape[key] : undefined
+    if (known) return listUnknownFields(known, inner, field)
+    return [{ field, kind: 'unknown', example: shortenExample(inner) }]
+  })
 }

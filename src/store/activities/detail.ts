@@ -1,21 +1,22 @@
 import { MusetteError } from '../../kit/errors.ts'
 import { cleanJson, cleanText } from '../clean.ts'
-import { type PackedDocument, recordRawDocuments } from '../raw-documents.ts'
+import type { Samples } from '../samples/samples.ts'
 import {
+  deleteSamples,
+  type Intensity,
   insertPowerCurves,
   insertSampleExtras,
+  insertSamples,
   type PowerCurve,
   type SampleExtra,
-} from '../samples/extras.ts'
-import { type Intensity, upsertIntensities } from '../samples/intensity.ts'
-import type { Samples } from '../samples/samples.ts'
-import { deleteSamples, insertSamples } from '../samples/write.ts'
+  upsertIntensities,
+} from '../samples/write-samples.ts'
+import type { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
-import type { ActivityDetailRow } from './detail-row.ts'
-import { exactStart } from './exact-start.ts'
-import type { Asked } from './outcome.ts'
-import { recordRevision } from './revisions.ts'
-import { type ActivityChange, updateRows } from './update-rows.ts'
+import type { Asked } from './activity-outcome.ts'
+import { exactStart } from './listed.ts'
+import { type PackedDocument, recordRawDocuments } from './raw-documents.ts'
+import { type ActivityChange, recordRevision, updateRows } from './revisions.ts'
 
 /** An answer asked for earlier than the row's own is not taken. */
 export type RecordDetailInput = Asked & {
@@ -196,3 +197,38 @@ function unavailable(activityId: number, together: number): MusetteError {
   if (together === 1) return new MusetteError('activity_unknown', `${what}: no activity ${activityId}`)
   return new MusetteError('activity_busy', `${what}: activity ${activityId} is not to be had now`)
 }
+
+type Row = typeof activities.$inferSelect
+
+/** Columns that the activity list fills; a detail may name them, too. */
+type ListColumn = 'name' | 'description' | 'activityType' | 'startedAt' | 'timezone' | 'startedAtLocal'
+
+/** Columns that say who the row is and how fetching it goes; the store writes them itself. */
+type OwnColumn =
+  | 'activityId'
+  | 'accountId'
+  | 'path'
+  | 'detailState'
+  | 'sampleCount'
+  | 'elapsedS'
+  | 'summary'
+  | 'absentSince'
+  | 'firstSeenAt'
+  | 'listedAt'
+  | 'fetchedAt'
+  | 'wantedAt'
+  | 'summaryHash'
+  | 'listFields'
+  | 'detailFields'
+  | 'nextFetchAt'
+  | 'fetchAttempts'
+  | 'fetchError'
+
+/**
+ * What an activity's detail says, one member a column of `training.activities`; null where the service sent nothing.
+ * `elapsedS` is seconds from the first sample to the last, and is written only together with samples. The list's
+ * columns stay as they are when left out.
+ */
+export type ActivityDetailRow = Readonly<
+  Omit<Row, ListColumn | OwnColumn> & Partial<Pick<Row, ListColumn>> & { elapsedS?: number | null }
+>

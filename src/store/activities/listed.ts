@@ -1,6 +1,5 @@
 import { cleanNullable, cleanText } from '../clean.ts'
 import type { Tx } from '../store.ts'
-import { exactStart } from './exact-start.ts'
 
 /** What an entry of the activity list says. `startedAtLocal` is `YYYY-MM-DD HH:MM:SS` on the wall clock of `timezone`. */
 export type ListedActivity = Readonly<{
@@ -13,7 +12,7 @@ export type ListedActivity = Readonly<{
   startedAtLocal: string | null
 }>
 
-export type ListedCounts = { inserted: number; marked: number }
+type ListedCounts = { inserted: number; marked: number }
 
 /**
  * What becomes of a known activity whose entry says what the list said before, and which is neither absent nor failed for
@@ -163,4 +162,13 @@ function toRow(entry: ListedActivity, ask: boolean) {
     fields: { ...words, ...(start.started_at && start) },
     ask,
   }
+}
+
+/**
+ * Writes a start as ISO 8601 in UTC with every digit of its wall clock's second: a Date ends at milliseconds, and no zone is
+ * away from UTC by a fraction of a second. `local` is `YYYY-MM-DD HH:MM:SS.ffffff`.
+ */
+export function exactStart(startedAt: Date, local: string | null | undefined): string {
+  const beyondMs = /\.\d{3}(\d+)$/.exec(local ?? '')?.[1] ?? ''
+  return startedAt.toISOString().replace('Z', `${beyondMs}Z`)
 }

@@ -1,19 +1,19 @@
 import pg from 'pg'
-import { SECOND } from '../../kit/durations.ts'
 import { PostgresClient } from '../../kit/postgres-client.ts'
-import { within } from '../../kit/within.ts'
+import { SECOND, within } from '../../kit/time.ts'
+
 import { mapDatabaseError } from '../errors.ts'
 import { type Part, runStatement } from './statement.ts'
 
 /** One connection for statements that somebody else wrote. */
-export type Connection = {
+type Connection = {
   /** Runs a text; the answer comes part by part, as `runStatement` tells. */
   run(text: string, signal?: AbortSignal): AsyncGenerator<Part, void, undefined>
   /** Ends what runs, rolls back what is not committed, and closes. Never throws. */
   close(): Promise<void>
 }
 
-export type ConnectionOptions = {
+type ConnectionOptions = {
   connectionString: string
   applicationName: string
   signal?: AbortSignal | undefined

@@ -1,11 +1,11 @@
 import pg from 'pg'
-import { SECOND } from '../../kit/durations.ts'
+import { SECOND } from '../../kit/time.ts'
 
 /**
  * What the texts of a column are. `number`: what a JSON number holds in JavaScript, too; `digits`: numbers with more
  * digits than that; `json`: a JSON text.
  */
-export type Form = 'number' | 'digits' | 'boolean' | 'json' | 'text'
+type Form = 'number' | 'digits' | 'boolean' | 'json' | 'text'
 
 export type Field = { name: string; form: Form }
 
@@ -23,7 +23,7 @@ export type Part =
   /** `command` is the command tag: `SELECT 12` */
   | { kind: 'done'; command: string }
 
-export type Statement = {
+type Statement = {
   text: string
   /** `extended` takes exactly one statement, `simple` any number of them */
   protocol: 'simple' | 'extended'

@@ -1,11 +1,11 @@
 import { asc, eq } from 'drizzle-orm'
 import { accounts, credentials } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
-import { type KeyOptions, makeKeyring } from './keyring.ts'
 import { openSpooled } from './read.ts'
 import { openSealed } from './rows.ts'
+import { type KeyOptions, makeKeyring } from './seal.ts'
 import { makeSpool } from './spool.ts'
-import { UnreadableLoginError } from './unreadable.ts'
+import { UnreadableLoginError } from './unreadable-login-error.ts'
 
 /** What can be told of a login without telling a secret. */
 export type LoginFacts = {

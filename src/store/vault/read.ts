@@ -1,7 +1,6 @@
 import type { Logger } from 'pino'
 import { TransientError } from '../../kit/errors.ts'
 import type { Store, Tx } from '../store.ts'
-import type { Keyring } from './keyring.ts'
 import {
   findSealed,
   lockCredentials,
@@ -12,10 +11,10 @@ import {
   type SealedCredentials,
   upsertSealed,
 } from './rows.ts'
-import type { Sealer } from './seal.ts'
+import type { Keyring, Sealer } from './seal.ts'
 import type { Spool } from './spool.ts'
 import type { Credentials } from './types.ts'
-import { UnreadableLoginError } from './unreadable.ts'
+import { UnreadableLoginError } from './unreadable-login-error.ts'
 
 /** What the parts of the vault share. */
 export type VaultParts = Readonly<{ store: Store; log: Logger; keys: Keyring; spool: Spool }>

@@ -6,7 +6,7 @@ import { takeOverSpool, type VaultParts } from './read.ts'
 import { limitLockWait, reseal, type SealedCredentials } from './rows.ts'
 import { makeSealer, type Sealer } from './seal.ts'
 import type { Resealed } from './types.ts'
-import { UnreadableLoginError } from './unreadable.ts'
+import { UnreadableLoginError } from './unreadable-login-error.ts'
 
 /**
  * Seals the credentials of every account with another key, in one transaction that waits for the refreshes under way and

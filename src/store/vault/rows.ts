@@ -1,11 +1,11 @@
 import { eq, inArray, sql } from 'drizzle-orm'
-import { SECOND } from '../../kit/durations.ts'
+import { SECOND } from '../../kit/time.ts'
 import { cleanText } from '../clean.ts'
 import { accounts, credentials } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import type { Sealer } from './seal.ts'
 import type { Credentials, Login, TokenPair } from './types.ts'
-import { UnreadableLoginError } from './unreadable.ts'
+import { UnreadableLoginError } from './unreadable-login-error.ts'
 
 /** What stands sealed in the table and in a spool file. */
 export type SealedCredentials = Readonly<

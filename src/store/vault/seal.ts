@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { ConfigError } from '../../kit/errors.ts'
-import { UnreadableLoginError } from './unreadable.ts'
+import { UnreadableLoginError } from './unreadable-login-error.ts'
 
 /**
  * Seals texts with AES-256-GCM. A sealed value opens only for the account and the field that it was sealed for, and tells the
@@ -14,10 +14,10 @@ export type Sealer = {
   open(sealed: Buffer, place: SealPlace): Opened
 }
 
-export type SealPlace = Readonly<{ accountId: number; field: string }>
+type SealPlace = Readonly<{ accountId: number; field: string }>
 
 /** `origin` is undefined for a value of version 1, which does not hold it. */
-export type Opened = { text: string; origin: string | undefined }
+type Opened = { text: string; origin: string | undefined }
 
 const KEY_BYTES = 32
 /** 1 seals the text alone, 2 the origin, a line break and the text. */
@@ -76,4 +76,39 @@ function parseOpened(version: Version, text: string): Opened {
 function boundTo(version: Version, { accountId, field }: SealPlace): Buffer {
   const prefix = version === 1 ? 'musette' : `musette ${version}`
   return Buffer.from(`${prefix} ${accountId} ${field}`, 'utf8')
+}
+
+/** `readKeys` reads the keys that are at hand now, the one in use first, then those of a rotation that is not over. */
+export type KeyOptions = Readonly<{ secretKey: Buffer; readKeys?: () => readonly Buffer[] }>
+
+/** The keys that this process knows, so that a rotation by another process is followed without a restart. */
+export type Keyring = {
+  /** Finds the sealer of what a row or a spool file holds; throws UnreadableLoginError `secret_key_mismatch`. */
+  sealerOf(sealed: Readonly<{ accountId: number; keyId: string }>): Sealer
+  /** Chooses the sealer for a new login, given the ids of the keys that seal the rows at this moment. */
+  sealerForNew(used: ReadonlySet<string>): Sealer
+}
+
+/** Makes the keyring; throws ConfigError `secret_key_length` for a key that has not 32 bytes. */
+export function makeKeyring(options: KeyOptions): Keyring {
+  const first = makeSealer(options.secretKey)
+  const known = new Map([[first.keyId, first]])
+  const readSealers = (): Sealer[] => {
+    const sealers = options.readKeys?.().map(makeSealer) ?? []
+    for (const sealer of sealers) known.set(sealer.keyId, sealer)
+    return sealers.length > 0 ? sealers : [first]
+  }
+  return {
+    sealerOf({ accountId, keyId }) {
+      if (!known.has(keyId)) readSealers()
+      const sealer = known.get(keyId)
+      if (!sealer) throw new UnreadableLoginError('secret_key_mismatch', { accountId })
+      return sealer
+    },
+    sealerForNew(used) {
+      const sealers = readSealers()
+      // Where no row decides, the key that is to be: a rotation that is under way removes the other one.
+      return sealers.find(({ keyId }) => used.has(keyId)) ?? sealers.at(-1) ?? first
+    },
+  }
 }

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { writeDurably } from '../../kit/durable-file.ts'
 import { errorCode } from '../../kit/errors.ts'
 import type { SealedCredentials } from './rows.ts'
-import { spoolName, UnreadableLoginError } from './unreadable.ts'
+import { spoolName, UnreadableLoginError } from './unreadable-login-error.ts'
 
 /** The one file that holds an account's newest tokens, sealed, while the database has not taken them. */
 export type Spool = {

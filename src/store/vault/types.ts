@@ -1,5 +1,5 @@
 import type { Account } from '../accounts.ts'
-import type { UnreadableLoginError } from './unreadable.ts'
+import type { UnreadableLoginError } from './unreadable-login-error.ts'
 
 /** An access token with the refresh token that was issued beside it. */
 export type TokenPair = { accessToken: string; refreshToken: string; obtainedAt: Date; expiresAt: Date }
@@ -38,7 +38,7 @@ export type Login = {
   password?: string | undefined
 }
 
-export type TokenVault = {
+type TokenVault = {
   /**
    * Reads the credentials of an account, from the spool while the database is away; undefined before a login. Throws
    * UnreadableLoginError for this account's tokens alone.

@@ -3,7 +3,6 @@ import type { Logger } from 'pino'
 import { findAccountById, forgetCursors, upsertAccount } from '../accounts.ts'
 import { credentials } from '../schema/index.ts'
 import type { Store } from '../store.ts'
-import { type KeyOptions, makeKeyring } from './keyring.ts'
 import { useLocked } from './locked.ts'
 import { isReadable, readCredentials, takeBack } from './read.ts'
 import { resealCredentials } from './rotate.ts'
@@ -18,11 +17,12 @@ import {
   sealLogin,
   upsertSealed,
 } from './rows.ts'
+import { type KeyOptions, makeKeyring } from './seal.ts'
 import { makeSpool } from './spool.ts'
 import type { Vault } from './types.ts'
-import { UnreadableLoginError } from './unreadable.ts'
+import { UnreadableLoginError } from './unreadable-login-error.ts'
 
-export type { KeyOptions } from './keyring.ts'
+export type { KeyOptions } from './seal.ts'
 export type { Vault } from './types.ts'
 
 /**

@@ -1,6 +1,4 @@
-import { type Backoff, backoffMs } from '../../kit/backoff.ts'
-import type { Clock } from '../../kit/clock.ts'
-import { MINUTE, SECOND } from '../../kit/durations.ts'
+import { type Backoff, backoffMs, type Clock, MINUTE, SECOND } from '../../kit/time.ts'
 
 /** A person's slip goes unnoticed; a program that guesses writes 43,000 log lines a day and no more. */
 const PAUSE: Backoff = { firstMs: SECOND / 4, maxMs: 2 * SECOND, factor: 2 }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '../../kit/time.ts'
 import { makeAttempts } from './attempts.ts'
 import { readSessionCookie } from './cookie.ts'
 import { isSame } from './is-same.ts'

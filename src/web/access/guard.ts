@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { SECOND } from '../../kit/durations.ts'
+import { SECOND } from '../../kit/time.ts'
 import type { Door, Verdict } from './door.ts'
 import { setStrictHeaders } from './headers.ts'
 import { refuseForeignHost, refuseForeignWrite } from './origin.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { SECOND } from '../../kit/durations.ts'
+import { SECOND } from '../../kit/time.ts'
 import { makeSessionCookie, readSessionCookie } from './cookie.ts'
 import type { Door } from './door.ts'
 import { type LoginPage, makeLoginPolicy, renderLogin } from './login-page.ts'

@@ -1,13 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isLoopback } from '../../kit/loopback.ts'
 
-/** The names of this machine to itself. */
-const LOOPBACK: readonly string[] = ['127.0.0.1', '::1', 'localhost']
 const READING: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
-
-/** Whether only this machine can reach an address to listen on. */
-export function isLoopback(host: string): boolean {
-  return LOOPBACK.includes(host.replace(/[[\]]/g, '').toLowerCase())
-}
 
 /**
  * Refuses a name of this machine that is not its own. Without a token only the browser's own rules keep strange pages out,

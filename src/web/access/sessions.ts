@@ -1,8 +1,7 @@
 import { createHmac, randomBytes, scryptSync } from 'node:crypto'
 import type { Logger } from 'pino'
-import type { Clock } from '../../kit/clock.ts'
-import { DAY, SECOND } from '../../kit/durations.ts'
 import { errorLine } from '../../kit/errors.ts'
+import { type Clock, DAY, SECOND } from '../../kit/time.ts'
 import { isSame } from './is-same.ts'
 
 /** A month: long enough not to be asked every week, short enough that a lost phone's cookie ends by itself. */

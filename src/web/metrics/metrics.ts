@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '../../kit/time.ts'
 import type { EndedRun, Figures } from './figures.ts'
 import { makeGauges } from './gauges.ts'
 import { makeRequestCounters, type RequestObserver } from './requests.ts'

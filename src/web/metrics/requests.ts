@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
-import { SECOND } from '../../kit/durations.ts'
+import { SECOND } from '../../kit/time.ts'
 
 /** One request to the service: its endpoint as a pattern, and its status, or the error code in place of an answer. */
 export type SeenRequest = {

@@ -1,4 +1,4 @@
-import { DAY, MINUTE } from '../../../src/kit/durations.ts'
+import { DAY, MINUTE } from '../../../src/kit/time.ts'
 import type { HandClock } from '../world/clock.ts'
 import type { TestService } from '../world/service.ts'
 import type { Change } from './plan.ts'

@@ -1,4 +1,3 @@
-import { MINUTE } from '../../../src/kit/durations.ts'
 import {
   CredentialsRejectedError,
   errorCode,
@@ -8,6 +7,7 @@ import {
   TransientError,
   UnexpectedResponseError,
 } from '../../../src/kit/errors.ts'
+import { MINUTE } from '../../../src/kit/time.ts'
 import type { Around } from '../world/process.ts'
 import { makeChange } from './change.ts'
 import type { Hold, Pass, Step } from './plan.ts'

@@ -1,5 +1,5 @@
-import { HOUR, SECOND } from '../../../src/kit/durations.ts'
 import { CredentialsRejectedError, errorCode, errorLine } from '../../../src/kit/errors.ts'
+import { HOUR, SECOND } from '../../../src/kit/time.ts'
 import { findDifferences } from '../truth/differences.ts'
 import type { RunDatabase } from '../world/database.ts'
 import { takeStep } from './pass.ts'

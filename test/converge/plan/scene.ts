@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { DAY, MINUTE } from '../../../src/kit/durations.ts'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
+import { DAY, MINUTE } from '../../../src/kit/time.ts'
 import type { Account } from '../../../src/store/accounts.ts'
 import { makeSilentLog } from '../../support/log.ts'
 import { openTempDir } from '../../support/temp-dir.ts'

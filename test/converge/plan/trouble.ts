@@ -1,4 +1,4 @@
-import { MINUTE } from '../../../src/kit/durations.ts'
+import { MINUTE } from '../../../src/kit/time.ts'
 import { pathOf, type Stage } from './change.ts'
 import type { FaultKind, FaultPlace, Trouble } from './plan.ts'
 

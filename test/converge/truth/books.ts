@@ -1,4 +1,4 @@
-import { MINUTE } from '../../../src/kit/durations.ts'
+import { MINUTE } from '../../../src/kit/time.ts'
 import type { Scene } from '../plan/scene.ts'
 import type { Tables } from './rows.ts'
 import { isSame } from './same.ts'

@@ -1,5 +1,4 @@
-import { HOUR } from '../../../src/kit/durations.ts'
-import type { Sleep } from '../../../src/kit/sleep.ts'
+import { HOUR, type Sleep } from '../../../src/kit/time.ts'
 
 /** Time as a run turns it by hand: the true time, and the mirror's own clock beside it, which may be wrong. */
 export type HandClock = {

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { MockAgent } from 'undici'
-import type { Clock } from '../../../src/kit/clock.ts'
+import type { Clock } from '../../../src/kit/time.ts'
 import {
   openService,
   type Service,

@@ -1,7 +1,12 @@
-import { type RecordDetailInput, type Recorded, recordDetails } from '../../../src/store/activities/detail.ts'
-import type { ActivityDetailRow } from '../../../src/store/activities/detail-row.ts'
+import {
+  type ActivityDetailRow,
+  type RecordDetailInput,
+  type Recorded,
+  recordDetails,
+} from '../../../src/store/activities/detail.ts'
+
 import { SAMPLE_FIELDS, type SampleField, type Samples } from '../../../src/store/samples/samples.ts'
-import { deleteSamples, insertSamples } from '../../../src/store/samples/write.ts'
+import { deleteSamples, insertSamples } from '../../../src/store/samples/write-samples.ts'
 import type { Tx } from '../../../src/store/store.ts'
 
 /** Samples one second apart, every value made by `value`. */

@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs'
+import type { Logger } from 'pino'
+import type { Config } from '../config/config.ts'
+import { makeReleaseStack } from '../kit/release-stack.ts'
+import { systemClock } from '../kit/time.ts'
+import type { MirrorDeps, MirrorOptions } from '../mirror/mirror.ts'
+import { openService, type Service, type ServiceObserver } from '../service/service.ts'
+import { recordPausesEnded } from '../store/cursors.ts'
+import { checkSchema } from '../store/migrate.ts'
+import { makeUpkeep } from '../store/samples/vacuum.ts'
+import { openStore, type Store } from '../store/store.ts'
+import { readOrMakeSecretKey, readSecretKeys } from '../store/vault/key-file.ts'
+import { type KeyOptions, makeTokenVault, type Vault } from '../store/vault/vault.ts'
+import { finishRotation } from './key-rotation.ts'
+import { openDatabase } from './open-database.ts'
+
+/** The parts that every verb stands on; `close` stops them in reverse order. */
+export type House = {
+  config: Config
+  log: Logger
+  databaseUrl: string
+  store: Store
+  vault: Vault
+  service: Service
+  mirror: MirrorDeps
+  mirrorOptions: MirrorOptions
+  close(): Promise<void>
+}
+
+/** A fetch holds one connection while it writes, a token refresh one while it waits for the service; the rest is polls. */
+export const CONNECTIONS_BESIDE_FETCHES = 6
+/** A daemon with all roles holds one connection for each of its leader locks: of the scheduler and of the watcher. */
+export const CONNECTIONS_OF_LEADER_LOCKS = 2
+
+/**
+ * Opens database, vault and service client from the configuration. The embedded Postgres is brought to this version
+ * by itself; a database of the user's own is only checked, and refused with the command to type (ConfigError). The
+ * `signal` ends the opening, not the house; the `observer` hears of every request to the service; `longestPauseMs` and
+ * `byHand` are the service client's.
+ */
+export async function openHouse(
+  config: Config,
+  log: Logger,
+  options: {
+    signal?: AbortSignal
+    observer?: ServiceObserver | undefined
+    longestPauseMs?: number
+    byHand?: boolean
+  } = {},
+): Promise<House> {
+  const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
+  try {
+    const database = await openDatabase(config, log, options.signal)
+    release.defer('database', () => database.close())
+    const store = openStore(
+      { log },
+      {
+        connectionString: database.url,
+        maxConnections: config.service.concurrency + CONNECTIONS_BESIDE_FETCHES,
+      },
+    )
+    release.defer('store', () => store.close())
+    await store.read(checkSchema)
+    const vault = makeTokenVault({ store, log }, { ...keysOf(config), spoolDir: config.dataDir })
+    await finishRotation({ store, log }, config)
+    const { concurrency, requestsPerMinute } = config.service
+    const service = openService(
+      { vault, log, observer: options.observer },
+      {
+        concurrency,
+        requestsPerMinute,
+        userAgent: `musette/${VERSION}`,
+        longestPauseMs: options.longestPauseMs,
+        byHand: options.byHand ?? false,
+      },
+    )
+    release.defer('service', () => service.close())
+    return {
+      config,
+      log,
+      databaseUrl: database.url,
+      store,
+      vault,
+      service,
+      mirror: {
+        store,
+        serviceOf: (account) => service.forAccount(account),
+        upkeep: makeUpkeep({ store, log }),
+        log,
+        now: systemClock,
+      },
+      mirrorOptions: config.mirror,
+      close: () => release.release(),
+    }
+  } catch (error) {
+    await release.release().catch(() => undefined)
+    throw error
+  }
+}
+
+/** A key in the data directory may change while this runs; one from the environment cannot. */
+function keysOf({ secretKey, dataDir }: Config): KeyOptions {
+  if (secretKey) return { secretKey }
+  return { secretKey: readOrMakeSecretKey(dataDir), readKeys: () => readSecretKeys(dataDir) }
+}
+
+/** Ends the pauses that were made while this machine's clock was ahead, and says how many. */
+export async function endPauses({ store, mirror, mirrorOptions, log }: House): Promise<void> {
+  const { lagMs } = mirrorOptions
+  const pauses = await store.transaction((tx) => recordPausesEnded(tx, { now: mirror.now(), lagMs }))
+  if (pauses > 0) log.warn({ pauses }, 'pauses that were made while the clock was ahead are ended')
+}
+
+/** The version in package.json, which lies two folders above both src/daemon and dist/daemon. */
+export const VERSION: string = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+).version

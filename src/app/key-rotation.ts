@@ -1,0 +1,101 @@
+import { resolve } from 'node:path'
+import type { Logger } from 'pino'
+import type { Config } from '../config/config.ts'
+import { ConfigError } from '../kit/errors.ts'
+import type { Store } from '../store/store.ts'
+import {
+  makeKey,
+  pendingKeyPath,
+  putKeyInPlace,
+  readKeyFile,
+  readPendingIds,
+  removePendingKeys,
+  secretKeyPath,
+  writeKeyFile,
+} from '../store/vault/key-file.ts'
+import { findKeyIds } from '../store/vault/rows.ts'
+import { keyIdOf } from '../store/vault/seal.ts'
+import type { Resealed } from '../store/vault/types.ts'
+import type { House } from './app.ts'
+
+/**
+ * How many logins were sealed anew, those that cannot be read and stay as they are, and the file that holds the key; `byHand`: a
+ * person must name it to musette.
+ */
+export type Rotation = Resealed & { path: string; byHand: boolean }
+
+/**
+ * Seals every login with a new key. A key in the data directory is replaced there, and a daemon that runs goes on with
+ * the new one. A key from the environment can only be replaced by a person: the new one is read from the file `to`, which
+ * is made when it is not there. Killed at any moment it leaves logins that open, and the same command finishes it.
+ */
+export async function rotateKey(house: House, input: { to: string | undefined }): Promise<Rotation> {
+  const { secretKey, dataDir } = house.config
+  if (secretKey) return rotateToFile(house, { secretKey, to: input.to })
+  if (input.to === undefined) return rotateInPlace(house)
+  const message = `the key lies in ${secretKeyPath(dataDir)} and is replaced there; run: musette key rotate`
+  throw new ConfigError('key_in_data_dir', message)
+}
+
+/** Puts the key of a rotation in its place that was cut off after the logins had been sealed with it. */
+export async function finishRotation(
+  deps: { store: Store; log: Logger },
+  { secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataDir'>,
+): Promise<void> {
+  const pending = secretKey ? [] : readPendingIds(dataDir)
+  if (pending.length === 0) return
+  const used = await deps.store.read(findKeyIds)
+  for (const keyId of pending.filter((id) => isInUse(dataDir, used, id))) {
+    await putKeyInPlace(dataDir, keyId)
+    deps.log.info({ keyId }, 'put the key of a rotation in its place')
+  }
+}
+
+async function rotateInPlace(house: House): Promise<Rotation> {
+  const { dataDir } = house.config
+  const key = makeKey()
+  const keyId = keyIdOf(key)
+  // Each key waits under a name of its own, so that whoever ends a rotation late cannot put a later one's key in place.
+  const resealed = await house.vault.rotate(async (used) => {
+    for (const id of readPendingIds(dataDir)) {
+      if (isInUse(dataDir, used, id)) await putKeyInPlace(dataDir, id)
+    }
+    await removePendingKeys(dataDir, used)
+    await writeKeyFile(pendingKeyPath(dataDir, keyId), key)
+    return key
+  })
+  await putKeyInPlace(dataDir, keyId)
+  return { ...resealed, path: secretKeyPath(dataDir), byHand: false }
+}
+
+/** Whether the logins are sealed with this waiting key, and with the one in the key file no more. */
+function isInUse(dataDir: string, used: ReadonlySet<string>, pendingId: string): boolean {
+  const current = readKeyFile(secretKeyPath(dataDir))
+  return used.has(pendingId) && !(current && used.has(keyIdOf(current)))
+}
+
+async function rotateToFile(
+  house: House,
+  input: { secretKey: Buffer; to: string | undefined },
+): Promise<Rotation> {
+  if (input.to === undefined) {
+    const message =
+      'the key comes from MUSETTE_SECRET_KEY, which musette cannot change; run: musette key rotate --to FILE'
+    throw new ConfigError('key_from_environment', message)
+  }
+  const path = resolve(input.to)
+  const found = readKeyFile(path)
+  if (found?.equals(input.secretKey)) {
+    throw new ConfigError('same_key', `${path} holds the key that is in use; name another file`)
+  }
+  const key = found ?? makeKey()
+  const used = await house.store.read(findKeyIds)
+  // All of it was done before: only the person's part is left.
+  const isDone = used.size > 0 && [...used].every((id) => id === keyIdOf(key))
+  const nextKey = async () => {
+    if (!found) await writeKeyFile(path, key)
+    return key
+  }
+  const resealed = isDone ? { logins: 0, unreadable: [] } : await house.vault.rotate(nextKey)
+  return { ...resealed, path, byHand: true }
+}

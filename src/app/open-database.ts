@@ -1,0 +1,73 @@
+import type { Logger } from 'pino'
+import type { Config } from '../config/config.ts'
+import { openEmbeddedPostgres } from '../embedded/embedded.ts'
+import { migrate } from '../store/migrate.ts'
+import {
+  collectResults,
+  openQueries as openRawQueries,
+  type Queries,
+  type QueryResult,
+} from '../store/query/raw-query.ts'
+
+type Database = { url: string; close(): Promise<void> }
+
+/**
+ * Opens the database: the user's own by URL as it is, or the embedded one, which belongs to this program and is
+ * brought to this version by itself.
+ */
+export async function openDatabase(config: Config, log: Logger, signal?: AbortSignal): Promise<Database> {
+  if (config.databaseUrl) return { url: config.databaseUrl, close: async () => undefined }
+  const embedded = await openEmbeddedPostgres({ log, ...(signal && { signal }) }, { dataDir: config.dataDir })
+  try {
+    await migrate({ connectionString: embedded.url, log, ...(signal && { signal }) })
+  } catch (error) {
+    await embedded.close()
+    throw error
+  }
+  return { url: embedded.url, close: () => embedded.close() }
+}
+
+/** Brings the database to this version. */
+export async function migrateDatabase(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+  const database = await openDatabase(config, log, signal)
+  try {
+    if (config.databaseUrl) await migrate({ connectionString: database.url, log, signal })
+  } finally {
+    await database.close()
+  }
+}
+
+/** Opens a connection for SQL that a person typed, starting the embedded Postgres if it does not run. */
+export async function openQueries(
+  config: Config,
+  log: Logger,
+  options: { write: boolean; signal?: AbortSignal },
+): Promise<Queries> {
+  const database = await openDatabase(config, log, options.signal)
+  try {
+    const queries = await openRawQueries({ ...options, connectionString: database.url })
+    return {
+      run: (text, signal) => queries.run(text, signal),
+      async close() {
+        try {
+          await queries.close()
+        } finally {
+          await database.close()
+        }
+      },
+    }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+/** Runs SQL beside an open house, on a connection of its own. */
+export async function queryHouse(house: { databaseUrl: string }, text: string): Promise<QueryResult[]> {
+  const queries = await openRawQueries({ connectionString: house.databaseUrl, write: false })
+  try {
+    return await collectResults(queries, text)
+  } finally {
+    await queries.close()
+  }
+}

@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { Config } from '../config/config.ts'
+import { ConfigError } from '../kit/errors.ts'
+import { sqlstateOf } from '../store/errors.ts'
+import { checkSchema } from '../store/migrate.ts'
+import { findOpenRights, type OpenRight } from '../store/query/reader-limits.ts'
+import { findWritableSchemas, upsertReaderLogin } from '../store/query/reader-login.ts'
+import { openStore } from '../store/store.ts'
+import { openDatabase } from './open-database.ts'
+
+type Reader = {
+  /** the connection URL of the login, with its password: shown once, kept nowhere */
+  url: string
+  /** schemas in which the login may create tables, by the habits of this server */
+  writableSchemas: string[]
+  /** what the login may still use, because the user of DATABASE_URL may not withhold it */
+  openRights: OpenRight[]
+}
+
+const INSUFFICIENT_PRIVILEGE = '42501'
+
+/**
+ * Makes a login for analysts in the user's own database or the embedded one, with a new password unless one is given;
+ * for a login made earlier, the new password replaces the old. Throws ConfigError, among others `reader_forbidden`
+ * when the user of DATABASE_URL may not create roles.
+ */
+export async function makeReader(
+  config: Config,
+  log: Logger,
+  input: { name: string; password?: string | undefined; statementTimeoutMs?: number | undefined },
+): Promise<Reader> {
+  const { name, password = randomBytes(24).toString('base64url'), statementTimeoutMs } = input
+  checkName(name)
+  checkPassword(password)
+  const database = await openDatabase(config, log)
+  const store = openStore({ log }, { connectionString: database.url, maxConnections: 1 })
+  try {
+    const found = await store.transaction(async (tx) => {
+      await checkSchema(tx)
+      await upsertReaderLogin(tx, { name, password, statementTimeoutMs, wholeServer: !config.databaseUrl })
+      return {
+        writableSchemas: await findWritableSchemas(tx, name),
+        openRights: await findOpenRights(tx, name),
+      }
+    })
+    return { url: urlFor(database.url, name, password), ...found }
+  } catch (error) {
+    throw sqlstateOf(error) === INSUFFICIENT_PRIVILEGE ? forbidden(error) : error
+  } finally {
+    await store.close()
+    await database.close()
+  }
+}
+
+function checkName(name: string): void {
+  if (/^[a-z_][a-z0-9_]{0,62}$/.test(name) && !name.startsWith('pg_') && name !== 'musette_reader') return
+  throw new ConfigError(
+    'bad_reader_name',
+    'the name of a login is small letters, digits and _, 63 at most; write for example analyst',
+  )
+}
+
+// What Postgres would prepare or a URL would need to escape twice is refused rather than guessed at.
+function checkPassword(password: string): void {
+  if (/^[\x21-\x7e]{12,128}$/.test(password)) return
+  throw new ConfigError(
+    'bad_reader_password',
+    'the password is not 12 to 128 letters, digits and signs of ASCII; without one given, it is generated',
+  )
+}
+
+function urlFor(databaseUrl: string, name: string, password: string): string {
+  const url = new URL(databaseUrl)
+  // What proves the owner's identity is not the analyst's; and programs older than Postgres 16 refuse `require_auth`.
+  for (const field of ['user', 'password', 'passfile', 'sslcert', 'sslkey', 'sslpassword', 'require_auth']) {
+    url.searchParams.delete(field)
+  }
+  if (url.host === '') {
+    // A socket's URL names no host, and then has no place for a user but the query.
+    url.searchParams.set('user', name)
+    url.searchParams.set('password', password)
+  } else {
+    url.username = name
+    url.password = encodeURIComponent(password)
+  }
+  return url.href
+}
+
+function forbidden(cause: unknown): ConfigError {
+  const message =
+    'the user of DATABASE_URL may not make logins; run it once as an administrator of the server: ' +
+    'DATABASE_URL=postgres://administrator:…@host:5432/database node config/reader.mjs'
+  return new ConfigError('reader_forbidden', message, { cause })
+}

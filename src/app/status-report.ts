@@ -1,0 +1,46 @@
+import { loginCommand } from '../kit/errors.ts'
+import {
+  type FailedActivity,
+  findFailedActivities,
+  findStandings,
+  findUploadStandings,
+  type Standing,
+  type UploadStanding,
+} from '../store/status.ts'
+import { findWaitingFiles, type WaitingFile } from '../store/uploads/waiting-files.ts'
+import type { House } from './app.ts'
+
+export type Status = {
+  database: 'embedded' | 'postgres'
+  queue: 'postgres' | 'redis'
+  accounts: Array<Standing & { login: 'signed in' | 'needs login'; next_command: string | null }>
+  failed_activities: FailedActivity[]
+  uploads: UploadStanding[]
+  /** what waits in the drop folder without a row in the ledger, or is wrong with the folder */
+  waiting_files: WaitingFile[]
+}
+
+/** Named failures are for reading, not for counting: the count stands in each account's row. */
+const FAILED_SHOWN = 20
+
+/** Finds where everything stands, with the command that mends what a person must mend. */
+export async function findStatus(house: House): Promise<Status> {
+  const { standings, failed, uploads, waiting } = await house.store.read(async (tx) => ({
+    standings: await findStandings(tx),
+    failed: await findFailedActivities(tx, { limit: FAILED_SHOWN }),
+    uploads: await findUploadStandings(tx),
+    waiting: await findWaitingFiles(tx),
+  }))
+  return {
+    database: house.config.databaseUrl ? 'postgres' : 'embedded',
+    queue: house.config.redisUrl ? 'redis' : 'postgres',
+    accounts: standings.map((standing) => ({
+      ...standing,
+      login: standing.needs_login ? 'needs login' : 'signed in',
+      next_command: standing.needs_login ? loginCommand(standing.account) : null,
+    })),
+    failed_activities: failed,
+    uploads,
+    waiting_files: waiting,
+  }
+}

@@ -1,0 +1,135 @@
+import { errorCode, errorLine, isAbort } from '../kit/errors.ts'
+import { HOUR } from '../kit/time.ts'
+import {
+  type PassCounts,
+  type ResyncChoice,
+  resyncActivities,
+  syncActivities,
+} from '../mirror/activities-pass.ts'
+import type { FetchCounts, Progress } from '../mirror/fetch-wanted.ts'
+import { type CoachingCounts, type CoachingDeps, patiently } from '../mirror/mirror.ts'
+import { mirrorTrainingInfo } from '../mirror/poll-training-info.ts'
+import { findWorkoutsMirrored, mirrorWorkouts } from '../mirror/poll-workouts.ts'
+import type { Account } from '../store/accounts.ts'
+import { countByState } from '../store/activities/wanted.ts'
+import { recordRunsAbandoned } from '../store/runs.ts'
+import { makeWorkoutFolder } from '../workoutfolder/workout-folder.ts'
+import { endPauses, type House } from './app.ts'
+import { accountToUse } from './sign-in.ts'
+
+/** What a pass counted, and how many of the listed activities are mirrored or still to be fetched after it. */
+export type SyncCounts = PassCounts & { mirrored: number; unfetched: number }
+
+type Watched = { name: string; signal?: AbortSignal; onProgress?: (progress: Progress) => void }
+
+/**
+ * Mirrors everything of one account in this process, without the queue; with `full` it reconciles, too. With `coaching`
+ * training info and workouts come beside the activities, which may take hours, as soon as the first of these is there; only
+ * their failures are counted.
+ */
+export async function syncAccount(
+  house: House,
+  input: Watched & { full?: boolean; acceptRemovals?: boolean; coaching?: boolean },
+): Promise<SyncCounts> {
+  const { name, coaching, ...rest } = input
+  const account = await takeAccount(house, name)
+  const { concurrency } = house.config.service
+  const halt = new AbortController()
+  const signal = rest.signal ? AbortSignal.any([rest.signal, halt.signal]) : halt.signal
+  const { full = false } = rest
+  let besides: Promise<number> | undefined
+  const begin = () => {
+    if (besides) return besides
+    besides = coaching ? syncCoaching(house, { account, full, signal }) : Promise.resolve(0)
+    // Whether it failed is asked when the activities are through.
+    besides.catch(() => undefined)
+    return besides
+  }
+  const onProgress = (progress: Progress) => {
+    begin()
+    rest.onProgress?.(progress)
+  }
+  try {
+    const asked = { ...rest, account, concurrency, onProgress }
+    const counts = await syncActivities(house.mirror, house.mirrorOptions, asked)
+    const failed = await begin()
+    await house.mirror.upkeep.rest()
+    const states = await house.store.read((tx) => countByState(tx, account.accountId))
+    const here = { mirrored: states.mirrored, unfetched: states.wanted }
+    return { ...counts, ...here, failed: counts.failed + failed }
+  } catch (error) {
+    halt.abort(error)
+    await besides?.catch(() => undefined)
+    throw error
+  }
+}
+
+/** Fetches activities of one account again and rewrites them, in this process. */
+export async function resyncAccount(
+  house: House,
+  input: Watched & { choice: ResyncChoice },
+): Promise<FetchCounts & { marked: number }> {
+  const { name, ...rest } = input
+  const account = await takeAccount(house, name)
+  const { concurrency } = house.config.service
+  const counts = await resyncActivities(house.mirror, house.mirrorOptions, { account, concurrency, ...rest })
+  await house.mirror.upkeep.rest()
+  return counts
+}
+
+async function takeAccount(house: House, name: string): Promise<Account> {
+  const account = await accountToUse(house, name)
+  // A run of a process that still lives writes its own end over this.
+  const { accountId } = account
+  await house.store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date(), accountId }))
+  await endPauses(house)
+  return account
+}
+
+/** `sync` asks for the workout lists once a day, like the daemon; a little sooner, for one that runs at a fixed hour. */
+const WORKOUTS_EVERY_MS = 20 * HOUR
+
+/** Makes what the use cases around training info and workouts need; the folder remembers what it has complained of. */
+export function makeCoachingDeps(house: House): CoachingDeps {
+  const dir = house.config.workoutDir
+  return {
+    ...house.mirror,
+    listDefaultWorkouts: (baseUrl, signal) => house.service.listDefaultWorkouts(baseUrl, signal),
+    folder: dir === undefined ? undefined : makeWorkoutFolder(house, { dir }),
+  }
+}
+
+/**
+ * Mirrors training info and the workout of the day, and the workouts when they are due or `full` asks for it. Whatever
+ * fails is logged and counted and stops nothing else; only an abort is thrown. Returns how many items failed.
+ */
+export async function syncCoaching(
+  house: House,
+  input: { account: Account; full?: boolean; signal?: AbortSignal },
+): Promise<number> {
+  const { account, full = false, signal } = input
+  const deps = makeCoachingDeps(house)
+  const asked = { account, ...(signal && { signal }) }
+  const { accountId } = account
+  const steps: Array<readonly [string, () => Promise<CoachingCounts>]> = [
+    ['training info', () => mirrorTrainingInfo(deps, asked)],
+  ]
+  const since = new Date(deps.now().getTime() - WORKOUTS_EVERY_MS)
+  if (full || !(await findWorkoutsMirrored(deps, { accountId, since }))) {
+    steps.push(['workouts', () => mirrorWorkouts(deps, asked)])
+  }
+  let failed = 0
+  for (const [what, step] of steps) {
+    try {
+      failed += (await patiently(deps, step)).failed
+    } catch (error) {
+      if (isAbort(error, signal)) throw error
+      failed++
+      deps.log.error(
+        { account: account.name, code: errorCode(error), reason: errorLine(error) },
+        `${what} failed`,
+      )
+    }
+  }
+  return failed
+}

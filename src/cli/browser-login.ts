@@ -1,0 +1,185 @@
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createInterface } from 'node:readline/promises'
+import type { House } from '../app/app.ts'
+import { beginBrowserLogin } from '../app/sign-in.ts'
+import { ConfigError, errorCode } from '../kit/errors.ts'
+import { isLoopback } from '../kit/loopback.ts'
+import { MINUTE, SECOND } from '../kit/time.ts'
+import type { Context } from './context.ts'
+
+/** Long enough to find a password manager and read the consent screen. */
+const WAIT_MS = 10 * MINUTE
+
+type Input = { name: string; paste?: boolean; clientId?: string; clientSecret?: string; redirectUri?: string }
+
+/** Signs in by the authorization code flow: over a listener on loopback, or by pasting the address the browser ended at. */
+export function loginInBrowser(context: Context, house: House, input: Input) {
+  return input.paste ? loginByPaste(context, house, input) : loginByRedirect(context, house, input)
+}
+
+async function loginByRedirect(context: Context, house: House, input: Input) {
+  const listener = await openRedirectListener(addressOf(input.redirectUri))
+  try {
+    const redirectUri = input.redirectUri ?? listener.redirectUri
+    const login = await beginBrowserLogin(house, {
+      name: input.name,
+      client: clientOf(house, input),
+      redirectUri,
+      signal: context.signal,
+    })
+    context.note(
+      'Open this address in a browser on this machine, and sign in there (ten minutes; Ctrl-C ends it):',
+    )
+    context.print(login.authorizeUrl)
+    context.note(
+      `If the service shows an error there, it may not know the address ${redirectUri}; --redirect-uri takes a registered one.`,
+    )
+    const signal = AbortSignal.any([context.signal, AbortSignal.timeout(WAIT_MS)])
+    return await login.finish(await listener.answer(login.state, signal), context.signal)
+  } finally {
+    await listener.close()
+  }
+}
+
+async function loginByPaste(context: Context, house: House, input: Input) {
+  // Nothing listens there: the browser shows an error page, and its address bar holds the answer.
+  const redirectUri = input.redirectUri ?? 'http://127.0.0.1:8976/callback'
+  const login = await beginBrowserLogin(house, {
+    name: input.name,
+    client: clientOf(house, input),
+    redirectUri,
+    signal: context.signal,
+  })
+  context.note('Open this address in a browser on any machine, and sign in there:')
+  context.print(login.authorizeUrl)
+  context.note('The browser ends at an address that does not open. Paste that address here:')
+  const lines = createInterface({
+    input: process.stdin,
+    output: process.stderr,
+    terminal: false,
+    signal: context.signal,
+  })
+  try {
+    for await (const line of lines) {
+      if (line.trim() !== '') return await login.finish(parseAnswer(line.trim()), context.signal)
+    }
+  } finally {
+    lines.close()
+  }
+  context.signal.throwIfAborted()
+  // Ctrl-D: on a terminal nobody forgot to pipe the address in.
+  if (process.stdin.isTTY) throw new DOMException('the prompt was cancelled', 'AbortError')
+  throw new ConfigError('no_answer', 'nothing was pasted; run: musette login --browser --paste')
+}
+
+function clientOf(house: House, input: Input) {
+  const { service } = house.config
+  return {
+    clientId: input.clientId ?? service.clientId,
+    clientSecret: input.clientSecret ?? service.clientSecret,
+  }
+}
+
+function addressOf(redirectUri: string | undefined): { host: string; port: number } {
+  if (redirectUri === undefined) return { host: '127.0.0.1', port: 0 }
+  const url = URL.canParse(redirectUri) ? new URL(redirectUri) : undefined
+  if (!url || !isLoopback(url.hostname)) {
+    throw new ConfigError('not_loopback', 'the redirect address is not on this machine; add --paste')
+  }
+  if (url.protocol !== 'http:' || url.port === '0') {
+    const message =
+      'the redirect address must be like http://127.0.0.1:8976/callback; correct it, or add --paste'
+    throw new ConfigError('bad_redirect_uri', message)
+  }
+  return { host: url.hostname.replace(/[[\]]/g, ''), port: Number(url.port || 80) }
+}
+
+type RedirectListener = {
+  redirectUri: string
+  /** Resolves with the first answer that carries `state`; others get a page that says so and change nothing. */
+  answer(state: string, signal: AbortSignal): Promise<{ code: string; state: string | undefined }>
+  close(): Promise<void>
+}
+
+/** Long enough for the page that says how the login ended to reach the browser. */
+const LAST_PAGE_MS = 1 * SECOND
+
+/** Opens a listener on loopback for the browser's redirect; port 0 takes a free one (RFC 8252, section 7.3). */
+async function openRedirectListener(options: { host: string; port: number }): Promise<RedirectListener> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(cannotListen(options.port, error)))
+    server.listen(options.port, options.host, resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    redirectUri: `http://127.0.0.1:${port}/callback`,
+    answer: (state, signal) =>
+      new Promise((resolve, reject) => {
+        const giveUp = () =>
+          reject(
+            isTimeout(signal)
+              ? new ConfigError('login_timeout', 'nobody signed in; run: musette login --browser')
+              : signal.reason,
+          )
+        if (signal.aborted) giveUp()
+        signal.addEventListener('abort', giveUp, { once: true })
+        server.on('request', (request, response) => {
+          const address = `http://127.0.0.1:${port}${request.url ?? '/'}`
+          if (!URL.canParse(address)) return sendPage(response, 400, 'This is not an address.')
+          const url = new URL(address)
+          if (url.pathname === '/favicon.ico') return sendPage(response, 404, 'Nothing here.')
+          if (url.searchParams.get('state') !== state)
+            return sendPage(response, 400, 'This is not the login that is waiting.')
+          try {
+            resolve(parseAnswer(url.href))
+            sendPage(response, 200, 'Signed in. You can close this page.')
+          } catch (error) {
+            sendPage(response, 200, 'Access was not granted. You can close this page.')
+            reject(error)
+          }
+        })
+      }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeIdleConnections()
+        // A browser opens connections ahead of need; one without a request does not count as idle.
+        setTimeout(() => server.closeAllConnections(), LAST_PAGE_MS).unref()
+      }),
+  }
+}
+
+function cannotListen(port: number, error: Error): ConfigError {
+  const message = `port ${port} on this machine cannot be listened on (${errorCode(error)}); end the program that has it, or run: musette login --paste`
+  return new ConfigError('port_unusable', message, { cause: error })
+}
+
+function isTimeout(signal: AbortSignal): boolean {
+  return signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
+}
+
+function sendPage(response: ServerResponse, status: number, sentence: string): void {
+  response.writeHead(status, {
+    'content-type': 'text/html; charset=utf-8',
+    connection: 'close',
+    'referrer-policy': 'no-referrer',
+  })
+  response.end(`<!doctype html><title>musette</title><p>${sentence}</p>`)
+}
+
+/** Parses the address a browser was redirected to; the service's refusal becomes a sentence. */
+function parseAnswer(address: string): { code: string; state: string | undefined } {
+  const query = URL.canParse(address) ? new URL(address).searchParams : new URLSearchParams()
+  const refusal = query.get('error')
+  if (refusal)
+    throw new ConfigError('login_refused', `the service did not grant access (${refusal.slice(0, 60)})`)
+  const code = query.get('code')
+  if (!code)
+    throw new ConfigError(
+      'no_code',
+      'that address holds no code; paste the whole address the browser ended at',
+    )
+  return { code, state: query.get('state') ?? undefined }
+}

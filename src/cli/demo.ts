@@ -1,0 +1,187 @@
+import { once } from 'node:events'
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { type House, openHouse } from '../app/app.ts'
+import { queryHouse } from '../app/open-database.ts'
+import { signInWithPassword } from '../app/sign-in.ts'
+import { findStatus } from '../app/status-report.ts'
+import { findUploadOf } from '../app/upload-files.ts'
+import { type Config, readConfig } from '../config/config.ts'
+import { type Daemon, openDaemon } from '../daemon/daemon.ts'
+import { ROLES } from '../daemon/roles.ts'
+import { findSharedUrl } from '../embedded/embedded.ts'
+import { TransientError } from '../kit/errors.ts'
+import { makeReleaseStack } from '../kit/release-stack.ts'
+import { MINUTE, sleep } from '../kit/time.ts'
+import { makeLogger } from '../log.ts'
+import { makeFitFile } from '../sandbox/fit-file.ts'
+import { startSandbox } from '../sandbox/sandbox.ts'
+import type { Context } from './context.ts'
+import { makeProgressLine, type ProgressLine } from './progress.ts'
+import { tableOf } from './sql-formats.ts'
+
+export type DemoOptions = { once?: boolean; activities: number }
+
+/** Shows everything on this machine: stand-in service, embedded Postgres, daemon, upload, SQL. Ends after `once`. */
+export async function demo(context: Context, options: DemoOptions): Promise<undefined> {
+  const release = makeReleaseStack()
+  const startedAt = Date.now()
+  try {
+    const sandbox = await startSandbox({ activities: options.activities })
+    release.defer('sandbox', () => sandbox.close())
+    context.note(`stand-in service: ${sandbox.url} (rider "rider", password "rider")`)
+    const config = demoConfig(sandbox.url)
+    const log = makeLogger({
+      level: context.config.logLevel === 'info' ? 'warn' : context.config.logLevel,
+      terminal: context.terminal,
+    })
+    await signIn(config, log, context.signal)
+    context.note('signed in as account "default"')
+    const daemon = await openDaemon(config, log, { roles: ROLES, signal: context.signal })
+    release.defer('daemon', () => daemon.close())
+    context.note('daemon: running, on an embedded Postgres')
+    await followBackfill(context, daemon, new Date(startedAt))
+    await followUpload(context, daemon)
+    await printQueries(context, daemon.house)
+    context.note(`everything above took ${((Date.now() - startedAt) / 1_000).toFixed(1)} s`)
+    context.print(`\ndatabase:  ${await findSharedUrl(config.dataDir)}`)
+    context.print(`dashboard: ${daemon.url}`)
+    if (options.once) return
+    context.note('the daemon goes on; Ctrl-C stops it')
+    if (!context.signal.aborted) await once(context.signal, 'abort')
+  } finally {
+    await release.release()
+  }
+}
+
+/** Before the daemon starts: in a second run the account still has the address of the stand-in service of the first. */
+async function signIn(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+  const house = await openHouse(config, log, { signal })
+  try {
+    const rider = { username: 'rider', password: 'rider', keepPassword: false }
+    await signInWithPassword(house, { name: 'default', ...rider, signal })
+  } finally {
+    await house.close()
+  }
+}
+
+/** The demo's own configuration: a folder, a pace and intervals of its own, whatever the environment says. */
+function demoConfig(baseUrl: string) {
+  const dataDir = join(process.cwd(), '.musette', 'demo')
+  return readConfig({
+    MUSETTE_BASE_URL: baseUrl,
+    MUSETTE_DATA_DIR: dataDir,
+    // The stand-in service runs on this machine and need not be spared.
+    MUSETTE_REQUESTS_PER_MINUTE: '60000',
+    MUSETTE_POLL_EVERY: '30s',
+    MUSETTE_HTTP: '127.0.0.1:0',
+  })
+}
+
+const LOOK_EVERY_MS = 200
+/** The stand-in service makes samples in two seconds; this is for a machine that is very busy. */
+const UPLOAD_WITHIN_MS = 2 * MINUTE
+const UPLOAD_SECONDS = 20 * 60
+
+/** Shows the backfill until every activity that the service lists is mirrored. */
+export async function followBackfill(context: Context, daemon: Daemon, since: Date): Promise<void> {
+  const line = makeProgressLine(context, 'activities')
+  try {
+    await showUntilMirrored(line, { context, daemon, since })
+  } finally {
+    line.close()
+  }
+}
+
+async function showUntilMirrored(
+  line: ProgressLine,
+  { context, daemon, since }: { context: Context; daemon: Daemon; since: Date },
+): Promise<void> {
+  for (;;) {
+    const { accounts } = await findStatus(daemon.house)
+    const account = accounts[0]
+    const polled = account?.polled_at && account.polled_at >= since
+    if (account && polled) {
+      const done = account.activities - account.wanted
+      line.show({ done, total: account.activities })
+      if (account.wanted === 0) {
+        return line.finish(
+          `mirrored ${account.mirrored} activities, ${account.samples.toLocaleString('en')} samples`,
+        )
+      }
+    }
+    await sleep(LOOK_EVERY_MS, context.signal)
+  }
+}
+
+/** Drops a FIT file made for this moment into the watched folder and follows it until its samples are in SQL. */
+export async function followUpload(context: Context, daemon: Daemon): Promise<void> {
+  const { dir } = daemon.house.config.drop
+  const startedAt = new Date(Date.now() - UPLOAD_SECONDS * 1_000)
+  const fileName = `demo-${startedAt.toISOString().replace(/[:.]/g, '-')}.fit`
+  const bytes = makeFitFile({ startedAt, seconds: UPLOAD_SECONDS })
+  await mkdir(dir, { recursive: true })
+  await writeFile(join(dir, `${fileName}.part`), bytes)
+  await rename(join(dir, `${fileName}.part`), join(dir, fileName))
+  context.note(`dropped ${fileName} (${bytes.length} bytes) into ${dir}`)
+  const seconds = await followLedger(context, daemon, bytes)
+  context.note(`its samples are in SQL, ${seconds.toFixed(1)} s after it was seen`)
+  context.note(`the file is now ${await findMoved(context, dir, fileName)}`)
+}
+
+/** Shows each state of the file in the ledger once, until its activity is mirrored; returns how many seconds that took. */
+async function followLedger(context: Context, daemon: Daemon, bytes: Uint8Array): Promise<number> {
+  let shown: string | undefined
+  for (let waited = 0; waited < UPLOAD_WITHIN_MS; waited += LOOK_EVERY_MS) {
+    const upload = await findUploadOf(daemon.house, { account: 'default', bytes })
+    if (upload && upload.state !== shown) {
+      shown = upload.state
+      context.note(`ledger: ${shown}${upload.activityPath ? `, activity ${upload.activityPath}` : ''}`)
+    }
+    if (upload?.mirroredAt) return (upload.mirroredAt.getTime() - upload.seenAt.getTime()) / 1_000
+    await sleep(LOOK_EVERY_MS, context.signal)
+  }
+  throw new TransientError('upload_not_mirrored', 'the upload has no samples yet; run: npx musette status')
+}
+
+async function findMoved(context: Context, dir: string, fileName: string): Promise<string> {
+  for (let waited = 0; waited < UPLOAD_WITHIN_MS; waited += LOOK_EVERY_MS) {
+    const names = await readdir(join(dir, 'done'), { recursive: true }).catch(() => [])
+    const name = names.find((path) => path.endsWith(fileName))
+    if (name) return join(dir, 'done', name)
+    await sleep(LOOK_EVERY_MS, context.signal)
+  }
+  return join(dir, fileName)
+}
+
+const QUERIES: ReadonlyArray<{ question: string; sql: string }> = [
+  {
+    question: 'The last five activities:',
+    sql: `select started_at_local::date as day, left(name, 28) as name, activity_type as type, sample_count as samples,
+  round(avg_power::numeric) as watts, round(xss::numeric) as xss
+from training.activities where absent_since is null order by started_at desc nulls last limit 5`,
+  },
+  {
+    question: 'Load and fitness by year:',
+    sql: `select extract(year from started_at_local)::int as year, count(*)::int as activities,
+  round(sum(xss)::numeric) as xss, round(max(sig_ftp)::numeric) as best_ftp
+from training.activities where absent_since is null group by 1 order by 1`,
+  },
+  {
+    question: 'Best mean power over the whole history:',
+    sql: `select duration_s as seconds, round(max(watts)::numeric) as watts
+from training.power_curves where duration_s in (5, 60, 300, 1200, 3600) group by 1 order by 1`,
+  },
+]
+
+/** Prints a few questions with the SQL that answers them and the answers. */
+export async function printQueries(context: Context, house: House): Promise<void> {
+  for (const { question, sql } of QUERIES) {
+    const [result] = await queryHouse(house, sql)
+    context.print(`\n${question}`)
+    context.print(sql.replace(/^/gm, '  '))
+    context.print('')
+    if (result) context.print(tableOf(result))
+  }
+}

@@ -1,0 +1,155 @@
+import width from 'fast-string-width'
+import { nameControls } from '../kit/control-characters.ts'
+import { ConfigError } from '../kit/errors.ts'
+import type { Context } from './context.ts'
+
+type Column = { name: string; numeric: boolean }
+
+type Layout = {
+  /** columns of the terminal that a line takes when none of its own is narrowed */
+  width: number
+  /** the names, and a rule under them */
+  heading: readonly string[]
+  /** Writes a row's cells as one line. */
+  line(cells: readonly string[]): string
+}
+
+const GAP = '  '
+/** A column that is cut keeps this many columns of the terminal at least. */
+const NARROWEST = 3
+
+/** Prints rows as aligned columns under their names, numbers to the right; NULL is an empty cell. */
+export function printTable(context: Pick<Context, 'print'>, rows: ReadonlyArray<object>): void {
+  const names = Object.keys(rows[0] ?? {})
+  const memberOf = (row: object, name: string) => (row as Record<string, unknown>)[name]
+  const columns = names.map((name) => ({
+    name,
+    numeric: rows.some((row) => typeof memberOf(row, name) === 'number'),
+  }))
+  const cells = rows.map((row) => names.map((name) => cellOf(textOf(memberOf(row, name)))))
+  const layout = makeLayout(columns, cells)
+  for (const line of [...layout.heading, ...cells.map(layout.line)]) context.print(line)
+}
+
+/**
+ * Makes the layout of a table from its first rows. A later cell that is wider than its column moves the next ones to the
+ * right, as far as these have no room to spare. With `limit`, the widest columns are narrowed until a line takes at
+ * most so many columns of the terminal, and cells that make a line wider are cut.
+ */
+export function makeLayout(
+  columns: readonly Column[],
+  cells: ReadonlyArray<readonly string[]>,
+  limit?: number,
+): Layout {
+  const names = columns.map(({ name }) => cellOf(name))
+  const natural = names.map((name, index) => {
+    const widest = (most: number, row: readonly string[]) => Math.max(most, widthOf(row[index] ?? ''))
+    return cells.reduce(widest, widthOf(name))
+  })
+  const widths = limit === undefined ? natural : narrowed(natural, limit)
+  const join = (row: readonly string[]): string => {
+    let over = 0
+    const padded = row.map((cell, index) => {
+      const width = widths[index] ?? 0
+      const text = padTo(cell, Math.max(0, width - over), columns[index]?.numeric ? 'right' : 'left')
+      over = Math.max(0, over + widthOf(text) - width)
+      return text
+    })
+    return padded.join(GAP).trimEnd()
+  }
+  const line = (row: readonly string[]): string => {
+    const whole = join(row)
+    if (limit === undefined || widthOf(whole) <= limit) return whole
+    return join(row.map((cell, index) => cutTo(cell, widths[index] ?? 0)))
+  }
+  const rule = widths.map((width) => '─'.repeat(width)).join(GAP)
+  return { width: sumOf(natural), heading: [line(names), rule], line }
+}
+
+/** Writes a text as one line of a cell: a line break is a sign. */
+export function cellOf(text: string): string {
+  return escapeControls(text).replaceAll('\n', '⏎')
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  if (value instanceof Date) return value.toISOString().replace('T', ' ').replace('.000Z', 'Z')
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+function narrowed(widths: readonly number[], limit: number): readonly number[] {
+  if (sumOf(widths) <= limit) return widths
+  const capped = (most: number) => widths.map((width) => Math.min(width, most))
+  let most = limit
+  while (most > NARROWEST && sumOf(capped(most)) > limit) most -= 1
+  return capped(most)
+}
+
+function sumOf(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width, 0) + GAP.length * Math.max(0, widths.length - 1)
+}
+
+const graphemes = new Intl.Segmenter()
+
+/** What a terminal shows nothing of: marks of direction, joiners that stand alone. Joiners inside an emoji belong to it. */
+const INVISIBLE = /(?!\u200d|[\u{e0020}-\u{e007f}])\p{Cf}/gu
+
+/**
+ * Writes control characters as psql does, `\x1B`, `\r`, `\u009B`, so that no text can steer the terminal. Tabs become
+ * spaces; line breaks stay.
+ */
+export function escapeControls(text: string): string {
+  if (isPlain(text)) return text
+  return nameControls(text).replace(
+    /[^\t\n]*\t/g,
+    (part) => part.slice(0, -1) + ' '.repeat(8 - (widthOf(part.slice(0, -1)) % 8)),
+  )
+}
+
+/** The number of a terminal's columns that a line takes. */
+export function widthOf(line: string): number {
+  // Decomposed Korean is counted by its syllables, as terminals show it.
+  return isPlain(line) ? line.length : width(line.normalize('NFC').replace(INVISIBLE, ''))
+}
+
+/** Cuts a line that is wider than `limit` columns and ends it with an ellipsis. */
+export function cutTo(line: string, limit: number): string {
+  if (widthOf(line) <= limit) return line
+  const [start = ''] = wrapTo(line, limit - 1)
+  return `${widthOf(start) < limit ? start : ''}…`
+}
+
+/** Breaks a line into pieces of at most `limit` columns, never inside of what is one character to a person. */
+export function wrapTo(line: string, limit: number): string[] {
+  if (widthOf(line) <= limit) return [line]
+  const pieces: string[] = []
+  let piece = ''
+  let taken = 0
+  for (const { segment } of graphemes.segment(line)) {
+    const columns = widthOf(segment)
+    if (taken + columns > limit && piece !== '') {
+      pieces.push(piece)
+      piece = ''
+      taken = 0
+    }
+    piece += segment
+    taken += columns
+  }
+  return [...pieces, piece]
+}
+
+/** Fills a cell with spaces up to a width in columns. */
+export function padTo(cell: string, columns: number, side: 'left' | 'right'): string {
+  const spaces = ' '.repeat(Math.max(0, columns - widthOf(cell)))
+  return side === 'left' ? cell + spaces : spaces + cell
+}
+
+function isPlain(text: string): boolean {
+  return /^[\x20-\x7e]*$/.test(text)
+}
+
+/** Parses the value of an option that is a whole number. Throws ConfigError `bad_option`. */
+export function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new ConfigError('bad_option', `"${text.slice(0, 40)}" is not a whole number`)
+}

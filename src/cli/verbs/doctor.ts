@@ -1,0 +1,64 @@
+import type { Command } from 'commander'
+import { readAnyConfig } from '../../config/config.ts'
+import type { Diagnosis } from '../../doctor/doctor.ts'
+import type { ProblemKind } from '../../doctor/finding.ts'
+import type { Run } from '../cli.ts'
+import { type Context, EXIT } from '../context.ts'
+
+type DoctorOptions = { json?: boolean }
+
+/** What must be mended first, first: without a configuration nothing else can be judged. */
+const GRAVEST_FIRST: ReadonlyArray<[kind: ProblemKind, code: number]> = [
+  ['configuration', EXIT.usage],
+  ['unreachable', EXIT.unreachable],
+  ['credentials', EXIT.noLogin],
+  ['unexpected', EXIT.unexpected],
+]
+/** How long what a check still waits for may keep the program after its last line, ms. */
+const LINGER_MS = 2_000
+
+/**
+ * Adds `doctor`. Its exit code is 0 when nothing but warnings was found, else that of the gravest problem: 2 for the
+ * configuration of musette, its machine, key or database, 4 for what cannot be reached, 3 for logins, 1 for the rest.
+ */
+export function addDoctorVerb(program: Command, run: Run): void {
+  program
+    .command('doctor')
+    .description('look at everything musette stands on; say what is wrong and the command that mends it')
+    .option('--json', 'as one JSON object')
+    .action((options: DoctorOptions) => {
+      // A wrong variable is a finding like any other, not the end of the program.
+      const { config, problems } = readAnyConfig()
+      return run((context) => doctor(context, problems, options), { quiet: true, config })
+    })
+}
+
+async function doctor(
+  context: Context,
+  problems: ReturnType<typeof readAnyConfig>['problems'],
+  options: DoctorOptions,
+): Promise<number> {
+  const { config, log } = context
+  // Redis, Postgres and the service's client are only loaded by who needs them.
+  const { examine } = await import('../../doctor/doctor.ts')
+  const findings: Diagnosis[] = []
+  for await (const finding of examine({ log }, { config, problems })) {
+    findings.push(finding)
+    if (!options.json) context.print(lineOf(finding))
+    context.signal.throwIfAborted()
+  }
+  const code = codeOf(findings)
+  if (options.json) context.printJson({ exit_code: code, findings })
+  setTimeout(() => process.exit(code), LINGER_MS).unref()
+  return code
+}
+
+function lineOf({ check, state, found, run }: Diagnosis): string {
+  return `${state.replace('_', ' ').padEnd(8)}  ${check}: ${found}${run === undefined ? '' : `; run: ${run}`}`
+}
+
+function codeOf(findings: readonly Diagnosis[]): number {
+  const kinds = new Set(findings.flatMap((finding) => (finding.state === 'problem' ? [finding.kind] : [])))
+  if (kinds.size === 0) return EXIT.done
+  return GRAVEST_FIRST.find(([kind]) => kinds.has(kind))?.[1] ?? EXIT.unexpected
+}

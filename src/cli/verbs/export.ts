@@ -1,0 +1,53 @@
+import { type Command, Option } from 'commander'
+import { openHouse } from '../../app/app.ts'
+import { EXPORT_FORMATS, type ExportFormat, exportActivity } from '../../app/export-samples.ts'
+import { ConfigError } from '../../kit/errors.ts'
+import type { Run } from '../cli.ts'
+import { type Context, EXIT } from '../context.ts'
+
+type ExportOptions = { format: ExportFormat; account: string }
+
+/** Adds `export`. */
+export function addExportVerb(program: Command, run: Run): void {
+  program
+    .command('export <path>')
+    .description('write the samples of one activity to standard output')
+    .addOption(
+      new Option(
+        '--format <format>',
+        'csv, json (with the activity, and fields that have no column) or parquet',
+      )
+        .choices(EXPORT_FORMATS)
+        .default('csv'),
+    )
+    .option('--account <account>', 'whose activity', 'default')
+    .action((path: string, options: ExportOptions) =>
+      run((context) => exportTo(process.stdout, context, path, options), { quiet: true }),
+    )
+}
+
+async function exportTo(
+  output: NodeJS.WriteStream,
+  context: Context,
+  path: string,
+  { format, account: name }: ExportOptions,
+): Promise<number> {
+  if (format === 'parquet' && output.isTTY) {
+    const message = `Parquet is not for a terminal; run: musette export ${path} --format parquet > ${path}.parquet`
+    throw new ConfigError('bad_usage', message)
+  }
+  const house = await openHouse(context.config, context.log, { signal: context.signal })
+  try {
+    // Waits until the reader has taken the piece. A reader that has gone ends the process, as it does for every verb.
+    const write = (piece: string | Uint8Array) =>
+      new Promise<void>((resolve, reject) => {
+        output.write(piece, (error) => (error ? reject(error) : resolve()))
+      })
+    const why = await exportActivity(house, { name, path, format, write, signal: context.signal })
+    if (why === undefined) return EXIT.done
+    context.note(`musette: ${why}`)
+    return EXIT.partial
+  } finally {
+    await house.close()
+  }
+}

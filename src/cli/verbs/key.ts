@@ -1,0 +1,41 @@
+import type { Command } from 'commander'
+import { openHouse } from '../../app/app.ts'
+import { type Rotation, rotateKey } from '../../app/key-rotation.ts'
+import type { Run } from '../cli.ts'
+import { EXIT } from '../context.ts'
+
+/** Adds `key rotate`. */
+export function addKeyVerbs(program: Command, run: Run): void {
+  const key = program.command('key').description('care for the key that seals the tokens')
+  key
+    .command('rotate')
+    .description('seal every login with a new key')
+    .option(
+      '--to <file>',
+      'where MUSETTE_SECRET_KEY is set: the file of the new key, made if it is not there',
+    )
+    .action((options: { to?: string }) =>
+      run(
+        async (context) => {
+          const house = await openHouse(context.config, context.log, { signal: context.signal })
+          try {
+            const rotation = await rotateKey(house, { to: options.to })
+            context.print(sentenceOf(rotation))
+            for (const { message } of rotation.unreadable) context.note(`musette: ${message}`)
+            return rotation.unreadable.length > 0 ? EXIT.partial : EXIT.done
+          } finally {
+            await house.close()
+          }
+        },
+        { quiet: true },
+      ),
+    )
+}
+
+function sentenceOf({ logins, path, byHand }: Rotation): string {
+  const count = logins === 1 ? '1 login is' : `${logins} logins are`
+  if (!byHand)
+    return `${count} sealed with a new key, in ${path}; a daemon that runs goes on with it by itself`
+  const sealed = logins === 0 ? 'no login was left to seal' : `${count} sealed anew`
+  return `${sealed}; from now on set MUSETTE_SECRET_KEY_FILE=${path} in place of the key before, and start the daemon again`
+}

@@ -1,0 +1,64 @@
+import { once } from 'node:events'
+import type { Command } from 'commander'
+import { ConfigError, errorCode } from '../../kit/errors.ts'
+import type { Run } from '../cli.ts'
+import { wholeNumber } from '../output.ts'
+
+type Client = { id: string; secret: string }
+type Options = {
+  port: number
+  activities?: number
+  seed?: number
+  sampleDelayMs?: number
+  client: Client[]
+  redirectUri: string[]
+}
+
+/** Adds `sandbox`. */
+export function addSandboxVerb(program: Command, run: Run): void {
+  program
+    .command('sandbox')
+    .description('run the stand-in service on 127.0.0.1, with a rider and years of history')
+    .option('--port <port>', 'where it listens', port, 8789)
+    .option('--activities <count>', 'how many activities the rider has', wholeNumber)
+    .option('--seed <seed>', 'another seed is another rider', wholeNumber)
+    .option('--sample-delay-ms <ms>', 'how long the samples of an upload take', wholeNumber)
+    .option('--client <id:secret>', 'register a further client, for all three grants; repeatable', client, [])
+    .option('--redirect-uri <uri>', 'where further clients may be sent back to; repeatable', collect, [])
+    .action(({ client: clients, redirectUri: redirectUris, ...options }: Options) =>
+      run(
+        async (context) => {
+          const { startSandbox } = await import('../../sandbox/sandbox.ts')
+          const sandbox = await startSandbox({
+            ...options,
+            clients: clients.map((each) => ({ ...each, redirectUris })),
+          }).catch((error: unknown) => {
+            const reason = `the sandbox cannot listen on port ${options.port} (${errorCode(error)}); add --port 0`
+            throw new ConfigError('sandbox_port', reason, { cause: error })
+          })
+          context.print(`listening ${sandbox.url}`)
+          context.note(`rider "rider", password "rider"; what it can do: ${sandbox.url}/_sandbox/`)
+          if (!context.signal.aborted) await once(context.signal, 'abort')
+          await sandbox.close()
+          return undefined
+        },
+        { quiet: true },
+      ),
+    )
+}
+
+function port(text: string): number {
+  const number = wholeNumber(text)
+  if (number <= 65_535) return number
+  throw new ConfigError('bad_option', `there is no port ${number}; the last one is 65535`)
+}
+
+function client(text: string, before: readonly Client[]): Client[] {
+  const colon = text.indexOf(':')
+  if (colon > 0) return [...before, { id: text.slice(0, colon), secret: text.slice(colon + 1) }]
+  throw new ConfigError('bad_option', '--client takes ID:SECRET, for example --client my_app:my_secret')
+}
+
+function collect(text: string, before: readonly string[]): string[] {
+  return [...before, text]
+}

@@ -1,0 +1,90 @@
+import { type Command, Option } from 'commander'
+import { openQueries } from '../../app/open-database.ts'
+import { ConfigError, isAbort } from '../../kit/errors.ts'
+import type { Queries } from '../../store/query/raw-query.ts'
+import type { Run } from '../cli.ts'
+import { type Context, EXIT } from '../context.ts'
+import { readInput } from '../prompt.ts'
+import { makeCsvPrinter, makeJsonPrinter, makeTablePrinter, type Printer } from '../sql-formats.ts'
+
+type SqlOptions = { csv?: boolean; json?: boolean; expanded?: boolean; write?: boolean }
+
+const HELP = `
+Rows are printed as they come, however many there are. On a terminal, rows that are wider than it are written one value
+a line; elsewhere nothing is cut. Ctrl-C cancels the statement at the server.
+
+--json  A column whose name comes again is numbered: max, max_2. integer, real and double precision are numbers, boolean
+        is true or false, json stays as it is; all else is a string with the digits that Postgres writes.
+--csv   As psql --csv: NULL and an empty text are both an empty field.`
+
+/** Adds `sql`. */
+export function addSqlVerb(program: Command, run: Run): void {
+  program
+    .command('sql [query]')
+    .description('run SQL against the mirror; without a query it is read from standard input')
+    .addOption(new Option('--json', 'one JSON array of rows for each statement').conflicts('csv'))
+    .addOption(new Option('--csv', 'CSV with a line of names, as psql writes it'))
+    .option('-x, --expanded', 'one value a line, for long values and many columns')
+    .option('--no-expanded', 'always a table; on a terminal, long values are cut to its width')
+    .option('--write', 'allow statements that change the database')
+    .addHelpText('after', HELP)
+    .action((query: string | undefined, options: SqlOptions) =>
+      run((context) => sql(context, query, options), { quiet: true }),
+    )
+}
+
+async function sql(context: Context, query: string | undefined, options: SqlOptions): Promise<number> {
+  const { config, log, signal } = context
+  const text = query ?? (process.stdin.isTTY ? undefined : await readInput(process.stdin, signal))
+  if (text === undefined || text.trim() === '') {
+    throw new ConfigError('no_query', 'no query; run: musette sql "select count(*) from training.activities"')
+  }
+  const queries = await openQueries(config, log, { write: options.write ?? false, signal })
+  try {
+    await printAnswers({ queries, output: process.stdout, signal }, text, printerFor(options))
+    return EXIT.done
+  } catch (error) {
+    if (!isAbort(error, signal)) throw error
+    context.note('musette: stopped; the statement was cancelled')
+    return EXIT.interrupted
+  } finally {
+    await queries.close()
+  }
+}
+
+function printerFor({ csv, json, expanded }: SqlOptions): Printer {
+  if (csv) return makeCsvPrinter()
+  if (json) return makeJsonPrinter()
+  const columns = process.stdout.isTTY ? process.stdout.columns : undefined
+  return makeTablePrinter({ columns, expanded })
+}
+
+type Deps = { queries: Queries; output: NodeJS.WriteStream; signal: AbortSignal }
+
+async function printAnswers(
+  { queries, output, signal }: Deps,
+  text: string,
+  printer: Printer,
+): Promise<void> {
+  const stopped = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+  stopped.catch(() => undefined)
+  // Waits until the reader has taken the piece, and no longer than until the signal.
+  const write = (piece: string | Uint8Array): Promise<void> => {
+    const taken = new Promise<void>((resolve, reject) => {
+      output.write(piece, (error) => (error ? reject(error) : resolve()))
+    })
+    return Promise.race([taken, stopped])
+  }
+  let copied = false
+  for await (const part of queries.run(text, signal)) {
+    let piece: string | Uint8Array = ''
+    if (part.kind === 'fields') piece = printer.begin(part.fields)
+    else if (part.kind === 'rows') piece = printer.rows(part.rows)
+    else if (part.kind === 'copied') piece = printer.copied(part.bytes)
+    else if (!copied) piece = printer.end(part.command)
+    copied = part.kind === 'copied'
+    if (piece.length > 0) await write(piece)
+  }
+}

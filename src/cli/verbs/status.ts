@@ -1,0 +1,78 @@
+import type { Command } from 'commander'
+import { openHouse } from '../../app/app.ts'
+import { findStatus, type Status } from '../../app/status-report.ts'
+import { formatDuration, SECOND } from '../../kit/time.ts'
+import type { Run } from '../cli.ts'
+import { type Context, noteUnreadableLogins } from '../context.ts'
+import { printTable } from '../output.ts'
+
+/** Adds `status`. */
+export function addStatusVerb(program: Command, run: Run): void {
+  program
+    .command('status')
+    .description('where things stand: logins, how much is mirrored, what waits, what failed')
+    .option('--json', 'as one JSON object')
+    .action((options: { json?: boolean }) =>
+      run(
+        async (context) => {
+          const house = await openHouse(context.config, context.log, { signal: context.signal })
+          try {
+            await noteUnreadableLogins(context, house)
+            const status = await findStatus(house)
+            if (options.json) context.printJson(status)
+            else printStatus(context, status)
+          } finally {
+            await house.close()
+          }
+          return undefined
+        },
+        { quiet: true },
+      ),
+    )
+}
+
+function printStatus(context: Pick<Context, 'print'>, status: Status): void {
+  context.print(`database: ${status.database}, queue: ${status.queue}`)
+  if (status.accounts.length === 0) context.print('no accounts yet; run: musette login')
+  for (const account of status.accounts) {
+    context.print('')
+    context.print(`account "${account.account}" at ${account.base_url}: ${account.login}`)
+    if (account.last_error) context.print(`  last error: ${account.last_error}`)
+    if (account.next_command) context.print(`  run: ${account.next_command}`)
+    context.print(
+      `  ${account.activities} activities, ${account.mirrored} mirrored, ${account.wanted} wanted, ` +
+        `${account.awaiting_samples} awaiting samples, ${account.failed} failed, ${account.absent} absent`,
+    )
+    if (account.wanted > 0) context.print(`  ${toGoOf(account)}`)
+    context.print(
+      `  ${account.samples} samples; newest activity ${account.newest_activity_at?.toISOString() ?? 'none'}`,
+    )
+    if (account.list_cap !== null)
+      context.print(
+        `  the service cuts its lists at ${account.list_cap} entries; smaller windows are asked for`,
+      )
+    if (account.reconcile_error) context.print(`  last reconcile failed: ${account.reconcile_error}`)
+    if (account.last_run) {
+      const { kind, outcome, started_at, error } = account.last_run
+      context.print(`  last run: ${kind} ${outcome}, started ${started_at}${error ? `: ${error}` : ''}`)
+    }
+  }
+  if (status.uploads.length > 0) {
+    context.print('\nfiles of the drop folder:')
+    printTable(context, status.uploads)
+  }
+  if (status.waiting_files.length > 0) {
+    context.print('\nwaiting in the drop folder:')
+    for (const { path, reason } of status.waiting_files) context.print(`  ${path}: ${reason}`)
+  }
+  if (status.failed_activities.length === 0) return
+  context.print('\nactivities that failed, asked for again by themselves:')
+  printTable(context, status.failed_activities)
+}
+
+function toGoOf(account: Status['accounts'][number]): string {
+  const { activities, wanted, fetched_per_minute: rate, seconds_to_go: seconds } = account
+  const share = `${activities - wanted} of ${activities} are here`
+  if (rate === null || seconds === null) return `${share}; nothing was fetched in the last minutes`
+  return `${share}; ${Math.round(rate)} a minute, ${formatDuration(seconds * SECOND)} to go`
+}

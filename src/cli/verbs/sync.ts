@@ -1,0 +1,154 @@
+import { setFlagsFromString } from 'node:v8'
+import type { Command } from 'commander'
+import { z } from 'zod'
+import { openHouse } from '../../app/app.ts'
+import { resyncAccount, type SyncCounts, syncAccount } from '../../app/sync-account.ts'
+import { ConfigError } from '../../kit/errors.ts'
+import { parseDay } from '../../kit/time.ts'
+import type { Run } from '../cli.ts'
+import { type Context, EXIT } from '../context.ts'
+import { makeProgressLine } from '../progress.ts'
+
+type SyncOptions = { full?: boolean; acceptRemovals?: boolean; json?: boolean }
+
+/** Adds `sync`. */
+export function addSyncVerb(program: Command, run: Run): void {
+  program
+    .command('sync [account]')
+    .description('mirror every known change in one pass, in this process, without the queue')
+    .option('--full', 'compare the whole list with the mirror, too: removals, and edits that were missed')
+    .option(
+      '--accept-removals',
+      'with --full: take it that activities missing in the list are gone, however many',
+    )
+    .option('--json', 'print the counts as one JSON object')
+    .action((account: string | undefined, options: SyncOptions) =>
+      run((context) => sync(context, account ?? 'default', options), { quiet: true }),
+    )
+}
+
+async function sync(context: Context, name: string, options: SyncOptions): Promise<number> {
+  const { full = false, acceptRemovals = false } = options
+  if (acceptRemovals && !full)
+    throw new ConfigError('bad_usage', '--accept-removals goes with --full; run: musette sync --help')
+  const startedAt = Date.now()
+  tuneForPass()
+  const house = await openHouse(context.config, context.log, { signal: context.signal, byHand: true })
+  const line = makeProgressLine(context, 'activities')
+  try {
+    const counts = await syncAccount(house, {
+      name,
+      full,
+      acceptRemovals,
+      coaching: true,
+      signal: context.signal,
+      onProgress: (now) => line.show(now),
+    })
+    line.finish(`account "${name}": ${sentenceOf(counts)}`)
+    const { listed, fetched, unchanged, absent, failed, pending } = counts
+    const result = { listed, fetched, unchanged, absent, failed, pending }
+    const duration = Date.now() - startedAt
+    if (options.json) context.printJson({ account: name, ...result, duration_ms: duration })
+    return failed > 0 || counts.unfetched > 0 ? EXIT.partial : EXIT.done
+  } finally {
+    line.close()
+    await house.close()
+  }
+}
+
+/** Says what the pass changed and what is not mirrored, with the reason and the command that goes on. */
+function sentenceOf(counts: SyncCounts): string {
+  const { listed, fetched, unchanged, absent, failed, pending, mirrored, unfetched, reason } = counts
+  const withoutSamples = pending - unfetched
+  const some = (count: number, what: string) => (count > 0 ? [`${count} ${what}`] : [])
+  const why = reason === undefined ? '' : ` (${reason})`
+  const changed = [
+    ...some(fetched, 'fetched'),
+    ...some(unchanged, 'looked at again and unchanged'),
+    ...some(absent, 'gone from the list'),
+  ]
+  const quiet = changed.length === 0 && unfetched === 0 && failed === 0
+  return [
+    ...(quiet ? ['nothing has changed'] : [`${listed} listed`, ...changed]),
+    `${mirrored} mirrored in all`,
+    ...some(withoutSamples, 'still without samples at the service'),
+    ...(unfetched > 0 ? [`${unfetched} not fetched${why}; run: musette sync`] : []),
+    ...(failed > 0 ? [`${failed} failed${unfetched > 0 ? '' : why}; run: musette status`] : []),
+  ].join(', ')
+}
+
+type ResyncOptions = { since?: Date; account: string; json?: boolean }
+
+/** Adds `resync`. */
+export function addResyncVerb(program: Command, run: Run): void {
+  program
+    .command('resync [paths...]')
+    .description('fetch activities again, every sample of them, and rewrite them')
+    .option('--since <day>', 'every activity that started on this day (UTC) or later', readDay)
+    .option('--account <account>', 'whose activities', 'default')
+    .option('--json', 'print the counts as one JSON object')
+    .action((paths: string[], options: ResyncOptions) =>
+      run((context) => resync(context, paths, options), { quiet: true }),
+    )
+}
+
+async function resync(context: Context, paths: readonly string[], options: ResyncOptions): Promise<number> {
+  const { since, account } = options
+  if (paths.length > 0 === (since !== undefined)) {
+    throw new ConfigError(
+      'bad_usage',
+      'name the paths of the activities, or the first day with --since; run: musette resync --help',
+    )
+  }
+  const startedAt = Date.now()
+  tuneForPass()
+  const house = await openHouse(context.config, context.log, { signal: context.signal, byHand: true })
+  const line = makeProgressLine(context, 'activities')
+  try {
+    const { reason, ...counts } = await resyncAccount(house, {
+      name: account,
+      choice: since ? { since } : { paths },
+      signal: context.signal,
+      onProgress: (now) => line.show(now),
+    })
+    const why = reason === undefined ? '' : ` (${reason})`
+    const failed = counts.failed > 0 ? `, ${counts.failed} failed${why}; run: musette status` : ''
+    line.finish(`account "${account}": ${counts.marked} marked, ${counts.fetched} fetched${failed}`)
+    const duration = Date.now() - startedAt
+    if (options.json) context.printJson({ account, ...counts, duration_ms: duration })
+    return counts.failed > 0 ? EXIT.partial : EXIT.done
+  } finally {
+    line.close()
+    await house.close()
+  }
+}
+
+function readDay(text: string): Date {
+  const day = parseDay(text)
+  if (day) return day
+  throw new ConfigError(
+    'bad_usage',
+    `"${text}" is not a day of the calendar; write for example --since 2024-01-31`,
+  )
+}
+
+/**
+ * The answers in flight lie outside of V8's heap and are large beside it: by default they count as its growth, all of it is
+ * looked through every third ride, and that takes a fifth of the processor. It may grow to six times what lives in it. And
+ * what is hot is compiled once, for its next call, and not before that in the middle of its loop, too.
+ */
+const FLAGS = ['--heap-growing-percent=500', '--no-use-osr']
+
+/** Node 20's V8 compiles early and thoroughly what a pass of a second has no time to earn back; newer ones know other flags. */
+const FLAGS_OF_NODE_20 = ['--interrupt-budget=400000', '--turbo-force-mid-tier-regalloc']
+
+/**
+ * Sets V8 and zod up for a process that ends when its pass does: less is compiled, and more memory is held. A daemon keeps
+ * the defaults, it would hold that room for years.
+ */
+function tuneForPass(): void {
+  const isNode20 = process.versions.node.startsWith('20.')
+  for (const flag of isNode20 ? [...FLAGS, ...FLAGS_OF_NODE_20] : FLAGS) setFlagsFromString(flag)
+  // zod writes a program for each schema, which pays after thousands of answers.
+  z.config({ jitless: true })
+}

@@ -1,0 +1,136 @@
+import type { House } from '../app/app.ts'
+import { findStatus, type Status } from '../app/status-report.ts'
+import { SECOND } from '../kit/time.ts'
+import { findAccounts } from '../store/accounts.ts'
+import {
+  findActivityFacts,
+  findBests,
+  findCurve,
+  findNeighbours,
+  findSampleColumns,
+} from '../store/dashboard/activity-page.ts'
+import {
+  findFitnessNow,
+  findLoadColumns,
+  findSignatureColumns,
+  findWeekColumns,
+} from '../store/dashboard/fitness-page.ts'
+import { findActivityLines, findUploadLines } from '../store/dashboard/overview-page.ts'
+import { findRecentRuns } from '../store/runs.ts'
+import type { DashboardDeps } from '../web/dashboard/dashboard.ts'
+
+type AccountStatus = Status['accounts'][number]
+
+/** Enough for a screen; what is older is asked for by the page. */
+const LINES_SHOWN = 15
+const OLDER_SHOWN = 30
+/** Several open pages cost the database no more than one. */
+const SHARED_FOR_MS = 1 * SECOND
+
+/** Makes what the dashboard shows out of the store. */
+export function makeDashboard(house: House): DashboardDeps {
+  const { store } = house
+  return {
+    findOverview: shareFor(SHARED_FOR_MS, () => findOverview(house)),
+    findOlderActivities: ({ than }) =>
+      store.read((tx) => findActivityLines(tx, { limit: OLDER_SHOWN, than })),
+    findActivity: (input) => findActivity(house, input),
+    findSamples: ({ activityId }) =>
+      store.read(async (tx) =>
+        (await findActivityFacts(tx, activityId)) ? findSampleColumns(tx, activityId) : undefined,
+      ),
+    findFitness: (input) => findFitness(house, input),
+  }
+}
+
+async function findOverview(house: House) {
+  const status = await findStatus(house)
+  const lines = await house.store.read(async (tx) => ({
+    accounts: await findAccounts(tx),
+    uploads: await findUploadLines(tx, { limit: LINES_SHOWN }),
+    runs: await findRecentRuns(tx, { limit: LINES_SHOWN }),
+    activities: await findActivityLines(tx, { limit: LINES_SHOWN }),
+  }))
+  const names = new Map(lines.accounts.map(({ accountId, name }) => [accountId, name]))
+  return {
+    accounts: status.accounts.map(viewOf),
+    failed: status.failed_activities,
+    uploads: lines.uploads,
+    waiting: status.waiting_files.slice(0, LINES_SHOWN).map(({ path, account, reason, waiting_since }) => ({
+      path,
+      account,
+      reason,
+      waiting_since,
+    })),
+    activities: lines.activities,
+    runs: lines.runs.map((run) => ({
+      account: run.accountId === null ? null : (names.get(run.accountId) ?? null),
+      resource: run.resource,
+      kind: run.kind,
+      started_at: run.startedAt,
+      finished_at: run.finishedAt,
+      outcome: run.outcome,
+      listed: run.listed,
+      changed: run.changed,
+      fetched: run.fetched,
+      failed: run.failed,
+      error: run.error,
+    })),
+  }
+}
+
+async function findActivity({ store }: House, { activityId }: { activityId: number }) {
+  return await store.read(async (tx) => {
+    const facts = await findActivityFacts(tx, activityId)
+    if (!facts) return undefined
+    const season = facts.started_at_local === null ? null : Number(facts.started_at_local.slice(0, 4))
+    const curve = await findCurve(tx, { activityId, accountId: facts.account_id, season })
+    return { facts, season, curve, ...(await findNeighbours(tx, activityId)) }
+  })
+}
+
+async function findFitness({ store }: House, input: { accountId?: number | undefined }) {
+  return await store.read(async (tx) => {
+    const accounts = await findAccounts(tx)
+    const accountId = input.accountId ?? accounts[0]?.accountId ?? null
+    if (input.accountId !== undefined && !accounts.some((known) => known.accountId === accountId))
+      return undefined
+    const key = accountId ?? 0
+    return {
+      accounts: accounts.map((account) => ({ account_id: account.accountId, account: account.name })),
+      account_id: accountId,
+      now: (await findFitnessNow(tx, key)) ?? null,
+      signature: await findSignatureColumns(tx, key),
+      load: await findLoadColumns(tx, key),
+      weeks: await findWeekColumns(tx, key),
+      best: await findBests(tx, key),
+    }
+  })
+}
+
+/** Takes what the page shows of an account; a rate that nobody waits for would only make every answer a new one. */
+function viewOf({ base_url: baseUrl, cursor, list_cap, reconciled_at, last_run, ...account }: AccountStatus) {
+  const busy = account.wanted > 0
+  return {
+    ...account,
+    // An address might hold more than is meant for a page.
+    service: URL.canParse(baseUrl) ? new URL(baseUrl).host : '',
+    fetched_per_minute: busy ? account.fetched_per_minute : null,
+    seconds_to_go: busy ? account.seconds_to_go : null,
+  }
+}
+
+/** Lets all who ask while an answer is on its way, or shortly after, have that one. */
+function shareFor<T>(ms: number, find: () => Promise<T>): () => Promise<T> {
+  let shared: { answer: Promise<T>; until: number } | undefined
+  return () => {
+    if (shared && shared.until > Date.now()) return shared.answer
+    const made = { answer: find(), until: Number.POSITIVE_INFINITY }
+    const settle = () => {
+      made.until = Date.now() + ms
+    }
+    made.answer.then(settle, settle)
+    shared = made
+    return made.answer
+  }
+}

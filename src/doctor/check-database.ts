@@ -1,0 +1,74 @@
+import { join } from 'node:path'
+import { CONNECTIONS_BESIDE_FETCHES, CONNECTIONS_OF_LEADER_LOCKS } from '../app/app.ts'
+import { QUEUE_CONNECTIONS } from '../jobs/backend.ts'
+import { errorCode } from '../kit/errors.ts'
+import { type DatabaseFacts, findDatabaseFacts } from '../store/status.ts'
+import { quote } from './check-machine.ts'
+import type { Patient } from './context.ts'
+import { type Finding, formatBytes, ok, problem, problemOf, warning } from './finding.ts'
+
+const LEAST_VERSION = 14
+/** For `status`, `sync`, `sql`, a migration and this look, beside the daemon. */
+const CONNECTIONS_OF_VERBS = 8
+
+/** Looks whether the database answers, is at this version, and has room for all the connections of a daemon. */
+export async function checkDatabase({ config, database }: Patient): Promise<Finding[]> {
+  const which = config.databaseUrl ? 'DATABASE_URL' : 'the embedded Postgres'
+  const found = await database()
+  if (found.kind === 'none') return [ok('there is no embedded Postgres yet; the first login makes it')]
+  if (found.kind === 'away') return [problemOf(found.error, awayCommand(config))]
+  const facts = await found.store.read(findDatabaseFacts)
+  const isOwn = config.databaseUrl === undefined
+  const findings = [...judgeSchema(found.mismatch, isOwn), ...judgeServer(facts, connectionsOf(config))]
+  if (findings.some(({ state }) => state === 'problem')) return findings
+  return [ok(`${which}, Postgres ${facts.version}, ${formatBytes(facts.size_bytes)}`), ...findings]
+}
+
+// The URL may hold a password, so the command names the variable and not its value.
+function awayCommand(config: Patient['config']): string {
+  return config.databaseUrl
+    ? 'pg_isready -d "$DATABASE_URL"'
+    : `tail ${quote(join(config.dataDir, 'postgres.log'))}`
+}
+
+/** How many connections a daemon and the verbs beside it may open at once. */
+function connectionsOf(config: Patient['config']): number {
+  const ofQueue = config.redisUrl ? 0 : QUEUE_CONNECTIONS
+  const ofDaemon = config.service.concurrency + CONNECTIONS_BESIDE_FETCHES + CONNECTIONS_OF_LEADER_LOCKS
+  return ofDaemon + ofQueue + CONNECTIONS_OF_VERBS
+}
+
+function judgeSchema(mismatch: unknown, isOwn: boolean): Finding[] {
+  if (!mismatch) return []
+  const isBehind = errorCode(mismatch) === 'database_unmigrated'
+  if (!isBehind) return [problemOf(mismatch)]
+  if (isOwn)
+    return [
+      warning(
+        'it is older than this version of musette; the next start of any verb mends that',
+        'musette migrate',
+      ),
+    ]
+  return [problem('configuration', 'it is empty or older than this version of musette', 'musette migrate')]
+}
+
+/** Judges a server by what it says of itself; `needed` connections may be open at once. */
+export function judgeServer(facts: DatabaseFacts, needed: number): Finding[] {
+  const findings: Finding[] = []
+  if (facts.version_number < LEAST_VERSION * 10_000) {
+    const found = `Postgres ${facts.version} is too old: ${LEAST_VERSION} is the least; upgrade it, or unset DATABASE_URL for the embedded one`
+    findings.push(problem('configuration', found))
+  }
+  const free = facts.connections - facts.connections_of_others
+  if (free < needed) {
+    const found = `${free} connections are left for musette, which may need ${needed}; raise max_connections and restart Postgres`
+    const most = facts.connections_of_others + needed + 10
+    findings.push(warning(found, `musette sql --write "alter system set max_connections = ${most}"`))
+  }
+  if (!facts.autovacuum) {
+    const found = 'autovacuum is off, so tables grow and become slow'
+    const run = 'musette sql --write "alter system set autovacuum = on; select pg_reload_conf()"'
+    findings.push(warning(found, run))
+  }
+  return findings
+}

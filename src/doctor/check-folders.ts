@@ -1,0 +1,105 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Probed, probeFolder } from '../dropfolder/watch.ts'
+import { errorCode, errorLine } from '../kit/errors.ts'
+import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
+import { findExisting, isAllowed, quote, readFolder } from './check-machine.ts'
+import type { Patient } from './context.ts'
+import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
+
+/** Looks whether files can be dropped, noticed and moved away; `probe` is for tests. */
+export async function checkDropFolder(
+  { config }: Pick<Patient, 'config'>,
+  probe: (dir: string) => Promise<Probed> = probeFolder,
+): Promise<Finding[]> {
+  const { dir, afterUpload, polling } = config.drop
+  const folder = await readFolder(dir, 'MUSETTE_DROP_DIR')
+  if ('wrong' in folder) return [folder.wrong]
+  if (!folder.stats) {
+    const isOwn = dir.startsWith(join(config.dataDir, '/'))
+    if (isOwn) return [ok(`${dir} is not there yet; musette start makes it`)]
+    const found = `${dir} is not there: perhaps its disk is not mounted; musette start makes an empty one`
+    return [warning(found, `mkdir -p ${quote(dir)}`)]
+  }
+  if (!(await isAllowed(dir, 'read'))) {
+    const found = `${dir} cannot be read by this user, so no file is found`
+    return [problem('configuration', found, `sudo chown "$(id -un)" ${quote(dir)}`)]
+  }
+  const isWritable = await isAllowed(dir, 'write')
+  if (!isWritable && afterUpload === 'move') {
+    const found = `${dir} cannot be written, so uploaded files stay in it`
+    return [problem('configuration', found, 'export MUSETTE_AFTER_UPLOAD=keep')]
+  }
+  const findings = afterUpload === 'move' ? await judgeMoves(dir, folder.stats.dev) : []
+  if (polling) return [...findings, ok(`${dir}, looked through every few seconds`)]
+  if (!isWritable) return [...findings, ok(`${dir}, read-only, so its events cannot be tried`)]
+  return [...findings, judgeProbe(dir, await tryProbe(dir, probe))]
+}
+
+async function judgeMoves(dir: string, device: number): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const name of ['done', 'failed']) {
+    const stats = await stat(join(dir, name)).catch(() => undefined)
+    if (stats && stats.dev !== device) {
+      const found = `${join(dir, name)} is on another disk, so files cannot be moved there and stay where they are`
+      findings.push(problem('configuration', found, 'export MUSETTE_AFTER_UPLOAD=keep'))
+    }
+  }
+  return findings
+}
+
+async function tryProbe(
+  dir: string,
+  probe: (dir: string) => Promise<Probed>,
+): Promise<Probed | { error: unknown }> {
+  try {
+    return await probe(dir)
+  } catch (error) {
+    return { error }
+  }
+}
+
+function judgeProbe(dir: string, probed: Probed | { error: unknown }): Finding {
+  if ('error' in probed) {
+    const found = `${dir}: a file could not be written for a try (${errorLine(probed.error)})`
+    return problem('configuration', found, `df -h ${quote(dir)}`)
+  }
+  if (probed.noticed) return ok(`${dir}, and the system tells of new files`)
+  if (errorCode(probed.refused) === 'ENOSPC') {
+    const found = `${dir}: the system watches too many files already; new ones are found by a scan every 15 s`
+    return warning(found, 'sudo sysctl fs.inotify.max_user_watches=1048576')
+  }
+  const found = `${dir}: the system does not tell of new files, as on network shares; they are found by a scan each minute`
+  return warning(found, 'export MUSETTE_WATCH_POLLING=true')
+}
+
+/** How many are named; the rest stands in `musette status`. */
+const NAMED = 5
+
+/** Looks what waits in the drop folder for a person, as the daemon that watches it has said last. */
+export async function checkWaitingFiles({ mirror }: Pick<Patient, 'mirror'>): Promise<Finding[]> {
+  const found = await mirror()
+  if ('reason' in found) return [leftOut(found.reason)]
+  const waiting = await found.store.read(findWaitingFiles)
+  if (waiting.length === 0) return [ok('no file in the drop folder waits for a person')]
+  const findings = waiting
+    .slice(0, NAMED)
+    .map(({ path, reason }) => warning(`${path} waits: ${reason}`, 'musette status'))
+  const more = waiting.length - NAMED
+  if (more > 0) findings.push(warning(`${more} more wait`, 'musette status'))
+  return findings
+}
+
+/** Looks whether the workout of the day can be written as files. */
+export async function checkWorkoutFolder({ config }: Pick<Patient, 'config'>): Promise<Finding[]> {
+  const { workoutDir } = config
+  if (workoutDir === undefined)
+    return [ok('MUSETTE_WORKOUT_DIR is not set: the workout of the day is only in SQL')]
+  const folder = await readFolder(workoutDir, 'MUSETTE_WORKOUT_DIR')
+  if ('wrong' in folder) return [folder.wrong]
+  if (await isAllowed(await findExisting(workoutDir), 'write')) {
+    return [ok(folder.stats ? workoutDir : `${workoutDir} is not there yet; the first workout makes it`)]
+  }
+  const found = `${workoutDir} cannot be written by this user, so the workout of the day is only in SQL`
+  return [problem('configuration', found, `mkdir -p ${quote(workoutDir)} && chmod u+w ${quote(workoutDir)}`)]
+}

@@ -1,0 +1,140 @@
+import { loginCommand } from '../kit/errors.ts'
+import { formatDuration } from '../kit/time.ts'
+import { findStandings, type Standing } from '../store/status.ts'
+import type { Store } from '../store/store.ts'
+import { findLoginFacts, type LoginFacts } from '../store/vault/inspect.ts'
+import { readPendingIds, readSecretKeys, secretKeyPath } from '../store/vault/key-file.ts'
+import { UnreadableLoginError } from '../store/vault/unreadable-login-error.ts'
+import type { KeyOptions } from '../store/vault/vault.ts'
+import type { Patient } from './context.ts'
+import { type Finding, leftOut, ok, problem, problemOf, warning } from './finding.ts'
+
+/** A token is renewed by six tenths of its life at the latest; by this share a daemon should long have done it. */
+const RENEWED_BY = 0.7
+
+/** Looks whether each account is signed in, and how old its tokens are. */
+export async function checkLogins({ config, mirror }: Patient): Promise<Finding[]> {
+  const found = await mirror()
+  if ('reason' in found && !found.fresh) return [leftOut(found.reason)]
+  const standings = 'reason' in found ? [] : await found.store.read(findStandings)
+  if (standings.length === 0 || 'reason' in found) {
+    return [problem('credentials', 'there is no account yet', 'musette login')]
+  }
+  const logins = await findLogins(found.store, config)
+  return standings.flatMap((standing) => {
+    const login = logins.find(({ account }) => account === standing.account)
+    const findings = [judgeLogin(standing, login), ...judgeSpool(standing.account, login)]
+    return [...findings, ...judgeAddress(standing, config.service.baseUrl)]
+  })
+}
+
+function judgeLogin({ account, needs_login }: Standing, login: LoginFacts | undefined): Finding {
+  const name = `account "${account}"`
+  if (needs_login || !login) return problem('credentials', `${name} needs a login`, loginCommand(account))
+  const now = Date.now()
+  const age = now - login.obtainedAt.getTime()
+  const left = login.expiresAt.getTime() - now
+  if (login.failures > 0) {
+    const next = login.notBefore ? `; the next attempt comes after ${login.notBefore.toISOString()}` : ''
+    return warning(`${name}: ${login.failures} refreshes in a row have failed${next}`, 'musette status')
+  }
+  if (left <= 0) {
+    const found = `${name}: its token ended ${formatDuration(-left)} ago; the next sync refreshes it`
+    return warning(found, syncCommand(account))
+  }
+  const found = `${name} is signed in; its token is ${formatDuration(age)} old and ends in ${formatDuration(left)}`
+  return age > RENEWED_BY * (age + left)
+    ? warning(`${found}, so no daemon renews it`, 'musette start')
+    : ok(found)
+}
+
+function judgeSpool(account: string, login: LoginFacts | undefined): Finding[] {
+  if (login?.spool === 'waiting') {
+    const found = `account "${account}": newer tokens wait in a spool file, because the database did not take them; the next sync puts them in place`
+    return [warning(found, syncCommand(account))]
+  }
+  if (!login || login.spool === 'none') return []
+  return [problemOf(login.spool, loginCommand(account))]
+}
+
+function judgeAddress({ account, base_url }: Standing, configured: string | undefined): Finding[] {
+  if (configured === undefined || configured === base_url) return []
+  const found = `account "${account}" is signed in to ${base_url}, and MUSETTE_BASE_URL is another address, which only counts at a login`
+  return [warning(found, loginCommand(account))]
+}
+
+function syncCommand(account: string): string {
+  return account === 'default' ? 'musette sync' : `musette sync ${account}`
+}
+
+/** A poll may be late by a run that waits for the service; this many intervals late is not fresh. */
+const FRESH_WITHIN_INTERVALS = 3
+
+/** Looks whether each account was polled lately, and what of it could not be mirrored. */
+export async function checkMirrors({ config, mirror }: Patient): Promise<Finding[]> {
+  const found = await mirror()
+  if ('reason' in found) return [leftOut(found.reason)]
+  const standings = await found.store.read(findStandings)
+  if (standings.length === 0) return [leftOut('there is no account yet')]
+  return standings.flatMap((standing) => [
+    judgePoll(standing, FRESH_WITHIN_INTERVALS * config.mirror.pollEveryMs),
+    ...judgeTrouble(standing),
+  ])
+}
+
+function judgePoll({ account, polled_at, mirrored, activities }: Standing, freshMs: number): Finding {
+  const name = `account "${account}"`
+  if (!polled_at) return warning(`${name} was never polled`, 'musette start')
+  const age = Date.now() - polled_at.getTime()
+  const found = `${name}: ${mirrored} of ${activities} activities are here; last good poll ${formatDuration(age)} ago`
+  return age > freshMs ? warning(found, 'musette start') : ok(found)
+}
+
+function judgeTrouble({ account, failed, reconcile_error }: Standing): Finding[] {
+  const findings: Finding[] = []
+  if (failed > 0) {
+    const found = `account "${account}": ${failed} activities failed; they are asked for again by themselves`
+    findings.push(warning(found, 'musette status'))
+  }
+  if (reconcile_error) findings.push(warning(`account "${account}": ${reconcile_error}`, 'musette status'))
+  return findings
+}
+
+/** Looks whether the key at hand opens every login. It makes no key. */
+export async function checkSecretKey({ config, mirror }: Patient): Promise<Finding[]> {
+  const keys = readKeys(config)
+  const place = config.secretKey ? 'MUSETTE_SECRET_KEY' : secretKeyPath(config.dataDir)
+  const found = await mirror()
+  if ('reason' in found && keys) return [leftOut(`${found.reason}: ${place} is there, and may fit or not`)]
+  const logins = 'reason' in found ? [] : await findLogins(found.store, config)
+  const shut = logins.filter(({ opens }) => opens !== true)
+  if (shut.length > 0) return shut.map((login) => judgeShut(login, keys ? place : `a lost key (${place})`))
+  if (!keys) return [ok('there is no key yet; the first login makes it')]
+  const pending = config.secretKey ? [] : readPendingIds(config.dataDir)
+  const cut = pending.filter((id) => logins.some(({ keyId }) => keyId === id))
+  if (cut.length > 0) {
+    const unfinished = 'a rotation of the key was cut off; the next start of any verb finishes it'
+    return [warning(unfinished, 'musette status')]
+  }
+  return [ok(`${place} opens ${logins.length === 1 ? 'the one login' : `all ${logins.length} logins`}`)]
+}
+
+/** Finds what can be told of every login, opened with the keys at hand. */
+async function findLogins(store: Store, config: Patient['config']): Promise<LoginFacts[]> {
+  const keys = readKeys(config)
+  return store.read((tx) => findLoginFacts(tx, { keys, spoolDir: config.dataDir }))
+}
+
+function judgeShut({ account, keyId, opens }: LoginFacts, place: string): Finding {
+  if (opens instanceof UnreadableLoginError && opens.code !== 'secret_key_mismatch')
+    return problemOf(opens, loginCommand(account))
+  const found = `the login of account "${account}" was sealed with another key (id ${keyId}) than ${place}; put that one back, or sign in again`
+  return problem('configuration', found, loginCommand(account))
+}
+
+/** The keys at hand; undefined when there are none. Throws ConfigError for a key file that cannot be used. */
+function readKeys({ secretKey, dataDir }: Patient['config']): KeyOptions | undefined {
+  if (secretKey) return { secretKey }
+  const [first, ...others] = readSecretKeys(dataDir)
+  return first && { secretKey: first, readKeys: () => [first, ...others] }
+}

@@ -1,0 +1,156 @@
+import type { Stats } from 'node:fs'
+import { access, constants, readdir, stat, statfs } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { errorCode } from '../kit/errors.ts'
+import type { Patient } from './context.ts'
+import { type Finding, formatBytes, leftOut, ok, problem, warning } from './finding.ts'
+
+const LEAST = [20, 19] as const
+
+/** Looks at the version of Node; `version` is for tests. */
+export async function checkNode(_patient: unknown, version = process.versions.node): Promise<Finding[]> {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major < LEAST[0] || (major === LEAST[0] && minor < LEAST[1])) {
+    const found = `Node ${version} is too old; install Node 24 (${LEAST.join('.')} is the least)`
+    return [problem('configuration', found, 'node --version')]
+  }
+  const note = major < 22 ? ', which works; it has had no security fixes since April 2026, Node 24 has' : ''
+  return [ok(`Node ${version}${note}`)]
+}
+
+/** Names every variable that is wrong; its sentence says what to write instead. */
+export async function checkConfiguration({ problems }: Pick<Patient, 'problems'>): Promise<Finding[]> {
+  if (problems.length === 0) return [ok('every variable can be understood')]
+  return problems.map(({ name, sentence }) =>
+    problem('configuration', `${name} ${sentence}; without it the default is used`, `unset ${name}`),
+  )
+}
+
+/** Files that hold a key, a password or sealed tokens: for their owner alone. */
+const SECRETS = /^(secret\.key(\.new-.*)?|postgres\.json|tokens-.*\.spool.*)$/
+
+/** Looks whether the data directory can be used, by this user and by nobody else. */
+export async function checkDataDirectory({ config }: Pick<Patient, 'config'>): Promise<Finding[]> {
+  const { dataDir } = config
+  const folder = await readFolder(dataDir, 'MUSETTE_DATA_DIR')
+  if ('wrong' in folder) return [folder.wrong]
+  const { stats } = folder
+  if (!stats) return [await judgeMissing(dataDir)]
+  if (!(await isAllowed(dataDir, 'write'))) {
+    const found = `${dataDir} cannot be written by this user`
+    return [problem('configuration', found, `sudo chown -R "$(id -un)" ${quote(dataDir)}`)]
+  }
+  const findings = [...(await judgeSecrets(dataDir)), ...judgeOwner(dataDir, stats)]
+  return findings.length > 0 ? findings : [ok(dataDir)]
+}
+
+async function judgeMissing(dataDir: string): Promise<Finding> {
+  const parent = await findExisting(dataDir)
+  if (await isAllowed(parent, 'write')) return ok(`${dataDir} is not there yet; the first login makes it`)
+  const found = `${dataDir} is not there and cannot be made in ${parent}; set MUSETTE_DATA_DIR to a folder of yours`
+  return problem('configuration', found, 'export MUSETTE_DATA_DIR="$HOME/.musette"')
+}
+
+async function judgeSecrets(dataDir: string): Promise<Finding[]> {
+  if (process.platform === 'win32') return []
+  const names = (await readdir(dataDir)).filter((name) => SECRETS.test(name))
+  const looks = await Promise.all(
+    names.map(async (name) => {
+      const stats = await stat(join(dataDir, name)).catch(() => undefined)
+      if (!stats || (stats.mode & 0o077) === 0) return []
+      const path = join(dataDir, name)
+      return [problem('configuration', `others may read ${path}`, `chmod 600 ${quote(path)}`)]
+    }),
+  )
+  return looks.flat()
+}
+
+function judgeOwner(dataDir: string, stats: { mode: number; uid: number }): Finding[] {
+  if (process.platform === 'win32') return []
+  const findings: Finding[] = []
+  if ((stats.mode & 0o007) !== 0) {
+    findings.push(warning(`everybody may look into ${dataDir}`, `chmod 700 ${quote(dataDir)}`))
+  }
+  const user = process.getuid?.()
+  if (user !== undefined && user !== 0 && stats.uid !== user) {
+    const found = `${dataDir} belongs to another user (id ${stats.uid}), and what that one makes may not be readable`
+    findings.push(warning(found, `sudo chown -R "$(id -un)" ${quote(dataDir)}`))
+  }
+  return findings
+}
+
+const MEGABYTE = 1_000_000
+/** Postgres stops when its disk is full, and its log of changes alone may grow to half a gigabyte. */
+const PROBLEM_BELOW = 600 * MEGABYTE
+/** Some thousand rides: time enough for a person to see the warning. */
+const WARNING_BELOW = 3_000 * MEGABYTE
+
+/** Looks how much room is left on each disk that musette writes to; `space` is for tests. */
+export async function checkDiskSpace(
+  { config }: Pick<Patient, 'config'>,
+  space: typeof statfs = statfs,
+): Promise<Finding[]> {
+  const folders = [config.dataDir, config.drop.dir, ...(config.workoutDir ? [config.workoutDir] : [])]
+  const disks = new Map<number, string>()
+  for (const folder of folders) {
+    const existing = await findExisting(folder)
+    const { dev } = await stat(existing)
+    if (!disks.has(dev)) disks.set(dev, existing)
+  }
+  return Promise.all([...disks.values()].map((folder) => judgeDisk(folder, space)))
+}
+
+async function judgeDisk(folder: string, space: typeof statfs): Promise<Finding> {
+  const { blocks, bavail, bsize, files, ffree } = await space(folder)
+  // What has no size of its own (a share that does not tell) cannot be judged.
+  if (blocks === 0) return leftOut(`the disk of ${folder} does not tell its size`)
+  const free = bavail * bsize
+  const found = `${formatBytes(free)} free on the disk of ${folder}`
+  const run = `df -h ${quote(folder)}`
+  // Some file systems count no files at all.
+  if (files > 0 && ffree === 0)
+    return problem('unexpected', `no file can be added on the disk of ${folder}`, run)
+  if (free < PROBLEM_BELOW) return problem('unexpected', `only ${found}; make room`, run)
+  return free < WARNING_BELOW ? warning(`${found}; make room`, run) : ok(found)
+}
+
+/** Looks at a folder: what the disk says of it, undefined when it is not there, or the finding of what is wrong with it. */
+export async function readFolder(
+  path: string,
+  variable: string,
+): Promise<{ stats: Stats | undefined } | { wrong: Finding }> {
+  try {
+    const stats = await stat(path)
+    if (stats.isDirectory()) return { stats }
+    return { wrong: problem('configuration', `${path} is no folder`, `export ${variable}=…`) }
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return { stats: undefined }
+    const found = `${path} cannot be looked at (${errorCode(error)}); set ${variable} to a folder of yours`
+    return { wrong: problem('configuration', found, `export ${variable}=…`) }
+  }
+}
+
+/** Whether this user may read, enter and, with `write`, change a folder. */
+export async function isAllowed(path: string, right: 'read' | 'write'): Promise<boolean> {
+  const rights = constants.R_OK | constants.X_OK | (right === 'write' ? constants.W_OK : 0)
+  return access(path, rights).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** The nearest folder above a path that is there. */
+export async function findExisting(path: string): Promise<string> {
+  for (let folder = path; ; folder = dirname(folder)) {
+    const isThere = await stat(folder).then(
+      (stats) => stats.isDirectory(),
+      () => false,
+    )
+    if (isThere || folder === dirname(folder)) return folder
+  }
+}
+
+/** Writes a path as a shell takes it. */
+export function quote(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
+}

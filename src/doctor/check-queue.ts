@@ -1,0 +1,102 @@
+import { fetchRedisFacts, type RedisFacts } from '../jobs/backend.ts'
+import { inspectQueue, type QueueFacts } from '../jobs/inspect.ts'
+import { intervalsOf } from '../jobs/schedules.ts'
+import { errorLine } from '../kit/errors.ts'
+import { systemClock } from '../kit/time.ts'
+import { findAccounts } from '../store/accounts.ts'
+import type { Patient } from './context.ts'
+import { type Finding, formatBytes, leftOut, ok, problem, problemOf, warning } from './finding.ts'
+
+/** Looks how much waits in the queue, and whether every schedule is there. */
+export async function checkQueue({ config, mirror }: Patient): Promise<Finding[]> {
+  const found = await mirror()
+  if ('reason' in found) return [leftOut(found.reason)]
+  const accounts = await found.store.read(findAccounts)
+  const { redisUrl } = config
+  let facts: QueueFacts | undefined
+  try {
+    facts = await inspectQueue(
+      { clock: systemClock },
+      {
+        backend: redisUrl ? { kind: 'redis', url: redisUrl } : { kind: 'postgres', url: found.url },
+        accounts: accounts.map(({ accountId }) => accountId),
+        every: intervalsOf(config),
+      },
+    )
+  } catch (error) {
+    return [redisUrl ? leftOut('Redis cannot be used') : problemOf(error)]
+  }
+  return facts ? judgeQueue(facts) : [ok('there is no queue yet; musette start makes it')]
+}
+
+function judgeQueue({ counts, paused, schedules }: QueueFacts): Finding[] {
+  const sum = (state: string) => (counts.polls[state] ?? 0) + (counts.fetches[state] ?? 0)
+  const found = `${sum('waiting')} jobs wait, ${sum('active')} run, ${sum('delayed')} are for later`
+  const findings: Finding[] = []
+  for (const queue of paused) {
+    const stopped = `the queue "${queue}" is paused, so nothing is mirrored; a daemon that runs resumes it within a minute`
+    findings.push(warning(stopped, 'musette start'))
+  }
+  const right = schedules.wanted - schedules.wrong.length
+  if (schedules.wrong.length > 0) {
+    const missing = `${right} of ${schedules.wanted} schedules are as they should be; a daemon that runs mends that within a minute`
+    findings.push(warning(missing, 'musette start'))
+  }
+  if (sum('failed') > 0) {
+    findings.push(warning(`${sum('failed')} jobs of the last week have failed for good`, 'musette status'))
+  }
+  return [ok(`${found}; ${right} of ${schedules.wanted} schedules`), ...findings]
+}
+
+const LEAST = [6, 2] as const
+/** Above this share of its limit a Redis that evicts nothing will soon refuse new jobs. */
+const MEMORY_SHARE = 0.9
+
+/** Looks whether Redis answers and is set up so that it loses no jobs. */
+export async function checkRedis({ config }: Pick<Patient, 'config'>): Promise<Finding[]> {
+  const { redisUrl } = config
+  if (redisUrl === undefined) return [ok('REDIS_URL is not set: the queue is in Postgres')]
+  let facts: RedisFacts
+  try {
+    facts = await fetchRedisFacts(redisUrl)
+  } catch (error) {
+    const found = `Redis cannot be used (${errorLine(error)}); look at REDIS_URL, and whether it runs`
+    return [problem('unreachable', found, 'redis-cli -u "$REDIS_URL" ping')]
+  }
+  const findings = judgeRedis(facts)
+  if (findings.some(({ state }) => state === 'problem')) return findings
+  return [ok(`Redis ${facts.version}, ${formatBytes(facts.usedMemory)} used`), ...findings]
+}
+
+function judgeRedis(facts: RedisFacts): Finding[] {
+  const findings: Finding[] = []
+  const [major = 0, minor = 0] = facts.version.split('.').map(Number)
+  if (major < LEAST[0] || (major === LEAST[0] && minor < LEAST[1])) {
+    findings.push(
+      problem('configuration', `Redis ${facts.version} is too old: ${LEAST.join('.')} is the least`),
+    )
+  }
+  if (facts.evictionPolicy !== undefined && facts.evictionPolicy !== 'noeviction') {
+    const found = `Redis may throw jobs away when its memory is full: maxmemory-policy is ${facts.evictionPolicy}; write noeviction into its redis.conf, too`
+    findings.push(problem('configuration', found, setCommand('maxmemory-policy noeviction')))
+  }
+  if (facts.maxMemory > 0 && facts.usedMemory > MEMORY_SHARE * facts.maxMemory) {
+    const found = `Redis uses ${formatBytes(facts.usedMemory)} of ${formatBytes(facts.maxMemory)} and will soon refuse new jobs`
+    findings.push(warning(found, setCommand(`maxmemory ${2 * facts.maxMemory}`)))
+  }
+  if (!facts.lastWriteOk) {
+    const found = 'Redis could not write to its disk and refuses new jobs; look at its log and its disk'
+    findings.push(problem('unexpected', found, 'redis-cli -u "$REDIS_URL" info persistence'))
+  }
+  if (!facts.appendOnly) {
+    const found =
+      'Redis keeps no append-only file: jobs that are lost in a crash are found again, but later; write appendonly yes into its redis.conf, too'
+    findings.push(warning(found, setCommand('appendonly yes')))
+  }
+  return findings
+}
+
+// The URL may hold a password, so the command names the variable and not its value.
+function setCommand(setting: string): string {
+  return `redis-cli -u "$REDIS_URL" config set ${setting}`
+}

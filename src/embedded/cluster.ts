@@ -1,0 +1,209 @@
+import { open, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ConfigError, errorLine, TransientError } from '../kit/errors.ts'
+import type { Binaries } from './binaries.ts'
+import { type Finished, makeOwnDirectory, type RunAs, runToEnd } from './run-as.ts'
+
+type Tools = { runAs: RunAs; binaries: Binaries }
+
+/** The version of Postgres whose files the packages can read. */
+const MAJOR_VERSION = '18'
+
+/**
+ * Makes the database's files in `<dataDir>/postgres` unless they exist, under another name first, so that a crash never
+ * leaves half of them. Returns whether they are new. Throws ConfigError `embedded_version`, `embedded_damaged` or
+ * `embedded_initdb_failed`, TransientError `embedded_disk_full`.
+ */
+export async function makeCluster(
+  tools: Tools,
+  input: { dataDir: string; password: string },
+): Promise<boolean> {
+  const cluster = join(input.dataDir, 'postgres')
+  const version = await readVersion(cluster)
+  if (version === MAJOR_VERSION) {
+    await adoptCluster(tools.runAs, cluster)
+    await writeSettings(cluster)
+    return false
+  }
+  if (version !== undefined) {
+    const message = `the files in ${cluster} are from Postgres ${version}, and this is ${MAJOR_VERSION}`
+    throw new ConfigError('embedded_version', `${message}; move that folder away, then start again`)
+  }
+  const scratch = `${cluster}.new`
+  try {
+    await fillCluster(tools, { ...input, cluster, scratch })
+  } catch (error) {
+    const full = await findDiskFull(input.dataDir)
+    await rm(scratch, { recursive: true, force: true })
+    throw full ?? error
+  }
+  return true
+}
+
+async function fillCluster(
+  tools: Tools,
+  input: { dataDir: string; password: string; cluster: string; scratch: string },
+): Promise<void> {
+  const { cluster, scratch } = input
+  await rm(scratch, { recursive: true, force: true })
+  await makeOwnDirectory(tools.runAs, scratch)
+  const made = await runToEnd(tools.runAs, [tools.binaries.initdb, ...initdbOptions(scratch)], { cwd: '/' })
+  if (made.code !== 0) throw failed('embedded_initdb_failed', `cannot make a database in ${cluster}`, made)
+  await writeSettings(scratch)
+  await runAlone(tools, scratch, [passwordStatement(input.password), `CREATE DATABASE ${DATABASE}`])
+  await moveIntoPlace(scratch, cluster, input.dataDir)
+}
+
+/** Sets the superuser's password while no server runs. */
+export async function setPassword(tools: Tools, input: { dataDir: string; password: string }): Promise<void> {
+  await runAlone(tools, join(input.dataDir, 'postgres'), [passwordStatement(input.password)])
+}
+
+function initdbOptions(directory: string): string[] {
+  return [
+    `--pgdata=${directory}`,
+    `--username=${USER}`,
+    // Replaced before the first start; nobody gets in until then.
+    '--auth=reject',
+    '--encoding=UTF8',
+    '--locale=C',
+    // The library of the package for other locales is old, and would order text unlike other machines.
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--data-checksums',
+    '--no-instructions',
+  ]
+}
+
+async function writeSettings(cluster: string): Promise<void> {
+  await writeFile(join(cluster, 'postgresql.conf'), POSTGRESQL_CONF, { mode: 0o644 })
+  await writeFile(join(cluster, 'pg_hba.conf'), PG_HBA_CONF, { mode: 0o644 })
+}
+
+/** Gives the files to the user that runs the server now, where another did before. Only root comes to that. */
+async function adoptCluster(runAs: RunAs, cluster: string): Promise<void> {
+  const { uid } = await stat(cluster)
+  if (uid === runAs.owner.uid) return
+  const self: RunAs = { ...runAs, prefix: [], switchUser: false }
+  const owner = `${runAs.owner.uid}:${runAs.owner.gid}`
+  const given = await runToEnd(self, ['chown', '-R', owner, cluster], { cwd: '/' })
+  if (given.code === 0) return
+  throw new ConfigError(
+    'embedded_not_yours',
+    `${cluster} belongs to another user (${uid}); run musette as that user, or set MUSETTE_DATA_DIR to another folder`,
+  )
+}
+
+function passwordStatement(password: string): string {
+  return `ALTER ROLE ${USER} PASSWORD '${password}'`
+}
+
+/** Runs statements in a server of its own that nobody can connect to. A failed one ends it with an error code. */
+async function runAlone(tools: Tools, cluster: string, statements: string[]): Promise<void> {
+  const command = [tools.binaries.postgres, '--single', '-D', cluster, '-c', 'exit_on_error=on', 'postgres']
+  const input = statements.map((statement) => `${statement}\n`).join('')
+  const finished = await runToEnd(tools.runAs, command, { cwd: '/', input })
+  if (finished.code !== 0)
+    throw failed('embedded_setup_failed', `cannot set up the database in ${cluster}`, finished)
+}
+
+async function moveIntoPlace(scratch: string, cluster: string, dataDir: string): Promise<void> {
+  try {
+    await rename(scratch, cluster)
+  } catch (error) {
+    const message = `${cluster} holds something that is no database (${errorLine(error, 200)}); move it away, then start again`
+    throw new ConfigError('embedded_damaged', message, { cause: error })
+  }
+  const directory = await open(dataDir, 'r')
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+}
+
+async function readVersion(cluster: string): Promise<string | undefined> {
+  try {
+    return (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
+      return undefined
+    throw error
+  }
+}
+
+function failed(code: string, what: string, finished: Finished): ConfigError {
+  const last = finished.output.trim().split('\n').slice(-8).join('\n')
+  return new ConfigError(code, `${what} (${finished.signal ?? `exit code ${finished.code}`}):\n${last}`)
+}
+
+/** The superuser of the embedded Postgres and its database bear the same name. */
+export const USER = 'musette'
+export const DATABASE = 'musette'
+
+/**
+ * postgresql.conf, written at every start: small when idle. What a person sets with ALTER SYSTEM stands in
+ * postgresql.auto.conf, is read after this file and wins.
+ */
+const POSTGRESQL_CONF = `# Written by musette at every start; use ALTER SYSTEM for settings of your own.
+max_connections = 60
+shared_buffers = 64MB
+# Nothing is replicated, so the log need only suffice for recovery.
+wal_level = minimal
+max_wal_senders = 0
+max_logical_replication_workers = 0
+# A backfill writes a lot at once; the files shrink to min_wal_size afterwards.
+max_wal_size = 512MB
+min_wal_size = 80MB
+# The asynchronous kinds need extra processes or a newer kernel.
+io_method = sync
+# Compiling costs more than our queries take.
+jit = off
+# musette starts it again, with growing pauses; by itself it would do so without end on a full disk, and say nothing.
+restart_after_crash = off
+timezone = 'UTC'
+log_timezone = 'UTC'
+log_destination = 'stderr'
+logging_collector = off
+log_checkpoints = off
+log_line_prefix = '%m [%p] '
+# Failed statements are reported to whoever sent them; their text can hold what does not belong in a log.
+log_min_messages = log
+log_min_error_statement = panic
+`
+
+/** pg_hba.conf, written at every start: a password, and from this machine only. */
+const PG_HBA_CONF = `# Written by musette at every start.
+host all all 127.0.0.1/32 scram-sha-256
+`
+
+/**
+ * Writes the connection URL for clients of ours, which send the password by SCRAM only (kit/postgres-client.ts): while the
+ * server is down, another program may listen on its port. The password must need no escaping.
+ */
+export function makeUrl(access: { port: number; password: string }): string {
+  return `${makeSharedUrl(access)}?require_auth=scram-sha-256`
+}
+
+/** Writes the connection URL for other programs; older ones refuse a URL with `require_auth`. */
+export function makeSharedUrl(access: { port: number; password?: string }): string {
+  const password = access.password === undefined ? '' : `:${access.password}`
+  return `postgres://${USER}${password}@127.0.0.1:${access.port}/${DATABASE}`
+}
+
+/** The server writes its log in files of 16 MB, makes the next one ahead, and does not start without. */
+const NEEDED_BYTES = 32 * 1024 * 1024
+
+/**
+ * Makes the error for a server that does not become ready because the disk of `dataDir` is full; undefined when there
+ * is room, or nobody can tell.
+ */
+export async function findDiskFull(dataDir: string): Promise<TransientError | undefined> {
+  const disk = await statfs(dataDir).catch(() => undefined)
+  if (!disk || disk.bavail * disk.bsize >= NEEDED_BYTES) return undefined
+  const left = Math.floor((disk.bavail * disk.bsize) / (1024 * 1024))
+  return new TransientError(
+    'embedded_disk_full',
+    `the embedded Postgres does not start: the disk of ${dataDir} is full (${left} MB left); make room on it, then run it again`,
+  )
+}

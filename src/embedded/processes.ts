@@ -1,0 +1,139 @@
+import { execFile } from 'node:child_process'
+import { readdir, readFile, readlink, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { TransientError } from '../kit/errors.ts'
+import { SECOND, sleep } from '../kit/time.ts'
+
+/** A process that stays distinguishable from a later one with the same number. */
+export type ProcessIdentity = { pid: number; startedAt: string }
+
+const run = promisify(execFile)
+
+/** Returns the identity of a living process; `startedAt` is empty when there is none with that number. */
+export async function readProcessIdentity(pid: number): Promise<ProcessIdentity> {
+  return { pid, startedAt: process.platform === 'linux' ? await readLinuxStart(pid) : await readStart(pid) }
+}
+
+/** Whether exactly this process still lives, and not another with its number. */
+export async function isProcessAlive(identity: ProcessIdentity): Promise<boolean> {
+  if (!Number.isSafeInteger(identity.pid) || identity.pid <= 0 || identity.startedAt === '') return false
+  return (await readProcessIdentity(identity.pid)).startedAt === identity.startedAt
+}
+
+/**
+ * Lists the numbers of living processes that run a server on `directory`: on Linux those that work in it (a server
+ * and each of its children do), elsewhere the one that postmaster.pid names, if its command line names the directory.
+ */
+async function listServerProcesses(directory: string): Promise<number[]> {
+  if (process.platform !== 'linux') return listByCommand(directory)
+  const found: number[] = []
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    try {
+      if ((await readlink(`/proc/${name}/cwd`)) !== directory) continue
+      if ((await readLinuxStart(Number(name))) !== '' && (await isPostgres(name))) found.push(Number(name))
+    } catch {
+      // It ended meanwhile, or is another user's and so none of ours.
+    }
+  }
+  return found
+}
+
+// A person's shell may stand in the directory, too.
+async function isPostgres(pid: string): Promise<boolean> {
+  return (await readFile(`/proc/${pid}/comm`, 'utf8')).startsWith('postgres')
+}
+
+async function listByCommand(directory: string): Promise<number[]> {
+  const pid = await readPostmasterPid(directory)
+  if (pid === undefined) return []
+  try {
+    const { stdout } = await run('ps', ['-ww', '-o', 'command=', '-p', String(pid)])
+    return stdout.includes(directory) ? [pid] : []
+  } catch {
+    return []
+  }
+}
+
+/** Reads the process number from a data directory's postmaster.pid; undefined when there is none. */
+async function readPostmasterPid(directory: string): Promise<number | undefined> {
+  try {
+    const [line] = (await readFile(`${directory}/postmaster.pid`, 'utf8')).split('\n')
+    const pid = Number(line)
+    return Number.isSafeInteger(pid) && pid > 0 ? pid : undefined
+  } catch {
+    return undefined
+  }
+}
+
+// The boot is part of it, because numbers and ticks begin again with the machine.
+async function readLinuxStart(pid: number): Promise<string> {
+  try {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
+    // The name in parentheses may hold anything, so count from the last one: state is field 3, start time field 22.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    if (fields[0] === 'Z' || fields[0] === 'X') return ''
+    const boot = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
+    return `${boot}/${fields[19] ?? ''}`
+  } catch {
+    return ''
+  }
+}
+
+async function readStart(pid: number): Promise<string> {
+  try {
+    const { stdout } = await run('ps', ['-o', 'lstart=', '-p', String(pid)], {
+      env: { PATH: '/bin:/usr/bin', LC_ALL: 'C', TZ: 'UTC' },
+    })
+    return stdout.trim()
+  } catch {
+    return ''
+  }
+}
+
+/** An orphan has nobody waiting for its answers, and its watchdog is stopping it as well. */
+const FAST_MS = 10 * SECOND
+const IMMEDIATE_MS = 5 * SECOND
+const LOOK_EVERY_MS = 20
+
+/**
+ * Stops every server process still at work in `cluster`, then removes the postmaster.pid that would be in the way, since
+ * its number may belong to another program by now. Only the owner of the data directory may call it.
+ */
+export async function stopOrphans(cluster: string): Promise<void> {
+  const found = await listServerProcesses(cluster)
+  const postmaster = await readPostmasterPid(cluster)
+  if (found.length > 0 && postmaster !== undefined && found.includes(postmaster))
+    signalAll([postmaster], 'SIGINT')
+  if (await isDeserted(cluster, FAST_MS)) return removePidFile(cluster)
+  signalAll(await listServerProcesses(cluster), 'SIGQUIT')
+  if (await isDeserted(cluster, IMMEDIATE_MS)) return removePidFile(cluster)
+  signalAll(await listServerProcesses(cluster), 'SIGKILL')
+  if (await isDeserted(cluster, IMMEDIATE_MS)) return removePidFile(cluster)
+  throw new TransientError(
+    'embedded_orphan',
+    `cannot stop the embedded Postgres that still runs in ${cluster}`,
+  )
+}
+
+async function isDeserted(cluster: string, withinMs: number): Promise<boolean> {
+  for (const end = Date.now() + withinMs; Date.now() < end; await sleep(LOOK_EVERY_MS)) {
+    if ((await listServerProcesses(cluster)).length === 0) return true
+  }
+  return false
+}
+
+async function removePidFile(cluster: string): Promise<void> {
+  await rm(join(cluster, 'postmaster.pid'), { force: true })
+}
+
+function signalAll(pids: number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+}

@@ -1,0 +1,125 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises'
+import { ConfigError } from '../kit/errors.ts'
+import { type Binaries, unavailable } from './binaries.ts'
+
+/**
+ * How programs of the embedded Postgres are run: `prefix` stands before the command, `uid` and `gid` are the user's who
+ * must own the data directory (undefined: leave ownership alone), `switchUser` says whether spawn changes to it.
+ */
+export type RunAs = {
+  prefix: readonly string[]
+  switchUser: boolean
+  owner: { uid: number; gid: number }
+  env: Readonly<Record<string, string>>
+}
+
+/** A finished program: exit code (or signal) and all it printed, both channels together. */
+export type Finished = { code: number | null; signal: NodeJS.Signals | null; output: string }
+
+/** Postgres refuses to run as root, so it is run as one of these, the first that exists. */
+const SERVER_USERS = ['postgres', '_postgres', 'nobody']
+
+/** Inside this name space root appears as a user without rights, and still reaches its own folders. */
+const AS_NOBODY = ['unshare', '--user', '--map-user=65534', '--map-group=65534', '--']
+
+/**
+ * Finds a way to run the server that reaches both the programs and `dataDir`. An ordinary user runs it as it is; root
+ * runs it as `postgres` or `nobody`, or where that user cannot enter the folders, as itself in a user name space.
+ * Throws ConfigError `embedded_unavailable` when the programs do not run here, `embedded_unreachable` when no way does.
+ */
+export async function findRunAs(binaries: Binaries, dataDir: string): Promise<RunAs> {
+  const env = makeEnvironment(binaries)
+  const self = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
+  const plain: RunAs = { prefix: [], switchUser: false, owner: self, env }
+  const probe = await tryRun(plain, binaries, dataDir)
+  if (probe.code !== 0) throw unavailable(`its programs do not run here (${lastLine(probe.output)})`)
+  if (self.uid !== 0) return plain
+
+  const user = await findServerUser()
+  const ways: RunAs[] = [{ prefix: AS_NOBODY, switchUser: false, owner: self, env }]
+  if (user) ways.unshift({ prefix: [], switchUser: true, owner: user, env })
+  for (const way of ways) if ((await tryRun(way, binaries, dataDir)).code === 0) return way
+  // Everything secret in the data directory is readable to its owner alone, so others may pass through it.
+  await chmod(dataDir, (await stat(dataDir)).mode | 0o011)
+  for (const way of ways) if ((await tryRun(way, binaries, dataDir)).code === 0) return way
+  throw new ConfigError(
+    'embedded_unreachable',
+    `cannot run the embedded Postgres as root: no other user reaches ${dataDir} or ${binaries.packageDir}; ` +
+      'run musette as an ordinary user, or set DATABASE_URL to a Postgres of your own',
+  )
+}
+
+/** Starts a program in the way of `runAs`. */
+export function spawnAs(runAs: RunAs, command: readonly string[], options: SpawnOptions): ChildProcess {
+  const [program = '', ...args] = [...runAs.prefix, ...command]
+  const user = runAs.switchUser ? runAs.owner : {}
+  return spawn(program, args, { ...options, ...user, env: runAs.env })
+}
+
+/** Runs a program in the way of `runAs` to its end, with `input` on its standard input, in `cwd`. */
+export function runToEnd(
+  runAs: RunAs,
+  command: readonly string[],
+  options: { cwd: string; input?: string },
+): Promise<Finished> {
+  return new Promise((resolve) => {
+    const child = spawnAs(runAs, command, {
+      cwd: options.cwd,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
+    })
+    let output = ''
+    const collect = (chunk: Buffer) => {
+      output = `${output}${chunk}`.slice(-20_000)
+    }
+    child.stdout?.on('data', collect)
+    child.stderr?.on('data', collect)
+    child.stdin?.on('error', () => undefined)
+    child.stdin?.end(options.input ?? '')
+    child.on('error', (error) => resolve({ code: 127, signal: null, output: error.message }))
+    child.on('close', (code, signal) => resolve({ code, signal, output }))
+  })
+}
+
+/** Makes `directory` belong to the user that the server runs as. */
+export async function makeOwnDirectory(runAs: RunAs, directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  if (runAs.switchUser) await chown(directory, runAs.owner.uid, runAs.owner.gid)
+}
+
+/** Returns the last printed line that says something, for an error message. */
+function lastLine(output: string): string {
+  return output.trim().split('\n').at(-1)?.trim() || 'it said nothing'
+}
+
+// The server gets no variable of ours: PGOPTIONS or PGDATA of a person's shell must not steer it.
+function makeEnvironment(binaries: Binaries): Record<string, string> {
+  const env: Record<string, string> = {
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    LC_ALL: 'C',
+  }
+  if (binaries.libraries) {
+    env[process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH'] = binaries.libraries
+  }
+  return env
+}
+
+function tryRun(runAs: RunAs, binaries: Binaries, dataDir: string): Promise<Finished> {
+  const script = 'cd "$1" && exec "$2" --version'
+  return runToEnd(runAs, ['/bin/sh', '-c', script, 'sh', dataDir, binaries.postgres], { cwd: '/' })
+}
+
+async function findServerUser(): Promise<{ uid: number; gid: number } | undefined> {
+  const passwd = await readFile('/etc/passwd', 'utf8').catch(() => '')
+  for (const name of SERVER_USERS) {
+    const fields = passwd
+      .split('\n')
+      .find((line) => line.startsWith(`${name}:`))
+      ?.split(':')
+    const uid = Number(fields?.[2])
+    const gid = Number(fields?.[3])
+    if (fields && uid > 0 && gid > 0) return { uid, gid }
+  }
+  return undefined
+}

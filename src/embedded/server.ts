@@ -1,0 +1,217 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { open, readFile, rename, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { ConfigError, errorCode, TransientError } from '../kit/errors.ts'
+import { PostgresClient } from '../kit/postgres-client.ts'
+import { SECOND, sleep, within } from '../kit/time.ts'
+import type { Binaries } from './binaries.ts'
+import { findDiskFull } from './cluster.ts'
+import { stopOrphans } from './processes.ts'
+import { type RunAs, spawnAs } from './run-as.ts'
+
+/** One run of the server program. */
+export type Server = {
+  /** resolves with a plain phrase (`exit code 1`, `SIGKILL`) when the program has ended */
+  ended: Promise<string>
+  /** what it wrote to its log since it was started, the last few lines */
+  readLogTail(): Promise<string>
+  /** stops it: fast, at once after 30 s, by force after 35 s; returns when no process of it is left */
+  stop(): Promise<void>
+}
+
+type Launch = { runAs: RunAs; binaries: Binaries; dataDir: string; port: number }
+
+const LOG_LIMIT_BYTES = 5 * 1024 * 1024
+/** A fast shutdown writes everything in memory to disk first, which a slow disk takes time for. */
+const FAST_MS = 30 * SECOND
+const IMMEDIATE_MS = 5 * SECOND
+
+/** Starts the server program, in a process group of its own, with a watchdog beside it. It is not ready yet. */
+export async function startServer(launch: Launch): Promise<Server> {
+  const cluster = join(launch.dataDir, 'postgres')
+  const logPath = join(launch.dataDir, 'postgres.log')
+  await rotateLog(logPath)
+  const logFile = await open(logPath, 'a', 0o600)
+  const logStart = (await logFile.stat()).size
+  let child: ChildProcess
+  let watchdog: Watchdog | undefined
+  let ended: Promise<string>
+  try {
+    child = spawnAs(launch.runAs, [launch.binaries.postgres, ...serverOptions(cluster, launch.port)], {
+      cwd: '/',
+      detached: true,
+      stdio: ['ignore', logFile.fd, logFile.fd],
+    })
+    ended = new Promise((resolve) => {
+      child.once('error', (error) => resolve(error.message))
+      child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`))
+    })
+    if (child.pid !== undefined) watchdog = startWatchdog(child.pid, cluster)
+  } finally {
+    await logFile.close()
+  }
+  const gone = ended.then(async (how) => {
+    await watchdog?.dismiss()
+    return how
+  })
+  return {
+    ended: gone,
+    async readLogTail() {
+      // The log explains another failure; its own absence must not hide that one.
+      const bytes = await readFile(logPath).catch(() => Buffer.alloc(0))
+      return bytes.subarray(logStart).toString('utf8').trim().split('\n').slice(-5).join('\n')
+    },
+    async stop() {
+      for (const [signal, waitMs] of [
+        ['SIGINT', FAST_MS],
+        ['SIGQUIT', IMMEDIATE_MS],
+        ['SIGKILL', IMMEDIATE_MS],
+      ] as const) {
+        child.kill(signal)
+        if (await within(gone, waitMs)) break
+      }
+      await stopOrphans(cluster)
+    },
+  }
+}
+
+function serverOptions(cluster: string, port: number): string[] {
+  return [
+    '-D',
+    cluster,
+    '-p',
+    String(port),
+    '-c',
+    'listen_addresses=127.0.0.1',
+    '-c',
+    'unix_socket_directories=',
+  ]
+}
+
+async function rotateLog(path: string): Promise<void> {
+  const size = await stat(path).then(
+    (found) => found.size,
+    () => 0,
+  )
+  if (size > LOG_LIMIT_BYTES) await rename(path, `${path}.1`)
+}
+
+const LOOK_EVERY_MS = 20
+/** Each look during a long recovery leaves a line in the server's log. */
+const SLOW_LOOK_EVERY_MS = 500
+const REPORT_EVERY_MS = 10 * SECOND
+/** The port's last user may be answering yet; ours gets no better by waiting. */
+const WRONG_PASSWORD_MS = 2 * SECOND
+const WRONG_PASSWORD = '28P01'
+const RECOVERING = '57P03'
+const CONNECT_WITHIN_MS = 5 * SECOND
+
+/**
+ * Waits until the server accepts connections. Throws TransientError `embedded_start_failed` when it ends before,
+ * `embedded_disk_full` when the disk leaves it no room, ConfigError `embedded_password` when it refuses the password, or the
+ * signal's reason.
+ */
+export async function waitUntilReady(
+  server: Server,
+  input: { url: string; dataDir: string },
+  log: Logger,
+  signal?: AbortSignal,
+): Promise<void> {
+  let how: string | undefined
+  const watching = server.ended.then((phrase) => {
+    how = phrase
+  })
+  const begun = Date.now()
+  let reportAt = begun + REPORT_EVERY_MS
+  for (let pauseMs = LOOK_EVERY_MS; ; pauseMs = Math.min(pauseMs * 1.5, SLOW_LOOK_EVERY_MS)) {
+    signal?.throwIfAborted()
+    const refusal = await tryConnect(input.url)
+    if (refusal === undefined) return
+    await Promise.race([watching, sleep(pauseMs, signal)])
+    if (how !== undefined) {
+      const full = await findDiskFull(input.dataDir)
+      if (full) throw full
+      const message = `the embedded Postgres ended while starting (${how}):\n${await server.readLogTail()}`
+      throw new TransientError('embedded_start_failed', message)
+    }
+    if (refusal === WRONG_PASSWORD && Date.now() > begun + WRONG_PASSWORD_MS) throw wrongPassword()
+    if (Date.now() < reportAt) continue
+    const full = await findDiskFull(input.dataDir)
+    if (full) throw full
+    // Reading its log after a crash may take minutes.
+    const state = refusal === RECOVERING ? 'is recovering' : 'is starting'
+    log.warn({ code: refusal }, `embedded Postgres ${state}`)
+    reportAt += REPORT_EVERY_MS
+  }
+}
+
+/** Tries one connection; returns undefined when it was accepted, else the code of the refusal. */
+export async function tryConnect(url: string): Promise<string | undefined> {
+  const client = new PostgresClient({
+    connectionString: url,
+    application_name: 'musette',
+    connectionTimeoutMillis: CONNECT_WITHIN_MS,
+  })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await client.query('SELECT 1')
+    return undefined
+  } catch (error) {
+    return errorCode(error)
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+function wrongPassword(): ConfigError {
+  const message =
+    'the embedded Postgres refuses the password in postgres.json; delete that file, then start again'
+  return new ConfigError('embedded_password', message)
+}
+
+/** Stands by to stop a server whose owner dies; `dismiss` sends it away without harm. */
+type Watchdog = { dismiss(): Promise<void> }
+
+/**
+ * Waits on a pipe that only the owner holds. A line means the owner stopped the server itself; the end of the pipe that
+ * it died. The server is stopped as long as postmaster.pid names it, so that a number that the system has given to
+ * another program meanwhile is left alone: fast, and after 30 s at once (nothing is lost by either).
+ */
+const SCRIPT = `
+trap '' HUP INT TERM
+read -r line && exit 0
+pid=$1
+directory=$2
+is_ours() { [ "$(head -n 1 "$directory/postmaster.pid" 2>/dev/null)" = "$pid" ]; }
+tenths=0
+while kill -0 "$pid" 2>/dev/null && [ "$tenths" -lt 300 ]; do
+  is_ours && kill -INT "$pid" 2>/dev/null
+  sleep 0.1
+  tenths=$((tenths + 1))
+done
+is_ours && kill -QUIT "$pid" 2>/dev/null
+exit 0
+`
+
+/** Starts the watchdog of the server with number `pid` on `directory`, a shell of about 1 MB. */
+function startWatchdog(pid: number, directory: string): Watchdog {
+  const child = spawn('/bin/sh', ['-c', SCRIPT, 'musette-watchdog', String(pid), directory], {
+    cwd: '/',
+    detached: true,
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  const gone = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve())
+    child.once('error', () => resolve())
+  })
+  child.stdin.on('error', () => undefined)
+  return {
+    dismiss() {
+      child.stdin.end('done\n')
+      return gone
+    },
+  }
+}

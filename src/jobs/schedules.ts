@@ -1,0 +1,213 @@
+import { createHash } from 'node:crypto'
+import type { Logger } from 'pino'
+import { z } from 'zod'
+import type { Config } from '../config/config.ts'
+import { type Clock, DAY, HOUR, SECOND } from '../kit/time.ts'
+import { CATALOG, isJobName, JOB_NAMES, type JobName, type ScheduleName } from './catalog.ts'
+import { keyOf } from './handlers.ts'
+import { enqueueJobs, type JobQueue, type Queues } from './queues.ts'
+
+/** Schedules written at once: a thousand accounts take a second or two and the pool is not exhausted. */
+const AT_ONCE = 4
+
+/** Schedules read at once: BullMQ asks for each by itself, all at the same moment, and a pool of ten has its patience. */
+const PAGE = 1_000
+/** A schedule that runs while they are read moves to the end, and the next page begins that much further on. */
+const OVERLAP = 100
+
+type ReconcileDeps = Readonly<{
+  log: Logger
+  clock: Clock
+  queues: Queues
+  /** The ids of all accounts: the truth that schedules follow. Its failure changes nothing. */
+  accounts: () => Promise<number[]>
+}>
+
+/**
+ * Makes the queue's schedules equal to the truth: missing, changed, silent and lost ones are made, those of accounts
+ * that are gone are removed. What was missing also runs once at once; with `atStart` everything does. Throws the
+ * errors of the backend and of `accounts`.
+ */
+export async function reconcileSchedules(
+  deps: ReconcileDeps,
+  input: { every: Readonly<Record<ScheduleName, number>>; atStart: boolean },
+): Promise<void> {
+  const wanted = wantedSchedules(await deps.accounts(), input.every)
+  const queue = deps.queues.polls
+  const found = await fetchSchedules(queue)
+  const now = deps.clock().getTime()
+  const counts = { made: 0, removed: 0 }
+  const runNow = new Map<JobName, unknown[]>()
+
+  await eachOf(wanted, async (schedule) => {
+    const verdict = await settledVerdict(queue, found.get(schedule.id), schedule, now)
+    if (input.atStart || verdict === 'missing') {
+      runNow.set(schedule.name, [...(runNow.get(schedule.name) ?? []), schedule.payload])
+    }
+    if (verdict === 'fine') return
+    if (verdict === 'silent') await queue.removeJobScheduler(schedule.id)
+    await upsertSchedule(queue, schedule)
+    counts.made += 1
+  })
+
+  const ids = new Set(wanted.map(({ id }) => id))
+  const gone = [...found.keys()].filter((id) => !ids.has(id))
+  await eachOf(gone, async (id) => {
+    await queue.removeJobScheduler(id)
+    counts.removed += 1
+  })
+
+  for (const [name, payloads] of runNow) await enqueueJobs({ queues: deps.queues }, { name, payloads })
+  if (counts.made + counts.removed > 0) deps.log.info(counts, 'jobs: schedules brought up to date')
+}
+
+/** Fetches the schedules that the queue has, by id. Throws the backend's errors. */
+export async function fetchSchedules(queue: JobQueue): Promise<Map<string, FoundSchedule>> {
+  const found = new Map<string, FoundSchedule>()
+  const count = await queue.getJobSchedulersCount()
+  for (let start = 0; start < count; start += PAGE - OVERLAP) {
+    for (const { key, every, offset, next } of await queue.getJobSchedulers(start, start + PAGE - 1, true)) {
+      found.set(key, { everyMs: every, offset, nextAt: next ?? undefined })
+    }
+  }
+  return found
+}
+
+/** Looks closer at an overdue schedule: while its job exists, workers are merely busy and it is left alone. */
+export async function settledVerdict(
+  queue: JobQueue,
+  found: FoundSchedule | undefined,
+  schedule: WantedSchedule,
+  now: number,
+): Promise<'fine' | 'missing' | 'changed' | 'silent'> {
+  const verdict = verdictOn(found, schedule, now)
+  if (verdict !== 'overdue') return verdict
+  const job = await queue.getJob(`repeat:${schedule.id}:${found?.nextAt}`)
+  return job ? 'fine' : 'missing'
+}
+
+async function upsertSchedule(queue: JobQueue, schedule: WantedSchedule): Promise<void> {
+  await queue.upsertJobScheduler(
+    schedule.id,
+    { every: schedule.everyMs, offset: schedule.offset },
+    {
+      name: DUE,
+      data: { name: schedule.name, payload: schedule.payload },
+      opts: {
+        attempts: 2,
+        backoff: { type: 'fixed', delay: 1 * SECOND },
+        // A finished one must not lie in the way of a schedule made anew: BullMQ names them by their time.
+        removeOnComplete: true,
+        removeOnFail: { age: DAY / SECOND, count: 100 },
+        stackTraceLimit: 1,
+      },
+    },
+  )
+}
+
+async function eachOf<T>(items: readonly T[], action: (item: T) => Promise<void>): Promise<void> {
+  for (let start = 0; start < items.length; start += AT_ONCE) {
+    await Promise.all(items.slice(start, start + AT_ONCE).map(action))
+  }
+}
+
+/** A schedule as it should be: `offset` is its place within the interval; `everyMs` and `offset` in whole ms. */
+type WantedSchedule = Readonly<{
+  id: string
+  name: JobName
+  payload: unknown
+  everyMs: number
+  offset: number
+}>
+
+/** Lists every schedule there should be: accounts times the catalog's scheduled jobs, and the ones for all. Pure. */
+export function wantedSchedules(
+  accountIds: readonly number[],
+  every: Readonly<Record<ScheduleName, number>>,
+): WantedSchedule[] {
+  const intervals: Readonly<Record<string, number>> = every
+  return JOB_NAMES.flatMap((name) => {
+    const schedule = CATALOG[name].schedule
+    const interval = schedule && intervals[schedule.every]
+    if (!schedule || interval === undefined) return []
+    const everyMs = Math.round(interval)
+    const payloads = schedule.per === 'account' ? accountIds.map((accountId) => ({ accountId })) : [{}]
+    return payloads.map((payload) => {
+      const id = keyOf(name, payload)
+      return { id, name, payload, everyMs, offset: phaseOf(id, everyMs) }
+    })
+  })
+}
+
+/**
+ * The place of a schedule within its interval, in ms from 1 to `everyMs` - 1, by a hash of its id: a thousand accounts
+ * are spread evenly and each keeps its place. Never 0, which BullMQ takes for "no place given: run at once".
+ */
+export function phaseOf(id: string, everyMs: number): number {
+  const share = createHash('sha256').update(id).digest().readUInt32BE() / 2 ** 32
+  return 1 + Math.floor(share * (everyMs - 1))
+}
+
+/** A schedule as BullMQ has it: the next run as ms since 1970. */
+type FoundSchedule = Readonly<{
+  everyMs: number | undefined
+  offset: number | undefined
+  nextAt: number | undefined
+}>
+
+/**
+ * What is wrong with a schedule. `missing`: nobody made it, or the queue was emptied. `changed`: another interval.
+ * `silent`: its next run lies further ahead than two intervals, as after a clock that jumped forward and back.
+ * `overdue`: its run should long be over; either all workers are busy or its job was lost.
+ */
+type Verdict = 'fine' | 'missing' | 'changed' | 'silent' | 'overdue'
+
+/** Compares a schedule as it is with how it should be. Pure; `now` in ms since 1970. */
+export function verdictOn(found: FoundSchedule | undefined, wanted: WantedSchedule, now: number): Verdict {
+  if (!found) return 'missing'
+  if (found.everyMs !== wanted.everyMs || found.offset !== wanted.offset) return 'changed'
+  if (found.nextAt === undefined) return 'silent'
+  if (found.nextAt > now + 2 * wanted.everyMs) return 'silent'
+  if (found.nextAt < now - wanted.everyMs) return 'overdue'
+  return 'fine'
+}
+
+/**
+ * The name of the little job a schedule makes. It only enqueues the real one, which is deduplicated: BullMQ does not
+ * deduplicate scheduled jobs, so without this step a slow poll would run beside the next one.
+ */
+export const DUE = 'due'
+
+const due = z.object({ name: z.string().refine(isJobName), payload: z.unknown() })
+
+/** Enqueues what a schedule says is due; a job that still runs or waits is not doubled. */
+export type Ring = (data: unknown) => Promise<void>
+
+/** Makes the step from a schedule to its job. The returned function throws what enqueueing throws. */
+export function makeRing(deps: {
+  enqueue: (input: { name: JobName; payloads: readonly unknown[] }) => Promise<unknown>
+}): Ring {
+  return async (data) => {
+    const { name, payload } = due.parse(data)
+    await deps.enqueue({ name, payloads: [payload] })
+  }
+}
+
+/** Tokens live for a week and are refreshed at half of it; a look twice a day is early enough. */
+const REFRESH_LOOK_EVERY_MS = DAY / 2
+/** Loads and status move with the hours; a row is kept only when they did. */
+const TRAINING_INFO_EVERY_MS = 1 * HOUR
+/** What a crash or a flushed queue left behind, and what was paused, is found again within this. */
+const SWEEP_EVERY_MS = 10 * SECOND
+
+/** Lists how often the daemon does each thing that is scheduled, in ms. */
+export function intervalsOf(config: Config): Readonly<Record<ScheduleName, number>> {
+  return {
+    poll: config.mirror.pollEveryMs,
+    reconcile: config.mirror.reconcileEveryMs,
+    refresh: REFRESH_LOOK_EVERY_MS,
+    sweep: SWEEP_EVERY_MS,
+    trainingInfo: TRAINING_INFO_EVERY_MS,
+    workouts: DAY,
+  }
+}

@@ -1,0 +1,97 @@
+import { ConfigError, errorLine, UnexpectedResponseError } from '../kit/errors.ts'
+import { countByState, recordRefetch } from '../store/activities/wanted.ts'
+import { type FetchCounts, type FetchWantedInput, fetchWanted } from './fetch-wanted.ts'
+import { type MirrorDeps, type MirrorOptions, patiently } from './mirror.ts'
+import { pollActivities } from './poll-activities.ts'
+import { type ReconcileResult, reconcileActivities } from './reconcile-activities.ts'
+
+export type PassCounts = {
+  listed: number
+  fetched: number
+  unchanged: number
+  absent: number
+  /** activities whose last answer could not be used, in this pass or before, and what could not be listed */
+  failed: number
+  /** known changes that are not mirrored yet, such as samples that the service has not made */
+  pending: number
+  /** what the first failure of this pass said */
+  reason?: string
+}
+
+type PassInput = FetchWantedInput & {
+  /** compares the whole list with the mirror, too */
+  full?: boolean
+  /** takes a list's word even when most of the activities are missing in it */
+  acceptRemovals?: boolean
+}
+
+/**
+ * Mirrors an account in one pass without a queue: polls the list, with `full` reconciles, then fetches every wanted
+ * activity, newest first, until none is due. A list that reconcile does not trust is named in the log and
+ * counted as failed, and the rest goes on; an outage ends the pass.
+ */
+export async function syncActivities(
+  deps: MirrorDeps,
+  options: MirrorOptions,
+  input: PassInput,
+): Promise<PassCounts> {
+  const { accountId } = input.account
+  const poll = await patiently(deps, () => pollActivities(deps, options, input))
+  const whole = input.full ? await reconcile(deps, options, input) : undefined
+  const fetched = await fetchWanted(deps, options, input)
+  const states = await deps.store.read((tx) => countByState(tx, accountId))
+  const refused = whole === 'refused' ? 1 : 0
+  const reconciled = whole === 'refused' ? undefined : whole
+  return {
+    listed: reconciled?.listed ?? poll.listed,
+    fetched: fetched.fetched,
+    unchanged: fetched.unchanged,
+    absent: reconciled?.absent ?? 0,
+    failed: states.failed + Math.max(poll.bad, refused),
+    pending: states.wanted + states.awaiting_samples,
+    ...(fetched.reason !== undefined && { reason: fetched.reason }),
+  }
+}
+
+async function reconcile(
+  deps: MirrorDeps,
+  options: MirrorOptions,
+  input: PassInput,
+): Promise<ReconcileResult | 'refused'> {
+  try {
+    return await reconcileActivities(deps, options, input)
+  } catch (error) {
+    if (!(error instanceof UnexpectedResponseError)) throw error
+    deps.log.error({ account: input.account.name, code: error.code }, errorLine(error))
+    return 'refused'
+  }
+}
+
+/** Which activities to fetch again: those named, or those that started at `since` or later. */
+export type ResyncChoice = { paths: readonly string[] } | { since: Date }
+
+/**
+ * Marks activities so that everything of them, their samples too, is fetched again and rewritten, and then fetches what
+ * is wanted. Throws ConfigError `unknown_activity` and marks nothing when a path is not mirrored or is absent.
+ */
+export async function resyncActivities(
+  deps: MirrorDeps,
+  options: MirrorOptions,
+  input: FetchWantedInput & { choice: ResyncChoice },
+): Promise<FetchCounts & { marked: number }> {
+  const { choice } = input
+  const { accountId, name } = input.account
+  const marked = await deps.store.transaction(async (tx) => {
+    const found = await recordRefetch(tx, { accountId, wantedAt: deps.now(), ...choice })
+    if (!('paths' in choice)) return found
+    const missing = choice.paths.filter((path) => !found.includes(path))
+    if (missing.length === 0) return found
+    throw new ConfigError(
+      'unknown_activity',
+      `account "${name}" has no activity ${missing.slice(0, 5).join(', ')} that the service lists; ` +
+        'the paths are in: musette sql "select path from training.activities where absent_since is null"',
+    )
+  })
+  deps.log.info({ account: name, marked: marked.length }, 'activities marked to be fetched again')
+  return { marked: marked.length, ...(await fetchWanted(deps, options, input)) }
+}

@@ -1,0 +1,82 @@
+import type { Logger } from 'pino'
+import { errorCode, errorLine, isAbort, RateLimitedError } from '../kit/errors.ts'
+import type { Clock } from '../kit/time.ts'
+import type { AccountService, Answer } from '../service/service.ts'
+import type { WireWorkoutList } from '../service/wire/wire-workouts.ts'
+import type { Account } from '../store/accounts.ts'
+import { type RunResult, recordRunFinished, recordRunStarted } from '../store/runs.ts'
+import type { Upkeep } from '../store/samples/vacuum.ts'
+import type { Store } from '../store/store.ts'
+import type { WorkoutFolder } from '../workoutfolder/workout-folder.ts'
+
+/** What a run counts while it works; the row in `sync_runs` is written from it. */
+export type RunTally = { listed: number; changed: number; fetched: number; absent: number; failed: number }
+
+/**
+ * Keeps a row in `sync_runs` about one unit of mirroring: started now, and at the end what it counted and how it
+ * ended, also when it throws. A row left at `running` means that the process died.
+ */
+export async function withRun<T>(
+  store: Store,
+  input: { accountId: number; resource: string; kind: string },
+  work: (tally: RunTally) => Promise<T>,
+): Promise<T> {
+  const tally: RunTally = { listed: 0, changed: 0, fetched: 0, absent: 0, failed: 0 }
+  const runId = await store.transaction((tx) => recordRunStarted(tx, input))
+  const finish = (end: Pick<RunResult, 'outcome' | 'errorCode' | 'error'>) =>
+    store.transaction((tx) => recordRunFinished(tx, runId, { ...tally, ...end }))
+  let result: T
+  try {
+    result = await work(tally)
+  } catch (error) {
+    // The work's error is the one to report; when the database is away too, the row is found `running` and abandoned.
+    await finish({
+      outcome: 'failed',
+      errorCode: isAbort(error) ? 'aborted' : errorCode(error),
+      error: errorLine(error),
+    }).catch(() => undefined)
+    throw error
+  }
+  await finish({ outcome: tally.failed > 0 ? 'partial' : 'done' })
+  return result
+}
+
+/** What every use case of this room needs. */
+export type MirrorDeps = {
+  store: Store
+  serviceOf: (account: Account) => AccountService
+  upkeep: Upkeep
+  log: Logger
+  now: Clock
+}
+
+/** How an account is mirrored; from the configuration. */
+export type MirrorOptions = {
+  historyStart: Date
+  lagMs: number
+  keepRaw: boolean
+}
+
+/** Does `work` again after a rate limit, which is no failure: the service's pacer waits as told before it lets a call through. */
+export async function patiently<T>(deps: Pick<MirrorDeps, 'log'>, work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof RateLimitedError)) throw error
+      deps.log.warn({ waitMs: error.retryAfterMs }, 'the service asks to wait')
+    }
+  }
+}
+
+/** What the use cases around training info and workouts need besides. */
+export type CoachingDeps = MirrorDeps & {
+  listDefaultWorkouts: (baseUrl: string, signal?: AbortSignal) => Promise<Answer<WireWorkoutList>>
+  /** undefined: the workout of the day is kept in SQL only */
+  folder: WorkoutFolder | undefined
+}
+
+export type CoachingInput = { account: Account; signal?: AbortSignal }
+
+/** What was done: rows changed, answers fetched, and items that could not be used and are named in the log. */
+export type CoachingCounts = { changed: number; fetched: number; failed: number }

@@ -1,0 +1,139 @@
+import { errorLine, RejectedError, UnexpectedResponseError } from '../kit/errors.ts'
+import { DAY } from '../kit/time.ts'
+import { isSameMadeFor } from '../normalize/training-info-row.ts'
+import {
+  findTrainingInfo,
+  lockCoaching,
+  recordWorkoutUrl,
+  type TrainingInfo,
+} from '../store/training-info.ts'
+import { findWorkoutFiles, recordWorkoutFile, type WorkoutFormat } from '../store/workout-files.ts'
+import { makeFileStem } from '../workoutfolder/folder-files.ts'
+import { type CoachingDeps, type CoachingInput, withRun } from './mirror.ts'
+
+const FORMATS: readonly WorkoutFormat[] = ['erg', 'zwo']
+/** A file is asked for again this long after, though nothing we know of has changed: the service may know more. */
+const FRESH_FOR_MS = DAY
+
+type Counts = { fetched: number; failed: number }
+
+/**
+ * Mirrors the workout of the day that the newest training info names: both files into SQL (service document, endpoints 3
+ * and 4), and from there into the workout folder. Files that are there already are not asked for again until the
+ * workout or the signature changes. Without a workout of the day our old files leave the folder.
+ */
+export async function mirrorWorkoutOfDay(deps: CoachingDeps, input: CoachingInput): Promise<Counts> {
+  const { accountId } = input.account
+  const info = await deps.store.read((tx) => findTrainingInfo(tx, accountId))
+  const counts: Counts = { fetched: 0, failed: 0 }
+  const due = info ? await findDueFormats(deps, info) : []
+  if (info && due.length > 0) {
+    const run = { accountId, resource: 'workout_of_day', kind: 'fetch' }
+    await withRun(deps.store, run, async (tally) => {
+      for (const format of due) {
+        counts[await fetchFile(deps, input, { info, format })]++
+        Object.assign(tally, counts)
+      }
+    })
+  }
+  if (!(await writeFolder(deps, input))) counts.failed++
+  return counts
+}
+
+/** The workout that a training info names: `none` when it says that there is none, undefined when it does not say. */
+function workoutOf(info: TrainingInfo | undefined): { workoutId: string } | 'none' | undefined {
+  if (info?.wotdType?.toLowerCase() === 'none') return 'none'
+  return info?.wotdType != null && info.wotdWorkoutId ? { workoutId: info.wotdWorkoutId } : undefined
+}
+
+function madeForOf(info: TrainingInfo) {
+  const { ftp, ltp, hie, pp, wotdName, wotdDescription, wotdDifficulty } = info
+  const entry = { name: wotdName, description: wotdDescription, difficulty: wotdDifficulty }
+  return { signature: { ftp, ltp, hie, pp }, entry }
+}
+
+async function findDueFormats(deps: CoachingDeps, info: TrainingInfo): Promise<WorkoutFormat[]> {
+  const workout = workoutOf(info)
+  if (!workout || workout === 'none') return []
+  const { workoutId } = workout
+  const { accountId } = info
+  const files = await deps.store.read((tx) => findWorkoutFiles(tx, { accountId, workoutId }))
+  const staleBefore = deps.now().getTime() - FRESH_FOR_MS
+  return FORMATS.filter((format) => {
+    const file = files.find((one) => one.format === format)
+    return !file || file.fetchedAt.getTime() < staleBefore || !isSameMadeFor(file.madeFor, madeForOf(info))
+  })
+}
+
+/** One format that cannot be had is named in the log and counted; the other is mirrored all the same. */
+async function fetchFile(
+  deps: CoachingDeps,
+  input: CoachingInput,
+  wanted: { info: TrainingInfo; format: WorkoutFormat },
+): Promise<keyof Counts> {
+  try {
+    await fetchFormat(deps, input, wanted)
+    return 'fetched'
+  } catch (error) {
+    if (!(error instanceof RejectedError || error instanceof UnexpectedResponseError)) throw error
+    deps.log.error(
+      { account: input.account.name, format: wanted.format, reason: errorLine(error) },
+      'workout of the day failed',
+    )
+    return 'failed'
+  }
+}
+
+async function fetchFormat(
+  deps: CoachingDeps,
+  input: CoachingInput,
+  wanted: { info: TrainingInfo; format: WorkoutFormat },
+): Promise<void> {
+  const { info, format } = wanted
+  const { accountId } = info
+  const service = deps.serviceOf(input.account)
+  const named = await service.fetchTrainingInfo({ format }, input.signal)
+  const { workoutId, url } = named.value.wotd ?? {}
+  if (!workoutId || workoutId !== info.wotdWorkoutId) {
+    throw new UnexpectedResponseError(
+      'workout_changed',
+      'mirror, workout of the day: it changed while it was asked for; the next poll takes the new one',
+    )
+  }
+  if (!url) {
+    throw new UnexpectedResponseError(
+      'no_workout_url',
+      `mirror, workout of the day: the service named no ${format} file`,
+    )
+  }
+  const file = await service.downloadWorkout(url, input.signal)
+  await deps.store.transaction(async (tx) => {
+    await recordWorkoutFile(tx, {
+      ...{ accountId, workoutId, format, content: file.value },
+      ...{ madeFor: madeForOf(info), fetchedAt: file.requestedAt },
+    })
+    await recordWorkoutUrl(tx, { accountId, workoutId, url })
+  })
+}
+
+/** The folder shows what is in SQL, so whoever writes it last writes the newest. */
+async function writeFolder(deps: CoachingDeps, input: CoachingInput): Promise<boolean> {
+  const { folder, store } = deps
+  const { accountId, name } = input.account
+  if (!folder) return true
+  return store.transaction(async (tx) => {
+    // One lock for all accounts: a folder may be shared.
+    await lockCoaching(tx, 'workout folder', '')
+    const info = await findTrainingInfo(tx, accountId)
+    const workout = workoutOf(info)
+    // An answer without a word on the workout of the day is no reason to take one away.
+    if (!info || !workout) return true
+    if (workout === 'none') return folder.update(name, [])
+    const files = await findWorkoutFiles(tx, { accountId, workoutId: workout.workoutId })
+    const stem = makeFileStem(info.wotdName, workout.workoutId)
+    return folder.update(
+      name,
+      files.map(({ format, content, sha256 }) => ({ stem, format, content, sha256 })),
+    )
+  })
+}

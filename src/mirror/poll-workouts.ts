@@ -1,0 +1,161 @@
+import { RejectedError, UnexpectedResponseError } from '../kit/errors.ts'
+import { DAY } from '../kit/time.ts'
+import { isShrunken, normalizeWorkoutEntry, rawEntriesByPath } from '../normalize/workout-rows.ts'
+import type { Answer } from '../service/service.ts'
+import type { WireWorkoutList } from '../service/wire/wire-workouts.ts'
+import { recordDrift } from '../store/drift.ts'
+import { findRecentRuns } from '../store/runs.ts'
+import type { Tx } from '../store/store.ts'
+import { findTrainingInfo, lockCoaching } from '../store/training-info.ts'
+import {
+  findFailingSince,
+  findPresentWorkouts,
+  type ListOwner,
+  recordWorkoutsAbsent,
+  upsertWorkouts,
+} from '../store/workouts.ts'
+import {
+  type CoachingCounts,
+  type CoachingDeps,
+  type CoachingInput,
+  type MirrorDeps,
+  type RunTally,
+  withRun,
+} from './mirror.ts'
+import { pollTrainingInfo } from './poll-training-info.ts'
+import { DEFINITIONS, mirrorDefinitions } from './workout-definitions.ts'
+
+/**
+ * Mirrors both workout lists, then the definitions of what they hold. A list that cannot be used stops neither the other
+ * nor the definitions; the first such error is thrown at the end. An outage or a lost login is thrown at once.
+ */
+export async function mirrorWorkouts(deps: CoachingDeps, input: CoachingInput): Promise<CoachingCounts> {
+  const { accountId } = input.account
+  const counts: CoachingCounts = { changed: 0, fetched: 0, failed: 0 }
+  const unusable: unknown[] = []
+  const attempt = async (step: () => Promise<RunTally>) => {
+    try {
+      const tally = await step()
+      counts.changed += tally.changed
+      counts.fetched += tally.fetched
+      counts.failed += tally.failed
+    } catch (error) {
+      if (!(error instanceof RejectedError || error instanceof UnexpectedResponseError)) throw error
+      unusable.push(error)
+    }
+  }
+  await attempt(() => pollDefaultWorkouts(deps, input))
+  await attempt(() => pollOwnWorkouts(deps, input))
+  // The signature that the sets are resolved for is known from the training info.
+  const known = await deps.store.read((tx) => findTrainingInfo(tx, accountId))
+  if (!known) await attempt(() => pollTrainingInfo(deps, input))
+  await attempt(() => mirrorDefinitions(deps, input))
+  if (unusable.length > 0) throw unusable[0]
+  return counts
+}
+
+/**
+ * Finds whether both lists and the definitions were mirrored since a moment. Single workouts may have failed, perhaps for
+ * good: they wait for the next time like the rest.
+ */
+export async function findWorkoutsMirrored(
+  deps: Pick<MirrorDeps, 'store'>,
+  input: { accountId: number; since: Date },
+): Promise<boolean> {
+  const { accountId, since } = input
+  const latest = await deps.store.read(async (tx) => [
+    ...(await findRecentRuns(tx, { accountId, resource: DEFAULT_WORKOUTS, limit: 1 })),
+    ...(await findRecentRuns(tx, { accountId, resource: OWN_WORKOUTS, limit: 1 })),
+    ...(await findRecentRuns(tx, { accountId, resource: DEFINITIONS, limit: 1 })),
+  ])
+  const good = latest.filter(
+    ({ outcome, startedAt }) => ['done', 'partial'].includes(outcome) && startedAt >= since,
+  )
+  return good.length === 3
+}
+
+const DEFAULT_WORKOUTS = 'default_workouts'
+const OWN_WORKOUTS = 'workouts'
+
+const LIST_SHRUNKEN = 'list_shrunken'
+/** A shrunken list that the service has insisted on for so long is what it means to say. */
+const BELIEVED_AFTER_MS = 3 * DAY
+
+/** Mirrors the default workouts of the account's service (service document, endpoint 5), which needs no token. */
+async function pollDefaultWorkouts(deps: CoachingDeps, input: CoachingInput): Promise<RunTally> {
+  const { baseUrl } = input.account
+  return pollList(deps, input, {
+    resource: DEFAULT_WORKOUTS,
+    owner: { baseUrl },
+    list: () => deps.listDefaultWorkouts(baseUrl, input.signal),
+  })
+}
+
+/** Mirrors the rider's own workouts (service document, endpoint 6). */
+async function pollOwnWorkouts(deps: CoachingDeps, input: CoachingInput): Promise<RunTally> {
+  const { accountId } = input.account
+  return pollList(deps, input, {
+    resource: OWN_WORKOUTS,
+    owner: { accountId },
+    list: () => deps.serviceOf(input.account).listWorkouts(input.signal),
+  })
+}
+
+type ListSource = { resource: string; owner: ListOwner; list: () => Promise<Answer<WireWorkoutList>> }
+
+async function pollList(deps: CoachingDeps, input: CoachingInput, source: ListSource): Promise<RunTally> {
+  const { accountId, name } = input.account
+  return withRun(deps.store, { accountId, resource: source.resource, kind: 'list' }, async (tally) => {
+    const answer = await source.list()
+    const { bad } = answer.value
+    tally.listed = answer.value.entries.length
+    tally.failed = bad.length
+    const counts = await deps.store.transaction((tx) => recordList(tx, deps, { accountId, source, answer }))
+    Object.assign(tally, counts)
+    if (bad.length > 0) {
+      deps.log.error(
+        { account: name, resource: source.resource, bad: bad.slice(0, 5) },
+        'workout list entries that cannot be read',
+      )
+    }
+    deps.log[counts.changed + counts.absent > 0 ? 'info' : 'debug'](
+      { account: name, resource: source.resource, listed: tally.listed, ...counts },
+      'workout list polled',
+    )
+    return tally
+  })
+}
+
+async function recordList(
+  tx: Tx,
+  deps: CoachingDeps,
+  input: { accountId: number; source: ListSource; answer: Answer<WireWorkoutList> },
+): Promise<{ changed: number; absent: number }> {
+  const { accountId, answer, source } = input
+  const { owner, resource } = source
+  const { entries: wire, bad, drift } = answer.value
+  await lockCoaching(tx, 'workout list', 'baseUrl' in owner ? owner.baseUrl : owner.accountId)
+  const sent = rawEntriesByPath(answer.body)
+  const entries = wire.map((entry) => normalizeWorkoutEntry(entry, sent.get(entry.path) ?? entry))
+  const listed = new Set(entries.map(({ path }) => path))
+  const present = await findPresentWorkouts(tx, owner)
+  const gone = present.filter((path) => !listed.has(path))
+  if (isShrunken({ before: present.length, gone: gone.length, listed: listed.size + bad.length })) {
+    const since = await findFailingSince(tx, { accountId, resource, errorCode: LIST_SHRUNKEN })
+    const believedFrom = (since ?? deps.now()).getTime() + BELIEVED_AFTER_MS
+    if (deps.now().getTime() < believedFrom) throw shrunken(resource, present.length, gone.length)
+  }
+  await recordDrift(tx, resource, drift)
+  const changed = await upsertWorkouts(tx, { owner, entries, listedAt: answer.requestedAt })
+  // An entry that cannot be read may be any of those that seem to be gone.
+  const paths = bad.length > 0 ? [] : gone
+  const absent = await recordWorkoutsAbsent(tx, { owner, paths, absentSince: answer.requestedAt })
+  return { changed, absent }
+}
+
+function shrunken(resource: string, before: number, gone: number): UnexpectedResponseError {
+  return new UnexpectedResponseError(
+    LIST_SHRUNKEN,
+    `mirror, ${resource}: the list lacks ${gone} of ${before} workouts and is not believed; nothing is changed, and it counts when the service says the same for three days`,
+  )
+}

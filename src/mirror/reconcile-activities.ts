@@ -1,0 +1,148 @@
+import { UnexpectedResponseError } from '../kit/errors.ts'
+import { DAY } from '../kit/time.ts'
+import type { Account } from '../store/accounts.ts'
+import { findKnownActivities, type KnownActivity, recordAbsent } from '../store/activities/absent.ts'
+import { upsertListed } from '../store/activities/listed.ts'
+import { cleanText } from '../store/clean.ts'
+import { findListCap, lockListing, recordListCap } from '../store/cursors.ts'
+import { recordDrift } from '../store/drift.ts'
+import { type Listing, listEverything, type Window } from './list-activities.ts'
+import { type MirrorDeps, type MirrorOptions, type RunTally, withRun } from './mirror.ts'
+import { historyWindow, logListing, RESOURCE } from './poll-activities.ts'
+
+export type ReconcileResult = { listed: number; inserted: number; marked: number; absent: number }
+
+type ReconcileInput = {
+  account: Account
+  /** takes a list's word even when most of the activities are missing in it */
+  acceptRemovals?: boolean
+  signal?: AbortSignal
+}
+
+/**
+ * Compares the whole list (service document, endpoint 9) with the mirror, in one transaction: what is missing there is
+ * absent from now on, what is missing here, has come back or is listed differently becomes wanted. The cursor stays where
+ * it is. Throws UnexpectedResponseError and changes nothing when the list cannot be trusted: entries that cannot be
+ * read, parts that cannot be had whole, or too much of the mirror missing in it (design, "Reconcile").
+ */
+export async function reconcileActivities(
+  deps: MirrorDeps,
+  options: MirrorOptions,
+  input: ReconcileInput,
+): Promise<ReconcileResult> {
+  const { account } = input
+  const key = { accountId: account.accountId, resource: RESOURCE }
+  return withRun(deps.store, { ...key, kind: 'reconcile' }, async (tally) => {
+    const window = historyWindow(deps, options)
+    const { before, listCap } = await deps.store.read(async (tx) => ({
+      before: await findKnownActivities(tx, account.accountId),
+      listCap: (await findListCap(tx, key))?.listCap ?? null,
+    }))
+    const listing = await listEverything(deps, { ...input, window })
+    tally.listed = listing.entries.length
+    logListing(deps, account, listing, listCap)
+    assertWhole(account, listing)
+    const result = await deps.store.transaction(async (tx) => {
+      await lockListing(tx, key)
+      const { entries, requestedAt, cap } = listing
+      const now = await findKnownActivities(tx, account.accountId)
+      const listed = new Set(entries.map(({ path }) => cleanText(path)))
+      const { present, removed } = findRemoved({ before, now, listed, window })
+      if (!input.acceptRemovals)
+        assertPlausible({ account: account.name, listed: listed.size, present, removed: removed.length })
+      const counts = await upsertListed(tx, { ...key, entries, listedAt: requestedAt, whenSame: 'leave' })
+      const activityIds = removed.map(({ activityId }) => activityId)
+      const absent = await recordAbsent(tx, { ...key, activityIds, absentSince: requestedAt })
+      await recordDrift(tx, 'activity', listing.drift)
+      await recordListCap(tx, { ...key, listCap: cap, checkedAt: requestedAt })
+      return { listed: listed.size, ...counts, absent }
+    })
+    logResult(deps, account, tally, result)
+    return result
+  })
+}
+
+function assertWhole(account: Account, { bad, cut }: Listing): void {
+  const reason =
+    bad.length > 0
+      ? `${bad.length} entries of the list cannot be read`
+      : cut.length > 0
+        ? 'the service cuts its list even in the smallest window'
+        : undefined
+  if (reason === undefined) return
+  throw new UnexpectedResponseError(
+    bad.length > 0 ? 'list_unreadable' : 'list_cut',
+    `mirror, reconcile account "${account.name}": ${reason}, so nothing was changed; it is tried again by itself`,
+  )
+}
+
+function logResult(deps: MirrorDeps, account: Account, tally: RunTally, result: ReconcileResult): void {
+  tally.changed = result.inserted + result.marked
+  tally.absent = result.absent
+  deps.log[tally.changed + tally.absent > 0 ? 'info' : 'debug'](
+    { account: account.name, listed: result.listed, changed: tally.changed, absent: result.absent },
+    'mirror compared with the whole activity list',
+  )
+}
+
+/** A person may tidy up a handful of rides whatever their share of the history. */
+const HANDFUL = 5
+/** More than this share of what is present does not go by itself: the list is rather wrong than the history. */
+const SHARE = 1 / 5
+/** An accepted upload appears in the list when the service has analysed it: minutes as a rule, days at times. */
+const UNLISTED_FOR_MS = 7 * DAY
+
+/**
+ * Finds the activities that a whole list of `window` names no more. `before` is what was known before the list was asked
+ * for: what has been listed or wanted since is not judged by it. Nor is what starts outside of the window, or an upload
+ * of these days that no list has named yet, unless the service has said that it does not exist.
+ */
+function findRemoved(input: {
+  before: readonly KnownActivity[]
+  now: readonly KnownActivity[]
+  listed: ReadonlySet<string>
+  window: Window
+}): { present: number; removed: KnownActivity[] } {
+  const before = new Map(input.before.map((activity) => [activity.activityId, activity]))
+  const present = input.now.filter(
+    (activity) => activity.absentSince === null && isWithin(activity, input.window),
+  )
+  const removed = present.filter((activity) => {
+    const was = before.get(activity.activityId)
+    return was && isSame(was, activity) && !input.listed.has(activity.path) && !awaitsListing(activity, input)
+  })
+  return { present: present.length, removed }
+}
+
+/**
+ * Refuses a list that would take away too much: everything, or more than a fifth and a handful. Throws
+ * UnexpectedResponseError `list_shrunken` with the command that accepts it.
+ */
+function assertPlausible(input: { account: string; listed: number; present: number; removed: number }): void {
+  const { account, listed, present, removed } = input
+  const empty = listed === 0 && present > 0
+  if (!empty && (removed <= HANDFUL || removed <= present * SHARE)) return
+  const name = account === 'default' ? '' : ` ${account}`
+  throw new UnexpectedResponseError(
+    'list_shrunken',
+    `mirror, reconcile account "${account}": ${removed} of ${present} activities are missing in the list of the ` +
+      `service, so nothing was changed; if they are really gone, run: musette sync${name} --full --accept-removals`,
+  )
+}
+
+function isSame(before: KnownActivity, now: KnownActivity): boolean {
+  return (
+    before.listedAt.getTime() === now.listedAt.getTime() &&
+    before.wantedAt.getTime() === now.wantedAt.getTime()
+  )
+}
+
+function isWithin({ startedAt }: KnownActivity, { from, to }: Window): boolean {
+  return startedAt === null || (startedAt >= from && startedAt <= to)
+}
+
+function awaitsListing({ name, startedAt, detailState, listedAt }: KnownActivity, input: { window: Window }) {
+  const neverListed = name === null && startedAt === null
+  const sinceMs = input.window.to.getTime() - listedAt.getTime()
+  return neverListed && detailState !== 'failed' && sinceMs < UNLISTED_FOR_MS
+}

@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto'
+import type { WireActivity, WireListEntry, WireSummary } from '../service/wire/wire-activity.ts'
+import type { ActivityDetailRow } from '../store/activities/detail.ts'
+import type { ListedActivity } from '../store/activities/listed.ts'
+import type { Samples } from '../store/samples/samples.ts'
+import { normalizeDate } from './dates.ts'
+
+const MS_A_SECOND = 1_000
+
+/**
+ * Normalizes an activity (service document, "Activity detail") to its row: one column a field, null where the service
+ * said nothing, numbers as sent. `elapsedS` is ours: seconds from the first sample to the last.
+ */
+export function normalizeDetail(wire: WireActivity, samples: Samples): ActivityDetailRow {
+  const summary: Partial<WireSummary> = wire.summary ?? {}
+  return {
+    ...listed(wire, summary, samples),
+    elapsedS: elapsedSeconds(samples),
+    ...session(summary),
+    ...scores(summary),
+    ...signatures(summary),
+    ...progression(summary),
+    streetView: summary.street_view ?? null,
+    activityMap: summary.activity_map ?? null,
+    chartView: summary.chart_view ?? null,
+  }
+}
+
+// What the list says too: an answer without it leaves the list's word standing.
+function listed(wire: WireActivity, summary: Partial<WireSummary>, samples: Samples) {
+  // The first sample tells which of two hours is meant where clocks go back.
+  const start = normalizeDate(summary.start_date, samples.count > 0 ? samples.t[0] : undefined)
+  return {
+    ...(wire.name != null && { name: wire.name }),
+    ...(wire.description !== undefined && { description: wire.description }),
+    ...(summary.activity_type != null && { activityType: summary.activity_type }),
+    ...(start && { startedAt: start.instant, timezone: start.timezone, startedAtLocal: start.local }),
+  }
+}
+
+function elapsedSeconds(samples: Samples): number | null {
+  const first = samples.t[0]
+  const last = samples.t[samples.count - 1]
+  return first === undefined || last === undefined ? null : (last - first) / MS_A_SECOND
+}
+
+function session(summary: Partial<WireSummary>) {
+  return {
+    maxPower: summary.session?.max_power ?? null,
+    avgPower: summary.session?.avg_power ?? null,
+    maxCadence: summary.session?.max_cadence ?? null,
+    totalElevationGain: summary.session?.total_elevation_gain ?? null,
+    totalCalories: summary.session?.total_calories ?? null,
+  }
+}
+
+function scores(summary: Partial<WireSummary>) {
+  return {
+    xss: summary.xss ?? null,
+    xlss: summary.xlss ?? null,
+    xhss: summary.xhss ?? null,
+    xpss: summary.xpss ?? null,
+    xep: summary.xep ?? null,
+    mep: summary.mep ?? null,
+    tws: summary.tws ?? null,
+    sp: summary.sp ?? null,
+    sfd: summary.sfd ?? null,
+    focus: summary.focus ?? null,
+    specificity: summary.specificity ?? null,
+    difficulty: summary.difficulty ?? null,
+    difficultyRating: summary.difficulty_rating ?? null,
+    distance: summary.distance ?? null,
+    duration: summary.duration ?? null,
+    medal: summary.medal ?? null,
+    breakthrough: summary.breakthrough ?? null,
+    totalGramsCarbs: summary.total_grams_carbs ?? null,
+    totalGramsFat: summary.total_grams_fat ?? null,
+  }
+}
+
+function signatures(summary: Partial<WireSummary>) {
+  return {
+    sigFtp: summary.sig?.ftp ?? null,
+    sigAtc: summary.sig?.atc ?? null,
+    sigPp: summary.sig?.pp ?? null,
+    prevSigFtp: summary.prev_sig?.ftp ?? null,
+    prevSigAtc: summary.prev_sig?.atc ?? null,
+    prevSigPp: summary.prev_sig?.pp ?? null,
+    prevSigLtp: summary.prev_sig?.ltp ?? null,
+  }
+}
+
+function progression(summary: Partial<WireSummary>) {
+  const { tl, rl, date, form } = summary.progression ?? {}
+  return {
+    progressionDate: date ?? null,
+    tlFtp: tl?.ftp ?? null,
+    tlHie: tl?.hie ?? null,
+    tlPp: tl?.pp ?? null,
+    rlFtp: rl?.ftp ?? null,
+    rlHie: rl?.hie ?? null,
+    rlPp: rl?.pp ?? null,
+    form: form ?? null,
+    trainingStatus: summary.training_status ?? null,
+    freshness: summary.freshness ?? null,
+  }
+}
+
+/** Normalizes an activity list entry (service document, "Activity list entry"); a date that cannot be read is null, and drift. */
+export function normalizeListEntry(wire: WireListEntry): ListedActivity {
+  const start = normalizeDate(wire.start_date)
+  return {
+    path: wire.path,
+    name: wire.name ?? null,
+    description: wire.description ?? null,
+    activityType: wire.activity_type ?? null,
+    startedAt: start?.instant ?? null,
+    timezone: start?.timezone ?? null,
+    startedAtLocal: start?.local ?? null,
+  }
+}
+
+/**
+ * Hashes what the service says of an activity apart from its samples: name, description and the whole summary, unknown
+ * fields included. Key order does not matter, so a service that shuffles its keys does not look like an edit.
+ */
+export function hashSummary(wire: { name?: unknown; description?: unknown; summary?: unknown }): string {
+  const identity = [wire.name ?? null, wire.description ?? null, wire.summary ?? null]
+  return createHash('sha256').update(JSON.stringify(identity, sortKeys)).digest('hex')
+}
+
+function sortKeys(_key: string, value: unknown): unknown {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+}

@@ -1,0 +1,170 @@
+import { fitsFloat4, fitsTimestamp, parseDecimal } from '../kit/floats.ts'
+import type { Drift } from '../service/wire/lenient.ts'
+import type { SessionData, SessionField } from '../service/wire/wire-samples.ts'
+import type { SampleField, Samples } from '../store/samples/samples.ts'
+
+/** A per-second field that has no column: its values in the order of the samples' time, null where a sample lacks it. */
+type SampleExtra = { field: string; values: unknown[] }
+
+/**
+ * What no column can hold: numbers out of range, which became null, the values of fields whose name is too long, and samples
+ * without a readable time, both left out.
+ */
+type Lost = { values: number; samples: number }
+
+type NormalizedSamples = { samples: Samples; extras: SampleExtra[]; drift: Drift[]; lost: Lost }
+
+type NoteDrift = (field: string, kind: Drift['kind'], example: unknown) => void
+
+const TIME = 'unix_time'
+/** The wire's name of each column of the samples. */
+const WIRE_NAMES = {
+  power: 'power',
+  mpa: 'mpa',
+  cad: 'cad',
+  alt: 'alt',
+  hr: 'hr',
+  spd: 'spd',
+  tgt: 'tgt',
+  lat: 'lat',
+  lng: 'lng',
+  dist: 'dist',
+  tws: 'tws',
+  xds: 'xds',
+  p_raw: 'p_raw',
+  lws: 'lws',
+  hws: 'hws',
+  pws: 'pws',
+} as const satisfies Record<SampleField, string>
+const FIELDS = Object.values(WIRE_NAMES)
+const KNOWN = new Set<string>([TIME, ...FIELDS])
+/** `sample_extras` has an index over the names of fields, which holds 2,704 bytes. */
+const LONGEST_NAME_BYTES = 1_000
+/** The columns of eight bytes hold every finite number. */
+const DOUBLES: ReadonlySet<string> = new Set(['lat', 'lng'])
+
+/**
+ * Normalizes `session_data` (service document, "Activity detail") to one typed array a field, in the order of time.
+ * `unix_time` is milliseconds. Null, missing and unreadable numbers become NaN, and so do infinities and numbers beyond what
+ * their column can hold; a sample without a readable time is left out. Drift names each field of these once, and every field
+ * without a column. Arrays that need no change are those of `wire`.
+ */
+export function normalizeSamples(wire: SessionData): NormalizedSamples {
+  const drift = new Map<string, Drift>()
+  const note: NoteDrift = (field, kind, example) => {
+    const key = `${kind} ${field}`
+    // JSON has no infinities.
+    const shown = typeof example === 'number' && !Number.isFinite(example) ? String(example) : example
+    if (!drift.has(key)) drift.set(key, { field: `session_data.${field}`, kind, example: shown })
+  }
+  const lost: Lost = { values: 0, samples: 0 }
+  const unknown = makeUnknown(wire.count)
+  const numbers = (field: string) => {
+    const sent = numbersOf(wire.fields.get(field), field, note)
+    if (!sent) return unknown
+    const fits = DOUBLES.has(field) ? Number.isFinite : fitsFloat4
+    return withinRange(sent, wire.count, fits, (value) => {
+      lost.values++
+      note(field, 'range', value)
+    })
+  }
+  const times = numbersOf(wire.fields.get(TIME), TIME, note) ?? unknown
+  const order = orderByTime(wire, times, note)
+  const count = order?.length ?? wire.count
+  lost.samples = wire.count - count
+  const inOrder = (values: Float64Array) =>
+    order ? Float64Array.from(order, (at) => values[at] as number) : values
+  const columns = Object.fromEntries(FIELDS.map((field) => [field, inOrder(numbers(field))])) as Record<
+    SampleField,
+    Float64Array
+  >
+  const extras: SampleExtra[] = []
+  for (const [field, values] of wire.fields) {
+    if (KNOWN.has(field)) continue
+    if (Buffer.byteLength(field) > LONGEST_NAME_BYTES) {
+      lost.values += count
+      note(field, 'range', null)
+      continue
+    }
+    const places = order ?? Array.from({ length: count }, (_, index) => index)
+    const sent = valuesOf(values, places, (value) => {
+      lost.values++
+      note(field, 'range', value)
+    })
+    if (count > 0) extras.push({ field, values: sent })
+    note(field, 'unknown', sent.find((value) => value !== null) ?? null)
+  }
+  return { samples: { count, t: inOrder(times), columns }, extras, drift: [...drift.values()], lost }
+}
+
+/** Makes samples with every value unknown. */
+export function makeSamples(count: number): Samples {
+  const columns = Object.fromEntries(FIELDS.map((field) => [field, makeUnknown(count)]))
+  return { count, t: new Float64Array(count), columns: columns as Record<SampleField, Float64Array> }
+}
+
+function makeUnknown(count: number): Float64Array {
+  return new Float64Array(count).fill(Number.NaN)
+}
+
+/** The numbers of a field, numeric text among them; what is anything else is drift, but times are judged all together. */
+function numbersOf(field: SessionField | undefined, name: string, note: NoteDrift): Float64Array | undefined {
+  if (!field || field.others.size === 0) return field?.numbers
+  const numbers = field.numbers.slice()
+  for (const [index, value] of field.others) {
+    const number = typeof value === 'string' ? parseDecimal(value.trim()) : Number.NaN
+    if (Number.isNaN(number) && name !== TIME) note(name, 'type', value)
+    numbers[index] = number
+  }
+  return numbers
+}
+
+/** The first `count` numbers, with NaN for those that do not fit, each of which is told. */
+function withinRange(
+  numbers: Float64Array,
+  count: number,
+  fits: (value: number) => boolean,
+  tell: (value: number) => void,
+): Float64Array {
+  let kept = numbers
+  for (let index = 0; index < count; index++) {
+    const value = numbers[index] as number
+    if (fits(value) || Number.isNaN(value)) continue
+    if (kept === numbers) kept = numbers.slice()
+    kept[index] = Number.NaN
+    tell(value)
+  }
+  return kept
+}
+
+/** The places of the samples that have a readable time, in the order of time; undefined when that is how they were sent. */
+function orderByTime(wire: SessionData, times: Float64Array, note: NoteDrift): number[] | undefined {
+  let previous = Number.NEGATIVE_INFINITY
+  let at = 0
+  for (; at < wire.count; at++) {
+    const time = times[at] as number
+    if (!(time >= previous && fitsTimestamp(time))) break
+    previous = time
+  }
+  if (at === wire.count) return undefined
+  const order: number[] = []
+  for (let index = 0; index < wire.count; index++) {
+    if (fitsTimestamp(times[index] as number)) order.push(index)
+    else note(TIME, 'type', sentAt(wire.fields.get(TIME), index) ?? null)
+  }
+  return order.sort((a, b) => (times[a] as number) - (times[b] as number) || a - b)
+}
+
+function valuesOf(field: SessionField, order: readonly number[], tell: (value: number) => void): unknown[] {
+  return order.map((at) => {
+    const value = sentAt(field, at) ?? null
+    if (typeof value !== 'number' || Number.isFinite(value)) return value
+    tell(value)
+    return null
+  })
+}
+
+function sentAt(field: SessionField | undefined, index: number): unknown {
+  const number = field?.numbers[index]
+  return number === undefined || Number.isNaN(number) ? field?.others.get(index) : number
+}

@@ -1,0 +1,87 @@
+import type { WireTrainingInfo } from '../service/wire/wire-training-info.ts'
+import type { TrainingInfoRow } from '../store/training-info.ts'
+
+/** Normalizes training info (service document, "Training info") to its row; null where the service said nothing. */
+export function normalizeTrainingInfo(wire: WireTrainingInfo): TrainingInfoRow {
+  const { signature, tl, targetXSS: target, wotd } = wire
+  return {
+    status: wire.status ?? null,
+    weightKg: wire.weight ?? null,
+    ftp: signature?.ftp ?? null,
+    ltp: signature?.ltp ?? null,
+    hie: signature?.hie ?? null,
+    pp: signature?.pp ?? null,
+    tlLow: tl?.low ?? null,
+    tlHigh: tl?.high ?? null,
+    tlPeak: tl?.peak ?? null,
+    tlTotal: tl?.total ?? null,
+    targetLow: target?.low ?? null,
+    targetHigh: target?.high ?? null,
+    targetPeak: target?.peak ?? null,
+    targetTotal: target?.total ?? null,
+    source: wire.source ?? null,
+    wotdType: wotd?.type ?? null,
+    wotdName: wotd?.name ?? null,
+    wotdWorkoutId: wotd?.workoutId ?? null,
+    wotdDescription: wotd?.description ?? null,
+    wotdDifficulty: wotd?.difficulty ?? null,
+    wotdUrl: wotd?.url ?? null,
+  }
+}
+
+/** A rider's signature as training info tells it; null where it said nothing. */
+export type Signature = Readonly<Record<'ftp' | 'ltp' | 'hie' | 'pp', number | null>>
+
+/**
+ * Up to here two numbers are the same: half of the last digit that a person is shown. Loads and signature fall a little
+ * with every second that passes, and that alone is no change.
+ */
+const SAME_WITHIN: ReadonlyArray<readonly [path: RegExp, within: number]> = [
+  [/^signature\.hie$/, 0.005], // kJ
+  [/^signature\./, 0.05], // W
+  [/^(tl|targetXSS)\./, 0.05], // XSS, also a day
+]
+
+/** What differs from answer to answer and says nothing of the rider: the outcome, and an address that may be signed. */
+const VOLATILE: ReadonlySet<string> = new Set(['success', 'wotd.url'])
+
+/** Tells whether two training infos, as sent, say the same; key order and the far digits of numbers do not matter. */
+export function isSameTrainingInfo(before: unknown, now: unknown): boolean {
+  return isSame(before, now, '')
+}
+
+/** Tells whether two signatures are the same as far as a person is shown them. */
+export function isSameSignature(before: unknown, now: unknown): boolean {
+  return isSame(before, now, 'signature')
+}
+
+/** Tells whether a file of the workout of the day was made for what the training info says now. */
+export function isSameMadeFor(before: unknown, now: unknown): boolean {
+  return isSame(before, now, '')
+}
+
+function isSame(a: unknown, b: unknown, path: string): boolean {
+  if (VOLATILE.has(path)) return true
+  if (isParent(a) && isParent(b)) {
+    const keys = new Set([...Object.keys(a), ...Object.keys(b)])
+    return [...keys].every((key) => isSame(a[key], b[key], path === '' ? key : `${path}.${key}`))
+  }
+  const within = SAME_WITHIN.find(([pattern]) => pattern.test(path))?.[1]
+  const [left, right] = [numberOf(a), numberOf(b)]
+  if (within !== undefined && left !== undefined && right !== undefined) {
+    return Math.abs(left - right) <= within
+  }
+  // Missing and null are the same nothing.
+  return (a ?? null) === (b ?? null)
+}
+
+function isParent(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return value
+  if (typeof value !== 'string' || value.trim() === '') return undefined
+  const number = Number(value)
+  return Number.isNaN(number) ? undefined : number
+}

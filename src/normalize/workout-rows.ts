@@ -1,0 +1,79 @@
+import { DateTime } from 'luxon'
+import type { WireWorkoutEntry, WireWorkoutSet } from '../service/wire/wire-workouts.ts'
+import type { ListedWorkout, WorkoutSetRow } from '../store/workouts.ts'
+
+/** Normalizes a workout list entry (service document, "Workout list entry"); `raw` is the entry as it was sent. */
+export function normalizeWorkoutEntry(wire: WireWorkoutEntry, raw: unknown): ListedWorkout {
+  return {
+    path: wire.path,
+    name: wire.name ?? null,
+    description: wire.description ?? null,
+    lastModified: secondsToDate(wire.last_modified) ?? parseUpdatedAt(wire.updated_at) ?? null,
+    raw,
+  }
+}
+
+/** Normalizes the sets of a workout definition (service document, "Set entry") to watts and seconds. */
+export function normalizeWorkoutSets(wire: readonly WireWorkoutSet[]): WorkoutSetRow[] {
+  return wire.map((set) => ({
+    name: set.name ?? null,
+    index: set.index ?? null,
+    power: set.power ?? null,
+    duration: secondsOf(set.duration),
+    powerRest: set.power_rest ?? null,
+    durationRest: secondsOf(set.duration_rest),
+    intervalCount: set.interval_count ?? null,
+  }))
+}
+
+/** Lists the entries of a workout list as they were sent, by path. */
+export function rawEntriesByPath(body: Buffer): Map<string, unknown> {
+  const wire: unknown = JSON.parse(body.toString('utf8').replace(/^\uFEFF/, ''))
+  const sent = isObject(wire) && isObject(wire.workouts) ? Object.values(wire.workouts) : []
+  const hasPath = ({ path }: Record<string, unknown>) => typeof path === 'string' || typeof path === 'number'
+  return new Map(
+    sent
+      .filter(isObject)
+      .filter(hasPath)
+      .map((entry) => [String(entry.path), entry]),
+  )
+}
+
+function secondsToDate(seconds: number | null | undefined): Date | undefined {
+  if (seconds == null) return undefined
+  const date = DateTime.fromSeconds(seconds, { zone: 'utc' })
+  return date.isValid && date.year > 0 && date.year < 10_000 ? date.toJSDate() : undefined
+}
+
+function parseUpdatedAt(text: string | null | undefined): Date | undefined {
+  if (text == null) return undefined
+  // No zone is told; the service's other times without one are UTC.
+  const date = DateTime.fromSQL(text.trim(), { zone: 'utc' })
+  return date.isValid ? date.toJSDate() : undefined
+}
+
+/** Seconds of a number or of a clock such as `00:59:20`; null for any other text. */
+function secondsOf(duration: number | string | null | undefined): number | null {
+  if (typeof duration !== 'string') return duration ?? null
+  const seconds = duration.split(':').reduce((total, part) => total * 60 + Number(part), 0)
+  return Number.isNaN(seconds) ? null : seconds
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+/** So few workouts may go at once without a doubt: a person tidies up. */
+const HANDFUL = 5
+/** An empty list is believed when it held no more than this. */
+const FEW = 2
+
+/**
+ * Tells whether a list has lost so much since the last time that it is more likely cut than true: empty where there were
+ * several, or without more than a handful that is more than a fifth.
+ */
+export function isShrunken(input: { before: number; gone: number; listed: number }): boolean {
+  const { before, gone, listed } = input
+  if (listed === 0) return before > FEW
+  return gone > HANDFUL && gone * 5 > before
+}

@@ -1,0 +1,72 @@
+import type { Readable } from 'node:stream'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { tooLarge } from './errors.ts'
+
+/** A body, decoded, and as it came when that was gzip. */
+type Body = { decoded: Buffer; gzipped: Buffer | undefined }
+
+/** What a body of unknown length is given at first. */
+const FIRST_BYTES = 64 * 1024
+/** What gzip can make of one byte, at most. */
+const GZIP_RATIO = 1_032
+/** The least and the most that a gzip body is decoded into at once, whatever size it says it has. */
+const [LEAST_AT_ONCE, MOST_AT_ONCE] = [64 * 1024, 16 * 1024 * 1024]
+
+/**
+ * Reads a body and decodes gzip. Throws `too_large` as soon as its size, decoded or not, passes the limit (bytes); a stream
+ * or gzip that ends early throws the library's error. `length` is what the headers say of the body as it comes.
+ */
+export async function readBody(
+  body: Readable,
+  input: { encoding: string | undefined; length: number | undefined; maxBytes: number; what: string },
+): Promise<Body> {
+  const { maxBytes, what } = input
+  const came = await collect(body, input)
+  if (!isGzip(input.encoding)) return { decoded: came, gzipped: undefined }
+  try {
+    const options = { maxOutputLength: maxBytes, chunkSize: sizeToExpect(came) }
+    return { decoded: await promisify(gunzip)(came, options), gzipped: came }
+  } catch (error) {
+    const outgrown = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
+    throw outgrown ? tooLarge(what, maxBytes) : error
+  }
+}
+
+async function collect(
+  body: Readable,
+  { length, maxBytes, what }: { length: number | undefined; maxBytes: number; what: string },
+): Promise<Buffer> {
+  // What comes goes to its place at once: an answer of several MB is then in memory once and not twice.
+  let whole = Buffer.allocUnsafeSlow(Math.min(length ?? FIRST_BYTES, maxBytes))
+  let size = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    if (size + chunk.length > maxBytes) throw tooLarge(what, maxBytes)
+    if (size + chunk.length > whole.length) {
+      const longer = Buffer.allocUnsafeSlow(Math.max(size + chunk.length, 2 * whole.length))
+      whole.copy(longer, 0, 0, size)
+      whole = longer
+    }
+    chunk.copy(whole, size)
+    size += chunk.length
+  }
+  return whole.subarray(0, size)
+}
+
+/**
+ * The size that a gzip body says it has (its last four bytes), and a little more, so that all of it comes in one piece: each
+ * costs a turn of the event loop, and joining them a copy.
+ */
+function sizeToExpect(gzipped: Buffer): number {
+  const said = gzipped.length < 4 ? 0 : gzipped.readUInt32LE(gzipped.length - 4)
+  return 64 + Math.min(Math.max(said, LEAST_AT_ONCE), gzipped.length * GZIP_RATIO, MOST_AT_ONCE)
+}
+
+/** Whether a Content-Encoding is one that this client decodes. */
+export function isKnownEncoding(encoding: string | undefined): boolean {
+  return isGzip(encoding) || /^(identity)?$/i.test(encoding?.trim() ?? '')
+}
+
+function isGzip(encoding: string | undefined): boolean {
+  return /^(x-)?gzip$/i.test(encoding?.trim() ?? '')
+}

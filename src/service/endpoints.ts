@@ -1,0 +1,220 @@
+import { type CallDeps, callOnce, callRead } from './calls.ts'
+import { badShape, parseFileText, parseJsonObject } from './errors.ts'
+import type { Endpoint, RawAnswer, ServiceRequest } from './message.ts'
+import type { RefreshDeps } from './refresh.ts'
+import { RECENT_MS, refreshIfDue, type SessionState, withToken } from './session.ts'
+import { makeUploadBody, type UploadFile } from './upload-body.ts'
+import { endpointUrl, fileUrl, objectUrl } from './urls.ts'
+import type { Parsed } from './wire/lenient.ts'
+import { findMember, scanSamples } from './wire/scan-samples.ts'
+import {
+  parseActivity,
+  parseActivityList,
+  type WireActivity,
+  type WireActivityList,
+} from './wire/wire-activity.ts'
+import { parseTrainingInfo, type WireTrainingInfo } from './wire/wire-training-info.ts'
+import { parseUpload, type WireUpload } from './wire/wire-upload.ts'
+import {
+  parseWorkout,
+  parseWorkoutList,
+  type WireWorkout,
+  type WireWorkoutList,
+} from './wire/wire-workouts.ts'
+import { quoteRefusal } from './words.ts'
+
+/**
+ * An answer understood, with its decoded bytes (and those that came, when they came in gzip), when it was asked for by our
+ * clock, and the service's own clock.
+ */
+export type Answer<T> = {
+  value: T
+  body: Buffer
+  gzipped?: Buffer | undefined
+  requestedAt: Date
+  serviceTime: Date | undefined
+}
+
+/** The endpoints that need a rider's token, for one account. Every call is paced and may throw any kind of error. */
+export type AccountService = {
+  /** Lists activities started in `from` to `to`, with `updatedFrom` only those changed since (endpoint 9). */
+  listActivities(
+    input: { from: Date; to: Date; updatedFrom?: Date },
+    signal?: AbortSignal,
+  ): Promise<Answer<WireActivityList>>
+  /** Fetches one activity, with its samples when asked (endpoint 8). */
+  fetchActivity(
+    path: string,
+    input: { sessionData: boolean },
+    signal?: AbortSignal,
+  ): Promise<Answer<WireActivity>>
+  /** Fetches signature, status, loads and the workout of the day (endpoint 3). */
+  fetchTrainingInfo(
+    input: { format?: 'erg' | 'zwo' },
+    signal?: AbortSignal,
+  ): Promise<Answer<WireTrainingInfo>>
+  /** Downloads a workout file as text, from the service's own origin only (endpoint 4). */
+  downloadWorkout(url: string, signal?: AbortSignal): Promise<Answer<string>>
+  /** Lists the rider's workouts (endpoint 6). */
+  listWorkouts(signal?: AbortSignal): Promise<Answer<WireWorkoutList>>
+  /** Fetches a workout resolved for the rider's signature (endpoint 7). */
+  fetchWorkout(path: string, signal?: AbortSignal): Promise<Answer<WireWorkout>>
+  /** Uploads a FIT file, never twice by itself (endpoint 10); TransientError.requestSent says whether it may have arrived. */
+  uploadFit(file: UploadFile, signal?: AbortSignal): Promise<Answer<WireUpload>>
+  /** Renews the token when it is past half its life. */
+  refreshTokenIfDue(signal?: AbortSignal): Promise<'fresh' | 'refreshed' | 'parked'>
+}
+
+/** Makes the endpoints of one account. */
+export function makeAccountService(deps: RefreshDeps, state: SessionState): AccountService {
+  const { baseUrl, queue } = state.account
+
+  const sendElsewhere = (endpoint: Endpoint, signal: AbortSignal | undefined) => async (token: string) => {
+    const path = endpoint === 'GET /oauth/training_info' ? '/oauth/workouts' : '/oauth/training_info'
+    const target = { endpoint: `GET ${path}`, url: endpointUrl(baseUrl, path), what: `GET ${path}` } as const
+    const request: ServiceRequest = { ...target, method: 'GET', authorization: `Bearer ${token}` }
+    parseJsonObject(await callRead(deps.calls, { request, queue }, signal), target.what)
+  }
+
+  const read = <T>(
+    target: Pick<ServiceRequest, 'endpoint' | 'url' | 'what'>,
+    interpret: (answer: RawAnswer, what: string) => T,
+    signal: AbortSignal | undefined,
+    lookMs?: number,
+  ): Promise<Answer<T>> =>
+    withToken(
+      deps,
+      state,
+      {
+        send: async (token) => {
+          const request: ServiceRequest = { ...target, method: 'GET', authorization: `Bearer ${token}` }
+          const answer = await callRead(deps.calls, { request, queue }, signal)
+          return answered(answer, interpret(answer, target.what))
+        },
+        sendElsewhere: sendElsewhere(target.endpoint, signal),
+      },
+      { signal, lookMs },
+    )
+
+  return {
+    async listActivities(input, signal) {
+      const query = {
+        from: unixSeconds(input.from, Math.floor),
+        to: unixSeconds(input.to, Math.ceil),
+        ...(input.updatedFrom && { updated_from: unixSeconds(input.updatedFrom, Math.floor) }),
+      }
+      const url = endpointUrl(baseUrl, '/oauth/activity', query)
+      const what = 'GET activity list'
+      return read({ endpoint: 'GET /oauth/activity', url, what }, jsonBy(parseActivityList), signal)
+    },
+    async fetchActivity(path, input, signal) {
+      const query = { include_session_data: input.sessionData ? '1' : '0' }
+      const url = objectUrl(baseUrl, '/oauth/activity', path, query)
+      const what = `GET activity ${shorten(path)}`
+      return read({ endpoint: 'GET /oauth/activity/<id>', url, what }, readActivity, signal, RECENT_MS)
+    },
+    async fetchTrainingInfo(input, signal) {
+      const url = endpointUrl(baseUrl, '/oauth/training_info', input.format ? { format: input.format } : {})
+      const what = 'GET training_info'
+      return read({ endpoint: 'GET /oauth/training_info', url, what }, jsonBy(parseTrainingInfo), signal)
+    },
+    async downloadWorkout(address, signal) {
+      const what = 'GET workout-download'
+      const url = fileUrl(baseUrl, address, what)
+      return read(
+        { endpoint: 'GET /oauth/workout-download/<workout_id>.<ext>', url, what },
+        parseFileText,
+        signal,
+      )
+    },
+    async listWorkouts(signal) {
+      const url = endpointUrl(baseUrl, '/oauth/workouts')
+      const what = 'GET workouts'
+      return read({ endpoint: 'GET /oauth/workouts', url, what }, jsonBy(parseWorkoutList), signal)
+    },
+    async fetchWorkout(path, signal) {
+      const url = objectUrl(baseUrl, '/oauth/workout', path)
+      const what = `GET workout ${shorten(path)}`
+      return read({ endpoint: 'GET /oauth/workout/<path>', url, what }, jsonBy(parseWorkout), signal)
+    },
+    async uploadFit(file, signal) {
+      const what = `POST upload ${shorten(file.fileName)}`
+      const endpoint = 'POST /oauth/upload'
+      const url = endpointUrl(baseUrl, '/oauth/upload')
+      const send = async (token: string): Promise<Answer<WireUpload>> => {
+        const body = makeUploadBody(file, what)
+        const authorization = `Bearer ${token}`
+        const request: ServiceRequest = { method: 'POST', endpoint, url, what, authorization, body }
+        const answer = await callOnce(deps.calls, { request, queue }, signal)
+        const words = quoteRefusal(answer, authorization)
+        return answered(answer, jsonBy(parseUpload, words)(answer, what))
+      }
+      return withToken(deps, state, { send, sendElsewhere: sendElsewhere(endpoint, signal) }, { signal })
+    },
+    refreshTokenIfDue: (signal) => refreshIfDue(deps, state, signal),
+  }
+}
+
+/** Lists the default workouts, without a token (service document, endpoint 5). */
+export async function listDefaultWorkouts(
+  deps: CallDeps,
+  baseUrl: string,
+  signal?: AbortSignal,
+): Promise<Answer<WireWorkoutList>> {
+  const what = 'GET default workouts'
+  const url = endpointUrl(baseUrl, '/oauth/workout')
+  const request: ServiceRequest = {
+    method: 'GET',
+    endpoint: 'GET /oauth/workout',
+    url,
+    what,
+    authorization: undefined,
+  }
+  const answer = await callRead(deps, { request, queue: what }, signal)
+  return answered(answer, jsonBy(parseWorkoutList)(answer, what))
+}
+
+function jsonBy<T>(parse: (wire: Record<string, unknown>) => Parsed<T>, words = '') {
+  return (answer: RawAnswer, what: string): T => {
+    const parsed = parse(parseJsonObject(answer, what, words))
+    if (!parsed.ok) throw badShape(what, parsed.reason)
+    return parsed.value
+  }
+}
+
+function answered<T>(answer: RawAnswer, value: T): Answer<T> {
+  const { body, gzipped, requestedAt, serviceTime } = answer
+  return { value, body, gzipped, requestedAt, serviceTime }
+}
+
+function unixSeconds(moment: Date, round: (seconds: number) => number): string {
+  return String(round(moment.getTime() / 1000))
+}
+
+/** A message names its object, but not at the length of a novel. */
+function shorten(name: string): string {
+  return name.length > 80 ? `${name.slice(0, 79)}…` : name
+}
+
+/**
+ * Reads the answer of endpoint 8 (service document, "Activity detail"). Its samples, nearly all of it, are read from the
+ * bytes straight into columns and the rest as JSON; an answer whose samples are not plain enough for that is parsed whole.
+ * Throws as parseJsonObject does, and UnexpectedResponseError `bad_shape`.
+ */
+export function readActivity(answer: RawAnswer, what: string): WireActivity {
+  const { body } = answer
+  const start = findMember(body, 'session_data')
+  const scanned = start === undefined ? undefined : scanSamples(body, start)
+  if (start !== undefined && scanned) {
+    const rest = Buffer.concat([body.subarray(0, start), Buffer.from('null'), body.subarray(scanned.end)])
+    const wire = parseJsonObject({ ...answer, body: rest }, what)
+    // A member that comes twice counts the last time.
+    if (wire.session_data === null) return understood(parseActivity(wire, scanned.data), what)
+  }
+  return understood(parseActivity(parseJsonObject(answer, what)), what)
+}
+
+function understood(parsed: ReturnType<typeof parseActivity>, what: string): WireActivity {
+  if (!parsed.ok) throw badShape(what, parsed.reason)
+  return parsed.value
+}

@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto'
+import { TransientError } from '../kit/errors.ts'
+import type { Clock } from '../kit/time.ts'
+import { type CallDeps, hearRetryAfter } from './calls.ts'
+import { badShape, parseQuietly, tokenError } from './errors.ts'
+import type { RawAnswer, RequestBody, ServiceRequest } from './message.ts'
+import type { TokenPair } from './token-vault.ts'
+import { send } from './transport.ts'
+import { endpointUrl } from './urls.ts'
+import { parseOAuthError, parseToken } from './wire/wire-token.ts'
+
+export type ClientCredentials = { baseUrl: string; clientId: string; clientSecret: string }
+
+export type Grant =
+  | { type: 'password'; username: string; password: string }
+  | { type: 'refresh_token'; refreshToken: string }
+  | { type: 'authorization_code'; code: string; redirectUri: string }
+
+const WHAT: Readonly<Record<Grant['type'], string>> = {
+  password: 'POST token with a password',
+  refresh_token: 'POST token with a refresh token',
+  authorization_code: 'POST token with an authorization code',
+}
+
+/** Makes the token request of a grant (service document, endpoint 1): HTTP Basic with the client's id and secret. */
+function makeTokenRequest(client: ClientCredentials, grant: Grant, totalMs: number): ServiceRequest {
+  return {
+    method: 'POST',
+    endpoint: 'POST /oauth/token',
+    url: endpointUrl(client.baseUrl, '/oauth/token'),
+    what: WHAT[grant.type],
+    authorization: basicHeader(client),
+    body: formBody(grant),
+    totalMs,
+  }
+}
+
+/**
+ * Asks for tokens, outside of any pace or lock; the caller has both. Stores nothing. Throws CredentialsRejectedError
+ * when the service refuses the login for good, RejectedError when it refuses the client, and what `send` throws.
+ */
+export async function requestTokens(
+  deps: Pick<CallDeps, 'transport' | 'pacer'>,
+  input: { client: ClientCredentials; grant: Grant },
+  signal?: AbortSignal,
+): Promise<TokenPair> {
+  const { transport } = deps
+  const request = makeTokenRequest(input.client, input.grant, transport.options.timeouts.tokenMs)
+  const answer = await send(transport, request, signal)
+  hearRetryAfter(deps, answer, request.url.origin)
+  return interpretTokenAnswer(answer, input.grant, transport.now)
+}
+
+/** Interprets a token answer by its content: an empty access token or an error word with status 200 is a refusal. */
+function interpretTokenAnswer(answer: RawAnswer, grant: Grant, now: Clock): TokenPair {
+  const what = WHAT[grant.type]
+  const good = answer.status >= 200 && answer.status <= 299
+  const token = good ? parseToken(parseQuietly(answer)) : undefined
+  if (!token) throw tokenError(answer, what, now(), grant.type === 'password' ? 'password' : 'other')
+  // RFC 6749 section 6: an answer without a new refresh token means that the old one goes on.
+  const refreshToken =
+    token.refresh_token ?? (grant.type === 'refresh_token' ? grant.refreshToken : undefined)
+  if (refreshToken === undefined) throw badShape(what, 'the answer holds no refresh token')
+  const obtainedAt = answer.requestedAt
+  const expiresAt = new Date(obtainedAt.getTime() + Math.round(token.expires_in * 1000))
+  return { accessToken: token.access_token, refreshToken, obtainedAt, expiresAt }
+}
+
+/** Writes the address a rider's browser is sent to (service document, endpoint 2). */
+export function makeAuthorizeUrl(
+  client: Pick<ClientCredentials, 'baseUrl' | 'clientId'>,
+  input: { redirectUri: string; state: string },
+): string {
+  const url = endpointUrl(client.baseUrl, '/oauth/authorize')
+  url.search = new URLSearchParams({
+    response_type: 'code',
+    client_id: client.clientId,
+    redirect_uri: input.redirectUri,
+    state: input.state,
+  }).toString()
+  return url.href
+}
+
+function formBody(grant: Grant): RequestBody {
+  return {
+    kind: 'form',
+    text: new URLSearchParams({ grant_type: grant.type, ...formFields(grant) }).toString(),
+  }
+}
+
+function formFields(grant: Grant): Record<string, string> {
+  if (grant.type === 'password') return { username: grant.username, password: grant.password }
+  if (grant.type === 'refresh_token') return { refresh_token: grant.refreshToken }
+  return { code: grant.code, redirect_uri: grant.redirectUri }
+}
+
+/** RFC 6749 section 2.3.1: id and secret are form-encoded before they are joined. */
+function basicHeader(client: ClientCredentials): string {
+  const pair = `${formEncode(client.clientId)}:${formEncode(client.clientSecret)}`
+  return `Basic ${Buffer.from(pair).toString('base64')}`
+}
+
+function formEncode(text: string): string {
+  return new URLSearchParams({ '': text }).toString().slice(1)
+}
+
+/**
+ * Asks for the page that begins a login, as a browser would and without following it (service document, endpoint 2), because a
+ * service that refuses the client or the redirect address says so on a page and never redirects (RFC 6749 section 4.1.2.1).
+ * Returns the refusal as a few words; undefined when there is none, or when the answer does not tell. Throws TransientError
+ * `connect_failed`.
+ */
+export async function findAuthorizeRefusal(
+  deps: Pick<CallDeps, 'transport'>,
+  input: { client: Pick<ClientCredentials, 'baseUrl' | 'clientId'>; redirectUri: string },
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  const { client, redirectUri } = input
+  // Of its own: the state of the login is for one answer.
+  const state = randomBytes(24).toString('base64url')
+  const request: ServiceRequest = {
+    method: 'GET',
+    endpoint: 'GET /oauth/authorize',
+    url: new URL(makeAuthorizeUrl(client, { redirectUri, state })),
+    what: 'GET authorize',
+    authorization: undefined,
+    redirects: 'manual',
+    totalMs: deps.transport.options.timeouts.tokenMs,
+  }
+  try {
+    return refusalOf(await send(deps.transport, request, signal), redirectUri)
+  } catch (error) {
+    signal?.throwIfAborted()
+    if (error instanceof TransientError && error.code === 'connect_failed') throw error
+    return undefined
+  }
+}
+
+/** Only 400 and an OAuth error are a refusal: a 403 may be for programs that are no browser. */
+function refusalOf(answer: RawAnswer, redirectUri: string): string | undefined {
+  const { location } = answer.headers
+  const sentBack = location?.startsWith(redirectUri) && URL.canParse(location) ? new URL(location) : undefined
+  const word = sentBack?.searchParams.get('error') ?? parseOAuthError(parseQuietly(answer))
+  if (word !== undefined && answer.status < 500) return /^[a-z_]{1,60}$/.test(word) ? word : 'an error'
+  return answer.status === 400 ? 'status 400' : undefined
+}

@@ -1,0 +1,100 @@
+import type { Readable } from 'node:stream'
+import { MINUTE, SECOND } from '../kit/time.ts'
+
+/** A body to send: text, or a stream whose length in bytes is known beforehand. */
+export type RequestBody =
+  | { kind: 'form'; text: string }
+  | { kind: 'stream'; contentType: string; length: number; stream: Readable; wasSent: () => boolean }
+
+/** The endpoints as the service document writes them; requests are counted by them, so no object's name stands here. */
+export type Endpoint =
+  | 'POST /oauth/token'
+  | 'GET /oauth/authorize'
+  | 'GET /oauth/training_info'
+  | 'GET /oauth/workout-download/<workout_id>.<ext>'
+  | 'GET /oauth/workout'
+  | 'GET /oauth/workouts'
+  | 'GET /oauth/workout/<path>'
+  | 'GET /oauth/activity/<id>'
+  | 'GET /oauth/activity'
+  | 'POST /oauth/upload'
+
+export type ServiceRequest = {
+  method: 'GET' | 'POST'
+  url: URL
+  endpoint: Endpoint
+  /** endpoint and object for messages, such as `GET activity ab12` */
+  what: string
+  /** never sent to another origin than the URL's */
+  authorization: string | undefined
+  body?: RequestBody
+  /** `manual`: a redirect is an answer and is not followed */
+  redirects?: 'manual'
+  totalMs?: number
+}
+
+/** An answer of any status, its body complete and decoded. */
+export type RawAnswer = {
+  status: number
+  headers: Readonly<Record<string, string | undefined>>
+  body: Buffer
+  /** the body as it came, when it came in gzip */
+  gzipped?: Buffer | undefined
+  requestedAt: Date
+  /** the service's own clock, from the Date header */
+  serviceTime: Date | undefined
+  /** whether the whole request had left when the answer came */
+  requestSent: boolean
+}
+
+/** How long each part of a request may take, in ms. */
+export type Timeouts = {
+  /** until a connection stands, TLS included */
+  connectMs: number
+  /** from the request's last byte to the answer's headers; also the longest pause while sending */
+  headersMs: number
+  /** the longest pause between two pieces of an answer's body */
+  bodyIdleMs: number
+  /** the whole request, redirects included */
+  totalMs: number
+  /** a whole token request, which is made under a lock that others wait for */
+  tokenMs: number
+}
+
+/** An activity's samples are several MB and computed on demand, so an answer may be slow; the total bounds a trickle. */
+export const DEFAULT_TIMEOUTS: Timeouts = {
+  connectMs: 10 * SECOND,
+  headersMs: 60 * SECOND,
+  bodyIdleMs: 60 * SECOND,
+  totalMs: 10 * MINUTE,
+  // Two of them, a refresh and a password, stay below the 90 s after which a waiting sibling gives up.
+  tokenMs: 40 * SECOND,
+}
+
+/** A day of samples is about 50 MB; four times that is no activity. */
+export const DEFAULT_MAX_BODY_BYTES = 200_000_000
+
+/** How long to stay away after a 429 that does not say. */
+const DEFAULT_RETRY_AFTER_MS = 60_000
+/** The shortest: a 429 that says 0 would be asked again in a circle. */
+const MIN_RETRY_AFTER_MS = 1_000
+/** The longest stay we believe in: a mistaken year must not silence the daemon for one. */
+const MAX_RETRY_AFTER_MS = 86_400_000
+
+/** How long a 429 asks to stay away, in ms; 60 s when it does not say. */
+export function retryAfterMs(answer: RawAnswer, now: Date): number {
+  return parseRetryAfter(answer, now) ?? DEFAULT_RETRY_AFTER_MS
+}
+
+/**
+ * Reads a Retry-After header, seconds or an HTTP date, in ms, 1 s to a day; undefined when there is none that makes
+ * sense. A date is taken by the service's own clock where its answer tells it.
+ */
+export function parseRetryAfter(answer: RawAnswer, now: Date): number | undefined {
+  const text = answer.headers['retry-after']?.trim()
+  if (!text) return undefined
+  const clock = answer.serviceTime ?? now
+  const ms = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - clock.getTime()
+  if (Number.isNaN(ms)) return undefined
+  return Math.round(Math.min(MAX_RETRY_AFTER_MS, Math.max(MIN_RETRY_AFTER_MS, ms)))
+}

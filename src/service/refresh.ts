@@ -1,0 +1,163 @@
+import type { Logger } from 'pino'
+import {
+  CredentialsRejectedError,
+  errorCode,
+  errorLine,
+  loginCommand,
+  RateLimitedError,
+  TransientError,
+} from '../kit/errors.ts'
+import { type Backoff, backoffMs, HOUR, SECOND } from '../kit/time.ts'
+import type { CallDeps } from './calls.ts'
+import { type Grant, requestTokens } from './grants.ts'
+import type { Credentials, HeldCredentials, TokenPair, TokenVault } from './token-vault.ts'
+
+export type RefreshDeps = { calls: CallDeps; vault: TokenVault; log: Logger }
+
+/** What became of a wish for a newer token than the one seen. */
+export type Renewal =
+  | { kind: 'refreshed'; credentials: Credentials }
+  /** a sibling process had stored another pair already */
+  | { kind: 'newer'; credentials: Credentials }
+  | { kind: 'parked' }
+  | { kind: 'waiting'; until: Date }
+  | { kind: 'failed'; error: unknown }
+
+/** Pauses after a refresh that failed without a verdict. Half a token's life, days, is left for it to come right. */
+const REFRESH_BACKOFF: Backoff = { firstMs: 30 * SECOND, maxMs: 6 * HOUR, factor: 3 }
+
+/**
+ * Renews an account's tokens under its lock: reads them again, and only when they are still the ones `seen` asks the
+ * service, once. Only `invalid_grant` ends a login: then one attempt with the password, if it is kept, else the account
+ * is parked. Anything else is recorded as a failure with a growing pause, in which nothing
+ * is tried unless `heedPause` is false. A pair is stored before anyone gets to use it.
+ */
+export async function renewTokens(
+  deps: RefreshDeps,
+  input: { account: SessionAccount; seen: Credentials; heedPause: boolean },
+): Promise<Renewal> {
+  const { account, seen, heedPause } = input
+  const turn = { queue: account.queue, origin: new URL(account.baseUrl).origin }
+  // The turn is taken before the lock: a pause the service asked for must not be waited out while siblings wait.
+  return deps.calls.pacer.run(turn, () =>
+    deps.vault.locked(account.accountId, async (held): Promise<Renewal> => {
+      const stored = held.credentials
+      if (!stored) return { kind: 'parked' }
+      assertOrigin(account, stored)
+      if (!isSamePair(stored, seen)) return { kind: 'newer', credentials: stored }
+      if (stored.needsLogin) return { kind: 'parked' }
+      if (heedPause && stored.notBefore && stored.notBefore > deps.calls.transport.now()) {
+        return { kind: 'waiting', until: stored.notBefore }
+      }
+      return attempt(deps, account, { ...held, credentials: stored })
+    }),
+  )
+}
+
+/** Parks an account whose brand-new token was refused, unless its tokens have changed in the meantime. */
+export async function parkAccount(
+  deps: RefreshDeps,
+  input: { account: SessionAccount; seen: Credentials; reason: string },
+): Promise<void> {
+  const { account, seen, reason } = input
+  await deps.vault.locked(account.accountId, async (held) => {
+    if (!held.credentials || held.credentials.needsLogin || !isSamePair(held.credentials, seen)) return
+    await held.park(reason)
+    deps.log.error({ account: account.name }, reason)
+  })
+}
+
+type Held = HeldCredentials & { credentials: Credentials }
+
+async function attempt(deps: RefreshDeps, account: SessionAccount, held: Held): Promise<Renewal> {
+  const { refreshToken, username, password } = held.credentials
+  try {
+    return await grantAndSave(deps, account, held, { type: 'refresh_token', refreshToken })
+  } catch (error) {
+    if (!(error instanceof CredentialsRejectedError)) return fail(deps, account, held, error)
+  }
+  if (username === undefined || password === undefined) return park(deps, account, held)
+  try {
+    return await grantAndSave(deps, account, held, { type: 'password', username, password })
+  } catch (error) {
+    if (error instanceof CredentialsRejectedError) return park(deps, account, held)
+    return fail(deps, account, held, error)
+  }
+}
+
+async function grantAndSave(
+  deps: RefreshDeps,
+  account: SessionAccount,
+  held: Held,
+  grant: Grant,
+): Promise<Renewal> {
+  const { clientId, clientSecret } = held.credentials
+  const client = { baseUrl: account.baseUrl, clientId, clientSecret }
+  const pair = await requestTokens(deps.calls, { client, grant })
+  await held.save(pair)
+  deps.log.info({ account: account.name, grant: grant.type, expires_at: pair.expiresAt }, 'new tokens stored')
+  return { kind: 'refreshed', credentials: withPair(held.credentials, pair) }
+}
+
+async function park(deps: RefreshDeps, account: SessionAccount, held: Held): Promise<Renewal> {
+  const { message } = loginEnded(account)
+  await held.park(message)
+  deps.log.error({ account: account.name }, message)
+  return { kind: 'parked' }
+}
+
+async function fail(
+  deps: RefreshDeps,
+  account: SessionAccount,
+  held: Held,
+  error: unknown,
+): Promise<Renewal> {
+  const { transport, random } = deps.calls
+  const stated = error instanceof RateLimitedError ? error.retryAfterMs : undefined
+  const pause = stated ?? backoffMs(REFRESH_BACKOFF, held.credentials.failures + 1, random)
+  const notBefore = new Date(transport.now().getTime() + pause)
+  const code = errorCode(error)
+  await held.recordFailure({ notBefore, reason: `tokens could not be refreshed (${code})` })
+  deps.log.warn({ account: account.name, code, not_before: notBefore }, 'tokens could not be refreshed')
+  return { kind: 'failed', error }
+}
+
+function isSamePair(a: Credentials, b: Credentials): boolean {
+  return a.accessToken === b.accessToken && a.obtainedAt.getTime() === b.obtainedAt.getTime()
+}
+
+function withPair(credentials: Credentials, pair: TokenPair): Credentials {
+  return { ...credentials, ...pair, needsLogin: false, failures: 0, notBefore: undefined }
+}
+
+/** An account as the session knows it; `queue` is its place in the pacer's round. */
+export type SessionAccount = { accountId: number; name: string; baseUrl: string; queue: string }
+
+/** The error of an account that only a person can bring back, with the command that does. */
+export function loginEnded(account: { name: string }, code: 'needs_login' | 'token_refused' = 'needs_login') {
+  return new CredentialsRejectedError(
+    code,
+    `login of account "${account.name}" has ended; run: ${loginCommand(account.name)}`,
+  )
+}
+
+/** The error of an account without a usable token while a refresh has failed (`cause`) or must wait (`until`). */
+export function refreshPending(
+  account: { name: string },
+  { cause, until }: { cause?: unknown; until?: Date } = {},
+): TransientError {
+  const reason = cause === undefined ? '' : ` (${errorLine(cause)})`
+  const next = until ? `; the next attempt comes by itself after ${until.toISOString()}` : ''
+  const text = `the tokens of account "${account.name}" could not be refreshed${reason}${next}`
+  return new TransientError('refresh_pending', text, cause === undefined ? {} : { cause })
+}
+
+/**
+ * Keeps tokens of another service from the account's address: the account may be signed in elsewhere since its row was read.
+ * Throws TransientError `account_moved`, because who reads the row again finds the new address.
+ */
+export function assertOrigin(account: SessionAccount, credentials: Credentials): void {
+  if (credentials.origin === new URL(account.baseUrl).origin) return
+  const message = `account "${account.name}" is signed in at another address since this began; the next attempt goes there`
+  throw new TransientError('account_moved', message)
+}

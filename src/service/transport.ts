@@ -1,0 +1,238 @@
+import type { Dispatcher } from 'undici'
+import { errorCode, MusetteError, UnexpectedResponseError } from '../kit/errors.ts'
+import type { Clock } from '../kit/time.ts'
+import { isKnownEncoding, readBody } from './body.ts'
+import { networkError, redirectError, tooLarge } from './errors.ts'
+import type { Endpoint, RawAnswer, ServiceRequest, Timeouts } from './message.ts'
+
+export type TransportDeps = {
+  /** for GET keeps connections; for POST opens a new one each time, because a stale one would lose the request */
+  dispatchers: { get: Dispatcher; post: Dispatcher }
+  now: Clock
+  options: { timeouts: Timeouts; maxBodyBytes: number; userAgent: string }
+  onAnswer?: OnAnswer | undefined
+}
+
+/** At most this many redirects of a GET are followed, and only within its origin. */
+const MAX_REDIRECTS = 3
+
+/**
+ * Sends a request and reads the whole answer, whatever its status. Throws TransientError when it fails below HTTP,
+ * UnexpectedResponseError when the answer is too large, wrongly encoded or leads elsewhere, and the signal's reason.
+ */
+export function send(deps: TransportDeps, request: ServiceRequest, signal?: AbortSignal): Promise<RawAnswer> {
+  return observed(deps.onAnswer, request, () => sendAndFollow(deps, request, signal))
+}
+
+async function sendAndFollow(
+  deps: TransportDeps,
+  request: ServiceRequest,
+  signal: AbortSignal | undefined,
+): Promise<RawAnswer> {
+  const deadline = makeDeadline(request.totalMs ?? deps.options.timeouts.totalMs, signal)
+  const state = { answered: false }
+  try {
+    let url = request.url
+    for (let redirects = 0; ; redirects += 1) {
+      deadline.signal.throwIfAborted()
+      const answer = await exchange(deps, { ...request, url }, deadline.signal, state)
+      if (request.redirects === 'manual') return answer
+      const next = nextUrl(answer, {
+        url,
+        method: request.method,
+        what: request.what,
+        mayFollow: redirects < MAX_REDIRECTS,
+      })
+      if (!next) return answer
+      url = next
+    }
+  } catch (error) {
+    signal?.throwIfAborted()
+    if (error instanceof MusetteError) throw error
+    throw networkError(error, request.what, { requestSent: wasSent(request), answered: state.answered })
+  } finally {
+    deadline.clear()
+    // A body that no one read (no connection, an early answer) still holds its file open.
+    if (request.body?.kind === 'stream') request.body.stream.destroy()
+  }
+}
+
+async function exchange(
+  deps: TransportDeps,
+  request: ServiceRequest,
+  signal: AbortSignal,
+  state: { answered: boolean },
+): Promise<RawAnswer> {
+  const { timeouts, maxBodyBytes, userAgent } = deps.options
+  const { url, what } = request
+  const requestedAt = deps.now()
+  state.answered = false
+  const dispatcher = request.method === 'GET' ? deps.dispatchers.get : deps.dispatchers.post
+  const response = await dispatcher.request({
+    origin: url.origin,
+    path: `${url.pathname}${url.search}`,
+    method: request.method,
+    headers: headersOf(request, userAgent),
+    ...(request.body && { body: request.body.kind === 'form' ? request.body.text : request.body.stream }),
+    headersTimeout: timeouts.headersMs,
+    bodyTimeout: timeouts.bodyIdleMs,
+    signal,
+  })
+  state.answered = true
+  const headers = flattenHeaders(response.headers)
+  const encoding = headers['content-encoding']
+  const refusal = refuseUnread(headers, what, maxBodyBytes)
+  if (refusal) {
+    response.body.on('error', () => undefined).destroy()
+    throw refusal
+  }
+  const { decoded, gzipped } = await readBody(response.body, {
+    encoding,
+    length: lengthOf(headers),
+    maxBytes: maxBodyBytes,
+    what,
+  })
+  const serviceTime = parseDate(headers.date)
+  return {
+    status: response.statusCode,
+    headers,
+    body: decoded,
+    gzipped,
+    requestedAt,
+    serviceTime,
+    requestSent: wasSent(request),
+  }
+}
+
+function wasSent(request: ServiceRequest): boolean {
+  return request.body?.kind === 'stream' ? request.body.wasSent() : true
+}
+
+function refuseUnread(
+  headers: RawAnswer['headers'],
+  what: string,
+  maxBodyBytes: number,
+): UnexpectedResponseError | undefined {
+  if (Number(headers['content-length'] ?? 0) > maxBodyBytes) return tooLarge(what, maxBodyBytes)
+  if (isKnownEncoding(headers['content-encoding'])) return undefined
+  return new UnexpectedResponseError(
+    'unknown_encoding',
+    `${what}: the answer is compressed in a way nobody asked for`,
+  )
+}
+
+function headersOf(request: ServiceRequest, userAgent: string): Record<string, string> {
+  const { authorization, body } = request
+  return {
+    accept: '*/*',
+    'accept-encoding': 'gzip',
+    'user-agent': userAgent,
+    ...(authorization !== undefined && { authorization }),
+    ...(body?.kind === 'form' && { 'content-type': 'application/x-www-form-urlencoded' }),
+    ...(body?.kind === 'stream' && {
+      'content-type': body.contentType,
+      'content-length': String(body.length),
+    }),
+  }
+}
+
+function flattenHeaders(
+  headers: Record<string, string | string[] | undefined>,
+): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name.toLowerCase(),
+      Array.isArray(value) ? value[0] : value,
+    ]),
+  )
+}
+
+function lengthOf(headers: RawAnswer['headers']): number | undefined {
+  const length = Number(headers['content-length'])
+  return Number.isSafeInteger(length) && length >= 0 ? length : undefined
+}
+
+function parseDate(header: string | undefined): Date | undefined {
+  const date = new Date(header ?? Number.NaN)
+  return Number.isNaN(date.getTime()) ? undefined : date
+}
+
+/** What became of one request: an answer of any status, or why there was none. It holds no object's name and no secret. */
+type Seen = {
+  endpoint: Endpoint
+  /** the answer's HTTP status; undefined when there was no whole answer */
+  status: number | undefined
+  /** the stable code of the error in place of an answer, `aborted` when we gave it up; undefined after an answer */
+  failure: string | undefined
+  /** how long all of it took, connecting and redirects included */
+  ms: number
+}
+
+export type OnAnswer = (seen: Seen) => void
+
+/** Runs a request and tells `onAnswer` what became of it; answer and error pass unchanged. */
+async function observed(
+  onAnswer: OnAnswer | undefined,
+  request: ServiceRequest,
+  work: () => Promise<RawAnswer>,
+): Promise<RawAnswer> {
+  if (!onAnswer) return work()
+  const { endpoint } = request
+  const startedAt = performance.now()
+  const tell = (end: Pick<Seen, 'status' | 'failure'>) =>
+    onAnswer({ endpoint, ...end, ms: performance.now() - startedAt })
+  try {
+    const answer = await work()
+    tell({ status: answer.status, failure: undefined })
+    return answer
+  } catch (error) {
+    // Only our own errors have codes of a known number; what else comes is the signal's reason.
+    tell({ status: undefined, failure: error instanceof MusetteError ? errorCode(error) : 'aborted' })
+    throw error
+  }
+}
+
+/** A signal that aborts with the outer one, or with an error of code `ETIMEDOUT` after a time. */
+type Deadline = { signal: AbortSignal; clear(): void }
+
+/**
+ * Makes a deadline of `ms` under an outer signal. The listener is taken off again by `clear`: the outer signal lives as
+ * long as the process, and AbortSignal.any would hold on to every request made under it.
+ */
+function makeDeadline(ms: number, outer?: AbortSignal): Deadline {
+  const controller = new AbortController()
+  const follow = (): void => controller.abort(outer?.reason)
+  if (outer?.aborted) follow()
+  else outer?.addEventListener('abort', follow, { once: true })
+  const timer = setTimeout(() => {
+    controller.abort(Object.assign(new Error('the deadline has passed'), { code: 'ETIMEDOUT' }))
+  }, ms)
+  return {
+    signal: controller.signal,
+    clear() {
+      clearTimeout(timer)
+      outer?.removeEventListener('abort', follow)
+    },
+  }
+}
+
+/**
+ * Where a redirect leads; undefined when the answer is none. Throws `redirect_refused` for a POST, another origin (which
+ * includes https to http), an unreadable address, or one redirect too many.
+ */
+function nextUrl(
+  answer: RawAnswer,
+  from: { url: URL; method: 'GET' | 'POST'; what: string; mayFollow: boolean },
+): URL | undefined {
+  if (![301, 302, 303, 307, 308].includes(answer.status)) return undefined
+  const { what } = from
+  if (from.method !== 'GET') throw redirectError(what, `a POST was redirected (status ${answer.status})`)
+  const location = answer.headers.location
+  if (location === undefined || !URL.canParse(location, from.url.href)) {
+    throw redirectError(what, 'it was redirected to an address that cannot be read')
+  }
+  const next = new URL(location, from.url)
+  if (next.origin !== from.url.origin) throw redirectError(what, 'it was redirected to another origin')
+  if (!from.mayFollow) throw redirectError(what, 'it was redirected too many times')
+  return next
+}

@@ -1,0 +1,146 @@
+import { z } from 'zod'
+import {
+  type BadItem,
+  type Drift,
+  identityField,
+  isObject,
+  listUnknownOutside,
+  numberField,
+  objectField,
+  type Parsed,
+  parseItems,
+  parseLenient,
+  parseList,
+  shortenExample,
+  textField,
+} from './lenient.ts'
+import { findExcess } from './size.ts'
+import { columnsOf, type SessionData } from './wire-samples.ts'
+
+/** A serialised PHP DateTime (service document, "start_date object"). */
+const startDateField = objectField({
+  date: textField,
+  timezone_type: numberField,
+  timezone: textField,
+})
+
+const listEntrySchema = z.looseObject({
+  path: identityField,
+  name: textField,
+  description: textField,
+  activity_type: textField,
+  start_date: startDateField,
+})
+
+/** One entry of the activity list (service document, "Activity list entry"); only `path` is sure to be there. */
+export type WireListEntry = z.infer<typeof listEntrySchema>
+
+export type WireActivityList = { entries: WireListEntry[]; bad: BadItem[]; drift: Drift[] }
+
+/** Parses the answer of endpoint 9; fails only when there is no list at all. */
+export function parseActivityList(wire: Record<string, unknown>): Parsed<WireActivityList> {
+  const list = parseList(listEntrySchema, wire.activities, 'activities[]')
+  if (!list) return { ok: false, reason: 'activities is missing or not a list' }
+  const drift = [...listUnknownOutside(wire, ['success', 'activities']), ...list.drift]
+  return { ok: true, value: { ...list, drift }, drift }
+}
+
+const loadsField = objectField({ ftp: numberField, hie: numberField, pp: numberField })
+
+const summaryField = objectField({
+  session: objectField({
+    max_power: numberField,
+    avg_power: numberField,
+    max_cadence: numberField,
+    total_elevation_gain: numberField,
+    total_calories: numberField,
+  }),
+  xss: numberField,
+  xlss: numberField,
+  xhss: numberField,
+  xpss: numberField,
+  xep: numberField,
+  mep: numberField,
+  tws: numberField,
+  sp: numberField,
+  sfd: numberField,
+  focus: textField,
+  specificity: textField,
+  difficulty: numberField,
+  difficulty_rating: textField,
+  distance: numberField,
+  duration: numberField,
+  sig: objectField({ ftp: numberField, atc: numberField, pp: numberField }),
+  prev_sig: objectField({ ftp: numberField, atc: numberField, pp: numberField, ltp: numberField }),
+  medal: numberField,
+  breakthrough: numberField,
+  activity_type: textField,
+  start_date: startDateField,
+  total_grams_carbs: numberField,
+  total_grams_fat: numberField,
+  progression: objectField({ date: textField, tl: loadsField, rl: loadsField, form: numberField }),
+  training_status: numberField,
+  freshness: textField,
+  street_view: textField,
+  activity_map: textField,
+  chart_view: textField,
+})
+
+const activitySchema = z.looseObject({
+  success: z.unknown().optional(),
+  name: textField,
+  description: textField,
+  summary: summaryField,
+})
+
+/** The summary of an activity (service document, "summary fields"); unknown fields are kept, any field may be missing. */
+export type WireSummary = NonNullable<z.infer<typeof summaryField>>
+
+/** An activity (service document, "Activity detail"). `session_data` is null or missing when the service has none yet. */
+export type WireActivity = z.infer<typeof activitySchema> & {
+  session_data?: SessionData | null
+  drift: Drift[]
+}
+
+/**
+ * Parses the answer of endpoint 8. `scanned` is its session data when that was read from the bytes already. The samples
+ * are only checked to be a list of objects; what is none is left out and reported as drift.
+ */
+export function parseActivity(wire: Record<string, unknown>, scanned?: SessionData): Parsed<WireActivity> {
+  const { session_data: sent, ...rest } = wire
+  const parsed = parseLenient(activitySchema, rest)
+  if (!parsed.ok) return parsed
+  const samples = scanned ? { data: scanned, drift: [] } : parseSamples(sent)
+  if (samples.data === undefined)
+    return { ok: false, reason: 'its samples, or their fields, are too many to hold' }
+  const excess = samples.data && findExcessOfSamples(samples.data)
+  if (excess) return { ok: false, reason: `a value of its samples ${excess}` }
+  const drift = [...parsed.drift, ...samples.drift]
+  const held = sent === undefined ? {} : { session_data: samples.data }
+  return { ok: true, value: { ...parsed.value, ...held, drift }, drift }
+}
+
+function parseSamples(sent: unknown): { data: SessionData | null | undefined; drift: Drift[] } {
+  if (sent === undefined || sent === null) return { data: null, drift: [] }
+  const items = parseItems(sent)
+  if (!items) return { data: null, drift: [typeDrift(sent)] }
+  if (items.every(isObject)) return { data: columnsOf(items), drift: [] }
+  return {
+    data: columnsOf(items.filter(isObject)),
+    drift: [typeDrift(items.find((item) => !isObject(item)))],
+  }
+}
+
+function findExcessOfSamples({ fields }: SessionData): string | undefined {
+  for (const { others } of fields.values()) {
+    for (const value of others.values()) {
+      const excess = findExcess(value)
+      if (excess !== undefined) return excess
+    }
+  }
+  return undefined
+}
+
+function typeDrift(example: unknown): Drift {
+  return { field: 'session_data', kind: 'type', example: shortenExample(example) }
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { DAY, SECOND } from '../../kit/time.ts'
+import { isObject, numberField } from './lenient.ts'
+
+/** The document's lifetime of an access token, for an answer that leaves it out or makes no sense. */
+const DOCUMENTED_LIFETIME_S = 604_800
+/** Below this a pair would be over before it is used once, and each call would refresh. */
+const MIN_LIFETIME_S = 1
+/**
+ * The longest lifetime that is believed, in ms. A refresh token may live no more than 14 days, and the pair is renewed by six
+ * tenths of its life. A longer one may also end at a moment that neither a Date nor Postgres can hold.
+ */
+export const MAX_LIFETIME_MS = 14 * DAY
+
+/** What may stand in a header: visible ASCII without spaces, so that a token can neither split a header nor fail in one. */
+const TOKEN = /^[\x21-\x7e]+$/
+
+const tokenSchema = z.looseObject({ access_token: z.string().regex(TOKEN) })
+
+/**
+ * A token response (service document, "Token response"). `refresh_token` is undefined when none was sent; `expires_in` is in
+ * seconds, from 1 to 14 days.
+ */
+type WireToken = { access_token: string; refresh_token: string | undefined; expires_in: number }
+
+/** Parses a token response by its content; undefined when it holds no usable access token (service document, endpoint 1). */
+export function parseToken(wire: unknown): WireToken | undefined {
+  const parsed = tokenSchema.safeParse(wire)
+  if (!parsed.success) return undefined
+  const { access_token, refresh_token, expires_in } = parsed.data
+  return {
+    access_token,
+    refresh_token: typeof refresh_token === 'string' && refresh_token !== '' ? refresh_token : undefined,
+    expires_in: lifetimeOf(expires_in),
+  }
+}
+
+function lifetimeOf(expiresIn: unknown): number {
+  const lifetime = numberField.safeParse(expiresIn).data ?? 0
+  return lifetime < MIN_LIFETIME_S ? DOCUMENTED_LIFETIME_S : Math.min(lifetime, MAX_LIFETIME_MS / SECOND)
+}
+
+/** Reads the `error` word of an OAuth error body (RFC 6749 section 5.2); undefined when there is none. */
+export function parseOAuthError(wire: unknown): string | undefined {
+  if (!isObject(wire) || typeof wire.error !== 'string' || wire.error === '') return undefined
+  return wire.error
+}

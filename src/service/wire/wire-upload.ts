@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import {
+  type Drift,
+  fitsIdentity,
+  numberField,
+  objectField,
+  type Parsed,
+  parseLenient,
+  textField,
+} from './lenient.ts'
+
+const fileSchema = z.looseObject({
+  name: textField,
+  size: numberField,
+  type: textField,
+  url: textField,
+  deleteType: textField,
+  deleteUrl: textField,
+})
+
+const uploadSchema = z.looseObject({
+  success: z.unknown().optional(),
+  json: objectField({ files: z.array(fileSchema.nullish()).nullish() }),
+})
+
+/** What an accepted upload answers (service document, "Upload response"). */
+export type WireUpload = z.infer<typeof uploadSchema> & { drift: Drift[] }
+
+/** Parses the answer of endpoint 10. */
+export function parseUpload(wire: Record<string, unknown>): Parsed<WireUpload> {
+  const parsed = parseLenient(uploadSchema, wire)
+  if (!parsed.ok) return parsed
+  return { ...parsed, value: { ...parsed.value, drift: parsed.drift } }
+}
+
+/** Reads the new activity's path: the last part of `json.files[0].url`. Undefined when the service named none that can be one. */
+export function parseUploadedPath(upload: WireUpload): string | undefined {
+  const url = upload.json?.files?.[0]?.url
+  if (!url) return undefined
+  const last = url
+    .replace(/[?#].*$/s, '')
+    .split('/')
+    .findLast((part) => part !== '')
+  if (last === undefined) return undefined
+  const path = decode(last)
+  return fitsIdentity(path) ? path : undefined
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}

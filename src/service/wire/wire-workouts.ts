@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import {
+  type BadItem,
+  type Drift,
+  durationField,
+  identityField,
+  integerField,
+  listUnknownOutside,
+  numberField,
+  type Parsed,
+  parseLenient,
+  parseList,
+  textField,
+} from './lenient.ts'
+
+// `updated_at`, `duration` and `interval_count` are not in the document's list entry, but stand in answers of the service.
+const workoutEntrySchema = z.looseObject({
+  path: identityField,
+  name: textField,
+  description: textField,
+  last_modified: numberField,
+  updated_at: textField,
+  duration: durationField,
+  interval_count: integerField,
+})
+
+const workoutSetSchema = z.looseObject({
+  name: textField,
+  index: integerField,
+  power: numberField,
+  duration: durationField,
+  power_rest: numberField,
+  duration_rest: durationField,
+  interval_count: integerField,
+})
+
+const workoutSchema = z.looseObject({
+  success: z.unknown().optional(),
+  name: textField,
+  description: textField,
+})
+
+/**
+ * An entry of a workout list (service document, "Workout list entry"). It has `last_modified` (Unix seconds) or
+ * `updated_at` (`YYYY-MM-DD HH:MM:SS`, zone unknown); `duration` may be a text such as `00:59:20`.
+ */
+export type WireWorkoutEntry = z.infer<typeof workoutEntrySchema>
+
+export type WireWorkoutList = { entries: WireWorkoutEntry[]; bad: BadItem[]; drift: Drift[] }
+
+/** A set of similar intervals (service document, "Set entry"); watts, and seconds unless `duration` is a text. */
+export type WireWorkoutSet = z.infer<typeof workoutSetSchema>
+
+/** A workout resolved for the rider's signature (service document, "Workout definition"). */
+export type WireWorkout = z.infer<typeof workoutSchema> & {
+  workout: WireWorkoutSet[]
+  bad: BadItem[]
+  drift: Drift[]
+}
+
+/** Parses the answer of endpoints 5 and 6; fails only when there is no list at all. */
+export function parseWorkoutList(wire: Record<string, unknown>): Parsed<WireWorkoutList> {
+  const list = parseList(workoutEntrySchema, wire.workouts, 'workouts[]')
+  if (!list) return { ok: false, reason: 'workouts is missing or not a list' }
+  const drift = [...listUnknownOutside(wire, ['success', 'workouts']), ...list.drift]
+  return { ok: true, value: { ...list, drift }, drift }
+}
+
+/** Parses the answer of endpoint 7; fails only when there is no list of sets. */
+export function parseWorkout(wire: Record<string, unknown>): Parsed<WireWorkout> {
+  const { workout: sent, ...rest } = wire
+  const parsed = parseLenient(workoutSchema, rest)
+  if (!parsed.ok) return parsed
+  const sets = parseList(workoutSetSchema, sent, 'workout[]')
+  if (!sets) return { ok: false, reason: 'workout is missing or not a list' }
+  const drift = [...parsed.drift, ...sets.drift]
+  return { ok: true, value: { ...parsed.value, workout: sets.entries, bad: sets.bad, drift }, drift }
+}

@@ -1,0 +1,144 @@
+import type { Tx } from '../store.ts'
+import { ACTIVITY_LINE, type ActivityLine } from './overview-page.ts'
+
+/** Everything that is told of one activity, besides its samples. */
+type ActivityFacts = ActivityLine & {
+  account_id: number
+  path: string
+  description: string | null
+  timezone: string | null
+  started_at: Date | null
+  sample_count: number | null
+  max_power: number | null
+  max_cadence: number | null
+  elevation_gain_m: number | null
+  energy_kcal: number | null
+  xlss: number | null
+  xhss: number | null
+  xpss: number | null
+  focus: string | null
+  specificity: string | null
+  difficulty: number | null
+  difficulty_rating: string | null
+  sig_ftp: number | null
+  sig_atc: number | null
+  sig_pp: number | null
+  prev_sig_ftp: number | null
+  medal: number | null
+  freshness: string | null
+  /** the drop folder's file that it came from */
+  file_name: string | null
+  fetch_error: string | null
+  next_fetch_at: Date | null
+  absent_since: Date | null
+  fetched_at: Date | null
+  /** how often the service has changed it */
+  revisions: number
+}
+
+/** Finds one activity, also an absent one; undefined when there is none of that key. */
+export async function findActivityFacts(tx: Tx, activityId: number): Promise<ActivityFacts | undefined> {
+  const { rows } = await tx.client.query<ActivityFacts>(
+    `select ${ACTIVITY_LINE}, v.account_id, v.path, v.description, v.timezone, v.started_at, v.sample_count, v.max_power,
+       v.max_cadence, v.total_elevation_gain as elevation_gain_m, v.total_calories as energy_kcal, v.xlss, v.xhss, v.xpss,
+       v.focus, v.specificity, v.difficulty, v.difficulty_rating, v.sig_ftp, v.sig_atc, v.sig_pp, v.prev_sig_ftp, v.medal,
+       v.freshness, v.fetch_error, v.next_fetch_at, v.absent_since, v.fetched_at,
+       (select u.file_name from training.uploads u where u.activity_id = v.activity_id order by u.seen_at limit 1) as file_name,
+       (select count(*)::int from training.activity_revisions r where r.activity_id = v.activity_id) as revisions
+     from training.activities v join training.accounts a using (account_id)
+     where v.activity_id = $1`,
+    [activityId],
+  )
+  return rows[0]
+}
+
+type Neighbours = { older_id: number | null; newer_id: number | null }
+
+/** Finds the listed activities of the same account that started just before and just after one. */
+export async function findNeighbours(tx: Tx, activityId: number): Promise<Neighbours> {
+  const beside = (sign: '<' | '>', order: 'asc' | 'desc') =>
+    `(select n.activity_id from training.activities n
+      where n.account_id = v.account_id and n.absent_since is null
+        and (n.started_at, n.activity_id) ${sign} (v.started_at, v.activity_id)
+      order by n.started_at ${order}, n.activity_id ${order} limit 1)`
+  const { rows } = await tx.client.query<Neighbours>(
+    `select ${beside('<', 'desc')} as older_id, ${beside('>', 'asc')} as newer_id
+     from training.activities v where v.activity_id = $1`,
+    [activityId],
+  )
+  return rows[0] ?? { older_id: null, newer_id: null }
+}
+
+type CurvePoint = {
+  duration_s: number
+  watts: number | null
+  best_watts: number | null
+  best_activity_id: number | null
+  best_day: string | null
+}
+
+/** Finds an activity's power curve beside the best of its season, by duration; either may lack a point. */
+export async function findCurve(
+  tx: Tx,
+  input: { activityId: number; accountId: number; season: number | null },
+): Promise<CurvePoint[]> {
+  const { rows } = await tx.client.query<CurvePoint>(
+    `select duration_s, c.watts::float8 as watts, b.watts::float8 as best_watts, b.activity_id as best_activity_id,
+       b.day::text as best_day
+     from (select duration_s, watts from training.power_curves where activity_id = $1) c
+     full join (
+       select duration_s, watts, activity_id, day from training.power_bests
+       where account_id = $2 and span = 'season' and season = $3
+     ) b using (duration_s)
+     order by duration_s`,
+    [input.activityId, input.accountId, input.season],
+  )
+  return rows
+}
+
+type BestPoint = {
+  duration_s: number
+  all_time: number | null
+  season: number | null
+  last_90_days: number | null
+}
+
+/** Finds an account's best mean powers of all time, of this season and of the last 90 days, by duration, W. */
+export async function findBests(tx: Tx, accountId: number): Promise<BestPoint[]> {
+  const { rows } = await tx.client.query<BestPoint>(
+    `select duration_s, max(watts) filter (where span = 'all time')::float8 as all_time,
+       max(watts) filter (where span = 'season' and season = (select extract(year from day) from training.today where account_id = $1))::float8 as season,
+       max(watts) filter (where span = 'last 90 days')::float8 as last_90_days
+     from training.power_bests where account_id = $1
+     group by duration_s order by duration_s`,
+    [accountId],
+  )
+  return rows
+}
+
+/** One array a quantity, all of one length. `elapsed_s` counts from the first sample and ascends; watts and beats are whole. */
+type SampleColumns = {
+  elapsed_s: number[]
+  power: Array<number | null>
+  mpa: Array<number | null>
+  hr: Array<number | null>
+}
+
+/** Finds an activity's samples as columns for a plot; those without a time have no place in it and are left out. */
+export async function findSampleColumns(tx: Tx, activityId: number): Promise<SampleColumns> {
+  const { rows } = await tx.client.query<[number, number | null, number | null, number | null]>({
+    text: `select extract(epoch from t - min(t) over ())::float8, round(power::numeric)::int, round(mpa::numeric)::int,
+             round(hr::numeric)::int
+           from training.samples where activity_id = $1 and t is not null order by t`,
+    values: [activityId],
+    rowMode: 'array',
+  })
+  const columns: SampleColumns = { elapsed_s: [], power: [], mpa: [], hr: [] }
+  for (const [elapsedS, power, mpa, hr] of rows) {
+    columns.elapsed_s.push(elapsedS)
+    columns.power.push(power)
+    columns.mpa.push(mpa)
+    columns.hr.push(hr)
+  }
+  return columns
+}

@@ -1,0 +1,79 @@
+import type { Tx } from '../store.ts'
+
+/** An activity as a line of a list. `started_at_local` is its own wall clock as ISO text without an offset. */
+export type ActivityLine = {
+  activity_id: number
+  account: string
+  name: string | null
+  activity_type: string | null
+  started_at_local: string | null
+  detail_state: string
+  elapsed_s: number | null
+  distance_km: number | null
+  avg_power: number | null
+  xss: number | null
+  breakthrough: number | null
+}
+
+/** The columns of an ActivityLine, of activities `v` and accounts `a`. A driver's date would be in this machine's zone. */
+export const ACTIVITY_LINE = `v.activity_id, a.name as account, v.name, v.activity_type,
+  to_char(v.started_at_local, 'YYYY-MM-DD"T"HH24:MI:SS') as started_at_local, v.detail_state, v.elapsed_s,
+  v.distance as distance_km, v.avg_power, v.xss, v.breakthrough`
+
+/**
+ * Finds listed activities of all accounts by their start, newest first and those without a start last; with `than`, only
+ * those that come after that one.
+ */
+export async function findActivityLines(
+  tx: Tx,
+  input: { limit: number; than?: number },
+): Promise<ActivityLine[]> {
+  // In the order of the index activities_newest; a condition that may be none would read all that come before.
+  const after =
+    input.than === undefined
+      ? ''
+      : `and (coalesce(v.started_at, '-infinity'), v.activity_id) <
+           (select coalesce(started_at, '-infinity'), activity_id from training.activities where activity_id = $2)`
+  const { rows } = await tx.client.query<ActivityLine>(
+    `select ${ACTIVITY_LINE}
+     from training.activities v join training.accounts a using (account_id)
+     where v.absent_since is null ${after}
+     order by coalesce(v.started_at, '-infinity') desc, v.activity_id desc limit $1`,
+    input.than === undefined ? [input.limit] : [input.limit, input.than],
+  )
+  return rows
+}
+
+/** A file of the drop folder and what became of it. */
+type UploadLine = {
+  account: string
+  file_name: string
+  state: string
+  reason: string | null
+  seen_at: Date
+  took_s: number | null
+  activity_id: number | null
+  activity_name: string | null
+  xss: number | null
+}
+
+/** Finds the files that were seen last, newest first. */
+export async function findUploadLines(tx: Tx, input: { limit: number }): Promise<UploadLine[]> {
+  // The newest of each table by its index first: the view is a union, which Postgres would read whole to sort it.
+  const newestOf = (table: string) =>
+    `(select account_id, content_id, file_name, seen_at from training.${table} order by seen_at desc, content_id limit $1)`
+  const { rows } = await tx.client.query<UploadLine>(
+    `select a.name as account, j.file_name, j.state, j.reason, j.seen_at, extract(epoch from j.took)::float8 as took_s,
+       j.activity_id, j.activity_name, j.xss
+     from (${newestOf('uploads')} union all ${newestOf('upload_copies')} order by seen_at desc, content_id limit $1) n
+     cross join lateral (
+       select * from training.upload_journey v
+       where (v.account_id, v.content_id, v.file_name, v.seen_at) = (n.account_id, n.content_id, n.file_name, n.seen_at)
+       offset 0
+     ) j
+     join training.accounts a on a.account_id = j.account_id
+     order by j.seen_at desc, j.content_id`,
+    [input.limit],
+  )
+  return rows
+}

@@ -1,0 +1,100 @@
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { ConfigError } from '../../kit/errors.ts'
+import { MINUTE } from '../../kit/time.ts'
+import type { Tx } from '../store.ts'
+import { revokeFromPublic } from './reader-limits.ts'
+
+const READER = 'musette_reader'
+/** Marks the logins that may be changed here: a name typed wrong must not change the password of another role. */
+const MARK = 'Reads schema training, for analysts; made by musette'
+/** Of a role `r`: the group of readers, or a login made here. */
+const IS_READER = `r.rolname = '${READER}' or shobj_description(r.oid, 'pg_authid') is not distinct from '${MARK}'`
+/** As many rounds as Postgres itself takes for a password. */
+const SCRAM_ROUNDS = 4096
+/** Of the 60 connections of the embedded server. Grafana and Metabase keep a few each. */
+const CONNECTIONS = 10
+/** Long enough for a panel over all samples; a migration waits twice as long for a table that is being read. */
+const STATEMENT_MS = 5 * MINUTE
+/** How long a transaction may rest: an open one holds up migrations and vacuum. */
+const IDLE_IN_TRANSACTION_MS = 5 * MINUTE
+
+type ReaderLogin = {
+  name: string
+  password: string
+  /** 5 minutes unless given */
+  statementTimeoutMs: number | undefined
+  /** whether no other program uses this server, which is so for the embedded one */
+  wholeServer: boolean
+}
+
+/**
+ * Makes a login that reads schema `training` and nothing else, or gives the one made earlier this password and these
+ * settings. It has ten connections at most; the two timeouts are what each session begins with and may change. Temporary
+ * tables, advisory locks and large objects are withheld where the user may do so (`findOpenRights`). The server is sent what proves the password and not the password, so it stands in no log of statements.
+ * Throws ConfigError `reader_name_taken` for a role that was made by somebody else.
+ */
+export async function upsertReaderLogin(tx: Tx, login: ReaderLogin): Promise<void> {
+  const run = (statement: string) => tx.client.query(statement)
+  const name = pg.escapeIdentifier(login.name)
+  const known = await findRole(tx, login.name)
+  if (known && known.mark !== MARK) throw nameTaken(login.name)
+  await grantToReader(tx)
+  if (!known) await run(`CREATE ROLE ${name}`)
+  await run(`COMMENT ON ROLE ${name} IS ${pg.escapeLiteral(MARK)}`)
+  const password = pg.escapeLiteral(makeScramVerifier(login.password))
+  await run(`ALTER ROLE ${name} LOGIN CONNECTION LIMIT ${CONNECTIONS} PASSWORD ${password}`)
+  await run(`GRANT ${READER} TO ${name}`)
+  await run(`ALTER ROLE ${name} SET search_path = training`)
+  await run(`ALTER ROLE ${name} SET default_transaction_read_only = on`)
+  await run(`ALTER ROLE ${name} SET statement_timeout = ${login.statementTimeoutMs ?? STATEMENT_MS}`)
+  await run(`ALTER ROLE ${name} SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`)
+  await revokeFromPublic(tx, { readers: IS_READER, wholeServer: login.wholeServer })
+}
+
+/** Finds the schemas in which a role may create: before Postgres 15, `public` by default. */
+export async function findWritableSchemas(tx: Tx, name: string): Promise<string[]> {
+  const { rows } = await tx.client.query<{ nspname: string }>(
+    `select nspname from pg_namespace where has_schema_privilege($1, oid, 'create') order by nspname`,
+    [name],
+  )
+  return rows.map(({ nspname }) => nspname)
+}
+
+async function findRole(tx: Tx, name: string): Promise<{ mark: string | null } | undefined> {
+  const { rows } = await tx.client.query<{ mark: string | null }>(
+    `select shobj_description(oid, 'pg_authid') as mark from pg_roles where rolname = $1`,
+    [name],
+  )
+  return rows[0]
+}
+
+// The migration has done this, unless its user may not create roles; and a dump that was restored on another server has
+// left the role behind.
+async function grantToReader(tx: Tx): Promise<void> {
+  if (!(await findRole(tx, READER))) await tx.client.query(`CREATE ROLE ${READER} NOLOGIN`)
+  const { rows } = await tx.client.query<{ owner: string }>(
+    `select pg_get_userbyid(nspowner) as owner from pg_namespace where nspname = 'training'`,
+  )
+  const owner = pg.escapeIdentifier(rows[0]?.owner ?? '')
+  await tx.client.query(`GRANT USAGE ON SCHEMA training TO ${READER}`)
+  await tx.client.query(`GRANT SELECT ON ALL TABLES IN SCHEMA training TO ${READER}`)
+  await tx.client.query(
+    `ALTER DEFAULT PRIVILEGES FOR ROLE ${owner} IN SCHEMA training GRANT SELECT ON TABLES TO ${READER}`,
+  )
+}
+
+/** The form in which Postgres keeps a password: RFC 5802 with SHA-256. Plain ASCII needs no preparation. */
+function makeScramVerifier(password: string): string {
+  const salt = randomBytes(16)
+  const salted = pbkdf2Sync(password, salt, SCRAM_ROUNDS, 32, 'sha256')
+  const keyOf = (label: string) => createHmac('sha256', salted).update(label).digest()
+  const stored = createHash('sha256').update(keyOf('Client Key')).digest('base64')
+  const server = keyOf('Server Key').toString('base64')
+  return `SCRAM-SHA-256$${SCRAM_ROUNDS}:${salt.toString('base64')}$${stored}:${server}`
+}
+
+function nameTaken(name: string): ConfigError {
+  const message = `role "${name}" exists and was not made here; choose another name, or give it the right with: GRANT ${READER} TO "${name}"`
+  return new ConfigError('reader_name_taken', message)
+}

@@ -1,0 +1,114 @@
+import type { Tx } from '../store.ts'
+import { SAMPLE_FIELDS } from './samples.ts'
+
+/** An activity that can be exported: where it stands, and what is known of it beside its samples. */
+export type ExportedActivity = {
+  activityId: number
+  detailState: 'wanted' | 'awaiting_samples' | 'mirrored' | 'failed'
+  sampleCount: number
+  fetchError: string | null
+  /** one JSON object: path, name, start, …, and the summary as the service sent it */
+  document: string
+}
+
+/** The form of a line: a CSV record without its line break, or a JSON object. */
+type LineForm = 'csv' | 'json'
+
+/** A sample: `t` in microseconds since 1970 as text, then the fields in the order of SAMPLE_FIELDS; NULL is null. */
+type SampleRow = [t: string | null, ...values: Array<number | null>]
+
+/** Big enough that the way to the server and back does not count, small enough to hold a few: about 300 kB. */
+const ROWS_A_PAGE = 2_000
+
+/** The names of an exported sample's columns, in order. */
+export const EXPORT_COLUMNS = ['t', ...SAMPLE_FIELDS] as const
+
+// Milliseconds are what the service sends; a finer time, should one come, is not rounded.
+const ISO_TIME = `to_char(t at time zone 'UTC', case when date_trunc('milliseconds', t) = t
+  then 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"' else 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' end)`
+// The order of the samples, also where two of them share a time: what has no column is kept in that order. Rows from
+// before there was an ordinal have their place in the table only.
+const ORDER = 't nulls first, ordinal, ctid'
+const FIELDS = SAMPLE_FIELDS.join(', ')
+
+/** Finds an activity by its path; absent ones, too: what was mirrored of them is still here. */
+export async function findExportedActivity(
+  tx: Tx,
+  input: { accountId: number; path: string },
+): Promise<ExportedActivity | undefined> {
+  const { rows } = await tx.client.query<ExportedActivity>(
+    `select activity_id as "activityId", detail_state as "detailState", coalesce(sample_count, 0) as "sampleCount",
+            fetch_error as "fetchError", (select row_to_json(a)::text from (
+              select v.path, v.name, v.description, v.activity_type, v.started_at, v.timezone, v.started_at_local,
+                     v.sample_count, v.elapsed_s, v.fetched_at, v.absent_since, v.summary) a) as document
+     from training.activities v where v.account_id = $1 and v.path = $2`,
+    [input.accountId, input.path],
+  )
+  return rows[0]
+}
+
+/**
+ * Finds the samples of an activity in the order of time, as lines, a page of them at a time. Numbers are the shortest
+ * text that reads back as what the table holds, `t` is ISO 8601 in UTC; NULL is an empty field, or null. In JSON the
+ * fields that have no column stand in `extras`, where the activity has any, and infinities are strings.
+ */
+export async function* findSampleLines(
+  tx: Tx,
+  input: { activityId: number; form: LineForm },
+): AsyncGenerator<string[]> {
+  const { activityId } = input
+  const query = input.form === 'csv' ? csvQuery() : jsonQuery(await hasExtras(tx, activityId))
+  for await (const page of findPages<[string]>(tx, query, activityId)) yield page.map(([line]) => line)
+}
+
+/** Finds the samples of an activity in the order of time, as values, a page of them at a time. */
+export async function* findSampleRows(tx: Tx, activityId: number): AsyncGenerator<SampleRow[]> {
+  const query = `select (extract(epoch from t) * 1000000)::bigint::text, ${FIELDS}
+                 from training.samples where activity_id = $1 order by ${ORDER}`
+  yield* findPages<SampleRow>(tx, query, activityId)
+}
+
+async function* findPages<Row extends unknown[]>(
+  tx: Tx,
+  query: string,
+  activityId: number,
+): AsyncGenerator<Row[]> {
+  // Whoever pages through the output may take longer between two pages than a transaction may otherwise be idle.
+  await tx.client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
+  await tx.client.query(`DECLARE exported NO SCROLL CURSOR FOR ${query}`, [activityId])
+  for (;;) {
+    const text = `FETCH ${ROWS_A_PAGE} FROM exported`
+    const { rows } = await tx.client.query<Row>({ text, rowMode: 'array' })
+    if (rows.length > 0) yield rows
+    if (rows.length < ROWS_A_PAGE) break
+  }
+  await tx.client.query('CLOSE exported')
+}
+
+// format() writes NULL as nothing, and no value of a sample needs quotes.
+function csvQuery(): string {
+  const pattern = EXPORT_COLUMNS.map(() => '%s').join(',')
+  return `select format('${pattern}', ${ISO_TIME}, ${FIELDS})
+          from training.samples where activity_id = $1 order by ${ORDER}`
+}
+
+function jsonQuery(withExtras: boolean): string {
+  if (!withExtras) {
+    return `select row_to_json(r)::text from (
+              select ${ISO_TIME} as t, ${FIELDS} from training.samples where activity_id = $1 order by ${ORDER}) r`
+  }
+  return `with numbered as (
+            select row_number() over (order by ${ORDER}) as n, t, ${FIELDS}
+            from training.samples where activity_id = $1),
+          extra as (
+            select e.n, jsonb_object_agg(x.field, e.value) as extras
+            from training.sample_extras x, jsonb_array_elements(x."values") with ordinality as e(value, n)
+            where x.activity_id = $1 group by e.n)
+          select row_to_json(r)::text from (
+            select ${ISO_TIME} as t, ${FIELDS}, extras from numbered left join extra using (n) order by n) r`
+}
+
+async function hasExtras(tx: Tx, activityId: number): Promise<boolean> {
+  const query = 'select 1 from training.sample_extras where activity_id = $1 limit 1'
+  return (await tx.client.query(query, [activityId])).rows.length > 0
+}

@@ -1,0 +1,124 @@
+import { cleanJson, cleanText } from '../clean.ts'
+import { copyRows } from '../copy.ts'
+import { sampleExtras } from '../schema/index.ts'
+import type { Json } from '../schema/schemas.ts'
+import type { Tx } from '../store.ts'
+import { type ActivitySamples, encodeSamples } from './samples.ts'
+
+/** Deletes the samples of activities and what was made of them: the fields without a column, and the power curves. */
+export async function deleteSamples(tx: Tx, activityIds: readonly number[]): Promise<void> {
+  for (const activityId of activityIds) {
+    // One by one: the index of the samples is made for one ride, and the planner may read all of them for several.
+    for (const table of ['samples', 'sample_extras', 'power_curves'])
+      await tx.client.query(`DELETE FROM training.${table} WHERE activity_id = $1`, [activityId])
+  }
+}
+
+/**
+ * Writes the samples of activities that have none, by one binary COPY, and returns how many: Postgres spends a millisecond
+ * on each COPY, whatever it brings.
+ */
+export async function insertSamples(tx: Tx, activities: readonly ActivitySamples[]): Promise<number> {
+  const filled = activities.filter(({ samples }) => samples.count > 0)
+  if (filled.length === 0) return 0
+  const { columns, chunks } = encodeSamples(filled)
+  return await copyRows(tx.client, `training.samples (${columns.join(', ')})`, chunks)
+}
+
+/** A per-second field that has no column: its values in the order of the samples' time, and of their ordinal where it repeats. */
+export type SampleExtra = Readonly<{ field: string; values: readonly unknown[] }>
+
+/** One point of a power curve: the best mean power over `durationS` seconds, in watts. */
+export type PowerBest = Readonly<{ durationS: number; watts: number }>
+
+/** The column of samples that powers were computed from: of each second, or means of 5 s. */
+export type PowerSource = 'p_raw' | 'power'
+
+/** The best mean powers of an activity, shortest duration first. */
+export type PowerCurve = Readonly<{ source: PowerSource; points: readonly PowerBest[] }>
+
+/** Writes the per-second fields without a column of an activity. */
+export async function insertSampleExtras(
+  tx: Tx,
+  activityId: number,
+  extras: readonly SampleExtra[],
+): Promise<void> {
+  const byField = new Map(extras.map((extra) => [cleanText(extra.field), extra.values]))
+  for (const [field, values] of byField) {
+    const cleaned: Json[] = values.map((value) => cleanJson(value))
+    await tx.db
+      .insert(sampleExtras)
+      .values({ activityId, field, values: cleaned })
+      .onConflictDoUpdate({ target: [sampleExtras.activityId, sampleExtras.field], set: { values: cleaned } })
+  }
+}
+
+/** Writes the power curves of activities that have none. */
+export async function insertPowerCurves(
+  tx: Tx,
+  curves: ReadonlyArray<{ activityId: number; curve: PowerCurve }>,
+): Promise<void> {
+  const points = curves.flatMap(({ activityId, curve }) =>
+    curve.points.map((best) => ({ activityId, ...best })),
+  )
+  if (points.length === 0) return
+  // Arrays and not hundreds of parameters: every activity has such a curve, and building that statement took a millisecond.
+  await tx.client.query(
+    `insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local, source)
+     select activity_id, duration_s, watts, account_id, date_part('year', started_at_local), started_at_local, source
+     from unnest($1::int[], $2::int[], $3::real[]) as point (activity_id, duration_s, watts)
+     join unnest($4::int[], $5::text[]) as curve (activity_id, source) using (activity_id)
+     join training.activities using (activity_id)`,
+    [
+      points.map(({ activityId }) => activityId),
+      points.map(({ durationS }) => durationS),
+      points.map(({ watts }) => watts),
+      curves.map(({ activityId }) => activityId),
+      curves.map(({ curve }) => curve.source),
+    ],
+  )
+}
+
+/** How many seconds of an activity were how hard; null where nothing is known, see the columns of the table. */
+export type Intensity = Readonly<{
+  /** W */
+  ftp: number | null
+  /** zones 1 to 7 */
+  powerZonesS: readonly number[] | null
+  aboveFtpS: number | null
+  nearMpaS: number | null
+  /** 1/min */
+  hrPeak: number | null
+  /** element `n - 1`: seconds at a heart rate of n /min or more, up to the highest there was */
+  hrAtLeastS: readonly number[] | null
+}>
+
+const UPSERT = `INSERT INTO training.activity_intensity
+  (activity_id, ftp, power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s, above_ftp_s,
+   near_mpa_s, hr_peak, hr_at_least_s, account_id, day, month, absent)
+SELECT counted."activityId", ftp, zones[1], zones[2], zones[3], zones[4], zones[5], zones[6], zones[7], "aboveFtpS", "nearMpaS",
+  "hrPeak", "hrAtLeastS", a.account_id, a.started_at_local::date, coalesce(date_trunc('month', a.started_at_local)::date, '-infinity'),
+  a.absent_since IS NOT NULL
+FROM jsonb_to_recordset($1::jsonb) AS counted ("activityId" int, ftp float8, zones int[], "aboveFtpS" int, "nearMpaS" int,
+  "hrPeak" int, "hrAtLeastS" int[])
+JOIN training.activities a ON a.activity_id = counted."activityId"
+ON CONFLICT (activity_id) DO UPDATE SET
+  (ftp, power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s, above_ftp_s, near_mpa_s,
+   hr_peak, hr_at_least_s, account_id, day, month, absent) =
+  (excluded.ftp, excluded.power_z1_s, excluded.power_z2_s, excluded.power_z3_s, excluded.power_z4_s, excluded.power_z5_s,
+   excluded.power_z6_s, excluded.power_z7_s, excluded.above_ftp_s, excluded.near_mpa_s, excluded.hr_peak,
+   excluded.hr_at_least_s, excluded.account_id, excluded.day, excluded.month, excluded.absent)`
+
+/** Writes how hard activities were, in the place of what was counted before. */
+export async function upsertIntensities(
+  tx: Tx,
+  counted: ReadonlyArray<{ activityId: number; intensity: Intensity }>,
+): Promise<void> {
+  if (counted.length === 0) return
+  const rows = counted.map(({ activityId, intensity: { powerZonesS: zones, ...rest } }) => ({
+    activityId,
+    zones,
+    ...rest,
+  }))
+  await tx.client.query(UPSERT, [JSON.stringify(rows)])
+}

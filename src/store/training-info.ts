@@ -1,0 +1,103 @@
+import { and, desc, eq } from 'drizzle-orm'
+import { MINUTE } from '../kit/time.ts'
+import { cleanJson, cleanText } from './clean.ts'
+import { lockName } from './leader-lock.ts'
+import { trainingInfo } from './schema/index.ts'
+import type { Json } from './schema/schemas.ts'
+import type { Tx } from './store.ts'
+
+export type TrainingInfo = Readonly<typeof trainingInfo.$inferSelect>
+
+/** The columns that the service's answer fills; null where it said nothing. */
+export type TrainingInfoRow = Omit<TrainingInfo, 'accountId' | 'observedAt' | 'lastSeenAt' | 'raw'>
+
+/** Finds the newest training information of an account; undefined before the first. */
+export async function findTrainingInfo(tx: Tx, accountId: number): Promise<TrainingInfo | undefined> {
+  const [row] = await tx.db
+    .select()
+    .from(trainingInfo)
+    .where(eq(trainingInfo.accountId, accountId))
+    .orderBy(desc(trainingInfo.observedAt))
+    .limit(1)
+  return row
+}
+
+/**
+ * Records the training information asked for at `requestedAt`: a new row when `isSame` says that the answer differs from
+ * the newest row's, else only `last_seen_at` moves. An answer older than that row's changes nothing; after a clock that was
+ * set back the times wait for it. An answer without the address of the workout's file keeps the one that is known.
+ */
+export async function recordTrainingInfo(
+  tx: Tx,
+  input: {
+    accountId: number
+    requestedAt: Date
+    row: TrainingInfoRow
+    raw: unknown
+    isSame: (before: unknown, now: unknown) => boolean
+  },
+): Promise<'new' | 'same' | 'older'> {
+  const { accountId } = input
+  await lockCoaching(tx, 'training info', accountId)
+  const before = await findTrainingInfo(tx, accountId)
+  const ahead = before !== undefined && before.lastSeenAt > input.requestedAt
+  if (ahead && before.lastSeenAt <= olderUntil(input.requestedAt)) return 'older'
+  const requestedAt = ahead ? new Date(before.lastSeenAt.getTime() + 1) : input.requestedAt
+  const raw = cleanJson(input.raw)
+  if (before && input.isSame(before.raw, raw)) {
+    await tx.db.update(trainingInfo).set({ lastSeenAt: requestedAt }).where(isRow(before))
+    return 'same'
+  }
+  const row = cleanRow(input.row)
+  const sameWorkout = before?.wotdWorkoutId != null && before.wotdWorkoutId === row.wotdWorkoutId
+  const seen = {
+    ...row,
+    wotdUrl: row.wotdUrl ?? (sameWorkout ? before.wotdUrl : null),
+    raw,
+    lastSeenAt: requestedAt,
+  }
+  await tx.db
+    .insert(trainingInfo)
+    .values({ accountId, observedAt: requestedAt, ...seen })
+    .onConflictDoUpdate({ target: [trainingInfo.accountId, trainingInfo.observedAt], set: seen })
+  return 'new'
+}
+
+/** Records where the file of the workout of the day lies, in the newest row, while that names the same workout. */
+export async function recordWorkoutUrl(
+  tx: Tx,
+  input: { accountId: number; workoutId: string; url: string },
+): Promise<void> {
+  const row = await findTrainingInfo(tx, input.accountId)
+  const wotdUrl = cleanText(input.url)
+  if (!row || row.wotdWorkoutId !== cleanText(input.workoutId) || row.wotdUrl === wotdUrl) return
+  await tx.db.update(trainingInfo).set({ wotdUrl }).where(isRow(row))
+}
+
+function isRow(row: Pick<TrainingInfo, 'accountId' | 'observedAt'>) {
+  return and(eq(trainingInfo.accountId, row.accountId), eq(trainingInfo.observedAt, row.observedAt))
+}
+
+function cleanRow(row: TrainingInfoRow): TrainingInfoRow {
+  const entries = Object.entries(row).map(([key, value]: [string, Json]) => [
+    key,
+    typeof value === 'string' ? cleanText(value) : value,
+  ])
+  return Object.fromEntries(entries)
+}
+
+/** What two processes may not write at the same time; each is locked for one account or one service. */
+type Locked = 'training info' | 'workout list' | 'workout sets' | 'workout folder'
+
+/** Waits until no other transaction holds the lock of that name, and holds it to the end of this one. */
+export async function lockCoaching(tx: Tx, what: Locked, of: number | string): Promise<void> {
+  await lockName(tx, `${what} ${of}`)
+}
+
+/** An answer can be under way for so long; one that seems older still comes from a clock that was set back. */
+const UNDER_WAY_MS = 10 * MINUTE
+
+/** Until when a row's time makes an answer asked for at `requestedAt` an older one: from there on our clock was wrong. */
+export function olderUntil(requestedAt: Date): Date {
+  return new Date(requestedAt.getTime() + UNDER_WAY_MS)
+}

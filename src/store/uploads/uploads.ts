@@ -1,0 +1,138 @@
+import { and, asc, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
+import { cleanNullable, cleanText } from '../clean.ts'
+import { uploadCopies, uploads } from '../schema/index.ts'
+import type { Tx } from '../store.ts'
+
+export type Upload = Readonly<typeof uploads.$inferSelect>
+export type UploadState = Upload['state']
+export type UploadKey = { accountId: number; contentId: string }
+
+/** What a change of state may write besides; what is left out stays. */
+export type UploadChange = {
+  state: UploadState
+  activityPath?: string | null
+  activityId?: number | null
+  reason?: string | null
+  seenAt?: Date
+  sentAt?: Date
+  acceptedAt?: Date
+  mirroredAt?: Date | null
+  nextTryAt?: Date | null
+  settleAfter?: Date | null
+  looks?: number
+  /** Counts one more sending. */
+  countAttempt?: boolean
+}
+
+/** What must hold for a change of state to be made; what is left out may be anything. */
+type UploadRules = {
+  /** one of these states */
+  from?: readonly UploadState[]
+  /** nothing is to be waited for at this moment */
+  dueAt?: Date
+  /** sent so often: no sender came after this one */
+  attempts?: number
+}
+
+/**
+ * Records a content in the ledger, or leaves the known row as it is. Returns the row and whether it is new.
+ * `sizeBytes` is the size of the FIT content.
+ */
+export async function recordUploadSeen(
+  tx: Tx,
+  input: UploadKey & { fileName: string; sizeBytes: number; startedAt: Date | null; seenAt: Date },
+): Promise<{ upload: Upload; isNew: boolean }> {
+  const [made] = await tx.db
+    .insert(uploads)
+    .values({ ...input, fileName: cleanText(input.fileName) })
+    .onConflictDoNothing()
+    .returning()
+  if (made) return { upload: made, isNew: true }
+  const upload = await findUpload(tx, input)
+  if (!upload) throw new Error('a conflicting row can be read')
+  return { upload, isNew: false }
+}
+
+/** Finds the ledger row of a content; undefined when it was never seen. */
+export async function findUpload(tx: Tx, key: UploadKey): Promise<Upload | undefined> {
+  const [row] = await tx.db.select().from(uploads).where(isUpload(key))
+  return row
+}
+
+/** Finds the ledger rows in any of `states`, oldest first. */
+export async function findUploads(
+  tx: Tx,
+  input: { accountId?: number; states: readonly UploadState[]; limit: number },
+): Promise<Upload[]> {
+  const rules: SQL[] = [inArray(uploads.state, [...input.states])]
+  if (input.accountId !== undefined) rules.push(eq(uploads.accountId, input.accountId))
+  return await tx.db
+    .select()
+    .from(uploads)
+    .where(and(...rules))
+    .orderBy(asc(uploads.seenAt))
+    .limit(input.limit)
+}
+
+/**
+ * Moves a ledger row to another state and returns it. With rules, or states it must be in, only when they hold:
+ * undefined means that someone else was first, and nothing is written.
+ */
+export async function recordUploadState(
+  tx: Tx,
+  key: UploadKey,
+  change: UploadChange,
+  only: readonly UploadState[] | UploadRules = {},
+): Promise<Upload | undefined> {
+  const { countAttempt, reason, activityPath, ...rest } = change
+  const { from, dueAt, attempts }: UploadRules = isStates(only) ? { from: only } : only
+  const rules: (SQL | undefined)[] = [isUpload(key)]
+  if (from) rules.push(inArray(uploads.state, [...from]))
+  if (dueAt) rules.push(or(isNull(uploads.nextTryAt), lte(uploads.nextTryAt, dueAt)))
+  if (attempts !== undefined) rules.push(eq(uploads.attempts, attempts))
+  const [row] = await tx.db
+    .update(uploads)
+    .set({
+      ...rest,
+      ...(reason === undefined ? {} : { reason: cleanNullable(reason) }),
+      ...(activityPath === undefined ? {} : { activityPath: cleanNullable(activityPath) }),
+      ...(countAttempt ? { attempts: sql`${uploads.attempts} + 1` } : {}),
+    })
+    .where(and(...rules))
+    .returning()
+  return row
+}
+
+/** Puts off the moment at which the sender of a row counts as dead; nothing happens when the row is no longer its own. */
+export async function recordUploadAlive(
+  tx: Tx,
+  key: UploadKey,
+  input: { attempts: number; until: Date },
+): Promise<void> {
+  await tx.db
+    .update(uploads)
+    .set({ nextTryAt: input.until })
+    .where(and(isUpload(key), eq(uploads.state, 'sending'), eq(uploads.attempts, input.attempts)))
+}
+
+function isStates(only: readonly UploadState[] | UploadRules): only is readonly UploadState[] {
+  return Array.isArray(only)
+}
+
+function isUpload(key: UploadKey): SQL | undefined {
+  return and(eq(uploads.accountId, key.accountId), eq(uploads.contentId, key.contentId))
+}
+
+/** A file whose bytes the ledger knows under another name. */
+type UploadCopy = { accountId: number; contentId: string; fileName: string; seenAt: Date }
+
+/** Records further names of contents in the ledger; one that is known is seen anew. */
+export async function recordUploadCopies(tx: Tx, copies: readonly UploadCopy[]): Promise<void> {
+  const { accountId, contentId, fileName } = uploadCopies
+  // One archive may hold a content twice under one name in two folders; a statement takes each key once.
+  const keyed = new Map(copies.map((copy) => [`${copy.contentId} ${cleanText(copy.fileName)}`, copy]))
+  await tx.db
+    .insert(uploadCopies)
+    .values([...keyed.values()].map((copy) => ({ ...copy, fileName: cleanText(copy.fileName) })))
+    .onConflictDoUpdate({ target: [accountId, contentId, fileName], set: { seenAt: sql`excluded.seen_at` } })
+}

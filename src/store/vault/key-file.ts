@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto'
+import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { renameDurably, writeDurably } from '../../kit/durable-file.ts'
+import { ConfigError, errorCode } from '../../kit/errors.ts'
+
+const KEY_BYTES = 32
+/** The key of a rotation that is not over, by its id. */
+const PENDING = /^secret\.key\.new-([0-9a-f]{8})$/
+/** What a crash left of writing one. */
+const SCRAP = /^secret\.key\.new-[0-9a-f]{8}\./
+
+/** Where the key file of a data directory lies. */
+export function secretKeyPath(dataDir: string): string {
+  return join(dataDir, 'secret.key')
+}
+
+/** Where the key of that id waits for its rotation to end. */
+export function pendingKeyPath(dataDir: string, keyId: string): string {
+  return `${secretKeyPath(dataDir)}.new-${keyId}`
+}
+
+/**
+ * Reads the 32-byte key that seals tokens at rest from `<dataDir>/secret.key`, making it (mode 0600) the first time.
+ * Two processes that start at once end up with one key: the file is written whole under another name and then
+ * linked into place, which only one of them can do.
+ */
+export function readOrMakeSecretKey(dataDir: string): Buffer {
+  const path = secretKeyPath(dataDir)
+  const found = readKeyFile(path)
+  if (found) return found
+  makeFolder(dataDir)
+  const scratch = `${path}.${process.pid}`
+  writeFileSync(scratch, textOf(makeKey()), { mode: 0o600, flush: true })
+  try {
+    linkSync(scratch, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(scratch, { force: true })
+  }
+  return readKeyFile(path) as Buffer
+}
+
+/** Reads the keys that rows may be sealed with now: the key file's first, then those of a rotation that is not over. */
+export function readSecretKeys(dataDir: string): Buffer[] {
+  // The key file last: a rotation that ends between the two looks moves its key there.
+  const pending = readPendingIds(dataDir).flatMap((id) => readKeyFile(pendingKeyPath(dataDir, id)) ?? [])
+  const current = readKeyFile(secretKeyPath(dataDir))
+  return current ? [current, ...pending] : pending
+}
+
+/** Reads the ids of the keys whose rotation is not over. */
+export function readPendingIds(dataDir: string): string[] {
+  return readNames(dataDir).flatMap((name) => PENDING.exec(name)?.[1] ?? [])
+}
+
+/** Removes the keys of rotations that came to nothing, those not in `used`, and what crashes left of writing such keys. */
+export async function removePendingKeys(dataDir: string, used: ReadonlySet<string>): Promise<void> {
+  for (const name of readNames(dataDir)) {
+    const keyId = PENDING.exec(name)?.[1]
+    const isDone = keyId === undefined ? SCRAP.test(name) : !used.has(keyId)
+    if (isDone) await rm(join(dataDir, name), { force: true })
+  }
+}
+
+/** Reads a key file; undefined when there is none. Throws ConfigError `secret_key_unreadable`, `secret_key_damaged`. */
+export function readKeyFile(path: string): Buffer | undefined {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw unreadable(path, error)
+  }
+  const key = Buffer.from(text, 'base64')
+  if (key.length !== KEY_BYTES) {
+    throw new ConfigError(
+      'secret_key_damaged',
+      `the key file ${path} does not hold 32 bytes in base64; put it back from a backup, or remove it and run: musette login`,
+    )
+  }
+  return key
+}
+
+/** Writes a key file, mode 0600, so that it is on the disk when this resolves. */
+export async function writeKeyFile(path: string, key: Buffer): Promise<void> {
+  try {
+    await writeDurably(path, textOf(key))
+  } catch (error) {
+    const message = `the key file ${path} cannot be written (${errorCode(error)}); nothing is changed`
+    throw new ConfigError('secret_key_unwritable', message, { cause: error })
+  }
+}
+
+/** Puts the key of that id in the key file's place; one that is there already was put by another process. */
+export async function putKeyInPlace(dataDir: string, keyId: string): Promise<void> {
+  const pending = pendingKeyPath(dataDir, keyId)
+  try {
+    await renameDurably(pending, secretKeyPath(dataDir))
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return
+    const message = `the new key stays in ${pending} (${errorCode(error)}) and is found there, too; make its folder writable and run: musette status`
+    throw new ConfigError('secret_key_unwritable', message, { cause: error })
+  }
+}
+
+/** Makes a random key. */
+export function makeKey(): Buffer {
+  return randomBytes(KEY_BYTES)
+}
+
+function readNames(dataDir: string): string[] {
+  try {
+    return readdirSync(dataDir)
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return []
+    throw unreadable(dataDir, error)
+  }
+}
+
+function textOf(key: Buffer): string {
+  return `${key.toString('base64')}\n`
+}
+
+function makeFolder(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    const message = `the folder ${dataDir} cannot be made (${errorCode(error)}); set MUSETTE_DATA_DIR to a folder of yours`
+    throw new ConfigError('data_dir_unusable', message, { cause: error })
+  }
+}
+
+function unreadable(path: string, cause: unknown): ConfigError {
+  const message = `the key file ${path} cannot be read (${errorCode(cause)}); check its owner and mode`
+  return new ConfigError('secret_key_unreadable', message, { cause })
+}

@@ -1,0 +1,190 @@
+import { and, eq, gt, isNull, lte, or } from 'drizzle-orm'
+import { cleanJson, cleanNullable, cleanText } from './clean.ts'
+import { workoutDefinitions, workoutSets } from './schema/index.ts'
+import type { Tx } from './store.ts'
+import { lockCoaching, olderUntil } from './training-info.ts'
+
+/** Whose list it is: an account's own, or the default list of a service. */
+export type ListOwner = Readonly<{ accountId: number } | { baseUrl: string }>
+
+/** What an entry of a workout list says; `raw` is the entry as it was sent. */
+export type ListedWorkout = Readonly<{
+  path: string
+  name: string | null
+  description: string | null
+  lastModified: Date | null
+  raw: unknown
+}>
+
+const IS_OWNERS = 'w.account_id IS NOT DISTINCT FROM $1::int AND w.base_url IS NOT DISTINCT FROM $2::text'
+
+const ENTRIES = `entries AS (
+  SELECT * FROM jsonb_to_recordset($4::jsonb) AS e(path text, name text, description text,
+    last_modified timestamptz, raw jsonb))`
+
+// An entry that comes back counts as changed: nobody knows what happened to it meanwhile.
+const UPDATE = `WITH ${ENTRIES}
+UPDATE training.workouts w SET name = e.name, description = e.description, last_modified = e.last_modified,
+  raw = e.raw, changed_at = $3::timestamptz, absent_since = NULL
+FROM entries e
+WHERE ${IS_OWNERS} AND w.path = e.path AND (w.absent_since IS NOT NULL
+  OR (w.name, w.description, w.last_modified, w.raw)
+    IS DISTINCT FROM (e.name, e.description, e.last_modified, e.raw))`
+
+const INSERT = `WITH ${ENTRIES}
+INSERT INTO training.workouts (account_id, base_url, path, name, description, last_modified, raw, changed_at)
+SELECT $1, $2, e.path, e.name, e.description, e.last_modified, e.raw, $3::timestamptz
+FROM entries e
+WHERE NOT EXISTS (SELECT FROM training.workouts w WHERE ${IS_OWNERS} AND w.path = e.path)`
+
+const ABSENT = `UPDATE training.workouts w SET absent_since = $3::timestamptz
+WHERE ${IS_OWNERS} AND w.absent_since IS NULL AND w.path = ANY($4::text[])`
+
+/** Finds the paths that an owner's list held when it was last recorded. */
+export async function findPresentWorkouts(tx: Tx, owner: ListOwner): Promise<string[]> {
+  const { rows } = await tx.client.query<{ path: string }>(
+    `SELECT w.path FROM training.workouts w WHERE ${IS_OWNERS} AND w.absent_since IS NULL`,
+    keyOf(owner),
+  )
+  return rows.map((row) => row.path)
+}
+
+/**
+ * Takes over the entries of a workout list (service document, "Workout list entry") that was asked for at `listedAt`: new
+ * rows are made, changed ones rewritten, those that were absent revived; unchanged ones are not touched. Returns how many
+ * rows were written. A path named twice counts once, with its last entry.
+ */
+export async function upsertWorkouts(
+  tx: Tx,
+  input: { owner: ListOwner; entries: readonly ListedWorkout[]; listedAt: Date },
+): Promise<number> {
+  const rows = [...new Map(input.entries.map((entry) => [cleanText(entry.path), toRow(entry)])).values()]
+  const values = [...keyOf(input.owner), input.listedAt, JSON.stringify(rows)]
+  const changed = await tx.client.query(UPDATE, values)
+  const made = await tx.client.query(INSERT, values)
+  return (changed.rowCount ?? 0) + (made.rowCount ?? 0)
+}
+
+/** Marks workouts of an owner's list as missing since `absentSince`; returns how many were not so marked before. */
+export async function recordWorkoutsAbsent(
+  tx: Tx,
+  input: { owner: ListOwner; paths: readonly string[]; absentSince: Date },
+): Promise<number> {
+  const values = [...keyOf(input.owner), input.absentSince, input.paths]
+  return (await tx.client.query(ABSENT, values)).rowCount ?? 0
+}
+
+function keyOf(owner: ListOwner): [number | null, string | null] {
+  return 'accountId' in owner ? [owner.accountId, null] : [null, owner.baseUrl]
+}
+
+function toRow(entry: ListedWorkout) {
+  return {
+    path: cleanText(entry.path),
+    name: cleanNullable(entry.name),
+    description: cleanNullable(entry.description),
+    last_modified: entry.lastModified,
+    raw: cleanJson(entry.raw),
+  }
+}
+
+const KEY = [workoutDefinitions.accountId, workoutDefinitions.path]
+
+/** A set as the table holds it: watts and seconds. */
+export type WorkoutSetRow = Readonly<
+  Pick<
+    typeof workoutSets.$inferSelect,
+    'name' | 'index' | 'power' | 'duration' | 'powerRest' | 'durationRest' | 'intervalCount'
+  >
+>
+
+/** A listed workout, and when and for which signature it was resolved; null when it never was. */
+export type DefinitionState = Readonly<{
+  path: string
+  changedAt: Date | null
+  resolvedAt: Date | null
+  signature: unknown
+}>
+
+/** Finds every workout that is in the account's list or in its service's default list, with the state of its definition. */
+export async function findDefinitionStates(
+  tx: Tx,
+  input: { accountId: number; baseUrl: string },
+): Promise<DefinitionState[]> {
+  const { rows } = await tx.client.query<DefinitionState>(
+    `select w.path, w.changed_at as "changedAt", d.resolved_at as "resolvedAt", d.signature
+     from (select path, max(changed_at) as changed_at from training.workouts
+           where absent_since is null and (account_id = $1 or (account_id is null and base_url = $2))
+           group by path) w
+     left join training.workout_definitions d on d.account_id = $1 and d.path = w.path
+     order by w.path`,
+    [input.accountId, input.baseUrl],
+  )
+  return rows
+}
+
+/**
+ * Records the sets of a workout, none perhaps, that were asked for at `resolvedAt` for that signature, in the place of those
+ * that are here. An answer older than these changes nothing.
+ */
+export async function replaceWorkoutSets(
+  tx: Tx,
+  input: {
+    accountId: number
+    path: string
+    sets: readonly WorkoutSetRow[]
+    resolvedAt: Date
+    signature: unknown
+  },
+): Promise<void> {
+  const { accountId, resolvedAt } = input
+  const path = cleanText(input.path)
+  const signature = cleanJson(input.signature)
+  const resolved = { resolvedAt, signature, failedAt: null, fetchError: null }
+  await lockCoaching(tx, 'workout sets', accountId)
+  const isNewer = or(
+    isNull(workoutDefinitions.resolvedAt),
+    lte(workoutDefinitions.resolvedAt, resolvedAt),
+    gt(workoutDefinitions.resolvedAt, olderUntil(resolvedAt)),
+  )
+  const taken = await tx.db
+    .insert(workoutDefinitions)
+    .values({ accountId, path, ...resolved })
+    .onConflictDoUpdate({ target: KEY, set: resolved, ...(isNewer && { setWhere: isNewer }) })
+  if (taken.rowCount === 0) return
+  await tx.db.delete(workoutSets).where(and(eq(workoutSets.accountId, accountId), eq(workoutSets.path, path)))
+  if (input.sets.length === 0) return
+  await tx.db.insert(workoutSets).values(
+    input.sets.map((set, position) => ({
+      ...{ accountId, path, position, resolvedAt, signature },
+      ...{ ...set, name: cleanNullable(set.name) },
+    })),
+  )
+}
+
+/** Records why the definition of a workout could not be had at `failedAt`; the sets that are here stay. */
+export async function recordDefinitionFailure(
+  tx: Tx,
+  input: { accountId: number; path: string; failedAt: Date; error: string },
+): Promise<void> {
+  const failure = { failedAt: input.failedAt, fetchError: cleanText(input.error) }
+  await tx.db
+    .insert(workoutDefinitions)
+    .values({ accountId: input.accountId, path: cleanText(input.path), ...failure })
+    .onConflictDoUpdate({ target: KEY, set: failure })
+}
+
+/** Finds when runs of a resource began to fail with this code since its last good run; undefined when none did. */
+export async function findFailingSince(
+  tx: Tx,
+  input: { accountId: number; resource: string; errorCode: string },
+): Promise<Date | undefined> {
+  const { rows } = await tx.client.query<{ since: Date | null }>(
+    `select min(started_at) as since from training.sync_runs
+     where account_id = $1 and resource = $2 and error_code = $3 and started_at > coalesce(
+       (select max(started_at) from training.sync_runs
+        where account_id = $1 and resource = $2 and outcome in ('done', 'partial')), '-infinity')`,
+    [input.accountId, input.resource, input.errorCode],
+  )
+  return rows[0]?.since ?? undefined
+}

@@ -1,0 +1,164 @@
+import { mkdir, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import {
+  flushFolder,
+  type Manifest,
+  makeFileStem,
+  readFound,
+  readManifest,
+  removeTemporaries,
+  systemCode,
+  writeManifest,
+  writeWhole,
+} from './folder-files.ts'
+
+export type WorkoutFolder = {
+  /** Makes the account's folder hold these files of ours and no others; false when the folder cannot be used. */
+  update(account: string, files: readonly WantedFile[]): Promise<boolean>
+}
+
+/** The account whose files lie in the folder itself; others have one below it, by name. */
+const MAIN_ACCOUNT = 'default'
+
+/**
+ * Makes the folder where the workout of the day is written. A folder that cannot be used is said once, until it can be
+ * used again or fails differently; the workout of the day is in SQL all the same.
+ */
+export function makeWorkoutFolder(deps: { log: Logger }, options: { dir: string }): WorkoutFolder {
+  const problems = new Map<string, string>()
+  return {
+    async update(account, files) {
+      const folder =
+        account === MAIN_ACCOUNT ? options.dir : join(options.dir, makeFileStem(account, 'account'))
+      try {
+        const changes = await updateFolder(folder, { account, files })
+        if (changes.written.length + changes.removed.length > 0) {
+          deps.log.info({ account, ...changes }, 'workout folder updated')
+        }
+        if (problems.delete(folder)) deps.log.info({ account, folder }, 'workout folder works again')
+        return true
+      } catch (error) {
+        const code = systemCode(error)
+        if (code === undefined) throw error
+        if (problems.get(folder) !== code) {
+          deps.log.error(
+            { account, folder, code },
+            'workout folder cannot be written; the workout of the day is in SQL only; see that MUSETTE_WORKOUT_DIR is a folder that this user may write',
+          )
+        }
+        problems.set(folder, code)
+        return false
+      }
+    },
+  }
+}
+
+/** A file there should be; the name is `<stem>.<format>`, or `<stem> (2).<format>` where that is not ours. */
+type WantedFile = { stem: string; format: string; content: string; sha256: string }
+
+type FolderChanges = { written: string[]; removed: string[] }
+
+type Placed = WantedFile & { name: string; found: 'nothing' | 'same' | 'ours' | 'foreign' }
+
+/** More files of one name than a person would have made. */
+const MAX_COPIES = 99
+
+/**
+ * Makes a folder hold exactly the wanted files of an account, besides whatever is not ours: a file with the wanted
+ * content is not touched, our old ones are removed unless somebody changed them. What is about to be written is noted
+ * in the manifest first, so a crash at any point leaves nothing that is ours and unknown. Throws the file system's errors.
+ */
+async function updateFolder(
+  folder: string,
+  input: { account: string; files: readonly WantedFile[] },
+): Promise<FolderChanges> {
+  const before = input.files.length === 0 ? await readIfThere(folder) : await openFolder(folder)
+  if (!before) return { written: [], removed: [] }
+  const placed: Placed[] = []
+  for (const file of input.files) placed.push(await place(folder, before, { account: input.account, file }))
+  const wanted = new Set(placed.map(({ name }) => name))
+  const old = Object.keys(before).filter(
+    (name) => before[name]?.account === input.account && !wanted.has(name),
+  )
+  const toWrite = placed.filter(({ found }) => found === 'nothing' || found === 'ours')
+  const after = finalManifest(before, { account: input.account, placed, old })
+  if (JSON.stringify(after) === JSON.stringify(before) && toWrite.length === 0) {
+    return { written: [], removed: [] }
+  }
+  await removeTemporaries(folder)
+  if (toWrite.length > 0) await writeManifest(folder, noteIntents(before, input.account, toWrite))
+  for (const { name, content, found } of toWrite) {
+    await writeWhole(folder, { name, content, replace: found === 'ours' })
+  }
+  const removed = await removeOurs(folder, before, old)
+  await flushFolder(folder)
+  await writeManifest(folder, after)
+  return { written: toWrite.map(({ name }) => name), removed }
+}
+
+async function openFolder(folder: string): Promise<Manifest> {
+  await mkdir(folder, { recursive: true })
+  return readManifest(folder)
+}
+
+/** With nothing to write, a folder that is not there, or holds nothing of ours, stays as it is. */
+async function readIfThere(folder: string): Promise<Manifest | undefined> {
+  const manifest = await readManifest(folder)
+  return Object.keys(manifest).length > 0 ? manifest : undefined
+}
+
+/** Finds the first name for a file that is free, or ours, or holds the wanted content already. */
+async function place(
+  folder: string,
+  manifest: Manifest,
+  input: { account: string; file: WantedFile },
+): Promise<Placed> {
+  const { account, file } = input
+  for (let copy = 1; copy <= MAX_COPIES; copy++) {
+    const name = `${file.stem}${copy === 1 ? '' : ` (${copy})`}.${file.format}`
+    const entry = manifest[name]
+    const mine = entry?.account === account
+    const found = await readFound(join(folder, name))
+    if (found.kind === 'nothing' && (mine || !entry)) return { ...file, name, found: 'nothing' }
+    if (found.kind !== 'file') continue
+    const isOurs = mine && entry.sha256.includes(found.sha256)
+    if (found.sha256 === file.sha256) return { ...file, name, found: isOurs ? 'same' : 'foreign' }
+    if (isOurs) return { ...file, name, found: 'ours' }
+  }
+  throw Object.assign(new Error('every name for the file is taken'), { syscall: 'open', code: 'EEXIST' })
+}
+
+function noteIntents(before: Manifest, account: string, toWrite: readonly Placed[]): Manifest {
+  const noted: Manifest = { ...before }
+  for (const { name, sha256 } of toWrite) {
+    const known = before[name]?.sha256 ?? []
+    noted[name] = { account, sha256: [...known.filter((other) => other !== sha256), sha256] }
+  }
+  return noted
+}
+
+function finalManifest(
+  before: Manifest,
+  input: { account: string; placed: readonly Placed[]; old: readonly string[] },
+): Manifest {
+  const { account, placed, old } = input
+  const kept = Object.entries(before).filter(([name]) => !old.includes(name))
+  const ours = placed.filter(({ found }) => found !== 'foreign')
+  return {
+    ...Object.fromEntries(kept),
+    ...Object.fromEntries(ours.map(({ name, sha256 }) => [name, { account, sha256: [sha256] }])),
+  }
+}
+
+/** A file that somebody changed since is theirs now: it stays, and is forgotten. */
+async function removeOurs(folder: string, before: Manifest, names: readonly string[]): Promise<string[]> {
+  const removed: string[] = []
+  for (const name of names) {
+    const found = await readFound(join(folder, name))
+    if (found.kind !== 'file' || !before[name]?.sha256.includes(found.sha256)) continue
+    await unlink(join(folder, name))
+    removed.push(name)
+  }
+  return removed
+}
