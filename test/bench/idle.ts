@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { distPath, startNode } from '../support/processes.ts'
-import { findRedisBinary, openRedisServer } from '../support/redis-server.ts'
+import { distPath, startNode } from '../kit/processes.ts'
+import { findRedisBinary, openRedisServer } from '../kit/redis-server.ts'
 import { memoryOf, processorSecondsOf } from './process.ts'
 import { openBench, type Row } from './rig.ts'
 

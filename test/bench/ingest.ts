@@ -7,7 +7,7 @@ import { columnsOf } from '../../src/service/wire/wire-samples.ts'
 import { SAMPLE_FIELDS } from '../../src/store/samples/samples.ts'
 import { samples as samplesTable } from '../../src/store/schema/samples.ts'
 import { openStore } from '../../src/store/store.ts'
-import { makeSilentLog } from '../support/log.ts'
+import { makeSilentLog } from '../kit/log.ts'
 import { makeAnswer } from './answers.ts'
 import { type Bench, median, openBench, type Row, timed } from './rig.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { distPath, startNode } from '../support/processes.ts'
+import { distPath, startNode } from '../kit/processes.ts'
 import { memoryOf } from './process.ts'
 import { type Bench, median, openBench, type Row } from './rig.ts'
 

@@ -5,9 +5,9 @@ import { type Jobs, openJobs } from '../../src/jobs/jobs.ts'
 import { wantedSchedules } from '../../src/jobs/schedules.ts'
 import { DAY, HOUR, MINUTE } from '../../src/kit/time.ts'
 import { handlersOf } from '../jobs/handlers.ts'
-import { makeSilentLog } from '../support/log.ts'
-import { findRedisBinary, openRedisServer } from '../support/redis-server.ts'
-import { openTempDir } from '../support/temp-dir.ts'
+import { makeSilentLog } from '../kit/log.ts'
+import { findRedisBinary, openRedisServer } from '../kit/redis-server.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
 import { type Row, timed } from './rig.ts'
 
 const JOBS = 10_000

@@ -2,9 +2,9 @@ import pg from 'pg'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { migrate } from '../../src/store/migrate.ts'
-import { makeSilentLog } from '../support/log.ts'
-import { distPath, runNode, startNode } from '../support/processes.ts'
-import { openTempDir } from '../support/temp-dir.ts'
+import { makeSilentLog } from '../kit/log.ts'
+import { distPath, runNode, startNode } from '../kit/processes.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
 
 /** One line of the table: what was measured, the figure, and what it should be at least or at most. */
 export type Row = { what: string; value: string; goal?: string }

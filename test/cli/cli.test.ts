@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { queryOnce } from '../support/postgres.ts'
+import { queryOnce } from '../kit/postgres.ts'
 import { type CliRig, openCliRig } from './rig.ts'
 
 const ACTIVITIES = 12

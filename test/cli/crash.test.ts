@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '../kit/eventually.ts'
+import { queryOnce } from '../kit/postgres.ts'
 import { expectMirrored } from '../mirror/truth.ts'
-import { eventually } from '../support/eventually.ts'
-import { queryOnce } from '../support/postgres.ts'
 import { type CliRig, openCliRig } from './rig.ts'
 
 const ACTIVITIES = 16

@@ -6,11 +6,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/app/open-database.ts'
 import { holdDatabase } from '../../src/app/shared-database.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { eventually } from '../support/eventually.ts'
-import { makeSilentLog } from '../support/log.ts'
-import { queryOnce } from '../support/postgres.ts'
-import { distPath, listProcessesNaming, runNode } from '../support/processes.ts'
-import { openTempDir, type TempDir } from '../support/temp-dir.ts'
+import { eventually } from '../kit/eventually.ts'
+import { makeSilentLog } from '../kit/log.ts'
+import { queryOnce } from '../kit/postgres.ts'
+import { distPath, listProcessesNaming, runNode } from '../kit/processes.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 
 const log = makeSilentLog()
 const run = promisify(execFile)

@@ -7,7 +7,7 @@ import { SAMPLE_FIELDS } from '../../src/store/samples/samples.ts'
 import { insertSampleExtras } from '../../src/store/samples/write-samples.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 import { fetchTruth } from '../mirror/truth.ts'
-import { makeSamples, replaceSamples } from '../store/parts/detail.ts'
+import { makeSamples, replaceSamples } from '../store/detail.ts'
 
 type Exported = {
   activity: Record<string, unknown>

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EXPORT_COLUMNS } from '../../src/store/samples/export-rows.ts'
-import { queryOnce } from '../support/postgres.ts'
-import { distPath } from '../support/processes.ts'
+import { queryOnce } from '../kit/postgres.ts'
+import { distPath } from '../kit/processes.ts'
 import { type CliRig, openCliRig } from './rig.ts'
 
 describe('musette export', () => {

@@ -1,8 +1,8 @@
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
-import { openTestDatabase } from '../support/postgres.ts'
-import { distPath, type Finished, type Running, runNode, startNode } from '../support/processes.ts'
-import { openTestRedis } from '../support/redis.ts'
-import { openTempDir } from '../support/temp-dir.ts'
+import { openTestDatabase } from '../kit/postgres.ts'
+import { distPath, type Finished, type Running, runNode, startNode } from '../kit/processes.ts'
+import { openTestRedis } from '../kit/redis.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
 
 export type CliRig = {
   sandboxUrl: string

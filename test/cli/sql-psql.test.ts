@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeCsvPrinter, tableOf } from '../../src/cli/sql-formats.ts'
 
 import { collectResults, openQueries, type Queries } from '../../src/store/query/raw-query.ts'
-import { openTestDatabase, type TestDatabase } from '../support/postgres.ts'
+import { openTestDatabase, type TestDatabase } from '../kit/postgres.ts'
 import { generatedSelect, narrowSelect } from './generated-selects.ts'
 
 const SEED = 20_250_701

@@ -3,9 +3,9 @@ import { PassThrough } from 'node:stream'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readInput } from '../../src/cli/prompt.ts'
-import { eventually } from '../support/eventually.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../support/postgres.ts'
-import { distPath, type Running, runNode, startNode } from '../support/processes.ts'
+import { eventually } from '../kit/eventually.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
+import { distPath, type Running, runNode, startNode } from '../kit/processes.ts'
 
 const main = distPath('main.js')
 const STOPPED = 'musette: stopped; the statement was cancelled\n'

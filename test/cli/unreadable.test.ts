@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { queryOnce } from '../support/postgres.ts'
+import { queryOnce } from '../kit/postgres.ts'
 import { type CliRig, openCliRig } from './rig.ts'
 
 let rig: CliRig

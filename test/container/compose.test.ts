@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { FROM_FILE, VARIABLES } from '../../src/config/variables.ts'
 import { ROLES } from '../../src/daemon/roles.ts'
-import { distPath, runNode } from '../support/processes.ts'
+import { distPath, runNode } from '../kit/processes.ts'
 import { readCompose, type Service } from './compose.ts'
 import { readTop } from './dockerfile.ts'
 

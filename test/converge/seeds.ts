@@ -1,4 +1,4 @@
-import { openTestDatabase } from '../support/postgres.ts'
+import { openTestDatabase } from '../kit/postgres.ts'
 import { describeFinding, runSeed } from './campaign.ts'
 import type { Family } from './plan/arbitrary.ts'
 import { openRunDatabase, type RunDatabase } from './world/database.ts'

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { runNode } from '../kit/processes.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
-import { runNode } from '../support/processes.ts'
 
 const PROCESSES = 3
 const child = fileURLToPath(new URL('calling-process.ts', import.meta.url))

@@ -1,6 +1,6 @@
 import type { Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeWithBrowser } from '../support/chromium.ts'
+import { describeWithBrowser } from '../kit/chromium.ts'
 import { openScene, type Scene } from './scene.ts'
 
 const LONG_MS = 5 * 60_000

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
-import { describeWithBrowser } from '../support/chromium.ts'
+import { describeWithBrowser } from '../kit/chromium.ts'
 import { openScene, type Scene } from './scene.ts'
 
 describeWithBrowser('the overview beside a daemon at work', () => {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { syncAccount } from '../../src/app/sync-account.ts'
-import { describeWithBrowser } from '../support/chromium.ts'
+import { describeWithBrowser } from '../kit/chromium.ts'
 import { openScene, type Scene } from './scene.ts'
 import { PHONE } from './visitor.ts'
 

@@ -1,7 +1,7 @@
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
+import { openBrowser } from '../kit/chromium.ts'
+import { distPath, type Running, startNode } from '../kit/processes.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
-import { openBrowser } from '../support/chromium.ts'
-import { distPath, type Running, startNode } from '../support/processes.ts'
 import { type Line, openLine } from '../web/line.ts'
 import { makeVisitor, type Visitor } from './visitor.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { syncAccount } from '../../src/app/sync-account.ts'
-import { describeWithBrowser } from '../support/chromium.ts'
+import { describeWithBrowser } from '../kit/chromium.ts'
 import { openScene, type Scene } from './scene.ts'
 
 describeWithBrowser('a page whose daemon or database is in trouble', () => {

@@ -8,7 +8,7 @@ import { checkDropFolder } from '../../src/doctor/check-folders.ts'
 import { checkDiskSpace, checkNode } from '../../src/doctor/check-machine.ts'
 import { type openWatch, probeFolder } from '../../src/dropfolder/watch.ts'
 
-import { openTempDir, type TempDir } from '../support/temp-dir.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 
 let folder: TempDir
 beforeEach(async () => {

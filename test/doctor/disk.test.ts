@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CliRig } from '../cli/rig.ts'
 import { findOrdinaryUser } from '../embedded/ordinary-user.ts'
-import { queryOnce } from '../support/postgres.ts'
-import { distPath, runNode } from '../support/processes.ts'
-import { openTempDir } from '../support/temp-dir.ts'
+import { queryOnce } from '../kit/postgres.ts'
+import { distPath, runNode } from '../kit/processes.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
 import { doctor, openSignedIn } from './rig.ts'
 
 let rig: CliRig

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
-import { queryOnce } from '../support/postgres.ts'
+import { queryOnce } from '../kit/postgres.ts'
 import { doctor, openSignedIn } from './rig.ts'
 
 let rig: CliRig

@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
-import { eventually } from '../support/eventually.ts'
-import { describeWithRedis, openOwnRedis } from '../support/redis.ts'
-import type { RedisServer } from '../support/redis-server.ts'
+import { eventually } from '../kit/eventually.ts'
+import { describeWithRedis, openOwnRedis } from '../kit/redis.ts'
+import type { RedisServer } from '../kit/redis-server.ts'
 import { doctor } from './rig.ts'
 
 describeWithRedis('a queue in Redis', () => {

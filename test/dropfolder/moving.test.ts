@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { moveDone, moveFailed } from '../../src/dropfolder/move-file.ts'
 import { placeByRename, placeFile } from '../../src/dropfolder/move-target.ts'
 import { identityOf } from '../../src/dropfolder/walk.ts'
-import { openTempDir, type TempDir } from '../support/temp-dir.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 import { listAll } from './rig.ts'
 
 const at = new Date('2026-03-31T23:30:00Z')

@@ -15,8 +15,8 @@ import { isDroppable } from '../../src/fit/names.ts'
 import { readFit } from '../../src/fit/read.ts'
 import { unpackDropped } from '../../src/fit/unpack.ts'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
-import { makeTestLog, type TestLog } from '../support/log.ts'
-import { openTempDir } from '../support/temp-dir.ts'
+import { makeTestLog, type TestLog } from '../kit/log.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
 
 /** A small whole ride; another `seed` gives other bytes. */
 export const makeRide = (seed = 1) =>

@@ -2,7 +2,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { AfterFile } from '../../src/dropfolder/drop-folder.ts'
-import { eventually } from '../support/eventually.ts'
+import { eventually } from '../kit/eventually.ts'
 import { countIn, drop, listAll, makeRide, openRig, type Rig, readOpen } from './rig.ts'
 
 const open: Rig[] = []

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openDropFolder } from '../../src/dropfolder/drop-folder.ts'
 import { isDroppable } from '../../src/fit/names.ts'
-import { eventually } from '../support/eventually.ts'
-import { makeSilentLog, makeTestLog } from '../support/log.ts'
+import { eventually } from '../kit/eventually.ts'
+import { makeSilentLog, makeTestLog } from '../kit/log.ts'
 import { drop, listAll, makeRide, openRig, type Rig, readOpen } from './rig.ts'
 
 const ride = makeRide()

@@ -2,7 +2,7 @@ import { mkdir, open, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
-import { eventually } from '../support/eventually.ts'
+import { eventually } from '../kit/eventually.ts'
 import { listAll, makeRide, openRig, type Rig, readOpen } from './rig.ts'
 
 let rig: Rig

@@ -4,7 +4,7 @@ import { mkdir, readFile, rename, symlink, utimes, writeFile } from 'node:fs/pro
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { walkDropped } from '../../src/dropfolder/walk.ts'
-import { openTempDir } from '../support/temp-dir.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
 import { drop, listAll, makeRide, openRig, type Rig, readOpen } from './rig.ts'
 
 const ride = makeRide()

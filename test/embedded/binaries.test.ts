@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { findBinaryPackage, openBinaries } from '../../src/embedded/binaries.ts'
 import { findRunAs } from '../../src/embedded/run-as.ts'
-import { distPath, runNode } from '../support/processes.ts'
-import { openTempDir, type TempDir } from '../support/temp-dir.ts'
+import { distPath, runNode } from '../kit/processes.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 import { findOrdinaryUser } from './ordinary-user.ts'
 
 let folder: TempDir

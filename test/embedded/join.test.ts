@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { findEmbeddedUrl, openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
-import { eventually } from '../support/eventually.ts'
-import { makeSilentLog } from '../support/log.ts'
-import { queryOnce } from '../support/postgres.ts'
-import { listProcessesNaming } from '../support/processes.ts'
-import { openTempDir, type TempDir } from '../support/temp-dir.ts'
+import { eventually } from '../kit/eventually.ts'
+import { makeSilentLog } from '../kit/log.ts'
+import { queryOnce } from '../kit/postgres.ts'
+import { listProcessesNaming } from '../kit/processes.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 import { type Child, startChild } from './owner-child.ts'
 
 const log = makeSilentLog()

@@ -3,10 +3,10 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { findEmbeddedUrl, openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
-import { makeTestLog } from '../support/log.ts'
-import { queryOnce } from '../support/postgres.ts'
-import { listProcessesNaming } from '../support/processes.ts'
-import { openTempDir, type TempDir } from '../support/temp-dir.ts'
+import { makeTestLog } from '../kit/log.ts'
+import { queryOnce } from '../kit/postgres.ts'
+import { listProcessesNaming } from '../kit/processes.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 
 let folder: TempDir
 beforeEach(async () => {

@@ -1,4 +1,4 @@
-import { distPath, type ProcessOptions, type Running, startNode } from '../support/processes.ts'
+import { distPath, type ProcessOptions, type Running, startNode } from '../kit/processes.ts'
 
 export type Child = Running & { opened: Promise<{ url: string; owned: boolean }> }
 

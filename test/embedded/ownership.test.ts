@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { acquireOwnership, isOwned } from '../../src/embedded/ownership.ts'
 import { isProcessAlive, readProcessIdentity } from '../../src/embedded/processes.ts'
-import { openTempDir, type TempDir } from '../support/temp-dir.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 
 let folder: TempDir
 beforeEach(async () => {

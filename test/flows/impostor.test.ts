@@ -11,10 +11,10 @@ import { makeBallot } from '../../src/store/leader-lock.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { collectResults, openQueries } from '../../src/store/query/raw-query.ts'
 import { openStore } from '../../src/store/store.ts'
-import { openFakePostgres, type Trick } from '../support/fake-postgres.ts'
-import { makeTestLog } from '../support/log.ts'
-import { queryOnce } from '../support/postgres.ts'
-import { openTempDir } from '../support/temp-dir.ts'
+import { openFakePostgres, type Trick } from '../kit/fake-postgres.ts'
+import { makeTestLog } from '../kit/log.ts'
+import { queryOnce } from '../kit/postgres.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
 
 const PASSWORD = 'c0ffee'.repeat(8)
 const EVERY = { reconcile: 1, poll: 1 } as never

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { openDaemon } from '../../src/daemon/daemon.ts'
+import { eventually } from '../kit/eventually.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 import { expectMirrored } from '../mirror/truth.ts'
-import { eventually } from '../support/eventually.ts'
 
 let rig: Rig
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { eventually } from '../support/eventually.ts'
+import { eventually } from '../kit/eventually.ts'
 import { openWebRig, TOKEN, type WebRig } from '../web/rig.ts'
 
 let rig: WebRig

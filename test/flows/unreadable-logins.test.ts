@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { signInWithPassword } from '../../src/app/sign-in.ts'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
+import { eventually } from '../kit/eventually.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
-import { eventually } from '../support/eventually.ts'
 
 const LOGIN = { username: 'rider', password: 'rider', keepPassword: true }
 const BEND = (column: string) =>

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { NOW } from '../../config/cookbook/history.ts'
 import { MIRRORING_MS, openMirroredHistory } from '../docs/mirrored-history.ts'
-import { openTestDatabase, type TestDatabase } from '../support/postgres.ts'
+import { openTestDatabase, type TestDatabase } from '../kit/postgres.ts'
 import { type Dashboard, type Panel, readDashboards, unitOf } from './dashboards.ts'
 import { expandQuery, parseStart } from './expand.ts'
 

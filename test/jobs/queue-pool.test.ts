@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { expect, it } from 'vitest'
 import { makeQueuePool } from '../../src/jobs/backend.ts'
-import { openTestDatabase } from '../support/postgres.ts'
+import { openTestDatabase } from '../kit/postgres.ts'
 
 it('a queue that is closed does not hear of its connections which the server ends in that moment', async () => {
   const database = await openTestDatabase()

@@ -1,4 +1,4 @@
-import { eventually } from '../support/eventually.ts'
+import { eventually } from '../kit/eventually.ts'
 
 /** Asks again and again until the check gives something true, 0 not included; fails with what was waited for. */
 export async function until<T>(what: string, check: () => T | Promise<T>): Promise<NonNullable<T>> {

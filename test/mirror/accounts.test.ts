@@ -4,7 +4,7 @@ import { signInWithPassword } from '../../src/app/sign-in.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { makeSilentLog } from '../support/log.ts'
+import { makeSilentLog } from '../kit/log.ts'
 import { openRig, type Rig } from './rig.ts'
 import { fetchTruth } from './truth.ts'
 

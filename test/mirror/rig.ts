@@ -4,9 +4,9 @@ import { readConfig } from '../../src/config/config.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../src/kit/release-stack.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Account } from '../../src/store/accounts.ts'
-import { makeTestLog, type TestLog } from '../support/log.ts'
-import { openTestDatabase, queryOnce } from '../support/postgres.ts'
-import { openTempDir } from '../support/temp-dir.ts'
+import { makeTestLog, type TestLog } from '../kit/log.ts'
+import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
 
 export type Rig = {
   house: House

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'vitest'
-import { queryOnce } from '../support/postgres.ts'
+import { queryOnce } from '../kit/postgres.ts'
 
 type Truth = {
   path: string

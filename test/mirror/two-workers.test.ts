@@ -7,7 +7,7 @@ import { fetchActivity } from '../../src/mirror/record-activity.ts'
 import type { AccountService } from '../../src/service/service.ts'
 import { findActivity, findWanted } from '../../src/store/activities/wanted.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
-import { makeSilentLog } from '../support/log.ts'
+import { makeSilentLog } from '../kit/log.ts'
 import { openRig, type Rig } from './rig.ts'
 import { expectMirrored } from './truth.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
-import { eventually } from '../support/eventually.ts'
+import { eventually } from '../kit/eventually.ts'
 import { listAll, openClient, sendRaw, type TestClient } from './client.ts'
 
 let client: TestClient

@@ -1,12 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  ACCOUNT,
-  type Asked,
-  BASE_URL,
-  errorOf,
-  openTestService,
-  type Reply,
-} from './support/open-test-service.ts'
+import { ACCOUNT, type Asked, BASE_URL, errorOf, openTestService, type Reply } from './open-test-service.ts'
 
 /** Opens an account whose every request is answered alike. */
 function openAccount(reply: Reply | ((asked: Asked) => Reply), baseUrl = BASE_URL) {

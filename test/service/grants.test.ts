@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CLIENT, errorOf, openTestService, tokenBody } from './support/open-test-service.ts'
+import { CLIENT, errorOf, openTestService, tokenBody } from './open-test-service.ts'
 
 describe('a grant', () => {
   it('sends the password with Basic credentials, and returns a pair that runs by our clock', async () => {

@@ -2,15 +2,9 @@ import { Readable } from 'node:stream'
 import { inspect } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openService } from '../../src/service/service.ts'
-import { makeCredentials, makeMemoryVault } from './support/memory-vault.ts'
-import {
-  type Asked,
-  makeTestClock,
-  makeTestLog,
-  openTestService,
-  type Reply,
-} from './support/open-test-service.ts'
-import { openRawServer } from './support/servers.ts'
+import { makeCredentials, makeMemoryVault } from './memory-vault.ts'
+import { type Asked, makeTestClock, makeTestLog, openTestService, type Reply } from './open-test-service.ts'
+import { openRawServer } from './servers.ts'
 
 // Every secret holds this word, and the service echoes it wherever an answer has room for it.
 const SECRET = 'sEcReT'

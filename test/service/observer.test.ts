@@ -1,14 +1,7 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import type { ServiceObserver } from '../../src/service/service.ts'
-import {
-  ACCOUNT,
-  type Asked,
-  errorOf,
-  openTestService,
-  type Reply,
-  tokenBody,
-} from './support/open-test-service.ts'
+import { ACCOUNT, type Asked, errorOf, openTestService, type Reply, tokenBody } from './open-test-service.ts'
 
 /** A service whose requests and waits are kept as they are told. */
 function open(answer: (asked: Asked) => Reply | Error) {

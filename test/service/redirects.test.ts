@@ -7,7 +7,7 @@ import {
   errorOf,
   openTestService,
   type Reply,
-} from './support/open-test-service.ts'
+} from './open-test-service.ts'
 
 const INFO = { body: { success: true } }
 

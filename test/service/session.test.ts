@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isAbort } from '../../src/kit/errors.ts'
 import { DAY, HOUR } from '../../src/kit/time.ts'
-import { makeCredentials, makeMemoryVault } from './support/memory-vault.ts'
+import { makeCredentials, makeMemoryVault } from './memory-vault.ts'
 import {
   ACCOUNT,
   type Asked,
@@ -10,7 +10,7 @@ import {
   openTestService,
   type Reply,
   tokenBody,
-} from './support/open-test-service.ts'
+} from './open-test-service.ts'
 
 const INFO = { success: true, status: 'Fresh' }
 const START = makeTestClock().now()

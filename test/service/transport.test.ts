@@ -1,9 +1,9 @@
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openService, type Service, type ServiceOptions } from '../../src/service/service.ts'
-import { makeCredentials, makeMemoryVault } from './support/memory-vault.ts'
-import { errorOf, makeTestClock, makeTestLog } from './support/open-test-service.ts'
-import { openHttpServer, openRawServer, type TestServer } from './support/servers.ts'
+import { makeCredentials, makeMemoryVault } from './memory-vault.ts'
+import { errorOf, makeTestClock, makeTestLog } from './open-test-service.ts'
+import { openHttpServer, openRawServer, type TestServer } from './servers.ts'
 
 const closers: Array<() => Promise<void>> = []
 afterEach(async () => {

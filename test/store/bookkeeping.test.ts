@@ -13,7 +13,7 @@ import {
   recordUploadSeen,
   recordUploadState,
 } from '../../src/store/uploads/uploads.ts'
-import { makeAccount, openTestStore, rowsOf } from './parts/open.ts'
+import { makeAccount, openTestStore, rowsOf } from './open.ts'
 
 const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))
 

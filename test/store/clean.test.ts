@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { cleanJson, cleanText } from '../../src/store/clean.ts'
-import { openTestStore, rowsOf } from './parts/open.ts'
+import { openTestStore, rowsOf } from './open.ts'
 
 test('leaves out NUL, marks lone surrogates and keeps pairs', () => {
   expect(cleanText('a\0b\ud800c\udc00 😀')).toBe('ab\ufffdc\ufffd 😀')

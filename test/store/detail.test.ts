@@ -6,8 +6,8 @@ import { upsertListed } from '../../src/store/activities/listed.ts'
 import { packDocument, readRawDocument } from '../../src/store/activities/raw-documents.ts'
 import { findActivity } from '../../src/store/activities/wanted.ts'
 import type { Store } from '../../src/store/store.ts'
-import { detailInput, detailRow, makeSamples, recordDetail } from './parts/detail.ts'
-import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './parts/open.ts'
+import { detailInput, detailRow, makeSamples, recordDetail } from './detail.ts'
+import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './open.ts'
 
 const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))
 

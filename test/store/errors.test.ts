@@ -5,8 +5,8 @@ import { RejectedError } from '../../src/kit/errors.ts'
 import { sqlstateOf } from '../../src/store/errors.ts'
 import { accounts, syncRuns } from '../../src/store/schema/index.ts'
 import { openStore } from '../../src/store/store.ts'
-import { makeAccount, openTestStore, quiet, rowsOf } from './parts/open.ts'
-import { backendPidOf, terminate } from './parts/terminate.ts'
+import { makeAccount, openTestStore, quiet, rowsOf } from './open.ts'
+import { backendPidOf, terminate } from './terminate.ts'
 
 const SECRET = 'token-that-must-not-be-seen'
 

@@ -4,7 +4,7 @@ import { findHealthCounts } from '../../src/store/status.ts'
 
 import { openStore, type Store } from '../../src/store/store.ts'
 
-import { makeAccount, openTestStore, quiet } from './parts/open.ts'
+import { makeAccount, openTestStore, quiet } from './open.ts'
 
 const begin = (store: Store) =>
   store.transaction((tx) => recordRunStarted(tx, { accountId: null, resource: 'activities', kind: 'poll' }))

@@ -4,8 +4,8 @@ import { recordFetchFailure, recordUnchanged } from '../../src/store/activities/
 import { upsertListed } from '../../src/store/activities/listed.ts'
 import { countByState, findActivity, findWanted } from '../../src/store/activities/wanted.ts'
 
-import { detailInput, recordDetail } from './parts/detail.ts'
-import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './parts/open.ts'
+import { detailInput, recordDetail } from './detail.ts'
+import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './open.ts'
 
 const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))
 

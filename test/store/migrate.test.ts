@@ -2,8 +2,8 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { checkSchema, migrate } from '../../src/store/migrate.ts'
 import { openStore } from '../../src/store/store.ts'
-import { openTestDatabase } from '../support/postgres.ts'
-import { openTestStore, quiet, rowsOf } from './parts/open.ts'
+import { openTestDatabase } from '../kit/postgres.ts'
+import { openTestStore, quiet, rowsOf } from './open.ts'
 
 async function openEmptyStore() {
   const database = await openTestDatabase({ migrated: false })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openGuardedConnection } from '../../src/store/query/connection.ts'
 import { collectResults, openQueries, type Queries } from '../../src/store/query/raw-query.ts'
 import { splitStatements } from '../../src/store/query/split.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../support/postgres.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
 
 let database: TestDatabase
 let queries: Queries

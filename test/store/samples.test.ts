@@ -3,9 +3,9 @@ import { TransientError } from '../../src/kit/errors.ts'
 import { encodeSamples, SAMPLE_FIELDS } from '../../src/store/samples/samples.ts'
 
 import { insertSamples } from '../../src/store/samples/write-samples.ts'
-import { makeSamples, replaceSamples } from './parts/detail.ts'
-import { openTestStore, rowsOf } from './parts/open.ts'
-import { backendPidOf, terminate } from './parts/terminate.ts'
+import { makeSamples, replaceSamples } from './detail.ts'
+import { openTestStore, rowsOf } from './open.ts'
+import { backendPidOf, terminate } from './terminate.ts'
 
 const COLUMNS = ['extract(epoch from t) * 1000 AS t', ...SAMPLE_FIELDS].join(', ')
 

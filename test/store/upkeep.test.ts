@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { makeUpkeep, type Upkeep } from '../../src/store/samples/vacuum.ts'
 import type { Store } from '../../src/store/store.ts'
-import { makeSamples, replaceSamples } from './parts/detail.ts'
-import { makeActivity, openTestStore, quiet, rowsOf } from './parts/open.ts'
+import { makeSamples, replaceSamples } from './detail.ts'
+import { makeActivity, openTestStore, quiet, rowsOf } from './open.ts'
 
 const RIDES = 60
 const SAMPLES = 2_000

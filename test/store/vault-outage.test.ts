@@ -2,9 +2,9 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore, type Store } from '../../src/store/store.ts'
-import { quiet, rowsOf } from './parts/open.ts'
-import { backendPidOf, terminate } from './parts/terminate.ts'
-import { ACCOUNT, openTestVault, pairAt } from './parts/vault.ts'
+import { quiet, rowsOf } from './open.ts'
+import { backendPidOf, terminate } from './terminate.ts'
+import { ACCOUNT, openTestVault, pairAt } from './vault.ts'
 
 type Moment = 'before save' | 'after save'
 

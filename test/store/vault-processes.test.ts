@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { openTestVault, pairAt } from './parts/vault.ts'
+import { openTestVault, pairAt } from './vault.ts'
 
-const SCRIPT = fileURLToPath(new URL('./parts/refresh-once.ts', import.meta.url))
+const SCRIPT = fileURLToPath(new URL('./refresh-once.ts', import.meta.url))
 
 function startChild(args: string[]) {
   const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', SCRIPT, ...args], {

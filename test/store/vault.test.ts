@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { TransientError } from '../../src/kit/errors.ts'
 import { findAccount, upsertAccount } from '../../src/store/accounts.ts'
 import { makeSealer } from '../../src/store/vault/seal.ts'
-import { rowsOf } from './parts/open.ts'
-import { ACCOUNT, openTestVault, pairAt } from './parts/vault.ts'
+import { rowsOf } from './open.ts'
+import { ACCOUNT, openTestVault, pairAt } from './vault.ts'
 
 test('gives back what a login handed over, and keeps none of it in the clear', async () => {
   const { store, vault, accountId } = await openTestVault()

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { DashboardDeps } from '../../src/web/dashboard/dashboard.ts'
 import { makeMetrics } from '../../src/web/metrics/metrics.ts'
 import { openWeb } from '../../src/web/web.ts'
-import { makeSilentLog } from '../support/log.ts'
+import { makeSilentLog } from '../kit/log.ts'
 
 const nobody = () => Promise.reject(new Error('nobody asks'))
 const log = makeSilentLog()

@@ -1,5 +1,5 @@
 import { createServer, connect as netConnect, type Socket } from 'node:net'
-import { listen } from '../support/listen.ts'
+import { listen } from '../kit/listen.ts'
 
 /** A line to Postgres that can be cut (connections are refused) or made silent (nothing is answered any more). */
 export type Line = {

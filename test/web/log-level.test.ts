@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toggleDebug } from '../../src/log.ts'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
-import { makeTestLog } from '../support/log.ts'
+import { makeTestLog } from '../kit/log.ts'
 
 describe('the level of the log at run time', () => {
   let rig: CliRig

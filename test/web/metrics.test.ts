@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
+import { eventually } from '../kit/eventually.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
-import { eventually } from '../support/eventually.ts'
 import { parseMetrics } from './scrape.ts'
 
 const ACTIVITIES = 6

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { eventually } from '../support/eventually.ts'
-import { describeWithRedis } from '../support/redis.ts'
+import { eventually } from '../kit/eventually.ts'
+import { describeWithRedis } from '../kit/redis.ts'
 import { openWebRig, type WebRig } from './rig.ts'
 import { parseMetrics } from './scrape.ts'
 

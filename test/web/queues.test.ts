@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeWithRedis } from '../support/redis.ts'
+import { describeWithRedis } from '../kit/redis.ts'
 import { openWebRig, type WebRig } from './rig.ts'
 
 type Shown = {

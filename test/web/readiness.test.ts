@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Role } from '../../src/daemon/roles.ts'
-import { eventually } from '../support/eventually.ts'
+import { eventually } from '../kit/eventually.ts'
 import { openWebRig, type WebRig } from './rig.ts'
 
 describe('a daemon', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { makeAttempts } from '../../src/web/access/attempts.ts'
 import { type EndedSessions, makeSessions } from '../../src/web/access/sessions.ts'
-import { makeTestLog } from '../support/log.ts'
+import { makeTestLog } from '../kit/log.ts'
 
 const START = new Date('2024-05-01T12:00:00Z').getTime()
 const DAY = 86_400_000

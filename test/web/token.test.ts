@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { eventually } from '../support/eventually.ts'
+import { eventually } from '../kit/eventually.ts'
 import { bearer, openWebRig, TOKEN, type WebRig } from './rig.ts'
 
 const PAGE = { accept: 'text/html,application/xhtml+xml' }

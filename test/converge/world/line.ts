@@ -1,5 +1,5 @@
 import { createServer, connect as netConnect, type Socket } from 'node:net'
-import { listen } from '../../support/listen.ts'
+import { listen } from '../../kit/listen.ts'
 import { isStatement, makeMessageReader } from './messages.ts'
 
 /**

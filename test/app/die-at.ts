@@ -1,0 +1,34 @@
+import fs from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+import pg from 'pg'
+
+// Loaded before the program by NODE_OPTIONS: kills the process, as a power cut would, at the moment of a rotation that
+// the variable DIE_AT names.
+
+const moment = process.env.DIE_AT
+const die = (now: string) => {
+  if (now === moment) process.kill(process.pid, 'SIGKILL')
+}
+
+const { rename } = fs
+let waiting = false
+fs.rename = async (from, to) => {
+  const pending = /secret\.key\.new-[0-9a-f]{8}$/.test(String(to))
+  if (pending) die('before the new key is there')
+  await rename(from, to)
+  if (pending) {
+    waiting = true
+    die('after the new key is there')
+  } else if (String(to).endsWith('secret.key')) die('after the new key is in its place')
+}
+syncBuiltinESMExports()
+
+const query = pg.Client.prototype.query
+function watched(this: pg.Client, ...args: unknown[]): unknown {
+  const commits = args[0] === 'COMMIT' && waiting
+  if (commits) die('before the commit')
+  const answer: unknown = Reflect.apply(query, this, args)
+  if (commits && answer instanceof Promise) return answer.finally(() => die('after the commit'))
+  return answer
+}
+Object.assign(pg.Client.prototype, { query: watched })

@@ -1,0 +1,47 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type CliRig, openCliRig } from '../cli/rig.ts'
+import { queryOnce } from '../kit/postgres.ts'
+
+const DIE_AT = fileURLToPath(new URL('die-at.ts', import.meta.url))
+const MOMENTS = [
+  { moment: 'before the new key is there', sealed: false },
+  { moment: 'after the new key is there', sealed: false },
+  { moment: 'before the commit', sealed: false },
+  { moment: 'after the commit', sealed: true },
+  { moment: 'after the new key is in its place', sealed: true },
+] as const
+
+let rig: CliRig
+beforeAll(async () => {
+  rig = await openCliRig({ activities: 1 })
+  await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+})
+afterAll(() => rig.close())
+
+const keyIdInUse = async () =>
+  (await queryOnce(rig.databaseUrl, 'select key_id from musette.credentials'))[0]?.key_id
+const keyFiles = async () => (await readdir(rig.dataDir)).filter((name) => name.startsWith('secret.key'))
+
+it.each(MOMENTS)(
+  'a rotation that is killed $moment leaves a login that opens',
+  async ({ moment, sealed }) => {
+    const before = await keyIdInUse()
+    const killed = await rig.musette(['key', 'rotate'], {
+      env: { NODE_OPTIONS: `--import=${import.meta.resolve('tsx')} --import=${DIE_AT}`, DIE_AT: moment },
+    })
+    expect(killed).toMatchObject({ signal: 'SIGKILL' })
+    expect((await keyIdInUse()) !== before).toBe(sealed)
+    expect(await rig.musette(['sync'])).toMatchObject({ code: 0 })
+    // The next start has put the key of a rotation that counts in its place.
+    if (sealed) expect(await keyFiles()).toEqual(['secret.key'])
+    const between = await keyIdInUse()
+    expect(await rig.musette(['key', 'rotate'])).toMatchObject({ code: 0 })
+    expect(await keyIdInUse()).not.toBe(between)
+    expect(await keyFiles()).toEqual(['secret.key'])
+    expect((await stat(join(rig.dataDir, 'secret.key'))).mode & 0o777).toBe(0o600)
+    expect(await rig.musette(['sync'])).toMatchObject({ code: 0 })
+  },
+)

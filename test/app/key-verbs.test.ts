@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type CliRig, openCliRig } from '../cli/rig.ts'
+import { eventually } from '../kit/eventually.ts'
+import { queryOnce } from '../kit/postgres.ts'
+import { makeRide } from '../upload/rig.ts'
+
+const LOGIN = ['login', '--username', 'rider', '--password-stdin']
+const makeKeyText = () => randomBytes(32).toString('base64')
+
+let rig: CliRig
+beforeEach(async () => {
+  rig = await openCliRig({ activities: 1 })
+})
+afterEach(() => rig.close())
+
+const sealed = () => queryOnce(rig.databaseUrl, 'select c::text from musette.credentials c')
+const keyId = async () =>
+  (await queryOnce(rig.databaseUrl, 'select key_id from musette.credentials'))[0]?.key_id
+
+describe('a key in the data directory', () => {
+  beforeEach(async () => {
+    await rig.musette(LOGIN, { input: 'rider' })
+  })
+
+  it('is replaced under a running daemon, which goes on polling and refreshing with the new one', async () => {
+    const daemon = rig.start(['start'], { env: { MUSETTE_POLL_EVERY: '1s' } })
+    const polls = async () =>
+      Number(
+        (
+          await queryOnce(
+            rig.databaseUrl,
+            `select count(*) as n from training.sync_runs where kind in ('poll', 'backfill') and outcome = 'done'`,
+          )
+        )[0]?.n,
+      )
+    await eventually(async () => (await polls()) > 0, { timeoutMs: 30_000 })
+    const old = await readFile(join(rig.dataDir, 'secret.key'), 'utf8')
+    const before = await keyId()
+    const rotated = await rig.musette(['key', 'rotate'])
+    expect(rotated).toMatchObject({ code: 0 })
+    const key = await readFile(join(rig.dataDir, 'secret.key'), 'utf8')
+    expect(key).not.toBe(old)
+    expect(rotated.stdout + rotated.stderr).not.toContain(key.trim())
+    const after = await keyId()
+    expect(after).not.toBe(before)
+    const granted = async () => (await rig.ask<{ refresh: string[] }>('tokens')).refresh.length
+    const grants = await granted()
+    await fetch(`${rig.sandboxUrl}/_sandbox/tokens/expire`, { method: 'POST' })
+    await eventually(async () => (await granted()) > grants, { timeoutMs: 30_000 })
+    const polled = await polls()
+    await eventually(async () => (await polls()) > polled + 1, { timeoutMs: 30_000 })
+    const end = await daemon.kill('SIGTERM')
+    expect(end).toMatchObject({ code: 0 })
+    expect(end.stderr).not.toContain('another key')
+    expect(await keyId()).toBe(after)
+    expect(await rig.musette(['sync'])).toMatchObject({ code: 0 })
+  })
+
+  it('is not written elsewhere', async () => {
+    const elsewhere = await rig.musette(['key', 'rotate', '--to', 'elsewhere.key'])
+    expect(elsewhere.code).toBe(2)
+    expect(elsewhere.stderr).toContain('run: musette key rotate')
+    expect(existsSync(join(rig.dataDir, 'elsewhere.key'))).toBe(false)
+  })
+
+  it.each(['start', 'sync', 'upload ride.fit', 'key rotate --to next.key'])(
+    'that is another one is said at once by %s, and nothing is touched',
+    async (verb) => {
+      await writeFile(join(rig.dataDir, 'ride.fit'), makeRide())
+      const all = () =>
+        queryOnce(
+          rig.databaseUrl,
+          `select (select json_agg(c) from musette.credentials c) c, (select json_agg(r) from training.sync_runs r) r,
+         (select json_agg(u) from training.uploads u) u, (select json_agg(a) from training.accounts a) a`,
+        )
+      const before = await all()
+      const env = { MUSETTE_SECRET_KEY: makeKeyText() }
+      const wrong = await rig.musette(verb.split(' '), { env })
+      expect(wrong.code).toBe(2)
+      expect(wrong.stderr).toMatch(/sealed with another key, nothing is touched; put that key in place/)
+      expect(await all()).toEqual(before)
+      expect(existsSync(join(rig.dataDir, 'next.key'))).toBe(false)
+    },
+  )
+
+  it('that is lost is mended by a login', async () => {
+    const env = { MUSETTE_SECRET_KEY: makeKeyText() }
+    expect(await rig.musette(LOGIN, { input: 'rider', env })).toMatchObject({ code: 0 })
+    expect(await rig.musette(['sync'], { env })).toMatchObject({ code: 0 })
+    expect(await rig.musette(['sync'])).toMatchObject({ code: 2 })
+  })
+})
+
+describe('a key from the environment', () => {
+  const env = { MUSETTE_SECRET_KEY: makeKeyText() }
+  const rotate = (...more: string[]) => rig.musette(['key', 'rotate', ...more], { env })
+  beforeEach(async () => {
+    await rig.musette(LOGIN, { input: 'rider', env })
+  })
+
+  it('is only replaced when a file for the new one is named', async () => {
+    const before = await sealed()
+    const nowhere = await rotate()
+    expect(nowhere.code).toBe(2)
+    expect(nowhere.stderr).toContain('run: musette key rotate --to FILE')
+    expect(await sealed()).toEqual(before)
+  })
+
+  it('is replaced by one that is made in that file, and the command can be given again', async () => {
+    const path = join(rig.dataDir, 'next.key')
+    const rotated = await rotate('--to', 'next.key')
+    expect(rotated).toMatchObject({ code: 0, stderr: '' })
+    expect(rotated.stdout).toContain(`MUSETTE_SECRET_KEY_FILE=${path}`)
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
+    expect(rotated.stdout).not.toContain((await readFile(path, 'utf8')).trim())
+    expect(await rotate('--to', 'next.key')).toMatchObject({ code: 0 })
+    expect(await rig.musette(['sync'], { env })).toMatchObject({ code: 2 })
+    expect(await rig.musette(['sync'], { env: { MUSETTE_SECRET_KEY_FILE: path } })).toMatchObject({ code: 0 })
+    expect(existsSync(join(rig.dataDir, 'secret.key'))).toBe(false)
+  })
+
+  it('is replaced by one of the user, but not by itself and not by what is no key', async () => {
+    await writeFile(join(rig.dataDir, 'same.key'), env.MUSETTE_SECRET_KEY)
+    await writeFile(join(rig.dataDir, 'letter.key'), 'Dear friend')
+    await writeFile(join(rig.dataDir, 'own.key'), makeKeyText())
+    const before = await sealed()
+    expect(await rotate('--to', 'same.key')).toMatchObject({ code: 2 })
+    expect(await rotate('--to', 'letter.key')).toMatchObject({ code: 2 })
+    expect(await rotate('--to', 'no/such/folder/x.key')).toMatchObject({ code: 2 })
+    expect(await sealed()).toEqual(before)
+    expect(await rotate('--to', 'own.key')).toMatchObject({ code: 0 })
+    const own = { MUSETTE_SECRET_KEY_FILE: join(rig.dataDir, 'own.key') }
+    expect(await rig.musette(['sync'], { env: own })).toMatchObject({ code: 0 })
+  })
+})

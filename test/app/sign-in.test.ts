@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { openHouse } from '../../src/app/app.ts'
+import { signInWithPassword } from '../../src/app/sign-in.ts'
+import { syncAccount } from '../../src/app/sync-account.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { eventually } from '../kit/eventually.ts'
+import { makeSilentLog } from '../kit/log.ts'
+import { openRig, type Rig } from '../mirror/rig.ts'
+
+let rig: Rig
+beforeEach(async () => {
+  rig = await openRig({ activities: 4 })
+  await syncAccount(rig.house, { name: 'default' })
+})
+afterEach(() => rig.close())
+
+it('mirrors from the beginning when the same account signs in to another service', async () => {
+  const other = await startSandbox({ activities: 3, seed: 9 })
+  const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, MUSETTE_BASE_URL: other.url }
+  const house = await openHouse(readConfig(env), makeSilentLog())
+  try {
+    const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
+    expect(await signInWithPassword(house, login)).toMatchObject({ baseUrl: other.url })
+    expect(await syncAccount(house, { name: 'default' })).toMatchObject({ listed: 3, fetched: 3 })
+  } finally {
+    await house.close()
+    await other.close()
+  }
+})
+
+it('leaves a login as it was when one to another address fails half way, and tells that address nothing', async () => {
+  const other = await startSandbox({ activities: 3, seed: 9 })
+  const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, MUSETTE_BASE_URL: other.url }
+  const house = await openHouse(readConfig(env), makeSilentLog())
+  const before = await rig.rows('select base_url from training.accounts')
+  let endRefresh: () => void = () => undefined
+  const refreshing = new Promise<void>((resolve) => {
+    endRefresh = resolve
+  })
+  try {
+    const lock = rig.house.vault.locked(rig.account.accountId, () => refreshing)
+    const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
+    const signIn = signInWithPassword(house, login).catch((error: unknown) => error)
+    const waiting = `select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+    const waiter = await eventually(async () => (await rig.rows(waiting))[0])
+    expect(await rig.rows('select base_url from training.accounts')).toEqual(before)
+    await rig.rows('select pg_terminate_backend($1)', [waiter.pid])
+    expect(await signIn).toMatchObject({ name: 'TransientError' })
+    endRefresh()
+    await lock
+    expect(await rig.rows('select base_url from training.accounts')).toEqual(before)
+    expect(await syncAccount(house, { name: 'default' })).toMatchObject({ failed: 0 })
+    expect(await requestsOf(other.url)).toEqual({ 'POST /oauth/token': 1 })
+  } finally {
+    endRefresh()
+    await house.close()
+    await other.close()
+  }
+})
+
+it('sends no tokens to an address that a row names and that did not make them', async () => {
+  const other = await startSandbox({ activities: 3, seed: 9 })
+  try {
+    await rig.rows('update training.accounts set base_url = $1', [other.url])
+    await expect(syncAccount(rig.house, { name: 'default' })).rejects.toThrow('run: musette login')
+    expect(await requestsOf(other.url)).toEqual({})
+  } finally {
+    await other.close()
+  }
+})
+
+it('mirrors from the beginning when another rider signs in, and goes on where it was for the same one', async () => {
+  const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
+  await signInWithPassword(rig.house, login)
+  expect(await syncAccount(rig.house, { name: 'default' })).toMatchObject({ listed: 0 })
+  await rig.steer('POST', 'riders', { username: 'sibling', password: 'sibling', activities: 2, seed: 5 })
+  await signInWithPassword(rig.house, { ...login, username: 'sibling', password: 'sibling' })
+  expect(await syncAccount(rig.house, { name: 'default' })).toMatchObject({ listed: 2, fetched: 2 })
+})
+
+it('keeps a password only when asked to, and then signs in again with it when the grant is gone', async () => {
+  const login = { name: 'default', username: 'rider', password: 'rider' }
+  await signInWithPassword(rig.house, { ...login, keepPassword: true })
+  await rig.steer('POST', 'tokens/revoke')
+  expect(await syncAccount(rig.house, { name: 'default' })).toMatchObject({ failed: 0 })
+  await signInWithPassword(rig.house, { ...login, keepPassword: false })
+  await rig.steer('POST', 'tokens/revoke')
+  await expect(syncAccount(rig.house, { name: 'default' })).rejects.toThrow('run: musette login')
+})
+
+it('signs in and refreshes with a service that tells an absurd lifetime', async () => {
+  const absurd = (name: string) => ({
+    path: '^/oauth/token$',
+    kind: 'status',
+    status: 200,
+    body: { access_token: name, refresh_token: name, token_type: 'Bearer', expires_in: 999_999_999_999 },
+  })
+  const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
+  await rig.steer('POST', 'faults', absurd('first'))
+  await signInWithPassword(rig.house, login)
+  await rig.steer('POST', 'faults', absurd('second'))
+  await rig.rows(`update musette.credentials set obtained_at = now() - interval '30 days'`)
+  expect(await rig.house.service.forAccount(rig.account).refreshTokenIfDue()).toBe('refreshed')
+  const { accountId } = rig.account
+  expect(await rig.house.vault.read(accountId)).toMatchObject({ refreshToken: 'second', needsLogin: false })
+})
+
+async function requestsOf(sandboxUrl: string): Promise<Record<string, number>> {
+  const counts = (await (await fetch(`${sandboxUrl}/_sandbox/counts`)).json()) as {
+    requests: Record<string, number>
+  }
+  return counts.requests
+}

@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { syncAccount } from '../../src/app/sync-account.ts'
+import { openScene, type Scene } from '../mirror/training-scene.ts'
+
+describe('sync', () => {
+  let scene: Scene
+  const sync = (full = false) => syncAccount(scene.house, { name: 'default', coaching: true, full })
+  beforeEach(async () => {
+    scene = await openScene()
+  })
+  afterEach(() => scene.close())
+
+  it('brings training info, the workout of the day and the workouts after the activities', async () => {
+    expect(await sync()).toMatchObject({ listed: 2, fetched: 2, failed: 0 })
+    const counts = await scene.rows(
+      `select (select count(*) from training.training_info)::int as infos,
+              (select count(*) from training.workout_files)::int as files,
+              (select count(*) from training.workouts)::int as workouts,
+              (select count(distinct path) from training.workout_sets)::int as definitions`,
+    )
+    expect(counts).toEqual([{ infos: 1, files: 2, workouts: 7, definitions: 7 }])
+    const runs = await scene.rows('select resource, outcome from training.sync_runs order by run_id')
+    expect(runs[0]?.resource).toBe('activities')
+    expect(new Set(runs.map((run) => run.outcome))).toEqual(new Set(['done']))
+  })
+
+  it('asks for little when it has just been done, and for everything with full', async () => {
+    await sync()
+    await scene.requests()
+    await sync()
+    expect(await scene.requests()).toEqual({ 'GET /oauth/activity': 1, 'GET /oauth/training_info': 1 })
+    await sync(true)
+    expect(await scene.requests()).toMatchObject({ 'GET /oauth/workout': 1, 'GET /oauth/workouts': 1 })
+  })
+
+  it('tells the counts of the activities when the rest fails, and counts what failed', async () => {
+    await scene.fault('^/oauth/training_info$', { kind: 'html' })
+    await scene.fault('^/oauth/workouts$', { kind: 'html' })
+    expect(await sync()).toMatchObject({ listed: 2, fetched: 2, failed: 2 })
+    const failures = scene.log.lines.filter((line) => line.level === 'error').map((line) => line.msg)
+    expect(failures).toEqual(['training info failed', 'workouts failed'])
+    await scene.heal()
+    expect(await sync()).toMatchObject({ failed: 0 })
+  })
+
+  it('asks for a workout that always fails once a day, and is well in between', async () => {
+    await scene.fault('^/oauth/workout/own0tempo0000001$', { kind: 'status', status: 500 })
+    expect(await sync()).toMatchObject({ failed: 1 })
+    await scene.requests()
+    expect(await sync()).toMatchObject({ failed: 0 })
+    expect(await scene.requests()).toEqual({ 'GET /oauth/activity': 1, 'GET /oauth/training_info': 1 })
+    await scene.rows(`update training.sync_runs set started_at = started_at - interval '21 hours'`)
+    expect(await sync()).toMatchObject({ failed: 1 })
+  })
+
+  it('asks for a workout list again at once after it failed', async () => {
+    await scene.fault('^/oauth/workouts$', { kind: 'html' })
+    expect(await sync()).toMatchObject({ failed: 1 })
+    await scene.heal()
+    await scene.requests()
+    expect(await sync()).toMatchObject({ failed: 0 })
+    expect(await scene.requests()).toMatchObject({ 'GET /oauth/workouts': 1 })
+  })
+
+  it('waits as told when the service asks to', async () => {
+    await scene.fault('^/oauth/training_info$', { kind: 'status', status: 429, retry_after: 1, times: 1 })
+    expect(await sync()).toMatchObject({ failed: 0 })
+    expect(await scene.rows('select 1 as one from training.training_info')).toHaveLength(1)
+  })
+
+  it('stops when it is told to', async () => {
+    await sync()
+    const stopped = AbortSignal.abort()
+    const input = { name: 'default', coaching: true, full: true, signal: stopped }
+    await expect(syncAccount(scene.house, input)).rejects.toThrow()
+  })
+})

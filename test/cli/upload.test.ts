@@ -1,0 +1,124 @@
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '../kit/eventually.ts'
+import { queryOnce } from '../kit/postgres.ts'
+import { makeRide } from '../upload/rig.ts'
+import { type CliRig, openCliRig } from './rig.ts'
+
+describe('musette upload', () => {
+  let rig: CliRig
+  beforeAll(async () => {
+    rig = await openCliRig({ activities: 0 })
+    await write('ride.fit', makeRide())
+  })
+  afterAll(() => rig.close())
+
+  const write = (name: string, bytes: Uint8Array) => writeFile(join(rig.dataDir, name), bytes)
+  const fault = (body: Record<string, unknown>) =>
+    fetch(`${rig.sandboxUrl}/_sandbox/faults`, {
+      method: 'POST',
+      body: JSON.stringify({ path: '^/oauth/upload$', ...body }),
+    })
+
+  it('wants a file that is there, and an account', async () => {
+    const missing = await rig.musette(['upload', 'nothing.fit'])
+    expect(missing).toMatchObject({ code: 2, stdout: '' })
+    expect(missing.stderr).toContain('nothing.fit')
+    expect(await rig.musette(['upload'])).toMatchObject({ code: 2 })
+    const nobody = await rig.musette(['upload', 'ride.fit'])
+    expect(nobody.code).toBe(3)
+    expect(nobody.stderr).toContain('run: musette login')
+  })
+
+  it('says where the activity is, knows the content again, and sends it again only by force', async () => {
+    await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+    const first = await rig.musette(['upload', 'ride.fit', '--name', 'By hand'])
+    expect(first).toMatchObject({ code: 0, stderr: '' })
+    const path = /accepted, activity (\S+)/.exec(first.stdout)?.[1]
+    expect(await rig.ask<object>(`activities/${path}`)).toMatchObject({ name: 'By hand' })
+    await write('copy.fit', makeRide())
+    const again = await rig.musette(['upload', 'copy.fit'])
+    expect(again.code).toBe(0)
+    expect(again.stdout).toContain(`activity ${path}, uploaded before as "ride.fit"`)
+    expect(again.stdout).toContain('musette upload --force')
+    const { uploads } = await rig.ask<{ uploads: object }>('counts')
+    expect(uploads).toEqual({ accepted: 1, refused: 0 })
+    const forced = await rig.musette(['upload', '--force', 'copy.fit'])
+    expect(forced.code).toBe(0)
+    expect(forced.stdout).not.toContain(`${path}`)
+    expect(await rig.ask<{ uploads: object }>('counts')).toMatchObject({ uploads: { accepted: 2 } })
+  })
+
+  it('ends with 5 when one of several is refused, and sends the others', async () => {
+    await write('letter.fit', Buffer.from('no ride at all, but a letter to a friend'))
+    await write('second.fit', makeRide({ seed: 2, start: '2026-05-04T08:00:00Z' }))
+    const mixed = await rig.musette(['upload', 'letter.fit', 'second.fit'])
+    expect(mixed.code).toBe(5)
+    expect(mixed.stdout).toMatch(/^letter\.fit: refused: /m)
+    expect(mixed.stdout).toMatch(/^second\.fit: accepted, activity /m)
+  })
+
+  it('ends with 4 at once when the service is away, and with the same command goes on later', async () => {
+    await write('third.fit', makeRide({ seed: 3, start: '2026-05-05T08:00:00Z' }))
+    await fault({ kind: 'status', status: 429, retry_after: 3600 })
+    const away = await rig.musette(['upload', 'third.fit'])
+    expect(away.code).toBe(4)
+    expect(await rig.musette(['upload', 'third.fit'])).toMatchObject({ code: 0 })
+  })
+
+  it('waits for an answer that was lost until it is found', async () => {
+    await write('fourth.fit', makeRide({ seed: 4, start: '2026-05-06T08:00:00Z' }))
+    await fault({ kind: 'lost-answer' })
+    const lost = await rig.musette(['upload', 'fourth.fit'])
+    expect(lost.code).toBe(0)
+    expect(lost.stderr).toContain('unconfirmed')
+    expect(lost.stdout).toMatch(/^fourth\.fit: accepted, activity /m)
+  })
+
+  it('that is killed while the answer is awaited is settled by the next one without sending again', async () => {
+    await write('fifth.fit', makeRide({ seed: 5, start: '2026-05-07T08:00:00Z' }))
+    await fetch(`${rig.sandboxUrl}/_sandbox/counts/reset`, { method: 'POST' })
+    await fault({ kind: 'slow', duration_ms: 60_000 })
+    const killed = rig.start(['upload', 'fifth.fit'])
+    await eventually(
+      async () => (await rig.ask<{ uploads: { accepted: number } }>('counts')).uploads.accepted === 1,
+    )
+    await killed.kill('SIGKILL')
+    // The dead sender's lease, which is a minute, is over.
+    await queryOnce(
+      rig.databaseUrl,
+      `update training.uploads set next_try_at = now() where state = 'sending'`,
+    )
+    const next = await rig.musette(['upload', 'fifth.fit'])
+    expect(next.code).toBe(0)
+    expect(next.stdout).toMatch(/^fifth\.fit: accepted, activity /m)
+    expect(await rig.ask<object>('counts')).toMatchObject({ uploads: { accepted: 1 } })
+  })
+
+  it('and the daemon that is killed between sending and answer leave one activity', async () => {
+    const drop = join(rig.dataDir, 'drop')
+    await mkdir(drop, { recursive: true })
+    await writeFile(join(drop, 'sixth.fit'), makeRide({ seed: 6, start: '2026-05-08T08:00:00Z' }))
+    await fetch(`${rig.sandboxUrl}/_sandbox/counts/reset`, { method: 'POST' })
+    await fault({ kind: 'slow', duration_ms: 60_000 })
+    const accepted = async () => (await rig.ask<{ uploads: { accepted: number } }>('counts')).uploads.accepted
+    const first = rig.start(['start'])
+    await eventually(async () => (await accepted()) === 1, { timeoutMs: 30_000 })
+    await first.kill('SIGKILL')
+    await queryOnce(
+      rig.databaseUrl,
+      `update training.uploads set next_try_at = now() where state = 'sending'`,
+    )
+    const second = rig.start(['start'])
+    const state = `select state from training.uploads where file_name = 'sixth.fit'`
+    await eventually(async () => (await queryOnce(rig.databaseUrl, state))[0]?.state === 'mirrored', {
+      timeoutMs: 45_000,
+      everyMs: 200,
+    })
+    await eventually(async () => existsSync(join(drop, 'done')) && !existsSync(join(drop, 'sixth.fit')))
+    expect(await second.kill('SIGTERM')).toMatchObject({ code: 0 })
+    expect(await accepted()).toBe(1)
+  }, 120_000)
+})

@@ -1,0 +1,193 @@
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type CliRig, openCliRig } from '../cli/rig.ts'
+import { eventually } from '../kit/eventually.ts'
+import { queryOnce } from '../kit/postgres.ts'
+import type { Running } from '../kit/processes.ts'
+import { expectMirrored } from '../mirror/truth.ts'
+import { makeRide } from '../upload/rig.ts'
+import { openLine } from '../web/line.ts'
+import { type Narrow, openNarrow } from './narrow.ts'
+
+const ACTIVITIES = 16
+const STOPPED = { code: 0, signal: null }
+const SOON = { timeoutMs: 40_000 }
+
+let rig: CliRig
+let running: Running[]
+afterEach(async () => {
+  for (const each of running.splice(0)) await each.kill('SIGKILL')
+  await rig.close()
+})
+
+async function open(options: { activities: number; queue?: string }): Promise<void> {
+  running = []
+  rig = await openCliRig(options)
+}
+
+async function signIn(baseUrl = rig.sandboxUrl): Promise<void> {
+  const login = ['login', '--username', 'rider', '--password-stdin']
+  const signed = await rig.musette(login, { input: 'rider', env: { MUSETTE_BASE_URL: baseUrl } })
+  expect(signed).toMatchObject({ code: 0 })
+}
+
+async function start(env: Record<string, string> = {}): Promise<Running> {
+  const daemon = rig.start(['start'], { env: { MUSETTE_POLL_EVERY: '1s', MUSETTE_LAG: '30s', ...env } })
+  running.push(daemon)
+  await daemon.waitForLine(/"msg":"started"/)
+  return daemon
+}
+
+const rows = (text: string) => queryOnce(rig.databaseUrl, text)
+const steer = async (method: string, path: string, body?: unknown) => {
+  const answer = await fetch(`${rig.sandboxUrl}/_sandbox/${path}`, {
+    method,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  expect(answer.ok).toBe(true)
+}
+const faultHit = () =>
+  eventually(async () => {
+    const { faults } = await rig.ask<{ faults: Array<{ hits: number }> }>('faults')
+    return faults.some(({ hits }) => hits > 0)
+  }, SOON)
+const expectMirroredSoon = () =>
+  eventually(() => expectMirrored(rig).then(() => true), { timeoutMs: 60_000, everyMs: 500 })
+
+describe.each(['postgres', 'redis'])('a daemon with its queue in %s that is told to stop', (queue) => {
+  it('in the middle of a backfill leaves whole rides only, and the next one goes on where it was', async () => {
+    await open({ activities: ACTIVITIES, queue })
+    await signIn()
+    await steer('PATCH', 'settings', { latency_ms: 60 })
+    const daemon = await start({ MUSETTE_CONCURRENCY: '2' })
+    await eventually(async () => (await rows(MIRRORED)).length >= 3, SOON)
+    expect(await daemon.kill('SIGTERM')).toMatchObject(STOPPED)
+    const before = await rows(MIRRORED)
+    expect(before.length).toBeLessThan(ACTIVITIES)
+    for (const row of before) expect(row.samples).toBe(row.sample_count)
+    expect(await rows(ORPHANS)).toEqual([])
+    expect(await rows(`select * from training.sync_runs where outcome = 'running'`)).toEqual([])
+    await steer('PATCH', 'settings', { latency_ms: 0 })
+    await steer('POST', 'counts/reset')
+    const next = await start()
+    await expectMirroredSoon()
+    // Rides that were whole are not fetched again: what is asked for is the rest, and what each answer's summary needs.
+    const { requests } = await rig.ask<{ requests: Record<string, number> }>('counts')
+    const fetched = requests['GET /oauth/activity/:path'] ?? 0
+    expect(fetched).toBeGreaterThanOrEqual(ACTIVITIES - before.length)
+    expect(fetched).toBeLessThanOrEqual(ACTIVITIES)
+    expect(await next.kill('SIGTERM')).toMatchObject(STOPPED)
+  }, 120_000)
+
+  it('while the database is away goes all the same, and the next one goes on', async () => {
+    await open({ activities: 4, queue })
+    await signIn()
+    const line = await openLine(rig.databaseUrl)
+    try {
+      const daemon = await start({ DATABASE_URL: line.url })
+      line.become('cut')
+      await daemon.waitForLine(/"level":40.*database/)
+      expect(await daemon.kill('SIGTERM')).toMatchObject(STOPPED)
+    } finally {
+      await line.close()
+    }
+    const next = await start()
+    await expectMirroredSoon()
+    expect(await next.kill('SIGTERM')).toMatchObject(STOPPED)
+  }, 120_000)
+})
+
+const MIRRORED = `select a.activity_id, sample_count, (select count(*)::int from training.samples s where s.activity_id = a.activity_id) as samples
+  from training.activities a where detail_state = 'mirrored'`
+const ORPHANS = `select activity_id from training.samples
+  where activity_id not in (select activity_id from training.activities where detail_state = 'mirrored') limit 1`
+
+describe('a daemon that is told to stop during an upload', () => {
+  let narrow: Narrow
+  beforeEach(async () => {
+    await open({ activities: 0 })
+    narrow = await openNarrow(rig.sandboxUrl)
+    await signIn(narrow.url)
+  })
+  afterEach(() => narrow.close())
+
+  const drop = async (bytes: Uint8Array) => {
+    const folder = join(rig.dataDir, 'drop')
+    await mkdir(folder, { recursive: true })
+    await writeFile(join(folder, 'ride.part'), bytes)
+    await rename(join(folder, 'ride.part'), join(folder, 'ride.fit'))
+  }
+  const upload = async () => (await rows('select state, attempts, reason from training.uploads'))[0]
+  const accepted = async () => (await rig.ask<{ uploads: { accepted: number } }>('counts')).uploads.accepted
+  const done = async () =>
+    (await readdir(join(rig.dataDir, 'drop', 'done'), { recursive: true }).catch(() => [])).some((name) =>
+      name.endsWith('ride.fit'),
+    )
+  const expectOneInTheEnd = async () => {
+    // The minutes pass in which a lost answer is looked for before a file is sent again.
+    await rows(`update training.uploads set next_try_at = now(), settle_after = now() where state <> 'seen'`)
+    const next = await start()
+    await eventually(
+      async () => (await done()) && ['accepted', 'mirrored'].includes(String((await upload())?.state)),
+      SOON,
+    )
+    expect(await accepted()).toBe(1)
+    expect(await next.kill('SIGTERM')).toMatchObject(STOPPED)
+  }
+
+  it('whose body is half sent goes, and the next one brings the file there once', async () => {
+    narrow.stick()
+    const daemon = await start()
+    // Larger than what the two ends of a connection take in without being read.
+    await drop(Buffer.concat(new Array(100).fill(makeRide({ seconds: 3_600 }))))
+    await eventually(() => narrow.stuck() > 0, SOON)
+    expect(await daemon.kill('SIGTERM')).toMatchObject(STOPPED)
+    expect(await accepted()).toBe(0)
+    expect((await upload())?.state).not.toBe('sending')
+    narrow.free()
+    await expectOneInTheEnd()
+  })
+
+  it('that is taken, but not answered yet, goes, and the next one finds it and sends nothing', async () => {
+    await steer('POST', 'faults', { path: '^/oauth/upload$', kind: 'slow', duration_ms: 600_000 })
+    const daemon = await start()
+    await drop(makeRide())
+    await faultHit()
+    expect(await daemon.kill('SIGTERM')).toMatchObject(STOPPED)
+    expect(await upload()).toMatchObject({ state: 'unconfirmed', attempts: 1 })
+    await expectOneInTheEnd()
+    expect(await upload()).toMatchObject({ attempts: 1 })
+  })
+
+  it('that is neither taken nor answered goes, and the next one looks before it sends again', async () => {
+    await steer('POST', 'faults', { path: '^/oauth/upload$', kind: 'stall' })
+    const daemon = await start()
+    await drop(makeRide())
+    await faultHit()
+    expect(await daemon.kill('SIGTERM')).toMatchObject(STOPPED)
+    expect(await upload()).toMatchObject({ state: 'unconfirmed', attempts: 1 })
+    await expectOneInTheEnd()
+    expect(await upload()).toMatchObject({ attempts: 2 })
+  })
+})
+
+describe('a daemon that is told to stop during a token refresh', () => {
+  it('waits for the answer, keeps the new pair, and the next one works with it', async () => {
+    await open({ activities: 2 })
+    await signIn()
+    await steer('PATCH', 'settings', { reuse_revokes_grant: true })
+    await steer('POST', 'faults', { path: '^/oauth/token$', kind: 'slow', duration_ms: 3_000 })
+    await steer('POST', 'tokens/expire')
+    const daemon = await start()
+    await faultHit()
+    expect(await daemon.kill('SIGTERM')).toMatchObject(STOPPED)
+    expect(await readdir(rig.dataDir)).not.toContainEqual(expect.stringContaining('.spool'))
+    const next = await start()
+    await expectMirroredSoon()
+    const { tokens } = await rig.ask<{ tokens: Record<string, number> }>('counts')
+    expect(tokens).toMatchObject({ password: 1, refresh_token: 1, rejected: 0 })
+    expect(await rows('select needs_login from training.accounts')).toEqual([{ needs_login: false }])
+    expect(await next.kill('SIGTERM')).toMatchObject(STOPPED)
+  })
+})

@@ -1,0 +1,108 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '../../kit/eventually.ts'
+import { queryOnce } from '../../kit/postgres.ts'
+import { makeRide } from '../../upload/rig.ts'
+import { DATA, ECHOES, TOKEN, unauthorized } from './echoes.ts'
+import { findLeaks, SECRETS } from './marked.ts'
+import { type LeakRig, openLeakRig } from './rig.ts'
+import { readDatabase, readFiles, readRedis } from './sinks.ts'
+
+let rig: LeakRig
+beforeAll(async () => {
+  rig = await openLeakRig()
+  expect(await rig.signIn()).toMatchObject({ code: 0 })
+})
+afterAll(() => rig.close())
+
+async function expectNoLeak(text: string): Promise<void> {
+  expect(findLeaks(text, await rig.tokens())).toEqual([])
+}
+
+/** Expects that nothing of it stands where somebody may look: beside the files, in tables, in the queue. */
+async function expectNothingLeft(): Promise<void> {
+  const [database, files] = [await readDatabase(rig.databaseUrl), await readFiles(rig.dataDir)]
+  expect(database).toContain('training.uploads')
+  expect(files).toContain('not uploaded')
+  await expectNoLeak(database)
+  await expectNoLeak(files)
+}
+
+describe.each(['postgres', 'redis'])('no secret gets out of a daemon with its queue in %s', (queue) => {
+  it('on a hostile day', async ({ skip }) => {
+    if (queue === 'redis' && !rig.redisUrl) skip('redis-server is not installed')
+    rig.hostile.become([])
+    await queryOnce(rig.databaseUrl, 'truncate training.uploads cascade')
+    expect(await rig.signIn()).toMatchObject({ code: 0 })
+    const daemon = rig.start(queue === 'redis' && rig.redisUrl ? { REDIS_URL: rig.redisUrl } : {})
+    try {
+      const started = JSON.parse(await daemon.waitForLine(/"msg":"started"/)) as { url: string }
+      const drop = join(rig.dataDir, 'drop')
+      await mkdir(drop, { recursive: true })
+      rig.hostile.become([
+        {
+          path: /^\/oauth\/(?!token)/,
+          echo: ECHOES.refusal,
+        },
+      ])
+      await writeFile(join(drop, `${queue}.fit`), makeRide({ seed: queue.length }))
+      await daemon.waitForLine(/file not uploaded/)
+      rig.hostile.become([
+        { path: TOKEN, echo: ECHOES.endedGrant },
+        { path: DATA, echo: unauthorized },
+      ])
+      await writeFile(join(drop, `${queue}-2.fit`), makeRide({ seed: 90 + queue.length }))
+      await daemon.waitForLine(/run: musette login/)
+      await expectNoLeak(await lookAround(started.url))
+      await eventually(async () => (await readFiles(drop)).includes('not uploaded'))
+    } finally {
+      await daemon.kill('SIGTERM')
+    }
+    await expectNoLeak(daemon.stdout() + daemon.stderr())
+    expect(daemon.stderr()).toContain('"level":20')
+    await expectNothingLeft()
+    if (queue === 'postgres' || !rig.redisUrl) return
+    const jobs = await readRedis(rig.redisUrl)
+    expect(jobs).toContain('poll-activities')
+    await expectNoLeak(jobs)
+  }, 120_000)
+})
+
+/** What every page and address says, with the token and without, and with a wrong one. */
+async function lookAround(url: string): Promise<string> {
+  const paths = [
+    '/',
+    '/metrics',
+    '/readyz',
+    '/healthz',
+    '/api/overview',
+    '/queues/api/queues',
+    '/login',
+    '/none',
+  ]
+  const texts: string[] = []
+  for (const authorization of [`Bearer ${SECRETS.httpToken}`, 'Bearer wrong', '']) {
+    for (const path of paths) {
+      const headers: Record<string, string> = authorization ? { authorization } : {}
+      const answer = await fetch(`${url}${path}`, { headers, redirect: 'manual' })
+      texts.push(`${path} ${answer.status} ${[...answer.headers].join()} ${await answer.text()}`)
+    }
+  }
+  const form = {
+    method: 'POST',
+    body: new URLSearchParams({ token: SECRETS.wrongPassword }),
+    redirect: 'manual',
+  } as const
+  const refused = await fetch(`${url}/login`, form)
+  return `${texts.join('\n')}\n${[...refused.headers].join()} ${await refused.text()}`
+}
+
+it('no secret gets out of a rotation of the key, not even the new one', async () => {
+  const file = join(rig.dataDir, 'secret.key.next')
+  const end = await rig.musette(['key', 'rotate', '--to', file])
+  expect(end).toMatchObject({ code: 0 })
+  await expectNoLeak(rig.said())
+  expect(findLeaks(rig.said(), [(await readFile(file, 'utf8')).trim()])).toEqual([])
+  await expectNothingLeft()
+})

@@ -1,0 +1,96 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import { listen } from '../../kit/listen.ts'
+
+/** An answer that repeats what it was asked with, wherever it has room for it. */
+export type Echo = (said: string) => {
+  status?: number
+  headers?: Record<string, string>
+  body: unknown
+  /** ends the connection before the body is whole */
+  short?: boolean
+}
+
+type Plan = Array<{ path: RegExp; echo: Echo; times?: number }>
+
+/** A way to the stand-in service that can turn hostile: it repeats every secret it is told. */
+export type Hostile = {
+  url: string
+  /** what it answers from now on, by path, at most so many times; all else is passed on */
+  become(plan: Plan): void
+  /** everything it was told and has repeated since the start */
+  repeated(): string
+  /** how many answers it has repeated since it last changed */
+  answers(): number
+  close(): Promise<void>
+}
+
+/** Opens a hostile way to the service at `url`. */
+export async function openHostile(url: string): Promise<Hostile> {
+  let plan: Plan = []
+  let repeated = ''
+  let answers = 0
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const body = Buffer.concat(chunks)
+    const path = new URL(request.url ?? '/', url).pathname
+    const hostile = plan.find(({ path: own, times = answers + 1 }) => answers < times && own.test(path))
+    if (!hostile) return pass(url, request, body, response)
+    const said = whatWasSaid(request, body)
+    repeated += said
+    answers += 1
+    const { status = 200, headers = {}, body: value, short } = hostile.echo(said)
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    const type = typeof value === 'string' ? 'text/plain' : 'application/json'
+    const length = Buffer.byteLength(text) + (short ? 100 : 0)
+    response.writeHead(status, { 'content-type': type, 'content-length': length, ...headers })
+    response.write(text, () => (short ? response.destroy() : response.end()))
+  }
+  const server = createServer((request, response) => {
+    request.on('error', () => undefined)
+    answer(request, response).catch(() => response.destroy())
+  })
+  const port = await listen(server)
+  return {
+    url: `http://127.0.0.1:${port}`,
+    become(next) {
+      plan = next
+      answers = 0
+    },
+    repeated: () => repeated,
+    answers: () => answers,
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+/** Headers, form and query as they came, and once more decoded; on one line, as a header allows. */
+function whatWasSaid({ headers, url }: IncomingMessage, body: Buffer): string {
+  const basic = Buffer.from((headers.authorization ?? '').replace(/^Basic /, ''), 'base64').toString('latin1')
+  const form = body.length < 10_000 ? body.toString('latin1') : ''
+  const parts = [headers.authorization, basic, form, new URLSearchParams(form).toString(), url]
+  const plain = decodeURIComponent(form.replace(/%(?![0-9a-f]{2})/gi, '').replaceAll('+', ' '))
+  return [...parts, plain].join(' ').replace(/[^\x20-\x7e]/g, ' ')
+}
+
+async function pass(url: string, request: IncomingMessage, body: Buffer, response: ServerResponse) {
+  const method = request.method ?? 'GET'
+  const answer = await fetch(new URL(request.url ?? '/', url), {
+    method,
+    headers: endToEnd(request.headers),
+    redirect: 'manual',
+    ...(method !== 'GET' && { body }),
+  })
+  const headers = Object.fromEntries(
+    ['content-type', 'date'].map((name) => [name, answer.headers.get(name) ?? '']),
+  )
+  response.writeHead(answer.status, headers)
+  response.end(Buffer.from(await answer.arrayBuffer()))
+}
+
+function endToEnd(headers: IncomingHttpHeaders): Record<string, string> {
+  const kept = ['authorization', 'content-type', 'accept']
+  return Object.fromEntries(kept.flatMap((name) => (headers[name] ? [[name, String(headers[name])]] : [])))
+}

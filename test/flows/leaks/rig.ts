@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto'
+import { Redis } from 'ioredis'
+import { inject } from 'vitest'
+import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
+import { distPath, type Finished, type Running, runNode, startNode } from '../../kit/processes.ts'
+import { findRedisBinary, openRedisServer } from '../../kit/redis-server.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
+import { type Hostile, openHostile } from './hostile.ts'
+import { SECRETS } from './marked.ts'
+
+/** An installation every one of whose secrets is marked, on a service that can turn hostile. */
+export type LeakRig = {
+  hostile: Hostile
+  databaseUrl: string
+  /** undefined when this machine has no redis-server */
+  redisUrl: string | undefined
+  dataDir: string
+  /** runs a verb to its end, at the level of the log that says most; what it says is kept */
+  musette(args: readonly string[], more?: { input?: string; env?: Record<string, string> }): Promise<Finished>
+  start(env?: Record<string, string>): Running
+  signIn(): Promise<Finished>
+  /** everything that the verbs so far have said */
+  said(): string
+  /** every token that the service has given out */
+  tokens(): Promise<string[]>
+  close(): Promise<void>
+}
+
+/** Opens it; nobody is signed in. */
+export async function openLeakRig(): Promise<LeakRig> {
+  const release = makeReleaseStack()
+  try {
+    const main = distPath('main.js')
+    const sandbox = startNode([main, 'sandbox', '--port', '0', '--activities', '2', '--sample-delay-ms', '0'])
+    release.defer('sandbox', () => sandbox.kill('SIGKILL'))
+    const sandboxUrl = (await sandbox.waitForLine(/^listening /)).replace('listening ', '').trim()
+    const rider = { username: 'marked', password: SECRETS.password, activities: 3 }
+    await fetch(`${sandboxUrl}/_sandbox/riders`, { method: 'POST', body: JSON.stringify(rider) })
+    const hostile = await openHostile(sandboxUrl)
+    release.defer('hostile', () => hostile.close())
+    const role = `marked_${randomBytes(4).toString('hex')}`
+    const server = inject('postgresUrl')
+    await queryOnce(server, `create role ${role} superuser login password '${SECRETS.databasePassword}'`)
+    release.defer('role', () => queryOnce(server, `drop role ${role}`))
+    const database = await openTestDatabase()
+    release.defer('database', () => database.close())
+    const databaseUrl = new URL(database.url)
+    databaseUrl.username = role
+    databaseUrl.password = SECRETS.databasePassword
+    const binary = findRedisBinary()
+    const redis = binary ? await openRedisServer(binary) : undefined
+    if (redis) release.defer('redis', () => redis.close())
+    const folder = await openTempDir('leaks')
+    release.defer('folder', () => folder.close())
+    const env = {
+      DATABASE_URL: databaseUrl.href,
+      MUSETTE_BASE_URL: hostile.url,
+      MUSETTE_DATA_DIR: folder.path,
+      MUSETTE_SECRET_KEY: SECRETS.key,
+      MUSETTE_HTTP: '127.0.0.1:0',
+      MUSETTE_HTTP_TOKEN: SECRETS.httpToken,
+      MUSETTE_LOG_LEVEL: 'trace',
+      MUSETTE_REQUESTS_PER_MINUTE: '100000',
+    }
+    let said = ''
+    const musette: LeakRig['musette'] = async (args, more) => {
+      const end = await runNode([main, ...args], {
+        cwd: folder.path,
+        env: { ...env, ...more?.env },
+        ...(more?.input !== undefined && { input: more.input }),
+      })
+      said += `$ musette ${args[0]}\n${end.stdout}${end.stderr}\n`
+      return end
+    }
+    return {
+      hostile,
+      databaseUrl: databaseUrl.href,
+      redisUrl: redis && (await withPassword(redis.url)),
+      dataDir: folder.path,
+      musette,
+      start: (more) => startNode([main, 'start'], { cwd: folder.path, env: { ...env, ...more } }),
+      signIn: () =>
+        musette(['login', '--username', 'marked', '--password-stdin', '--keep-password'], {
+          input: SECRETS.password,
+        }),
+      said: () => said,
+      async tokens() {
+        const answer = await fetch(`${sandboxUrl}/_sandbox/tokens`)
+        const { access, refresh } = (await answer.json()) as { access: string[]; refresh: string[] }
+        return [...access, ...refresh]
+      },
+      close: () => release.release(),
+    }
+  } catch (error) {
+    await release.release()
+    throw error
+  }
+}
+
+async function withPassword(url: string): Promise<string> {
+  const redis = new Redis(url)
+  await redis.config('SET', 'requirepass', SECRETS.redisPassword)
+  redis.disconnect()
+  return url.replace('redis://', `redis://:${SECRETS.redisPassword}@`)
+}

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest'
+import { upsertAccount } from '../../../src/store/accounts.ts'
+import { recordAbsent } from '../../../src/store/activities/absent.ts'
+import { recordFetchFailure } from '../../../src/store/activities/activity-outcome.ts'
+import { upsertListed } from '../../../src/store/activities/listed.ts'
+import { findWanted, findWanting } from '../../../src/store/activities/wanted.ts'
+import { listed, openTestStore } from '../../store/open.ts'
+
+const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
+
+it('a sweep looks only at the signed-in accounts of which something is due, and at every one of those', async () => {
+  const { store } = await openTestStore()
+  const make = async (name: string) => {
+    const { accountId } = await store.transaction((tx) =>
+      upsertAccount(tx, { name, baseUrl: 'http://127.0.0.1:9' }),
+    )
+    await store.transaction((tx) => upsertListed(tx, { accountId, entries: [listed('p1')], listedAt: at(0) }))
+    const [activity] = await store.read((tx) => findWanted(tx, { accountId, limit: 1, now: at(0) }))
+    if (!activity) throw new Error('a listed activity is wanted')
+    return { accountId, activityId: activity.activityId }
+  }
+  const [wants, , paused, gone, whole] = [
+    await make('wants'),
+    await make('parked'),
+    await make('paused'),
+    await make('gone'),
+    await make('whole'),
+  ]
+  await change(`update training.accounts set needs_login = name = 'parked'`)
+  await store.transaction(async (tx) => {
+    const failure = { error: 'x', attempts: 1, requestedAt: at(1), nextFetchAt: at(60) }
+    await recordFetchFailure(tx, { ...failure, activityId: paused.activityId })
+    await recordAbsent(tx, { accountId: gone.accountId, activityIds: [gone.activityId], absentSince: at(1) })
+  })
+  await change(`update training.activities set detail_state = 'mirrored' where activity_id = $1`, [
+    whole.activityId,
+  ])
+  const names = async (now: Date) => (await store.read((tx) => findWanting(tx, now))).map(({ name }) => name)
+  expect(await names(at(2))).toEqual(['wants'])
+  expect(await names(at(60))).toEqual(['wants', 'paused'])
+  expect(wants.accountId).toBeLessThan(paused.accountId)
+
+  async function change(text: string, values: unknown[] = []) {
+    await store.transaction(async (tx) => void (await tx.client.query(text, values)))
+  }
+})

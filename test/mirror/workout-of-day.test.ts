@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openScene, type Scene } from './training-scene.ts'
+
+describe('the workout of the day', () => {
+  let scene: Scene
+  const files = () =>
+    scene.rows(
+      'select workout_id, format, content, sha256, fetched_at from training.workout_files order by 1, 2',
+    )
+  const wotd = async () =>
+    (await scene.rows('select * from training.training_info order by observed_at desc limit 1'))[0] ?? {}
+  beforeEach(async () => {
+    scene = await openScene()
+  })
+  afterEach(() => scene.close())
+
+  it('is kept in both formats, as the service serves them', async () => {
+    expect(await scene.pollInfo()).toMatchObject({ fetched: 2, failed: 0 })
+    const found = await files()
+    expect(found.map((file) => file.format)).toEqual(['erg', 'zwo'])
+    for (const file of found) {
+      const content = String(file.content)
+      expect(file.workout_id).toBe((await wotd()).wotd_workout_id)
+      expect(file.sha256).toBe(createHash('sha256').update(content).digest('hex'))
+      expect(content).toMatch(file.format === 'erg' ? /^\[COURSE HEADER\]/ : /^<\?xml/)
+    }
+    expect((await wotd()).wotd_url).toMatch(/\/oauth\/workout-download\/.+\.(erg|zwo)$/)
+    const runs = await scene.rows(
+      `select outcome, fetched, failed from training.sync_runs where resource = 'workout_of_day'`,
+    )
+    expect(runs).toEqual([{ outcome: 'done', fetched: 2, failed: 0 }])
+  })
+
+  it('is downloaded again when the signature changes', async () => {
+    await scene.pollInfo()
+    const before = await files()
+    for (let i = 0; i < 3; i++) await scene.steer('POST', 'activities', { seconds: 10_800, kind: 'race' })
+    expect(await scene.pollInfo()).toMatchObject({ changed: 1, fetched: 2 })
+    const after = await files()
+    expect(after[0]?.content).not.toBe(before[0]?.content)
+    expect(after.every((file, i) => Number(file.fetched_at) > Number(before[i]?.fetched_at))).toBe(true)
+  })
+
+  it('leaves a content that is the same as it lies there', async () => {
+    await scene.pollInfo()
+    await scene.rows(`update training.workout_files set made_for = '{}', content = 'as it lies there'`)
+    expect(await scene.pollInfo()).toMatchObject({ fetched: 2 })
+    expect((await files()).map((file) => file.content)).toEqual(['as it lies there', 'as it lies there'])
+  })
+
+  it('has no files and asks for none when there is none', async () => {
+    await scene.steer('PATCH', 'settings', { wotd_type: 'None' })
+    await scene.requests()
+    await scene.pollInfo()
+    expect(await scene.requests()).toEqual({ 'GET /oauth/training_info': 1 })
+    expect(await files()).toEqual([])
+    expect(await wotd()).toMatchObject({ wotd_type: 'None', wotd_name: null, wotd_url: null })
+  })
+
+  it('is mirrored in one format when the other cannot be had, and in both once it can', async () => {
+    await scene.fault('^/oauth/workout-download/.*\\.erg$', { kind: 'html' })
+    expect(await scene.pollInfo()).toMatchObject({ fetched: 1, failed: 1 })
+    expect((await files()).map((file) => file.format)).toEqual(['zwo'])
+    expect(scene.log.lines).toContainEqual(expect.objectContaining({ level: 'error', format: 'erg' }))
+    await scene.heal()
+    expect(await scene.pollInfo()).toMatchObject({ fetched: 1, failed: 0 })
+    expect((await files()).map((file) => file.format)).toEqual(['erg', 'zwo'])
+  })
+
+  it('never sends a token to a foreign origin', async () => {
+    const seen: IncomingMessage[] = []
+    const foreign = createServer((request, response) => {
+      seen.push(request)
+      response.end('[COURSE HEADER]')
+    })
+    await new Promise<void>((resolve) => foreign.listen(0, '127.0.0.1', resolve))
+    const { port } = foreign.address() as AddressInfo
+    try {
+      const { host } = new URL(scene.sandboxUrl)
+      for (const url of [
+        `http://127.0.0.1:${port}/oauth/workout-download/w.erg`,
+        `//127.0.0.1:${port}/w.erg`,
+        `http://${host}@127.0.0.1:${port}/w.erg`,
+      ]) {
+        await scene.answer({ success: true, wotd: { type: 'Forecast', name: 'W', workoutId: 'w', url } })
+        expect(await scene.pollInfo()).toMatchObject({ fetched: 0, failed: 2 })
+        await scene.heal()
+      }
+      expect(seen).toEqual([])
+      expect(await files()).toEqual([])
+      const granted = (await scene.steer('GET', 'tokens')) as { access: string[]; refresh: string[] }
+      for (const token of [...granted.access, ...granted.refresh]) {
+        expect(scene.log.text()).not.toContain(token)
+      }
+    } finally {
+      foreign.close()
+    }
+  })
+})

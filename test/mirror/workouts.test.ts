@@ -1,0 +1,210 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openScene, type Scene } from './training-scene.ts'
+
+const OWN = ['own0tempo0000001', 'own0untitled0003', 'own0vo2max000002']
+const DEFAULTS = 4
+const DEFINITION = 'GET /oauth/workout/:path'
+
+describe('the workouts', () => {
+  let scene: Scene
+  const listed = () =>
+    scene.rows('select * from training.workouts where absent_since is null order by account_id, path')
+  const own = async () => (await listed()).filter((row) => row.account_id !== null)
+  const absent = async () =>
+    (await scene.rows('select path from training.workouts where absent_since is not null order by 1')).map(
+      (row) => row.path,
+    )
+  const sets = (path: string) =>
+    scene.rows('select * from training.workout_sets where path = $1 order by account_id, position', [path])
+  beforeEach(async () => {
+    scene = await openScene()
+  })
+  afterEach(() => scene.close())
+
+  it('are those of everybody and the own ones, with their sets in watts', async () => {
+    expect(await scene.pollWorkouts()).toMatchObject({ failed: 0 })
+    const rows = await listed()
+    expect(rows).toHaveLength(DEFAULTS + OWN.length)
+    expect((await own()).map((row) => row.path)).toEqual(OWN)
+    for (const row of rows) {
+      const raw = row.raw as Record<string, unknown>
+      expect(row).toMatchObject({ path: raw.path, name: raw.name, description: raw.description })
+      expect(row.last_modified).toEqual(new Date(Number(raw.last_modified) * 1_000))
+    }
+    const [info] = await scene.rows('select ftp, ltp, hie, pp from training.training_info')
+    const tempo = await sets('own0tempo0000001')
+    expect(tempo.map((set) => set.name)).toEqual(['Warmup', 'Intervals', 'Cooldown'])
+    expect(tempo[1]).toMatchObject({
+      position: 1,
+      index: 1,
+      power: Math.round(2 * 0.88 * Number(info?.ftp)) / 2,
+      duration: 900,
+      duration_rest: 240,
+      interval_count: 2,
+      signature: info,
+    })
+    expect(tempo[0]).toMatchObject({ power_rest: null, duration_rest: null })
+  })
+
+  it('ask for the default list without a token', async () => {
+    await scene.steer('POST', 'tokens/revoke')
+    await expect(scene.pollWorkouts()).rejects.toThrow('musette login')
+    expect(await listed()).toHaveLength(DEFAULTS)
+  })
+
+  it('ask for both lists and for nothing else when nothing has changed', async () => {
+    await scene.pollWorkouts()
+    const before = await listed()
+    await scene.requests()
+    expect(await scene.pollWorkouts()).toEqual({ changed: 0, fetched: 0, failed: 0 })
+    expect(await scene.requests()).toEqual({ 'GET /oauth/workout': 1, 'GET /oauth/workouts': 1 })
+    expect(await listed()).toEqual(before)
+  })
+
+  it('follow an edit, and resolve that workout again', async () => {
+    await scene.pollWorkouts()
+    await scene.requests()
+    await scene.steer('PATCH', `workouts/${OWN[0]}`, { name: 'Long \u0000lunch' })
+    await scene.pollWorkouts()
+    expect((await scene.requests())[DEFINITION]).toBe(1)
+    expect((await own())[0]?.name).toBe('Long lunch')
+  })
+
+  it('are resolved again, every one, when the signature has changed', async () => {
+    await scene.pollWorkouts()
+    for (let i = 0; i < 3; i++) await scene.steer('POST', 'activities', { seconds: 10_800, kind: 'race' })
+    await scene.pollInfo()
+    await scene.requests()
+    const [before] = await sets('own0tempo0000001')
+    await scene.pollWorkouts()
+    expect((await scene.requests())[DEFINITION]).toBe(DEFAULTS + OWN.length)
+    const [after] = await sets('own0tempo0000001')
+    expect(after?.power).not.toBe(before?.power)
+    expect(after?.signature).not.toEqual(before?.signature)
+  })
+
+  it('that are deleted are marked, keep their sets, and come back when the service lists them again', async () => {
+    await scene.pollWorkouts()
+    const before = await sets('own0tempo0000001')
+    await scene.steer('PATCH', `workouts/${OWN[0]}`, { deleted: true })
+    expect(await scene.pollWorkouts()).toMatchObject({ failed: 0 })
+    expect(await absent()).toEqual([OWN[0]])
+    expect(await sets('own0tempo0000001')).toEqual(before)
+    await scene.steer('PATCH', `workouts/${OWN[0]}`, { deleted: false })
+    await scene.pollWorkouts()
+    expect(await absent()).toEqual([])
+  })
+
+  it('stay as they are when a list of several is suddenly empty, until the service has insisted for days', async () => {
+    await scene.pollWorkouts()
+    const before = await listed()
+    await scene.answer({ success: true, workouts: [] }, '^/oauth/workout$')
+    await expect(scene.pollWorkouts()).rejects.toMatchObject({ code: 'list_shrunken' })
+    expect(await listed()).toEqual(before)
+    const [run] = await scene.rows(
+      `select outcome, error_code from training.sync_runs where resource = 'default_workouts' order by run_id desc`,
+    )
+    expect(run).toEqual({ outcome: 'failed', error_code: 'list_shrunken' })
+    await scene.rows(`update training.sync_runs set started_at = started_at - interval '4 days'`)
+    await scene.pollWorkouts()
+    expect(await absent()).toHaveLength(DEFAULTS)
+    expect(await own()).toHaveLength(OWN.length)
+  })
+
+  it('stay as they are when a list cannot be read, and the other list is mirrored all the same', async () => {
+    await scene.fault('^/oauth/workout$', { kind: 'html' })
+    await expect(scene.pollWorkouts()).rejects.toThrow('not JSON')
+    expect((await own()).map((row) => row.path)).toEqual(OWN)
+    expect(await sets('own0tempo0000001')).toHaveLength(3)
+  })
+
+  it('lose none to a list with an entry that cannot be read', async () => {
+    await scene.pollWorkouts()
+    await scene.answer({ success: true, workouts: [{ path: OWN[0], name: 1 }, 7] }, '^/oauth/workouts$')
+    expect(await scene.pollWorkouts()).toMatchObject({ failed: 1 })
+    expect(await absent()).toEqual([])
+    expect((await own())[0]?.name).toBe('1')
+  })
+
+  it('are understood as a published capture has them', async () => {
+    await scene.pollWorkouts()
+    const before = await listed()
+    await scene.steer('PATCH', 'settings', { workout_dialect: 'capture' })
+    await scene.pollWorkouts()
+    const after = await listed()
+    expect(after.map((row) => Math.floor(Number(row.last_modified) / 1_000))).toEqual(
+      before.map((row) => Math.floor(Number(row.last_modified) / 1_000)),
+    )
+    const threshold = after.find((row) => row.path === 'df0threshold0002')
+    expect(threshold?.description).toBe('Three times ten minutes.\r\nStay seated.')
+    expect(threshold?.raw).toMatchObject({ duration: '01:00:00', sets: [{}, { interval_count: '3' }, {}] })
+    expect((await sets('own0tempo0000001'))[1]?.interval_count).toBe(2)
+  })
+
+  it('read a duration that is a clock', async () => {
+    const workout = [
+      { name: 'Long', duration: '00:59:20', duration_rest: '01:30', interval_count: '2', index: '0' },
+    ]
+    await scene.answer({ success: true, name: 'x', workout }, `^/oauth/workout/${OWN[0]}$`)
+    await scene.pollWorkouts()
+    expect((await sets('own0tempo0000001'))[0]).toMatchObject({
+      ...{ duration: 3_560, duration_rest: 90, interval_count: 2, index: 0, power: null },
+    })
+  })
+
+  it('without sets are resolved, and not asked for again', async () => {
+    await scene.answer({ success: true, name: 'Rest', workout: [] }, `^/oauth/workout/${OWN[0]}$`)
+    await scene.pollWorkouts()
+    await scene.requests()
+    expect(await scene.pollWorkouts()).toEqual({ changed: 0, fetched: 0, failed: 0 })
+    expect(await scene.requests()).toEqual({ 'GET /oauth/workout': 1, 'GET /oauth/workouts': 1 })
+    expect(await sets('own0tempo0000001')).toEqual([])
+  })
+
+  it('that cannot be had say why in their row, until they can', async () => {
+    const failures = () =>
+      scene.rows('select path, fetch_error from training.workout_definitions where failed_at is not null')
+    await scene.fault(`^/oauth/workout/${OWN[0]}$`, { kind: 'status', status: 404 })
+    await scene.pollWorkouts()
+    expect(await failures()).toEqual([{ path: OWN[0], fetch_error: expect.stringContaining('404') }])
+    await scene.heal()
+    await scene.pollWorkouts()
+    expect(await failures()).toEqual([])
+  })
+
+  it.each([
+    ['500', { kind: 'status', status: 500 }],
+    ['HTML', { kind: 'html' }],
+    ['no success', { kind: 'status', status: 200, body: { success: false } }],
+    ['404', { kind: 'status', status: 404 }],
+  ])('go on past one that answers %s, name it, keep what it had, and heal', async (_what, fault) => {
+    await scene.pollWorkouts()
+    const before = await sets('own0tempo0000001')
+    await scene.steer('PATCH', `workouts/${OWN[0]}`, { name: 'Edited' })
+    await scene.steer('PATCH', `workouts/${OWN[1]}`, { name: 'Edited, too' })
+    await scene.fault(`^/oauth/workout/${OWN[0]}$`, fault)
+    expect(await scene.pollWorkouts()).toMatchObject({ fetched: 1, failed: 1 })
+    expect(scene.log.lines).toContainEqual(expect.objectContaining({ level: 'error', path: OWN[0] }))
+    expect(await sets('own0tempo0000001')).toEqual(before)
+    await scene.heal()
+    expect(await scene.pollWorkouts()).toMatchObject({ fetched: 1, failed: 0 })
+    const outcomes = await scene.rows(
+      `select outcome from training.sync_runs where resource = 'workout_definitions' order by run_id`,
+    )
+    expect(outcomes.map((run) => run.outcome)).toEqual(['done', 'partial', 'done'])
+  })
+
+  it('of two accounts are kept apart, and the default ones are resolved for each', async () => {
+    const second = await scene.signIn('second')
+    await scene.pollWorkouts()
+    await scene.pollWorkouts(second)
+    const rows = await listed()
+    expect(rows.filter((row) => row.account_id === null)).toHaveLength(DEFAULTS)
+    expect(rows.filter((row) => row.account_id === second.accountId)).toHaveLength(OWN.length)
+    const easy = await sets('df0easyspin00001')
+    expect(new Set(easy.map((set) => set.account_id))).toEqual(
+      new Set([scene.account.accountId, second.accountId]),
+    )
+    expect(easy[0]?.power).not.toBe(easy[3]?.power)
+  })
+})

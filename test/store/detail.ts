@@ -1,0 +1,107 @@
+import {
+  type ActivityDetailRow,
+  type RecordDetailInput,
+  type Recorded,
+  recordDetails,
+} from '../../src/store/activities/detail.ts'
+import { SAMPLE_FIELDS, type SampleField, type Samples } from '../../src/store/samples/samples.ts'
+import { deleteSamples, insertSamples } from '../../src/store/samples/write-samples.ts'
+import type { Tx } from '../../src/store/store.ts'
+
+/** Samples one second apart, every value made by `value`. */
+export function makeSamples(
+  count: number,
+  value: (field: SampleField, index: number) => number = (_, index) => index,
+): Samples {
+  const columns = Object.fromEntries(
+    SAMPLE_FIELDS.map((field) => [
+      field,
+      Float64Array.from({ length: count }, (_, index) => value(field, index)),
+    ]),
+  )
+  const t = Float64Array.from({ length: count }, (_, index) => Date.UTC(2024, 4, 1, 6) + index * 1000)
+  return { count, t, columns: columns as Record<SampleField, Float64Array> }
+}
+
+const EMPTY_ROW: ActivityDetailRow = {
+  maxPower: null,
+  avgPower: null,
+  maxCadence: null,
+  totalElevationGain: null,
+  totalCalories: null,
+  xss: null,
+  xlss: null,
+  xhss: null,
+  xpss: null,
+  xep: null,
+  mep: null,
+  tws: null,
+  sp: null,
+  sfd: null,
+  focus: null,
+  specificity: null,
+  difficulty: null,
+  difficultyRating: null,
+  distance: null,
+  duration: null,
+  sigFtp: null,
+  sigAtc: null,
+  sigPp: null,
+  prevSigFtp: null,
+  prevSigAtc: null,
+  prevSigPp: null,
+  prevSigLtp: null,
+  medal: null,
+  breakthrough: null,
+  totalGramsCarbs: null,
+  totalGramsFat: null,
+  progressionDate: null,
+  tlFtp: null,
+  tlHie: null,
+  tlPp: null,
+  rlFtp: null,
+  rlHie: null,
+  rlPp: null,
+  form: null,
+  trainingStatus: null,
+  freshness: null,
+  streetView: null,
+  activityMap: null,
+  chartView: null,
+}
+
+/** A detail row in which only `change` is known. */
+export function detailRow(change: Partial<ActivityDetailRow> = {}): ActivityDetailRow {
+  return { ...EMPTY_ROW, ...change }
+}
+
+/** What recordDetails takes of one, for a whole answer with three samples. */
+export function detailInput(
+  activityId: number,
+  requestedAt: Date,
+  change: Partial<RecordDetailInput> = {},
+): RecordDetailInput {
+  return {
+    activityId,
+    requestedAt,
+    row: detailRow({ xss: 80, elapsedS: 2 }),
+    summary: { xss: 80 },
+    summaryHash: 'first',
+    samples: makeSamples(3),
+    detailState: 'mirrored',
+    nextFetchAt: null,
+    ...change,
+  }
+}
+
+/** Records one detail by itself. */
+export async function recordDetail(tx: Tx, input: RecordDetailInput): Promise<Recorded | undefined> {
+  const [recorded] = await recordDetails(tx, [input])
+  return recorded
+}
+
+/** Writes the samples of one activity, in the place of those it has; returns how many. */
+export async function replaceSamples(tx: Tx, activityId: number, samples: Samples): Promise<number> {
+  await deleteSamples(tx, [activityId])
+  return await insertSamples(tx, [{ activityId, samples }])
+}

@@ -1,0 +1,25 @@
+import { randomBytes } from 'node:crypto'
+import { onTestFinished } from 'vitest'
+import { makeReader } from '../../../src/app/reader.ts'
+import { readConfig } from '../../../src/config/config.ts'
+import { makeTestLog } from '../../kit/log.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
+
+/** A database of its own or one at hand, and a name for a login that is gone at the end: logins belong to the whole server. */
+export async function openScene(options: { migrated?: boolean; database?: TestDatabase } = {}) {
+  const database = options.database ?? (await openTestDatabase(options))
+  const name = `analyst_${randomBytes(4).toString('hex')}`
+  onTestFinished(async () => {
+    await queryOnce(database.url, `DROP ROLE IF EXISTS ${name}`)
+    await database.close()
+  })
+  const log = makeTestLog()
+  const config = readConfig({ DATABASE_URL: database.url })
+  return {
+    name,
+    log,
+    url: database.url,
+    make: (more: { password?: string; statementTimeoutMs?: number } = {}) =>
+      makeReader(config, log.log, { name, ...more }),
+  }
+}

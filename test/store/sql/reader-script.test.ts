@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openEmbeddedPostgres } from '../../../src/embedded/embedded.ts'
+import { makeSilentLog } from '../../kit/log.ts'
+import { queryOnce } from '../../kit/postgres.ts'
+import { runNode } from '../../kit/processes.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
+import { openScene } from './reader-scene.ts'
+
+const SCRIPT = fileURLToPath(new URL('../../../config/reader.mjs', import.meta.url))
+
+describe('node config/reader.mjs', () => {
+  it('prints the URL alone, once, on a database named by a file', async () => {
+    const { name, url } = await openScene()
+    const folder = await openTempDir('reader')
+    onTestFinished(() => folder.close())
+    const file = join(folder.path, 'url')
+    await writeFile(file, `${url}\n`)
+    const env = { DATABASE_URL_FILE: file }
+    const password = randomBytes(16).toString('hex')
+    const made = await runNode([SCRIPT, name, '--password-stdin', '--statement-timeout', '2m'], {
+      env,
+      input: `${password}\n`,
+    })
+    expect(made.code).toBe(0)
+    expect(`${made.stdout}${made.stderr}`.split(password)).toHaveLength(2)
+    expect(made.stderr).toContain(`user ${name}, the password`)
+    const settings = "select current_user as name, current_setting('statement_timeout') as timeout"
+    expect(await queryOnce(made.stdout.trim(), settings)).toEqual([{ name, timeout: '2min' }])
+    const again = await runNode([SCRIPT, name], { env })
+    expect(await queryOnce(again.stdout.trim(), settings)).toEqual([{ name, timeout: '5min' }])
+  })
+
+  it('works on the embedded Postgres', async () => {
+    const folder = await openTempDir('reader')
+    const server = await openEmbeddedPostgres({ log: makeSilentLog() }, { dataDir: folder.path })
+    onTestFinished(async () => {
+      await server.close()
+      await folder.close()
+    })
+    const made = await runNode([SCRIPT], { env: { MUSETTE_DATA_DIR: folder.path } })
+    expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('musette db-url') })
+    expect(
+      await queryOnce(made.stdout.trim(), 'select current_user as name, count(*)::int as n from activities'),
+    ).toEqual([{ name: 'analyst', n: 0 }])
+  })
+
+  it('refuses what it does not understand with exit code 2, and an unmigrated database with the command', async () => {
+    const { name, url } = await openScene({ migrated: false })
+    const env = { DATABASE_URL: url }
+    for (const args of [
+      ['Analyst'],
+      ['pg_x'],
+      ['a', 'b'],
+      ['--nix'],
+      [name, '--statement-timeout', 'soon'],
+    ]) {
+      expect(await runNode([SCRIPT, ...args], { env })).toMatchObject({ code: 2, stdout: '' })
+    }
+    const bare = await runNode([SCRIPT, name], { env })
+    expect(bare).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('run: musette migrate'),
+    })
+  })
+})

@@ -1,0 +1,65 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { makeFileStem } from '../../src/workoutfolder/folder-files.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
+
+const WORST = ` (99).erg`
+const wild = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 300 }),
+  fc.string({ unit: 'grapheme', maxLength: 300 }),
+  fc.string({
+    unit: fc.constantFrom('.', ' ', '/', '\\', '\0', '\n', ':', '\u202e', '\ud800', 'é', '🚴', 'a'),
+    maxLength: 200,
+  }),
+  fc.constantFrom('CON', 'nul.txt', 'com1', 'LPT¹', 'aux .erg', 'con', '..', '.', '', '~', '-rf'),
+)
+
+describe('the name of a workout file', () => {
+  it('is one plain, visible, short name on every file system, whatever the service says', () => {
+    fc.assert(
+      fc.property(wild, wild, (name, fallback) => {
+        const stem = makeFileStem(name, fallback)
+        expect(stem).not.toBe('')
+        expect(Buffer.byteLength(stem + WORST)).toBeLessThanOrEqual(100)
+        expect(stem).not.toMatch(/[/\\:*?"<>|\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]/u)
+        expect(stem).not.toMatch(/^[.\s]|[.\s]$/)
+        expect(stem.split('.')[0]?.trim()).not.toMatch(/^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])$/i)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('names a file that is then in the folder under that name', async () => {
+    const temp = await openTempDir('names')
+    try {
+      await fc.assert(
+        fc.asyncProperty(wild, fc.uuid(), async (name, id) => {
+          const folder = join(temp.path, id)
+          await mkdir(folder)
+          const file = `${makeFileStem(name, 'workout')}${WORST}`
+          await writeFile(join(folder, file), 'x')
+          expect(await readdir(folder)).toEqual([file])
+        }),
+        { numRuns: 100 },
+      )
+    } finally {
+      await temp.close()
+    }
+  })
+
+  it.each([
+    ['Threshold 3×10', 'Threshold 3×10'],
+    ['30/15 "hard" & short <3', '30-15 -hard- & short -3'],
+    ['Ça tient — été', 'Ça tient — été'],
+    ['日本語の練習', '日本語の練習'],
+    ['👨‍👩‍👧 ride', '👨‍👩‍👧 ride'],
+    ['  ...hidden.', 'hidden'],
+    ['con', '_con'],
+    ['...', 'fallback'],
+    [null, 'fallback'],
+  ])('makes %j into %j', (name, stem) => {
+    expect(makeFileStem(name, 'fallback')).toBe(stem)
+  })
+})
