@@ -1,6 +1,17 @@
-import { Profile } from '@garmin/fitsdk'
-import type { FitFacts } from './facts.ts'
-import { type FitWalk, walkFit } from './walk.ts'
+import { type FitMessage, readNumber } from './messages.ts'
+import {
+  ACTIVITY_FILE,
+  FILE_ID,
+  FILE_TYPES,
+  FIRST_ABSOLUTE_TIME,
+  FIT_EPOCH_S,
+  NO_TIME,
+  RECORD,
+  SESSION,
+  SPORT,
+  SPORTS,
+} from './profile.ts'
+import { type FitWalk, makeFitWalker, type PartReader } from './walk.ts'
 
 /** A FIT activity: `sizeBytes` is its length, which is the file's unless something follows it. */
 export type WholeFit = {
@@ -20,47 +31,20 @@ export type FitVerdict =
 export type FitJudge = {
   /** Looks at the next bytes; false when no further ones can change the verdict. */
   push(bytes: Uint8Array): boolean
-  /** Tells the verdict; nothing follows. */
+  /** Returns the verdict; nothing follows. */
   end(): FitVerdict
 }
-
-/** FIT counts seconds from the last day of 1989, UTC. */
-const FIT_EPOCH_S = 631_065_600
-const ACTIVITY_TYPE = 4
-const NOTHING = new Uint8Array()
 
 /**
  * Makes the judge of one file, which sees its bytes piece by piece: whether it is a whole FIT activity by header, declared
  * length and checksum of every chained part, with an activity among them and records in it. `unready` is a file that may
  * still become whole (being written, cut, damaged, its place on the disk reserved and not filled); `refused` never becomes
  * an activity. `startedAt` is the first session's start, else the first record; `endedAt` the last record. `sport` is the
- * kit's name, `multisport` when sessions differ, null when nothing says. Never throws.
+ * profile's name, `multisport` when sessions differ, null when nothing says. Never throws.
  */
 export function makeFitJudge(): FitJudge {
-  const walk = walkFit()
-  let step = walk.next()
-  let held: Uint8Array = NOTHING
-  const feed = (isEnd: boolean) => {
-    let place = 0
-    while (!step.done && (isEnd || held.length - place >= step.value)) {
-      const bytes = held.subarray(place, place + step.value)
-      place += bytes.length
-      step = walk.next(bytes)
-    }
-    held = held.subarray(place)
-  }
-  return {
-    push(bytes) {
-      held = held.length === 0 ? bytes : Buffer.concat([held, bytes])
-      feed(false)
-      return !step.done
-    },
-    end() {
-      feed(true)
-      if (!step.done) throw new Error('the walk ends with its bytes')
-      return judgeWalk(step.value)
-    },
-  }
+  const walker = makeFitWalker(makeFactsReader)
+  return { push: walker.push, end: () => judgeWalk(walker.end()) }
 }
 
 /** Judges bytes in memory, see makeFitJudge. */
@@ -70,7 +54,7 @@ export function judgeFit(bytes: Uint8Array): FitVerdict {
   return judge.end()
 }
 
-function judgeWalk({ parts, wholeBytes, fault }: FitWalk): FitVerdict {
+function judgeWalk({ parts, wholeBytes, fault }: FitWalk<FitFacts>): FitVerdict {
   if (!fault) return judgeParts(parts, wholeBytes)
   const { code, reason } = fault
   if (code === 'not_fit' || code === 'too_many_parts') return refused(code, reason)
@@ -86,7 +70,7 @@ function judgeParts(parts: readonly FitFacts[], sizeBytes: number): FitVerdict {
 }
 
 function isActivity(facts: FitFacts): boolean {
-  if (facts.fileType !== null) return facts.fileType === ACTIVITY_TYPE
+  if (facts.fileType !== null) return facts.fileType === ACTIVITY_FILE
   return facts.sessions > 0 || facts.records > 0
 }
 
@@ -121,9 +105,7 @@ function dateOf(fitSeconds: number): Date {
 
 function sportOf(numbers: readonly number[]): string | null {
   const names = new Set(
-    numbers
-      .map((number) => nameOf('sport', number) ?? String(number))
-      .filter((name) => name !== 'transition'),
+    numbers.map((number) => SPORTS.get(number) ?? String(number)).filter((name) => name !== 'transition'),
   )
   if (names.size > 1) return 'multisport'
   return [...names][0] ?? null
@@ -132,20 +114,84 @@ function sportOf(numbers: readonly number[]): string | null {
 function refuseOther(parts: readonly FitFacts[]): FitVerdict {
   const type = parts.map((part) => part.fileType).find((number) => number !== null)
   if (type === undefined) return refused('not_activity', 'it is a FIT file that is no activity')
-  const name = nameOf('file', type)
-  // `bloodPressure` is for programs, `blood pressure` for people.
+  const name = FILE_TYPES.get(type)
   const kind = name
-    ? `a FIT file of the type ${name.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()}`
+    ? `a FIT file of the type ${name}`
     : `a FIT file of a type that is the device maker's own (number ${type})`
   return refused('not_activity', `it is ${kind}, and no activity`)
 }
 
-/** The kit's name of a number. */
-function nameOf(type: 'file' | 'sport', number: number): string | undefined {
-  const name = Profile.types[type]?.[number]
-  return typeof name === 'string' ? name : undefined
-}
-
 function refused(code: string, reason: string): FitVerdict {
   return { verdict: 'refused', code, reason }
+}
+
+/** The few facts that tell an activity from other FIT files. Times are seconds as FIT counts them. */
+type FitFacts = {
+  fileType: number | null
+  createdAt: number | null
+  sessionStarts: number[]
+  sessions: number
+  sports: number[]
+  records: number
+  firstRecordAt: number | null
+  lastRecordAt: number | null
+  complete: boolean
+}
+
+const NO_ENUM = 0xff
+/** A hostile file may hold nothing but sessions; an activity has a few. */
+const MOST_SESSIONS = 1_000
+
+/** Makes the reader of one part's facts; fields of a type or size that the profile does not know count as missing. */
+function makeFactsReader(): PartReader<FitFacts> {
+  const facts: FitFacts = {
+    fileType: null,
+    createdAt: null,
+    sessionStarts: [],
+    sessions: 0,
+    sports: [],
+    records: 0,
+    firstRecordAt: null,
+    lastRecordAt: null,
+    complete: false,
+  }
+  return {
+    onMessage: (message) => collect(facts, message),
+    end: (complete) => ({ ...facts, complete }),
+  }
+}
+
+function collect(facts: FitFacts, message: FitMessage): void {
+  if (message.number === RECORD.message) {
+    const { time } = message
+    facts.records += 1
+    if (time === null || time < FIRST_ABSOLUTE_TIME) return
+    facts.firstRecordAt = Math.min(facts.firstRecordAt ?? time, time)
+    facts.lastRecordAt = Math.max(facts.lastRecordAt ?? time, time)
+  } else if (message.number === SESSION.message) {
+    facts.sessions += 1
+    if (facts.sessions > MOST_SESSIONS) return
+    const start = readTime(message, SESSION.startedAt)
+    if (start !== null && start >= FIRST_ABSOLUTE_TIME) facts.sessionStarts.push(start)
+    addSport(facts, readEnum(message, SESSION.sport))
+  } else if (message.number === SPORT.message) {
+    addSport(facts, readEnum(message, SPORT.sport))
+  } else if (message.number === FILE_ID.message) {
+    facts.fileType ??= readEnum(message, FILE_ID.type)
+    facts.createdAt ??= readTime(message, FILE_ID.createdAt)
+  }
+}
+
+function addSport(facts: FitFacts, sport: number | null): void {
+  if (sport !== null && !facts.sports.includes(sport)) facts.sports.push(sport)
+}
+
+function readTime(message: FitMessage, field: number): number | null {
+  const time = readNumber(message, field, 4)
+  return time === undefined || time === NO_TIME ? null : time
+}
+
+function readEnum(message: FitMessage, field: number): number | null {
+  const value = readNumber(message, field, 1)
+  return value === undefined || value === NO_ENUM ? null : value
 }

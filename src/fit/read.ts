@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Fault, UnpackError } from './archive/fault.ts'
-import { contentIdOf } from './content-id.ts'
+import { type Fault, UnpackError } from './archive.ts'
 import { type FitVerdict, makeFitJudge } from './judge.ts'
 import type { DroppedFit } from './unpack.ts'
 
@@ -62,4 +61,11 @@ async function* firstBytes(chunks: AsyncIterable<Uint8Array>, count: number): As
     left -= chunk.length
     if (left <= 0) return
   }
+}
+
+/** Computes the content id of a file: the SHA-256 of its bytes, in hex. The name and the folder do not matter. */
+export async function contentIdOf(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of chunks) hash.update(chunk)
+  return hash.digest('hex')
 }

@@ -1,9 +1,8 @@
-import { type Fault, refused } from './archive/fault.ts'
-import { gunzip, judgeGzipFront } from './archive/gzip.ts'
-import { DROP_LIMITS, type DropLimits, mostUnpacked } from './archive/limits.ts'
-import { listZip } from './archive/zip.ts'
+import { Readable } from 'node:stream'
+import { DROP_LIMITS, type DropLimits, type Fault, judgeFront, mostUnpacked, refused } from './archive.ts'
+import { gunzip } from './gzip.ts'
 import { cleanFitName } from './names.ts'
-import { type ByteSource, readFront } from './source.ts'
+import { listZip } from './zip.ts'
 
 /** A FIT file in what was dropped. `open` reads its bytes anew, and throws UnpackError where they cannot be unpacked. */
 export type DroppedFit = { name: string; open: () => AsyncIterable<Uint8Array> }
@@ -22,20 +21,39 @@ export async function unpackDropped(
   source: ByteSource,
   limits: DropLimits = DROP_LIMITS,
 ): Promise<Unpacked> {
-  if (/\.zip$/i.test(name)) return listZip(source, limits)
-  const { fileBytes, ratio } = limits
+  const one = (open: DroppedFit['open']): Unpacked => ({
+    verdict: 'files',
+    files: [{ name: cleanFitName(name), open }],
+  })
+  if (/\.zip$/i.test(name)) return judgeFront(await readFront(source), 'zip') ?? listZip(source, limits)
   if (/\.gz$/i.test(name)) {
-    const fault = judgeGzipFront(await readFront(source, 2))
-    if (fault) return fault
-    const most = mostUnpacked(source.sizeBytes, fileBytes, ratio)
-    return {
-      verdict: 'files',
-      files: [{ name: cleanFitName(name), open: () => gunzip(source.open(), most) }],
-    }
+    const most = mostUnpacked(source.sizeBytes, limits)
+    return judgeFront(await readFront(source), 'gzip') ?? one(() => gunzip(source.open(), most))
   }
-  if (source.sizeBytes > fileBytes) {
-    const mib = fileBytes / 1_024 / 1_024
+  if (source.sizeBytes > limits.fileBytes) {
+    const mib = limits.fileBytes / 1_024 / 1_024
     return refused('too_large', `it is larger than a FIT file can be (${mib} MiB); check what it holds`)
   }
-  return { verdict: 'files', files: [{ name: cleanFitName(name), open: () => source.open() }] }
+  return one(() => source.open())
+}
+
+/** Bytes that can be read more than once, whole or from `start` to before `end`. */
+export type ByteSource = { sizeBytes: number; open(range?: { start: number; end: number }): Readable }
+
+/** Makes a source of bytes in memory. */
+export function sourceOf(bytes: Uint8Array): ByteSource {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return {
+    sizeBytes: buffer.length,
+    open: ({ start, end } = { start: 0, end: buffer.length }) =>
+      Readable.from([buffer.subarray(start, end)], { objectMode: false }),
+  }
+}
+
+/** Reads the two bytes by which archives are known. */
+async function readFront(source: ByteSource): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  const range = { start: 0, end: Math.min(2, source.sizeBytes) }
+  for await (const chunk of source.open(range) as AsyncIterable<Uint8Array>) chunks.push(chunk)
+  return Buffer.concat(chunks)
 }

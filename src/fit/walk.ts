@@ -1,7 +1,6 @@
-import { fitCrc } from './crc.ts'
-import { type Asking, type FitFacts, readFitFacts } from './facts.ts'
+import { type Asking, type FitMessage, walkMessages } from './messages.ts'
 
-/** Why bytes are no whole FIT file, or not yet. `not_fit`: they never become one. */
+/** Why bytes are not a whole FIT file, or not yet. `not_fit`: they never become one. */
 export type WalkFault =
   | 'empty'
   | 'reserved'
@@ -13,31 +12,74 @@ export type WalkFault =
 
 /**
  * The whole parts at the front, how many bytes they are, and what ended the walk: nothing (`null`), or why the bytes behind
- * them are no further part. `padding`: those are zeros, or fewer than a header has, and so hold nothing of a ride.
+ * them are no further part. `padding`: those are zeros, or fewer than a header has, and so hold nothing of an activity.
  */
-export type FitWalk = {
-  parts: FitFacts[]
+export type FitWalk<Part> = {
+  parts: Part[]
   wholeBytes: number
   fault: { code: WalkFault; reason: string; padding: boolean } | null
+}
+
+/** Reads one part of a file: gets each of its messages, and makes of them what the part holds. */
+export type PartReader<Part> = {
+  onMessage(message: FitMessage): void
+  /** `complete`: whether every message could be walked over to the declared end. */
+  end(complete: boolean): Part
+}
+
+export type FitWalker<Part> = {
+  /** Takes the next bytes; false when no further ones can change the outcome. */
+  push(bytes: Uint8Array): boolean
+  /** Ends the file and returns the outcome. */
+  end(): FitWalk<Part>
 }
 
 /** The only header lengths of the protocol: without and with a checksum of its own. */
 const HEADER_SIZES: readonly number[] = [12, 14]
 const SHORTEST_HEADER = 12
 const CRC_BYTES = 2
-/** Bytes of which nothing is wanted but their checksum are taken in pieces of this size. */
+/** Bytes of which only the checksum is wanted are taken in pieces of this size. */
 const PIECE_BYTES = 64 * 1_024
-/** A device chains a handful of parts; a small file of a million empty ones would keep the process busy for seconds. */
+/** A device chains a few parts; a small file of a million empty ones would keep the process busy for seconds. */
 const MOST_PARTS = 500
+const NOTHING = new Uint8Array()
 
 /**
- * Walks over the FIT parts chained in a file (FIT protocol, "Chained FIT Files"): header, declared length and checksum of
- * each. A generator that asks for the next bytes, so that a file of any size needs no more memory than its longest message.
+ * Makes a walker over the FIT parts chained in one file (FIT protocol, "Chained FIT Files"), which sees its bytes piece by
+ * piece: header, declared length and checksum of each part. A file of any size needs no more memory than a piece and its
+ * longest message. Never throws on bytes.
  */
-export function* walkFit(): Asking<FitWalk> {
-  const parts: FitFacts[] = []
+export function makeFitWalker<Part>(openPart: () => PartReader<Part>): FitWalker<Part> {
+  const walk = walkFit(openPart)
+  let step = walk.next()
+  let held: Uint8Array = NOTHING
+  const feed = (isEnd: boolean) => {
+    let place = 0
+    while (!step.done && (isEnd || held.length - place >= step.value)) {
+      const bytes = held.subarray(place, place + step.value)
+      place += bytes.length
+      step = walk.next(bytes)
+    }
+    held = held.subarray(place)
+  }
+  return {
+    push(bytes) {
+      held = held.length === 0 ? bytes : Buffer.concat([held, bytes])
+      feed(false)
+      return !step.done
+    },
+    end() {
+      feed(true)
+      if (!step.done) throw new Error('the walk ends with its bytes')
+      return step.value
+    },
+  }
+}
+
+function* walkFit<Part>(openPart: () => PartReader<Part>): Asking<FitWalk<Part>> {
+  const parts: Part[] = []
   let wholeBytes = 0
-  const stop = (code: WalkFault, reason: string, padding = false): FitWalk => ({
+  const stop = (code: WalkFault, reason: string, padding = false): FitWalk<Part> => ({
     parts,
     wholeBytes,
     fault: { code, reason, padding },
@@ -50,7 +92,7 @@ export function* walkFit(): Asking<FitWalk> {
     }
     if (!HEADER_SIZES.includes(size)) {
       const rest = yield* readRest(first)
-      return parts.length === 0 ? stopFirst(stop, size) : stopAfter(stop, rest, parts.length)
+      return stop(...(parts.length === 0 ? faultOfFront(size) : faultOfRest(rest, parts.length)))
     }
     if (parts.length === MOST_PARTS) {
       return stop('too_many_parts', `it holds more than ${MOST_PARTS} chained FIT files`)
@@ -68,19 +110,23 @@ export function* walkFit(): Asking<FitWalk> {
         ? stop('not_fit', 'it does not start with a FIT header')
         : stop('not_fit', `the bytes after part ${parts.length} are no FIT file`)
     }
-    const read = yield* readPart(header, dataSize)
-    if (typeof read === 'number') return stop('incomplete', `${read} bytes are missing at its end`)
-    if (!read) {
+    const part = openPart()
+    const end = yield* readPart({ header, dataSize }, part)
+    if (typeof end === 'number') return stop('incomplete', `${end} bytes are missing at its end`)
+    if (end === 'bad_checksum') {
       const which = parts.length === 0 ? 'its checksum' : `the checksum of part ${parts.length + 1}`
       return stop('bad_checksum', `${which} is wrong: bytes in it are damaged or not written yet`)
     }
-    parts.push(read)
+    parts.push(part.end(end === 'complete'))
     wholeBytes += size + dataSize + CRC_BYTES
   }
 }
 
-/** Reads messages and checksum of a part. Returns its facts, false for a wrong checksum, or how many bytes are missing. */
-function* readPart(header: Uint8Array, dataSize: number): Asking<FitFacts | false | number> {
+/** Reads messages and checksum of a part. Returns how many bytes are missing when it is cut. */
+function* readPart(
+  { header, dataSize }: { header: Uint8Array; dataSize: number },
+  { onMessage }: PartReader<unknown>,
+): Asking<'complete' | 'unreadable' | 'bad_checksum' | number> {
   let crc = fitCrc(0, header)
   let left = dataSize + CRC_BYTES
   function* counted<T>(asking: Asking<T>): Asking<T> {
@@ -92,7 +138,7 @@ function* readPart(header: Uint8Array, dataSize: number): Asking<FitFacts | fals
       step = asking.next(bytes)
     }
   }
-  const facts = yield* counted(readFitFacts(dataSize))
+  const complete = yield* counted(walkMessages(dataSize, onMessage))
   while (left > 0) {
     const wanted = Math.min(left, PIECE_BYTES)
     const piece = yield wanted
@@ -100,7 +146,8 @@ function* readPart(header: Uint8Array, dataSize: number): Asking<FitFacts | fals
     left -= piece.length
     if (piece.length < wanted) return left
   }
-  return crc === 0 && isHeaderRight(header) ? facts : false
+  if (crc !== 0 || !isHeaderRight(header)) return 'bad_checksum'
+  return complete ? 'complete' : 'unreadable'
 }
 
 /** The longer header has a checksum of its own, which may be left out as zero. */
@@ -110,21 +157,21 @@ function isHeaderRight(header: Uint8Array): boolean {
   return own === 0 || own === fitCrc(0, header.subarray(0, 12))
 }
 
-type Stop = (code: WalkFault, reason: string, padding?: boolean) => FitWalk
+type Fault = [code: WalkFault, reason: string, padding?: boolean]
 
-function stopFirst(stop: Stop, first: number): FitWalk {
+function faultOfFront(first: number): Fault {
   // A share that reserves the size first, or writes the header last, shows zeros where the header will be.
-  if (first === 0) return stop('reserved', 'it holds zeros where its header belongs')
-  return stop('not_fit', 'it does not start with a FIT header')
+  if (first === 0) return ['reserved', 'it holds zeros where its header belongs']
+  return ['not_fit', 'it does not start with a FIT header']
 }
 
-function stopAfter(stop: Stop, rest: Rest, parts: number): FitWalk {
-  if (rest.isBlank) return stop('reserved', `${rest.bytes} zero bytes follow the end of the FIT file`, true)
+function faultOfRest(rest: Rest, parts: number): Fault {
+  if (rest.isBlank) return ['reserved', `${rest.bytes} zero bytes follow the end of the FIT file`, true]
   if (rest.bytes < SHORTEST_HEADER) {
     const bytes = rest.bytes === 1 ? '1 byte follows' : `${rest.bytes} bytes follow`
-    return stop('incomplete', `${bytes} the end of the FIT file`, true)
+    return ['incomplete', `${bytes} the end of the FIT file`, true]
   }
-  return stop('not_fit', `the bytes after part ${parts} are no FIT file`)
+  return ['not_fit', `the bytes after part ${parts} are no FIT file`]
 }
 
 type Rest = { bytes: number; isBlank: boolean }
@@ -140,4 +187,18 @@ function* readRest(first: Uint8Array): Asking<Rest> {
     if (piece.length < wanted) break
   }
   return rest
+}
+
+/** The FIT checksum of each byte: CRC-16 with the reflected polynomial 0xA001. */
+const CRC_TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >> 1) ^ 0xa001 : crc >> 1
+  return crc
+})
+
+/** Continues a FIT checksum over more bytes; it begins with 0, and over a part with its own checksum it is 0 again. */
+export function fitCrc(crc: number, bytes: Uint8Array): number {
+  let sum = crc
+  for (let i = 0; i < bytes.length; i++) sum = (sum >> 8) ^ (CRC_TABLE[(sum ^ (bytes[i] ?? 0)) & 0xff] ?? 0)
+  return sum
 }

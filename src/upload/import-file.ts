@@ -1,8 +1,6 @@
-import type { Fault } from '../fit/archive/fault.ts'
-import { contentIdOf } from '../fit/content-id.ts'
-import { type ReadFit, readFit } from '../fit/read.ts'
-import type { ByteSource } from '../fit/source.ts'
-import { unpackDropped } from '../fit/unpack.ts'
+import type { Fault } from '../fit/archive.ts'
+import { contentIdOf, type ReadFit, readFit } from '../fit/read.ts'
+import { type ByteSource, unpackDropped } from '../fit/unpack.ts'
 import {
   CredentialsRejectedError,
   errorLine,

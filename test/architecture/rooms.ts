@@ -56,7 +56,7 @@ export const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
   kit: [],
 }
 
-/** Packages that only one room may know. */
+/** Packages that only one room may know, or none. */
 export const OWNED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   bullmq: ['jobs'],
   ioredis: ['jobs'],
@@ -72,6 +72,8 @@ export const OWNED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@bull-board/fastify': ['web'],
   '@fastify/static': ['web'],
   uplot: ['web'],
+  // Its agreement does not allow passing it on, so it is a tool of tests.
+  '@garmin/fitsdk': [],
 }
 
 const SRC = fileURLToPath(new URL('../../src', import.meta.url))

@@ -1,9 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { Encoder, type FileIdMesg, Profile } from '@garmin/fitsdk'
 import { describe, expect, it } from 'vitest'
-import { parseFitActivity } from '../../src/fit/activity.ts'
 import { judgeFit, makeFitJudge } from '../../src/fit/judge.ts'
+import { FILE_TYPES, SPORTS } from '../../src/fit/profile.ts'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
+import { readWithSdk } from './sdk-reader.ts'
 import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from './wrap.ts'
 
 const startedAt = new Date('2026-03-11T16:00:00Z')
@@ -19,9 +20,19 @@ describe('the judge', () => {
   it('finds a whole activity, its start, its end by the last record, its sport', () => {
     const verdict = judgeFit(ride)
     expect(verdict).toMatchObject({ verdict: 'whole', startedAt, sport: 'cycling', records: 600 })
-    const parsed = parseFitActivity(ride)
-    if (!parsed.ok || verdict.verdict !== 'whole') throw new Error('not whole')
-    expect(verdict.endedAt.getTime()).toBe(parsed.records.at(-1)?.timeMs)
+    expect(verdict).toHaveProperty('endedAt', new Date(readWithSdk(ride).records.at(-1)?.timeMs ?? 0))
+  })
+
+  it('reads bytes that lie inside a larger buffer', () => {
+    const larger = Buffer.concat([Buffer.alloc(7), ride, Buffer.alloc(9)])
+    expect(judgeFit(larger.subarray(7, 7 + ride.length))).toEqual(judgeFit(ride))
+  })
+
+  it('finds every damage to what the checksum covers', () => {
+    for (let place = 14; place < ride.length; place += 1_013) {
+      const damaged = ride.map((byte, i) => (i === place ? byte ^ 0x5a : byte))
+      expect([place, codeOf(damaged)]).toEqual([place, 'unready bad_checksum'])
+    }
   })
 
   it('waits for every file that is cut, at any place', () => {
@@ -136,11 +147,11 @@ describe('the judge', () => {
     expect(codeOf(wrap(FILE_ID_ACTIVITY))).toBe('refused no_records')
   })
 
-  it('does not lose a ride that holds types and messages the kit does not know', () => {
+  it('does not lose an activity with types and messages that the kit of the maker does not know', () => {
     const odd = [0x41, 0, 0, 0x10, 0xff, 1, 0, 3, 0x1d, 0x01, 1, 2, 3]
     const record = [0x42, 0, 0, 20, 0, 2, 253, 4, 0x86, 3, 1, 0x02, 0x02, ...littleEndian(T0), 140]
     const file = wrap([...FILE_ID_ACTIVITY, ...odd, ...record])
-    expect(parseFitActivity(file)).toMatchObject({ ok: false })
+    expect(readWithSdk(file).records).toEqual([])
     expect(judgeFit(file)).toMatchObject({ verdict: 'whole', records: 1, sport: null })
   })
 
@@ -173,23 +184,50 @@ describe('the judge', () => {
     }
   })
 
+  it('calls sports and types of files as the kit of the maker does', () => {
+    const ours = (names: ReadonlyMap<number, string>) =>
+      [...names].map(([number, name]) => [
+        String(number),
+        name.replace(/ (\w)/g, (_, first) => first.toUpperCase()),
+      ])
+    expect(ours(SPORTS)).toEqual(Object.entries(Profile.types.sport ?? {}))
+    // The first and the last number that are left to makers of devices name no type.
+    const types = Object.entries(Profile.types.file ?? {}).filter(
+      ([, name]) => !/^mfgRange/.test(String(name)),
+    )
+    expect(ours(FILE_TYPES)).toEqual(types)
+  })
+
   const folder = new URL('../../../shared/fit/', import.meta.url)
+  const expected: Record<string, [end: string | null, records: number]> = {
+    'bad-file-crc.fit': ['unready bad_checksum', 0],
+    'bad-truncated-no-session.fit': ['unready bad_checksum', 0],
+    'other-monitoring.fit': ['refused not_activity', 0],
+    'cyc-power-edge810-vector-2013.fit': ['cycling', 4_700],
+    'cyc-power-wahoo-elemnt-2019.fit': ['cycling', 13_471],
+    'run-stryd-devtypes-2017.fit': ['running', 3_424],
+    'virtual-zwift-2017-null-compressed.fit': ['cycling', 1_808],
+    'multi-duathlon-sdk-2020.fit': ['multisport', 78],
+  }
   const real = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.fit')) : []
   for (const name of real) {
-    it(`agrees with the kit about the real file ${name}`, () => {
+    it(`agrees with the kit of the maker about the real file ${name}`, () => {
       const bytes = readFileSync(new URL(name, folder))
-      const parsed = parseFitActivity(bytes)
+      const kit = readWithSdk(bytes)
       const verdict = judgeFit(bytes)
-      if (!parsed.ok) {
-        expect(verdict.verdict).toBe(parsed.code === 'not_activity' ? 'refused' : 'unready')
-        return
+      const isWhole = verdict.verdict === 'whole'
+      if (expected[name]) {
+        const end = isWhole ? verdict.sport : codeOf(bytes)
+        expect([end, isWhole ? verdict.records : 0]).toEqual(expected[name])
       }
+      expect(isWhole).toBe(kit.isIntact && kit.fileType === 'activity')
+      if (!isWhole) return
       expect(verdict).toEqual({
         verdict: 'whole',
-        startedAt: parsed.startedAt,
-        endedAt: new Date(parsed.records.at(-1)?.timeMs ?? 0),
-        sport: parsed.sport,
-        records: parsed.records.length,
+        startedAt: kit.startedAt,
+        endedAt: new Date(kit.records.at(-1)?.timeMs ?? 0),
+        sport: kit.sport,
+        records: kit.records.length,
         sizeBytes: bytes.length,
       })
     })

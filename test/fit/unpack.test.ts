@@ -1,10 +1,8 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { UnpackError } from '../../src/fit/archive/fault.ts'
-import { DROP_LIMITS } from '../../src/fit/archive/limits.ts'
+import { DROP_LIMITS, UnpackError } from '../../src/fit/archive.ts'
 import { cleanFitName, isDroppable } from '../../src/fit/names.ts'
-import { sourceOf } from '../../src/fit/source.ts'
-import { unpackDropped } from '../../src/fit/unpack.ts'
+import { sourceOf, unpackDropped } from '../../src/fit/unpack.ts'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
 import { makeZip } from './make-zip.ts'
 

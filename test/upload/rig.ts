@@ -1,6 +1,6 @@
 import { makeUploadDeps } from '../../src/app/upload-files.ts'
-import { contentIdOf } from '../../src/fit/content-id.ts'
-import { sourceOf } from '../../src/fit/source.ts'
+import { contentIdOf } from '../../src/fit/read.ts'
+import { sourceOf } from '../../src/fit/unpack.ts'
 import { fetchActivity } from '../../src/mirror/record-activity.ts'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
 import { findWanted } from '../../src/store/activities/wanted.ts'

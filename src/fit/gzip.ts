@@ -1,15 +1,7 @@
 import { pipeline, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { errorCode } from '../../kit/errors.ts'
-import { type Fault, refused, UnpackError, unready } from './fault.ts'
-
-/** Judges the first two bytes of a gzip file; undefined when they are right. */
-export function judgeGzipFront([first, second]: Uint8Array): Fault | undefined {
-  if (first === undefined) return unready('empty', 'the file is empty')
-  if (first === 0) return unready('reserved', 'it holds zeros where its beginning belongs')
-  if (first === 0x1f && (second === undefined || second === 0x8b)) return undefined
-  return refused('not_gzip', 'it is named .gz, but is no gzip file')
-}
+import { errorCode } from '../kit/errors.ts'
+import { refused, UnpackError, unready } from './archive.ts'
 
 /**
  * Unpacks gzip bytes as they are read, to at most `most` bytes. Throws UnpackError for what is cut, damaged (a file that is

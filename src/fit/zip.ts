@@ -6,13 +6,19 @@ import {
   RandomAccessReader,
   type ZipFile,
 } from 'yauzl'
-import { errorCode } from '../../kit/errors.ts'
-import { cleanFitName } from '../names.ts'
-import { type ByteSource, readFront } from '../source.ts'
-import type { DroppedFit, Unpacked } from '../unpack.ts'
-import { type Fault, refused, UnpackError, unready } from './fault.ts'
-import { gunzip, judgeGzipFront } from './gzip.ts'
-import { type DropLimits, mostUnpacked } from './limits.ts'
+import { errorCode } from '../kit/errors.ts'
+import {
+  type DropLimits,
+  type Fault,
+  judgeFront,
+  mostUnpacked,
+  refused,
+  UnpackError,
+  unready,
+} from './archive.ts'
+import { gunzip } from './gzip.ts'
+import { cleanFitName } from './names.ts'
+import type { ByteSource, DroppedFit, Unpacked } from './unpack.ts'
 
 const STORED = 0
 const DEFLATED = 8
@@ -28,8 +34,6 @@ const SMALLER = 'drop its files in smaller archives'
  * reading the source throws.
  */
 export async function listZip(source: ByteSource, limits: DropLimits): Promise<Unpacked> {
-  const early = judgeFront(await readFront(source, 2))
-  if (early) return early
   const files: DroppedFit[] = []
   let claimed = 0
   try {
@@ -48,7 +52,7 @@ export async function listZip(source: ByteSource, limits: DropLimits): Promise<U
         return refused('too_many_files', `it holds more than ${limits.files} FIT files; ${SMALLER}`)
       }
       claimed += entry.uncompressedSize
-      const most = mostUnpacked(entry.compressedSize, limits.fileBytes, limits.ratio)
+      const most = mostUnpacked(entry.compressedSize, limits)
       if (entry.uncompressedSize > most || claimed > limits.totalBytes) return tooLarge()
       files.push({ name: unusedName(name, files), open: () => readEntry(zip, entry, { name, most, limits }) })
     }
@@ -72,13 +76,6 @@ class SourceReader extends RandomAccessReader {
   override _readStreamForRange(start: number, end: number): Readable {
     return this.#source.open({ start, end })
   }
-}
-
-function judgeFront([first, second]: Uint8Array): Fault | undefined {
-  if (first === undefined) return unready('empty', 'the file is empty')
-  if (first === 0) return unready('reserved', 'it holds zeros where its beginning belongs')
-  if (first === 0x50 && (second === undefined || second === 0x4b)) return undefined
-  return refused('not_zip', 'it is named .zip, but is no zip archive')
 }
 
 /** The name as the archive has it, with any path; only ever used for its last part and its ending. */
@@ -128,12 +125,12 @@ async function* readEntry(
   try {
     if (/\.gz$/i.test(name)) {
       for await (const front of await openEntry(zip, entry)) {
-        const fault = judgeGzipFront(front)
+        const fault = judgeFront(front, 'gzip')
         if (fault) throw new UnpackError(fault)
         break
       }
       const stream = await openEntry(zip, entry)
-      yield* gunzip(stream, mostUnpacked(entry.uncompressedSize, limits.fileBytes, limits.ratio))
+      yield* gunzip(stream, mostUnpacked(entry.uncompressedSize, limits))
       return
     }
     for await (const chunk of await openEntry(zip, entry)) {

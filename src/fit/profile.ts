@@ -1,0 +1,45 @@
+/** Numbers of messages and fields as the FIT profile fixes them. */
+export const FILE_ID = { message: 0, type: 0, createdAt: 4 }
+export const SPORT = { message: 12, sport: 0 }
+export const SESSION = { message: 18, startedAt: 2, sport: 5 }
+export const RECORD = { message: 20 }
+/** The field that holds the time in messages of every kind. */
+export const TIMESTAMP = 253
+
+/** The file type of an activity. */
+export const ACTIVITY_FILE = 4
+
+/** FIT counts seconds from the last day of 1989, UTC. */
+export const FIT_EPOCH_S = 631_065_600
+/** Below this a FIT time counts seconds since the device was switched on, and gives no date. */
+export const FIRST_ABSOLUTE_TIME = 0x10000000
+/** The value that stands for no time. */
+export const NO_TIME = 0xffffffff
+
+/** What a person calls the types of FIT files, by their numbers. */
+export const FILE_TYPES =
+  namesByNumber(`1, device, settings, sport, activity, workout, course, schedules, 9, weight, totals,
+  goals, 14, blood pressure, monitoring a, 20, activity summary, 28, monitoring daily, 32, monitoring b, 34, segment,
+  segment list, 40, exd configuration`)
+
+/** The profile's names of the sports, by their numbers. */
+export const SPORTS =
+  namesByNumber(`0, generic, running, cycling, transition, fitnessEquipment, swimming, basketball, soccer,
+  tennis, americanFootball, training, walking, crossCountrySkiing, alpineSkiing, snowboarding, rowing, mountaineering, hiking,
+  multisport, paddling, flying, eBiking, motorcycling, boating, driving, golf, hangGliding, horsebackRiding, hunting, fishing,
+  inlineSkating, rockClimbing, sailing, iceSkating, skyDiving, snowshoeing, snowmobiling, standUpPaddleboarding, surfing,
+  wakeboarding, waterSkiing, kayaking, rafting, windsurfing, kitesurfing, tactical, jumpmaster, boxing, floorClimbing, baseball,
+  53, diving, 56, shooting, 58, winterSport, grinding, 62, hiit, videoGaming, racket, wheelchairPushWalk, wheelchairPushRun,
+  meditation, paraSport, discGolf, teamSport, cricket, rugby, hockey, lacrosse, volleyball, waterTubing, wakesurfing, waterSport,
+  archery, mixedMartialArts, motorSports, snorkeling, dance, jumpRope, poolApnea, mobility, geocaching, canoeing, 254, all`)
+
+/** Reads a list of names with consecutive numbers; a number in the list is that of the name after it. */
+function namesByNumber(list: string): ReadonlyMap<number, string> {
+  const names = new Map<number, string>()
+  let number = 0
+  for (const entry of list.split(/,\s+/)) {
+    if (/^\d+$/.test(entry)) number = Number(entry)
+    else names.set(number++, entry)
+  }
+  return names
+}
