@@ -1,0 +1,111 @@
+import { existsSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { EXIT } from '../../src/cli/context.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { FROM_FILE, VARIABLES } from '../../src/config/variables.ts'
+import { readTop } from '../container/dockerfile.ts'
+import { distPath, runNode } from '../kit/processes.ts'
+
+const PAGES = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'docs/operating.md',
+  'docs/performance.md',
+  'docs/scaling.md',
+  'docs/security.md',
+  'docs/cookbook.md',
+]
+
+describe('the README', () => {
+  it('is read in five minutes', () => {
+    expect(readTop('README.md').split(/\s+/).length).toBeLessThanOrEqual(900)
+  })
+})
+
+describe('docs/operating.md', () => {
+  const rows = [...readTop('docs/operating.md').matchAll(/^\| (`.+?) \| .+ \| (.+) \|$/gm)]
+  const settings = rows.flatMap(([, names = '', fallback = '']) =>
+    [...names.matchAll(/`([A-Z_]+)`/g)].map(([, name = '']) => ({ name, fallback })),
+  )
+
+  it('lists every variable that musette reads, and no other', () => {
+    expect(settings.map(({ name }) => name).sort()).toEqual(Object.keys(VARIABLES).sort())
+  })
+
+  it('names the defaults that hold', () => {
+    const env = Object.fromEntries(
+      settings.flatMap(({ name, fallback }) => {
+        const value = /^`([^`]+)`(?: for both)?$/.exec(fallback)?.[1]
+        return value === undefined ? [] : [[name, value]]
+      }),
+    )
+    expect(Object.keys(env).length).toBeGreaterThan(10)
+    expect(readConfig(env)).toEqual(readConfig({}))
+  })
+
+  it('names a _FILE twin that there is', () => {
+    const twins = [...readTop('docs/operating.md').matchAll(/`?([A-Z_]+)_FILE=/g)].map(([, name]) => name)
+    expect(twins).not.toEqual([])
+    expect(twins.filter((name) => !(FROM_FILE as readonly string[]).includes(name ?? ''))).toEqual([])
+  })
+
+  it('lists every exit code', () => {
+    const [, section = ''] = /## Exit codes\n([\s\S]*?)\n## /.exec(readTop('docs/operating.md')) ?? []
+    const codes = [...section.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code))
+    expect(codes).toEqual(Object.values(EXIT))
+  })
+})
+
+describe('every page', () => {
+  it('names verbs and options that there are', async () => {
+    const help = async (...verb: string[]) => (await runNode([distPath('main.js'), ...verb, '--help'])).stdout
+    const verbs = [...(await help()).matchAll(/^ {2}([a-z-]+) /gm)].map(([, verb]) => verb)
+    const named = new Map<string, Set<string>>()
+    for (const command of PAGES.flatMap(commandsOf)) {
+      const [verb = '', ...rest] = command.replace('key rotate', 'key').split(/\s+/)
+      expect(verbs, command).toContain(verb)
+      const options = rest
+        .filter((word) => /^--[a-z]/.test(word))
+        .map((word) => word.replace(/[^a-z-].*$/, ''))
+      named.set(verb, new Set([...(named.get(verb) ?? []), ...options]))
+    }
+    expect(named.size).toBeGreaterThan(10)
+    for (const [verb, options] of [...named].filter(([, options]) => options.size > 0)) {
+      const text = verb === 'key' ? await help('key', 'rotate') : await help(verb)
+      for (const option of options) expect(text, `musette ${verb} ${option}`).toContain(option)
+    }
+  })
+
+  it('links to files and headings that there are', () => {
+    const anchorOf = (heading: string) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\w\s-]/g, '')
+        .trim()
+        .replace(/\s/g, '-')
+    const broken = PAGES.flatMap((page) =>
+      [...readTop(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].flatMap(
+        ([link, path, anchor]) => {
+          const target = path ? new URL(path, `file:///${page}`).pathname.slice(1) : page
+          if (!existsSync(new URL(`../../${target}`, import.meta.url))) return [`${page}: ${link}`]
+          const headings = [...readTop(target).matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+            anchorOf(heading ?? ''),
+          )
+          return anchor && !headings.includes(anchor) ? [`${page}: ${link}`] : []
+        },
+      ),
+    )
+    expect(broken).toEqual([])
+  })
+})
+
+/** The commands in the code of a page, each from its verb on, without what a shell would do with its output. */
+function commandsOf(page: string): string[] {
+  const text = readTop(page)
+  const code = [...text.matchAll(/`([^`\n]+)`|^ {4}(.+)$/gm)].map(([, span, line]) => span ?? line ?? '')
+  return code.flatMap((each) => {
+    const [, command] =
+      /(?:^|\$\(|[ =…])(?:npx )?musette (?!node )([a-z][a-z-]*(?: [^|<>#)]*)?)/.exec(each) ?? []
+    return command ? [command.trim()] : []
+  })
+}
