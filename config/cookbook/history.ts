@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { type House, openHouse } from '../../src/app/app.ts'
+import { type App, openApp } from '../../src/app/app.ts'
 import { signInWithPassword } from '../../src/app/sign-in.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { uploadByHand } from '../../src/app/upload-files.ts'
@@ -43,8 +43,8 @@ export async function mirrorHistory(
       now,
     })
     release.defer('sandbox', () => sandbox.close())
-    const opened = await openHouse(configOf(sandbox.url, place), log)
-    release.defer('house', () => opened.close())
+    const opened = await openApp(configOf(sandbox.url, place), log)
+    release.defer('app', () => opened.close())
     await live(stopped(opened, now), clock, (method, path, body) => steer(sandbox.url, method, path, body))
   } finally {
     await release.release()
@@ -54,13 +54,13 @@ export async function mirrorHistory(
 
 type Steer = (method: string, path: string, body?: object) => Promise<void>
 
-/** The house by another clock; the service's client stamps training info by the machine's. */
-function stopped(house: House, now: () => Date): House {
-  const { serviceOf } = house.mirror
+/** The App by another clock; the service's client stamps training info by the machine's. */
+function stopped(app: App, now: () => Date): App {
+  const { serviceOf } = app.mirror
   return {
-    ...house,
+    ...app,
     mirror: {
-      ...house.mirror,
+      ...app.mirror,
       now,
       serviceOf(account) {
         const service = serviceOf(account)
@@ -77,14 +77,14 @@ function stopped(house: House, now: () => Date): House {
 }
 
 /** Two days of a mirror, Monday noon to Tuesday evening. */
-async function live(house: House, clock: { now: Date }, order: Steer): Promise<void> {
-  const sync = () => syncAccount(house, { name: LOGIN.name, coaching: true })
+async function live(app: App, clock: { now: Date }, order: Steer): Promise<void> {
+  const sync = () => syncAccount(app, { name: LOGIN.name, coaching: true })
   for (const ride of RIDES) await order('POST', 'activities', ride)
-  await signInWithPassword(house, LOGIN)
+  await signInWithPassword(app, LOGIN)
   await sync()
 
   clock.now = new Date('2025-06-30T22:10:00Z')
-  await uploadByHand(house, {
+  await uploadByHand(app, {
     account: LOGIN.name,
     path: 'evening-tempo.fit',
     bytes: Buffer.from(makeFitFile({ startedAt: new Date('2025-06-30T21:00:00Z'), seconds: 3_900, seed: 5 })),
@@ -117,7 +117,7 @@ async function live(house: House, clock: { now: Date }, order: Steer): Promise<v
     zone: ZONE,
   })
   await order('PATCH', 'activities/rideanswerbroken', { broken: 'cut' })
-  await syncAccount(house, { name: LOGIN.name, coaching: true, full: true })
+  await syncAccount(app, { name: LOGIN.name, coaching: true, full: true })
 }
 
 function configOf(baseUrl: string, place: { databaseUrl: string; dataDir: string }) {

@@ -15,7 +15,7 @@ import { finishRotation } from './key-rotation.ts'
 import { openDatabase } from './open-database.ts'
 
 /** The parts that every verb stands on; `close` stops them in reverse order. */
-export type House = {
+export type App = {
   config: Config
   log: Logger
   databaseUrl: string
@@ -35,10 +35,10 @@ export const CONNECTIONS_OF_LEADER_LOCKS = 2
 /**
  * Opens database, vault and service client from the configuration. The embedded Postgres is brought to this version
  * by itself; a database of the user's own is only checked, and refused with the command to type (ConfigError). The
- * `signal` ends the opening, not the house; the `observer` hears of every request to the service; `longestPauseMs` and
+ * `signal` ends the opening, not the App; the `observer` hears of every request to the service; `longestPauseMs` and
  * `byHand` are the service client's.
  */
-export async function openHouse(
+export async function openApp(
   config: Config,
   log: Logger,
   options: {
@@ -47,7 +47,7 @@ export async function openHouse(
     longestPauseMs?: number
     byHand?: boolean
   } = {},
-): Promise<House> {
+): Promise<App> {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
     const database = await openDatabase(config, log, options.signal)
@@ -105,7 +105,7 @@ function keysOf({ secretKey, dataDir }: Config): KeyOptions {
 }
 
 /** Ends the pauses that were made while this machine's clock was ahead, and says how many. */
-export async function endPauses({ store, mirror, mirrorOptions, log }: House): Promise<void> {
+export async function endPauses({ store, mirror, mirrorOptions, log }: App): Promise<void> {
   const { lagMs } = mirrorOptions
   const pauses = await store.transaction((tx) => recordPausesEnded(tx, { now: mirror.now(), lagMs }))
   if (pauses > 0) log.warn({ pauses }, 'pauses that were made while the clock was ahead are ended')

@@ -8,7 +8,7 @@ import {
   findSampleRows,
 } from '../store/samples/export-rows.ts'
 import type { Tx } from '../store/store.ts'
-import type { House } from './app.ts'
+import type { App } from './app.ts'
 import { accountNamed } from './sign-in.ts'
 
 export const EXPORT_FORMATS = ['csv', 'json', 'parquet'] as const
@@ -22,7 +22,7 @@ type Piece = string | Uint8Array
  * ConfigError `no_account` and `unknown_activity`.
  */
 export async function exportActivity(
-  house: House,
+  app: App,
   input: {
     name: string
     path: string
@@ -32,8 +32,8 @@ export async function exportActivity(
   },
 ): Promise<string | undefined> {
   const { name, path, format, write, signal } = input
-  const { accountId } = await accountNamed(house, name)
-  return house.store.read(async (tx) => {
+  const { accountId } = await accountNamed(app, name)
+  return app.store.read(async (tx) => {
     const activity = await findExportedActivity(tx, { accountId, path })
     if (!activity) throw unknownActivity(name, path)
     if (activity.sampleCount === 0) return `activity ${path} has no samples here: ${whyNoSamples(activity)}`

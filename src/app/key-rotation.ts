@@ -16,7 +16,7 @@ import {
 import { findKeyIds } from '../store/vault/rows.ts'
 import { keyIdOf } from '../store/vault/seal.ts'
 import type { Resealed } from '../store/vault/types.ts'
-import type { House } from './app.ts'
+import type { App } from './app.ts'
 
 /**
  * How many logins were sealed anew, those that cannot be read and stay as they are, and the file that holds the key; `byHand`: a
@@ -29,10 +29,10 @@ export type Rotation = Resealed & { path: string; byHand: boolean }
  * the new one. A key from the environment can only be replaced by a person: the new one is read from the file `to`, which
  * is made when it is not there. Killed at any moment it leaves logins that open, and the same command finishes it.
  */
-export async function rotateKey(house: House, input: { to: string | undefined }): Promise<Rotation> {
-  const { secretKey, dataDir } = house.config
-  if (secretKey) return rotateToFile(house, { secretKey, to: input.to })
-  if (input.to === undefined) return rotateInPlace(house)
+export async function rotateKey(app: App, input: { to: string | undefined }): Promise<Rotation> {
+  const { secretKey, dataDir } = app.config
+  if (secretKey) return rotateToFile(app, { secretKey, to: input.to })
+  if (input.to === undefined) return rotateInPlace(app)
   const message = `the key lies in ${secretKeyPath(dataDir)} and is replaced there; run: musette key rotate`
   throw new ConfigError('key_in_data_dir', message)
 }
@@ -51,12 +51,12 @@ export async function finishRotation(
   }
 }
 
-async function rotateInPlace(house: House): Promise<Rotation> {
-  const { dataDir } = house.config
+async function rotateInPlace(app: App): Promise<Rotation> {
+  const { dataDir } = app.config
   const key = makeKey()
   const keyId = keyIdOf(key)
   // Each key waits under a name of its own, so that whoever ends a rotation late cannot put a later one's key in place.
-  const resealed = await house.vault.rotate(async (used) => {
+  const resealed = await app.vault.rotate(async (used) => {
     for (const id of readPendingIds(dataDir)) {
       if (isInUse(dataDir, used, id)) await putKeyInPlace(dataDir, id)
     }
@@ -75,7 +75,7 @@ function isInUse(dataDir: string, used: ReadonlySet<string>, pendingId: string):
 }
 
 async function rotateToFile(
-  house: House,
+  app: App,
   input: { secretKey: Buffer; to: string | undefined },
 ): Promise<Rotation> {
   if (input.to === undefined) {
@@ -89,13 +89,13 @@ async function rotateToFile(
     throw new ConfigError('same_key', `${path} holds the key that is in use; name another file`)
   }
   const key = found ?? makeKey()
-  const used = await house.store.read(findKeyIds)
+  const used = await app.store.read(findKeyIds)
   // All of it was done before: only the person's part is left.
   const isDone = used.size > 0 && [...used].every((id) => id === keyIdOf(key))
   const nextKey = async () => {
     if (!found) await writeKeyFile(path, key)
     return key
   }
-  const resealed = isDone ? { logins: 0, unreadable: [] } : await house.vault.rotate(nextKey)
+  const resealed = isDone ? { logins: 0, unreadable: [] } : await app.vault.rotate(nextKey)
   return { ...resealed, path, byHand: true }
 }

@@ -62,9 +62,9 @@ export async function openQueries(
   }
 }
 
-/** Runs SQL beside an open house, on a connection of its own. */
-export async function queryHouse(house: { databaseUrl: string }, text: string): Promise<QueryResult[]> {
-  const queries = await openRawQueries({ connectionString: house.databaseUrl, write: false })
+/** Runs SQL beside an open App, on a connection of its own. */
+export async function queryApp(app: { databaseUrl: string }, text: string): Promise<QueryResult[]> {
+  const queries = await openRawQueries({ connectionString: app.databaseUrl, write: false })
   try {
     return await collectResults(queries, text)
   } finally {

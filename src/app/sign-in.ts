@@ -3,26 +3,26 @@ import { ConfigError, loginCommand } from '../kit/errors.ts'
 import { isPlainHttp } from '../kit/loopback.ts'
 import type { TokenPair } from '../service/service.ts'
 import { type Account, findAccount } from '../store/accounts.ts'
-import type { House } from './app.ts'
+import type { App } from './app.ts'
 import { parkIfDamaged } from './unreadable-logins.ts'
 
 type Client = { clientId: string; clientSecret: string }
 
 /** Signs in with the rider's own name and password; the password is kept, sealed, only when asked to. */
 export async function signInWithPassword(
-  house: House,
+  app: App,
   input: { name: string; username: string; password: string; keepPassword: boolean; signal?: AbortSignal },
 ): Promise<Account> {
   const { username, password } = input
-  const { clientId, clientSecret } = house.config.service
-  const client = { clientId, clientSecret, baseUrl: await baseUrlOf(house, input.name) }
-  const pair = await house.service.passwordGrant(client, { username, password }, input.signal)
-  return saveLogin(house, input.name, client, pair, { username, ...(input.keepPassword && { password }) })
+  const { clientId, clientSecret } = app.config.service
+  const client = { clientId, clientSecret, baseUrl: await baseUrlOf(app, input.name) }
+  const pair = await app.service.passwordGrant(client, { username, password }, input.signal)
+  return saveLogin(app, input.name, client, pair, { username, ...(input.keepPassword && { password }) })
 }
 
 /** Finds the address that a login of an account would go to in the clear; undefined where nobody on the way can read it. */
-export async function findPlainAddress(house: House, name: string): Promise<string | undefined> {
-  const baseUrl = await baseUrlOf(house, name)
+export async function findPlainAddress(app: App, name: string): Promise<string | undefined> {
+  const baseUrl = await baseUrlOf(app, name)
   return isPlainHttp(baseUrl) ? baseUrl : undefined
 }
 
@@ -39,19 +39,19 @@ type BrowserLogin = {
  * `authorize_refused` when the service refuses the client or the redirect address.
  */
 export async function beginBrowserLogin(
-  house: House,
+  app: App,
   input: { name: string; client: Client; redirectUri: string; signal?: AbortSignal },
 ): Promise<BrowserLogin> {
-  const client = { ...input.client, baseUrl: await baseUrlOf(house, input.name) }
+  const client = { ...input.client, baseUrl: await baseUrlOf(app, input.name) }
   const { redirectUri } = input
-  const refusal = await house.service.findAuthorizeRefusal(client, { redirectUri }, input.signal)
+  const refusal = await app.service.findAuthorizeRefusal(client, { redirectUri }, input.signal)
   if (refusal !== undefined) {
     const message = `the service refuses the redirect address ${redirectUri} or the client id "${client.clientId}" (${refusal}); run: musette login --browser --client-id ID --redirect-uri URI, with both as they are registered there`
     throw new ConfigError('authorize_refused', message)
   }
   const state = randomBytes(24).toString('base64url')
   return {
-    authorizeUrl: house.service.authorizeUrl(client, { redirectUri, state }),
+    authorizeUrl: app.service.authorizeUrl(client, { redirectUri, state }),
     state,
     async finish(answer, signal) {
       if (answer.state !== state) {
@@ -60,57 +60,56 @@ export async function beginBrowserLogin(
           'the answer does not belong to this login; run: musette login --browser',
         )
       }
-      const pair = await house.service.authorizationCodeGrant(
+      const pair = await app.service.authorizationCodeGrant(
         client,
         { code: answer.code, redirectUri },
         signal,
       )
-      return saveLogin(house, input.name, client, pair, {})
+      return saveLogin(app, input.name, client, pair, {})
     },
   }
 }
 
 /** Forgets the tokens of an account; what is mirrored stays. */
-export async function signOut(house: House, name: string): Promise<Account> {
-  const account = await accountNamed(house, name)
-  await house.vault.forget(account.accountId)
+export async function signOut(app: App, name: string): Promise<Account> {
+  const account = await accountNamed(app, name)
+  await app.vault.forget(account.accountId)
   return account
 }
 
 /** Finds an account by name; a ConfigError with code `no_account` says how to make it. */
-export async function accountNamed(house: House, name: string): Promise<Account> {
-  const account = await house.store.read((tx) => findAccount(tx, name))
+export async function accountNamed(app: App, name: string): Promise<Account> {
+  const account = await app.store.read((tx) => findAccount(tx, name))
   if (account) return account
   throw new ConfigError('no_account', `there is no account "${name}" yet; run: ${loginCommand(name)}`)
 }
 
 /** Finds an account by name whose login opens: one that does not is an UnreadableLoginError before anything is touched. */
-export async function accountToUse(house: House, name: string): Promise<Account> {
-  const account = await accountNamed(house, name)
+export async function accountToUse(app: App, name: string): Promise<Account> {
+  const account = await accountNamed(app, name)
   try {
-    await house.vault.read(account.accountId)
+    await app.vault.read(account.accountId)
   } catch (error) {
-    await parkIfDamaged(house, error)
+    await parkIfDamaged(app, error)
     throw error
   }
   return account
 }
 
 /** The address in the environment, else the one the account was signed in to before. */
-async function baseUrlOf(house: House, name: string): Promise<string> {
-  const baseUrl =
-    house.config.service.baseUrl ?? (await house.store.read((tx) => findAccount(tx, name)))?.baseUrl
+async function baseUrlOf(app: App, name: string): Promise<string> {
+  const baseUrl = app.config.service.baseUrl ?? (await app.store.read((tx) => findAccount(tx, name)))?.baseUrl
   if (baseUrl) return baseUrl
   throw new ConfigError('no_base_url', 'MUSETTE_BASE_URL is not set; set it to the address of the service')
 }
 
 async function saveLogin(
-  house: House,
+  app: App,
   name: string,
   client: Client & { baseUrl: string },
   pair: TokenPair,
   person: { username?: string; password?: string },
 ): Promise<Account> {
   const { clientId, clientSecret, baseUrl } = client
-  return house.vault.saveLogin({ name, baseUrl }, { clientId, clientSecret, pair, ...person })
+  return app.vault.saveLogin({ name, baseUrl }, { clientId, clientSecret, pair, ...person })
 }

@@ -8,7 +8,7 @@ import {
   type UploadStanding,
 } from '../store/status.ts'
 import { findWaitingFiles, type WaitingFile } from '../store/uploads/waiting-files.ts'
-import type { House } from './app.ts'
+import type { App } from './app.ts'
 
 export type Status = {
   database: 'embedded' | 'postgres'
@@ -24,16 +24,16 @@ export type Status = {
 const FAILED_SHOWN = 20
 
 /** Finds where everything stands, with the command that mends what a person must mend. */
-export async function findStatus(house: House): Promise<Status> {
-  const { standings, failed, uploads, waiting } = await house.store.read(async (tx) => ({
+export async function findStatus(app: App): Promise<Status> {
+  const { standings, failed, uploads, waiting } = await app.store.read(async (tx) => ({
     standings: await findStandings(tx),
     failed: await findFailedActivities(tx, { limit: FAILED_SHOWN }),
     uploads: await findUploadStandings(tx),
     waiting: await findWaitingFiles(tx),
   }))
   return {
-    database: house.config.databaseUrl ? 'postgres' : 'embedded',
-    queue: house.config.redisUrl ? 'redis' : 'postgres',
+    database: app.config.databaseUrl ? 'postgres' : 'embedded',
+    queue: app.config.redisUrl ? 'redis' : 'postgres',
     accounts: standings.map((standing) => ({
       ...standing,
       login: standing.needs_login ? 'needs login' : 'signed in',

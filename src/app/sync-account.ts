@@ -14,7 +14,7 @@ import type { Account } from '../store/accounts.ts'
 import { countByState } from '../store/activities/wanted.ts'
 import { recordRunsAbandoned } from '../store/runs.ts'
 import { makeWorkoutFolder } from '../workoutfolder/workout-folder.ts'
-import { endPauses, type House } from './app.ts'
+import { type App, endPauses } from './app.ts'
 import { accountToUse } from './sign-in.ts'
 
 /** What a pass counted, and how many of the listed activities are mirrored or still to be fetched after it. */
@@ -28,19 +28,19 @@ type Watched = { name: string; signal?: AbortSignal; onProgress?: (progress: Pro
  * their failures are counted.
  */
 export async function syncAccount(
-  house: House,
+  app: App,
   input: Watched & { full?: boolean; acceptRemovals?: boolean; coaching?: boolean },
 ): Promise<SyncCounts> {
   const { name, coaching, ...rest } = input
-  const account = await takeAccount(house, name)
-  const { concurrency } = house.config.service
+  const account = await takeAccount(app, name)
+  const { concurrency } = app.config.service
   const halt = new AbortController()
   const signal = rest.signal ? AbortSignal.any([rest.signal, halt.signal]) : halt.signal
   const { full = false } = rest
   let besides: Promise<number> | undefined
   const begin = () => {
     if (besides) return besides
-    besides = coaching ? syncCoaching(house, { account, full, signal }) : Promise.resolve(0)
+    besides = coaching ? syncCoaching(app, { account, full, signal }) : Promise.resolve(0)
     // Whether it failed is asked when the activities are through.
     besides.catch(() => undefined)
     return besides
@@ -51,10 +51,10 @@ export async function syncAccount(
   }
   try {
     const asked = { ...rest, account, concurrency, onProgress }
-    const counts = await syncActivities(house.mirror, house.mirrorOptions, asked)
+    const counts = await syncActivities(app.mirror, app.mirrorOptions, asked)
     const failed = await begin()
-    await house.mirror.upkeep.rest()
-    const states = await house.store.read((tx) => countByState(tx, account.accountId))
+    await app.mirror.upkeep.rest()
+    const states = await app.store.read((tx) => countByState(tx, account.accountId))
     const here = { mirrored: states.mirrored, unfetched: states.wanted }
     return { ...counts, ...here, failed: counts.failed + failed }
   } catch (error) {
@@ -66,23 +66,23 @@ export async function syncAccount(
 
 /** Fetches activities of one account again and rewrites them, in this process. */
 export async function resyncAccount(
-  house: House,
+  app: App,
   input: Watched & { choice: ResyncChoice },
 ): Promise<FetchCounts & { marked: number }> {
   const { name, ...rest } = input
-  const account = await takeAccount(house, name)
-  const { concurrency } = house.config.service
-  const counts = await resyncActivities(house.mirror, house.mirrorOptions, { account, concurrency, ...rest })
-  await house.mirror.upkeep.rest()
+  const account = await takeAccount(app, name)
+  const { concurrency } = app.config.service
+  const counts = await resyncActivities(app.mirror, app.mirrorOptions, { account, concurrency, ...rest })
+  await app.mirror.upkeep.rest()
   return counts
 }
 
-async function takeAccount(house: House, name: string): Promise<Account> {
-  const account = await accountToUse(house, name)
+async function takeAccount(app: App, name: string): Promise<Account> {
+  const account = await accountToUse(app, name)
   // A run of a process that still lives writes its own end over this.
   const { accountId } = account
-  await house.store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date(), accountId }))
-  await endPauses(house)
+  await app.store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date(), accountId }))
+  await endPauses(app)
   return account
 }
 
@@ -90,12 +90,12 @@ async function takeAccount(house: House, name: string): Promise<Account> {
 const WORKOUTS_EVERY_MS = 20 * HOUR
 
 /** Makes what the use cases around training info and workouts need; the folder remembers what it has complained of. */
-export function makeCoachingDeps(house: House): CoachingDeps {
-  const dir = house.config.workoutDir
+export function makeCoachingDeps(app: App): CoachingDeps {
+  const dir = app.config.workoutDir
   return {
-    ...house.mirror,
-    listDefaultWorkouts: (baseUrl, signal) => house.service.listDefaultWorkouts(baseUrl, signal),
-    folder: dir === undefined ? undefined : makeWorkoutFolder(house, { dir }),
+    ...app.mirror,
+    listDefaultWorkouts: (baseUrl, signal) => app.service.listDefaultWorkouts(baseUrl, signal),
+    folder: dir === undefined ? undefined : makeWorkoutFolder(app, { dir }),
   }
 }
 
@@ -104,11 +104,11 @@ export function makeCoachingDeps(house: House): CoachingDeps {
  * fails is logged and counted and stops nothing else; only an abort is thrown. Returns how many items failed.
  */
 export async function syncCoaching(
-  house: House,
+  app: App,
   input: { account: Account; full?: boolean; signal?: AbortSignal },
 ): Promise<number> {
   const { account, full = false, signal } = input
-  const deps = makeCoachingDeps(house)
+  const deps = makeCoachingDeps(app)
   const asked = { account, ...(signal && { signal }) }
   const { accountId } = account
   const steps: Array<readonly [string, () => Promise<CoachingCounts>]> = [

@@ -1,15 +1,15 @@
 import { findAccounts } from '../store/accounts.ts'
 import { UnreadableLoginError } from '../store/vault/unreadable-login-error.ts'
-import type { House } from './app.ts'
+import type { App } from './app.ts'
 
 /**
  * Reads the login of every account, and parks those that cannot be read, so that the others go on. When not one of them opens
  * with the key at hand, the key is the wrong one and not the accounts: nothing is touched, and the error of the first is returned.
  */
 export async function parkUnreadableLogins(
-  house: Pick<House, 'store' | 'vault'>,
+  app: Pick<App, 'store' | 'vault'>,
 ): Promise<UnreadableLoginError | undefined> {
-  const { store, vault } = house
+  const { store, vault } = app
   let readable = 0
   const unreadable: UnreadableLoginError[] = []
   for (const { accountId } of await store.read(findAccounts)) {
@@ -26,7 +26,7 @@ export async function parkUnreadableLogins(
 }
 
 /** Parks an account for tokens that this process cannot read, unless only the key of this process may be the reason. */
-export async function parkIfDamaged(house: Pick<House, 'vault'>, error: unknown): Promise<void> {
+export async function parkIfDamaged(app: Pick<App, 'vault'>, error: unknown): Promise<void> {
   if (!(error instanceof UnreadableLoginError) || error.code === 'secret_key_mismatch') return
-  await house.vault.parkUnreadable(error)
+  await app.vault.parkUnreadable(error)
 }

@@ -10,13 +10,13 @@ import type { Account } from '../store/accounts.ts'
 import { findUpload, type Upload } from '../store/uploads/uploads.ts'
 import { offerFit } from '../upload/send-file.ts'
 import { MEMORY_BYTES, type UploadDeps } from '../upload/upload-deps.ts'
-import type { House } from './app.ts'
+import type { App } from './app.ts'
 import { accountNamed, accountToUse } from './sign-in.ts'
 
-/** Makes what the upload room needs of the house; `onWanted` hears of each new activity to fetch. */
-export function makeUploadDeps(house: House, onWanted?: NonNullable<UploadDeps['onWanted']>): UploadDeps {
-  const { store, log } = house
-  const { serviceOf, now } = house.mirror
+/** Makes what the upload room needs of the App; `onWanted` hears of each new activity to fetch. */
+export function makeUploadDeps(app: App, onWanted?: NonNullable<UploadDeps['onWanted']>): UploadDeps {
+  const { store, log } = app
+  const { serviceOf, now } = app.mirror
   return {
     store,
     log,
@@ -34,12 +34,12 @@ export function makeUploadDeps(house: House, onWanted?: NonNullable<UploadDeps['
 
 /** Finds the ledger row of a FIT file's bytes; undefined when they were never seen. Throws ConfigError `no_account`. */
 export async function findUploadOf(
-  house: House,
+  app: App,
   input: { account: string; bytes: Uint8Array },
 ): Promise<Upload | undefined> {
-  const { accountId } = await accountNamed(house, input.account)
+  const { accountId } = await accountNamed(app, input.account)
   const contentId = await contentIdOf([input.bytes])
-  return house.store.read((tx) => findUpload(tx, { accountId, contentId }))
+  return app.store.read((tx) => findUpload(tx, { accountId, contentId }))
 }
 
 /** What became of one file that a person named: the ledger row of each FIT file in it, or why it was not even tried. */
@@ -54,7 +54,7 @@ export type HandUpload = { fileName: string } & (
  * service cannot be reached or refuses the login; the ledger then knows the file, and the same command goes on with it.
  */
 export async function uploadByHand(
-  house: House,
+  app: App,
   input: {
     account: string
     path: string
@@ -65,7 +65,7 @@ export async function uploadByHand(
     onWait: (upload: Upload) => void
   },
 ): Promise<HandUpload[]> {
-  const account = await accountToUse(house, input.account)
+  const account = await accountToUse(app, input.account)
   const fileName = basename(input.path)
   const unpacked = await unpackDropped(fileName, sourceOf(input.bytes))
   if (unpacked.verdict !== 'files') return [{ fileName, problem: describeFault(unpacked) }]
@@ -76,7 +76,7 @@ export async function uploadByHand(
     fits.push(fit)
   }
   const ends: HandUpload[] = []
-  for (const fit of fits) ends.push(await uploadOne(house, { ...input, account, fit }))
+  for (const fit of fits) ends.push(await uploadOne(app, { ...input, account, fit }))
   return ends
 }
 
@@ -85,14 +85,14 @@ function describeFault({ verdict, reason }: Fault): string {
 }
 
 async function uploadOne(
-  house: House,
+  app: App,
   input: Omit<Parameters<typeof uploadByHand>[1], 'account' | 'bytes'> & { account: Account; fit: ReadFit },
 ): Promise<HandUpload> {
   const { fit, signal } = input
   const fileName = fit.name
   // A person may still have the whole file, so what is cut gets no row of the ledger.
   if (fit.cut && fit.verdict.verdict === 'refused') return { fileName, problem: fit.verdict.reason }
-  const deps = makeUploadDeps(house)
+  const deps = makeUploadDeps(app)
   let again: 'refused' | 'always' | 'never' = input.force ? 'always' : 'refused'
   for (let isFirst = true; ; isFirst = false) {
     const { upload, error, known } = await offerFit(deps, { ...input, again, byHand: isFirst })
@@ -102,7 +102,7 @@ async function uploadOne(
     if (upload.state === 'seen' && error !== undefined) throw error
     again = 'never'
     input.onWait(upload)
-    await sleep(pauseUntil(upload.nextTryAt, house.mirror.now()), signal)
+    await sleep(pauseUntil(upload.nextTryAt, app.mirror.now()), signal)
   }
 }
 

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline/promises'
-import type { House } from '../app/app.ts'
+import type { App } from '../app/app.ts'
 import { beginBrowserLogin } from '../app/sign-in.ts'
 import { ConfigError, errorCode } from '../kit/errors.ts'
 import { isLoopback } from '../kit/loopback.ts'
@@ -14,17 +14,17 @@ const WAIT_MS = 10 * MINUTE
 type Input = { name: string; paste?: boolean; clientId?: string; clientSecret?: string; redirectUri?: string }
 
 /** Signs in by the authorization code flow: over a listener on loopback, or by pasting the address the browser ended at. */
-export function loginInBrowser(context: Context, house: House, input: Input) {
-  return input.paste ? loginByPaste(context, house, input) : loginByRedirect(context, house, input)
+export function loginInBrowser(context: Context, app: App, input: Input) {
+  return input.paste ? loginByPaste(context, app, input) : loginByRedirect(context, app, input)
 }
 
-async function loginByRedirect(context: Context, house: House, input: Input) {
+async function loginByRedirect(context: Context, app: App, input: Input) {
   const listener = await openRedirectListener(addressOf(input.redirectUri))
   try {
     const redirectUri = input.redirectUri ?? listener.redirectUri
-    const login = await beginBrowserLogin(house, {
+    const login = await beginBrowserLogin(app, {
       name: input.name,
-      client: clientOf(house, input),
+      client: clientOf(app, input),
       redirectUri,
       signal: context.signal,
     })
@@ -42,12 +42,12 @@ async function loginByRedirect(context: Context, house: House, input: Input) {
   }
 }
 
-async function loginByPaste(context: Context, house: House, input: Input) {
+async function loginByPaste(context: Context, app: App, input: Input) {
   // Nothing listens there: the browser shows an error page, and its address bar holds the answer.
   const redirectUri = input.redirectUri ?? 'http://127.0.0.1:8976/callback'
-  const login = await beginBrowserLogin(house, {
+  const login = await beginBrowserLogin(app, {
     name: input.name,
-    client: clientOf(house, input),
+    client: clientOf(app, input),
     redirectUri,
     signal: context.signal,
   })
@@ -73,8 +73,8 @@ async function loginByPaste(context: Context, house: House, input: Input) {
   throw new ConfigError('no_answer', 'nothing was pasted; run: musette login --browser --paste')
 }
 
-function clientOf(house: House, input: Input) {
-  const { service } = house.config
+function clientOf(app: App, input: Input) {
+  const { service } = app.config
   return {
     clientId: input.clientId ?? service.clientId,
     clientSecret: input.clientSecret ?? service.clientSecret,

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { Logger } from 'pino'
-import type { House } from '../app/app.ts'
+import type { App } from '../app/app.ts'
 import { parkUnreadableLogins } from '../app/unreadable-logins.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { escapeDelete } from '../kit/control-characters.ts'
@@ -143,7 +143,7 @@ const EMBEDDED_HINTS: Readonly<Record<string, string>> = {
 }
 
 /** Reads every login before it is told about; one that cannot be read needs a login, and a wrong key is said beside the answer. */
-export async function noteUnreadableLogins(context: Context, house: House): Promise<void> {
-  const wrongKey = await parkUnreadableLogins(house)
+export async function noteUnreadableLogins(context: Context, app: App): Promise<void> {
+  const wrongKey = await parkUnreadableLogins(app)
   if (wrongKey) context.note(`musette: ${wrongKey.message}`)
 }

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { type House, openHouse } from '../app/app.ts'
-import { queryHouse } from '../app/open-database.ts'
+import { type App, openApp } from '../app/app.ts'
+import { queryApp } from '../app/open-database.ts'
 import { signInWithPassword } from '../app/sign-in.ts'
 import { findStatus } from '../app/status-report.ts'
 import { findUploadOf } from '../app/upload-files.ts'
@@ -43,7 +43,7 @@ export async function demo(context: Context, options: DemoOptions): Promise<unde
     context.note('daemon: running, on an embedded Postgres')
     await followBackfill(context, daemon, new Date(startedAt))
     await followUpload(context, daemon)
-    await printQueries(context, daemon.house)
+    await printQueries(context, daemon.app)
     context.note(`everything above took ${((Date.now() - startedAt) / 1_000).toFixed(1)} s`)
     context.print(`\ndatabase:  ${await findSharedUrl(config.dataDir)}`)
     context.print(`dashboard: ${daemon.url}`)
@@ -57,12 +57,12 @@ export async function demo(context: Context, options: DemoOptions): Promise<unde
 
 /** Before the daemon starts: in a second run the account still has the address of the stand-in service of the first. */
 async function signIn(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
-  const house = await openHouse(config, log, { signal })
+  const app = await openApp(config, log, { signal })
   try {
     const rider = { username: 'rider', password: 'rider', keepPassword: false }
-    await signInWithPassword(house, { name: 'default', ...rider, signal })
+    await signInWithPassword(app, { name: 'default', ...rider, signal })
   } finally {
-    await house.close()
+    await app.close()
   }
 }
 
@@ -99,7 +99,7 @@ async function showUntilMirrored(
   { context, daemon, since }: { context: Context; daemon: Daemon; since: Date },
 ): Promise<void> {
   for (;;) {
-    const { accounts } = await findStatus(daemon.house)
+    const { accounts } = await findStatus(daemon.app)
     const account = accounts[0]
     const polled = account?.polled_at && account.polled_at >= since
     if (account && polled) {
@@ -117,7 +117,7 @@ async function showUntilMirrored(
 
 /** Drops a FIT file made for this moment into the watched folder and follows it until its samples are in SQL. */
 export async function followUpload(context: Context, daemon: Daemon): Promise<void> {
-  const { dir } = daemon.house.config.drop
+  const { dir } = daemon.app.config.drop
   const startedAt = new Date(Date.now() - UPLOAD_SECONDS * 1_000)
   const fileName = `demo-${startedAt.toISOString().replace(/[:.]/g, '-')}.fit`
   const bytes = makeFitFile({ startedAt, seconds: UPLOAD_SECONDS })
@@ -134,7 +134,7 @@ export async function followUpload(context: Context, daemon: Daemon): Promise<vo
 async function followLedger(context: Context, daemon: Daemon, bytes: Uint8Array): Promise<number> {
   let shown: string | undefined
   for (let waited = 0; waited < UPLOAD_WITHIN_MS; waited += LOOK_EVERY_MS) {
-    const upload = await findUploadOf(daemon.house, { account: 'default', bytes })
+    const upload = await findUploadOf(daemon.app, { account: 'default', bytes })
     if (upload && upload.state !== shown) {
       shown = upload.state
       context.note(`ledger: ${shown}${upload.activityPath ? `, activity ${upload.activityPath}` : ''}`)
@@ -176,9 +176,9 @@ from training.power_curves where duration_s in (5, 60, 300, 1200, 3600) group by
 ]
 
 /** Prints a few questions with the SQL that answers them and the answers. */
-export async function printQueries(context: Context, house: House): Promise<void> {
+export async function printQueries(context: Context, app: App): Promise<void> {
   for (const { question, sql } of QUERIES) {
-    const [result] = await queryHouse(house, sql)
+    const [result] = await queryApp(app, sql)
     context.print(`\n${question}`)
     context.print(sql.replace(/^/gm, '  '))
     context.print('')

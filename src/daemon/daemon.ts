@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { type House, openHouse, VERSION } from '../app/app.ts'
+import { type App, openApp, VERSION } from '../app/app.ts'
 import { parkUnreadableLogins } from '../app/unreadable-logins.ts'
 import type { Config } from '../config/config.ts'
 import { makeDropFolder } from '../dropfolder/drop-folder.ts'
@@ -25,7 +25,7 @@ import { openWatcher } from './watcher.ts'
 const LONGEST_PAUSE_MS = 5 * SECOND
 
 export type Daemon = {
-  house: House
+  app: App
   jobs: Jobs
   /** the dashboard's address; undefined when it is off */
   url: string | undefined
@@ -48,37 +48,37 @@ export async function openDaemon(
     const http = input.roles.includes('web') ? config.http : undefined
     if (http) assertGuarded(http)
     const metrics = makeMetrics({ now: systemClock }, { version: VERSION })
-    const house = await openHouse(config, log, {
+    const app = await openApp(config, log, {
       signal: input.signal,
       observer: metrics.requests,
       longestPauseMs: LONGEST_PAUSE_MS,
     })
-    release.defer('house', () => house.close())
-    const wrongKey = await parkUnreadableLogins(house)
+    release.defer('app', () => app.close())
+    const wrongKey = await parkUnreadableLogins(app)
     if (wrongKey) throw wrongKey
-    await house.store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date() }))
-    const incomplete = await house.store.transaction((tx) =>
-      recordRefetchOfIncomplete(tx, { wantedAt: house.mirror.now() }),
+    await app.store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date() }))
+    const incomplete = await app.store.transaction((tx) =>
+      recordRefetchOfIncomplete(tx, { wantedAt: app.mirror.now() }),
     )
     if (incomplete > 0) log.warn({ incomplete }, 'activities that an older musette wrote are fetched again')
-    const schema = openSchemaWatch(house, { everyMs: input.schemaEveryMs })
+    const schema = openSchemaWatch(app, { everyMs: input.schemaEveryMs })
     release.defer('schema watch', () => schema.close())
-    const since = await house.store.read(findRunsMark)
-    const figures = makeFigures({ house, jobs: () => jobs }, { since, onRun: metrics.onRun })
+    const since = await app.store.read(findRunsMark)
+    const figures = makeFigures({ app, jobs: () => jobs }, { since, onRun: metrics.onRun })
     const jobs = await openJobs(
       {
         log,
-        handlers: makeHandlers(house, () => jobs),
+        handlers: makeHandlers(app, () => jobs),
         signal: input.signal,
         accounts: async () => {
-          const accounts = await house.store.read(findAccounts)
+          const accounts = await app.store.read(findAccounts)
           return accounts.map((account) => account.accountId)
         },
       },
       {
         backend: config.redisUrl
           ? { kind: 'redis', url: config.redisUrl }
-          : { kind: 'postgres', url: house.databaseUrl },
+          : { kind: 'postgres', url: app.databaseUrl },
         roles: { worker: input.roles.includes('worker') },
         every: intervalsOf(config),
         concurrency: config.service.concurrency,
@@ -87,14 +87,14 @@ export async function openDaemon(
     release.defer('jobs', () => jobs.close())
     // The post of a folder that comes to be is another one, and would change hands in the middle of the first files.
     if (input.roles.includes('watcher')) await makeDropFolder(log, config.drop.dir)
-    for (const post of postsOf({ house, jobs }, input.roles)) {
-      const elected = await openElected(house, post)
+    for (const post of postsOf({ app, jobs }, input.roles)) {
+      const elected = await openElected(app, post)
       release.defer(post.name, () => elected.close())
     }
-    const web = http && (await openDaemonWeb({ house, jobs, metrics, figures }, { http, roles: input.roles }))
+    const web = http && (await openDaemonWeb({ app, jobs, metrics, figures }, { http, roles: input.roles }))
     if (web) release.defer('web', () => web.close())
     log.info({ url: web?.url, roles: input.roles, queue: config.redisUrl ? 'redis' : 'postgres' }, 'started')
-    return { house, jobs, url: web?.url, failed: schema.changed, close: () => release.release() }
+    return { app, jobs, url: web?.url, failed: schema.changed, close: () => release.release() }
   } catch (error) {
     await release.release().catch(() => undefined)
     throw error
@@ -102,17 +102,17 @@ export async function openDaemon(
 }
 
 function openDaemonWeb(
-  { house, jobs, ...numbers }: { house: House; jobs: Jobs } & Pick<WebDeps, 'metrics' | 'figures'>,
+  { app, jobs, ...numbers }: { app: App; jobs: Jobs } & Pick<WebDeps, 'metrics' | 'figures'>,
   { http, roles }: { http: WebOptions; roles: readonly Role[] },
 ) {
   return openWeb(
     {
-      log: house.log,
-      readiness: makeReadiness({ house, jobs }, roles),
+      log: app.log,
+      readiness: makeReadiness({ app, jobs }, roles),
       ...numbers,
       boards: jobs.boards(),
-      dashboard: makeDashboard(house),
-      endedSessions: makeEndedSessions(house),
+      dashboard: makeDashboard(app),
+      endedSessions: makeEndedSessions(app),
     },
     http,
   )
@@ -121,7 +121,7 @@ function openDaemonWeb(
 /** A page asks several times a second, and the database need not be asked each time; a slow one must not hold up a page. */
 const ENDED_SESSIONS = { keepMs: 5 * SECOND, patienceMs: 1 * SECOND }
 
-function makeEndedSessions({ store }: Pick<House, 'store'>): WebDeps['endedSessions'] {
+function makeEndedSessions({ store }: Pick<App, 'store'>): WebDeps['endedSessions'] {
   return {
     find: makeReading(() => store.read(findEndedSessions), ENDED_SESSIONS),
     record: (session) => store.transaction((tx) => recordEndedSession(tx, session)),
@@ -129,10 +129,10 @@ function makeEndedSessions({ store }: Pick<House, 'store'>): WebDeps['endedSessi
 }
 
 /** What one process does for all that share the database, and the others when it is gone. */
-function postsOf({ house, jobs }: { house: House; jobs: Jobs }, roles: readonly Role[]): Post[] {
+function postsOf({ app, jobs }: { app: App; jobs: Jobs }, roles: readonly Role[]): Post[] {
   const posts: Post[] = [
     { name: 'scheduler', open: (input) => jobs.openSchedules(input) },
-    { name: 'watcher', id: () => readFolderId(house.config.drop.dir), open: () => openWatcher(house, jobs) },
+    { name: 'watcher', id: () => readFolderId(app.config.drop.dir), open: () => openWatcher(app, jobs) },
   ]
   return posts.filter(({ name }) => roles.some((role) => role === name))
 }

@@ -1,4 +1,4 @@
-import type { House } from '../app/app.ts'
+import type { App } from '../app/app.ts'
 import { findStatus, type Status } from '../app/status-report.ts'
 import { SECOND } from '../kit/time.ts'
 import { findAccounts } from '../store/accounts.ts'
@@ -28,24 +28,24 @@ const OLDER_SHOWN = 30
 const SHARED_FOR_MS = 1 * SECOND
 
 /** Makes what the dashboard shows out of the store. */
-export function makeDashboard(house: House): DashboardDeps {
-  const { store } = house
+export function makeDashboard(app: App): DashboardDeps {
+  const { store } = app
   return {
-    findOverview: shareFor(SHARED_FOR_MS, () => findOverview(house)),
+    findOverview: shareFor(SHARED_FOR_MS, () => findOverview(app)),
     findOlderActivities: ({ than }) =>
       store.read((tx) => findActivityLines(tx, { limit: OLDER_SHOWN, than })),
-    findActivity: (input) => findActivity(house, input),
+    findActivity: (input) => findActivity(app, input),
     findSamples: ({ activityId }) =>
       store.read(async (tx) =>
         (await findActivityFacts(tx, activityId)) ? findSampleColumns(tx, activityId) : undefined,
       ),
-    findFitness: (input) => findFitness(house, input),
+    findFitness: (input) => findFitness(app, input),
   }
 }
 
-async function findOverview(house: House) {
-  const status = await findStatus(house)
-  const lines = await house.store.read(async (tx) => ({
+async function findOverview(app: App) {
+  const status = await findStatus(app)
+  const lines = await app.store.read(async (tx) => ({
     accounts: await findAccounts(tx),
     uploads: await findUploadLines(tx, { limit: LINES_SHOWN }),
     runs: await findRecentRuns(tx, { limit: LINES_SHOWN }),
@@ -79,7 +79,7 @@ async function findOverview(house: House) {
   }
 }
 
-async function findActivity({ store }: House, { activityId }: { activityId: number }) {
+async function findActivity({ store }: App, { activityId }: { activityId: number }) {
   return await store.read(async (tx) => {
     const facts = await findActivityFacts(tx, activityId)
     if (!facts) return undefined
@@ -89,7 +89,7 @@ async function findActivity({ store }: House, { activityId }: { activityId: numb
   })
 }
 
-async function findFitness({ store }: House, input: { accountId?: number | undefined }) {
+async function findFitness({ store }: App, input: { accountId?: number | undefined }) {
   return await store.read(async (tx) => {
     const accounts = await findAccounts(tx)
     const accountId = input.accountId ?? accounts[0]?.accountId ?? null

@@ -1,4 +1,4 @@
-import { endPauses, type House } from '../app/app.ts'
+import { type App, endPauses } from '../app/app.ts'
 import { makeCoachingDeps } from '../app/sync-account.ts'
 import { makeUploadDeps } from '../app/upload-files.ts'
 import type { Handlers, Jobs } from '../jobs/jobs.ts'
@@ -24,63 +24,63 @@ const SWEEP_LIMIT = 10_000
 const NEW_WITHIN_MS = 14 * DAY
 
 /** Makes the handler of every job in the catalog; `jobs` is asked for late, because the queue needs the handlers first. */
-export function makeHandlers(house: House, jobs: () => Jobs): Handlers {
-  const { store, mirror, mirrorOptions } = house
-  const sayProgress = makeProgressLog(house)
+export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
+  const { store, mirror, mirrorOptions } = app
+  const sayProgress = makeProgressLog(app)
   return {
     async 'poll-activities'({ accountId }, { signal }) {
-      const account = await findAccount(house, accountId)
+      const account = await findAccount(app, accountId)
       if (!account) return undefined
-      const polled = await unlessParked(house, account, () =>
+      const polled = await unlessParked(app, account, () =>
         pollActivities(mirror, mirrorOptions, { account, signal }),
       )
       const changed = polled ? polled.inserted + polled.marked : 0
-      if (changed > 0) await enqueueWanted(house, jobs(), account)
+      if (changed > 0) await enqueueWanted(app, jobs(), account)
       return changed > 0 ? { counts: { changed } } : undefined
     },
     async 'reconcile-activities'({ accountId }, { signal }) {
-      const account = await findAccount(house, accountId)
-      if (!account || !(await isReconcileDue(house, accountId))) return undefined
-      const found = await unlessParked(house, account, () =>
+      const account = await findAccount(app, accountId)
+      if (!account || !(await isReconcileDue(app, accountId))) return undefined
+      const found = await unlessParked(app, account, () =>
         reconcileActivities(mirror, mirrorOptions, { account, signal }),
       )
       const changed = found ? found.inserted + found.marked : 0
-      if (changed > 0) await enqueueWanted(house, jobs(), account)
+      if (changed > 0) await enqueueWanted(app, jobs(), account)
       return changed + (found?.absent ?? 0) > 0
         ? { counts: { changed, absent: found?.absent ?? 0 } }
         : undefined
     },
     async 'fetch-activity'({ accountId, activityId }, { signal }) {
-      const account = await findAccount(house, accountId)
+      const account = await findAccount(app, accountId)
       const activity = await store.read((tx) => findActivity(tx, activityId))
       if (!account || !activity || !isToFetch(activity, mirror.now())) return undefined
-      await unlessParked(house, account, () =>
+      await unlessParked(app, account, () =>
         fetchActivity(mirror, mirrorOptions, { account, activity, signal }),
       )
       return undefined
     },
     async 'refresh-token'({ accountId }, { signal }) {
-      const account = await findAccount(house, accountId)
+      const account = await findAccount(app, accountId)
       if (account)
-        await unlessParked(house, account, () => house.service.forAccount(account).refreshTokenIfDue(signal))
+        await unlessParked(app, account, () => app.service.forAccount(account).refreshTokenIfDue(signal))
       return undefined
     },
     async 'settle-upload'({ accountId, contentId }, { signal }) {
-      await settleUploadJob(house, jobs(), { accountId, contentId, signal })
+      await settleUploadJob(app, jobs(), { accountId, contentId, signal })
       return undefined
     },
     async sweep() {
-      await endPauses(house)
-      await enqueueDueUploads(house, jobs())
+      await endPauses(app)
+      await enqueueDueUploads(app, jobs())
       let wanted = 0
       for (const account of await store.read((tx) => findWanting(tx, mirror.now()))) {
-        wanted += await enqueueWanted(house, jobs(), account)
+        wanted += await enqueueWanted(app, jobs(), account)
       }
       await sayProgress(wanted)
       if (wanted === 0) await mirror.upkeep.rest()
       return undefined
     },
-    ...makeCoachingHandlers(house),
+    ...makeCoachingHandlers(app),
   }
 }
 
@@ -88,10 +88,10 @@ export function makeHandlers(house: House, jobs: () => Jobs): Handlers {
  * Enqueues a fetch for every activity that is due: rides of these days first, then what was never fetched, last what is
  * known and has changed, as after a recalculation of the whole history. What is in the queue already stays there once.
  */
-async function enqueueWanted(house: House, jobs: Jobs, account: Account): Promise<number> {
+async function enqueueWanted(app: App, jobs: Jobs, account: Account): Promise<number> {
   const { accountId } = account
-  const now = house.mirror.now()
-  const wanted = await house.store.read((tx) => findWanted(tx, { accountId, limit: SWEEP_LIMIT, now }))
+  const now = app.mirror.now()
+  const wanted = await app.store.read((tx) => findWanted(tx, { accountId, limit: SWEEP_LIMIT, now }))
   const newSince = new Date(now.getTime() - NEW_WITHIN_MS)
   for (const priority of ['new', 'normal', 'backfill'] as const) {
     const payloads = wanted
@@ -112,17 +112,17 @@ function priorityOf(activity: WantedActivity, newSince: Date): 'new' | 'normal' 
   return activity.fetchedAt === null ? 'normal' : 'backfill'
 }
 
-async function findAccount(house: House, accountId: number): Promise<Account | undefined> {
-  return house.store.read((tx) => findAccountById(tx, accountId))
+async function findAccount(app: App, accountId: number): Promise<Account | undefined> {
+  return app.store.read((tx) => findAccountById(tx, accountId))
 }
 
 /** How many uploads one sweep enqueues a look for; the next sweep brings the rest. */
 const UPLOAD_SWEEP_LIMIT = 1_000
 
 /** Brings the ledger up to what the mirror knows, and enqueues a look for every upload that is due for one. */
-async function enqueueDueUploads(house: House, jobs: Jobs): Promise<void> {
-  const now = house.mirror.now()
-  const due = await house.store.transaction(async (tx) => {
+async function enqueueDueUploads(app: App, jobs: Jobs): Promise<void> {
+  const now = app.mirror.now()
+  const due = await app.store.transaction(async (tx) => {
     await recordUploadsComplete(tx, { now })
     return findDueUploads(tx, { now, limit: UPLOAD_SWEEP_LIMIT })
   })
@@ -131,28 +131,28 @@ async function enqueueDueUploads(house: House, jobs: Jobs): Promise<void> {
 
 /** Settles one upload by looking for its activity; the new activity is fetched at once. */
 async function settleUploadJob(
-  house: House,
+  app: App,
   jobs: Jobs,
   input: { accountId: number; contentId: string; signal: AbortSignal },
 ): Promise<void> {
   const { accountId, contentId, signal } = input
-  const account = await house.store.read((tx) => findAccountById(tx, accountId))
+  const account = await app.store.read((tx) => findAccountById(tx, accountId))
   if (!account) return
-  const deps = makeUploadDeps(house, async (activity) => {
+  const deps = makeUploadDeps(app, async (activity) => {
     await jobs.enqueue('fetch-activity', [activity], { priority: 'new' })
   })
-  await unlessParked(house, account, () => settleUpload(deps, { account, contentId, signal }))
+  await unlessParked(app, account, () => settleUpload(deps, { account, contentId, signal }))
 }
 
 /** Makes the handlers of the jobs around training info and workouts. */
-export function makeCoachingHandlers(house: House): Pick<Handlers, 'poll-training-info' | 'poll-workouts'> {
-  const deps = makeCoachingDeps(house)
+export function makeCoachingHandlers(app: App): Pick<Handlers, 'poll-training-info' | 'poll-workouts'> {
+  const deps = makeCoachingDeps(app)
   const handler =
     (mirror: (deps: CoachingDeps, input: CoachingInput) => Promise<CoachingCounts>) =>
     async ({ accountId }: { accountId: number }, { signal }: { signal: AbortSignal }) => {
-      const account = await house.store.read((tx) => findAccountById(tx, accountId))
+      const account = await app.store.read((tx) => findAccountById(tx, accountId))
       if (!account) return undefined
-      const counts = await unlessParked(house, account, () => mirror(deps, { account, signal }))
+      const counts = await unlessParked(app, account, () => mirror(deps, { account, signal }))
       return counts && counts.changed + counts.fetched + counts.failed > 0 ? { counts } : undefined
     }
   return { 'poll-training-info': handler(mirrorTrainingInfo), 'poll-workouts': handler(mirrorWorkouts) }
@@ -162,16 +162,16 @@ export function makeCoachingHandlers(house: House): Pick<Handlers, 'poll-trainin
  * Tells whether an account's whole list is to be compared with the mirror: not before the first poll, which compares
  * it, and not when that was done within half of the interval, because every start of the daemon runs every schedule.
  */
-async function isReconcileDue(house: House, accountId: number): Promise<boolean> {
+async function isReconcileDue(app: App, accountId: number): Promise<boolean> {
   const key = { accountId, resource: RESOURCE }
-  const { cursor, compared } = await house.store.read(async (tx) => ({
+  const { cursor, compared } = await app.store.read(async (tx) => ({
     cursor: await findCursor(tx, key),
     compared: await findListCap(tx, key),
   }))
   if (!compared) return cursor !== undefined
-  const ago = house.mirror.now().getTime() - compared.checkedAt.getTime()
+  const ago = app.mirror.now().getTime() - compared.checkedAt.getTime()
   // A moment ahead of now was written while the clock was wrong.
-  return ago < 0 || ago >= house.config.mirror.reconcileEveryMs / 2
+  return ago < 0 || ago >= app.config.mirror.reconcileEveryMs / 2
 }
 
 /**
@@ -180,14 +180,14 @@ async function isReconcileDue(house: House, accountId: number): Promise<boolean>
  * doctor go on saying it.
  */
 async function unlessParked<T>(
-  house: Pick<House, 'vault'>,
+  app: Pick<App, 'vault'>,
   account: Account,
   work: () => Promise<T>,
 ): Promise<T | undefined> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof UnreadableLoginError) return void (await house.vault.parkUnreadable(error))
+    if (error instanceof UnreadableLoginError) return void (await app.vault.parkUnreadable(error))
     if (account.needsLogin && error instanceof CredentialsRejectedError) return undefined
     throw error
   }
@@ -199,18 +199,18 @@ const SAY_EVERY_MS = MINUTE
 const WORTH_SAYING = 20
 
 /** Makes what says in the log, once a minute at most, how many activities of each account are left to fetch. */
-function makeProgressLog(house: House): (left: number) => Promise<void> {
+function makeProgressLog(app: App): (left: number) => Promise<void> {
   let saidAt = 0
   return async (left) => {
-    const now = house.mirror.now().getTime()
+    const now = app.mirror.now().getTime()
     if (left < WORTH_SAYING || Math.abs(now - saidAt) < SAY_EVERY_MS) return
     saidAt = now
-    for (const standing of await house.store.read(findStandings)) {
+    for (const standing of await app.store.read(findStandings)) {
       const { account, activities, wanted, fetched_per_minute: rate, seconds_to_go: seconds } = standing
       if (wanted < WORTH_SAYING) continue
       const pace = rate !== null && { perMinute: Math.round(rate) }
       const toGo = seconds !== null && { toGo: formatDuration(seconds * SECOND) }
-      house.log.info(
+      app.log.info(
         { account, done: activities - wanted, total: activities, ...pace, ...toGo },
         'fetching activities',
       )

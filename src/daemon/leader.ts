@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
-import type { House } from '../app/app.ts'
+import type { App } from '../app/app.ts'
 import { errorLine } from '../kit/errors.ts'
 import { SECOND, sleep } from '../kit/time.ts'
 import { makeBallot } from '../store/leader-lock.ts'
@@ -28,13 +28,13 @@ export type Post = {
  * the part throw at the first try; later ones are repeated. The times are for tests.
  */
 export async function openElected(
-  house: Pick<House, 'log' | 'databaseUrl'>,
+  app: Pick<App, 'log' | 'databaseUrl'>,
   post: Post,
   { askEveryMs = ASK_EVERY_MS, silentMs }: { askEveryMs?: number; silentMs?: number } = {},
 ): Promise<Part> {
-  const { log } = house
+  const { log } = app
   const ballot = makeBallot({
-    connectionString: house.databaseUrl,
+    connectionString: app.databaseUrl,
     applicationName: `musette ${post.name} ${hostname()} ${process.pid}`,
     ...(silentMs !== undefined && { silentMs }),
   })

@@ -1,4 +1,4 @@
-import type { House } from '../app/app.ts'
+import type { App } from '../app/app.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { errorCode, TransientError } from '../kit/errors.ts'
 import { SECOND, sleep } from '../kit/time.ts'
@@ -22,10 +22,10 @@ const PATIENCE_MS = 3 * SECOND
  * folder that cannot be read does so with those that watch it; single files that wait make nobody unready.
  */
 export function makeReadiness(
-  deps: { house: Pick<House, 'store' | 'config'>; jobs: Pick<Jobs, 'counts'> },
+  deps: { app: Pick<App, 'store' | 'config'>; jobs: Pick<Jobs, 'counts'> },
   roles: readonly Role[],
 ): () => Promise<Readiness> {
-  const { store, config } = deps.house
+  const { store, config } = deps.app
   const options = { keepMs: KEEP_MS, patienceMs: PATIENCE_MS }
   const health = makeReading(() => store.read(findAccountHealth), options)
   const waiting = makeReading(() => store.read(findWaitingFiles), options)
@@ -107,10 +107,10 @@ const METRICS_KEEP_MS = 5 * SECOND
  * and has ended; `jobs` is asked for late, because the mark stands before the first job.
  */
 export function makeFigures(
-  deps: { house: Pick<House, 'store' | 'log'>; jobs: () => Pick<Jobs, 'counts' | 'paused'> },
+  deps: { app: Pick<App, 'store' | 'log'>; jobs: () => Pick<Jobs, 'counts' | 'paused'> },
   input: { since: RunsMark; onRun: (run: EndedRun) => void },
 ): () => Promise<Figures> {
-  const { store, log } = deps.house
+  const { store, log } = deps.app
   let mark = input.since
   const readDatabase = async (): Promise<DatabaseFigures> => {
     const read = await store.read(async (tx) => ({

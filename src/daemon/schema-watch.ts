@@ -1,4 +1,4 @@
-import type { House } from '../app/app.ts'
+import type { App } from '../app/app.ts'
 import { ConfigError, errorLine } from '../kit/errors.ts'
 import { MINUTE, sleep } from '../kit/time.ts'
 import { checkSchema } from '../store/migrate.ts'
@@ -17,7 +17,7 @@ type SchemaWatch = {
  * rows that lack what the newer one derives. A database that is away changes nothing.
  */
 export function openSchemaWatch(
-  { store, log }: Pick<House, 'store' | 'log'>,
+  { store, log }: Pick<App, 'store' | 'log'>,
   { everyMs = EVERY_MS }: { everyMs?: number | undefined } = {},
 ): SchemaWatch {
   const closed = new AbortController()

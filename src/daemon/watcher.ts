@@ -1,4 +1,4 @@
-import type { House } from '../app/app.ts'
+import type { App } from '../app/app.ts'
 import { makeUploadDeps } from '../app/upload-files.ts'
 import { type DropFolder, type DroppedFile, openDropFolder } from '../dropfolder/drop-folder.ts'
 import { isDroppable } from '../fit/names.ts'
@@ -18,10 +18,10 @@ const TOGETHER_MS = 2 * SECOND
  * sees it, because only that one can read it; the ledger says when it is due, so no queue is needed for it, and any number
  * of processes may watch one folder.
  */
-export async function openWatcher(house: House, jobs: Jobs): Promise<DropFolder> {
-  const { log, config, store } = house
+export async function openWatcher(app: App, jobs: Jobs): Promise<DropFolder> {
+  const { log, config, store } = app
   const { dir, polling, afterUpload } = config.drop
-  const deps = makeUploadDeps(house, async (activity) => {
+  const deps = makeUploadDeps(app, async (activity) => {
     await jobs.enqueue('fetch-activity', [activity], { priority: 'new' })
   })
   const shown = makeShown(store)

@@ -4,7 +4,7 @@ import { QUEUE_CONNECTIONS } from '../jobs/backend.ts'
 import { errorCode } from '../kit/errors.ts'
 import { type DatabaseFacts, findDatabaseFacts } from '../store/status.ts'
 import { quote } from './check-machine.ts'
-import type { Patient } from './context.ts'
+import type { DoctorContext } from './context.ts'
 import { type Finding, formatBytes, ok, problem, problemOf, warning } from './finding.ts'
 
 const LEAST_VERSION = 14
@@ -12,7 +12,7 @@ const LEAST_VERSION = 14
 const CONNECTIONS_OF_VERBS = 8
 
 /** Looks whether the database answers, is at this version, and has room for all the connections of a daemon. */
-export async function checkDatabase({ config, database }: Patient): Promise<Finding[]> {
+export async function checkDatabase({ config, database }: DoctorContext): Promise<Finding[]> {
   const which = config.databaseUrl ? 'DATABASE_URL' : 'the embedded Postgres'
   const found = await database()
   if (found.kind === 'none') return [ok('there is no embedded Postgres yet; the first login makes it')]
@@ -25,14 +25,14 @@ export async function checkDatabase({ config, database }: Patient): Promise<Find
 }
 
 // The URL may hold a password, so the command names the variable and not its value.
-function awayCommand(config: Patient['config']): string {
+function awayCommand(config: DoctorContext['config']): string {
   return config.databaseUrl
     ? 'pg_isready -d "$DATABASE_URL"'
     : `tail ${quote(join(config.dataDir, 'postgres.log'))}`
 }
 
 /** How many connections a daemon and the verbs beside it may open at once. */
-function connectionsOf(config: Patient['config']): number {
+function connectionsOf(config: DoctorContext['config']): number {
   const ofQueue = config.redisUrl ? 0 : QUEUE_CONNECTIONS
   const ofDaemon = config.service.concurrency + CONNECTIONS_BESIDE_FETCHES + CONNECTIONS_OF_LEADER_LOCKS
   return ofDaemon + ofQueue + CONNECTIONS_OF_VERBS

@@ -4,12 +4,12 @@ import { type Probed, probeFolder } from '../dropfolder/watch.ts'
 import { errorCode, errorLine } from '../kit/errors.ts'
 import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
 import { findExisting, isAllowed, quote, readFolder } from './check-machine.ts'
-import type { Patient } from './context.ts'
+import type { DoctorContext } from './context.ts'
 import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 
 /** Looks whether files can be dropped, noticed and moved away; `probe` is for tests. */
 export async function checkDropFolder(
-  { config }: Pick<Patient, 'config'>,
+  { config }: Pick<DoctorContext, 'config'>,
   probe: (dir: string) => Promise<Probed> = probeFolder,
 ): Promise<Finding[]> {
   const { dir, afterUpload, polling } = config.drop
@@ -77,7 +77,7 @@ function judgeProbe(dir: string, probed: Probed | { error: unknown }): Finding {
 const NAMED = 5
 
 /** Looks what waits in the drop folder for a person, as the daemon that watches it has said last. */
-export async function checkWaitingFiles({ mirror }: Pick<Patient, 'mirror'>): Promise<Finding[]> {
+export async function checkWaitingFiles({ mirror }: Pick<DoctorContext, 'mirror'>): Promise<Finding[]> {
   const found = await mirror()
   if ('reason' in found) return [leftOut(found.reason)]
   const waiting = await found.store.read(findWaitingFiles)
@@ -91,7 +91,7 @@ export async function checkWaitingFiles({ mirror }: Pick<Patient, 'mirror'>): Pr
 }
 
 /** Looks whether the workout of the day can be written as files. */
-export async function checkWorkoutFolder({ config }: Pick<Patient, 'config'>): Promise<Finding[]> {
+export async function checkWorkoutFolder({ config }: Pick<DoctorContext, 'config'>): Promise<Finding[]> {
   const { workoutDir } = config
   if (workoutDir === undefined)
     return [ok('MUSETTE_WORKOUT_DIR is not set: the workout of the day is only in SQL')]

@@ -6,14 +6,14 @@ import { findLoginFacts, type LoginFacts } from '../store/vault/inspect.ts'
 import { readPendingIds, readSecretKeys, secretKeyPath } from '../store/vault/key-file.ts'
 import { UnreadableLoginError } from '../store/vault/unreadable-login-error.ts'
 import type { KeyOptions } from '../store/vault/vault.ts'
-import type { Patient } from './context.ts'
+import type { DoctorContext } from './context.ts'
 import { type Finding, leftOut, ok, problem, problemOf, warning } from './finding.ts'
 
 /** A token is renewed by six tenths of its life at the latest; by this share a daemon should long have done it. */
 const RENEWED_BY = 0.7
 
 /** Looks whether each account is signed in, and how old its tokens are. */
-export async function checkLogins({ config, mirror }: Patient): Promise<Finding[]> {
+export async function checkLogins({ config, mirror }: DoctorContext): Promise<Finding[]> {
   const found = await mirror()
   if ('reason' in found && !found.fresh) return [leftOut(found.reason)]
   const standings = 'reason' in found ? [] : await found.store.read(findStandings)
@@ -71,7 +71,7 @@ function syncCommand(account: string): string {
 const FRESH_WITHIN_INTERVALS = 3
 
 /** Looks whether each account was polled lately, and what of it could not be mirrored. */
-export async function checkMirrors({ config, mirror }: Patient): Promise<Finding[]> {
+export async function checkMirrors({ config, mirror }: DoctorContext): Promise<Finding[]> {
   const found = await mirror()
   if ('reason' in found) return [leftOut(found.reason)]
   const standings = await found.store.read(findStandings)
@@ -101,7 +101,7 @@ function judgeTrouble({ account, failed, reconcile_error }: Standing): Finding[]
 }
 
 /** Looks whether the key at hand opens every login. It makes no key. */
-export async function checkSecretKey({ config, mirror }: Patient): Promise<Finding[]> {
+export async function checkSecretKey({ config, mirror }: DoctorContext): Promise<Finding[]> {
   const keys = readKeys(config)
   const place = config.secretKey ? 'MUSETTE_SECRET_KEY' : secretKeyPath(config.dataDir)
   const found = await mirror()
@@ -120,7 +120,7 @@ export async function checkSecretKey({ config, mirror }: Patient): Promise<Findi
 }
 
 /** Finds what can be told of every login, opened with the keys at hand. */
-async function findLogins(store: Store, config: Patient['config']): Promise<LoginFacts[]> {
+async function findLogins(store: Store, config: DoctorContext['config']): Promise<LoginFacts[]> {
   const keys = readKeys(config)
   return store.read((tx) => findLoginFacts(tx, { keys, spoolDir: config.dataDir }))
 }
@@ -133,7 +133,7 @@ function judgeShut({ account, keyId, opens }: LoginFacts, place: string): Findin
 }
 
 /** The keys at hand; undefined when there are none. Throws ConfigError for a key file that cannot be used. */
-function readKeys({ secretKey, dataDir }: Patient['config']): KeyOptions | undefined {
+function readKeys({ secretKey, dataDir }: DoctorContext['config']): KeyOptions | undefined {
   if (secretKey) return { secretKey }
   const [first, ...others] = readSecretKeys(dataDir)
   return first && { secretKey: first, readKeys: () => [first, ...others] }

@@ -2,13 +2,13 @@ import type { Stats } from 'node:fs'
 import { access, constants, readdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { errorCode } from '../kit/errors.ts'
-import type { Patient } from './context.ts'
+import type { DoctorContext } from './context.ts'
 import { type Finding, formatBytes, leftOut, ok, problem, warning } from './finding.ts'
 
 const LEAST = [20, 19] as const
 
 /** Looks at the version of Node; `version` is for tests. */
-export async function checkNode(_patient: unknown, version = process.versions.node): Promise<Finding[]> {
+export async function checkNode(_context: unknown, version = process.versions.node): Promise<Finding[]> {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (major < LEAST[0] || (major === LEAST[0] && minor < LEAST[1])) {
     const found = `Node ${version} is too old; install Node 24 (${LEAST.join('.')} is the least)`
@@ -19,7 +19,7 @@ export async function checkNode(_patient: unknown, version = process.versions.no
 }
 
 /** Names every variable that is wrong; its sentence says what to write instead. */
-export async function checkConfiguration({ problems }: Pick<Patient, 'problems'>): Promise<Finding[]> {
+export async function checkConfiguration({ problems }: Pick<DoctorContext, 'problems'>): Promise<Finding[]> {
   if (problems.length === 0) return [ok('every variable can be understood')]
   return problems.map(({ name, sentence }) =>
     problem('configuration', `${name} ${sentence}; without it the default is used`, `unset ${name}`),
@@ -30,7 +30,7 @@ export async function checkConfiguration({ problems }: Pick<Patient, 'problems'>
 const SECRETS = /^(secret\.key(\.new-.*)?|postgres\.json|tokens-.*\.spool.*)$/
 
 /** Looks whether the data directory can be used, by this user and by nobody else. */
-export async function checkDataDirectory({ config }: Pick<Patient, 'config'>): Promise<Finding[]> {
+export async function checkDataDirectory({ config }: Pick<DoctorContext, 'config'>): Promise<Finding[]> {
   const { dataDir } = config
   const folder = await readFolder(dataDir, 'MUSETTE_DATA_DIR')
   if ('wrong' in folder) return [folder.wrong]
@@ -87,7 +87,7 @@ const WARNING_BELOW = 3_000 * MEGABYTE
 
 /** Looks how much room is left on each disk that musette writes to; `space` is for tests. */
 export async function checkDiskSpace(
-  { config }: Pick<Patient, 'config'>,
+  { config }: Pick<DoctorContext, 'config'>,
   space: typeof statfs = statfs,
 ): Promise<Finding[]> {
   const folders = [config.dataDir, config.drop.dir, ...(config.workoutDir ? [config.workoutDir] : [])]

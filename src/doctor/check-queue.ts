@@ -4,11 +4,11 @@ import { intervalsOf } from '../jobs/schedules.ts'
 import { errorLine } from '../kit/errors.ts'
 import { systemClock } from '../kit/time.ts'
 import { findAccounts } from '../store/accounts.ts'
-import type { Patient } from './context.ts'
+import type { DoctorContext } from './context.ts'
 import { type Finding, formatBytes, leftOut, ok, problem, problemOf, warning } from './finding.ts'
 
 /** Looks how much waits in the queue, and whether every schedule is there. */
-export async function checkQueue({ config, mirror }: Patient): Promise<Finding[]> {
+export async function checkQueue({ config, mirror }: DoctorContext): Promise<Finding[]> {
   const found = await mirror()
   if ('reason' in found) return [leftOut(found.reason)]
   const accounts = await found.store.read(findAccounts)
@@ -53,7 +53,7 @@ const LEAST = [6, 2] as const
 const MEMORY_SHARE = 0.9
 
 /** Looks whether Redis answers and is set up so that it loses no jobs. */
-export async function checkRedis({ config }: Pick<Patient, 'config'>): Promise<Finding[]> {
+export async function checkRedis({ config }: Pick<DoctorContext, 'config'>): Promise<Finding[]> {
   const { redisUrl } = config
   if (redisUrl === undefined) return [ok('REDIS_URL is not set: the queue is in Postgres')]
   let facts: RedisFacts

@@ -7,7 +7,7 @@ import { formatDuration, MINUTE, SECOND } from '../kit/time.ts'
 import { openService, type Service, type TokenVault } from '../service/service.ts'
 import { findAccounts } from '../store/accounts.ts'
 import type { Readiness } from '../web/health.ts'
-import type { Patient } from './context.ts'
+import type { DoctorContext } from './context.ts'
 import { type Finding, leftOut, ok, problem, problemOf, warning } from './finding.ts'
 
 /** A clock that is kept by the network is off by less than a second, and a `Date` header tells whole ones. */
@@ -28,7 +28,7 @@ const NO_VAULT: TokenVault = {
 }
 
 /** Looks whether the service answers at each address in use, without a token, and whether the clocks agree. */
-export async function checkService({ config, log, mirror }: Patient): Promise<Finding[]> {
+export async function checkService({ config, log, mirror }: DoctorContext): Promise<Finding[]> {
   const found = await mirror()
   const accounts = 'reason' in found ? [] : await found.store.read(findAccounts)
   const configured = config.service.baseUrl ? [config.service.baseUrl] : []
@@ -99,7 +99,7 @@ function judgeClock(
 }
 
 /** Looks whether the daemon may listen where it is told to, whether one runs there, and whether it is ready. */
-export async function checkDaemon({ config }: Pick<Patient, 'config'>): Promise<Finding[]> {
+export async function checkDaemon({ config }: Pick<DoctorContext, 'config'>): Promise<Finding[]> {
   const { http } = config
   if (!http) return [ok('MUSETTE_HTTP is off, so it cannot be asked whether it runs')]
   if (!isLoopback(http.host) && http.token === undefined) {

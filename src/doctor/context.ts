@@ -16,7 +16,7 @@ type FoundDatabase =
   | { kind: 'there'; url: string; store: Store; mismatch: unknown }
 
 /** What the checks look at. The database is opened by the first that asks for it and shared by all. */
-export type Patient = Readonly<{
+export type DoctorContext = Readonly<{
   config: Config
   problems: readonly ConfigProblem[]
   log: Logger
@@ -29,10 +29,10 @@ export type Patient = Readonly<{
 const START_WITHIN_MS = 20 * SECOND
 
 /** Opens what the checks look at; `close` lets go of the database. */
-export function openPatient(
+export function openDoctorContext(
   deps: { log: Logger },
   input: { config: Config; problems: readonly ConfigProblem[] },
-): { patient: Patient; close(): Promise<void> } {
+): { context: DoctorContext; close(): Promise<void> } {
   const release = makeReleaseStack()
   let opening: Promise<FoundDatabase> | undefined
   const database = () => {
@@ -40,7 +40,7 @@ export function openPatient(
     return opening
   }
   return {
-    patient: {
+    context: {
       ...deps,
       ...input,
       database,

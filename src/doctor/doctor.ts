@@ -7,7 +7,7 @@ import { checkLogins, checkMirrors, checkSecretKey } from './check-logins.ts'
 import { checkConfiguration, checkDataDirectory, checkDiskSpace, checkNode } from './check-machine.ts'
 import { checkQueue, checkRedis } from './check-queue.ts'
 import { checkDaemon, checkService } from './check-service.ts'
-import { openPatient, type Patient } from './context.ts'
+import { type DoctorContext, openDoctorContext } from './context.ts'
 import { type Finding, leftOut, problem, problemOf } from './finding.ts'
 
 /** One look at one thing. It makes a finding of everything it expects, and may throw what it does not. */
@@ -15,7 +15,7 @@ export type Check = Readonly<{
   name: string
   /** the variables it goes by; with one of them wrong it would look at the wrong thing */
   goesBy: readonly string[]
-  look: (patient: Patient) => Promise<readonly Finding[]>
+  look: (context: DoctorContext) => Promise<readonly Finding[]>
 }>
 
 const DATABASE = ['DATABASE_URL', 'MUSETTE_DATA_DIR']
@@ -66,9 +66,9 @@ export async function* examine(
   deps: { log: Logger },
   input: { config: Config; problems: readonly ConfigProblem[] },
 ): AsyncGenerator<Diagnosis> {
-  const { patient, close } = openPatient(deps, input)
+  const { context, close } = openDoctorContext(deps, input)
   try {
-    const looks = CHECKS.map((check) => ({ check, findings: look(check, patient) }))
+    const looks = CHECKS.map((check) => ({ check, findings: look(check, context) }))
     for (const { check, findings } of looks) {
       for (const finding of await findings) yield { check: check.name, ...finding }
     }
@@ -77,11 +77,11 @@ export async function* examine(
   }
 }
 
-async function look(check: Check, patient: Patient): Promise<readonly Finding[]> {
-  const wrong = patient.problems.find(({ variable }) => check.goesBy.includes(variable))
+async function look(check: Check, context: DoctorContext): Promise<readonly Finding[]> {
+  const wrong = context.problems.find(({ variable }) => check.goesBy.includes(variable))
   if (wrong) return [leftOut(`${wrong.name} is wrong`)]
   try {
-    const findings = await within(check.look(patient), CHECK_WITHIN_MS)
+    const findings = await within(check.look(context), CHECK_WITHIN_MS)
     return findings ?? [problem('unreachable', `no answer within ${CHECK_WITHIN_MS / SECOND} s`)]
   } catch (error) {
     return [problemOf(error)]

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { openHouse } from '../../src/app/app.ts'
+import { openApp } from '../../src/app/app.ts'
 import { signInWithPassword } from '../../src/app/sign-in.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { readConfig } from '../../src/config/config.ts'
@@ -11,20 +11,20 @@ import { openRig, type Rig } from '../mirror/rig.ts'
 let rig: Rig
 beforeEach(async () => {
   rig = await openRig({ activities: 4 })
-  await syncAccount(rig.house, { name: 'default' })
+  await syncAccount(rig.app, { name: 'default' })
 })
 afterEach(() => rig.close())
 
 it('mirrors from the beginning when the same account signs in to another service', async () => {
   const other = await startSandbox({ activities: 3, seed: 9 })
   const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, MUSETTE_BASE_URL: other.url }
-  const house = await openHouse(readConfig(env), makeSilentLog())
+  const app = await openApp(readConfig(env), makeSilentLog())
   try {
     const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
-    expect(await signInWithPassword(house, login)).toMatchObject({ baseUrl: other.url })
-    expect(await syncAccount(house, { name: 'default' })).toMatchObject({ listed: 3, fetched: 3 })
+    expect(await signInWithPassword(app, login)).toMatchObject({ baseUrl: other.url })
+    expect(await syncAccount(app, { name: 'default' })).toMatchObject({ listed: 3, fetched: 3 })
   } finally {
-    await house.close()
+    await app.close()
     await other.close()
   }
 })
@@ -32,16 +32,16 @@ it('mirrors from the beginning when the same account signs in to another service
 it('leaves a login as it was when one to another address fails half way, and tells that address nothing', async () => {
   const other = await startSandbox({ activities: 3, seed: 9 })
   const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, MUSETTE_BASE_URL: other.url }
-  const house = await openHouse(readConfig(env), makeSilentLog())
+  const app = await openApp(readConfig(env), makeSilentLog())
   const before = await rig.rows('select base_url from training.accounts')
   let endRefresh: () => void = () => undefined
   const refreshing = new Promise<void>((resolve) => {
     endRefresh = resolve
   })
   try {
-    const lock = rig.house.vault.locked(rig.account.accountId, () => refreshing)
+    const lock = rig.app.vault.locked(rig.account.accountId, () => refreshing)
     const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
-    const signIn = signInWithPassword(house, login).catch((error: unknown) => error)
+    const signIn = signInWithPassword(app, login).catch((error: unknown) => error)
     const waiting = `select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
     const waiter = await eventually(async () => (await rig.rows(waiting))[0])
     expect(await rig.rows('select base_url from training.accounts')).toEqual(before)
@@ -50,11 +50,11 @@ it('leaves a login as it was when one to another address fails half way, and tel
     endRefresh()
     await lock
     expect(await rig.rows('select base_url from training.accounts')).toEqual(before)
-    expect(await syncAccount(house, { name: 'default' })).toMatchObject({ failed: 0 })
+    expect(await syncAccount(app, { name: 'default' })).toMatchObject({ failed: 0 })
     expect(await requestsOf(other.url)).toEqual({ 'POST /oauth/token': 1 })
   } finally {
     endRefresh()
-    await house.close()
+    await app.close()
     await other.close()
   }
 })
@@ -63,7 +63,7 @@ it('sends no tokens to an address that a row names and that did not make them', 
   const other = await startSandbox({ activities: 3, seed: 9 })
   try {
     await rig.rows('update training.accounts set base_url = $1', [other.url])
-    await expect(syncAccount(rig.house, { name: 'default' })).rejects.toThrow('run: musette login')
+    await expect(syncAccount(rig.app, { name: 'default' })).rejects.toThrow('run: musette login')
     expect(await requestsOf(other.url)).toEqual({})
   } finally {
     await other.close()
@@ -72,21 +72,21 @@ it('sends no tokens to an address that a row names and that did not make them', 
 
 it('mirrors from the beginning when another rider signs in, and goes on where it was for the same one', async () => {
   const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
-  await signInWithPassword(rig.house, login)
-  expect(await syncAccount(rig.house, { name: 'default' })).toMatchObject({ listed: 0 })
+  await signInWithPassword(rig.app, login)
+  expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ listed: 0 })
   await rig.steer('POST', 'riders', { username: 'sibling', password: 'sibling', activities: 2, seed: 5 })
-  await signInWithPassword(rig.house, { ...login, username: 'sibling', password: 'sibling' })
-  expect(await syncAccount(rig.house, { name: 'default' })).toMatchObject({ listed: 2, fetched: 2 })
+  await signInWithPassword(rig.app, { ...login, username: 'sibling', password: 'sibling' })
+  expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ listed: 2, fetched: 2 })
 })
 
 it('keeps a password only when asked to, and then signs in again with it when the grant is gone', async () => {
   const login = { name: 'default', username: 'rider', password: 'rider' }
-  await signInWithPassword(rig.house, { ...login, keepPassword: true })
+  await signInWithPassword(rig.app, { ...login, keepPassword: true })
   await rig.steer('POST', 'tokens/revoke')
-  expect(await syncAccount(rig.house, { name: 'default' })).toMatchObject({ failed: 0 })
-  await signInWithPassword(rig.house, { ...login, keepPassword: false })
+  expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ failed: 0 })
+  await signInWithPassword(rig.app, { ...login, keepPassword: false })
   await rig.steer('POST', 'tokens/revoke')
-  await expect(syncAccount(rig.house, { name: 'default' })).rejects.toThrow('run: musette login')
+  await expect(syncAccount(rig.app, { name: 'default' })).rejects.toThrow('run: musette login')
 })
 
 it('signs in and refreshes with a service that tells an absurd lifetime', async () => {
@@ -98,12 +98,12 @@ it('signs in and refreshes with a service that tells an absurd lifetime', async 
   })
   const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
   await rig.steer('POST', 'faults', absurd('first'))
-  await signInWithPassword(rig.house, login)
+  await signInWithPassword(rig.app, login)
   await rig.steer('POST', 'faults', absurd('second'))
   await rig.rows(`update musette.credentials set obtained_at = now() - interval '30 days'`)
-  expect(await rig.house.service.forAccount(rig.account).refreshTokenIfDue()).toBe('refreshed')
+  expect(await rig.app.service.forAccount(rig.account).refreshTokenIfDue()).toBe('refreshed')
   const { accountId } = rig.account
-  expect(await rig.house.vault.read(accountId)).toMatchObject({ refreshToken: 'second', needsLogin: false })
+  expect(await rig.app.vault.read(accountId)).toMatchObject({ refreshToken: 'second', needsLogin: false })
 })
 
 async function requestsOf(sandboxUrl: string): Promise<Record<string, number>> {

@@ -4,7 +4,7 @@ import { openScene, type Scene } from '../mirror/training-scene.ts'
 
 describe('sync', () => {
   let scene: Scene
-  const sync = (full = false) => syncAccount(scene.house, { name: 'default', coaching: true, full })
+  const sync = (full = false) => syncAccount(scene.app, { name: 'default', coaching: true, full })
   beforeEach(async () => {
     scene = await openScene()
   })
@@ -72,6 +72,6 @@ describe('sync', () => {
     await sync()
     const stopped = AbortSignal.abort()
     const input = { name: 'default', coaching: true, full: true, signal: stopped }
-    await expect(syncAccount(scene.house, input)).rejects.toThrow()
+    await expect(syncAccount(scene.app, input)).rejects.toThrow()
   })
 })

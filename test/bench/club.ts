@@ -1,4 +1,4 @@
-import { openHouse } from '../../src/app/app.ts'
+import { openApp } from '../../src/app/app.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { makeHandlers } from '../../src/daemon/handlers.ts'
 import { type BackendChoice, fetchRedisFacts } from '../../src/jobs/backend.ts'
@@ -42,15 +42,15 @@ export async function benchClub(): Promise<Row[]> {
 async function measureClub(accounts: number): Promise<Row[]> {
   const log = makeSilentLog()
   const folder = await openTempDir('bench-club')
-  const house = await openHouse(readConfig({ MUSETTE_DATA_DIR: folder.path, MUSETTE_HTTP: 'off' }), log)
+  const app = await openApp(readConfig({ MUSETTE_DATA_DIR: folder.path, MUSETTE_HTTP: 'off' }), log)
   try {
     await queryOnce(
-      house.databaseUrl,
+      app.databaseUrl,
       `insert into training.accounts (name, base_url, needs_login)
        select 'rider-' || n, 'http://127.0.0.1:1', false from generate_series(1, ${accounts}) as n`,
     )
-    const jobs = await openIdleJobs({ kind: 'postgres', url: house.databaseUrl }, [])
-    const handlers = makeHandlers(house, () => jobs)
+    const jobs = await openIdleJobs({ kind: 'postgres', url: app.databaseUrl }, [])
+    const handlers = makeHandlers(app, () => jobs)
     const sweep = () =>
       handlers.sweep({}, { signal: new AbortController().signal, log, progress: async () => undefined })
     await sweep()
@@ -62,10 +62,10 @@ async function measureClub(accounts: number): Promise<Row[]> {
         value: seconds(swept),
         goal: 'far below 10 s',
       },
-      ...(await measureSchedules({ kind: 'postgres', url: house.databaseUrl }, accounts)),
+      ...(await measureSchedules({ kind: 'postgres', url: app.databaseUrl }, accounts)),
     ]
   } finally {
-    await house.close()
+    await app.close()
     await folder.close()
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { openHouse } from '../../src/app/app.ts'
+import { openApp } from '../../src/app/app.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { pollActivities } from '../../src/mirror/poll-activities.ts'
 import { findAccounts } from '../../src/store/accounts.ts'
@@ -69,16 +69,16 @@ async function measurePolls(): Promise<Row> {
   const bench = await openBench({ rides: 1, seconds: 60 })
   try {
     await bench.musette(['sync'])
-    const house = await openHouse(readConfig(bench.env), makeSilentLog())
-    const [account] = await house.store.read(findAccounts)
+    const app = await openApp(readConfig(bench.env), makeSilentLog())
+    const [account] = await app.store.read(findAccounts)
     if (!account) throw new Error('somebody is signed in')
     const polls = async () => {
       for (let poll = 0; poll < POLLS / 4; poll++)
-        await pollActivities(house.mirror, house.mirrorOptions, { account })
+        await pollActivities(app.mirror, app.mirrorOptions, { account })
     }
     await polls()
     const took = await timed(() => Promise.all([polls(), polls(), polls(), polls()]))
-    await house.close()
+    await app.close()
     return {
       what: 'polls that bring nothing new, one process',
       value: `${(POLLS / (took / 1_000)).toFixed(0)} a second`,

@@ -21,14 +21,14 @@ describe('an exported activity', () => {
   let rig: Rig
   beforeAll(async () => {
     rig = await openRig({ activities: 12 })
-    await syncAccount(rig.house, { name: 'default' })
+    await syncAccount(rig.app, { name: 'default' })
   })
   afterAll(() => rig.close())
 
   const bytesOf = async (path: string, format: ExportFormat, signal = new AbortController().signal) => {
     const pieces: Buffer[] = []
     const write = async (piece: string | Uint8Array) => void pieces.push(Buffer.from(piece as string))
-    const why = await exportActivity(rig.house, { name: 'default', path, format, write, signal })
+    const why = await exportActivity(rig.app, { name: 'default', path, format, write, signal })
     return { why, bytes: Buffer.concat(pieces) }
   }
   const textOf = async (path: string, format: ExportFormat) => (await bytesOf(path, format)).bytes.toString()
@@ -104,7 +104,7 @@ describe('an exported activity', () => {
   it('waits for its reader without end, though a transaction may be idle for minutes only', async () => {
     const path = String((await fetchTruth(rig.sandboxUrl))[0]?.path)
     const show = 'show idle_in_transaction_session_timeout'
-    const [seen] = await rig.house.store.read(async (tx) => {
+    const [seen] = await rig.app.store.read(async (tx) => {
       const activity = await findExportedActivity(tx, { accountId: rig.account.accountId, path })
       const lines = findSampleLines(tx, { activityId: Number(activity?.activityId), form: 'csv' })
       for await (const _ of lines) return (await tx.client.query(show)).rows
@@ -163,7 +163,7 @@ function extrasOf(sample: Record<string, unknown>, fields: ReadonlySet<string>):
   return Object.fromEntries([...fields].map((field) => [field, sample[field] ?? null]))
 }
 
-async function makeRareRide({ house, account, rows }: Rig, path = 'rare'): Promise<string> {
+async function makeRareRide({ app, account, rows }: Rig, path = 'rare'): Promise<string> {
   const [made] = await rows(
     `insert into training.activities (account_id, path, listed_at, wanted_at, detail_state, sample_count)
      values ($1, $2, now(), now(), 'mirrored', 4) returning activity_id`,
@@ -173,7 +173,7 @@ async function makeRareRide({ house, account, rows }: Rig, path = 'rare'): Promi
   const power = [Number.POSITIVE_INFINITY, 1, -2.5, Number.NaN]
   const samples = makeSamples(4, (field, index) => (field === 'power' ? Number(power[index]) : 7))
   samples.t.set([Number.NaN, Number(samples.t[1]) + 0.25, Number(samples.t[2]), Number(samples.t[2])])
-  await house.store.transaction(async (tx) => {
+  await app.store.transaction(async (tx) => {
     await replaceSamples(tx, activityId, samples)
     await insertSampleExtras(tx, activityId, [
       { field: 'note', values: ['a "b"\n\\c', null, ['x'], 'last'] },

@@ -1,4 +1,4 @@
-import { openHouse } from '../../src/app/app.ts'
+import { openApp } from '../../src/app/app.ts'
 import { accountNamed } from '../../src/app/sign-in.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { makeLogger } from '../../src/log.ts'
@@ -6,13 +6,13 @@ import { makeLogger } from '../../src/log.ts'
 // One of several processes that share an account: calls the service many times at once and prints how it went.
 const CALLERS = 20
 
-const house = await openHouse(readConfig(), makeLogger({ level: 'trace', terminal: false }))
+const app = await openApp(readConfig(), makeLogger({ level: 'trace', terminal: false }))
 try {
-  const service = house.service.forAccount(await accountNamed(house, 'default'))
+  const service = app.service.forAccount(await accountNamed(app, 'default'))
   const calls = Array.from({ length: CALLERS }, () => service.fetchTrainingInfo({}))
   const ends = await Promise.allSettled(calls)
   const failed = ends.filter((end) => end.status === 'rejected').map((end) => String(end.reason))
   process.stdout.write(JSON.stringify({ succeeded: CALLERS - failed.length, failed }))
 } finally {
-  await house.close()
+  await app.close()
 }

@@ -41,12 +41,8 @@ async function stand(
       },
     }
   }
-  const house = { log: log.log, databaseUrl: more.url ?? database.url }
-  const elected = await openElected(
-    house,
-    { name: 'scheduler', open, ...(more.id && { id: more.id }) },
-    TIMES,
-  )
+  const app = { log: log.log, databaseUrl: more.url ?? database.url }
+  const elected = await openElected(app, { name: 'scheduler', open, ...(more.id && { id: more.id }) }, TIMES)
   opened.push(elected)
   return elected
 }

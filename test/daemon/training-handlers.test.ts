@@ -12,7 +12,7 @@ describe('the jobs around training info and workouts', () => {
   const run = (name: 'poll-training-info' | 'poll-workouts', accountId = scene.account.accountId) => {
     const { log } = scene.log
     const context = { signal: new AbortController().signal, log, progress: async () => undefined }
-    return makeCoachingHandlers(scene.house)[name]({ accountId }, context)
+    return makeCoachingHandlers(scene.app)[name]({ accountId }, context)
   }
 
   it('tell what they did, and nothing when there was nothing to do', async () => {

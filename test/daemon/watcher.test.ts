@@ -21,7 +21,7 @@ const STORY = `select u.state, u.attempts, a.xss > 0 as scored, a.sample_count
   from training.uploads u left join training.activities a using (activity_id) order by u.started_at`
 
 async function start(): Promise<Daemon> {
-  const daemon = await openDaemon(rig.house.config, rig.log.log, {
+  const daemon = await openDaemon(rig.app.config, rig.log.log, {
     roles: ['scheduler', 'worker', 'watcher'],
     signal: new AbortController().signal,
   })

@@ -30,7 +30,7 @@ describeWithBrowser('the page of an activity', () => {
       seconds: 5_400,
       started_at: '2026-04-01T08:00:00Z',
     })
-    await syncAccount(scene.house, { name: 'default' })
+    await syncAccount(scene.app, { name: 'default' })
     path = `/activities/${await scene.activityId(`path = '${RIDE.path}'`)}`
   })
   afterEach(() => expect(scene.takeComplaints()).toEqual([]))
@@ -139,7 +139,7 @@ describeWithBrowser('the page of an activity', () => {
     const words = page.getByRole('region', { name: 'Over time' }).locator('figcaption')
     const before = await words.textContent()
     await scene.steer('PATCH', `activities/${RIDE.path}`, { scale_power: 1.2 })
-    await syncAccount(scene.house, { name: 'default' })
+    await syncAccount(scene.app, { name: 'default' })
     await expect.poll(() => words.textContent(), { timeout: 15_000 }).not.toBe(before)
     await page.getByText(/The service has changed it (once|twice|\d+ times)/).waitFor()
   })

@@ -11,7 +11,7 @@ describe('what the dashboard is told', () => {
   let url: string
   beforeAll(async () => {
     rig = await openRig({ activities: 5 })
-    await syncAccount(rig.house, { name: 'default' })
+    await syncAccount(rig.app, { name: 'default' })
     daemon = startNode([distPath('main.js'), 'start', '--roles', 'web'], {
       env: { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, MUSETTE_HTTP: '127.0.0.1:0' },
     })

@@ -12,8 +12,8 @@ describeWithBrowser('the fitness page', () => {
   let scene: Scene
   beforeAll(async () => {
     scene = await openScene({ activities: 60 })
-    await syncAccount(scene.house, { name: 'default' })
-    await syncCoaching(scene.house, { account: scene.account })
+    await syncAccount(scene.app, { name: 'default' })
+    await syncCoaching(scene.app, { account: scene.account })
   })
   afterEach(() => expect(scene.takeComplaints()).toEqual([]))
   afterAll(() => scene.close())
@@ -87,7 +87,7 @@ describeWithBrowser('the fitness page', () => {
     const caption = page.getByRole('region', { name: 'Load and form' }).locator('figcaption')
     const before = await caption.textContent()
     await scene.steer('POST', 'activities', { name: 'Hard one', kind: 'race', seconds: 7_200 })
-    await syncAccount(scene.house, { name: 'default' })
+    await syncAccount(scene.app, { name: 'default' })
     await expect.poll(() => caption.textContent(), { timeout: 25_000 }).not.toBe(before)
   })
 
@@ -101,7 +101,7 @@ describeWithBrowser('the fitness page', () => {
 
   it('keeps two accounts apart', async () => {
     const login = { name: 'second', username: 'second', password: 'second', keepPassword: false }
-    await signInWithPassword(scene.house, login)
+    await signInWithPassword(scene.app, login)
     const page = await scene.visit('/fitness')
     await page.getByRole('link', { name: 'second' }).click()
     await page.getByText('Nothing of this account is mirrored yet').waitFor()

@@ -10,7 +10,7 @@ describeWithBrowser('the overview', () => {
   let scene: Scene
   beforeAll(async () => {
     scene = await openScene({ activities: 40 })
-    await syncAccount(scene.house, { name: 'default' })
+    await syncAccount(scene.app, { name: 'default' })
   })
   afterEach(() => expect(scene.takeComplaints()).toEqual([]))
   afterAll(() => scene.close())
@@ -46,10 +46,10 @@ describeWithBrowser('the overview', () => {
     const page = await scene.visit('/')
     await page.evaluate('window.sameDocument = true')
     await scene.steer('POST', 'activities', { path: 'addedlater', name: 'Added later', seconds: 600 })
-    await syncAccount(scene.house, { name: 'default' })
+    await syncAccount(scene.app, { name: 'default' })
     await row(page, 'Added later').waitFor()
     await scene.steer('PATCH', 'activities/addedlater', { name: 'Edited later' })
-    await syncAccount(scene.house, { name: 'default' })
+    await syncAccount(scene.app, { name: 'default' })
     await row(page, 'Edited later').waitFor()
     expect(await page.evaluate('window.sameDocument')).toBe(true)
   })
@@ -73,7 +73,7 @@ describeWithBrowser('the overview', () => {
       description: HOSTILE,
       seconds: 300,
     })
-    await syncAccount(scene.house, { name: 'default' })
+    await syncAccount(scene.app, { name: 'default' })
     const page = await scene.visit('/')
     const link = page.getByRole('link', { name: HOSTILE })
     await link.click()
@@ -101,7 +101,7 @@ describeWithBrowser('the overview', () => {
     await page.getByText('There are no older ones.').waitFor()
     // A ride on top pushes one out of the newest, which must not be lost in between.
     await scene.steer('POST', 'activities', { path: 'ontopofall', name: 'On top', seconds: 60 })
-    await syncAccount(scene.house, { name: 'default' })
+    await syncAccount(scene.app, { name: 'default' })
     await row(page, 'On top').waitFor()
     await expectAll()
   })

@@ -8,7 +8,7 @@ describeWithBrowser('a page whose daemon or database is in trouble', () => {
   let scene: Scene
   beforeEach(async () => {
     scene = await openScene({ activities: 3 })
-    await syncAccount(scene.house, { name: 'default' })
+    await syncAccount(scene.app, { name: 'default' })
   })
   afterEach(() => scene.close())
 
@@ -48,7 +48,7 @@ describeWithBrowser('a page whose daemon or database is in trouble', () => {
   it('says which account is not signed in any more, and what to type', async () => {
     await scene.steer('POST', 'tokens/expire')
     await scene.steer('POST', 'tokens/revoke')
-    await syncAccount(scene.house, { name: 'default' }).catch(() => undefined)
+    await syncAccount(scene.app, { name: 'default' }).catch(() => undefined)
     const page = await scene.visit('/')
     const notice = page.getByText('Account “default” is not signed in').locator('code')
     expect(await notice.textContent()).toBe('musette login')

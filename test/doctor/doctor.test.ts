@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => rig.close())
 
-describe('the doctor of a house in order', () => {
+describe('the doctor of a mirror in order', () => {
   it('finds nothing wrong, beside a daemon that it does not disturb', async () => {
     const port = await findPort()
     const http = { MUSETTE_HTTP: `127.0.0.1:${port}` }

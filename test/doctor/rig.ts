@@ -19,7 +19,7 @@ export async function doctor(
   return { code, findings, of: (check) => findings.filter((finding) => finding.check === check) }
 }
 
-/** Opens a house in order: signed in, and mirrored. */
+/** Opens a mirror in order: signed in, and mirrored. */
 export async function openSignedIn(): Promise<CliRig> {
   const rig = await openCliRig({ activities: 2 })
   await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })

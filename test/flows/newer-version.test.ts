@@ -8,13 +8,13 @@ import { expectMirrored } from '../mirror/truth.ts'
 let rig: Rig
 beforeEach(async () => {
   rig = await openRig({ activities: 5, env: { MUSETTE_HTTP: 'off' } })
-  await syncAccount(rig.house, { name: 'default' })
+  await syncAccount(rig.app, { name: 'default' })
 })
 afterEach(() => rig.close())
 
 const start = () => {
   const { signal } = new AbortController()
-  return openDaemon(rig.house.config, rig.log.log, {
+  return openDaemon(rig.app.config, rig.log.log, {
     roles: ['scheduler', 'worker'],
     signal,
     schemaEveryMs: 50,

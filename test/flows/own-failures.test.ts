@@ -15,14 +15,14 @@ it('neighbouring activities that each fail with 500 fail alone, however many the
   const broken = truth.slice(0, 7).map(({ path }) => path)
   const path = `^/oauth/activity/(${broken.join('|')})$`
   await rig.steer('POST', 'faults', { path, kind: 'status', status: 500, times: 'always' })
-  expect(await syncAccount(rig.house, { name: 'default' })).toMatchObject({ fetched: 5, failed: 7 })
+  expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ fetched: 5, failed: 7 })
   // Also when nothing else is asked for.
   await rig.rows('update training.activities set next_fetch_at = now() where next_fetch_at is not null')
-  expect(await syncAccount(rig.house, { name: 'default' })).toMatchObject({ fetched: 0, failed: 7 })
+  expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ fetched: 0, failed: 7 })
 })
 
 it('activities that fail while the list fails too are an outage', async () => {
-  const counts = await syncAccount(rig.house, { name: 'default' })
+  const counts = await syncAccount(rig.app, { name: 'default' })
   expect(counts).toMatchObject({ fetched: 12 })
   await rig.rows(`update training.activities set detail_state = 'wanted', summary_hash = null`)
   await rig.steer('POST', 'faults', {
@@ -31,19 +31,19 @@ it('activities that fail while the list fails too are an outage', async () => {
     status: 500,
     times: 'always',
   })
-  const { mirror, mirrorOptions } = rig.house
+  const { mirror, mirrorOptions } = rig.app
   const fetched = fetchWanted(mirror, mirrorOptions, { account: rig.account, concurrency: 4 })
   await expect(fetched).rejects.toMatchObject({ code: 'server_error' })
 })
 
 it('a pause that was made while the clock was ahead is ended', async () => {
-  await syncAccount(rig.house, { name: 'default' })
+  await syncAccount(rig.app, { name: 'default' })
   await rig.rows(`update training.activities set detail_state = 'failed', summary_hash = null,
     next_fetch_at = now() + interval '10 years' where activity_id <= 3`)
   await rig.rows(`update musette.credentials set not_before = now() + interval '10 years'`)
   await rig.rows(`insert into training.uploads (account_id, content_id, file_name, size_bytes, seen_at, next_try_at)
     values (1, repeat('a', 64), 'a.fit', 1, now(), now() + interval '10 years')`)
-  expect(await syncAccount(rig.house, { name: 'default' })).toMatchObject({ fetched: 3, failed: 0 })
+  expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ fetched: 3, failed: 0 })
   const [left] = await rig.rows(`select
     (select count(*)::int from training.uploads where next_try_at > now()) as uploads,
     (select count(*)::int from musette.credentials where not_before > now()) as logins`)

@@ -66,7 +66,7 @@ describe('the login of an analyst', () => {
     const client = await connect(reader.url)
     for (const key of keysOf(rig.account.accountId)) await client.query(`SELECT pg_advisory_lock(${key})`)
 
-    expect(await syncAccount(rig.house, { name: 'default' })).toMatchObject({ fetched: 2, failed: 0 })
+    expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ fetched: 2, failed: 0 })
     expect(await rig.take('ride.fit', makeRide())).toEqual({ action: 'done' })
     const ballot = makeBallot({ connectionString: url, applicationName: 'test' })
     onTestFinished(() => ballot.close())

@@ -13,7 +13,7 @@ it('one activity that is refused with 401 fails alone: the others are mirrored a
   const [refused] = await fetchTruth(rig.sandboxUrl)
   const path = `^/oauth/activity/${refused?.path}$`
   await rig.steer('POST', 'faults', { path, kind: 'status', status: 401, times: 'always' })
-  expect(await syncAccount(rig.house, { name: 'default' })).toMatchObject({ fetched: 3, failed: 1 })
+  expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ fetched: 3, failed: 1 })
   expect(await rig.rows('select needs_login, last_error from training.accounts')).toEqual([
     { needs_login: false, last_error: null },
   ])

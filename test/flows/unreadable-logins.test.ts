@@ -20,7 +20,7 @@ beforeEach(async () => {
     activities: 2,
     env: { MUSETTE_HTTP: '127.0.0.1:0', MUSETTE_POLL_EVERY: '1s', MUSETTE_LAG: '1s' },
   })
-  annaId = (await signInWithPassword(rig.house, { name: 'anna', ...LOGIN })).accountId
+  annaId = (await signInWithPassword(rig.app, { name: 'anna', ...LOGIN })).accountId
 })
 afterEach(async () => {
   await daemon?.close()
@@ -29,7 +29,7 @@ afterEach(async () => {
 })
 
 const start = async () => {
-  const { config, log } = rig.house
+  const { config, log } = rig.app
   daemon = await openDaemon(config, log, { roles: ['scheduler', 'worker', 'web'], signal: stop.signal })
   return daemon
 }
@@ -84,7 +84,7 @@ describe('an account whose tokens cannot be read', () => {
     })
     expect(metrics).toContain('musette_account_needs_login{account="anna"} 1')
     expect(metrics).toContain('musette_account_needs_login{account="default"} 0')
-    await signInWithPassword(rig.house, { name: 'anna', ...LOGIN })
+    await signInWithPassword(rig.app, { name: 'anna', ...LOGIN })
     expect(await anna()).toEqual({ needs_login: false, last_error: null })
     await polled('anna')
   })
@@ -106,25 +106,25 @@ describe('an account whose tokens cannot be read', () => {
     await start()
     expect(await anna()).toMatchObject(parked('another key'))
     await ofAnna(`update musette.credentials set key_id = '${before?.key_id}'`)
-    expect(await rig.house.vault.read(annaId)).toMatchObject({ needsLogin: false })
+    expect(await rig.app.vault.read(annaId)).toMatchObject({ needsLogin: false })
     expect(await anna()).toEqual({ needs_login: false, last_error: null })
     await polled('anna')
     await daemon?.close()
     daemon = undefined
 
-    await rig.house.vault.locked(annaId, (held) => held.park('the login has ended'))
+    await rig.app.vault.locked(annaId, (held) => held.park('the login has ended'))
     await writeFile(spoolOf(), '{')
     await start()
     await rm(spoolOf())
-    expect(await rig.house.vault.read(annaId)).toMatchObject({ needsLogin: true })
+    expect(await rig.app.vault.read(annaId)).toMatchObject({ needsLogin: true })
     expect(await anna()).toEqual({ needs_login: true, last_error: 'the login has ended' })
   })
 
   it('stops no rotation of the key: the others are sealed anew and it stays as it is', async () => {
     await ofAnna(BEND('access_token'))
-    await rig.house.vault.read(annaId).catch(() => undefined)
+    await rig.app.vault.read(annaId).catch(() => undefined)
     const next = Buffer.alloc(32, 7)
-    const rotated = await rig.house.vault.rotate(async () => next)
+    const rotated = await rig.app.vault.rotate(async () => next)
     expect(rotated).toMatchObject({ logins: 1, unreadable: [{ code: 'login_damaged', accountId: annaId }] })
     expect(rotated.unreadable[0]?.message).toContain('run: musette login anna')
     const ids = await rig.rows('select distinct key_id from musette.credentials')
@@ -135,7 +135,7 @@ describe('an account whose tokens cannot be read', () => {
     await mkdir(spoolOf())
     const before = await rig.rows('select c::text from musette.credentials c order by account_id')
     const next = Buffer.alloc(32, 7)
-    await expect(rig.house.vault.rotate(async () => next)).rejects.toMatchObject({ code: 'spool_unreadable' })
+    await expect(rig.app.vault.rotate(async () => next)).rejects.toMatchObject({ code: 'spool_unreadable' })
     expect(await rig.rows('select c::text from musette.credentials c order by account_id')).toEqual(before)
     await rm(spoolOf(), { recursive: true })
   })

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { openHouse } from '../../src/app/app.ts'
+import { openApp } from '../../src/app/app.ts'
 import { signInWithPassword } from '../../src/app/sign-in.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { readConfig } from '../../src/config/config.ts'
@@ -17,16 +17,13 @@ afterEach(() => rig.close())
 it('mirrors accounts on different services side by side, each with its own history, tokens and cursor', async () => {
   const other = await startSandbox({ activities: 4, seed: 11 })
   const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, MUSETTE_BASE_URL: other.url }
-  const house = await openHouse(
-    readConfig({ ...env, MUSETTE_REQUESTS_PER_MINUTE: '100000' }),
-    makeSilentLog(),
-  )
+  const app = await openApp(readConfig({ ...env, MUSETTE_REQUESTS_PER_MINUTE: '100000' }), makeSilentLog())
   try {
     const login = { name: 'partner', username: 'rider', password: 'rider', keepPassword: false }
-    await signInWithPassword(house, login)
+    await signInWithPassword(app, login)
     const [first, second] = await Promise.all([
-      syncAccount(house, { name: 'default' }),
-      syncAccount(house, { name: 'partner' }),
+      syncAccount(app, { name: 'default' }),
+      syncAccount(app, { name: 'partner' }),
     ])
     expect([first.fetched, second.fetched, first.failed, second.failed]).toEqual([5, 4, 0, 0])
     for (const [name, url] of [
@@ -49,7 +46,7 @@ it('mirrors accounts on different services side by side, each with its own histo
       { n: 2 },
     ])
   } finally {
-    await house.close()
+    await app.close()
     await other.close()
   }
 })

@@ -11,7 +11,7 @@ const ACTIVITIES = 8
 
 describe('the mirror of the activities', () => {
   let rig: Rig
-  const sync = () => syncAccount(rig.house, { name: 'default' })
+  const sync = () => syncAccount(rig.app, { name: 'default' })
   const paths = async () =>
     (await rig.rows('select path from training.activities order by started_at desc')).map((row) =>
       String(row.path),
@@ -186,7 +186,7 @@ describe('the mirror of the activities', () => {
   const mirrorWith = (after: (answers: number) => Promise<void> | void): MirrorDeps => {
     let answers = 0
     const serviceOf: MirrorDeps['serviceOf'] = (account) => {
-      const service = rig.house.mirror.serviceOf(account)
+      const service = rig.app.mirror.serviceOf(account)
       return {
         ...service,
         async fetchActivity(...asked) {
@@ -196,13 +196,13 @@ describe('the mirror of the activities', () => {
         },
       }
     }
-    return { ...rig.house.mirror, serviceOf }
+    return { ...rig.app.mirror, serviceOf }
   }
   const mirrored = async () =>
     (await rig.rows(`select 1 from training.activities where detail_state = 'mirrored'`)).length
 
   it('waits for an activity that somebody else holds, and not with the others in hand', async () => {
-    const { store, mirror, mirrorOptions } = rig.house
+    const { store, mirror, mirrorOptions } = rig.app
     await pollActivities(mirror, mirrorOptions, { account: rig.account })
     let fetching: Promise<unknown> | undefined
     await store.transaction(async (tx) => {
@@ -220,9 +220,9 @@ describe('the mirror of the activities', () => {
     const mirror = mirrorWith((answers) => {
       if (answers === 3) stop.abort(new Error('stopped'))
     })
-    await pollActivities(mirror, rig.house.mirrorOptions, { account: rig.account })
+    await pollActivities(mirror, rig.app.mirrorOptions, { account: rig.account })
     const input = { account: rig.account, concurrency: 1, signal: stop.signal }
-    await expect(fetchWanted(mirror, rig.house.mirrorOptions, input)).rejects.toThrow('stopped')
+    await expect(fetchWanted(mirror, rig.app.mirrorOptions, input)).rejects.toThrow('stopped')
     expect(await mirrored()).toBe(3)
     await sync()
     await expectMirrored(rig)
@@ -232,14 +232,14 @@ describe('the mirror of the activities', () => {
     const mirror = mirrorWith(async (answers) => {
       if (answers === 3) await vi.waitFor(async () => expect(await mirrored()).toBe(2), 10_000)
     })
-    await pollActivities(mirror, rig.house.mirrorOptions, { account: rig.account })
+    await pollActivities(mirror, rig.app.mirrorOptions, { account: rig.account })
     const input = { account: rig.account, concurrency: 1 }
-    expect(await fetchWanted(mirror, rig.house.mirrorOptions, input)).toMatchObject({ fetched: ACTIVITIES })
+    expect(await fetchWanted(mirror, rig.app.mirrorOptions, input)).toMatchObject({ fetched: ACTIVITIES })
     await expectMirrored(rig)
   })
 
   it('ends when the database goes while answers are in hand, and fetches them again', async () => {
-    const { store } = rig.house
+    const { store } = rig.app
     let [away, lost] = [false, 0]
     const mirror: MirrorDeps = {
       ...mirrorWith((answers) => {
@@ -256,9 +256,9 @@ describe('the mirror of the activities', () => {
         },
       },
     }
-    await pollActivities(rig.house.mirror, rig.house.mirrorOptions, { account: rig.account })
+    await pollActivities(rig.app.mirror, rig.app.mirrorOptions, { account: rig.account })
     const input = { account: rig.account, concurrency: 1 }
-    await expect(fetchWanted(mirror, rig.house.mirrorOptions, input)).rejects.toBeInstanceOf(TransientError)
+    await expect(fetchWanted(mirror, rig.app.mirrorOptions, input)).rejects.toBeInstanceOf(TransientError)
     expect(lost).toBeGreaterThan(0)
     expect(await mirrored()).toBeLessThan(ACTIVITIES)
     expect(await rig.rows(`select 1 from training.activities where fetch_error is not null`)).toEqual([])

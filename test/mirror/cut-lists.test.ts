@@ -8,7 +8,7 @@ const CAP = 4
 
 describe('a service that cuts its lists', () => {
   let rig: Rig
-  const sync = (full = false) => syncAccount(rig.house, { name: 'default', full })
+  const sync = (full = false) => syncAccount(rig.app, { name: 'default', full })
   const cap = (list_cap: number | null) => rig.steer('PATCH', 'settings', { list_cap })
   const remembered = async () => (await rig.rows('select list_cap from training.sync_cursors'))[0]?.list_cap
   const listRequests = async () => {

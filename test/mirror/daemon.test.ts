@@ -33,7 +33,7 @@ describe('a daemon', () => {
   })
 
   const start = async () => {
-    const { config, log } = rig.house
+    const { config, log } = rig.app
     daemon = await openDaemon(config, log, { roles: ['scheduler', 'worker'], signal: stop.signal })
     return daemon
   }
@@ -47,7 +47,7 @@ describe('a daemon', () => {
     eventually(() => expectMirrored(rig).then(() => true), { timeoutMs: 20_000, everyMs: 200 })
 
   it('notices by itself what was deleted', async () => {
-    await syncAccount(rig.house, { name: 'default' })
+    await syncAccount(rig.app, { name: 'default' })
     const [row] = await rig.rows('select path from training.activities limit 1')
     await rig.steer('DELETE', `activities/${row?.path}`)
     await start()
@@ -56,12 +56,12 @@ describe('a daemon', () => {
   })
 
   it('fetches a new ride first while a recalculation of everything is under way, and tells how long it takes', async () => {
-    await syncAccount(rig.house, { name: 'default' })
+    await syncAccount(rig.app, { name: 'default' })
     // What started in these days counts as new; the history is older here.
     await rig.rows(`update training.activities set started_at = started_at - interval '60 days'`)
     await rig.steer('PATCH', 'settings', { latency_ms: 250 })
     await rig.steer('POST', 'recalculate')
-    const { house } = await start()
+    const { app } = await start()
     await eventually(async () => (await count(`detail_state = 'wanted'`)) > 0)
     await rig.steer('POST', 'activities', { name: 'New', seconds: 300 })
     await eventually(async () => (await count(`name = 'New' and detail_state = 'mirrored'`)) === 1, {
@@ -69,7 +69,7 @@ describe('a daemon', () => {
     })
     const left = await count(`detail_state = 'wanted'`)
     expect(left).toBeGreaterThan(0)
-    const { accounts } = await findStatus(house)
+    const { accounts } = await findStatus(app)
     expect(accounts[0]?.fetched_per_minute).toBeGreaterThan(0)
     expect(accounts[0]?.seconds_to_go).toBeGreaterThan(0)
     await rig.steer('PATCH', 'settings', { latency_ms: 0 })

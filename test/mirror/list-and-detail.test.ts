@@ -14,7 +14,7 @@ const DETAIL = {
 
 describe('an activity of which list and detail say different things', () => {
   let rig: Rig
-  const sync = (full = false) => syncAccount(rig.house, { name: 'default', full })
+  const sync = (full = false) => syncAccount(rig.app, { name: 'default', full })
   const answer = async (path: string, body: unknown) => {
     await rig.steer('POST', 'faults', {
       ...{ method: 'GET', path, kind: 'status', status: 200, times: 'always', body },
@@ -56,7 +56,7 @@ describe('an activity of which list and detail say different things', () => {
 
   it('keeps the day and the type of the detail, and is no change, however often lists are compared', async () => {
     expect(await row()).toEqual(AS_DETAIL)
-    const { mirror, mirrorOptions } = rig.house
+    const { mirror, mirrorOptions } = rig.app
     const compare = () => reconcileActivities(mirror, mirrorOptions, { account: rig.account })
     expect(await compare()).toMatchObject({ listed: 1, marked: 0 })
     await sync(true)

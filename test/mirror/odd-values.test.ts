@@ -6,7 +6,7 @@ const START = Date.parse('2024-10-27T01:30:00Z')
 
 describe('values that are not what they should be', () => {
   let rig: Rig
-  const sync = () => syncAccount(rig.house, { name: 'default' })
+  const sync = () => syncAccount(rig.app, { name: 'default' })
   /** Lets the service answer every activity with this text. */
   const answer = async (body: unknown) => {
     await rig.steer('POST', 'faults', {

@@ -9,7 +9,7 @@ const ACTIVITIES = 12
 describe('reconcile', () => {
   let rig: Rig
   const sync = (options: { full?: boolean; acceptRemovals?: boolean } = {}) =>
-    syncAccount(rig.house, { name: 'default', ...options })
+    syncAccount(rig.app, { name: 'default', ...options })
   const full = () => sync({ full: true })
   const rowOf = async (path: string | undefined) =>
     (
@@ -55,8 +55,8 @@ describe('reconcile', () => {
     await sync()
     expect(await rowOf(first)).toMatchObject({ absent: false, detail_state: 'mirrored' })
     await rig.steer('POST', `activities/${second}/revive`)
-    const { house, account } = rig
-    const found = await reconcileActivities(house.mirror, house.mirrorOptions, { account })
+    const { app, account } = rig
+    const found = await reconcileActivities(app.mirror, app.mirrorOptions, { account })
     expect(found).toEqual({ listed: ACTIVITIES, inserted: 0, marked: 1, absent: 0 })
     expect(await rowOf(second)).toMatchObject({ absent: false, detail_state: 'wanted' })
     await sync()

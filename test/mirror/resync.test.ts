@@ -8,11 +8,11 @@ const ACTIVITIES = 5
 describe('resync', () => {
   let rig: Rig
   const resync = (choice: { paths: string[] } | { since: Date }) =>
-    resyncAccount(rig.house, { name: 'default', choice })
+    resyncAccount(rig.app, { name: 'default', choice })
 
   beforeEach(async () => {
     rig = await openRig({ activities: ACTIVITIES, env: { MUSETTE_HISTORY_START: '2022-01-01' } })
-    await syncAccount(rig.house, { name: 'default' })
+    await syncAccount(rig.app, { name: 'default' })
   })
   afterEach(() => rig.close())
 

@@ -1,4 +1,4 @@
-import { type House, openHouse } from '../../src/app/app.ts'
+import { type App, openApp } from '../../src/app/app.ts'
 import { signInWithPassword } from '../../src/app/sign-in.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../src/kit/release-stack.ts'
@@ -9,7 +9,7 @@ import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
 export type Rig = {
-  house: House
+  app: App
   account: Account
   log: TestLog
   dataDir: string
@@ -21,7 +21,7 @@ export type Rig = {
   close(): Promise<void>
 }
 
-/** Opens a sandbox, a database (or takes a migrated one) and a house between them, signed in as the rider. */
+/** Opens a sandbox, a database (or takes a migrated one) and an App between them, signed in as the rider. */
 export async function openRig(options: {
   activities: number
   env?: Record<string, string>
@@ -42,12 +42,12 @@ export async function openRig(options: {
       ...options.env,
     })
     const log = makeTestLog()
-    const house = await openHouse(config, log.log)
-    release.defer('house', () => house.close())
+    const app = await openApp(config, log.log)
+    release.defer('app', () => app.close())
     const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
-    const account = await signInWithPassword(house, login)
+    const account = await signInWithPassword(app, login)
     return {
-      house,
+      app,
       account,
       log,
       dataDir: folder.path,

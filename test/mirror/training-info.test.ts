@@ -107,7 +107,7 @@ describe('training info', () => {
       raw: { status: 'Tired' },
       isSame: () => false,
     }
-    expect(await scene.house.store.transaction((tx) => recordTrainingInfo(tx, older))).toBe('older')
+    expect(await scene.app.store.transaction((tx) => recordTrainingInfo(tx, older))).toBe('older')
     expect(await rows()).toEqual([row])
   })
 

@@ -19,11 +19,11 @@ export type Scene = Rig & {
   requests(): Promise<Record<string, number>>
 }
 
-/** Opens a sandbox, a database and a house between them, signed in as the rider; there is a workout of the day. */
+/** Opens a sandbox, a database and an App between them, signed in as the rider; there is a workout of the day. */
 export async function openScene(env: Record<string, string> = {}): Promise<Scene> {
   const rig = await openRig({ activities: 2, env })
   await rig.steer('PATCH', 'settings', { wotd_type: 'Scheduled' })
-  const deps = makeCoachingDeps(rig.house)
+  const deps = makeCoachingDeps(rig.app)
   const fault = async (path: string, planned: Record<string, unknown>) => {
     await rig.steer('POST', 'faults', { method: 'GET', path, times: 'always', ...planned })
   }
@@ -34,7 +34,7 @@ export async function openScene(env: Record<string, string> = {}): Promise<Scene
     pollInfo: (account = rig.account) => mirrorTrainingInfo(deps, { account }),
     pollWorkouts: (account = rig.account) => mirrorWorkouts(deps, { account }),
     signIn: (rider) =>
-      signInWithPassword(rig.house, { name: rider, username: rider, password: rider, keepPassword: false }),
+      signInWithPassword(rig.app, { name: rider, username: rider, password: rider, keepPassword: false }),
     answer: (body, path = '^/oauth/training_info$') => fault(path, { kind: 'status', status: 200, body }),
     async heal() {
       await rig.steer('DELETE', 'faults')

@@ -28,7 +28,7 @@ describe('two workers on one activity', () => {
 
   const wanted = async () => {
     const { accountId } = rig.account
-    const [activity] = await rig.house.store.read((tx) =>
+    const [activity] = await rig.app.store.read((tx) =>
       findWanted(tx, { accountId, limit: 1, now: new Date() }),
     )
     if (!activity) throw new Error('an activity is wanted')
@@ -37,9 +37,9 @@ describe('two workers on one activity', () => {
   const fetchBy = async (deps: MirrorDeps, activityId: number) => {
     const activity = await deps.store.read((tx) => findActivity(tx, activityId))
     if (!activity) throw new Error('the activity is known')
-    return fetchActivity(deps, rig.house.mirrorOptions, { account: rig.account, activity })
+    return fetchActivity(deps, rig.app.mirrorOptions, { account: rig.account, activity })
   }
-  const beside = (): MirrorDeps => ({ ...rig.house.mirror, store: second })
+  const beside = (): MirrorDeps => ({ ...rig.app.mirror, store: second })
 
   /** The first worker's answers are held back between the service and the database until the gate is opened. */
   function heldBack(): { deps: MirrorDeps; gate: Gate } {
@@ -52,7 +52,7 @@ describe('two workers on one activity', () => {
       reach = resolve
     })
     const serviceOf: MirrorDeps['serviceOf'] = (account): AccountService => {
-      const service = rig.house.mirror.serviceOf(account)
+      const service = rig.app.mirror.serviceOf(account)
       return {
         ...service,
         async fetchActivity(...asked) {
@@ -63,11 +63,11 @@ describe('two workers on one activity', () => {
         },
       }
     }
-    return { deps: { ...rig.house.mirror, serviceOf }, gate: { reached, open } }
+    return { deps: { ...rig.app.mirror, serviceOf }, gate: { reached, open } }
   }
 
   it('leave one truth: the answer asked for earlier is dropped when it comes later', async () => {
-    await pollActivities(rig.house.mirror, rig.house.mirrorOptions, { account: rig.account })
+    await pollActivities(rig.app.mirror, rig.app.mirrorOptions, { account: rig.account })
     const { activityId, path } = await wanted()
     const { deps, gate } = heldBack()
     const slow = fetchBy(deps, activityId)
@@ -78,32 +78,32 @@ describe('two workers on one activity', () => {
     expect(await slow).toBe('older')
     const [row] = await rig.rows('select name, detail_state from training.activities where path = $1', [path])
     expect(row).toEqual({ name: 'Newer', detail_state: 'mirrored' })
-    await syncAccount(rig.house, { name: 'default' })
+    await syncAccount(rig.app, { name: 'default' })
     await expectMirrored(rig)
   })
 
   it('lose no edit that is listed while the only answer is under way', async () => {
-    await pollActivities(rig.house.mirror, rig.house.mirrorOptions, { account: rig.account })
+    await pollActivities(rig.app.mirror, rig.app.mirrorOptions, { account: rig.account })
     const { activityId, path } = await wanted()
     const { deps, gate } = heldBack()
     const slow = fetchBy(deps, activityId)
     await gate.reached
     await rig.steer('PATCH', `activities/${path}`, { scale_power: 1.3 })
-    await pollActivities(beside(), rig.house.mirrorOptions, { account: rig.account })
+    await pollActivities(beside(), rig.app.mirrorOptions, { account: rig.account })
     gate.open()
     await slow
     const [row] = await rig.rows('select detail_state from training.activities where path = $1', [path])
     expect(row).toEqual({ detail_state: 'wanted' })
-    await syncAccount(rig.house, { name: 'default' })
+    await syncAccount(rig.app, { name: 'default' })
     await expectMirrored(rig)
   })
 
   it('write every sample once when they fetch at the same moment', async () => {
-    await pollActivities(rig.house.mirror, rig.house.mirrorOptions, { account: rig.account })
+    await pollActivities(rig.app.mirror, rig.app.mirrorOptions, { account: rig.account })
     const { activityId } = await wanted()
-    const workers = [rig.house.mirror, beside(), rig.house.mirror, beside()]
+    const workers = [rig.app.mirror, beside(), rig.app.mirror, beside()]
     await Promise.all(workers.map((deps) => fetchBy(deps, activityId)))
-    await syncAccount(rig.house, { name: 'default' })
+    await syncAccount(rig.app, { name: 'default' })
     await expectMirrored(rig)
     const curves = await rig.rows(
       'select 1 from training.power_curves group by activity_id, duration_s having count(*) > 1',
@@ -113,28 +113,26 @@ describe('two workers on one activity', () => {
 
   it('leave one truth when both of them fetch everything at once', async () => {
     await rig.steer('POST', 'activities', { seconds: 300 })
-    await pollActivities(rig.house.mirror, rig.house.mirrorOptions, { account: rig.account })
+    await pollActivities(rig.app.mirror, rig.app.mirrorOptions, { account: rig.account })
     const input = { account: rig.account, concurrency: 2 }
     for (let times = 0; times < 3; times++) {
-      const ends = [rig.house.mirror, beside()].map((deps) =>
-        fetchWanted(deps, rig.house.mirrorOptions, input),
-      )
+      const ends = [rig.app.mirror, beside()].map((deps) => fetchWanted(deps, rig.app.mirrorOptions, input))
       for (const { failed } of await Promise.all(ends)) expect(failed).toBe(0)
       await expectMirrored(rig)
       await rig.rows(`update training.activities set detail_state = 'wanted', summary_hash = null`)
     }
-    await syncAccount(rig.house, { name: 'default' })
+    await syncAccount(rig.app, { name: 'default' })
     await expectMirrored(rig)
   })
 
   it('take the newer answer, too, when the clock ran hours ahead while the older one was recorded', async () => {
-    await pollActivities(rig.house.mirror, rig.house.mirrorOptions, { account: rig.account })
+    await pollActivities(rig.app.mirror, rig.app.mirrorOptions, { account: rig.account })
     const { activityId, path } = await wanted()
-    const ahead = { ...rig.house.mirror, now: () => new Date(Date.now() + 3 * 3_600_000) }
+    const ahead = { ...rig.app.mirror, now: () => new Date(Date.now() + 3 * 3_600_000) }
     expect(await fetchBy(ahead, activityId)).toBe('fetched')
     await rig.rows(`update training.activities set wanted_at = wanted_at + interval '3 hours'`)
     await rig.steer('PATCH', `activities/${path}`, { scale_power: 1.4 })
-    expect(await syncAccount(rig.house, { name: 'default' })).toMatchObject({ failed: 0, pending: 0 })
+    expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ failed: 0, pending: 0 })
     await expectMirrored(rig)
   })
 })

@@ -19,8 +19,8 @@ describe('what was updated within the lag', () => {
   /** Polls and fetches; returns how many requests were made for activities. */
   const pass = async () => {
     await rig.steer('POST', 'counts/reset')
-    await pollActivities(mirror, rig.house.mirrorOptions, { account: rig.account })
-    await fetchWanted(mirror, rig.house.mirrorOptions, { account: rig.account, concurrency: 2 })
+    await pollActivities(mirror, rig.app.mirrorOptions, { account: rig.account })
+    await fetchWanted(mirror, rig.app.mirrorOptions, { account: rig.account, concurrency: 2 })
     const { requests } = (await rig.steer('GET', 'counts')) as { requests: Record<string, number> }
     return requests['GET /oauth/activity/:path'] ?? 0
   }
@@ -32,14 +32,14 @@ describe('what was updated within the lag', () => {
     rig = await openRig({ activities: 0, env: { MUSETTE_LAG: '1h' } })
     const now = () => new Date(Date.now() + aheadMs)
     const serviceOf: MirrorDeps['serviceOf'] = (account) => {
-      const service = rig.house.mirror.serviceOf(account)
+      const service = rig.app.mirror.serviceOf(account)
       const listActivities: typeof service.listActivities = async (...asked) => {
         const requestedAt = now()
         return { ...(await service.listActivities(...asked)), requestedAt }
       }
       return { ...service, listActivities }
     }
-    mirror = { ...rig.house.mirror, now, serviceOf }
+    mirror = { ...rig.app.mirror, now, serviceOf }
     await pass()
     await wait(MINUTE)
     for (let index = 0; index < ACTIVITIES; index++) await rig.steer('POST', 'activities', { seconds: 60 })

@@ -31,12 +31,12 @@ export type UploadRig = Rig & {
   fault(fault: Record<string, unknown>): Promise<unknown>
 }
 
-/** Opens a sandbox and a house between it and a database of its own, with the upload room on a clock that can be turned. */
+/** Opens a sandbox and an App between it and a database of its own, with the upload room on a clock that can be turned. */
 export async function openUploadRig(options: { activities?: number } = {}): Promise<UploadRig> {
   const rig = await openRig({ activities: options.activities ?? 0 })
   let aheadMs = 0
-  const deps: UploadDeps = { ...makeUploadDeps(rig.house), now: () => new Date(Date.now() + aheadMs) }
-  const { account, house } = rig
+  const deps: UploadDeps = { ...makeUploadDeps(rig.app), now: () => new Date(Date.now() + aheadMs) }
+  const { account, app } = rig
   const { accountId } = account
   return {
     ...rig,
@@ -54,23 +54,21 @@ export async function openUploadRig(options: { activities?: number } = {}): Prom
       }),
     async sweep() {
       const now = deps.now()
-      const due = await house.store.transaction(async (tx) => {
+      const due = await app.store.transaction(async (tx) => {
         await recordUploadsComplete(tx, { now })
         return findDueUploads(tx, { now, limit: 100 })
       })
       for (const { contentId } of due) await settleUpload(deps, { account, contentId })
     },
     async fetchWanted() {
-      const wanted = await house.store.read((tx) =>
-        findWanted(tx, { accountId, limit: 100, now: deps.now() }),
-      )
+      const wanted = await app.store.read((tx) => findWanted(tx, { accountId, limit: 100, now: deps.now() }))
       for (const activity of wanted) {
-        await fetchActivity(house.mirror, house.mirrorOptions, { account, activity }).catch(() => undefined)
+        await fetchActivity(app.mirror, app.mirrorOptions, { account, activity }).catch(() => undefined)
       }
     },
     async find(bytes) {
       const contentId = await contentIdOf([bytes])
-      return house.store.read((tx) => findUpload(tx, { accountId, contentId }))
+      return app.store.read((tx) => findUpload(tx, { accountId, contentId }))
     },
     async uploaded() {
       const { activities } = await rig.steer('GET', 'activities')

@@ -25,31 +25,31 @@ const gone = { ...cut, code: 'vanished', reason: 'drop folder: it is gone', acco
 
 async function show(...waiting: WaitingReport['waiting']): Promise<void> {
   const report = { folder: '/drop', waiting, lookedAt: new Date() }
-  await rig.house.store.transaction((tx) => recordWaitingFiles(tx, report))
+  await rig.app.store.transaction((tx) => recordWaitingFiles(tx, report))
 }
 const jobs = { counts: async () => ({ polls: {}, fetches: {} }), paused: async () => [] }
-const patient = () => ({ mirror: async () => ({ store: rig.house.store, url: rig.databaseUrl }) })
+const context = () => ({ mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }) })
 
 it('what waits in the drop folder is told by status, doctor, metrics and dashboard, until it waits no more', async () => {
   await show(cut)
-  const { waiting_files } = await findStatus(rig.house)
+  const { waiting_files } = await findStatus(rig.app)
   expect(waiting_files).toMatchObject([{ path: 'may/ride.fit', account: 'default', size_bytes: 500 }])
-  expect(await checkWaitingFiles(patient())).toMatchObject([
+  expect(await checkWaitingFiles(context())).toMatchObject([
     { state: 'warning', found: 'may/ride.fit waits: not whole: 700 bytes are missing at its end' },
   ])
-  const since = await rig.house.store.read(findRunsMark)
-  const figures = makeFigures({ house: rig.house, jobs: () => jobs }, { since, onRun: () => undefined })
+  const since = await rig.app.store.read(findRunsMark)
+  const figures = makeFigures({ app: rig.app, jobs: () => jobs }, { since, onRun: () => undefined })
   expect((await figures()).database?.waitingFiles).toEqual([{ code: 'not_whole', count: 1 }])
-  const { waiting } = await makeDashboard(rig.house).findOverview()
+  const { waiting } = await makeDashboard(rig.app).findOverview()
   expect(waiting).toMatchObject([{ path: 'may/ride.fit', reason: cut.reason }])
   await show()
-  expect((await findStatus(rig.house)).waiting_files).toEqual([])
-  expect(await checkWaitingFiles(patient())).toMatchObject([{ state: 'ok' }])
+  expect((await findStatus(rig.app)).waiting_files).toEqual([])
+  expect(await checkWaitingFiles(context())).toMatchObject([{ state: 'ok' }])
 })
 
 it('a folder that is gone makes a process unready that watches it, and a single file nobody', async () => {
   const folderOf = async (role: 'watcher' | 'web') => {
-    const { parts } = await makeReadiness({ house: rig.house, jobs }, [role])()
+    const { parts } = await makeReadiness({ app: rig.app, jobs }, [role])()
     return parts.drop_folder
   }
   await show(cut)

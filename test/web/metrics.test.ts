@@ -13,7 +13,7 @@ describe('the metrics of a daemon that mirrors', () => {
   let daemon: Daemon
   beforeAll(async () => {
     rig = await openRig({ activities: ACTIVITIES, env: { MUSETTE_HTTP: '127.0.0.1:0' } })
-    const { config, log } = rig.house
+    const { config, log } = rig.app
     const roles = ['scheduler', 'worker', 'web'] as const
     daemon = await openDaemon(config, log, { roles, signal: new AbortController().signal })
     await eventually(async () => (await scrape()).get(mirrored) === ACTIVITIES, SOON)
@@ -71,7 +71,7 @@ describe('the metrics of a daemon that mirrors', () => {
       times: 1,
     })
     const account = { ...rig.account, baseUrl: rig.sandboxUrl }
-    await daemon.house.service
+    await daemon.app.service
       .forAccount(account)
       .fetchTrainingInfo({})
       .catch(() => undefined)

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { openHouse } from '../../app/app.ts'
+import { openApp } from '../../app/app.ts'
 import { EXPORT_FORMATS, type ExportFormat, exportActivity } from '../../app/export-samples.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import type { Run } from '../cli.ts'
@@ -36,18 +36,18 @@ async function exportTo(
     const message = `Parquet is not for a terminal; run: musette export ${path} --format parquet > ${path}.parquet`
     throw new ConfigError('bad_usage', message)
   }
-  const house = await openHouse(context.config, context.log, { signal: context.signal })
+  const app = await openApp(context.config, context.log, { signal: context.signal })
   try {
     // Waits until the reader has taken the piece. A reader that has gone ends the process, as it does for every verb.
     const write = (piece: string | Uint8Array) =>
       new Promise<void>((resolve, reject) => {
         output.write(piece, (error) => (error ? reject(error) : resolve()))
       })
-    const why = await exportActivity(house, { name, path, format, write, signal: context.signal })
+    const why = await exportActivity(app, { name, path, format, write, signal: context.signal })
     if (why === undefined) return EXIT.done
     context.note(`musette: ${why}`)
     return EXIT.partial
   } finally {
-    await house.close()
+    await app.close()
   }
 }

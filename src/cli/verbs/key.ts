@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { openHouse } from '../../app/app.ts'
+import { openApp } from '../../app/app.ts'
 import { type Rotation, rotateKey } from '../../app/key-rotation.ts'
 import type { Run } from '../cli.ts'
 import { EXIT } from '../context.ts'
@@ -17,14 +17,14 @@ export function addKeyVerbs(program: Command, run: Run): void {
     .action((options: { to?: string }) =>
       run(
         async (context) => {
-          const house = await openHouse(context.config, context.log, { signal: context.signal })
+          const app = await openApp(context.config, context.log, { signal: context.signal })
           try {
-            const rotation = await rotateKey(house, { to: options.to })
+            const rotation = await rotateKey(app, { to: options.to })
             context.print(sentenceOf(rotation))
             for (const { message } of rotation.unreadable) context.note(`musette: ${message}`)
             return rotation.unreadable.length > 0 ? EXIT.partial : EXIT.done
           } finally {
-            await house.close()
+            await app.close()
           }
         },
         { quiet: true },

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { openHouse } from '../../app/app.ts'
+import { openApp } from '../../app/app.ts'
 import { findPlainAddress, signInWithPassword, signOut } from '../../app/sign-in.ts'
 import { findStatus } from '../../app/status-report.ts'
 import { ConfigError } from '../../kit/errors.ts'
@@ -45,12 +45,12 @@ export function addLoginVerbs(program: Command, run: Run): void {
     .action((name: string) =>
       run(
         async (context) => {
-          const house = await openHouse(context.config, context.log, { signal: context.signal })
+          const app = await openApp(context.config, context.log, { signal: context.signal })
           try {
-            await signOut(house, name)
+            await signOut(app, name)
             context.print(`signed out of account "${name}"; its mirror stays`)
           } finally {
-            await house.close()
+            await app.close()
           }
           return undefined
         },
@@ -63,21 +63,21 @@ async function login(context: Context, name: string, options: LoginOptions): Pro
   checkAccountName(name)
   const browser = options.browser || options.paste
   const credentials = browser ? undefined : await readCredentials(context, options)
-  const house = await openHouse(context.config, context.log, { signal: context.signal })
+  const app = await openApp(context.config, context.log, { signal: context.signal })
   try {
-    const plain = await findPlainAddress(house, name)
+    const plain = await findPlainAddress(app, name)
     if (plain !== undefined) context.note(warningOf(plain, browser ? 'tokens' : 'your password and tokens'))
     const account = credentials
-      ? await signInWithPassword(house, {
+      ? await signInWithPassword(app, {
           name,
           ...credentials,
           keepPassword: options.keepPassword ?? false,
           signal: context.signal,
         })
-      : await loginInBrowser(context, house, { name, ...options })
+      : await loginInBrowser(context, app, { name, ...options })
     context.print(`signed in to ${account.baseUrl} as account "${account.name}"`)
   } finally {
-    await house.close()
+    await app.close()
   }
 }
 
@@ -121,10 +121,10 @@ export function addAccountVerbs(program: Command, run: Run): void {
     .action((options: { json?: boolean }) =>
       run(
         async (context) => {
-          const house = await openHouse(context.config, context.log, { signal: context.signal })
+          const app = await openApp(context.config, context.log, { signal: context.signal })
           try {
-            await noteUnreadableLogins(context, house)
-            const { accounts } = await findStatus(house)
+            await noteUnreadableLogins(context, app)
+            const { accounts } = await findStatus(app)
             const rows = accounts.map(
               ({ account, base_url, login, needs_login, last_error, login_expires_at }) =>
                 options.json
@@ -135,7 +135,7 @@ export function addAccountVerbs(program: Command, run: Run): void {
             else if (rows.length === 0) context.print('no accounts yet; run: musette login')
             else printTable(context, rows)
           } finally {
-            await house.close()
+            await app.close()
           }
           return undefined
         },

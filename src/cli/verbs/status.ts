@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { openHouse } from '../../app/app.ts'
+import { openApp } from '../../app/app.ts'
 import { findStatus, type Status } from '../../app/status-report.ts'
 import { formatDuration, SECOND } from '../../kit/time.ts'
 import type { Run } from '../cli.ts'
@@ -15,14 +15,14 @@ export function addStatusVerb(program: Command, run: Run): void {
     .action((options: { json?: boolean }) =>
       run(
         async (context) => {
-          const house = await openHouse(context.config, context.log, { signal: context.signal })
+          const app = await openApp(context.config, context.log, { signal: context.signal })
           try {
-            await noteUnreadableLogins(context, house)
-            const status = await findStatus(house)
+            await noteUnreadableLogins(context, app)
+            const status = await findStatus(app)
             if (options.json) context.printJson(status)
             else printStatus(context, status)
           } finally {
-            await house.close()
+            await app.close()
           }
           return undefined
         },

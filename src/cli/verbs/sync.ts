@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
 import { z } from 'zod'
-import { openHouse } from '../../app/app.ts'
+import { openApp } from '../../app/app.ts'
 import { resyncAccount, type SyncCounts, syncAccount } from '../../app/sync-account.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import { parseDay } from '../../kit/time.ts'
@@ -33,10 +33,10 @@ async function sync(context: Context, name: string, options: SyncOptions): Promi
     throw new ConfigError('bad_usage', '--accept-removals goes with --full; run: musette sync --help')
   const startedAt = Date.now()
   tuneForPass()
-  const house = await openHouse(context.config, context.log, { signal: context.signal, byHand: true })
+  const app = await openApp(context.config, context.log, { signal: context.signal, byHand: true })
   const line = makeProgressLine(context, 'activities')
   try {
-    const counts = await syncAccount(house, {
+    const counts = await syncAccount(app, {
       name,
       full,
       acceptRemovals,
@@ -52,7 +52,7 @@ async function sync(context: Context, name: string, options: SyncOptions): Promi
     return failed > 0 || counts.unfetched > 0 ? EXIT.partial : EXIT.done
   } finally {
     line.close()
-    await house.close()
+    await app.close()
   }
 }
 
@@ -102,10 +102,10 @@ async function resync(context: Context, paths: readonly string[], options: Resyn
   }
   const startedAt = Date.now()
   tuneForPass()
-  const house = await openHouse(context.config, context.log, { signal: context.signal, byHand: true })
+  const app = await openApp(context.config, context.log, { signal: context.signal, byHand: true })
   const line = makeProgressLine(context, 'activities')
   try {
-    const { reason, ...counts } = await resyncAccount(house, {
+    const { reason, ...counts } = await resyncAccount(app, {
       name: account,
       choice: since ? { since } : { paths },
       signal: context.signal,
@@ -119,7 +119,7 @@ async function resync(context: Context, paths: readonly string[], options: Resyn
     return counts.failed > 0 ? EXIT.partial : EXIT.done
   } finally {
     line.close()
-    await house.close()
+    await app.close()
   }
 }
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Command } from 'commander'
-import { openHouse } from '../../app/app.ts'
+import { openApp } from '../../app/app.ts'
 import type { HandUpload } from '../../app/upload-files.ts'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
 import type { Run } from '../cli.ts'
@@ -29,11 +29,11 @@ async function upload(context: Context, paths: string[], options: UploadOptions)
   // What reads FIT files is only loaded here: the other verbs answer the sooner.
   const { uploadByHand } = await import('../../app/upload-files.ts')
   const files = await Promise.all(paths.map(async (path) => ({ path, bytes: await readNamed(path) })))
-  const house = await openHouse(context.config, context.log, { signal: context.signal, byHand: true })
+  const app = await openApp(context.config, context.log, { signal: context.signal, byHand: true })
   try {
     let failed = 0
     for (const file of files) {
-      const ends = await uploadByHand(house, {
+      const ends = await uploadByHand(app, {
         ...file,
         account: options.account,
         force: options.force ?? false,
@@ -48,7 +48,7 @@ async function upload(context: Context, paths: string[], options: UploadOptions)
     }
     return failed > 0 ? EXIT.partial : EXIT.done
   } finally {
-    await house.close()
+    await app.close()
   }
 }
 

@@ -11,13 +11,13 @@ beforeEach(async () => {
 afterEach(() => rig.close())
 
 it('the samples can be partitioned as docs/scaling.md tells, and are mirrored as before', async () => {
-  await syncAccount(rig.house, { name: 'default' })
+  await syncAccount(rig.app, { name: 'default' })
   const told = /```sql\n([\s\S]*?)```/.exec(readFileSync('docs/scaling.md', 'utf8'))?.[1] ?? ''
   // Partitions of a few rides instead of a million.
   await rig.rows(told.replaceAll('1000000', '4'))
   await expectMirrored(rig)
   await rig.steer('POST', 'recalculate')
-  expect(await syncAccount(rig.house, { name: 'default' })).toMatchObject({ fetched: 6, failed: 0 })
+  expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ fetched: 6, failed: 0 })
   await expectMirrored(rig)
   const plan = await rig.rows('explain select * from training.samples where activity_id = 3')
   expect(JSON.stringify(plan)).toContain('samples_0')

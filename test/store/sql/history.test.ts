@@ -104,7 +104,7 @@ describe('recalculations', () => {
 
   describe('at the service', () => {
     let rig: Rig
-    const sync = () => syncAccount(rig.house, { name: 'default' })
+    const sync = () => syncAccount(rig.app, { name: 'default' })
     const sums = async () =>
       (
         await rig.rows(

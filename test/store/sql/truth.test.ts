@@ -8,7 +8,7 @@ import { type Known, toKnown } from './expected.ts'
 describe('the views over a mirrored history', () => {
   let rig: Rig
   let rides: Known[]
-  const sync = (full: boolean) => syncAccount(rig.house, { name: 'default', full, acceptRemovals: true })
+  const sync = (full: boolean) => syncAccount(rig.app, { name: 'default', full, acceptRemovals: true })
   const learn = async () => {
     rides = (await fetchTruth(rig.sandboxUrl)).map(toKnown)
   }
