@@ -19,8 +19,9 @@ const LOCK_TIMEOUT_MS = 10 * MINUTE
 
 /**
  * Brings the database at `connectionString` to this version. Two at once are safe: the second waits for the first and
- * finds nothing to do. Throws ConfigError or TransientError as the store does, and ConfigError `database_newer` for a
- * database that a newer version has made. The `signal` ends it, and the server takes back what was not finished.
+ * finds nothing to do. Throws ConfigError or TransientError as the store does, ConfigError `database_newer` for a
+ * database that a newer version has made, and ConfigError `database_unknown` for one with migrations that this version does
+ * not have. The `signal` ends it, and the server takes back what was not finished.
  */
 export async function migrate(input: {
   connectionString: string
@@ -53,9 +54,7 @@ export async function migrate(input: {
     // The migrator's own BEGIN is a warning in this transaction, and its COMMIT ends it.
     await client.query('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE')
     await lockPost(client, MIGRATION)
-    const before = await findVersion(client)
-    const target = await readTargetVersion()
-    if (before > target) throw newerDatabase()
+    const { version: before, target } = await findVersion(client)
     await runMigrations(drizzle(client), { migrationsFolder: migrationsFolder(), ...JOURNAL })
     await client.query('COMMIT')
     if (before < target) input.log.info({ from: before, to: target }, 'migrated the database')
@@ -69,12 +68,13 @@ export async function migrate(input: {
   }
 }
 
-/** Throws ConfigError `database_unmigrated` or `database_newer` unless the database is at this version. */
+/**
+ * Throws ConfigError unless the database is at this version: `database_unmigrated` for an older one, `database_unknown` and
+ * `database_newer` as `migrate` does.
+ */
 export async function checkSchema(tx: Tx): Promise<void> {
-  const found = await findVersion(tx.client)
-  const target = await readTargetVersion()
-  if (found < target) throw unmigrated()
-  if (found > target) throw newerDatabase()
+  const { version, target } = await findVersion(tx.client)
+  if (version < target) throw unmigrated()
 }
 
 // Both src/store and dist/store lie two folders below the folder that holds drizzle/.
@@ -82,28 +82,39 @@ function migrationsFolder(): string {
   return fileURLToPath(new URL('../../drizzle', import.meta.url))
 }
 
-// A version is the moment its last migration was generated, in ms since 1970; 0 is an empty database.
-async function findVersion(client: pg.ClientBase): Promise<number> {
-  const table = `${JOURNAL.migrationsSchema}.${JOURNAL.migrationsTable}`
-  const known = await client.query<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', [table])
-  if (!known.rows[0]?.found) return 0
-  const last = await client.query<{ version: string | null }>(
-    `SELECT max(created_at) AS version FROM ${table}`,
-  )
-  return Number(last.rows[0]?.version ?? 0)
+/**
+ * Finds the version of the database and that of this program. A version is the moment its last migration was generated,
+ * ms since 1970; 0 is an empty database. Throws ConfigError unless this program has every migration of the database.
+ */
+async function findVersion(client: pg.ClientBase): Promise<{ version: number; target: number }> {
+  const known = await readMigrations()
+  const applied = await findMigrations(client)
+  const [version, target] = [Math.max(0, ...applied), Math.max(...known)]
+  if (version > target) throw newerDatabase()
+  if (applied.some((migration) => !known.includes(migration))) throw unknownDatabase()
+  return { version, target }
 }
 
-async function readTargetVersion(): Promise<number> {
+/** Finds the migrations that the database has, each as the moment it was generated, ms since 1970. */
+async function findMigrations(client: pg.ClientBase): Promise<number[]> {
+  const table = `${JOURNAL.migrationsSchema}.${JOURNAL.migrationsTable}`
+  const known = await client.query<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', [table])
+  if (!known.rows[0]?.found) return []
+  const { rows } = await client.query<{ created_at: string | null }>(`SELECT created_at FROM ${table}`)
+  return rows.map((row) => Number(row.created_at))
+}
+
+/** Reads the migrations of this program, in the same form. */
+async function readMigrations(): Promise<number[]> {
   const text = await readFile(`${migrationsFolder()}/meta/_journal.json`, 'utf8')
   const journal: unknown = JSON.parse(text)
   const entries = isJournal(journal) ? journal.entries : []
-  const last = entries.at(-1)
-  if (!last)
+  if (entries.length === 0)
     throw new UnexpectedResponseError(
       'migrations_missing',
       'store, read drizzle/meta/_journal.json: no entries',
     )
-  return last.when
+  return entries.map(({ when }) => when)
 }
 
 function isJournal(value: unknown): value is { entries: Array<{ when: number }> } {
@@ -113,4 +124,12 @@ function isJournal(value: unknown): value is { entries: Array<{ when: number }> 
 function newerDatabase(): ConfigError {
   const message = 'store, read the schema: this database was made by a newer musette; install that version'
   return new ConfigError('database_newer', message)
+}
+
+function unknownDatabase(): ConfigError {
+  const message =
+    'store, read the schema: an earlier musette made this database, and this version cannot migrate it; take files that ' +
+    'were sent already out of the drop folder, since a new ledger does not know them, use an empty database (another ' +
+    'DATABASE_URL, or move the folder postgres out of the data directory), then run: musette login && musette sync'
+  return new ConfigError('database_unknown', message)
 }

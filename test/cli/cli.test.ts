@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { queryOnce } from '../kit/postgres.ts'
 import { type CliRig, openCliRig } from './rig.ts'
@@ -143,6 +145,36 @@ describe('a database of the user', () => {
       expect(before.stderr).toContain('run: musette migrate')
       expect(await rig.musette(['migrate'])).toMatchObject({ code: 0 })
       expect(await rig.musette(['status'])).toMatchObject({ code: 0 })
+    } finally {
+      await rig.close()
+    }
+  })
+
+  it('that an earlier musette made is refused by every verb that uses it', async () => {
+    const rig = await openCliRig({ activities: 1 })
+    const file = join(rig.dataDir, 'ride.fit')
+    await writeFile(file, '')
+    const verbs = [
+      ['migrate'],
+      ['start', '--roles', 'worker'],
+      ['login', '--username', 'rider', '--password-stdin'],
+      ['logout', 'default'],
+      ['accounts'],
+      ['sync'],
+      ['upload', file],
+      ['status'],
+      ['doctor'],
+      ['resync', '--since', '2024-01-01'],
+      ['export', 'path', '--format', 'csv'],
+      ['key', 'rotate'],
+    ]
+    try {
+      await queryOnce(rig.databaseUrl, 'update musette.migrations set created_at = created_at - 1')
+      for (const verb of verbs) {
+        const { code, stdout, stderr } = await rig.musette(verb, { input: 'rider' })
+        expect(stdout + stderr, verb.join(' ')).toContain('an earlier musette made this database')
+        expect(code, verb.join(' ')).toBe(2)
+      }
     } finally {
       await rig.close()
     }

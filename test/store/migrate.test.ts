@@ -87,6 +87,29 @@ test('refuses a database that was never migrated, and says what to type', async 
   )
 })
 
+test('refuses a database with migrations that it does not have, leaves it as it is, and says what to type', async () => {
+  const { store, url } = await openEmptyStore()
+  await store.transaction((tx) =>
+    tx.client.query(
+      `CREATE SCHEMA musette; CREATE SCHEMA training; CREATE TABLE training.accounts (account_id int);
+       CREATE TABLE musette.migrations (id serial PRIMARY KEY, hash text NOT NULL, created_at bigint);
+       INSERT INTO musette.migrations (hash, created_at) VALUES ('first', 1795250287307), ('second', 1795250287854)`,
+    ),
+  )
+  const tables = () =>
+    rowsOf(store, "SELECT tablename FROM pg_tables WHERE schemaname IN ('training', 'musette')")
+  const before = await tables()
+  const refusal = expect.objectContaining({
+    name: 'ConfigError',
+    code: 'database_unknown',
+    message: expect.stringMatching(/out of the drop folder.* run: musette login && musette sync$/),
+  })
+  await expect(migrate({ connectionString: url, log: quiet })).rejects.toEqual(refusal)
+  await expect(store.read(checkSchema)).rejects.toEqual(refusal)
+  expect(await tables()).toEqual(before)
+  expect(await rowsOf(store, 'SELECT hash FROM musette.migrations')).toHaveLength(2)
+})
+
 test('refuses a database that a newer version has made, for reading and for migrating', async () => {
   const { store, url } = await openTestStore()
   await store.transaction((tx) =>

@@ -11,6 +11,12 @@ export const accounts = training.table('accounts', {
   createdAt: instant('created_at').notNull().default(sql`now()`),
 })
 
+/** Makes the column of a row that goes with its account. */
+export const ownAccount = () =>
+  integer('account_id')
+    .notNull()
+    .references(() => accounts.accountId, { onDelete: 'cascade' })
+
 export const credentials = musette.table('credentials', {
   accountId: integer('account_id')
     .primaryKey()

@@ -1,6 +1,6 @@
 import { desc, sql } from 'drizzle-orm'
 import { check, doublePrecision, index, integer, jsonb, text, timestamp, unique } from 'drizzle-orm/pg-core'
-import { accounts } from './accounts.ts'
+import { ownAccount } from './accounts.ts'
 import { instant, type Json, training } from './schemas.ts'
 
 /** What the activity list says. `started_at` is null when the service's date cannot be read. */
@@ -80,9 +80,7 @@ export const activities = training.table(
   'activities',
   {
     activityId: integer('activity_id').primaryKey().generatedAlwaysAsIdentity(),
-    accountId: integer('account_id')
-      .notNull()
-      .references(() => accounts.accountId, { onDelete: 'cascade' }),
+    accountId: ownAccount(),
     path: text('path').notNull(),
     ...listColumns(),
     detailState: text('detail_state', { enum: ['wanted', 'awaiting_samples', 'mirrored', 'failed'] })

@@ -1,13 +1,8 @@
 import { desc, sql } from 'drizzle-orm'
 import { bigint, check, foreignKey, index, integer, primaryKey, text } from 'drizzle-orm/pg-core'
-import { accounts } from './accounts.ts'
+import { accounts, ownAccount } from './accounts.ts'
 import { activities } from './activities.ts'
 import { instant, musette, training } from './schemas.ts'
-
-const ownAccount = () =>
-  integer('account_id')
-    .notNull()
-    .references(() => accounts.accountId, { onDelete: 'cascade' })
 
 export const uploads = training.table(
   'uploads',

@@ -1,44 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { doublePrecision, integer, jsonb, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core'
-import { accounts } from './accounts.ts'
+import { accounts, ownAccount } from './accounts.ts'
 import { instant, type Json, training } from './schemas.ts'
-
-const ownAccount = () =>
-  integer('account_id')
-    .notNull()
-    .references(() => accounts.accountId, { onDelete: 'cascade' })
-
-export const trainingInfo = training.table(
-  'training_info',
-  {
-    accountId: ownAccount(),
-    observedAt: instant('observed_at').notNull(),
-    lastSeenAt: instant('last_seen_at').notNull(),
-    status: text('status'),
-    weightKg: doublePrecision('weight_kg'),
-    ftp: doublePrecision('ftp'),
-    ltp: doublePrecision('ltp'),
-    hie: doublePrecision('hie'),
-    pp: doublePrecision('pp'),
-    tlLow: doublePrecision('tl_low'),
-    tlHigh: doublePrecision('tl_high'),
-    tlPeak: doublePrecision('tl_peak'),
-    tlTotal: doublePrecision('tl_total'),
-    targetLow: doublePrecision('target_low'),
-    targetHigh: doublePrecision('target_high'),
-    targetPeak: doublePrecision('target_peak'),
-    targetTotal: doublePrecision('target_total'),
-    source: text('source'),
-    wotdType: text('wotd_type'),
-    wotdName: text('wotd_name'),
-    wotdWorkoutId: text('wotd_workout_id'),
-    wotdDescription: text('wotd_description'),
-    wotdDifficulty: doublePrecision('wotd_difficulty'),
-    wotdUrl: text('wotd_url'),
-    raw: jsonb('raw').$type<Json>(),
-  },
-  (table) => [primaryKey({ columns: [table.accountId, table.observedAt] })],
-)
 
 // Two partial unique indexes stand for one that treats nulls as equal, which Postgres 14 has not. Two services have two
 // default lists.

@@ -1,0 +1,58 @@
+import { readFile } from 'node:fs/promises'
+import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api'
+import { expect, onTestFinished, test } from 'vitest'
+import * as schema from '../../src/store/schema/index.ts'
+import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
+
+type Snapshot = ReturnType<typeof generateDrizzleJson>
+
+const TABLES = `pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname in ('training', 'musette')
+  and c.relkind = 'r' and c.relname <> 'migrations'`
+
+/** What a table is made of, as Postgres tells it: columns in their order, constraints, indexes. */
+const QUERIES = {
+  columns: `select n.nspname || '.' || c.relname as of, attname, attnum, format_type(atttypid, atttypmod) as type, attnotnull, attidentity,
+      pg_get_expr(adbin, adrelid) as default_value
+    from ${TABLES} join pg_attribute on attrelid = c.oid and attnum > 0
+    left join pg_attrdef on adrelid = attrelid and adnum = attnum order by 1, attnum`,
+  constraints: `select n.nspname || '.' || c.relname as of, conname, pg_get_constraintdef(k.oid) as definition
+    from ${TABLES} join pg_constraint k on conrelid = c.oid order by 1, 2`,
+  indexes: `select n.nspname || '.' || c.relname as of, pg_get_indexdef(indexrelid) as definition
+    from ${TABLES} join pg_index on indrelid = c.oid order by 1, 2`,
+}
+
+async function readSnapshot(): Promise<Snapshot> {
+  const { entries } = JSON.parse(await readFile('drizzle/meta/_journal.json', 'utf8'))
+  const [number] = entries.at(-1).tag.split('_')
+  return JSON.parse(await readFile(`drizzle/meta/${number}_snapshot.json`, 'utf8'))
+}
+
+/** Opens a database with the tables that drizzle-kit makes of the declared schema, and with nothing else. */
+async function openDeclared(): Promise<string> {
+  const database = await openTestDatabase({ migrated: false })
+  onTestFinished(() => database.close())
+  const nothing = generateDrizzleJson({})
+  const statements = await generateMigration(nothing, generateDrizzleJson(schema, nothing.id))
+  await queryOnce(database.url, statements.join('\n'))
+  return database.url
+}
+
+async function openMigrated(): Promise<string> {
+  const database = await openTestDatabase()
+  onTestFinished(() => database.close())
+  return database.url
+}
+
+test('the snapshot of the last migration is the declared schema; if not: npm run db:generate', async () => {
+  const snapshot = await readSnapshot()
+  expect(await generateMigration(snapshot, generateDrizzleJson(schema, snapshot.id))).toEqual([])
+})
+
+test('the migrations make the declared tables, with the same columns, constraints and indexes', async () => {
+  const [declared, migrated] = [await openDeclared(), await openMigrated()]
+  for (const [what, query] of Object.entries(QUERIES)) {
+    const rows = await queryOnce(declared, query)
+    expect(rows.length, what).toBeGreaterThan(20)
+    expect(await queryOnce(migrated, query), what).toEqual(rows)
+  }
+})
