@@ -8,7 +8,7 @@ import { cpSync, existsSync, statSync, utimesSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const browser = 'web/dashboard/browser'
+const browser = 'web/browser'
 /** What the tests need beside Node: the commands, and Debian's packages that bring them. */
 const packages = { 'redis-server': 'redis-server', chromium: 'chromium', psql: 'postgresql-client' }
 const steps = { install, services, build }

@@ -10,8 +10,8 @@ import { SECOND, systemClock } from '../kit/time.ts'
 import { findAccounts, findEndedSessions, recordEndedSession } from '../store/accounts.ts'
 import { recordRefetchOfIncomplete } from '../store/activities/wanted.ts'
 import { findRunsMark, recordRunsAbandoned } from '../store/runs.ts'
-import { makeMetrics } from '../web/metrics/metrics.ts'
-import { assertGuarded, openWeb, type WebDeps, type WebOptions } from '../web/web.ts'
+import { makeMetrics } from '../web/metrics.ts'
+import { assertNotExposed, openWeb, type WebDeps, type WebOptions } from '../web/web.ts'
 import { makeDashboard } from './dashboard-views.ts'
 import { makeHandlers } from './handlers.ts'
 import { openElected, type Post, readFolderId } from './leader.ts'
@@ -46,7 +46,7 @@ export async function openDaemon(
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
     const http = input.roles.includes('web') ? config.http : undefined
-    if (http) assertGuarded(http)
+    if (http) assertNotExposed(http)
     const metrics = makeMetrics({ now: systemClock }, { version: VERSION })
     const app = await openApp(config, log, {
       signal: input.signal,

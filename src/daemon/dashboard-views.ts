@@ -17,7 +17,7 @@ import {
 } from '../store/dashboard/fitness-page.ts'
 import { findActivityLines, findUploadLines } from '../store/dashboard/overview-page.ts'
 import { findRecentRuns } from '../store/runs.ts'
-import type { DashboardDeps } from '../web/dashboard/dashboard.ts'
+import type { DashboardDeps } from '../web/dashboard-types.ts'
 
 type AccountStatus = Status['accounts'][number]
 

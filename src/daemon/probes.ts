@@ -5,8 +5,8 @@ import { SECOND, sleep } from '../kit/time.ts'
 import { type EndedRun, findEndedRuns, type RunsMark } from '../store/runs.ts'
 import { type AccountHealth, findAccountHealth, findHealthCounts } from '../store/status.ts'
 import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
-import type { Readiness } from '../web/health.ts'
-import type { AccountFigures, DatabaseFigures, Figures } from '../web/metrics/figures.ts'
+import type { AccountFigures, DatabaseFigures, Figures } from '../web/gauges.ts'
+import type { Readiness } from '../web/health-routes.ts'
 import type { Role } from './roles.ts'
 
 /** A poll may be late by a run that waits for the service; this many intervals late is not fresh. */

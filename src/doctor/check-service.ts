@@ -6,7 +6,7 @@ import { isLoopback, isPlainHttp } from '../kit/loopback.ts'
 import { formatDuration, MINUTE, SECOND } from '../kit/time.ts'
 import { openService, type Service, type TokenVault } from '../service/service.ts'
 import { findAccounts } from '../store/accounts.ts'
-import type { Readiness } from '../web/health.ts'
+import type { Readiness } from '../web/health-routes.ts'
 import type { DoctorContext } from './context.ts'
 import { type Finding, leftOut, ok, problem, problemOf, warning } from './finding.ts'
 

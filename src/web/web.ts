@@ -2,16 +2,19 @@ import { fastify } from 'fastify'
 import type { Logger } from 'pino'
 import { ConfigError, errorCode } from '../kit/errors.ts'
 import { isLoopback } from '../kit/loopback.ts'
-import { SECOND, systemClock } from '../kit/time.ts'
-import { makeDoor } from './access/door.ts'
-import { guard } from './access/guard.ts'
-import { registerLogin } from './access/login.ts'
-import type { EndedSessions } from './access/sessions.ts'
-import { type DashboardDeps, registerDashboard } from './dashboard/dashboard.ts'
-import { type Readiness, registerHealth } from './health.ts'
-import type { Figures } from './metrics/figures.ts'
-import { type Metrics, registerMetrics } from './metrics/metrics.ts'
-import { type Board, registerQueues } from './queues.ts'
+import { SECOND } from '../kit/time.ts'
+import { registerAuth, requireAuth } from './auth.ts'
+import { registerDashboardApi } from './dashboard-api.ts'
+import { registerDashboardPages } from './dashboard-pages.ts'
+import type { DashboardDeps } from './dashboard-types.ts'
+import type { Figures } from './gauges.ts'
+import { type Readiness, registerHealth } from './health-routes.ts'
+import { registerLogin } from './login-page.ts'
+import { type Metrics, registerMetrics } from './metrics.ts'
+import { registerOriginChecks } from './origin.ts'
+import { type Board, registerQueueBoard } from './queue-board.ts'
+import { registerSecurityHeaders } from './security-headers.ts'
+import type { EndedSessions } from './sessions.ts'
 
 export type WebDeps = {
   log: Logger
@@ -39,7 +42,7 @@ export async function openWeb(
   deps: WebDeps,
   options: WebOptions,
 ): Promise<{ url: string; close(): Promise<void> }> {
-  assertGuarded(options)
+  assertNotExposed(options)
   const { host, port, token } = options
   const { log } = deps
   const server = fastify({
@@ -52,20 +55,22 @@ export async function openWeb(
   server.server.maxConnections = MOST_CONNECTIONS
   server.setErrorHandler<Error & { statusCode?: number }>((error, _request, reply) => {
     const { statusCode = 500 } = error
-    // What the asker did wrong is told in fastify's own words; what went wrong here is not.
+    // A mistake of the client is told in fastify's own words; an error of ours goes to the log only.
     if (statusCode < 500) return reply.code(statusCode).send({ error: error.message })
     log.error({ error }, 'web: a page could not be made')
     return reply.code(500).send({ error: 'see the log' })
   })
   server.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'there is no such page' }))
-  const door =
-    token === undefined ? undefined : makeDoor({ log, now: systemClock, ended: deps.endedSessions }, token)
-  guard(server, door)
-  if (door) await registerLogin(server, door)
+  await registerSecurityHeaders(server)
+  registerOriginChecks(server, { loopbackOnly: token === undefined })
+  const auth = token === undefined ? undefined : await registerAuth(server, deps, token)
+  requireAuth(server, auth)
+  if (auth) await registerLogin(server, auth)
   registerHealth(server, deps)
   registerMetrics(server, deps)
-  await registerQueues(server, deps.boards)
-  await registerDashboard(server, deps.dashboard)
+  await registerQueueBoard(server, deps.boards)
+  await registerDashboardPages(server, deps.dashboard)
+  await registerDashboardApi(server, deps.dashboard)
   try {
     const url = await server.listen({ host, port })
     return { url, close: () => server.close() }
@@ -76,7 +81,7 @@ export async function openWeb(
 }
 
 /** Refuses, before anything is opened, an address that others can reach without a token. */
-export function assertGuarded({ host, token }: WebOptions): void {
+export function assertNotExposed({ host, token }: WebOptions): void {
   if (isLoopback(host) || token !== undefined) return
   throw new ConfigError(
     'http_token_missing',

@@ -70,6 +70,9 @@ export const OWNED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['web'],
   '@bull-board/api': ['web'],
   '@bull-board/fastify': ['web'],
+  '@fastify/cookie': ['web'],
+  '@fastify/helmet': ['web'],
+  '@fastify/rate-limit': ['web'],
   '@fastify/static': ['web'],
   uplot: ['web'],
   // Its agreement does not allow passing it on, so it is a tool of tests.

@@ -8,13 +8,13 @@ describe('a web server on loopback without a token', () => {
   })
   afterAll(() => rig.close())
 
-  it('answers everything without asking who it is', async () => {
+  it('answers everything without authentication', async () => {
     for (const path of ['/', '/healthz', '/readyz', '/metrics', '/queues']) {
       expect(await rig.ask(path), path).toMatchObject({ status: 200 })
     }
   })
 
-  it('answers to this machine’s own names, and refuses one that somebody else made point here', async () => {
+  it('answers to the loopback names of this machine, and refuses a foreign name that resolves to it', async () => {
     const { port } = new URL(rig.url)
     for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, `LOCALHOST:${port}`]) {
       expect(await rig.ask('/metrics', { headers: { host } }), host).toMatchObject({ status: 200 })
@@ -50,6 +50,7 @@ describe('a web server on loopback without a token', () => {
         'cache-control': 'no-store',
         'cross-origin-resource-policy': 'same-origin',
         'referrer-policy': 'same-origin',
+        'permissions-policy': expect.stringContaining('camera=()'),
       })
       expect(headers['content-security-policy']).toContain("default-src 'none'")
       expect(headers['content-security-policy']).toContain("frame-ancestors 'none'")
@@ -57,7 +58,7 @@ describe('a web server on loopback without a token', () => {
     }
   })
 
-  it('has no login page, because there is nothing to log in with', async () => {
+  it('has no login page, because it has no token', async () => {
     expect(await rig.ask('/login')).toMatchObject({ status: 404 })
   })
 })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
-import { parseMetrics } from './scrape.ts'
+import { parseMetrics } from './rig.ts'
 
 const ACTIVITIES = 6
 /** The figures of the database are kept for 5 s. */

@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { eventually } from '../kit/eventually.ts'
 import { describeWithRedis } from '../kit/redis.ts'
-import { openWebRig, type WebRig } from './rig.ts'
-import { parseMetrics } from './scrape.ts'
+import { openWebRig, parseMetrics, type WebRig } from './rig.ts'
 
 const SOON = { timeoutMs: 40_000, everyMs: 200 }
 

@@ -3,6 +3,8 @@ import { readConfig } from '../../src/config/config.ts'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
 import type { Role } from '../../src/daemon/roles.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
+import { makeMetrics } from '../../src/web/metrics.ts'
+import { openWeb } from '../../src/web/web.ts'
 import { makeTestLog, type TestLog } from '../kit/log.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
 import { openTestRedis } from '../kit/redis.ts'
@@ -13,7 +15,13 @@ export const TOKEN = 'a tökén of the tests'
 /** As curl and Prometheus send it: in UTF-8, byte by byte. */
 export const bearer = (token: string) => `Bearer ${Buffer.from(token).toString('latin1')}`
 
-export type Asked = { method?: string; headers?: Record<string, string>; body?: string }
+export type Asked = {
+  method?: string
+  headers?: Record<string, string>
+  body?: string
+  /** the address to send from, in place of the usual one */
+  localAddress?: string
+}
 export type Answered = { status: number; headers: IncomingHttpHeaders; body: string }
 
 export type WebRig = {
@@ -21,10 +29,10 @@ export type WebRig = {
   daemon: Daemon
   log: TestLog
   line: Line
-  /** asks the daemon, with exactly these headers */
+  /** sends a request to the daemon, with exactly these headers */
   ask(path: string, asked?: Asked): Promise<Answered>
   /** the same with the token */
-  askKnown(path: string, asked?: Asked): Promise<Answered>
+  askWithToken(path: string, asked?: Asked): Promise<Answered>
   rows(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>
   close(): Promise<void>
 }
@@ -61,7 +69,7 @@ export async function openWebRig(
       log,
       line,
       ask: (path, asked) => ask(`${url}${path}`, asked),
-      askKnown: (path, { headers, ...asked } = {}) =>
+      askWithToken: (path, { headers, ...asked } = {}) =>
         ask(`${url}${path}`, { ...asked, headers: { authorization: bearer(TOKEN), ...headers } }),
       rows: (text, values) => queryOnce(database.url, text, values),
       close: () => release.release(),
@@ -72,10 +80,37 @@ export async function openWebRig(
   }
 }
 
-/** `fetch` cannot send every header that a browser or an attacker sends. */
-function ask(url: string, { method = 'GET', headers = {}, body }: Asked = {}): Promise<Answered> {
+/** Opens a web server whose queries all fail, for tests of what comes before them. */
+export function openBareWeb(options: { host: string; port?: number; token?: string; log?: TestLog }) {
+  const fail = () => Promise.reject(new Error('no such part in this test'))
+  const { log } = options.log ?? makeTestLog()
+  return openWeb(
+    {
+      log,
+      metrics: makeMetrics({ now: () => new Date() }, { version: '0' }),
+      dashboard: {
+        findOverview: fail,
+        findOlderActivities: fail,
+        findActivity: fail,
+        findSamples: fail,
+        findFitness: fail,
+      },
+      readiness: fail,
+      figures: fail,
+      boards: [],
+      endedSessions: { find: fail, record: fail },
+    },
+    { host: options.host, port: options.port ?? 0, token: options.token },
+  )
+}
+
+/** Sends a request with any header that a browser or an attacker may send; `fetch` refuses some. */
+export function ask(
+  url: string,
+  { method = 'GET', headers = {}, body, localAddress }: Asked = {},
+): Promise<Answered> {
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers }, (answer) => {
+    const sent = request(url, { method, headers, ...(localAddress && { localAddress }) }, (answer) => {
       let text = ''
       answer.setEncoding('utf8')
       answer.on('data', (chunk) => {
@@ -87,4 +122,16 @@ function ask(url: string, { method = 'GET', headers = {}, body }: Asked = {}): P
     sent.on('error', reject)
     sent.end(body)
   })
+}
+
+/** Parses a page in Prometheus's text format into values by name and labels. */
+export function parseMetrics(page: string): Map<string, number> {
+  const lines = page.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(
+    lines.map((line) => {
+      const cut = line.lastIndexOf(' ')
+      const value = line.slice(cut + 1)
+      return [line.slice(0, cut), value === '+Inf' ? Number.POSITIVE_INFINITY : Number(value)]
+    }),
+  )
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { makeAttempts } from '../../src/web/access/attempts.ts'
-import { type EndedSessions, makeSessions } from '../../src/web/access/sessions.ts'
+import { type EndedSessions, makeSessions } from '../../src/web/sessions.ts'
 import { makeTestLog } from '../kit/log.ts'
 
 const START = new Date('2024-05-01T12:00:00Z').getTime()
@@ -16,7 +15,7 @@ function makeClock() {
   }
 }
 
-/** What processes that share a database remember of signed-out sessions; `away` makes it unreachable. */
+/** The ended sessions that all processes of a database share; `away` makes it unreachable. */
 function makeEnded(): EndedSessions & { away: boolean } {
   const ids = new Set<string>()
   const ended = {
@@ -99,38 +98,5 @@ describe('a browser session', () => {
     expect(await sessions.isOpen(value)).toBe(false)
     expect(await sessions.isOpen(other)).toBe(true)
     expect(log.lines.filter(({ level }) => level === 'warn')).toHaveLength(1)
-  })
-})
-
-describe('wrong tokens', () => {
-  it('make a pause that grows to two seconds', () => {
-    const clock = makeClock()
-    const attempts = makeAttempts(clock)
-    expect(attempts.waitMs()).toBe(0)
-    const pauses = [1, 2, 3, 4, 5, 6].map(() => {
-      attempts.recordWrong()
-      const pause = attempts.waitMs()
-      clock.advance(pause)
-      expect(attempts.waitMs()).toBe(0)
-      return pause
-    })
-    expect(pauses).toEqual([250, 500, 1_000, 2_000, 2_000, 2_000])
-  })
-
-  it('are forgotten after a quiet minute', () => {
-    const clock = makeClock()
-    const attempts = makeAttempts(clock)
-    for (let times = 0; times < 5; times += 1) attempts.recordWrong()
-    clock.advance(60_001)
-    attempts.recordWrong()
-    expect(attempts.waitMs()).toBe(250)
-  })
-
-  it('hold nobody for long when the clock is set back', () => {
-    const clock = makeClock()
-    const attempts = makeAttempts(clock)
-    attempts.recordWrong()
-    clock.advance(-DAY)
-    expect(attempts.waitMs()).toBe(0)
   })
 })

@@ -1,0 +1,130 @@
+import { formatDay, formatSpan, formatStopwatch } from '../format.ts'
+import type uPlot from '../uplot/uPlot.esm.js'
+import type { XAxis } from './chart.ts'
+
+const MINUTE_S = 60
+const DAY_S = 86_400
+/** The usual steps of time, s. */
+const ELAPSED_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800]
+/** The durations that riders compare, s. */
+const DURATIONS_S = [1, 5, 15, 60, 300, 1_200, 3_600, 10_800, 21_600, 43_200]
+const DAY_AND_MONTH = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short' })
+const MONTH = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', month: 'short' })
+
+/** The look that every axis shares. */
+export function baseAxis(): uPlot.Axis {
+  return {
+    font: CHART_FONT,
+    labelFont: CHART_FONT,
+    labelGap: 0,
+    stroke: () => colour('muted'),
+    grid: { stroke: () => colour('line'), width: 1 },
+    ticks: { show: false },
+  }
+}
+
+/** Makes an axis of the time since the start, and above the chart one of the local time; none where its zone is not known. */
+export function makeElapsedAxis(
+  clock: { of: (elapsedS: number) => string; zone: string } | undefined,
+): XAxis {
+  const shared = { ...baseAxis(), incrs: ELAPSED_STEPS_S, space: 60 }
+  const writeAll = (write: (x: number) => string) => (_chart: unknown, splits: number[]) => splits.map(write)
+  const below = (last: boolean): uPlot.Axis => ({
+    ...shared,
+    size: 28,
+    values: writeAll(writeElapsed),
+    ...(last && { label: 'time since the start, h:min', labelSize: 20 }),
+  })
+  const above = (write: (x: number) => string): uPlot.Axis => ({
+    ...shared,
+    scale: 'x',
+    side: 0,
+    size: 24,
+    grid: { show: false },
+    values: writeAll(write),
+    label: `local time, ${clock?.zone}`,
+    labelSize: 18,
+  })
+  return {
+    scale: { time: false },
+    axes: ({ first, last }) => [below(last), ...(first && clock ? [above(clock.of)] : [])],
+    say: (x) => (clock ? `${formatStopwatch(x)} (${clock.of(x)})` : formatStopwatch(x)),
+  }
+}
+
+/** Makes an axis of days, months and years; `x` is seconds since 1970. */
+export function makeDayAxis(): XAxis {
+  const write = (x: number, step: number) => {
+    const date = new Date(x * 1_000)
+    if (step < 28 * DAY_S) return DAY_AND_MONTH.format(date)
+    return date.getUTCMonth() === 0 || step >= 360 * DAY_S
+      ? String(date.getUTCFullYear())
+      : MONTH.format(date)
+  }
+  return {
+    scale: { time: true },
+    axes: ({ last }) => [
+      {
+        ...baseAxis(),
+        space: 60,
+        size: 28,
+        values: (_chart, splits, _axis, _space, step) => splits.map((x) => write(x, step)),
+        ...(last && { label: 'day', labelSize: 20 }),
+      },
+    ],
+    say: formatDay,
+  }
+}
+
+/** Makes a logarithmic axis of durations from a second to hours. */
+export function makeDurationAxis(): XAxis {
+  return {
+    scale: { time: false, distr: 3 },
+    axes: () => [
+      {
+        ...baseAxis(),
+        size: 28,
+        splits: (chart) => {
+          const { min = 1, max = 1 } = chart.scales.x ?? {}
+          const fits = DURATIONS_S.filter((duration) => duration >= (min ?? 1) && duration <= (max ?? 1))
+          // On the width of a telephone there is room for every second one.
+          return chart.width < 480 ? fits.filter((_, index) => index % 2 === 0) : fits
+        },
+        filter: (_chart, splits) => splits,
+        values: (_chart, splits) => splits.map(formatSpan),
+        label: 'duration',
+        labelSize: 20,
+      },
+    ],
+    say: formatSpan,
+  }
+}
+
+/** Writes whole minutes as `1:05`, and all other times with their seconds. */
+function writeElapsed(seconds: number): string {
+  if (seconds % MINUTE_S !== 0) return formatStopwatch(seconds)
+  const minutes = Math.round(seconds / MINUTE_S)
+  return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')}`
+}
+
+/** The font of canvas text: the page's own at its smallest size. */
+export const CHART_FONT = '12px system-ui, -apple-system, "Segoe UI", sans-serif'
+
+/** Looks up a colour of the style sheet as it is now, light or dark. */
+export function colour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
+}
+
+/** Calls `redraw` whenever the page turns light or dark while `element` is in it; needs announceScheme. */
+export function onSchemeChange(element: HTMLElement, redraw: () => void): void {
+  element.classList.add('follows-scheme')
+  element.addEventListener('scheme', redraw)
+}
+
+/** Sends the event `scheme` to every chart of the page when the page turns light or dark; a chart that was removed gets none. */
+export function announceScheme(): void {
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+    for (const element of document.querySelectorAll('.follows-scheme'))
+      element.dispatchEvent(new Event('scheme'))
+  })
+}

@@ -1,0 +1,109 @@
+import type { FitnessView, Serialized } from '../dashboard-types.ts'
+import { announceScheme } from './charts/axes.ts'
+import { type Child, find, make, makePlace } from './dom.ts'
+import { makeLoad, makeSignature, makeSpans, makeWeeks } from './fitness-history.ts'
+import { formatNumber } from './format.ts'
+import { follow, makeAgo } from './live.ts'
+import { makeBests } from './power-curves.ts'
+
+type View = Serialized<FitnessView>
+
+/** Fitness changes with each activity, not with the seconds. */
+const POLL_EVERY_MS = 15_000
+
+const asked = new URLSearchParams(location.search).get('account')
+const query = asked !== null && /^\d{1,9}$/.test(asked) ? `?account=${asked}` : ''
+const spans = makeSpans()
+const places = {
+  accounts: make('div'),
+  now: make('div'),
+  signature: make('div'),
+  load: make('div'),
+  weeks: make('div'),
+  best: make('div'),
+}
+const draw = {
+  accounts: makePlace(places.accounts, makeAccountChoice),
+  now: makePlace(places.now, makeNow),
+  signature: makePlace(places.signature, (shown: View['signature']) => makeSignature(shown, spans)),
+  load: makePlace(places.load, (shown: View['load']) => makeLoad(shown, spans)),
+  weeks: makePlace(places.weeks, (shown: View['weeks']) => makeWeeks(shown, spans)),
+  best: makePlace(places.best, makeBests),
+}
+
+announceScheme()
+await follow<View>(`/api/fitness${query}`, {
+  everyMs: POLL_EVERY_MS,
+  onData(view) {
+    if (!places.now.isConnected) {
+      const { accounts, now, ...charts } = places
+      find('#main').replaceChildren(
+        make('h1', {}, 'Fitness'),
+        accounts,
+        now,
+        spans.element,
+        ...Object.values(charts),
+      )
+    }
+    spans.element.hidden = view.signature.at.length === 0
+    draw.accounts(view)
+    draw.now(view)
+    draw.signature(view.signature)
+    draw.load(view.load)
+    draw.weeks(view.weeks)
+    draw.best(view.best)
+  },
+})
+
+/** Makes the choice between accounts; nothing where there is one. */
+function makeAccountChoice({ accounts, account_id: shown }: Serialized<FitnessView>): Child[] {
+  if (accounts.length < 2) return []
+  const links = accounts.map(({ account_id: id, account }) =>
+    make('a', { href: `/fitness?account=${id}`, 'aria-current': id === shown && 'true' }, account),
+  )
+  return [make('nav', { class: 'choice', 'aria-label': 'Account' }, ...links)]
+}
+
+/** Makes the last fitness numbers of the service. */
+function makeNow({ now, account_id: id, signature }: Serialized<FitnessView>): Child[] {
+  if (id === null)
+    return [
+      make(
+        'p',
+        {},
+        'There is no account yet. Type: ',
+        make('code', {}, 'musette login --username you@example.com'),
+      ),
+    ]
+  if (now === null) {
+    const nothing = signature.at.length === 0
+    const text = nothing
+      ? 'Nothing of this account is mirrored yet. The daemon asks by itself; to do it now, type: '
+      : 'The service has not been asked for today’s numbers yet. The daemon asks by itself; to do it now, type: '
+    return [make('p', {}, text, make('code', {}, 'musette sync'))]
+  }
+  const numbers: ReadonlyArray<[string, string, string?]> = [
+    ['Threshold power (FTP)', formatNumber(now.ftp, 'W', 1), perKg(now.ftp, now.weight_kg)],
+    ['Lower threshold (LTP)', formatNumber(now.ltp, 'W', 1)],
+    ['High-intensity energy (HIE)', formatNumber(now.hie_kj, 'kJ', 1), 'unit as read, not told'],
+    ['Peak power', formatNumber(now.pp, 'W')],
+    ['Training load', formatNumber(now.tl_total, '', 1), targetOf(now.target_total)],
+    ['Freshness', now.status ?? '–'],
+  ]
+  const pairs = numbers.map(([name, value, note]) =>
+    make('div', {}, make('dt', {}, name), make('dd', {}, value, note ? make('small', {}, note) : null)),
+  )
+  return [
+    make('h2', { class: 'hidden' }, 'Now'),
+    make('dl', { class: 'numbers wide' }, ...pairs),
+    make('p', { class: 'quiet' }, 'As the service told it ', makeAgo(now.seen_at), '.'),
+  ]
+}
+
+function perKg(watts: number | null, kg: number | null): string {
+  return watts === null || kg === null || kg <= 0 ? '' : formatNumber(watts / kg, 'W/kg', 2)
+}
+
+function targetOf(target: number | null): string {
+  return target === null ? '' : `recommended today: ${formatNumber(target)} XSS`
+}

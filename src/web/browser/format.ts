@@ -1,0 +1,69 @@
+const NONE = '–'
+const WALL_CLOCK = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'UTC',
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+})
+const DAY = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'UTC',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+})
+
+/** Writes a number with thousands apart, and its unit; a dash when there is none. */
+export function formatNumber(value: number | null | undefined, unit = '', digits = 0): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return NONE
+  const text = value.toLocaleString('en', { maximumFractionDigits: digits })
+  return unit ? `${text} ${unit}` : text
+}
+
+/** Writes seconds as a stop watch does: `1:02:03`, `2:03`. */
+export function formatStopwatch(seconds: number | null | undefined): string {
+  if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return NONE
+  const whole = Math.max(0, Math.round(seconds))
+  const minutes = Math.floor(whole / 60)
+  const two = (number: number) => String(number).padStart(2, '0')
+  return minutes < 60
+    ? `${minutes}:${two(whole % 60)}`
+    : `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(whole % 60)}`
+}
+
+/** Writes seconds in one or two units: `45 s`, `20 min`, `1 h 30 min`, `3 d 4 h`. */
+export function formatSpan(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds))
+  const units: ReadonlyArray<[number, string]> = [
+    [Math.floor(whole / 86_400), 'd'],
+    [Math.floor((whole % 86_400) / 3_600), 'h'],
+    [Math.floor((whole % 3_600) / 60), 'min'],
+    [whole % 60, 's'],
+  ]
+  const first = units.findIndex(([count]) => count > 0)
+  if (first < 0) return '0 s'
+  return units
+    .slice(first, first + 2)
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(' ')
+}
+
+/** Writes a local time without an offset (`2026-11-18T17:05:00`) as it is, in no other zone. */
+export function formatWallClock(local: string | null): string {
+  return local === null ? 'no readable date' : WALL_CLOCK.format(new Date(`${local}Z`))
+}
+
+/** Writes a day (`2026-11-18`, or seconds since 1970 at 0:00 UTC). */
+export function formatDay(day: string | number): string {
+  return DAY.format(typeof day === 'number' ? day * 1_000 : new Date(`${day.slice(0, 10)}T00:00:00Z`))
+}
+
+/** Finds the index of the last instant of every month, in ascending seconds since 1970 (UTC). */
+export function lastOfMonths(at: readonly number[]): number[] {
+  const month = (seconds: number | undefined) =>
+    seconds === undefined ? '' : new Date(seconds * 1_000).toISOString().slice(0, 7)
+  return at.flatMap((seconds, index) => (month(seconds) === month(at[index + 1]) ? [] : [index]))
+}

@@ -1,0 +1,118 @@
+import type { FailedView, RunView, Serialized, UploadView, WaitingView } from '../dashboard-types.ts'
+import { type Child, type Mood, make, makeBadge } from './dom.ts'
+import { formatNumber, formatSpan } from './format.ts'
+import { makeAgo } from './live.ts'
+import { type Column, makeSection, makeTable, withAccount } from './table.ts'
+
+type Upload = Serialized<UploadView>
+type Waiting = Serialized<WaitingView>
+type Failed = Serialized<FailedView>
+type Run = Serialized<RunView>
+
+const UPLOAD_MOODS: Readonly<Record<string, Mood>> = {
+  mirrored: 'good',
+  duplicate: 'plain',
+  refused: 'bad',
+  unconfirmed: 'bad',
+}
+const RUN_MOODS: Readonly<Record<string, Mood>> = {
+  done: 'good',
+  running: 'busy',
+  partial: 'bad',
+  failed: 'bad',
+  abandoned: 'bad',
+}
+
+const UPLOADS: readonly Column<Upload>[] = [
+  { title: 'File', names: true, cell: (upload) => upload.file_name },
+  { title: 'State', cell: ({ state }) => makeBadge(state, UPLOAD_MOODS[state] ?? 'busy') },
+  { title: 'Seen', cell: (upload) => makeAgo(upload.seen_at) },
+  { title: 'Became', wide: true, cell: makeActivityLink },
+  { title: 'XSS', number: true, cell: ({ xss }) => (xss === null ? '' : formatNumber(xss)) },
+  { title: 'Took', number: true, cell: ({ took_s }) => (took_s === null ? '' : formatSpan(took_s)) },
+  { title: 'Reason', wide: true, cell: ({ reason }) => reason },
+]
+
+const WAITING: readonly Column<Waiting>[] = [
+  { title: 'File', names: true, cell: ({ path }) => path },
+  { title: 'Since', cell: ({ waiting_since }) => makeAgo(waiting_since) },
+  { title: 'Waits', wide: true, cell: ({ reason }) => reason },
+]
+
+const FAILED: readonly Column<Failed>[] = [
+  { title: 'Activity', names: true, cell: makeFailedLink },
+  { title: 'Reason', wide: true, cell: ({ reason }) => reason },
+  { title: 'Asked again', cell: ({ next_try_at: at }) => at && makeAgo(at) },
+]
+
+const RUNS: readonly Column<Run>[] = [
+  { title: 'Run', names: true, cell: ({ resource, kind }) => `${resource.replaceAll('_', ' ')}: ${kind}` },
+  { title: 'Outcome', cell: ({ outcome }) => makeBadge(outcome, RUN_MOODS[outcome] ?? 'plain') },
+  { title: 'Started', cell: (run) => makeAgo(run.started_at) },
+  { title: 'Listed', number: true, cell: ({ listed }) => count(listed) },
+  { title: 'Changed', number: true, cell: ({ changed }) => count(changed) },
+  { title: 'Fetched', number: true, cell: ({ fetched }) => count(fetched) },
+  { title: 'Failed', number: true, cell: ({ failed }) => count(failed) },
+  { title: 'Reason', wide: true, cell: ({ error }) => error },
+]
+
+/** Makes the list of files of the drop folder, with the reason of each failure. */
+export function makeUploads({ uploads, several }: { uploads: readonly Upload[]; several: boolean }): Child[] {
+  const empty = make(
+    'p',
+    {},
+    'No file has been dropped yet. Put a .fit, .fit.gz or .zip into the drop folder, or type ',
+    make('code', {}, 'musette upload FILE'),
+  )
+  const shown =
+    uploads.length === 0 ? empty : makeTable('Last seen first', withAccount(UPLOADS, several), uploads)
+  return [makeSection('uploads-title', 'Uploads', shown)]
+}
+
+/** Makes the list of files that wait in the drop folder; nothing when all is well. */
+export function makeWaiting({ waiting }: { waiting: readonly Waiting[] }): Child[] {
+  if (waiting.length === 0) return []
+  const table = makeTable('What waits for a person, the longest first', WAITING, waiting)
+  return [makeSection('waiting-title', 'Waiting in the drop folder', table)]
+}
+
+/** Makes the list of failed activities; nothing when there is none. */
+export function makeFailed({ failed, several }: { failed: readonly Failed[]; several: boolean }): Child[] {
+  if (failed.length === 0) return []
+  const table = makeTable(
+    'Asked for again by themselves, with growing pauses',
+    withAccount(FAILED, several),
+    failed,
+  )
+  const help = make(
+    'p',
+    { class: 'quiet' },
+    'To ask now, type ',
+    make('code', {}, `musette resync ${failed[0]?.path ?? 'PATH'}`),
+  )
+  return [makeSection('failed-title', 'Failed activities', table, help)]
+}
+
+/** Makes the list of the last runs. */
+export function makeRuns({ runs, several }: { runs: readonly Run[]; several: boolean }): Child[] {
+  if (runs.length === 0) return []
+  return [
+    makeSection(
+      'runs-title',
+      'Last runs',
+      makeTable('What the service was asked, newest first', withAccount(RUNS, several), runs),
+    ),
+  ]
+}
+
+function makeActivityLink({ activity_id: id, activity_name: name }: Upload): Child {
+  return id !== null && make('a', { href: `/activities/${id}` }, name || 'without a name')
+}
+
+function makeFailedLink({ activity_id: id, name, path }: Failed): HTMLElement {
+  return make('a', { href: `/activities/${id}` }, name || path)
+}
+
+function count(number: number | null): string {
+  return number === null ? '' : formatNumber(number)
+}

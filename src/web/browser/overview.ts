@@ -1,0 +1,60 @@
+import type { Overview, Serialized } from '../dashboard-types.ts'
+import { find, make, makePlace } from './dom.ts'
+import { follow } from './live.ts'
+import { makeAccounts } from './overview-accounts.ts'
+import { makeActivities, makeOlder } from './overview-activities.ts'
+import { makeFailed, makeRuns, makeUploads, makeWaiting } from './overview-tables.ts'
+
+/** Quick enough to watch a backfill or an upload; each costs a few milliseconds of the daemon's time. */
+const POLL_EVERY_MS = 3_000
+
+const host = () => make('div')
+const places = {
+  accounts: host(),
+  waiting: host(),
+  failed: host(),
+  activities: host(),
+  uploads: host(),
+  runs: host(),
+}
+const older = makeOlder()
+const draw = {
+  accounts: makePlace(places.accounts, makeAccounts),
+  waiting: makePlace(places.waiting, makeWaiting),
+  failed: makePlace(places.failed, makeFailed),
+  activities: makePlace(places.activities, makeActivities),
+  uploads: makePlace(places.uploads, makeUploads),
+  runs: makePlace(places.runs, makeRuns),
+}
+
+await follow<Serialized<Overview>>('/api/overview', {
+  everyMs: POLL_EVERY_MS,
+  onData(view) {
+    show()
+    const several = view.accounts.length > 1
+    draw.accounts(view.accounts)
+    draw.waiting({ waiting: view.waiting })
+    draw.failed({ failed: view.failed, several })
+    draw.activities({ lines: view.activities, several })
+    older.start(view.activities.at(-1), several)
+    // Before there is an account, an empty list of uploads only distracts.
+    if (view.accounts.length > 0) draw.uploads({ uploads: view.uploads, several })
+    draw.runs({ runs: view.runs, several })
+  },
+})
+
+/** Replaces the waiting sentence, once. */
+function show(): void {
+  if (places.accounts.isConnected) return
+  const { accounts, waiting, failed, activities, uploads, runs } = places
+  find('#main').replaceChildren(
+    make('h1', {}, 'Overview'),
+    accounts,
+    waiting,
+    failed,
+    activities,
+    older.element,
+    uploads,
+    runs,
+  )
+}

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ConfigError, errorLine, TransientError } from '../kit/errors.ts'
+import type { DashboardDeps } from './dashboard-types.ts'
+
+/** The largest key that Postgres's integer holds. */
+const ID = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const
+const BY_ID = { params: { type: 'object', properties: { id: ID }, required: ['id'] } } as const
+
+/** Adds the views of the pages as JSON under `/api/`: GET only, with an ETag, so that an unchanged view costs little. */
+export async function registerDashboardApi(server: FastifyInstance, deps: DashboardDeps): Promise<void> {
+  await server.register(
+    async (scope) => {
+      scope.setErrorHandler((error, _request, reply) => sendUnavailable(error, reply))
+
+      scope.get('/overview', async (request, reply) => sendView(request, reply, await deps.findOverview()))
+
+      scope.get<{ Querystring: { older_than: number } }>(
+        '/activities',
+        {
+          schema: {
+            querystring: { type: 'object', properties: { older_than: ID }, required: ['older_than'] },
+          },
+        },
+        async (request, reply) =>
+          sendView(request, reply, await deps.findOlderActivities({ than: request.query.older_than })),
+      )
+
+      scope.get<{ Params: { id: number } }>('/activities/:id', { schema: BY_ID }, async (request, reply) =>
+        sendView(request, reply, await deps.findActivity({ activityId: request.params.id })),
+      )
+
+      scope.get<{ Params: { id: number } }>(
+        '/activities/:id/samples',
+        { schema: BY_ID },
+        async (request, reply) =>
+          sendView(request, reply, await deps.findSamples({ activityId: request.params.id })),
+      )
+
+      scope.get<{ Querystring: { account?: number } }>(
+        '/fitness',
+        { schema: { querystring: { type: 'object', properties: { account: ID } } } },
+        async (request, reply) =>
+          sendView(request, reply, await deps.findFitness({ accountId: request.query.account })),
+      )
+    },
+    { prefix: '/api' },
+  )
+}
+
+async function sendView(request: FastifyRequest, reply: FastifyReply, view: object | undefined) {
+  if (view === undefined) return reply.code(404).send({ error: 'there is no such thing in the mirror' })
+  const body = JSON.stringify(view)
+  const etag = `"${createHash('sha256').update(body).digest('base64url')}"`
+  reply.header('etag', etag)
+  if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+  return reply.type('application/json; charset=utf-8').send(body)
+}
+
+/** Sends the sentence of an error that passes by itself or that a person can mend; the server handles all others. */
+function sendUnavailable(error: unknown, reply: FastifyReply) {
+  if (error instanceof TransientError || error instanceof ConfigError)
+    return reply.code(503).send({ error: errorLine(error) })
+  throw error
+}

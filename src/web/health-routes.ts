@@ -1,0 +1,20 @@
+import type { FastifyInstance } from 'fastify'
+
+/** Whether the daemon can do its work. */
+export type Readiness = {
+  ready: boolean
+  /** `ok` or the reason in a sentence that names no account: anybody may read it */
+  parts: Record<string, string>
+  /** each account's last poll, or that it needs a login, by name */
+  accounts: Record<string, string>
+}
+
+/** Adds `/healthz` and `/readyz`, which answer everybody; only an authenticated request sees the accounts. */
+export function registerHealth(server: FastifyInstance, deps: { readiness: () => Promise<Readiness> }): void {
+  const options = { config: { public: true } }
+  server.get('/healthz', options, async () => ({ alive: true }))
+  server.get('/readyz', options, async (request, reply) => {
+    const { ready, parts, accounts } = await deps.readiness()
+    return reply.code(ready ? 200 : 503).send({ ready, parts, ...(request.authenticated && { accounts }) })
+  })
+}

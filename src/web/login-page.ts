@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { Auth } from './auth.ts'
+import { contentPolicy } from './security-headers.ts'
+
+/** A token and a path of this site; nobody needs more. */
+const FORM_BYTES = 4_096
+
+const STYLE = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:24rem;margin:15vh auto;padding:0 1rem}
+h1{font-size:1.5rem}label,input,button{display:block;font:inherit}input{box-sizing:border-box;width:100%;margin:.25rem 0 1rem;padding:.5rem}
+button{padding:.5rem 1.5rem}[role=alert]{border-left:.25rem solid #c33;padding-left:.75rem}code{overflow-wrap:anywhere}`
+
+/** The page's own policy: its one style sheet, and forms to this site. */
+const POLICY = contentPolicy({
+  'style-src': [`'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`],
+  'form-action': ["'self'"],
+})
+
+/** Adds `/login`, a form that gives a browser a session for the token, and `/logout`, which ends the session. */
+export async function registerLogin(server: FastifyInstance, auth: Auth): Promise<void> {
+  await server.register(async (scope) => {
+    scope.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string', bodyLimit: FORM_BYTES },
+      async (_request: unknown, text: string) => new URLSearchParams(text),
+    )
+    const page = { config: { public: true }, helmet: { contentSecurityPolicy: POLICY } }
+
+    scope.get('/login', page, async (request, reply) => {
+      const next = ownPath((request.query as { next?: unknown }).next)
+      return sendPage(reply, request.authenticated ? renderLogout(next) : renderLogin(next))
+    })
+
+    scope.post('/login', page, async (request, reply) => {
+      const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+      const next = ownPath(form.get('next'))
+      const verdict = await auth.checkToken(request, form.get('token') ?? '')
+      if (verdict.kind === 'authenticated') {
+        auth.beginSession(request, reply)
+        return reply.redirect(next, 303)
+      }
+      if (verdict.kind !== 'rate_limited')
+        return sendPage(reply.code(401), renderLogin(next, 'This is not the token.'))
+      const { retryAfterS } = verdict
+      const problem = `Too many wrong tokens came from this address. Try again in ${retryAfterS} s.`
+      return sendPage(reply.code(429).header('retry-after', String(retryAfterS)), renderLogin(next, problem))
+    })
+
+    scope.post('/logout', { config: { public: true } }, async (request, reply) => {
+      await auth.endSession(request, reply)
+      return reply.redirect('/login', 303)
+    })
+  })
+}
+
+function sendPage(reply: FastifyReply, content: string) {
+  return reply
+    .type('text/html; charset=utf-8')
+    .send(`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>musette: sign in</title><style>${STYLE}</style></head><body><main><h1>musette</h1>${content}</main></body></html>`)
+}
+
+/** Renders the form; `next` is the path of this site to go to, `problem` the fault of the last attempt. */
+function renderLogin(next: string, problem?: string): string {
+  const alert = problem ? `<p role="alert">${problem}</p>` : ''
+  return `${alert}<form method="post" action="/login"><input type="hidden" name="next" value="${escapeHtml(next)}">
+<input type="text" name="username" value="musette" autocomplete="username" hidden>
+<label for="token">Token</label><input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
+<button>Sign in</button></form><p>It is the value of <code>MUSETTE_HTTP_TOKEN</code> on the machine where musette runs.</p>`
+}
+
+function renderLogout(next: string): string {
+  return `<p>You are signed in. <a href="${escapeHtml(next)}">Go on</a></p>
+<form method="post" action="/logout"><button>Sign out</button></form>`
+}
+
+/** Returns `next` if it is a path of this site, else `/`: a login must not lead to another site. */
+function ownPath(next: unknown): string {
+  return typeof next === 'string' && /^\/(?![/\\])[\w/.~%-]*(\?[\w/.~%=&-]*)?$/.test(next) ? next : '/'
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}

@@ -1,0 +1,40 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isLoopback } from '../kit/loopback.ts'
+
+const READING: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
+
+/**
+ * Refuses writes that a page of another site causes (403). With `loopbackOnly` it also refuses a Host that is not a name
+ * of loopback: without a token only the browser's same-origin rule keeps other pages out, and a foreign name that is
+ * made to resolve to loopback passes that rule (DNS rebinding).
+ */
+export function registerOriginChecks(server: FastifyInstance, options: { loopbackOnly: boolean }): void {
+  if (options.loopbackOnly) server.addHook('onRequest', refuseForeignHost)
+  server.addHook('onRequest', refuseForeignWrite)
+}
+
+async function refuseForeignHost(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  if (isLoopback(request.hostname)) return
+  await reply
+    .code(403)
+    .send({ error: 'ask for it by the address of this machine, as 127.0.0.1 or localhost' })
+}
+
+async function refuseForeignWrite(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  if (READING.includes(request.method) || isOwnWrite(request)) return
+  const error =
+    'a page of another site may not do this; send it from a page of musette, or with a bearer token'
+  await reply.code(403).send({ error })
+}
+
+/** A browser names the page that a write comes from; a program that names none must send its token, not a cookie. */
+function isOwnWrite({ headers, host }: FastifyRequest): boolean {
+  const site = headers['sec-fetch-site']
+  if (site !== undefined) return site === 'same-origin'
+  if (headers.origin !== undefined) return hostOf(headers.origin) === host.toLowerCase()
+  return headers.authorization !== undefined
+}
+
+function hostOf(origin: string): string | undefined {
+  return URL.canParse(origin) ? new URL(origin).host : undefined
+}

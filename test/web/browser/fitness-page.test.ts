@@ -1,0 +1,108 @@
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { signInWithPassword } from '../../../src/app/sign-in.ts'
+import { syncAccount, syncCoaching } from '../../../src/app/sync-account.ts'
+import { describeWithBrowser } from '../../kit/chromium.ts'
+import { countAlong, openScene, PHONE, type Scene } from './scene.ts'
+
+describeWithBrowser('the fitness page', () => {
+  let scene: Scene
+  beforeAll(async () => {
+    scene = await openScene({ activities: 60 })
+    await syncAccount(scene.app, { name: 'default' })
+    await syncCoaching(scene.app, { account: scene.account })
+  })
+  afterEach(() => expect(scene.takeComplaints()).toEqual([]))
+  afterAll(() => scene.close())
+
+  const chart = (page: Page, name: RegExp) => page.getByRole('application', { name })
+  const total = async (page: Page, name: RegExp, lane: number, colour: string) => {
+    const counts = await countAlong(chart(page, name).locator('canvas').nth(lane), colour)
+    return counts.slice(1, -1)
+  }
+
+  for (const scheme of ['light', 'dark'] as const) {
+    it(`plots signature, load, form, weeks and bests over all the years, in a ${scheme} page`, async () => {
+      const page = await scene.visit('/fitness', { colorScheme: scheme })
+      const drawn = [
+        await total(page, /^Signature/, 0, 'power'),
+        await total(page, /^Signature/, 0, 'best'),
+        await total(page, /^Signature/, 1, 'mpa'),
+        await total(page, /^Signature/, 2, 'heart'),
+        await total(page, /^Training load, recovery/, 0, 'power'),
+        await total(page, /^Training load, recovery/, 0, 'mpa'),
+        await total(page, /^Training load, recovery/, 1, 'best'),
+        await total(page, /^Training load score/, 0, 'low'),
+        (await total(page, /^Best mean power/, 0, 'power')).slice(0, 6),
+      ]
+      for (const counts of drawn) for (const pixels of counts) expect(pixels).toBeGreaterThan(0)
+    })
+  }
+
+  it('tells what the service said last', async () => {
+    const page = await scene.visit('/fitness')
+    const [now] = await scene.rows(
+      'select round(ftp::numeric, 1)::float8 as ftp, status from training.training_info',
+    )
+    const figures = await page.locator('.numbers').textContent()
+    expect(figures).toContain(`Threshold power (FTP)${now?.ftp} W`)
+    expect(figures).toContain(`Freshness${now?.status}`)
+  })
+
+  it('looks back as far as is chosen, in every chart of days', async () => {
+    const page = await scene.visit('/fitness')
+    const weeksShown = async (name: RegExp) => {
+      await chart(page, name).focus()
+      await page.keyboard.press('Home')
+      const text = await page
+        .locator('.chart', { has: chart(page, name) })
+        .locator('.readout')
+        .textContent()
+      return (Date.now() - Date.parse(text?.split(':')[0] ?? '')) / (7 * 86_400_000)
+    }
+    expect(await weeksShown(/^Signature/)).toBeGreaterThan(100)
+    const button = page.getByRole('button', { name: '6 months' })
+    await button.click()
+    expect(await button.getAttribute('aria-pressed')).toBe('true')
+    for (const name of [/^Signature/, /^Training load, recovery/, /^Training load score/])
+      expect(await weeksShown(name)).toBeLessThan(32)
+  })
+
+  it('adds weeks up as the views do, and says so in a table', async () => {
+    const page = await scene.visit('/fitness')
+    const [week] = await scene.rows(
+      `select to_char(week, 'FMDD Mon YYYY') as week, sum(activities)::int as activities, round(sum(xss))::int as xss
+       from training.weekly_summary group by training.weekly_summary.week order by training.weekly_summary.week desc limit 1`,
+    )
+    await page.getByRole('region', { name: 'Weeks' }).getByText('As a table').click()
+    const row = page.getByRole('row', { name: new RegExp(`^${week?.week}`) })
+    expect(await row.textContent()).toMatch(new RegExp(`${week?.week}${week?.activities}.*${week?.xss}$`))
+  })
+
+  it('follows a new ride without being loaded again', async () => {
+    const page = await scene.visit('/fitness')
+    const caption = page.getByRole('region', { name: 'Load and form' }).locator('figcaption')
+    const before = await caption.textContent()
+    await scene.steer('POST', 'activities', { name: 'Hard one', kind: 'race', seconds: 7_200 })
+    await syncAccount(scene.app, { name: 'default' })
+    await expect.poll(() => caption.textContent(), { timeout: 25_000 }).not.toBe(before)
+  })
+
+  it('fits a telephone', async () => {
+    const page = await scene.visit('/fitness', PHONE)
+    await chart(page, /^Best mean power/)
+      .locator('canvas')
+      .waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+  })
+
+  it('keeps two accounts apart', async () => {
+    const login = { name: 'second', username: 'second', password: 'second', keepPassword: false }
+    await signInWithPassword(scene.app, login)
+    const page = await scene.visit('/fitness')
+    await page.getByRole('link', { name: 'second' }).click()
+    await page.getByText('Nothing of this account is mirrored yet').waitFor()
+    expect(await page.getByRole('link', { name: 'second' }).getAttribute('aria-current')).toBe('true')
+    expect(await page.locator('canvas').count()).toBe(0)
+  })
+})

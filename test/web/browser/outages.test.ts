@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { syncAccount } from '../../../src/app/sync-account.ts'
+import { describeWithBrowser } from '../../kit/chromium.ts'
+import { openScene, type Scene } from './scene.ts'
+
+describeWithBrowser('a page whose daemon or database is in trouble', () => {
+  let scene: Scene
+  beforeEach(async () => {
+    scene = await openScene({ activities: 3 })
+    await syncAccount(scene.app, { name: 'default' })
+  })
+  afterEach(() => scene.close())
+
+  it('says that the daemon is gone, keeps what it shows, and goes on when it is back', async () => {
+    const page = await scene.visit('/')
+    await page.getByText('Live', { exact: true }).waitFor()
+    await scene.daemon.kill('SIGKILL')
+    const alert = page.getByRole('alert')
+    await alert.getByText('musette start').waitFor()
+    expect(await page.getByRole('status').textContent()).toBe('Not live')
+    expect(await page.getByRole('article').isVisible()).toBe(true)
+    await scene.restart()
+    await alert.getByText('musette start').waitFor({ state: 'detached', timeout: 40_000 })
+    expect(await page.getByRole('status').textContent()).toBe('Live')
+  })
+
+  it('says that the database is away, also to who comes meanwhile, and goes on when it is back', async () => {
+    const page = await scene.visit('/')
+    scene.line.become('cut')
+    await page
+      .getByRole('alert')
+      .getByText(/The database is away/)
+      .waitFor()
+    const address = `${scene.url}/activities/${await scene.activityId()}`
+    const late = await page.context().newPage()
+    await late.goto(address)
+    await late
+      .getByRole('alert')
+      .getByText(/The database is away/)
+      .waitFor()
+    scene.line.become('good')
+    await late.getByRole('heading', { level: 1 }).waitFor({ timeout: 40_000 })
+    await page.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 })
+    expect(await page.getByRole('alert').textContent()).toBe('')
+  })
+
+  it('says which account is not signed in any more, and what to type', async () => {
+    await scene.steer('POST', 'tokens/expire')
+    await scene.steer('POST', 'tokens/revoke')
+    await syncAccount(scene.app, { name: 'default' }).catch(() => undefined)
+    const page = await scene.visit('/')
+    const notice = page.getByText('Account “default” is not signed in').locator('code')
+    expect(await notice.textContent()).toBe('musette login')
+    expect(await page.getByText('renewed by itself').count()).toBe(0)
+    await scene.rows('update training.accounts set needs_login = false, last_error = null')
+    await notice.waitFor({ state: 'detached' })
+  })
+})
+
+describeWithBrowser('a page that has nothing to show', () => {
+  let scene: Scene
+  beforeAll(async () => {
+    scene = await openScene({ activities: 0 })
+  })
+  afterAll(() => scene.close())
+
+  it('says what to type when an account has nothing yet', async () => {
+    const page = await scene.visit('/')
+    expect(await page.getByText('Nothing is mirrored yet').locator('code').textContent()).toBe('musette sync')
+    expect(await page.getByText('No file has been dropped yet').locator('code').textContent()).toBe(
+      'musette upload FILE',
+    )
+    const fitness = await scene.visit('/fitness')
+    expect(await fitness.getByText('Nothing of this account').locator('code').textContent()).toBe(
+      'musette sync',
+    )
+    expect(scene.takeComplaints()).toEqual([])
+  })
+
+  it('says so for an activity that does not exist', async () => {
+    for (const id of ['999', '0', 'abc', '99999999999', '%3Cscript%3E']) {
+      const page = await scene.visit(`/activities/${id}`)
+      expect(await page.locator('main').textContent()).toContain('There is no activity of that number')
+      expect(scene.takeComplaints().join()).toContain('404')
+    }
+  })
+
+  it('says what to type when there is no account', async () => {
+    await scene.rows('delete from training.accounts')
+    // For a second a new page may get what another one asked for before.
+    await delay(1_500)
+    const page = await scene.visit('/')
+    expect(await page.locator('main code').textContent()).toBe('musette login --username you@example.com')
+    expect(await page.locator('main table').count()).toBe(0)
+    const fitness = await scene.visit('/fitness')
+    expect(await fitness.locator('main code').textContent()).toContain('musette login')
+    expect(scene.takeComplaints()).toEqual([])
+  })
+})

@@ -1,0 +1,139 @@
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { syncAccount } from '../../../src/app/sync-account.ts'
+import { describeWithBrowser } from '../../kit/chromium.ts'
+import { openScene, PHONE, type Scene } from './scene.ts'
+
+const HOSTILE = '<img src=x onerror="document.title=\'taken\'"><script>document.title="taken"</script>'
+
+describeWithBrowser('the overview', () => {
+  let scene: Scene
+  beforeAll(async () => {
+    scene = await openScene({ activities: 40 })
+    await syncAccount(scene.app, { name: 'default' })
+  })
+  afterEach(() => expect(scene.takeComplaints()).toEqual([]))
+  afterAll(() => scene.close())
+
+  const row = (page: Awaited<ReturnType<Scene['visit']>>, name: string) =>
+    page.getByRole('row', { name: new RegExp(name) })
+
+  it('tells the accounts, the newest activities and the last runs', async () => {
+    const page = await scene.visit('/')
+    const card = page.getByRole('article', { name: 'Account default' })
+    expect(await card.textContent()).toMatch(/signed in.*activities40.*Asked the service/)
+    const [newest] = await scene.rows(
+      'select name, activity_id from training.activities order by started_at desc limit 1',
+    )
+    const first = page.getByRole('region', { name: 'Recent activities' }).getByRole('rowheader').first()
+    expect(await first.getByRole('link').getAttribute('href')).toBe(`/activities/${newest?.activity_id}`)
+    expect(await first.textContent()).toContain(String(newest?.name))
+    expect(await row(page, 'activities: backfill').textContent()).toContain('done')
+  })
+
+  it('shows how far a backfill is and how long it takes', async () => {
+    await scene.rows(`update training.activities set detail_state = 'wanted' where activity_id % 4 = 0`)
+    const page = await scene.visit('/')
+    const progress = page.getByRole('progressbar')
+    expect(await progress.getAttribute('value')).toBe('30')
+    expect(await progress.getAttribute('max')).toBe('40')
+    expect(await page.getByText(/30 of 40 are here; [\d,]+ a minute, .+ to go/).isVisible()).toBe(true)
+    await scene.rows(`update training.activities set detail_state = 'mirrored'`)
+    await progress.waitFor({ state: 'detached' })
+  })
+
+  it('shows a new ride and an edit without being loaded again', async () => {
+    const page = await scene.visit('/')
+    await page.evaluate('window.sameDocument = true')
+    await scene.steer('POST', 'activities', { path: 'addedlater', name: 'Added later', seconds: 600 })
+    await syncAccount(scene.app, { name: 'default' })
+    await row(page, 'Added later').waitFor()
+    await scene.steer('PATCH', 'activities/addedlater', { name: 'Edited later' })
+    await syncAccount(scene.app, { name: 'default' })
+    await row(page, 'Edited later').waitFor()
+    expect(await page.evaluate('window.sameDocument')).toBe(true)
+  })
+
+  it('keeps the focus where it was when something changes', async () => {
+    const page = await scene.visit('/')
+    const link = page.getByRole('region', { name: 'Recent activities' }).getByRole('link').nth(2)
+    const href = await link.getAttribute('href')
+    await link.focus()
+    await scene.rows(
+      `update training.activities set name = 'Renamed' where activity_id = ${await scene.activityId()}`,
+    )
+    await row(page, 'Renamed').waitFor()
+    expect(await page.evaluate('document.activeElement.getAttribute("href")')).toBe(href)
+  })
+
+  it('shows a name as it is, whatever is in it', async () => {
+    await scene.steer('POST', 'activities', {
+      path: 'hostile',
+      name: HOSTILE,
+      description: HOSTILE,
+      seconds: 300,
+    })
+    await syncAccount(scene.app, { name: 'default' })
+    const page = await scene.visit('/')
+    const link = page.getByRole('link', { name: HOSTILE })
+    await link.click()
+    await page.getByRole('heading', { level: 1, name: HOSTILE }).waitFor()
+    expect(await page.locator('main img, main script').count()).toBe(0)
+    expect(await page.title()).toBe(`${HOSTILE} · musette`)
+  })
+
+  it('goes back to older activities, each of them once', async () => {
+    const page = await scene.visit('/')
+    const hrefs = async () => {
+      const links = page.getByRole('link').and(page.locator('[href^="/activities/"]'))
+      return await links.evaluateAll((all) => all.map((link) => String(link.getAttribute('href'))))
+    }
+    const count = async () =>
+      Number((await scene.rows('select count(*)::int as n from training.activities'))[0]?.n)
+    const expectAll = async () => {
+      await expect.poll(async () => (await hrefs()).length, { timeout: 10_000 }).toBe(await count())
+      expect(new Set(await hrefs()).size).toBe(await count())
+    }
+    const more = page.getByRole('button', { name: 'Show older' })
+    await more.click()
+    await expectAll()
+    await more.click()
+    await page.getByText('There are no older ones.').waitFor()
+    // A ride on top pushes one out of the newest, which must not be lost in between.
+    await scene.steer('POST', 'activities', { path: 'ontopofall', name: 'On top', seconds: 60 })
+    await syncAccount(scene.app, { name: 'default' })
+    await row(page, 'On top').waitFor()
+    await expectAll()
+  })
+
+  it('names what failed, why, and what to type', async () => {
+    const id = await scene.activityId("detail_state = 'mirrored' and name <> 'Edited later'")
+    await scene.rows(
+      `update training.activities set detail_state = 'failed', fetch_error = 'GET activity: the answer is cut' where activity_id = ${id}`,
+    )
+    const page = await scene.visit('/')
+    const failed = page.getByRole('region', { name: 'Failed activities' })
+    expect(await failed.textContent()).toMatch(/the answer is cut.*musette resync/)
+    await scene.rows(`update training.activities set detail_state = 'mirrored' where activity_id = ${id}`)
+    await failed.waitFor({ state: 'detached' })
+  })
+
+  it('can be walked through by keyboard, past the navigation at once', async () => {
+    const page = await scene.visit('/')
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the contents')
+    await page.keyboard.press('Enter')
+    expect(await page.evaluate('document.activeElement.id')).toBe('main')
+    await page.keyboard.press('Tab')
+    const target = await page.evaluate('document.activeElement.href')
+    expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(String(target))
+  })
+
+  it('fits a telephone, with a card for each row', async () => {
+    const page = await scene.visit('/', PHONE)
+    await row(page, 'Edited later').first().waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+    expect(await page.evaluate('getComputedStyle(document.querySelector("tbody tr")).display')).toBe('grid')
+  })
+})

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { syncAccount } from '../../src/app/sync-account.ts'
+import { distPath, type Running, startNode } from '../kit/processes.ts'
+import { openRig, type Rig } from '../mirror/rig.ts'
+
+const SAMPLES = 43_200
+
+describe('the JSON of the dashboard', () => {
+  let rig: Rig
+  let daemon: Running
+  let url: string
+  beforeAll(async () => {
+    rig = await openRig({ activities: 5 })
+    await syncAccount(rig.app, { name: 'default' })
+    daemon = startNode([distPath('main.js'), 'start', '--roles', 'web'], {
+      env: { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, MUSETTE_HTTP: '127.0.0.1:0' },
+    })
+    url = JSON.parse(await daemon.waitForLine(/"msg":"started"/)).url
+  })
+  afterAll(async () => {
+    await daemon.kill('SIGKILL')
+    await rig.close()
+  })
+
+  const get = (path: string, headers: Record<string, string> = {}) => fetch(`${url}${path}`, { headers })
+  const key = async (rule = 'true') =>
+    Number(
+      (await rig.rows(`select activity_id from training.activities where ${rule} limit 1`))[0]?.activity_id,
+    )
+
+  it('is sent again only when it has changed', async () => {
+    const path = `/api/activities/${await key()}`
+    const first = await get(path)
+    const etag = String(first.headers.get('etag'))
+    const second = await get(path, { 'if-none-match': etag })
+    expect([first.status, second.status, await second.text()]).toEqual([200, 304, ''])
+    await rig.rows(`update training.activities set name = 'Other' where activity_id = ${await key()}`)
+    expect((await get(path, { 'if-none-match': etag })).status).toBe(200)
+  })
+
+  it('answers a question that makes no sense with what is wrong with it', async () => {
+    for (const [path, sentence] of [
+      ['/api/activities/abc', 'params/id must be integer'],
+      ['/api/activities/0', 'params/id must be >= 1'],
+      ['/api/activities/99999999999', 'params/id must be <= 2147483647'],
+      ['/api/activities', "querystring must have required property 'older_than'"],
+      ["/api/activities?older_than=1'--", 'querystring/older_than must be integer'],
+      ['/api/fitness?account=x', 'querystring/account must be integer'],
+    ] as const) {
+      const answer = await get(path)
+      expect([path, answer.status, await answer.json()]).toEqual([path, 400, { error: sentence }])
+    }
+  })
+
+  it('says so when there is no such thing', async () => {
+    for (const path of [
+      '/api/activities/999999',
+      '/api/activities/999999/samples',
+      '/api/fitness?account=999999',
+    ])
+      expect([path, (await get(path)).status]).toEqual([path, 404])
+  })
+
+  it('only reads', async () => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      const answer = await fetch(`${url}/api/overview`, {
+        method,
+        headers: { 'sec-fetch-site': 'same-origin' },
+      })
+      expect([method, answer.status]).toEqual([method, 404])
+    }
+  })
+
+  it('holds no secret and no address of the service', async () => {
+    const tokens = JSON.stringify(await rig.steer('GET', 'tokens')).match(/[A-Za-z0-9_-]{20,}/g) ?? []
+    expect(tokens.length).toBeGreaterThan(1)
+    const id = await key()
+    for (const path of [
+      '/',
+      '/api/overview',
+      `/api/activities/${id}`,
+      `/api/activities/${id}/samples`,
+      '/api/fitness',
+    ]) {
+      const text = await (await get(path)).text()
+      for (const secret of [...tokens, rig.sandboxUrl, rig.databaseUrl]) expect(text).not.toContain(secret)
+    }
+  })
+
+  it('gives no file but scripts, styles and pictures', async () => {
+    for (const path of [
+      'uplot/package.json',
+      'uplot/../../package.json',
+      '..%2fdashboard-pages.js',
+      'tsconfig.json',
+      '%2e%2e/dashboard-api.js',
+    ])
+      expect([path, (await get(`/assets/${path}`)).status]).toEqual([path, 404])
+    for (const path of [
+      'overview.js',
+      'uplot/uPlot.esm.js',
+      'uplot/uPlot.min.css',
+      'styles/base.css',
+      'styles/icon.svg',
+    ])
+      expect([path, (await get(`/assets/${path}`)).status]).toEqual([path, 200])
+  })
+
+  it('has every second of a ride of twelve hours, in order, and nothing that has no time', async () => {
+    const id = await key()
+    await rig.rows(`delete from training.samples where activity_id = ${id}`)
+    await rig.rows(
+      `insert into training.samples (activity_id, t, power, mpa, hr)
+       select ${id}, timestamptz '2026-05-01 05:00Z' + s * interval '1 s', s % 400, 900, case when s % 2 = 0 then 120.4 end
+       from generate_series(${SAMPLES} - 1, 0, -1) s union all select ${id}, null, 1, 1, 1`,
+    )
+    const answer = await get(`/api/activities/${id}/samples`)
+    const columns = (await answer.json()) as Record<string, Array<number | null>>
+    expect(Object.values(columns).map((column) => column.length)).toEqual([
+      SAMPLES,
+      SAMPLES,
+      SAMPLES,
+      SAMPLES,
+    ])
+    expect(columns.elapsed_s?.slice(0, 3)).toEqual([0, 1, 2])
+    expect([columns.power?.[399], columns.mpa?.[7], columns.hr?.[4], columns.hr?.[5]]).toEqual([
+      399,
+      900,
+      120,
+      null,
+    ])
+  })
+})
