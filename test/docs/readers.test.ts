@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { runCli } from '../../src/cli/cli.ts'
 import { EXIT } from '../../src/cli/context.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { FROM_FILE, VARIABLES } from '../../src/config/variables.ts'
 import { readTop } from '../container/dockerfile.ts'
-import { distPath, runNode } from '../kit/processes.ts'
 
 const PAGES = [
   'README.md',
@@ -58,7 +58,6 @@ describe('docs/operating.md', () => {
 
 describe('every page', () => {
   it('names verbs and options that there are', async () => {
-    const help = async (...verb: string[]) => (await runNode([distPath('main.js'), ...verb, '--help'])).stdout
     const verbs = [...(await help()).matchAll(/^ {2}([a-z-]+) /gm)].map(([, verb]) => verb)
     const named = new Map<string, Set<string>>()
     for (const command of PAGES.flatMap(commandsOf)) {
@@ -108,4 +107,16 @@ function commandsOf(page: string): string[] {
       /(?:^|\$\(|[ =…])(?:npx )?musette (?!node )([a-z][a-z-]*(?: [^|<>#)]*)?)/.exec(each) ?? []
     return command ? [command.trim()] : []
   })
+}
+
+/** The help of a verb, or of the program. */
+async function help(...verb: string[]): Promise<string> {
+  const written: string[] = []
+  const write = vi.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0)
+  try {
+    await runCli([...verb, '--help'])
+  } finally {
+    write.mockRestore()
+  }
+  return written.join('')
 }
