@@ -1,31 +1,21 @@
 import { Command, CommanderError } from 'commander'
 import { VERSION } from '../app/app.ts'
-import type { Config } from '../config/config.ts'
-import { type Context, EXIT, exitFor, makeContext } from './context.ts'
+import { EXIT, exitFor, makeContext, type Run } from './context.ts'
 import { escapeControls } from './output.ts'
-import { addDatabaseVerbs } from './verbs/database.ts'
+import { addAccountsVerb } from './verbs/accounts.ts'
+import { addDbUrlVerbs } from './verbs/db-url.ts'
 import { addDemoVerb } from './verbs/demo.ts'
 import { addDoctorVerb } from './verbs/doctor.ts'
-
 import { addExportVerb } from './verbs/export.ts'
 import { addKeyVerbs } from './verbs/key.ts'
-import { addAccountVerbs, addLoginVerbs } from './verbs/login.ts'
+import { addLoginVerbs } from './verbs/login.ts'
+import { addMigrateVerb } from './verbs/migrate.ts'
 import { addSandboxVerb } from './verbs/sandbox.ts'
 import { addSqlVerb } from './verbs/sql.ts'
 import { addHealthcheckVerb, addStartVerb } from './verbs/start.ts'
-
 import { addStatusVerb } from './verbs/status.ts'
 import { addResyncVerb, addSyncVerb } from './verbs/sync.ts'
 import { addUploadVerb } from './verbs/upload.ts'
-
-/** What a verb does; the number it ends with is the exit code, none means done. */
-type Verb = (context: Context) => Promise<number | undefined>
-
-/**
- * Runs a verb inside the program: `quiet` verbs answer a question, others do work and log it. Without `config` it is read,
- * and a wrong one ends the program.
- */
-export type Run = (verb: Verb, options?: { quiet?: boolean; config?: Config }) => Promise<void>
 
 /** Parses the command line, runs one verb, and resolves to the exit code; every failure is one sentence on standard error. */
 export async function runCli(argv: readonly string[]): Promise<number> {
@@ -64,7 +54,7 @@ function makeProgram(run: Run): Command {
     .showHelpAfterError('(musette --help lists the verbs)')
   addStartVerb(program, run)
   addLoginVerbs(program, run)
-  addAccountVerbs(program, run)
+  addAccountsVerb(program, run)
   addSyncVerb(program, run)
   addUploadVerb(program, run)
   addResyncVerb(program, run)
@@ -72,7 +62,8 @@ function makeProgram(run: Run): Command {
   addStatusVerb(program, run)
   addDoctorVerb(program, run)
   addSqlVerb(program, run)
-  addDatabaseVerbs(program, run)
+  addMigrateVerb(program, run)
+  addDbUrlVerbs(program, run)
   addKeyVerbs(program, run)
   addHealthcheckVerb(program, run)
   addSandboxVerb(program, run)

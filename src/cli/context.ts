@@ -38,6 +38,15 @@ export type Context = {
   note(line: string): void
 }
 
+/** The work of a verb; it resolves to the exit code, undefined for 0. */
+type Verb = (context: Context) => Promise<number | undefined>
+
+/**
+ * Runs a verb inside the program. `quiet` verbs answer a question and log warnings only; the others log their work. Without
+ * `config` the configuration is read, and a wrong one ends the program.
+ */
+export type Run = (verb: Verb, options?: { quiet?: boolean; config?: Config }) => Promise<void>
+
 /** Reads the configuration, unless it is handed in, and listens for SIGINT and SIGTERM; `dispose` stops listening. */
 export function makeContext(options: { quiet: boolean; config?: Config }): Context & { dispose(): void } {
   const config = options.config ?? readConfig()

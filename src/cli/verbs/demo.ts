@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Run } from '../cli.ts'
+import type { Run } from '../context.ts'
 import type { DemoOptions } from '../demo.ts'
 import { wholeNumber } from '../output.ts'
 

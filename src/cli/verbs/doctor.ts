@@ -2,8 +2,7 @@ import type { Command } from 'commander'
 import { readAnyConfig } from '../../config/config.ts'
 import type { Diagnosis } from '../../doctor/doctor.ts'
 import type { ProblemKind } from '../../doctor/finding.ts'
-import type { Run } from '../cli.ts'
-import { type Context, EXIT } from '../context.ts'
+import { type Context, EXIT, type Run } from '../context.ts'
 
 type DoctorOptions = { json?: boolean }
 

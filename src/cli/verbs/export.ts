@@ -2,8 +2,7 @@ import { type Command, Option } from 'commander'
 import { openApp } from '../../app/app.ts'
 import { EXPORT_FORMATS, type ExportFormat, exportActivity } from '../../app/export-samples.ts'
 import { ConfigError } from '../../kit/errors.ts'
-import type { Run } from '../cli.ts'
-import { type Context, EXIT } from '../context.ts'
+import { type Context, EXIT, type Run } from '../context.ts'
 
 type ExportOptions = { format: ExportFormat; account: string }
 

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { openApp } from '../../app/app.ts'
 import { type Rotation, rotateKey } from '../../app/key-rotation.ts'
-import type { Run } from '../cli.ts'
-import { EXIT } from '../context.ts'
+import { EXIT, type Run } from '../context.ts'
 
 /** Adds `key rotate`. */
 export function addKeyVerbs(program: Command, run: Run): void {

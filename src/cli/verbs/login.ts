@@ -1,12 +1,9 @@
 import type { Command } from 'commander'
 import { openApp } from '../../app/app.ts'
 import { findPlainAddress, signInWithPassword, signOut } from '../../app/sign-in.ts'
-import { findStatus } from '../../app/status-report.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import { loginInBrowser } from '../browser-login.ts'
-import type { Run } from '../cli.ts'
-import { type Context, noteUnreadableLogins } from '../context.ts'
-import { printTable } from '../output.ts'
+import type { Context, Run } from '../context.ts'
 import { askForSecret, askForText, readInput } from '../prompt.ts'
 
 type LoginOptions = {
@@ -110,36 +107,4 @@ async function readCredentials(
     )
   }
   return { username, password: await askForSecret('Password', context.signal) }
-}
-
-/** Adds `accounts`. */
-export function addAccountVerbs(program: Command, run: Run): void {
-  program
-    .command('accounts')
-    .description('list the accounts and whether they are signed in')
-    .option('--json', 'as one JSON array')
-    .action((options: { json?: boolean }) =>
-      run(
-        async (context) => {
-          const app = await openApp(context.config, context.log, { signal: context.signal })
-          try {
-            await noteUnreadableLogins(context, app)
-            const { accounts } = await findStatus(app)
-            const rows = accounts.map(
-              ({ account, base_url, login, needs_login, last_error, login_expires_at }) =>
-                options.json
-                  ? { account, base_url, needs_login, last_error, login_expires_at }
-                  : { account, base_url, login, last_error },
-            )
-            if (options.json) context.printJson(rows)
-            else if (rows.length === 0) context.print('no accounts yet; run: musette login')
-            else printTable(context, rows)
-          } finally {
-            await app.close()
-          }
-          return undefined
-        },
-        { quiet: true },
-      ),
-    )
 }

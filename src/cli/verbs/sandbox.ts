@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
-import type { Run } from '../cli.ts'
+import type { Run } from '../context.ts'
 import { wholeNumber } from '../output.ts'
 
 type Client = { id: string; secret: string }

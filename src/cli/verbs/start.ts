@@ -5,8 +5,7 @@ import { fetchReadiness } from '../../doctor/check-service.ts'
 import { ConfigError, isAbort } from '../../kit/errors.ts'
 import { SECOND } from '../../kit/time.ts'
 import { toggleDebug } from '../../log.ts'
-import type { Run } from '../cli.ts'
-import { EXIT } from '../context.ts'
+import { EXIT, type Run } from '../context.ts'
 
 /** Longer than a token request may take, which is never cancelled; shorter than a container's grace of a minute. */
 const STOP_WITHIN_MS = 55 * SECOND

@@ -2,8 +2,7 @@ import type { Command } from 'commander'
 import { openApp } from '../../app/app.ts'
 import { findStatus, type Status } from '../../app/status-report.ts'
 import { formatDuration, SECOND } from '../../kit/time.ts'
-import type { Run } from '../cli.ts'
-import { type Context, noteUnreadableLogins } from '../context.ts'
+import { type Context, noteUnreadableLogins, type Run } from '../context.ts'
 import { printTable } from '../output.ts'
 
 /** Adds `status`. */

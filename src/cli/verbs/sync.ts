@@ -5,8 +5,7 @@ import { openApp } from '../../app/app.ts'
 import { resyncAccount, type SyncCounts, syncAccount } from '../../app/sync-account.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import { parseDay } from '../../kit/time.ts'
-import type { Run } from '../cli.ts'
-import { type Context, EXIT } from '../context.ts'
+import { type Context, EXIT, type Run } from '../context.ts'
 import { makeProgressLine } from '../progress.ts'
 
 type SyncOptions = { full?: boolean; acceptRemovals?: boolean; json?: boolean }

@@ -4,8 +4,7 @@ import type { Command } from 'commander'
 import { openApp } from '../../app/app.ts'
 import type { HandUpload } from '../../app/upload-files.ts'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
-import type { Run } from '../cli.ts'
-import { type Context, EXIT } from '../context.ts'
+import { type Context, EXIT, type Run } from '../context.ts'
 
 type UploadOptions = { account: string; name?: string; force?: boolean }
 

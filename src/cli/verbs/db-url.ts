@@ -1,23 +1,9 @@
 import type { Command } from 'commander'
-import { migrateDatabase } from '../../app/open-database.ts'
 import { holdDatabase, shareDatabaseUrl } from '../../app/shared-database.ts'
-import type { Run } from '../cli.ts'
+import type { Run } from '../context.ts'
 
-/** Adds `migrate` and `db-url`. */
-export function addDatabaseVerbs(program: Command, run: Run): void {
-  program
-    .command('migrate')
-    .description('bring the database to this version')
-    .action(() =>
-      run(
-        async (context) => {
-          await migrateDatabase(context.config, context.log, context.signal)
-          context.print('the database is at this version')
-          return undefined
-        },
-        { quiet: true },
-      ),
-    )
+/** Adds `db-url`, and the hidden `db-hold`: the process in the background that `db-url` starts. */
+export function addDbUrlVerbs(program: Command, run: Run): void {
   program
     .command('db-url')
     .description(
@@ -39,7 +25,7 @@ export function addDatabaseVerbs(program: Command, run: Run): void {
     .action(() =>
       run(
         async (context) => {
-          // Whoever started it waits for this one message, or is gone.
+          // The process that started this one waits for this one message, unless it has ended.
           const report = (message: object) => void (process.connected && process.send?.(message))
           await holdDatabase({ ...context, report }, { signal: context.signal })
           return undefined

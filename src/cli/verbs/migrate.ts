@@ -1,0 +1,20 @@
+import type { Command } from 'commander'
+import { migrateDatabase } from '../../app/open-database.ts'
+import type { Run } from '../context.ts'
+
+/** Adds `migrate`. */
+export function addMigrateVerb(program: Command, run: Run): void {
+  program
+    .command('migrate')
+    .description('bring the database to this version')
+    .action(() =>
+      run(
+        async (context) => {
+          await migrateDatabase(context.config, context.log, context.signal)
+          context.print('the database is at this version')
+          return undefined
+        },
+        { quiet: true },
+      ),
+    )
+}
