@@ -1,10 +1,8 @@
 import { FIT_EPOCH_S } from '../fit/profile.ts'
 import { fitCrc } from '../fit/walk.ts'
-import { scoreTrack } from './analysis/strain.ts'
-import { sumTrack } from './analysis/totals.ts'
-import { simulateTrack } from './athlete/ride.ts'
-import type { Signature } from './athlete/signature.ts'
-import { at, type Track } from './athlete/track.ts'
+import type { Signature } from './athlete/fitness.ts'
+import { at, simulateTrack, type Track } from './athlete/ride.ts'
+import { scoreTrack, sumTrack } from './athlete/score.ts'
 
 const SIGNATURE: Signature = { ftp: 250, ltp: 200, hie: 21, pp: 1_050 }
 const SEMICIRCLES_PER_DEGREE = 2 ** 31 / 180

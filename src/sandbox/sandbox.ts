@@ -1,10 +1,18 @@
 import { once } from 'node:events'
 import { HOUR } from '../kit/time.ts'
-import { serviceRoutes } from './api/routes.ts'
-import { makeServer } from './http/server.ts'
-import type { FurtherClient } from './oauth/clients.ts'
-import { makeWorld } from './state/world.ts'
-import { steeringRoutes } from './steer/routes.ts'
+import { answerActivity, answerActivityList } from './api/activities.ts'
+import { answerTrainingInfo, answerWorkoutDownload } from './api/training-info.ts'
+import { answerUpload } from './api/upload.ts'
+import { answerDefaultWorkouts, answerOwnWorkouts, answerWorkout } from './api/workouts.ts'
+import { json, type Reply, ReplyError, text } from './http/reply.ts'
+import type { Request } from './http/request.ts'
+import { makeServer, type Params, type Route, route } from './http/server.ts'
+import { answerAuthorize, answerAuthorizeForm } from './oauth/authorize.ts'
+import { findBearer } from './oauth/grants.ts'
+import { answerToken, type RegisteredClient } from './oauth/token.ts'
+import type { Rider } from './rider.ts'
+import { STEERING_ROUTES } from './steer/routes.ts'
+import { makeWorld, type World } from './world.ts'
 
 export type SandboxOptions = {
   /** 0 takes a free port. */
@@ -17,7 +25,7 @@ export type SandboxOptions = {
   sampleDelayMs?: number
   accessTokenSeconds?: number
   /** Clients besides the public one and the demo application. */
-  clients?: readonly FurtherClient[]
+  clients?: readonly RegisteredClient[]
   now?: () => Date
 }
 
@@ -41,7 +49,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   })
   const stopping = new AbortController()
   const place = { url: '', port: 0 }
-  const routes = [...serviceRoutes, ...steeringRoutes]
+  const routes = [...SERVICE_ROUTES, ...STEERING_ROUTES]
   const server = makeServer({ world, routes, origin: () => place.url }, stopping.signal)
   server.listen(options.port ?? 0, '127.0.0.1')
   await once(server, 'listening')
@@ -57,4 +65,76 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       await closed
     },
   }
+}
+
+/** The endpoints of the service document, in its order; the second line of 2 takes the forms of its pages. */
+const SERVICE_ROUTES: readonly Route[] = [
+  route('POST', '/oauth/token', '1: the three grants', answerToken),
+  route('GET', '/oauth/authorize', '2: login and consent pages', answerAuthorize),
+  route('POST', '/oauth/authorize', '2: forms of those pages', answerAuthorizeForm),
+  route(
+    'GET',
+    '/oauth/training_info',
+    '3: fitness, loads, workout of the day',
+    withRider(answerTrainingInfo),
+  ),
+  route(
+    'GET',
+    '/oauth/workout-download/:file',
+    '4: a workout as .erg or .zwo',
+    withRider(answerWorkoutDownload),
+  ),
+  route('GET', '/oauth/workout', '5: default workouts, no token', answerDefaultWorkouts),
+  route('GET', '/oauth/workouts', '6: own workouts', withRider(answerOwnWorkouts)),
+  route('GET', '/oauth/workout/:path', '7: a workout in watts', withRider(answerWorkout)),
+  route('GET', '/oauth/activity/:path', '8: one activity', withRider(answerActivity)),
+  route('GET', '/oauth/activity', '9: list by start', withRider(answerActivityList)),
+  route('POST', '/oauth/upload', '10: a FIT file', withRider(answerUpload)),
+]
+
+type RiderAnswer = (
+  deps: { world: World; rider: Rider },
+  request: Request,
+  params: Params,
+) => Promise<Reply> | Reply
+
+/**
+ * Wraps an endpoint that needs a bearer token, in the Authorization header (Authentication, 1) or as `access_token` in the
+ * query. Answers as the service's library does: 401 without a body when there is none, 401 `invalid_token` for a bad one.
+ */
+function withRider(answer: RiderAnswer): Route['answer'] {
+  return (world, request, params) => answer({ world, rider: requireRider(world, request) }, request, params)
+}
+
+function requireRider(world: World, request: Request): Rider {
+  const token = readBearer(request)
+  const grant = findBearer(world.grants, token, world.now().getTime())
+  const rider = grant && world.riders.get(grant.username)
+  if (rider) return rider
+  const over = world.grants.access.has(token)
+  throw refusal(401, 'invalid_token', `The access token provided ${over ? 'has expired' : 'is invalid'}`)
+}
+
+function readBearer(request: Request): string {
+  const header = request.message.headers.authorization
+  const inQuery = request.query.get('access_token')
+  if (header && inQuery !== null) {
+    throw refusal(400, 'invalid_request', 'Only one method may be used to authenticate at a time')
+  }
+  if (!header) {
+    if (inQuery !== null) return inQuery
+    throw new ReplyError(text(401, 'application/json', '', { 'www-authenticate': CHALLENGE }))
+  }
+  const token = /^bearer\s+(\S+)\s*$/i.exec(header)?.[1]
+  if (token !== undefined) return token
+  throw refusal(400, 'invalid_request', 'Malformed auth header')
+}
+
+const CHALLENGE = 'Bearer realm="Service"'
+
+function refusal(status: number, error: string, description: string): ReplyError {
+  const challenge = `${CHALLENGE}, error="${error}", error_description="${description}"`
+  return new ReplyError(
+    json(status, { error, error_description: description }, { 'www-authenticate': challenge }),
+  )
 }

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readFitTrack } from '../../src/sandbox/api/fit-records.ts'
+import { readFitTrack } from '../../src/sandbox/api/upload.ts'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
 import { readWithSdk } from '../fit/sdk-reader.ts'
 import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from '../fit/wrap.ts'

@@ -1,14 +1,23 @@
-import { makeStartDate, makeUtcDate } from '../athlete/start-date.ts'
-import { html, json, jsonBody, type Reply, ReplyError, refuse, writeJson } from '../http/reply.ts'
+import { DateTime } from 'luxon'
+import type { Zone } from '../athlete/history.ts'
+import { simulateTrack } from '../athlete/ride.ts'
+import { makeSamples } from '../athlete/samples.ts'
+import { type Scored, scoreTrack, sumTrack } from '../athlete/score.ts'
+import { makeSummary, type StartDate, type Summary, thinSummary } from '../athlete/summary.ts'
+import {
+  html,
+  json,
+  jsonBody,
+  type Reply,
+  ReplyError,
+  refuse,
+  SIGN_IN_PAGE,
+  writeJson,
+} from '../http/reply.ts'
 import type { Request } from '../http/request.ts'
-import type { Params } from '../http/router.ts'
-import { SIGN_IN_PAGE } from '../http/send.ts'
-import { type Activity, hasSamples, isListed } from '../state/activity.ts'
-import { bodyFor } from '../state/bodies.ts'
-import type { Rider } from '../state/rider.ts'
-import type { Settings } from '../state/settings.ts'
-import type { World } from '../state/world.ts'
-import { makeActivityDetail } from './activity-body.ts'
+import type { Params } from '../http/server.ts'
+import { type Activity, hasSamples, isListed, type Rider } from '../rider.ts'
+import { cachedBody, type Settings, type World } from '../world.ts'
 
 /**
  * Answers GET /oauth/activity: `from` and `to` filter by start, `updated_from` by update time, all three in Unix
@@ -33,7 +42,7 @@ export function answerActivityList(deps: { world: World; rider: Rider }, request
   })
 }
 
-/** Writes an entry of the activity list: name, start, description, path and type, nothing more. */
+/** Makes an entry of the activity list: name, start, description, path and type, nothing more. */
 export function makeListEntry(activity: Activity, dates: Settings['list_dates']) {
   return {
     name: activity.name,
@@ -61,13 +70,13 @@ export function answerActivity(
   const ready = hasSamples(activity, nowMs)
   const texts = world.settings.number_texts
   const key = [rider.username, activity.path, activity.revision, withSamples, ready, texts].join('/')
-  const body = bodyFor(world.bodies, key, () =>
+  const body = cachedBody(world, key, () =>
     writeJson(makeActivityDetail(activity, { nowMs, withSamples, texts })),
   )
   return jsonBody(breakBody(activity, body))
 }
 
-/** A cut body is short by two fifths and says so nowhere: its length is that of what is sent. */
+/** Breaks a body as ordered; a cut one lacks two fifths, and its declared length is that of the rest. */
 function breakBody(activity: Activity, body: Buffer): Buffer {
   if (activity.broken === 'cut') return body.subarray(0, Math.floor(body.length * 0.6))
   if (activity.broken === 'success-false') return Buffer.from('{"success":false}')
@@ -80,4 +89,99 @@ function readSeconds(request: Request, name: string): number | undefined {
   if (text === null || text === '') return undefined
   if (!/^-?\d{1,15}$/.test(text)) throw new ReplyError(refuse(400, `${name} is no whole number of seconds`))
   return Number(text)
+}
+
+/** An activity as GET /oauth/activity/<id> answers it. */
+export type ActivityDetail = {
+  success: true
+  name: string
+  description: string | null
+  summary: Summary
+  session_data?: unknown[]
+}
+
+/**
+ * Writes the detail of an activity, with its seconds when asked. Until its samples are ready the summary is thin and
+ * `session_data` empty.
+ */
+export function makeActivityDetail(
+  activity: Activity,
+  input: { nowMs: number; withSamples: boolean; texts: boolean },
+): ActivityDetail {
+  const named = { success: true as const, name: activity.name, description: activity.description }
+  const startDate = makeStartDate(activity.startMs, activity.zone)
+  if (!hasSamples(activity, input.nowMs)) {
+    const thin = thinSummary({ activityType: activity.activityType, startDate })
+    const summary = mergeDeep(thin, activity.summaryExtra)
+    return { ...named, summary, ...(input.withSamples ? { session_data: [] } : {}) }
+  }
+  const scored = scoreActivity(activity)
+  const facts = {
+    ...activity,
+    startDate,
+    indoor: activity.source.kind === 'ride' && activity.source.ride.indoor,
+    day: startDate.date.slice(0, 10),
+  }
+  const summary = mergeDeep(makeSummary(facts, sumTrack(scored)), activity.summaryExtra)
+  if (!input.withSamples) return { ...named, summary }
+  const samples = makeSamples(scored, {
+    seed: activity.seed,
+    plain: activity.source.kind === 'file',
+    texts: input.texts,
+    extra: activity.sampleExtra,
+  })
+  return { ...named, session_data: samples, summary }
+}
+
+/** Simulates or replays an activity and scores it against the signature it has now. */
+function scoreActivity(activity: Activity): Scored {
+  const { source } = activity
+  const track =
+    source.kind === 'file'
+      ? source.track
+      : simulateTrack({
+          ...source.ride,
+          seed: activity.seed,
+          startMs: activity.startMs,
+          seconds: activity.seconds,
+          signature: activity.riddenWith,
+          breakthrough: activity.breakthrough,
+        })
+  return scoreTrack(track, activity.signature, activity.scalePower)
+}
+
+/** Lays the changes over an object, level by level; anything but an object replaces what was there. */
+export function mergeDeep(base: Summary, changes: Summary): Summary {
+  const merged: Summary = { ...base }
+  for (const [name, value] of Object.entries(changes)) {
+    const old = merged[name]
+    merged[name] = isObject(old) && isObject(value) ? mergeDeep(old, value) : value
+  }
+  return merged
+}
+
+function isObject(value: unknown): value is Summary {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Writes a moment in UTC, as every published list entry has it. */
+function makeUtcDate(atMs: number): StartDate {
+  const date = `${new Date(atMs).toISOString().slice(0, 23).replace('T', ' ')}000`
+  return { date, timezone_type: 3, timezone: 'UTC' }
+}
+
+/** Writes a moment as the service does: wall-clock time in the zone, six digits of a second, and the zone in its style. */
+function makeStartDate(atMs: number, zone: Zone): StartDate {
+  const local = DateTime.fromMillis(atMs, { zone: zone.name })
+  return {
+    date: `${local.toFormat('yyyy-MM-dd HH:mm:ss.SSS')}000`,
+    timezone_type: zone.style,
+    timezone: timezoneText(local, zone),
+  }
+}
+
+function timezoneText(local: DateTime, zone: Zone): string {
+  if (zone.style === 1) return local.toFormat('ZZ')
+  if (zone.style === 2) return local.setLocale('en-US').toFormat('ZZZZ')
+  return zone.name
 }

@@ -1,12 +1,11 @@
 import { DAY } from '../../kit/time.ts'
-import { freshnessOf, type Load, totalOf } from '../athlete/loads.ts'
-import { json, type Reply, refuse, text } from '../http/reply.ts'
+import { freshnessOf, type Load, type Signature, totalOf } from '../athlete/fitness.ts'
+import { resolveSets, type Workout, type WorkoutSet } from '../athlete/workouts.ts'
+import { escapeMarkup, json, type Reply, refuse, text } from '../http/reply.ts'
 import type { Request } from '../http/request.ts'
-import type { Params } from '../http/router.ts'
-import { type Rider, riderSignature, standingAt } from '../state/rider.ts'
-import { findWorkout, type World } from '../state/world.ts'
-import type { Workout } from '../workouts/designs.ts'
-import { makeErgFile, makeZwoFile } from '../workouts/files.ts'
+import type { Params } from '../http/server.ts'
+import { loadsAt, type Rider, riderSignature } from '../rider.ts'
+import { findWorkout, type World } from '../world.ts'
 
 /** Answers GET /oauth/training_info: signature, loads and status as of now, and the workout of the day. */
 export function answerTrainingInfo(deps: { world: World; rider: Rider }, request: Request): Reply {
@@ -14,15 +13,15 @@ export function answerTrainingInfo(deps: { world: World; rider: Rider }, request
   const format = request.query.get('format') ?? ''
   if (!['', 'erg', 'zwo'].includes(format)) return refuse(400, 'format is erg or zwo')
   const nowMs = world.now().getTime()
-  const standing = standingAt(rider, nowMs)
+  const loads = loadsAt(rider, nowMs)
   const { ftp, ltp, hie, pp } = riderSignature(rider, nowMs)
   return json(200, {
     success: true,
     signature: { ftp, ltp, hie, pp },
-    status: freshnessOf(standing),
+    status: freshnessOf(loads),
     weight: rider.body.weightKg,
-    tl: withTotal(standing.tl),
-    targetXSS: withTotal(targetOf(standing.tl)),
+    tl: withTotal(loads.tl),
+    targetXSS: withTotal(targetOf(loads.tl)),
     source: 'Improvement Rate',
     wotd: makeWorkoutOfTheDay(deps, { nowMs, format, origin: request.origin }),
   })
@@ -74,4 +73,66 @@ function targetOf(load: Load): Load {
 
 function withTotal(load: Load) {
   return { ...load, total: totalOf(load) }
+}
+
+/** Writes a workout as an ERG file: minutes and watts, two points a step. */
+function makeErgFile(workout: Workout, signature: Signature): string {
+  let minutes = 0
+  const lines: string[] = []
+  for (const step of stepsOf(resolveSets(workout, signature))) {
+    lines.push(`${minutes.toFixed(2)}\t${Math.round(step.watts)}`)
+    minutes += step.seconds / 60
+    lines.push(`${minutes.toFixed(2)}\t${Math.round(step.watts)}`)
+  }
+  return [
+    '[COURSE HEADER]',
+    'VERSION = 2',
+    'UNITS = ENGLISH',
+    `DESCRIPTION = ${workout.description.replace(/\s+/g, ' ')}`,
+    `FILE NAME = ${workout.name ?? workout.path}`,
+    `FTP = ${Math.round(signature.ftp)}`,
+    'MINUTES WATTS',
+    '[END COURSE HEADER]',
+    '[COURSE DATA]',
+    ...lines,
+    '[END COURSE DATA]',
+    '',
+  ].join('\r\n')
+}
+
+/** Writes a workout as a ZWO file: XML, power as shares of Threshold Power. */
+function makeZwoFile(workout: Workout, signature: Signature): string {
+  const share = (watts: number) => (watts / signature.ftp).toFixed(3)
+  const elements = resolveSets(workout, signature).map((set) => {
+    if (set.power_rest === undefined || set.duration_rest === undefined) {
+      return `    <SteadyState Duration="${set.duration}" Power="${share(set.power)}"/>`
+    }
+    const on = `OnDuration="${set.duration}" OnPower="${share(set.power)}"`
+    const off = `OffDuration="${set.duration_rest}" OffPower="${share(set.power_rest)}"`
+    return `    <IntervalsT Repeat="${set.interval_count}" ${on} ${off}/>`
+  })
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    '<workout_file>',
+    '  <author>Sandbox</author>',
+    `  <name>${escapeMarkup(workout.name ?? workout.path)}</name>`,
+    `  <description>${escapeMarkup(workout.description)}</description>`,
+    '  <sportType>bike</sportType>',
+    '  <workout>',
+    ...elements,
+    '  </workout>',
+    '</workout_file>',
+    '',
+  ].join('\n')
+}
+
+function stepsOf(sets: WorkoutSet[]): Array<{ watts: number; seconds: number }> {
+  return sets.flatMap((set) =>
+    Array.from({ length: set.interval_count }, () => [
+      { watts: set.power, seconds: set.duration },
+      ...(set.power_rest === undefined || set.duration_rest === undefined
+        ? []
+        : [{ watts: set.power_rest, seconds: set.duration_rest }]),
+    ]).flat(),
+  )
 }

@@ -1,17 +1,18 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { judgeFit } from '../../fit/judge.ts'
+import { type FitMessage, readNumber } from '../../fit/messages.ts'
+import { FIRST_ABSOLUTE_TIME, FIT_EPOCH_S, RECORD } from '../../fit/profile.ts'
+import { makeFitWalker } from '../../fit/walk.ts'
 import { makeRandom, makeWord } from '../athlete/random.ts'
-import { readUploadForm, type UploadedFile } from '../http/multipart.ts'
+import { makeTrack, type Track } from '../athlete/ride.ts'
 import { json, type Reply } from '../http/reply.ts'
-import type { Request } from '../http/request.ts'
-import { type Activity, isListed } from '../state/activity.ts'
-import { addActivity, type Rider } from '../state/rider.ts'
-import type { World } from '../state/world.ts'
-import { readFitTrack } from './fit-records.ts'
+import { type Request, readUploadForm, type UploadedFile } from '../http/request.ts'
+import { type Activity, addActivity, isListed, type Rider } from '../rider.ts'
+import type { World } from '../world.ts'
 
 /**
- * Answers POST /oauth/upload: a whole FIT activity becomes an activity at once and gets its samples later. What is no
- * FIT activity is refused with `success: false` and status 200. The new path is the last part of `json.files[0].url`.
+ * Answers POST /oauth/upload: a whole FIT activity becomes an activity at once and gets its samples later. Anything
+ * else is refused with `success: false` and status 200. The new path is the last part of `json.files[0].url`.
  */
 export async function answerUpload(deps: { world: World; rider: Rider }, request: Request): Promise<Reply> {
   const { world, rider } = deps
@@ -76,4 +77,65 @@ function typeOf(sport: string | null): string {
   if (sport === 'running' || sport === 'walking' || sport === 'hiking') return 'Running'
   if (sport === 'swimming') return 'Swimming'
   return sport === 'multisport' ? 'Multisport' : 'Cycling'
+}
+
+/**
+ * Reads the records of a whole FIT activity into a track, in the order of time, as leniently as the service: times in
+ * compressed headers, several sessions and chained files; a record without a time is a second after the one before it, or at
+ * `startedAt`. What does not fit the profile counts as not recorded.
+ */
+export function readFitTrack(bytes: Uint8Array, startedAt: Date): Track {
+  const moments: Array<{ timeMs: number; values: Map<Column, number> }> = []
+  let nextMs = startedAt.getTime()
+  const walker = makeFitWalker(() => ({
+    onMessage(message) {
+      const { number, time } = message
+      if (number !== RECORD.message) return
+      const timeMs = time !== null && time >= FIRST_ABSOLUTE_TIME ? (time + FIT_EPOCH_S) * 1_000 : nextMs
+      nextMs = timeMs + 1_000
+      moments.push({ timeMs, values: readValues(message) })
+    },
+    end: () => undefined,
+  }))
+  walker.push(bytes)
+  moments.sort((a, b) => a.timeMs - b.timeMs)
+  const track = makeTrack(moments.length)
+  for (const [i, { timeMs, values }] of moments.entries()) {
+    track.unixMs[i] = timeMs
+    for (const [column, value] of values) track[column][i] = value
+  }
+  return track
+}
+
+type Column = Exclude<keyof Track, 'unixMs' | 'tgt'>
+
+/** A field of a record (FIT profile, message 20): its bytes, the value that stands for nothing, the meaning of its number. */
+type Field = { column: Column; size: 1 | 2 | 4; nothing: number; value: (raw: number) => number }
+
+const same = (raw: number) => raw
+const degrees = (raw: number) => (raw | 0) * (180 / 2 ** 31)
+const metres = (raw: number) => raw / 5 - 500
+const perSecond = (raw: number) => raw / 1_000
+
+/** A later field wins over an earlier one of the same column: the enhanced over the narrow. */
+const FIELDS: ReadonlyArray<readonly [number, Field]> = [
+  [0, { column: 'lat', size: 4, nothing: 0x7fffffff, value: degrees }],
+  [1, { column: 'lng', size: 4, nothing: 0x7fffffff, value: degrees }],
+  [2, { column: 'alt', size: 2, nothing: 0xffff, value: metres }],
+  [3, { column: 'hr', size: 1, nothing: 0xff, value: same }],
+  [4, { column: 'cad', size: 1, nothing: 0xff, value: same }],
+  [5, { column: 'dist', size: 4, nothing: 0xffffffff, value: (raw) => raw / 100 }],
+  [6, { column: 'spd', size: 2, nothing: 0xffff, value: perSecond }],
+  [7, { column: 'power', size: 2, nothing: 0xffff, value: same }],
+  [73, { column: 'spd', size: 4, nothing: 0xffffffff, value: perSecond }],
+  [78, { column: 'alt', size: 4, nothing: 0xffffffff, value: metres }],
+]
+
+function readValues(message: FitMessage): Map<Column, number> {
+  const values = new Map<Column, number>()
+  for (const [number, { column, size, nothing, value }] of FIELDS) {
+    const raw = readNumber(message, number, size)
+    if (raw !== undefined && raw !== nothing) values.set(column, value(raw))
+  }
+  return values
 }

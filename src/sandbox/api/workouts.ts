@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
 import { makeRandom } from '../athlete/random.ts'
+import { type DesignedInterval, resolveSets, type Workout } from '../athlete/workouts.ts'
 import { json, type Reply, refuse } from '../http/reply.ts'
 import type { Request } from '../http/request.ts'
-import type { Params } from '../http/router.ts'
-import { type Rider, riderSignature } from '../state/rider.ts'
-import { findWorkout, type World } from '../state/world.ts'
-import type { DesignedInterval, Workout } from '../workouts/designs.ts'
-import { resolveSets } from '../workouts/sets.ts'
+import type { Params } from '../http/server.ts'
+import { type Rider, riderSignature } from '../rider.ts'
+import { findWorkout, type World } from '../world.ts'
 
 /** Answers GET /oauth/workout, the default list; it needs no token. */
 export function answerDefaultWorkouts(world: World): Reply {

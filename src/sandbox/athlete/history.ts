@@ -1,9 +1,9 @@
 import { DAY, HOUR, MINUTE } from '../../kit/time.ts'
-import type { RideKind } from './efforts.ts'
-import type { Load } from './loads.ts'
-import { drawDescription, drawName } from './names.ts'
-import { drawBell, drawBetween, drawOne, makeRandom, makeWord, type Random } from './random.ts'
-import type { ZoneStyle } from './start-date.ts'
+import { drawKindName, type RideKind } from './kinds.ts'
+import { drawBell, drawBetween, drawEven, drawOne, makeRandom, makeWord, type Random } from './random.ts'
+
+/** A time zone, and how the service writes it: 1 = offset from UTC, 2 = abbreviation, 3 = zone name. */
+export type Zone = { style: 1 | 2 | 3; name: string }
 
 /** One activity of the past, before it is ridden. */
 export type PlannedActivity = {
@@ -15,7 +15,7 @@ export type PlannedActivity = {
   running: boolean
   indoor: boolean
   activityType: string
-  zone: { style: ZoneStyle; name: string }
+  zone: Zone
   name: string
   description: string | null
 }
@@ -23,7 +23,7 @@ export type PlannedActivity = {
 /** About three years, ending with yesterday. */
 const HISTORY_MS = 3 * 365 * DAY
 
-const ZONES: ReadonlyArray<readonly [PlannedActivity['zone'], number]> = [
+const ZONES: ReadonlyArray<readonly [Zone, number]> = [
   [{ style: 3, name: 'America/Toronto' }, 60],
   [{ style: 3, name: 'UTC' }, 8],
   [{ style: 2, name: 'America/Toronto' }, 14],
@@ -47,28 +47,12 @@ export function planHistory(input: { seed: number; count: number; todayMs: numbe
   })
 }
 
-/** The load an activity is expected to bring; the samples say it exactly. */
-export function expectedLoad(activity: { kind: RideKind; seconds: number }): Load {
-  const [intensity, high, peak] = EXPECTED[activity.kind]
-  const total = (activity.seconds / 3_600) * 100 * intensity * intensity
-  return { low: total * (1 - high - peak), high: total * high, peak: total * peak }
-}
-
-const EXPECTED: Readonly<Record<RideKind, readonly [intensity: number, high: number, peak: number]>> = {
-  recovery: [0.5, 0, 0],
-  endurance: [0.67, 0, 0],
-  tempo: [0.75, 0.005, 0],
-  intervals: [0.85, 0.07, 0.005],
-  sprints: [0.72, 0.06, 0.03],
-  race: [0.95, 0.09, 0.015],
-}
-
 function planOne(place: { seed: string; from: number; room: number }, random: Random): PlannedActivity {
   const dayStart = drawDay(place, random)
   const weekday = new Date(dayStart).getUTCDay()
   const weekend = weekday === 0 || weekday === 6
   const running = random() < 0.12
-  const kind = drawKind(weekday, random)
+  const kind = drawOne(random, weekday === 2 || weekday === 4 ? HARD_KINDS : EASY_KINDS)
   const minutes = Math.exp(Math.log(weekend ? 66 : 46) + 0.42 * drawBell(random))
   const seconds = Math.round(Math.min(180, Math.max(20, running ? 0.7 * minutes : minutes)) * 60)
   const indoor = !running && random() < 0.3
@@ -101,24 +85,39 @@ function drawDay(place: { from: number; room: number }, random: Random): number 
   return drawOne(random, choices)
 }
 
-function drawKind(weekday: number, random: Random): RideKind {
-  if (weekday === 2 || weekday === 4) {
-    return drawOne<RideKind>(random, [
-      ['intervals', 4],
-      ['tempo', 3],
-      ['sprints', 2],
-      ['race', 1],
-    ])
-  }
-  return drawOne<RideKind>(random, [
-    ['endurance', 6],
-    ['recovery', 2],
-    ['tempo', 2],
-    ['race', 1],
-  ])
-}
+/** Hard kinds on Tuesdays and Thursdays, easier ones on other days, by their weights. */
+const HARD_KINDS: ReadonlyArray<readonly [RideKind, number]> = [
+  ['intervals', 4],
+  ['tempo', 3],
+  ['sprints', 2],
+  ['race', 1],
+]
+const EASY_KINDS: ReadonlyArray<readonly [RideKind, number]> = [
+  ['endurance', 6],
+  ['recovery', 2],
+  ['tempo', 2],
+  ['race', 1],
+]
 
 function drawType(indoor: boolean, random: Random): string {
   if (indoor) return 'Virtual Cycling'
   return random() < 0.1 ? 'Mountain Biking' : 'Cycling'
+}
+
+/** Draws a name: mostly words, with accents and signs; one in fifteen is all digits, as head units name files. */
+function drawName(random: Random, kind: RideKind, startMs: number): string {
+  return random() < 0.07 ? String(Math.floor(startMs / 1_000)) : drawKindName(random, kind)
+}
+
+const DESCRIPTIONS = [
+  '',
+  'Felt good.',
+  'Headwind out, tailwind home.\r\nLegs were there.',
+  'Ça piquait — très froid 🥶',
+  'x < y & "z"',
+]
+
+/** Draws a description; six in ten are null, as published list entries have it. */
+function drawDescription(random: Random): string | null {
+  return random() < 0.6 ? null : drawEven(random, DESCRIPTIONS)
 }

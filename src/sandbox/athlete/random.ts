@@ -33,6 +33,11 @@ export function drawOne<T>(random: Random, choices: ReadonlyArray<readonly [T, n
   return (choices[choices.length - 1] as readonly [T, number])[0]
 }
 
+/** Draws one of the choices, each as likely as the others. */
+export function drawEven<T>(random: Random, choices: readonly T[]): T {
+  return choices[Math.floor(random() * choices.length)] as T
+}
+
 /** Makes a stable word of `length` lower-case letters and digits, as identifiers in paths are. */
 export function makeWord(random: Random, length: number): string {
   const letters = 'abcdefghijklmnopqrstuvwxyz0123456789'

@@ -1,7 +1,6 @@
-import { type Effort, planEfforts, type RideKind } from './efforts.ts'
+import { availablePower, makeReserve, type Signature, spendReserve } from './fitness.ts'
+import { type Effort, planEfforts, type RideKind } from './kinds.ts'
 import { drawBell, drawBetween, makeRandom, type Random } from './random.ts'
-import { availablePower, makeReserve, type Signature, spendReserve } from './signature.ts'
-import { makeTrack, type Track } from './track.ts'
 
 /** What a ride is made from; the same ride always gives the same track. */
 export type Ride = {
@@ -18,7 +17,7 @@ export type Ride = {
 
 const METRES_PER_DEGREE = 111_320
 
-/** Rides the ride, second by second: power under the limit of what is available, and everything that follows from it. */
+/** Simulates a ride second by second: power below what is available, and everything that follows from it. */
 export function simulateTrack(ride: Ride): Track {
   const random = makeRandom(ride.seed, 'track')
   const track = makeTrack(ride.seconds)
@@ -29,7 +28,7 @@ export function simulateTrack(ride: Ride): Track {
   return track
 }
 
-/** Power, cadence, heart rate and target. */
+/** Sets power, cadence, heart rate, target and a first guess of the speed. */
 function rideEfforts(ride: Ride, efforts: Effort[], track: Track, random: Random): void {
   const { signature } = ride
   const reserve = makeReserve(signature)
@@ -65,7 +64,7 @@ function rideEfforts(ride: Ride, efforts: Effort[], track: Track, random: Random
   settleSpeed(track)
 }
 
-/** Nobody stops dead: speed follows power slowly, and distance is its sum. */
+/** Lets speed follow power slowly, and sums it up to the distance. */
 function settleSpeed(track: Track): void {
   let speed = 2
   let metres = 0
@@ -78,7 +77,7 @@ function settleSpeed(track: Track): void {
   }
 }
 
-/** Times one second apart; one outdoor ride in five has a few pauses of recording and single lost seconds. */
+/** Sets times one second apart; one outdoor ride in five has a few pauses of recording and single lost seconds. */
 function fillTimes(ride: Ride, track: Track): void {
   const random = makeRandom(ride.seed, 'pauses')
   const pauses = new Map<number, number>()
@@ -94,7 +93,7 @@ function fillTimes(ride: Ride, track: Track): void {
   }
 }
 
-/** Hills and a loop on the map. */
+/** Sets hills and a loop on the map. */
 function fillRoad(ride: Ride, track: Track, random: Random): void {
   const base = drawBetween(random, 60, 240)
   const hill = drawBetween(random, 8, 60)
@@ -115,4 +114,24 @@ function fillRoad(ride: Ride, track: Track, random: Random): void {
     track.lat[i] = lat
     track.lng[i] = lng
   }
+}
+
+const COLUMNS = ['unixMs', 'power', 'cad', 'hr', 'alt', 'spd', 'lat', 'lng', 'dist', 'tgt'] as const
+
+/**
+ * What a bike computer records, one place a second of riding; NaN where it recorded nothing. `unixMs` jumps where recording
+ * paused; watts in that second, turns and beats a minute, metres above the sea, metres a second, degrees, metres since the
+ * start, and the watts that a trainer workout asks for.
+ */
+export type Track = Record<(typeof COLUMNS)[number], Float64Array>
+
+/** Makes an empty track of `length` places, all NaN. */
+export function makeTrack(length: number): Track {
+  const columns = COLUMNS.map((name) => [name, new Float64Array(length).fill(Number.NaN)])
+  return Object.fromEntries(columns) as Track
+}
+
+/** Returns the number at a place that is known to exist. */
+export function at(column: Float64Array, place: number): number {
+  return column[place] as number
 }

@@ -6,7 +6,7 @@ export function json(status: number, value: unknown, headers: Record<string, str
   return jsonBody(Buffer.from(writeJson(value)), status, headers)
 }
 
-/** What JSON.stringify leaves as it is and PHP escapes; an escape sequence is taken as a whole. */
+/** What JSON.stringify leaves as it is and PHP escapes; an escape sequence counts as a whole. */
 const PHP_ESCAPES = /\\.|[/'&<>\u0080-\uffff]/g
 
 /** Writes JSON as the service's PHP does: ASCII alone, and no sign that HTML would read. */
@@ -25,6 +25,13 @@ export function jsonBody(body: Buffer, status = 200, headers: Record<string, str
   return { status, headers: { 'content-type': 'application/json; charset=utf-8', ...headers }, body }
 }
 
+/** Escapes what XML and HTML would read as their own signs. */
+export function escapeMarkup(text: string): string {
+  return text.replace(/[&<>"']/g, (sign) => `&${MARKUP[sign]};`)
+}
+
+const MARKUP: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' }
+
 /** Makes an HTML page; it may not be framed or kept. */
 export function html(status: number, page: string, headers: Record<string, string | string[]> = {}): Reply {
   const safety = { 'x-frame-options': 'DENY', 'cache-control': 'no-store' }
@@ -35,7 +42,11 @@ export function html(status: number, page: string, headers: Record<string, strin
   }
 }
 
-/** Makes a plain answer of any type. */
+/** The page of an expired web session; it comes with status 200. */
+export const SIGN_IN_PAGE =
+  '<!doctype html><html><head><title>Sign in</title></head><body>Please sign in.</body></html>'
+
+/** Makes an answer of any type from a text. */
 export function text(
   status: number,
   type: string,
@@ -45,7 +56,7 @@ export function text(
   return { status, headers: { 'content-type': type, ...headers }, body: Buffer.from(body) }
 }
 
-/** Sends the browser elsewhere. */
+/** Makes a redirect. */
 export function redirect(location: string, headers: Record<string, string | string[]> = {}): Reply {
   return {
     status: 302,
@@ -54,7 +65,7 @@ export function redirect(location: string, headers: Record<string, string | stri
   }
 }
 
-/** Makes the answer to what was understood and is refused. */
+/** Makes the answer that refuses a request. */
 export function refuse(status: number, error: string, headers: Record<string, string> = {}): Reply {
   return json(status, { success: false, error }, headers)
 }

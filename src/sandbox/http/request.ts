@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http'
+import { Busboy } from '@fastify/busboy'
+import type { z } from 'zod'
 import { ReplyError, refuse } from './reply.ts'
 
 /** A request as the endpoints see it. `path` and `rawQuery` are still percent-encoded. */
@@ -73,7 +75,7 @@ export function parseForm(body: string): URLSearchParams {
 }
 
 /** Reads a JSON body; an empty one is `{}`, and one that is no JSON answers 400. */
-export async function readJson(request: Request): Promise<unknown> {
+async function readJson(request: Request): Promise<unknown> {
   const body = (await readBody(request)).toString('utf8')
   if (body.trim() === '') return {}
   try {
@@ -81,4 +83,59 @@ export async function readJson(request: Request): Promise<unknown> {
   } catch {
     throw new ReplyError(refuse(400, 'the body is no JSON'))
   }
+}
+
+/** Reads a JSON body that fits a schema; anything else answers 400 and names every wrong field. */
+export async function readChecked<Schema extends z.ZodType>(
+  request: Request,
+  schema: Schema,
+): Promise<z.infer<Schema>> {
+  const parsed = schema.safeParse(await readJson(request))
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`)
+  throw new ReplyError(refuse(400, problems.join('; ')))
+}
+
+export type UploadedFile = { fileName: string; type: string; bytes: Buffer }
+export type UploadForm = { file: UploadedFile | undefined; fields: Map<string, string> }
+
+/**
+ * Reads a multipart form (POST /oauth/upload): the part named `file` is the file whatever its type, in any order with
+ * the others. A body that is no multipart form answers 400.
+ */
+export async function readUploadForm(request: Request): Promise<UploadForm> {
+  const contentType = request.message.headers['content-type'] ?? ''
+  const body = await readBody(request)
+  if (!/^multipart\/form-data\b/i.test(contentType)) {
+    throw new ReplyError(refuse(400, 'expected multipart/form-data'))
+  }
+  try {
+    return await parseUploadForm(contentType, body)
+  } catch {
+    throw new ReplyError(refuse(400, 'the multipart form is damaged'))
+  }
+}
+
+function parseUploadForm(contentType: string, body: Buffer): Promise<UploadForm> {
+  return new Promise((resolve, reject) => {
+    const form: UploadForm = { file: undefined, fields: new Map() }
+    const parser = new Busboy({
+      headers: { 'content-type': contentType },
+      isPartAFile: (name, type, fileName) =>
+        name === 'file' || fileName !== undefined || type === 'application/octet-stream',
+    })
+    parser.on('file', (field, stream, fileName, _encoding, type) => {
+      const chunks: Buffer[] = []
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('error', reject)
+      stream.on('end', () => {
+        if (field !== 'file' || form.file) return
+        form.file = { fileName: fileName || 'upload.fit', type, bytes: Buffer.concat(chunks) }
+      })
+    })
+    parser.on('field', (field, value) => form.fields.set(field, value))
+    parser.on('error', reject)
+    parser.on('finish', () => resolve(form))
+    parser.end(body)
+  })
 }

@@ -1,12 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { sleep } from '../../kit/time.ts'
-import { countRequest } from '../state/counts.ts'
-import { takeFault } from '../state/faults.ts'
-import type { World } from '../state/world.ts'
+import type { World } from '../world.ts'
+import { sendFaulty, sendReply, useFault } from './faults.ts'
 import { type Reply, ReplyError, refuse } from './reply.ts'
 import { makeRequest, type Request } from './request.ts'
-import { findRoute, type Route } from './router.ts'
-import { sendFaulty, sendReply } from './send.ts'
 
 const STEERING = '/_sandbox/'
 
@@ -49,9 +46,10 @@ async function answerMessage(
     return sendReply(response, await runRoute(world, routes, request))
   }
   const found = findRoute(routes, request)
-  countRequest(world.counts, request.method, 'route' in found ? found.route.pattern : '(unknown)')
+  const counted = `${request.method} ${'route' in found ? found.route.pattern : '(unknown)'}`
+  world.counts.requests[counted] = (world.counts.requests[counted] ?? 0) + 1
   if (settings.latency_ms > 0) await sleep(settings.latency_ms, signal)
-  const fault = takeFault(world.faults, request, world.random)
+  const fault = useFault(world.faults, request, world.random)
   if (!fault) return sendReply(response, await runRoute(world, routes, request))
   world.counts.faults++
   return sendFaulty({ response, signal, work: () => runRoute(world, routes, request) }, fault)
@@ -68,5 +66,57 @@ async function runRoute(world: World, routes: readonly Route[], request: Request
   } catch (error) {
     if (error instanceof ReplyError) return error.reply
     return refuse(500, error instanceof Error ? (error.stack ?? error.message) : String(error))
+  }
+}
+
+/** The parts of the path that a pattern names, percent-decoded. */
+export type Params = Readonly<Record<string, string>>
+
+/** One line of the table of routes; `:name` in the pattern stands for one part of the path. */
+export type Route = {
+  method: string
+  pattern: string
+  about: string
+  answer: (world: World, request: Request, params: Params) => Promise<Reply> | Reply
+}
+
+/** Makes one line of the table of routes. */
+export function route(method: string, pattern: string, about: string, answer: Route['answer']): Route {
+  return { method, pattern, about, answer }
+}
+
+/** Finds the route of a request; `allowed` lists the methods of a known path when the method is wrong. */
+function findRoute(
+  routes: readonly Route[],
+  request: { method: string; path: string },
+): { route: Route; params: Params } | { allowed: string[] } {
+  const allowed: string[] = []
+  for (const route of routes) {
+    const params = matchPath(route.pattern, request.path)
+    if (!params) continue
+    if (route.method === request.method) return { route, params }
+    allowed.push(route.method)
+  }
+  return { allowed }
+}
+
+function matchPath(pattern: string, path: string): Params | undefined {
+  const wanted = pattern.split('/')
+  const given = path.split('/')
+  if (wanted.length !== given.length) return undefined
+  const params: Record<string, string> = {}
+  for (const [i, part] of wanted.entries()) {
+    const value = given[i] ?? ''
+    if (part.startsWith(':') && value !== '') params[part.slice(1)] = percentDecode(value)
+    else if (part !== value) return undefined
+  }
+  return params
+}
+
+function percentDecode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
   }
 }

@@ -1,25 +1,24 @@
-import { html, type Reply, redirect } from '../http/reply.ts'
+import { escapeMarkup, html, type Reply, redirect } from '../http/reply.ts'
 import { type Request, readForm } from '../http/request.ts'
-import type { World } from '../state/world.ts'
-import { type Client, findClient, sameText } from './clients.ts'
+import type { World } from '../world.ts'
 import { type Challenge, issueCode, makeSecret } from './grants.ts'
-import { makeConsentPage, makeLoginPage, makeRefusalPage } from './pages.ts'
+import { type Client, findClient, sameText } from './token.ts'
 
 const COOKIE = 'sandbox_session'
 
-type Ask = { client: Client; redirectUri: string; challenge: Challenge | undefined; action: string }
+type Authorization = { client: Client; redirectUri: string; challenge: Challenge | undefined; action: string }
 
 /** Answers GET /oauth/authorize: the login page, or the consent screen for a rider who is signed in. */
 export function answerAuthorize(world: World, request: Request): Reply {
-  const ask = checkAsk(world, request)
-  if (!('client' in ask)) return ask
+  const asked = checkAuthorization(world, request)
+  if (!('client' in asked)) return asked
   const session = findSession(world, request)
-  if (!session) return html(200, makeLoginPage({ action: ask.action, failed: false }))
+  if (!session) return html(200, makeLoginPage({ action: asked.action, failed: false }))
   return html(
     200,
     makeConsentPage({
-      action: ask.action,
-      application: ask.client.name,
+      action: asked.action,
+      application: asked.client.name,
       username: session.username,
       csrf: session.csrf,
     }),
@@ -28,28 +27,28 @@ export function answerAuthorize(world: World, request: Request): Reply {
 
 /** Answers the two forms of the authorize pages: signing in, and approving or denying. */
 export async function answerAuthorizeForm(world: World, request: Request): Promise<Reply> {
-  const ask = checkAsk(world, request)
-  if (!('client' in ask)) return ask
+  const asked = checkAuthorization(world, request)
+  if (!('client' in asked)) return asked
   const form = await readForm(request)
-  if (form.get('step') === 'login') return signIn(world, ask, form)
+  if (form.get('step') === 'login') return signIn(world, asked, form)
   const session = findSession(world, request)
-  if (!session) return html(200, makeLoginPage({ action: ask.action, failed: false }))
+  if (!session) return html(200, makeLoginPage({ action: asked.action, failed: false }))
   if (!sameText(session.csrf, form.get('csrf') ?? '')) {
     return html(403, makeRefusalPage('The form is stale; go back and try again.'))
   }
-  if (form.get('decision') !== 'approve') return sendBack(request, ask, { error: 'access_denied' })
+  if (form.get('decision') !== 'approve') return sendBack(request, asked, { error: 'access_denied' })
   const code = issueCode(world.grants, {
     username: session.username,
-    clientId: ask.client.id,
-    redirectUri: ask.redirectUri,
-    challenge: ask.challenge,
+    clientId: asked.client.id,
+    redirectUri: asked.redirectUri,
+    challenge: asked.challenge,
     nowMs: world.now().getTime(),
   })
-  return sendBack(request, ask, { code })
+  return sendBack(request, asked, { code })
 }
 
 /** A client or redirect address that is not registered is told so on a page, never by a redirect. */
-function checkAsk(world: World, request: Request): Ask | Reply {
+function checkAuthorization(world: World, request: Request): Authorization | Reply {
   const client = findClient(world.clients, request.query.get('client_id') ?? '')
   if (!client?.grants.includes('authorization_code')) {
     return html(400, makeRefusalPage('The application is not known.'))
@@ -60,11 +59,11 @@ function checkAsk(world: World, request: Request): Ask | Reply {
   }
   const challenge = readChallenge(request.query)
   const action = `${request.path}?${request.rawQuery}`
-  const ask = { client, redirectUri, challenge: challenge ?? undefined, action }
+  const asked = { client, redirectUri, challenge: challenge ?? undefined, action }
   if (request.query.get('response_type') !== 'code') {
-    return sendBack(request, ask, { error: 'unsupported_response_type' })
+    return sendBack(request, asked, { error: 'unsupported_response_type' })
   }
-  return challenge === null ? sendBack(request, ask, { error: 'invalid_request' }) : ask
+  return challenge === null ? sendBack(request, asked, { error: 'invalid_request' }) : asked
 }
 
 /** Reads the challenge of RFC 7636: undefined when none was sent, null when its method is not known. */
@@ -75,14 +74,14 @@ function readChallenge(query: URLSearchParams): Challenge | undefined | null {
   return method === 'S256' || method === 'plain' ? { value, method } : null
 }
 
-function signIn(world: World, ask: Ask, form: URLSearchParams): Reply {
+function signIn(world: World, asked: Authorization, form: URLSearchParams): Reply {
   const rider = world.riders.get(form.get('username') ?? '')
   if (!rider || !sameText(rider.password, form.get('password') ?? '')) {
-    return html(401, makeLoginPage({ action: ask.action, failed: true }))
+    return html(401, makeLoginPage({ action: asked.action, failed: true }))
   }
   const id = makeSecret()
   world.sessions.set(id, { username: rider.username, csrf: makeSecret() })
-  return redirect(ask.action, { 'set-cookie': `${COOKIE}=${id}; Path=/oauth; HttpOnly; SameSite=Lax` })
+  return redirect(asked.action, { 'set-cookie': `${COOKIE}=${id}; Path=/oauth; HttpOnly; SameSite=Lax` })
 }
 
 function findSession(world: World, request: Request): { username: string; csrf: string } | undefined {
@@ -92,15 +91,59 @@ function findSession(world: World, request: Request): { username: string; csrf: 
 }
 
 /** Sends the browser to the redirect address; `state` goes back exactly as it came, escape for escape. */
-function sendBack(request: Request, ask: Ask, answer: Record<string, string>): Reply {
+function sendBack(request: Request, asked: Authorization, answer: Record<string, string>): Reply {
   const parameters = Object.entries(answer).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
   const state = request.rawQuery.split('&').find((pair) => pair.startsWith('state='))
   if (state !== undefined) parameters.push(state.replace(/[^\x21-\x7e]/g, escapeByte))
-  const address = `${ask.redirectUri}${ask.redirectUri.includes('?') ? '&' : '?'}${parameters.join('&')}`
+  const address = `${asked.redirectUri}${asked.redirectUri.includes('?') ? '&' : '?'}${parameters.join('&')}`
   return redirect(address.replace(/[^\x21-\x7e]+/gu, encodeURIComponent))
 }
 
 /** Node reads a request line byte by byte, so each sign here is one byte. */
 function escapeByte(sign: string): string {
   return `%${sign.charCodeAt(0).toString(16).padStart(2, '0')}`
+}
+
+/** The page where the rider signs in; the form goes back to the same address. */
+function makeLoginPage(input: { action: string; failed: boolean }): string {
+  const note = input.failed ? '<p role="alert">Wrong username or password.</p>' : ''
+  return makePage(
+    'Sign in',
+    `${note}<form method="post" action="${escapeMarkup(input.action)}">
+<input type="hidden" name="step" value="login">
+<label>Username <input name="username" autocomplete="username" required></label>
+<label>Password <input name="password" type="password" autocomplete="current-password" required></label>
+<button type="submit">Sign in</button>
+</form>`,
+  )
+}
+
+/** The page that names the application and the data it asks for (GET /oauth/authorize). */
+function makeConsentPage(input: {
+  action: string
+  application: string
+  username: string
+  csrf: string
+}): string {
+  return makePage(
+    `Allow ${input.application}?`,
+    `<p><strong>${escapeMarkup(input.application)}</strong> asks for access to the data of ${escapeMarkup(input.username)}:</p>
+<ul><li>Activities</li><li>Workouts</li><li>Performance data</li></ul>
+<form method="post" action="${escapeMarkup(input.action)}">
+<input type="hidden" name="step" value="consent">
+<input type="hidden" name="csrf" value="${escapeMarkup(input.csrf)}">
+<button type="submit" name="decision" value="approve">Approve</button>
+<button type="submit" name="decision" value="deny">Deny</button>
+</form>`,
+  )
+}
+
+/** The page for a request that must not be sent back to where it claims to come from. */
+function makeRefusalPage(reason: string): string {
+  return makePage('This request cannot be served', `<p>${escapeMarkup(reason)}</p>`)
+}
+
+function makePage(title: string, body: string): string {
+  const head = `<meta charset="utf-8"><title>${escapeMarkup(title)}</title>`
+  return `<!doctype html>\n<html lang="en"><head>${head}</head><body><h1>${escapeMarkup(title)}</h1>\n${body}\n</body></html>\n`
 }

@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
 import { DAY } from '../../kit/time.ts'
-import { mergeDeep } from '../api/activity-body.ts'
+import { makeActivityDetail, makeListEntry, mergeDeep } from '../api/activities.ts'
+import { type Load, mapLoad, scaleSignature } from '../athlete/fitness.ts'
 import { makeRandom, makeWord } from '../athlete/random.ts'
-import { scaleSignature } from '../athlete/signature.ts'
 import { json, type Reply, ReplyError, refuse } from '../http/reply.ts'
-import type { Request } from '../http/request.ts'
-import type { Params } from '../http/router.ts'
-import { type Activity, changeActivity } from '../state/activity.ts'
-import { addActivity, type Rider } from '../state/rider.ts'
-import { findActivity, type World } from '../state/world.ts'
-import { type ActivityPatch, newActivitySchema, patchActivitySchema } from './activity-schemas.ts'
-import { listTruths, makeTruth, makeTruthWithDetail } from './activity-truth.ts'
-import { readSteering } from './read-steering.ts'
+import { type Request, readChecked } from '../http/request.ts'
+import type { Params } from '../http/server.ts'
+import { type Activity, addActivity, changeActivity, hasSamples, isListed, type Rider } from '../rider.ts'
+import { findActivity, type World } from '../world.ts'
 
 /** How long ago a late activity started, when nobody says. */
 const LATE_MS = 400 * DAY
@@ -31,8 +28,8 @@ export function answerTruth(world: World, _request: Request, params: Params): Re
 }
 
 /** Adds an activity; it is listed at once. */
-export async function addWished(world: World, request: Request): Promise<Reply> {
-  const wish = await readSteering(request, newActivitySchema)
+export async function addByOrder(world: World, request: Request): Promise<Reply> {
+  const wish = await readChecked(request, newActivitySchema)
   const rider = world.riders.get(wish.rider)
   if (!rider) return refuse(404, 'no such rider')
   const nowMs = world.now().getTime()
@@ -59,9 +56,9 @@ export async function addWished(world: World, request: Request): Promise<Reply> 
 }
 
 /** Edits an activity; its update time moves, but for a `broken` alone, which the service knows nothing of. */
-export async function patchWished(world: World, request: Request, params: Params): Promise<Reply> {
+export async function patchByOrder(world: World, request: Request, params: Params): Promise<Reply> {
   const { rider, activity } = requireActivity(world, params)
-  const patch = await readSteering(request, patchActivitySchema)
+  const patch = await readChecked(request, patchActivitySchema)
   const nowMs = world.now().getTime()
   const { broken, ...edit } = patch
   if (broken !== undefined) activity.broken = broken
@@ -70,7 +67,7 @@ export async function patchWished(world: World, request: Request, params: Params
 }
 
 /** Deletes an activity: the list and the detail forget it. */
-export function deleteWished(world: World, _request: Request, params: Params): Reply {
+export function deleteByOrder(world: World, _request: Request, params: Params): Reply {
   const { rider, activity } = requireActivity(world, params)
   const nowMs = world.now().getTime()
   changeActivity(activity, { deletedMs: nowMs }, nowMs)
@@ -78,7 +75,7 @@ export function deleteWished(world: World, _request: Request, params: Params): R
 }
 
 /** Brings a deleted or hidden activity back. */
-export function reviveWished(world: World, _request: Request, params: Params): Reply {
+export function reviveByOrder(world: World, _request: Request, params: Params): Reply {
   const { rider, activity } = requireActivity(world, params)
   const nowMs = world.now().getTime()
   changeActivity(activity, { deletedMs: null, hiddenAtMs: null }, nowMs)
@@ -100,16 +97,12 @@ export function recalculate(world: World): Reply {
 }
 
 function recalculated(activity: Activity): Partial<Activity> {
-  const scale = (load: Activity['load']) => ({
-    low: load.low / RECALCULATION ** 2,
-    high: load.high / RECALCULATION ** 2,
-    peak: load.peak / RECALCULATION ** 2,
-  })
+  const scale = (load: Load) => mapLoad((part) => load[part] / RECALCULATION ** 2)
   return {
     signature: scaleSignature(activity.signature, RECALCULATION),
     previous: scaleSignature(activity.previous, RECALCULATION),
     load: scale(activity.load),
-    standing: { tl: scale(activity.standing.tl), rl: scale(activity.standing.rl) },
+    loads: { tl: scale(activity.loads.tl), rl: scale(activity.loads.rl) },
   }
 }
 
@@ -138,3 +131,88 @@ function readMoment(moment: number | string | undefined): number | undefined {
   if (moment === undefined) return undefined
   return typeof moment === 'number' ? moment * 1_000 : new Date(moment).getTime()
 }
+
+/** Everything true of an activity that the service's own answers keep to themselves. */
+function makeTruth(activity: Activity, rider: string, nowMs: number) {
+  return {
+    ...makeListEntry(activity, 'rider'),
+    rider,
+    started_at: new Date(activity.startMs).toISOString(),
+    updated_at: new Date(activity.updatedMs).toISOString(),
+    updated_unix: activity.updatedMs / 1_000,
+    listed: isListed(activity, nowMs),
+    deleted: activity.deletedMs !== null,
+    hidden: activity.deletedMs === null && !isListed(activity, nowMs),
+    has_samples: hasSamples(activity, nowMs),
+    sample_count: sampleCount(activity, nowMs),
+    uploaded: activity.source.kind === 'file',
+    revision: activity.revision,
+    broken: activity.broken,
+  }
+}
+
+/** The truth of every activity of every rider, newest first, deleted ones too. */
+function listTruths(world: World) {
+  const nowMs = world.now().getTime()
+  return [...world.riders.values()]
+    .flatMap((rider) => [...rider.activities.values()].map((activity) => ({ rider, activity })))
+    .sort((a, b) => b.activity.startMs - a.activity.startMs)
+    .map(({ rider, activity }) => makeTruth(activity, rider.username, nowMs))
+}
+
+/** The truth of one activity with the detail that is served when nothing is broken. */
+function makeTruthWithDetail(world: World, activity: Activity, rider: string) {
+  const nowMs = world.now().getTime()
+  const texts = world.settings.number_texts
+  return {
+    ...makeTruth(activity, rider, nowMs),
+    detail: makeActivityDetail(activity, { nowMs, withSamples: true, texts }),
+  }
+}
+
+function sampleCount(activity: Activity, nowMs: number): number {
+  if (!hasSamples(activity, nowMs)) return 0
+  return activity.source.kind === 'file' ? activity.source.track.unixMs.length : activity.seconds
+}
+
+const sampleFields = z.record(z.string(), z.union([z.number(), z.string(), z.null()]))
+
+/** POST /_sandbox/activities. `started_at` is Unix seconds or ISO text; `late` is new now, but started 400 days ago. */
+const newActivitySchema = z.strictObject({
+  rider: z.string().default('rider'),
+  /** A path of the test's own makes the same ride each time. */
+  path: z
+    .string()
+    .regex(/^[a-z0-9]{4,64}$/)
+    .optional(),
+  name: z.string().default('Added Ride'),
+  description: z.string().nullable().default(null),
+  started_at: z.union([z.number(), z.iso.datetime({ offset: true })]).optional(),
+  seconds: z.number().int().positive().max(172_800).default(1_800),
+  activity_type: z.string().default('Cycling'),
+  kind: z.enum(['recovery', 'endurance', 'tempo', 'intervals', 'sprints', 'race']).default('endurance'),
+  indoor: z.boolean().default(false),
+  zone: z
+    .strictObject({ style: z.union([z.literal(1), z.literal(2), z.literal(3)]), name: z.string() })
+    .default({ style: 3, name: 'UTC' }),
+  late: z.boolean().default(false),
+  sample_delay_ms: z.number().int().nonnegative().default(0),
+  summary: z.record(z.string(), z.unknown()).default({}),
+  sample: sampleFields.default({}),
+})
+
+/** PATCH /_sandbox/activities/<path>. `summary` is laid over level by level; `{}` takes nothing back, `reset` does. */
+const patchActivitySchema = z.strictObject({
+  name: z.string().optional(),
+  description: z.string().nullable().optional(),
+  activity_type: z.string().optional(),
+  started_at: z.union([z.number(), z.iso.datetime({ offset: true })]).optional(),
+  summary: z.record(z.string(), z.unknown()).optional(),
+  sample: sampleFields.optional(),
+  scale_power: z.number().positive().optional(),
+  sample_delay_ms: z.number().int().nonnegative().optional(),
+  broken: z.enum(['html', 'cut', '500', 'no-success', 'success-false']).nullable().optional(),
+  reset: z.boolean().optional(),
+})
+
+type ActivityPatch = z.infer<typeof patchActivitySchema>

@@ -1,68 +1,109 @@
-import { json } from '../http/reply.ts'
-import type { Route } from '../http/router.ts'
+import { z } from 'zod'
+import { DAY } from '../../kit/time.ts'
+import { faultSchema } from '../http/faults.ts'
+import { json, type Reply, refuse } from '../http/reply.ts'
+import { type Request, readChecked } from '../http/request.ts'
+import { type Params, type Route, route } from '../http/server.ts'
+import { expireAccess, revokeAll } from '../oauth/grants.ts'
+import { makeRider } from '../rider.ts'
+import { listWorkouts, makeCounts, settingsSchema, type World } from '../world.ts'
 import * as activities from './activities.ts'
-import * as controls from './controls.ts'
 
-const one = '/_sandbox/activities/:path'
+const ALL = '/_sandbox/activities'
+const ONE = '/_sandbox/activities/:path'
+const NEW_FIELDS =
+  '{rider, path, name, description, started_at, seconds, activity_type, kind, indoor, zone, late, sample_delay_ms, summary, sample}'
+const EDIT_FIELDS =
+  '{name, description, activity_type, started_at, summary, sample, scale_power, sample_delay_ms, broken, reset}'
+const FAULT_FIELDS = '{method, path, kind, status, retry_after, body, times, probability, duration_ms}'
 
-/** How tests steer the sandbox: JSON, no token. */
-export const steeringRoutes: readonly Route[] = [
-  {
-    method: 'GET',
-    pattern: '/_sandbox/',
-    about: 'this table',
-    answer: (world) => json(200, { now: world.now().toISOString(), routes: describeRoutes() }),
-  },
-  route('GET', '/_sandbox/counts', 'requests by route, uploads, tokens', controls.answerCounts),
-  route('POST', '/_sandbox/counts/reset', 'start counting again', controls.resetCounts),
-  route(
-    'GET',
-    '/_sandbox/activities',
-    'the truth: every activity, deleted ones too',
-    activities.answerTruths,
-  ),
-  route('GET', one, 'the truth of one, with its detail', activities.answerTruth),
-  route(
-    'POST',
-    '/_sandbox/activities',
-    'add one {rider, path, name, description, started_at, seconds, activity_type, kind, indoor, zone, late, sample_delay_ms, summary, sample}',
-    activities.addWished,
-  ),
-  route(
-    'PATCH',
-    one,
-    'edit {name, description, activity_type, started_at, summary, sample, scale_power, sample_delay_ms, broken, reset}',
-    activities.patchWished,
-  ),
-  route('DELETE', one, 'delete; the list forgets it', activities.deleteWished),
-  route('POST', `${one}/revive`, 'bring a deleted or hidden one back', activities.reviveWished),
+/** The routes by which tests steer the sandbox: JSON, no token. */
+export const STEERING_ROUTES: readonly Route[] = [
+  route('GET', '/_sandbox/', 'this table', describe),
+  route('GET', '/_sandbox/counts', 'requests by route, uploads, tokens', (world) => json(200, world.counts)),
+  route('POST', '/_sandbox/counts/reset', 'start counting again', resetCounts),
+  route('GET', ALL, 'the truth: every activity, deleted ones too', activities.answerTruths),
+  route('GET', ONE, 'the truth of one, with its detail', activities.answerTruth),
+  route('POST', ALL, `add one ${NEW_FIELDS}`, activities.addByOrder),
+  route('PATCH', ONE, `edit ${EDIT_FIELDS}`, activities.patchByOrder),
+  route('DELETE', ONE, 'delete; the list forgets it', activities.deleteByOrder),
+  route('POST', `${ONE}/revive`, 'bring a deleted or hidden one back', activities.reviveByOrder),
   route('POST', '/_sandbox/recalculate', 'change every activity at once', activities.recalculate),
-  route('GET', '/_sandbox/settings', 'the settings', controls.answerSettings),
-  route('PATCH', '/_sandbox/settings', 'change settings', controls.patchSettings),
-  route('GET', '/_sandbox/faults', 'planned failures and how often they hit', controls.answerFaults),
-  route(
-    'POST',
-    '/_sandbox/faults',
-    'plan a failure {method, path, kind, status, retry_after, body, times, probability, duration_ms}',
-    controls.planFault,
+  route('GET', '/_sandbox/settings', 'the settings', (world) => json(200, world.settings)),
+  route('PATCH', '/_sandbox/settings', 'change settings', patchSettings),
+  route('GET', '/_sandbox/faults', 'planned failures and how often they hit', ({ faults }) =>
+    json(200, { faults }),
   ),
-  route('DELETE', '/_sandbox/faults', 'forget planned failures', controls.clearFaults),
-  route(
-    'GET',
-    '/_sandbox/tokens',
-    'every token given out, to search logs and dumps for',
-    controls.answerTokens,
+  route('POST', '/_sandbox/faults', `plan a failure ${FAULT_FIELDS}`, planFault),
+  route('DELETE', '/_sandbox/faults', 'forget planned failures', ({ faults }) =>
+    json(200, { cleared: faults.splice(0).length }),
   ),
-  route('POST', '/_sandbox/tokens/expire', 'access tokens end now', controls.expireTokens),
-  route('POST', '/_sandbox/tokens/revoke', 'grants are gone', controls.revokeTokens),
-  route('POST', '/_sandbox/riders', 'add a rider {username, password, activities, seed}', controls.putRider),
-  route('PATCH', '/_sandbox/workouts/:path', 'edit {name, description, deleted}', controls.patchWorkout),
+  route('GET', '/_sandbox/tokens', 'every token given out, to search logs and dumps for', ({ grants }) =>
+    json(200, { access: [...grants.access.keys()], refresh: [...grants.refresh.keys()] }),
+  ),
+  route('POST', '/_sandbox/tokens/expire', 'access tokens end now', ({ grants }) =>
+    json(200, { expired: expireAccess(grants) }),
+  ),
+  route('POST', '/_sandbox/tokens/revoke', 'grants are gone', ({ grants }) =>
+    json(200, { revoked: revokeAll(grants) }),
+  ),
+  route('POST', '/_sandbox/riders', 'add a rider {username, password, activities, seed}', putRider),
+  route('PATCH', '/_sandbox/workouts/:path', 'edit {name, description, deleted}', patchWorkout),
 ]
 
-function route(method: string, pattern: string, about: string, answer: Route['answer']): Route {
-  return { method, pattern, about, answer }
+function describe(world: World): Reply {
+  const routes = STEERING_ROUTES.map(({ method, pattern, about }) => ({ method, path: pattern, about }))
+  return json(200, { now: world.now().toISOString(), routes })
 }
 
-function describeRoutes(): Array<{ method: string; path: string; about: string }> {
-  return steeringRoutes.map(({ method, pattern, about }) => ({ method, path: pattern, about }))
+function resetCounts(world: World): Reply {
+  world.counts = makeCounts()
+  return json(200, world.counts)
+}
+
+async function patchSettings(world: World, request: Request): Promise<Reply> {
+  Object.assign(world.settings, await readChecked(request, settingsSchema.partial()))
+  return json(200, world.settings)
+}
+
+async function planFault(world: World, request: Request): Promise<Reply> {
+  const planned = await readChecked(request, faultSchema)
+  const fault = { ...planned, id: (world.faults.at(-1)?.id ?? 0) + 1, hits: 0 }
+  world.faults.push(fault)
+  return json(201, fault)
+}
+
+const riderSchema = z.strictObject({
+  username: z.string().min(1),
+  password: z.string().min(1),
+  activities: z.number().int().nonnegative().default(0),
+  seed: z.number().int().default(7),
+})
+
+/** Adds a rider, or gives a known one another password. */
+async function putRider(world: World, request: Request): Promise<Reply> {
+  const { username, password, activities, seed } = await readChecked(request, riderSchema)
+  const known = world.riders.get(username)
+  if (known) known.password = password
+  else {
+    const todayMs = Math.floor(world.now().getTime() / DAY) * DAY
+    world.riders.set(username, makeRider({ username, password, seed, activities, todayMs }))
+  }
+  return json(known ? 200 : 201, { username, activities: world.riders.get(username)?.activities.size })
+}
+
+const workoutSchema = z.strictObject({
+  name: z.string().nullable().optional(),
+  description: z.string().optional(),
+  deleted: z.boolean().optional(),
+})
+
+/** Edits, deletes or revives a workout; every edit moves its `last_modified`. */
+async function patchWorkout(world: World, request: Request, params: Params): Promise<Reply> {
+  const known = listWorkouts(world).filter(({ path }) => path === params.path)
+  const workout = known.find(({ deleted }) => !deleted) ?? known[0]
+  if (!workout) return refuse(404, 'no such workout')
+  const patch = await readChecked(request, workoutSchema)
+  Object.assign(workout, patch, { modifiedMs: world.now().getTime() })
+  return json(200, workout)
 }

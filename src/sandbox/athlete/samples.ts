@@ -1,9 +1,9 @@
-import { makeRandom } from '../athlete/random.ts'
-import { at } from '../athlete/track.ts'
-import type { Scored } from './strain.ts'
+import { makeRandom } from './random.ts'
+import { at } from './ride.ts'
+import type { Scored } from './score.ts'
 
 /** One second as the service sends it (session_data entry). */
-export type SessionEntry = Record<string, number | string | null>
+type WireSample = Record<string, number | string | null>
 
 /** What one activity's recording leaves out or adds beyond the fields that every recorded answer has. */
 type Traits = {
@@ -21,7 +21,7 @@ type Traits = {
  * of `mpa` and `mmp0s` as the watts left below it. `plain` leaves the oddities of recordings out; `texts` writes power and
  * distance as texts in every tenth second; `extra` fields go into every entry.
  */
-export function makeSessionData(
+export function makeSamples(
   scored: Scored,
   input: {
     seed: number | string
@@ -29,7 +29,7 @@ export function makeSessionData(
     texts?: boolean
     extra?: Readonly<Record<string, number | string | null>>
   },
-): SessionEntry[] {
+): WireSample[] {
   const { track, signature } = scored
   const traits = input.plain ? PLAIN : drawTraits(input.seed)
   const length = track.unixMs.length
@@ -39,7 +39,7 @@ export function makeSessionData(
     const [power, mpa] = [at(scored.power, i), at(scored.mpa, i)]
     const [low, high, peak] = [at(scored.low, i), at(scored.high, i), at(scored.peak, i)]
     workKj += power / 1_000
-    const entry: SessionEntry = {
+    const entry: WireSample = {
       power,
       unix_time: at(track.unixMs, i),
       time: (at(track.unixMs, i) - startMs) / 1_000,

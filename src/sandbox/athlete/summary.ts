@@ -1,8 +1,9 @@
-import { formOf, freshnessOf, type Load, type Standing, totalOf } from '../athlete/loads.ts'
-import { drawOne, makeRandom } from '../athlete/random.ts'
-import type { Signature } from '../athlete/signature.ts'
-import type { StartDate } from '../athlete/start-date.ts'
-import type { Totals } from './totals.ts'
+import { formOf, freshnessOf, type Load, type Loads, type Signature, totalOf } from './fitness.ts'
+import { drawOne, makeRandom } from './random.ts'
+import type { Totals } from './score.ts'
+
+/** A serialised PHP DateTime (start_date object); the style of its zone is 1, 2 or 3, see Zone. */
+export type StartDate = { date: string; timezone_type: number; timezone: string }
 
 export type Summary = Record<string, unknown>
 
@@ -16,7 +17,7 @@ export type SummaryFacts = {
   signature: Signature
   previous: Signature
   breakthrough: boolean
-  standing: Standing
+  loads: Loads
   /** The day of the progression, YYYY-MM-DD. */
   day: string
 }
@@ -72,8 +73,8 @@ export function makeSummary(facts: SummaryFacts, totals: Totals): Summary {
     total_grams_carbs: totals.workKj * Math.min(0.24, 0.1 + 0.12 * intensity),
     total_grams_fat: totals.workKj * Math.max(0.01, 0.05 - 0.03 * intensity),
     progression: progressionOf(facts, totals),
-    training_status: totalOf(facts.standing.tl) / 20,
-    freshness: freshnessOf(facts.standing),
+    training_status: totalOf(facts.loads.tl) / 20,
+    freshness: freshnessOf(facts.loads),
     power_source: facts.indoor ? 'trainer' : 'power_meter',
     ...thinSummary(facts),
     street_view: facts.indoor ? null : `https://images.example.com/street/${facts.path}.jpg`,
@@ -91,9 +92,9 @@ function progressionOf(facts: SummaryFacts, totals: Totals): Summary {
   const parts = (load: Load) => ({ ftp: load.low, hie: load.high, pp: load.peak })
   return {
     date: facts.day,
-    tl: parts(facts.standing.tl),
-    rl: parts(facts.standing.rl),
-    form: formOf(facts.standing),
+    tl: parts(facts.loads.tl),
+    rl: parts(facts.loads.rl),
+    form: formOf(facts.loads),
     xss: { ftp: totals.xlss, hie: totals.xhss, pp: totals.xpss },
     signature: { ftp: facts.signature.ftp, hie: facts.signature.hie, pp: facts.signature.pp },
   }

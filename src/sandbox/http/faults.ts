@@ -1,7 +1,52 @@
 import type { ServerResponse } from 'node:http'
+import { z } from 'zod'
 import { sleep } from '../../kit/time.ts'
-import type { Fault } from '../state/faults.ts'
-import { html, type Reply, text } from './reply.ts'
+import type { Random } from '../athlete/random.ts'
+import { html, type Reply, SIGN_IN_PAGE, text } from './reply.ts'
+
+/** A planned failure (POST /_sandbox/faults); `path` is a regular expression on the path without query. */
+export const faultSchema = z.strictObject({
+  method: z.string().optional(),
+  path: z
+    .string()
+    .refine((text) => compile(text) !== undefined, 'no regular expression')
+    .optional(),
+  kind: z.enum(['reset', 'status', 'cut', 'html', 'stall', 'empty', 'lost-answer', 'slow']),
+  status: z.number().int().min(200).max(599).optional(),
+  retry_after: z.union([z.string(), z.number()]).optional(),
+  body: z.unknown().optional(),
+  times: z.union([z.number().int().positive(), z.literal('always')]).default(1),
+  probability: z.number().min(0).max(1).default(1),
+  /** How long `slow` takes for the whole body, ms. */
+  duration_ms: z.number().int().positive().default(2_000),
+})
+
+export type Fault = z.infer<typeof faultSchema> & { id: number; hits: number }
+
+/** Finds the first planned failure for a request, and uses it up once. */
+export function useFault(
+  faults: Fault[],
+  request: { method: string; path: string },
+  random: Random,
+): Fault | undefined {
+  for (const fault of faults) {
+    if (fault.times !== 'always' && fault.hits >= fault.times) continue
+    if (fault.method && fault.method.toUpperCase() !== request.method) continue
+    if (fault.path && !compile(fault.path)?.test(request.path)) continue
+    if (fault.probability < 1 && random() >= fault.probability) continue
+    fault.hits++
+    return fault
+  }
+  return undefined
+}
+
+function compile(text: string): RegExp | undefined {
+  try {
+    return new RegExp(text)
+  } catch {
+    return undefined
+  }
+}
 
 /** Sends an answer whole. */
 export function sendReply(response: ServerResponse, reply: Reply): void {
@@ -48,10 +93,6 @@ export function cut(response: ServerResponse, reply: Reply): void {
   if (half.length === 0) response.flushHeaders()
   response.write(half, () => response.destroy())
 }
-
-/** What an expired web session answers: a page, with status 200. */
-export const SIGN_IN_PAGE =
-  '<!doctype html><html><head><title>Sign in</title></head><body>Please sign in.</body></html>'
 
 /** Parts in which a slow answer comes. */
 const TRICKLES = 20

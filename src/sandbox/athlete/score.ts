@@ -1,0 +1,110 @@
+import { makeReserve, type Signature, spendReserve } from './fitness.ts'
+import { at, type Track } from './ride.ts'
+
+const SCORED_COLUMNS = ['raw', 'power', 'mpa', 'low', 'high', 'peak', 'rate'] as const
+
+/**
+ * What the service makes of a track, second by second: `raw` watts after scaling, `power` as the mean of the last five
+ * seconds, the power available (`mpa`), running totals of the load (`low`, `high`, `peak`), and the smoothed load as a
+ * `rate` an hour.
+ */
+export type Scored = { track: Track; signature: Signature } & Record<
+  (typeof SCORED_COLUMNS)[number],
+  Float64Array
+>
+
+const SMOOTHING_SECONDS = 5
+
+/**
+ * Scores a track against a signature. An hour at Threshold Power is 100; what is above threshold counts as high, and
+ * as peak the nearer it comes to what is available. `scale` multiplies every watt first.
+ */
+export function scoreTrack(track: Track, signature: Signature, scale = 1): Scored {
+  const length = track.power.length
+  const columns = SCORED_COLUMNS.map((name) => [name, new Float64Array(length)])
+  const scored = { track, signature, ...Object.fromEntries(columns) } as Scored
+  const reserve = makeReserve(signature)
+  const load = { low: 0, high: 0, peak: 0 }
+  let rate = 0
+  for (let i = 0; i < length; i++) {
+    const watts = (at(track.power, i) || 0) * scale
+    scored.raw[i] = watts
+    const power = trailingMean(scored.raw, i)
+    scored.power[i] = power
+    const paused = i === 0 ? 0 : (at(track.unixMs, i) - at(track.unixMs, i - 1)) / 1_000 - 1
+    if (paused > 0) spendReserve(reserve, signature, 0, paused)
+    const mpa = spendReserve(reserve, signature, power)
+    scored.mpa[i] = mpa
+    const strain = (power / signature.ftp) ** 2 / 36
+    rate += (strain * 3_600 - rate) * 0.03
+    scored.rate[i] = rate
+    if (power > signature.ftp) {
+      const above = strain * (1 - signature.ftp / power)
+      const nearness = Math.min(1, (power - signature.ftp) / Math.max(1, mpa - signature.ftp)) ** 2
+      load.low += strain - above
+      load.peak += above * nearness * 0.5
+      load.high += above * (1 - nearness * 0.5)
+    } else load.low += strain
+    scored.low[i] = load.low
+    scored.high[i] = load.high
+    scored.peak[i] = load.peak
+  }
+  return scored
+}
+
+function trailingMean(raw: Float64Array, place: number): number {
+  const from = Math.max(0, place - SMOOTHING_SECONDS + 1)
+  let sum = 0
+  for (let i = from; i <= place; i++) sum += at(raw, i)
+  return sum / (place - from + 1)
+}
+
+/** What a track adds up to, see sumTrack. */
+export type Totals = ReturnType<typeof sumTrack>
+
+/**
+ * Adds a scored track up: seconds, watts, turns a minute, metres, kilometres, kilojoules; `hardest` as a rate an hour.
+ * Averages are over recorded seconds.
+ */
+export function sumTrack(scored: Scored) {
+  const { track, signature } = scored
+  const length = track.unixMs.length
+  const last = Math.max(0, length - 1)
+  const totals = { max: 0, sum: 0, cadence: 0, climb: 0, above: 0, fourth: 0, best: 0, window: 0, rate: 0 }
+  let height = Number.NaN
+  for (let i = 0; i < length; i++) {
+    const power = at(scored.power, i)
+    totals.max = Math.max(totals.max, power)
+    totals.sum += power
+    totals.fourth += power ** 4
+    totals.rate = Math.max(totals.rate, at(scored.rate, i))
+    totals.above += Math.max(0, power - signature.ftp)
+    totals.cadence = Math.max(totals.cadence, at(track.cad, i) || 0)
+    const alt = at(track.alt, i)
+    if (alt > height) totals.climb += alt - height
+    if (!Number.isNaN(alt)) height = alt
+    totals.window += power - (i >= 300 ? at(scored.power, i - 300) : 0)
+    if (i >= 299) totals.best = Math.max(totals.best, totals.window / 300)
+  }
+  const end = (column: Float64Array) => (length === 0 ? 0 : at(column, last))
+  const [xlss, xhss, xpss] = [end(scored.low), end(scored.high), end(scored.peak)]
+  return {
+    // Two less than there are samples, as recorded answers have it.
+    duration: Math.max(0, length - 2),
+    elapsedSeconds: length === 0 ? 0 : Math.round((at(track.unixMs, last) - at(track.unixMs, 0)) / 1_000) + 1,
+    maxPower: totals.max,
+    avgPower: length === 0 ? 0 : totals.sum / length,
+    maxCadence: totals.cadence,
+    climbM: totals.climb,
+    distanceKm: (track.dist.findLast((metres) => !Number.isNaN(metres)) ?? 0) / 1_000,
+    workKj: totals.sum / 1_000,
+    aboveKj: totals.above / 1_000,
+    bestFiveMinutes: totals.best,
+    normalPower: length === 0 ? 0 : (totals.fourth / length) ** 0.25,
+    hardest: totals.rate,
+    xlss,
+    xhss,
+    xpss,
+    xss: xlss + xhss + xpss,
+  }
+}

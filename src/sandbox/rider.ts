@@ -1,0 +1,164 @@
+import { MINUTE } from '../kit/time.ts'
+import {
+  type Body,
+  type Load,
+  type Loads,
+  makeBody,
+  makeLoads,
+  makeSignature,
+  rest,
+  type Signature,
+  signatureAt,
+  train,
+} from './athlete/fitness.ts'
+import { planHistory, type Zone } from './athlete/history.ts'
+import { expectedLoad, type RideKind } from './athlete/kinds.ts'
+import { makeRandom } from './athlete/random.ts'
+import type { Track } from './athlete/ride.ts'
+import { makeOwnWorkouts, type Workout } from './athlete/workouts.ts'
+
+export type Rider = {
+  username: string
+  password: string
+  body: Body
+  activities: Map<string, Activity>
+  workouts: Workout[]
+}
+
+/** Where the samples come from: ridden on demand, or recorded in an uploaded file. */
+export type Source =
+  | { kind: 'ride'; ride: { kind: RideKind; running: boolean; indoor: boolean } }
+  | { kind: 'file'; track: Track; sha256: string }
+
+/** What is known of an activity before it is scored. Times in ms by the service's clock. */
+export type NewActivity = {
+  path: string
+  seed: string
+  name: string
+  description: string | null
+  activityType: string
+  zone: Zone
+  startMs: number
+  seconds: number
+  source: Source
+  updatedMs: number
+  samplesAtMs: number
+}
+
+/** One activity as the service holds it. */
+export type Activity = NewActivity & {
+  load: Load
+  /** The rider's loads after it. */
+  loads: Loads
+  signature: Signature
+  previous: Signature
+  /** The signature at the time; a recalculation changes `signature`, never how the legs felt. */
+  riddenWith: Signature
+  breakthrough: boolean
+  /** From then on the list leaves it out, as the service does with duplicates it finds. */
+  hiddenAtMs: number | null
+  deletedMs: number | null
+  scalePower: number
+  summaryExtra: Record<string, unknown>
+  sampleExtra: Record<string, number | string | null>
+  broken: 'html' | 'cut' | '500' | 'no-success' | 'success-false' | null
+  revision: number
+}
+
+/** Makes a rider with a history that ends the day before `todayMs` (midnight UTC). */
+export function makeRider(input: {
+  username: string
+  password: string
+  seed: number
+  activities: number
+  todayMs: number
+}): Rider {
+  const { username, password, seed, todayMs } = input
+  const body = makeBody(seed)
+  const workouts = makeOwnWorkouts({ username, todayMs })
+  const rider: Rider = { username, password, body, activities: new Map(), workouts }
+  const plans = planHistory({ seed, count: input.activities, todayMs })
+  let loads = makeLoads(body.daily)
+  let atMs = plans[0]?.startMs ?? todayMs
+  for (const { kind, running, indoor, ...known } of plans) {
+    const endMs = known.startMs + known.seconds * 1_000
+    const activity = makeActivity(body, rest(loads, known.startMs - atMs), {
+      ...known,
+      source: { kind: 'ride', ride: { kind, running, indoor } },
+      updatedMs: Math.min(endMs + 2 * MINUTE, todayMs),
+      samplesAtMs: endMs,
+    })
+    loads = activity.loads
+    atMs = known.startMs
+    rider.activities.set(activity.path, activity)
+  }
+  return rider
+}
+
+/** Adds an activity to what the rider has done before its start. */
+export function addActivity(rider: Rider, input: NewActivity): Activity {
+  const activity = makeActivity(rider.body, loadsAt(rider, input.startMs), input)
+  rider.activities.set(activity.path, activity)
+  return activity
+}
+
+function makeActivity(body: Body, before: Loads, input: NewActivity): Activity {
+  const kind = input.source.kind === 'ride' ? input.source.ride.kind : 'endurance'
+  const load = expectedLoad({ kind, seconds: input.seconds })
+  const loads = train(before, load)
+  const breakthrough = kind !== 'recovery' && kind !== 'endurance' && makeRandom(input.seed, 'medal')() < 0.15
+  const expected = signatureAt(body, loads)
+  const signature = breakthrough
+    ? makeSignature({ ...expected, ftp: expected.ftp * 1.015, hie: expected.hie * 1.02 })
+    : expected
+  return {
+    ...input,
+    load,
+    loads,
+    signature,
+    previous: signatureAt(body, before),
+    riddenWith: signature,
+    breakthrough,
+    hiddenAtMs: null,
+    deletedMs: null,
+    scalePower: 1,
+    summaryExtra: {},
+    sampleExtra: {},
+    broken: null,
+    revision: 0,
+  }
+}
+
+/** Returns the rider's loads at a moment, from every activity listed then. */
+export function loadsAt(rider: Rider, atMs: number): Loads {
+  const past = [...rider.activities.values()]
+    .filter((activity) => activity.startMs <= atMs && isListed(activity, atMs))
+    .sort((a, b) => a.startMs - b.startMs)
+  let loads = makeLoads(rider.body.daily)
+  let lastMs = past[0]?.startMs ?? atMs
+  for (const activity of past) {
+    loads = train(rest(loads, activity.startMs - lastMs), activity.load)
+    lastMs = activity.startMs
+  }
+  return rest(loads, atMs - lastMs)
+}
+
+/** Returns the rider's signature at a moment. */
+export function riderSignature(rider: Rider, atMs: number): Signature {
+  return signatureAt(rider.body, loadsAt(rider, atMs))
+}
+
+/** Returns whether the list shows an activity now. */
+export function isListed(activity: Activity, nowMs: number): boolean {
+  return activity.deletedMs === null && (activity.hiddenAtMs === null || nowMs < activity.hiddenAtMs)
+}
+
+/** Returns whether the samples of an activity are ready now. */
+export function hasSamples(activity: Activity, nowMs: number): boolean {
+  return nowMs >= activity.samplesAtMs
+}
+
+/** Changes an activity; every change moves its update time. */
+export function changeActivity(activity: Activity, change: Partial<Activity>, nowMs: number): void {
+  Object.assign(activity, change, { updatedMs: nowMs, revision: activity.revision + 1 })
+}

@@ -1,0 +1,170 @@
+import { z } from 'zod'
+import { DAY, SECOND } from '../kit/time.ts'
+import { makeRandom, type Random } from './athlete/random.ts'
+import { makeDefaultWorkouts, type Workout } from './athlete/workouts.ts'
+import type { Fault } from './http/faults.ts'
+import { type GrantBook, makeGrantBook } from './oauth/grants.ts'
+import { type Client, makeClients, type RegisteredClient } from './oauth/token.ts'
+import { type Activity, makeRider, type Rider } from './rider.ts'
+
+/** Everything one sandbox knows; nothing outlives it. */
+export type World = {
+  now: () => Date
+  settings: Settings
+  riders: Map<string, Rider>
+  defaultWorkouts: Workout[]
+  clients: readonly Client[]
+  grants: GrantBook
+  /** Riders signed in with a browser, by session cookie. */
+  sessions: Map<string, { username: string; csrf: string }>
+  counts: Counts
+  faults: Fault[]
+  bodies: BodyCache
+  random: Random
+}
+
+export type WorldOptions = {
+  activities: number
+  seed: number
+  sampleDelayMs: number
+  accessTokenSeconds: number
+  clients: readonly RegisteredClient[]
+  now: () => Date
+}
+
+/** The second rider's history is small. */
+const SECOND_ACTIVITIES = 12
+
+/** Makes a world: both riders with their histories up to yesterday, no grants, no faults. */
+export function makeWorld(options: WorldOptions): World {
+  const settings = makeSettings(options)
+  const todayMs = Math.floor(options.now().getTime() / DAY) * DAY
+  const rider = (username: string, seed: number, activities: number) =>
+    [username, makeRider({ username, password: username, seed, activities, todayMs })] as const
+  return {
+    now: () => new Date(options.now().getTime() + settings.clock_skew_ms),
+    settings,
+    riders: new Map([
+      rider('rider', options.seed, options.activities),
+      rider('second', options.seed + 1_000, Math.min(options.activities, SECOND_ACTIVITIES)),
+    ]),
+    defaultWorkouts: makeDefaultWorkouts(todayMs),
+    clients: makeClients(options.clients),
+    grants: makeGrantBook(),
+    sessions: new Map(),
+    counts: makeCounts(),
+    faults: [],
+    bodies: { kept: new Map(), bytes: 0 },
+    random: makeRandom(options.seed, 'faults'),
+  }
+}
+
+/** Finds an activity of any rider by its path. */
+export function findActivity(world: World, path: string): { rider: Rider; activity: Activity } | undefined {
+  for (const rider of world.riders.values()) {
+    const activity = rider.activities.get(path)
+    if (activity) return { rider, activity }
+  }
+  return undefined
+}
+
+/** Lists the default workouts and every rider's own, deleted ones too. */
+export function listWorkouts(world: World): Workout[] {
+  return [...world.defaultWorkouts, ...[...world.riders.values()].flatMap((rider) => rider.workouts)]
+}
+
+/** Finds a workout that is not deleted by its path. */
+export function findWorkout(world: World, path: string): Workout | undefined {
+  return listWorkouts(world).find((workout) => workout.path === path && !workout.deleted)
+}
+
+/** What the sandbox can be told to do differently (PATCH /_sandbox/settings). Times in ms unless named otherwise. */
+export const settingsSchema = z.strictObject({
+  /** The list keeps only the newest this many; null for no cap. */
+  list_cap: z.number().int().positive().nullable(),
+  /** Start dates of the list in UTC, or in the rider's zone as in the detail. */
+  list_dates: z.enum(['utc', 'rider']),
+  /** How long after an upload the samples are ready. */
+  sample_delay_ms: z.number().int().nonnegative(),
+  /** The same bytes again: a second path that vanishes with the delay, a refusal, or the first path again. */
+  duplicate_uploads: z.enum(['twin', 'refuse', 'same-path']),
+  /** A used refresh token seen again ends the whole grant. */
+  reuse_revokes_grant: z.boolean(),
+  access_token_seconds: z.number().int().positive(),
+  /** How long a refresh token lives. */
+  refresh_token_seconds: z.number().int().positive(),
+  /** Moves the Date header and every time of the service. */
+  clock_skew_ms: z.number().int(),
+  /** Waits before every answer. */
+  latency_ms: z.number().int().nonnegative(),
+  /** How long a request's body may take. */
+  body_timeout_ms: z.number().int().positive(),
+  /** Power and distance come as texts in every tenth sample. */
+  number_texts: z.boolean(),
+  /** Entries of the workout lists with the fields of the document, of published captures (no `last_modified`), or all. */
+  workout_dialect: z.enum(['both', 'document', 'capture']),
+  /** The workout of the day; `auto` follows the day of the week. */
+  wotd_type: z.enum(['auto', 'None', 'Forecast', 'Scheduled']),
+})
+
+export type Settings = z.infer<typeof settingsSchema>
+
+/** Two weeks are what the service's library gives by default. */
+const REFRESH_TOKEN_SECONDS = (14 * DAY) / SECOND
+
+function makeSettings(input: { sampleDelayMs: number; accessTokenSeconds: number }): Settings {
+  return {
+    list_cap: null,
+    list_dates: 'utc',
+    sample_delay_ms: input.sampleDelayMs,
+    duplicate_uploads: 'twin',
+    reuse_revokes_grant: false,
+    access_token_seconds: input.accessTokenSeconds,
+    refresh_token_seconds: REFRESH_TOKEN_SECONDS,
+    clock_skew_ms: 0,
+    latency_ms: 0,
+    body_timeout_ms: 30_000,
+    number_texts: false,
+    workout_dialect: 'both',
+    wotd_type: 'auto',
+  }
+}
+
+/** What was requested since the start or the last reset; requests by method and route pattern. */
+type Counts = {
+  requests: Record<string, number>
+  uploads: { accepted: number; refused: number }
+  tokens: { password: number; refresh_token: number; authorization_code: number; rejected: number }
+  faults: number
+}
+
+/** Makes counts of nothing. */
+export function makeCounts(): Counts {
+  return {
+    requests: {},
+    uploads: { accepted: 0, refused: 0 },
+    tokens: { password: 0, refresh_token: 0, authorization_code: 0, rejected: 0 },
+    faults: 0,
+  }
+}
+
+/** Bodies that were written lately, so that the same answer is not written twice. */
+type BodyCache = { kept: Map<string, Buffer>; bytes: number }
+
+/** Enough for some thirty rides with samples, small beside the rest of a process. */
+const MAX_CACHED_BYTES = 48 * 1024 * 1024
+
+/** Returns the body kept under a key, or writes and keeps a new one; the ones used longest ago make room. */
+export function cachedBody({ bodies }: World, key: string, write: () => string): Buffer {
+  const known = bodies.kept.get(key)
+  const body = known ?? Buffer.from(write())
+  bodies.kept.delete(key)
+  bodies.kept.set(key, body)
+  if (!known) bodies.bytes += body.length
+  for (const [oldest, old] of bodies.kept) {
+    if (bodies.bytes <= MAX_CACHED_BYTES || oldest === key) break
+    bodies.kept.delete(oldest)
+    bodies.bytes -= old.length
+  }
+  return body
+}
