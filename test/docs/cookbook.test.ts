@@ -136,14 +136,19 @@ async function askAfter(change: string, number: number, before = ''): Promise<Re
 const day = (value: unknown) => (value as Date).toLocaleDateString('sv')
 
 describe('the queries of the README', () => {
-  it('are understood, and have rows', async () => {
-    const queries = [...(await read('README.md')).matchAll(/musette sql "([^"]+)"/g)].map(
-      ([, sql]) => sql ?? '',
-    )
+  it('are understood, have rows, and give the answers that are printed there', async () => {
+    const readme = await read('README.md')
+    const queries = [...readme.matchAll(/musette sql "([^"]+)"(?:\n\n((?: {4}.+\n)+))?/g)]
     expect(queries).not.toEqual([])
-    for (const [index, answer] of (await answerAll(database.url, queries)).entries()) {
-      expect(answer, queries[index]).not.toContain('(0 rows)')
+    const answers = await answerAll(
+      database.url,
+      queries.map(([, sql]) => sql ?? ''),
+    )
+    for (const [index, [, sql, printed]] of queries.entries()) {
+      expect(answers[index], sql).not.toContain('(0 rows)')
+      if (printed !== undefined) expect(printed.replace(/^ {4}/gm, '').trim()).toBe(answers[index])
     }
+    expect(queries.filter(([, , printed]) => printed !== undefined)).toHaveLength(1)
   })
 })
 
