@@ -44,7 +44,7 @@ describe('every library', () => {
 })
 
 describe('the audit', () => {
-  const script = fileURLToPath(new URL('../../config/audit.mjs', import.meta.url))
+  const script = fileURLToPath(new URL('../../.ci/audit.mjs', import.meta.url))
 
   /** Runs it beside an npm that prints `answer`. */
   async function audit(answer: unknown) {

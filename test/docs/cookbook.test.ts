@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { answerAll } from '../../config/cookbook/answer.ts'
-import { parseRecipes, withAnswers } from '../../config/cookbook/recipes.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
 import { findTouched, type Plan } from '../store/sql/plan.ts'
+import { answerAll } from './cookbook/answer.ts'
+import { parseRecipes, withAnswers } from './cookbook/recipes.ts'
 import { MIRRORING_MS, openMirroredHistory } from './mirrored-history.ts'
 
 const read = (path: string) => readFile(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8')

@@ -1,7 +1,7 @@
-import { mirrorHistory } from '../../config/cookbook/history.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { openTestDatabase, type TestDatabase } from '../kit/postgres.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
+import { mirrorHistory } from './cookbook/history.ts'
 
 /** It mirrors about 250 rides; on a busy machine that is a minute and more. */
 export const MIRRORING_MS = 300_000

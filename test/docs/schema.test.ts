@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
-import { describeSchema } from '../../config/schema-docs/describe.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
+import { describeSchema } from './schema/describe.ts'
 
 const FILE = fileURLToPath(new URL('../../docs/schema.md', import.meta.url))
 

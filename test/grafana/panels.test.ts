@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { NOW } from '../../config/cookbook/history.ts'
+import { NOW } from '../docs/cookbook/history.ts'
 import { MIRRORING_MS, openMirroredHistory } from '../docs/mirrored-history.ts'
 import { openTestDatabase, type TestDatabase } from '../kit/postgres.ts'
 import { type Dashboard, type Panel, readDashboards, unitOf } from './dashboards.ts'

@@ -1,4 +1,4 @@
-// Asks the registry what is known against the libraries that run in production: `node config/audit.mjs`. Whatever it knows
+// Asks the registry what is known against the libraries that run in production: `node .ci/audit.mjs`. Whatever it knows
 // is a failure. A registry that gives no answer is told in a sentence and is none: then nothing is known, good or bad.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
