@@ -30,7 +30,7 @@ COPY --from=libraries /app/node_modules ./node_modules
 COPY --from=libraries /app/sbom.cdx.json ./
 COPY --from=build /app/dist ./dist
 COPY drizzle ./drizzle
-COPY config/reader.mjs config/example.env ./config/
+COPY config/example.env ./config/
 COPY package.json LICENSE ./
 # A new volume takes over owner and mode of the folder it is mounted on. 1000 is the user "node" of the base image.
 RUN chmod +x dist/main.js && ln -s /app/dist/main.js /usr/local/bin/musette \

@@ -9,7 +9,7 @@ import { findWritableSchemas, upsertReaderLogin } from '../store/query/reader-lo
 import { openStore } from '../store/store.ts'
 import { openDatabase } from './open-database.ts'
 
-type Reader = {
+export type ReaderLogin = {
   /** the connection URL of the login, with its password: shown once, kept nowhere */
   url: string
   /** schemas in which the login may create tables, by the habits of this server */
@@ -21,19 +21,24 @@ type Reader = {
 const INSUFFICIENT_PRIVILEGE = '42501'
 
 /**
- * Makes a login for analysts in the user's own database or the embedded one, with a new password unless one is given;
- * for a login made earlier, the new password replaces the old. Throws ConfigError, among others `reader_forbidden`
+ * Makes a login for analysts in the user's own database or the embedded one, with a new password unless one is given. A
+ * login made earlier gets the new password in place of the old. Throws ConfigError, among others `reader_forbidden`
  * when the user of DATABASE_URL may not create roles.
  */
-export async function makeReader(
+export async function upsertReader(
   config: Config,
   log: Logger,
-  input: { name: string; password?: string | undefined; statementTimeoutMs?: number | undefined },
-): Promise<Reader> {
+  input: {
+    name: string
+    password?: string | undefined
+    statementTimeoutMs?: number | undefined
+    signal?: AbortSignal
+  },
+): Promise<ReaderLogin> {
   const { name, password = randomBytes(24).toString('base64url'), statementTimeoutMs } = input
   checkName(name)
   checkPassword(password)
-  const database = await openDatabase(config, log)
+  const database = await openDatabase(config, log, input.signal)
   const store = openStore({ log }, { connectionString: database.url, maxConnections: 1 })
   try {
     const found = await store.transaction(async (tx) => {
@@ -90,6 +95,6 @@ function urlFor(databaseUrl: string, name: string, password: string): string {
 function forbidden(cause: unknown): ConfigError {
   const message =
     'the user of DATABASE_URL may not make logins; run it once as an administrator of the server: ' +
-    'DATABASE_URL=postgres://administrator:…@host:5432/database node config/reader.mjs'
+    'DATABASE_URL=postgres://administrator:…@host:5432/database musette reader'
   return new ConfigError('reader_forbidden', message, { cause })
 }

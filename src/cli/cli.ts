@@ -10,6 +10,7 @@ import { addExportVerb } from './verbs/export.ts'
 import { addKeyVerbs } from './verbs/key.ts'
 import { addLoginVerbs } from './verbs/login.ts'
 import { addMigrateVerb } from './verbs/migrate.ts'
+import { addReaderVerb } from './verbs/reader.ts'
 import { addSandboxVerb } from './verbs/sandbox.ts'
 import { addSqlVerb } from './verbs/sql.ts'
 import { addHealthcheckVerb, addStartVerb } from './verbs/start.ts'
@@ -64,6 +65,7 @@ function makeProgram(run: Run): Command {
   addSqlVerb(program, run)
   addMigrateVerb(program, run)
   addDbUrlVerbs(program, run)
+  addReaderVerb(program, run)
   addKeyVerbs(program, run)
   addHealthcheckVerb(program, run)
   addSandboxVerb(program, run)

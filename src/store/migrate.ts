@@ -130,6 +130,7 @@ function unknownDatabase(): ConfigError {
   const message =
     'store, read the schema: an earlier musette made this database, and this version cannot migrate it; take files that ' +
     'were sent already out of the drop folder, since a new ledger does not know them, use an empty database (another ' +
-    'DATABASE_URL, or move the folder postgres out of the data directory), then run: musette login && musette sync'
+    'DATABASE_URL, or move the folder postgres out of the data directory), ' +
+    'then run: musette migrate && musette login && musette sync'
   return new ConfigError('database_unknown', message)
 }

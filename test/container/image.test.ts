@@ -90,7 +90,7 @@ describe('the files of the image, with none of the libraries for development', (
       expect(await run(['export', String(ride?.path), '--format', format]), format).toMatchObject({ code: 0 })
     }
     const name = `reader_${randomBytes(4).toString('hex')}`
-    const reader = await runNode([join(folder.path, 'app/config/reader.mjs'), name], options)
+    const reader = await run(['reader', name])
     expect(reader).toMatchObject({ code: 0, stdout: expect.stringContaining(`postgres://${name}:`) })
     await queryOnce(rig.databaseUrl, `drop role ${name}`)
   })

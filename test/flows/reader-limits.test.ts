@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { makeReader } from '../../src/app/reader.ts'
+import { upsertReader } from '../../src/app/reader.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
@@ -138,7 +138,7 @@ describe('the login of an analyst', () => {
     await queryOnce(url, `GRANT musette_reader TO ${name}_maker WITH ADMIN OPTION`)
     await migrate({ connectionString: maker, log: makeSilentLog() })
     const config = readConfig({ DATABASE_URL: maker })
-    const make = () => makeReader(config, makeSilentLog(), { name })
+    const make = () => upsertReader(config, makeSilentLog(), { name })
     expect((await make()).openRights).toEqual(['temporary tables', 'advisory locks', 'large objects'])
     await queryOnce(url, `ALTER DATABASE ${database} OWNER TO ${name}_maker`)
     onTestFinished(
@@ -154,7 +154,7 @@ describe('the login of an analyst', () => {
     const server = await openEmbeddedPostgres({ log }, { dataDir: folder.path })
     onTestFinished(() => server.close())
     const config = readConfig({ MUSETTE_DATA_DIR: folder.path })
-    const { url, openRights } = await makeReader(config, log, { name: 'analyst' })
+    const { url, openRights } = await upsertReader(config, log, { name: 'analyst' })
     expect(openRights).toEqual([])
     expect(await queryOnce(url, 'select count(*)::int as rides from activities')).toEqual([{ rides: 0 }])
     const other = new URL(url)

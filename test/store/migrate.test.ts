@@ -102,7 +102,9 @@ test('refuses a database with migrations that it does not have, leaves it as it 
   const refusal = expect.objectContaining({
     name: 'ConfigError',
     code: 'database_unknown',
-    message: expect.stringMatching(/out of the drop folder.* run: musette login && musette sync$/),
+    message: expect.stringMatching(
+      /out of the drop folder.* run: musette migrate && musette login && musette sync$/,
+    ),
   })
   await expect(migrate({ connectionString: url, log: quiet })).rejects.toEqual(refusal)
   await expect(store.read(checkSchema)).rejects.toEqual(refusal)

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { onTestFinished } from 'vitest'
-import { makeReader } from '../../../src/app/reader.ts'
+import { upsertReader } from '../../../src/app/reader.ts'
 import { readConfig } from '../../../src/config/config.ts'
 import { makeTestLog } from '../../kit/log.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
@@ -20,6 +20,6 @@ export async function openScene(options: { migrated?: boolean; database?: TestDa
     log,
     url: database.url,
     make: (more: { password?: string; statementTimeoutMs?: number } = {}) =>
-      makeReader(config, log.log, { name, ...more }),
+      upsertReader(config, log.log, { name, ...more }),
   }
 }

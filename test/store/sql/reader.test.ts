@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { makeReader } from '../../../src/app/reader.ts'
+import { upsertReader } from '../../../src/app/reader.ts'
 import { readConfig } from '../../../src/config/config.ts'
 import { migrateQueueTables } from '../../../src/jobs/backend.ts'
 import { upsertReaderLogin } from '../../../src/store/query/reader-login.ts'
@@ -173,9 +173,9 @@ describe('the login of an analyst', () => {
     plain.username = name
     plain.password = 'plain'
     const config = readConfig({ DATABASE_URL: plain.href })
-    await expect(makeReader(config, makeSilentLog(), { name: `${name}_2` })).rejects.toMatchObject({
+    await expect(upsertReader(config, makeSilentLog(), { name: `${name}_2` })).rejects.toMatchObject({
       code: 'reader_forbidden',
-      message: expect.stringContaining('node config/reader.mjs'),
+      message: expect.stringContaining('musette reader'),
     })
   })
 })

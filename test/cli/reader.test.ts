@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openEmbeddedPostgres } from '../../../src/embedded/embedded.ts'
-import { makeSilentLog } from '../../kit/log.ts'
-import { queryOnce } from '../../kit/postgres.ts'
-import { runNode } from '../../kit/processes.ts'
-import { openTempDir } from '../../kit/temp-dir.ts'
-import { openScene } from './reader-scene.ts'
+import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
+import { makeSilentLog } from '../kit/log.ts'
+import { queryOnce } from '../kit/postgres.ts'
+import { distPath, runNode } from '../kit/processes.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
+import { openScene } from '../store/sql/reader-scene.ts'
 
-const SCRIPT = fileURLToPath(new URL('../../../config/reader.mjs', import.meta.url))
+const musette = (args: readonly string[], options: { env: Record<string, string>; input?: string }) =>
+  runNode([distPath('main.js'), ...args], options)
 
-describe('node config/reader.mjs', () => {
+describe('musette reader', () => {
   it('prints the URL alone, once, on a database named by a file', async () => {
     const { name, url } = await openScene()
     const folder = await openTempDir('reader')
@@ -21,7 +21,7 @@ describe('node config/reader.mjs', () => {
     await writeFile(file, `${url}\n`)
     const env = { DATABASE_URL_FILE: file }
     const password = randomBytes(16).toString('hex')
-    const made = await runNode([SCRIPT, name, '--password-stdin', '--statement-timeout', '2m'], {
+    const made = await musette(['reader', name, '--password-stdin', '--statement-timeout', '2m'], {
       env,
       input: `${password}\n`,
     })
@@ -30,7 +30,7 @@ describe('node config/reader.mjs', () => {
     expect(made.stderr).toContain(`user ${name}, the password`)
     const settings = "select current_user as name, current_setting('statement_timeout') as timeout"
     expect(await queryOnce(made.stdout.trim(), settings)).toEqual([{ name, timeout: '2min' }])
-    const again = await runNode([SCRIPT, name], { env })
+    const again = await musette(['reader', name], { env })
     expect(await queryOnce(again.stdout.trim(), settings)).toEqual([{ name, timeout: '5min' }])
   })
 
@@ -41,7 +41,7 @@ describe('node config/reader.mjs', () => {
       await server.close()
       await folder.close()
     })
-    const made = await runNode([SCRIPT], { env: { MUSETTE_DATA_DIR: folder.path } })
+    const made = await musette(['reader'], { env: { MUSETTE_DATA_DIR: folder.path } })
     expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('musette db-url') })
     expect(
       await queryOnce(made.stdout.trim(), 'select current_user as name, count(*)::int as n from activities'),
@@ -58,9 +58,9 @@ describe('node config/reader.mjs', () => {
       ['--nix'],
       [name, '--statement-timeout', 'soon'],
     ]) {
-      expect(await runNode([SCRIPT, ...args], { env })).toMatchObject({ code: 2, stdout: '' })
+      expect(await musette(['reader', ...args], { env })).toMatchObject({ code: 2, stdout: '' })
     }
-    const bare = await runNode([SCRIPT, name], { env })
+    const bare = await musette(['reader', name], { env })
     expect(bare).toMatchObject({
       code: 2,
       stdout: '',

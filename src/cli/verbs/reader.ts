@@ -1,0 +1,86 @@
+import type { Command } from 'commander'
+import { type ReaderLogin, upsertReader } from '../../app/reader.ts'
+import type { Config } from '../../config/config.ts'
+import { ConfigError } from '../../kit/errors.ts'
+import { parseDuration } from '../../kit/time.ts'
+import type { Context, Run } from '../context.ts'
+import { readInput } from '../prompt.ts'
+
+type ReaderOptions = { passwordStdin?: boolean; statementTimeout?: number }
+
+/** Adds `reader`. */
+export function addReaderVerb(program: Command, run: Run): void {
+  program
+    .command('reader [name]')
+    .description(
+      'make a login that reads schema training and nothing else, or give it a new password; print its URL',
+    )
+    .option('--password-stdin', 'read the password from standard input; else it is generated')
+    .option(
+      '--statement-timeout <duration>',
+      'how long one statement may take, 5m unless given',
+      parseTimeout,
+    )
+    .action((name: string | undefined, options: ReaderOptions) =>
+      run((context) => printReader(context, name ?? 'analyst', options), { quiet: true }),
+    )
+}
+
+/** The URL alone goes to standard output. */
+async function printReader(context: Context, name: string, options: ReaderOptions): Promise<undefined> {
+  const { config, log, signal } = context
+  const password = options.passwordStdin
+    ? (await readInput(process.stdin, signal)).replace(/\r?\n$/, '')
+    : undefined
+  const reader = await upsertReader(config, log, {
+    name,
+    password,
+    statementTimeoutMs: options.statementTimeout,
+    signal,
+  })
+  context.note(
+    `musette: login "${name}" reads schema training; its password stands in this URL and is not shown again`,
+  )
+  context.print(reader.url)
+  for (const line of adviceFor(name, config, reader)) context.note(line)
+  return undefined
+}
+
+function adviceFor(
+  name: string,
+  config: Config,
+  { url, writableSchemas, openRights }: ReaderLogin,
+): string[] {
+  const { hostname, port, pathname } = new URL(url)
+  const bare = new URL(url)
+  bare.password = ''
+  bare.searchParams.delete('password')
+  const lines = [
+    `psql asks for the password, which keeps it from the list of processes: psql ${bare.href}`,
+    'Metabase and DuckDB take the URL as it is; Grafana asks for its parts:',
+    `host ${hostname}:${port || 5432}, database ${decodeURIComponent(pathname.slice(1))}, user ${name}, the password`,
+  ]
+  if (!config.databaseUrl) {
+    lines.push(
+      'TLS/SSL mode: disable',
+      'the embedded Postgres answers while a musette runs; to keep it up for other programs, run: musette db-url',
+    )
+  }
+  for (const schema of writableSchemas) {
+    lines.push(
+      `every login of this server may create tables in schema ${schema}; an administrator ends that with: REVOKE CREATE ON SCHEMA ${schema} FROM PUBLIC`,
+    )
+  }
+  if (openRights.length > 0) {
+    lines.push(
+      `the login may use ${openRights.join(', ')}, as every login of this server, and could hold up musette or fill the disk; a superuser ends that, and gives it a new password, with: DATABASE_URL=postgres://superuser:…@host:5432/database musette reader ${name}`,
+    )
+  }
+  return lines
+}
+
+function parseTimeout(text: string): number {
+  const milliseconds = parseDuration(text)
+  if (milliseconds) return milliseconds
+  throw new ConfigError('bad_option', `"${text.slice(0, 40)}" is not a duration; write for example 60s`)
+}
