@@ -15,7 +15,7 @@ import { assertNotExposed, openWeb, type WebDeps, type WebOptions } from '../web
 import { makeDashboard } from './dashboard-views.ts'
 import { makeHandlers } from './handlers.ts'
 import { openElected, type Post, readFolderId } from './leader.ts'
-import { makeFigures, makeReadiness, makeReading } from './probes.ts'
+import { makeHealthReader, makeReadiness, makeReading } from './probes.ts'
 import type { Role } from './roles.ts'
 import { openSchemaWatch } from './schema-watch.ts'
 
@@ -64,7 +64,7 @@ export async function openDaemon(
     const schema = openSchemaWatch(app, { everyMs: input.schemaEveryMs })
     release.defer('schema watch', () => schema.close())
     const since = await app.store.read(findRunsMark)
-    const figures = makeFigures({ app, jobs: () => jobs }, { since, onRun: metrics.onRun })
+    const readHealth = makeHealthReader({ app, jobs: () => jobs }, { since, onRun: metrics.onRun })
     const jobs = await openJobs(
       {
         log,
@@ -91,7 +91,8 @@ export async function openDaemon(
       const elected = await openElected(app, post)
       release.defer(post.name, () => elected.close())
     }
-    const web = http && (await openDaemonWeb({ app, jobs, metrics, figures }, { http, roles: input.roles }))
+    const web =
+      http && (await openDaemonWeb({ app, jobs, metrics, readHealth }, { http, roles: input.roles }))
     if (web) release.defer('web', () => web.close())
     log.info({ url: web?.url, roles: input.roles, queue: config.redisUrl ? 'redis' : 'postgres' }, 'started')
     return { app, jobs, url: web?.url, failed: schema.changed, close: () => release.release() }
@@ -102,7 +103,7 @@ export async function openDaemon(
 }
 
 function openDaemonWeb(
-  { app, jobs, ...numbers }: { app: App; jobs: Jobs } & Pick<WebDeps, 'metrics' | 'figures'>,
+  { app, jobs, ...numbers }: { app: App; jobs: Jobs } & Pick<WebDeps, 'metrics' | 'readHealth'>,
   { http, roles }: { http: WebOptions; roles: readonly Role[] },
 ) {
   return openWeb(

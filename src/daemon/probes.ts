@@ -3,9 +3,9 @@ import type { Jobs } from '../jobs/jobs.ts'
 import { errorCode, TransientError } from '../kit/errors.ts'
 import { SECOND, sleep } from '../kit/time.ts'
 import { type EndedRun, findEndedRuns, type RunsMark } from '../store/runs.ts'
-import { type AccountHealth, findAccountHealth, findHealthCounts } from '../store/status.ts'
+import { findAccountHealth, findHealthCounts } from '../store/status.ts'
 import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
-import type { AccountFigures, DatabaseFigures, Figures } from '../web/gauges.ts'
+import type { DatabaseHealth, HealthSnapshot } from '../web/gauges.ts'
 import type { Readiness } from '../web/health-routes.ts'
 import type { Role } from './roles.ts'
 
@@ -103,25 +103,24 @@ async function patiently<T>(answer: Promise<T>, patienceMs: number): Promise<T> 
 const METRICS_KEEP_MS = 5 * SECOND
 
 /**
- * Makes what `/metrics` reads of database and queue. `onRun` hears, once, of every run that begins after the mark `since`
- * and has ended; `jobs` is asked for late, because the mark stands before the first job.
+ * Makes the reader of database and queue for `/metrics`. It calls `onRun` once for every run that begins after the mark
+ * `since` and has ended. `jobs` is a function because the mark is taken before the first job.
  */
-export function makeFigures(
+export function makeHealthReader(
   deps: { app: Pick<App, 'store' | 'log'>; jobs: () => Pick<Jobs, 'counts' | 'paused'> },
   input: { since: RunsMark; onRun: (run: EndedRun) => void },
-): () => Promise<Figures> {
+): () => Promise<HealthSnapshot> {
   const { store, log } = deps.app
   let mark = input.since
-  const readDatabase = async (): Promise<DatabaseFigures> => {
+  const readDatabase = async (): Promise<DatabaseHealth> => {
     const read = await store.read(async (tx) => ({
-      health: await findAccountHealth(tx),
+      accounts: await findAccountHealth(tx),
       counts: await findHealthCounts(tx),
       runs: await findEndedRuns(tx, mark),
     }))
     mark = read.runs.mark
     for (const run of read.runs.ended) input.onRun(run)
-    const { neverFetched, ...counts } = read.counts
-    return { ...counts, backfillToGo: neverFetched, accounts: read.health.map(figuresOf) }
+    return { accounts: read.accounts, counts: read.counts }
   }
   const options = { keepMs: METRICS_KEEP_MS, patienceMs: PATIENCE_MS }
   const database = makeReading(readDatabase, options)
@@ -141,15 +140,4 @@ export function makeFigures(
     ])
     return { database: fromDatabase, queue: fromQueue }
   }
-}
-
-function figuresOf(health: AccountHealth): AccountFigures {
-  const { account, needs_login, polled_at, token_obtained_at, token_expires_at, refresh_failures } = health
-  const token = token_obtained_at &&
-    token_expires_at && {
-      obtainedAt: token_obtained_at,
-      expiresAt: token_expires_at,
-      refreshFailures: refresh_failures ?? 0,
-    }
-  return { account, needsLogin: needs_login, polledAt: polled_at, token }
 }

@@ -154,7 +154,7 @@ export async function findAccountHealth(tx: Tx): Promise<AccountHealth[]> {
 type StateCount = { account: string; state: string; count: number }
 
 /** How much of everything there is; every account has every state, also with 0. */
-type HealthCounts = {
+export type HealthCounts = {
   /** `absent` are those the service lists no longer, whatever was known of them */
   activities: StateCount[]
   /** of the wanted activities, those that were never fetched */

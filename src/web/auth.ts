@@ -12,7 +12,7 @@ declare module 'fastify' {
     public?: boolean
   }
   interface FastifyRequest {
-    /** whether the request brought the token or an open session, or none is asked for */
+    /** whether the request brought the token or an open session, or none is required */
     authenticated: boolean
   }
 }
@@ -95,7 +95,7 @@ export function requireAuth(server: FastifyInstance, auth: Auth | undefined): vo
   })
 }
 
-/** Sends a person's browser to the login page, and tells a program what is missing. */
+/** Redirects a person's browser to the login page, and answers a program with what is missing. */
 async function refuse(request: FastifyRequest, reply: FastifyReply, verdict: Verdict): Promise<void> {
   if (verdict.kind === 'rate_limited') {
     const { retryAfterS } = verdict

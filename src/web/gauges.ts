@@ -1,69 +1,44 @@
 import { Gauge, type Registry } from 'prom-client'
+import type { AccountHealth, HealthCounts } from '../store/status.ts'
 
-/** How one account stands; ages are told from the times when the page is asked for. */
-export type AccountFigures = {
-  account: string
-  needsLogin: boolean
-  /** when the list was last polled to its end; null: never */
-  polledAt: Date | null
-  /** of the access token; null when nobody has signed in */
-  token: { obtainedAt: Date; expiresAt: Date; refreshFailures: number } | null
-}
-
-/** How many of something an account has in each state. */
-export type StateCount = { account: string; state: string; count: number }
-
-/** What the database says at one moment. */
-export type DatabaseFigures = {
-  accounts: readonly AccountFigures[]
-  activities: readonly StateCount[]
-  /** activities never fetched yet, by account */
-  backfillToGo: ReadonlyArray<{ account: string; count: number }>
-  uploads: readonly StateCount[]
-  /** what waits in the drop folders, by the reason's code */
-  waitingFiles: ReadonlyArray<{ code: string; count: number }>
-  samplesBytes: number
-  databaseBytes: number
-}
+/** The state of the database at one moment. */
+export type DatabaseHealth = { accounts: readonly AccountHealth[]; counts: HealthCounts }
 
 /** Jobs by queue and state, and the names of the queues that are paused. */
-export type QueueFigures = Readonly<{
+export type QueueHealth = Readonly<{
   jobs: Readonly<Record<string, Readonly<Record<string, number>>>>
   paused: readonly string[]
 }>
 
-/** What is read when the page is asked for; undefined: that part does not answer now. */
-export type Figures = { database: DatabaseFigures | undefined; queue: QueueFigures | undefined }
+/** The values of the gauges at one scrape; a part that does not answer is undefined. */
+export type HealthSnapshot = { database: DatabaseHealth | undefined; queue: QueueHealth | undefined }
 
-/** One unit of mirroring that has come to its end. */
-export type EndedRun = { resource: string; kind: string; outcome: string; seconds: number }
+/** Sets every gauge; an unknown value has no line, and `musette_up` says which part does not answer. */
+type SetGauges = (snapshot: HealthSnapshot, now: Date) => void
 
-/** Sets every gauge to what was read; what is not known now has no line, and `musette_up` says which part is away. */
-export type SetGauges = (figures: Figures, now: Date) => void
-
-/** Shown also when nothing waits, so that an alarm has something to compare. */
+/** Shown also at 0, so that an alarm has a value to compare. */
 const WAITING_CODES = ['not_whole', 'unreadable_file', 'too_large', 'no_account', 'vanished', 'read_only']
 
 type Registers = { registers: Registry[] }
 
-/** Makes the gauges whose values are read when the page is asked for. */
+/** Makes the gauges whose values are read at each scrape. */
 export function makeGauges(registry: Registry): SetGauges {
   const to = { registers: [registry] }
   const up = new Gauge({
     ...to,
     name: 'musette_up',
-    help: 'Whether a part answers (1) or not (0); figures of a part that does not answer are left out.',
+    help: 'Whether a part answers (1) or not (0); metrics of a part that does not answer are left out.',
     labelNames: ['part'],
   })
-  const showAccounts = makeAccountGauges(to)
-  const showCounts = makeCountGauges(to)
-  const showQueue = makeQueueGauge(to)
+  const setAccounts = makeAccountGauges(to)
+  const setCounts = makeCountGauges(to)
+  const setQueue = makeQueueGauge(to)
   return ({ database, queue }, now) => {
     up.set({ part: 'database' }, database ? 1 : 0)
     up.set({ part: 'queue' }, queue ? 1 : 0)
-    showAccounts(database?.accounts ?? [], now)
-    showCounts(database)
-    showQueue(queue ?? { jobs: {}, paused: [] })
+    setAccounts(database?.accounts ?? [], now)
+    setCounts(database?.counts)
+    setQueue(queue ?? { jobs: {}, paused: [] })
   }
 }
 
@@ -86,15 +61,16 @@ function makeAccountGauges(to: Registers) {
     'musette_token_refresh_failures',
     'Attempts in a row that failed to renew the access token.',
   )
-  return (accounts: readonly AccountFigures[], now: Date) => {
+  return (accounts: readonly AccountHealth[], now: Date) => {
     for (const each of [freshness, needsLogin, age, expires, failures]) each.reset()
-    for (const { account, polledAt, token, ...rest } of accounts) {
+    for (const { account, ...health } of accounts) {
+      const { polled_at: polledAt, token_obtained_at: obtainedAt, token_expires_at: expiresAt } = health
       freshness.set({ account }, polledAt ? secondsBetween(polledAt, now) : Number.POSITIVE_INFINITY)
-      needsLogin.set({ account }, rest.needsLogin ? 1 : 0)
-      if (!token) continue
-      age.set({ account }, secondsBetween(token.obtainedAt, now))
-      expires.set({ account }, secondsBetween(now, token.expiresAt))
-      failures.set({ account }, token.refreshFailures)
+      needsLogin.set({ account }, health.needs_login ? 1 : 0)
+      if (!obtainedAt || !expiresAt) continue
+      age.set({ account }, secondsBetween(obtainedAt, now))
+      expires.set({ account }, secondsBetween(now, expiresAt))
+      failures.set({ account }, health.refresh_failures ?? 0)
     }
   }
 }
@@ -129,18 +105,18 @@ function makeCountGauges(to: Registers) {
     name: 'musette_database_bytes',
     help: 'Bytes on disk of the whole database.',
   })
-  return (database: DatabaseFigures | undefined) => {
+  return (counts: HealthCounts | undefined) => {
     for (const each of [activities, toGo, uploads, waiting]) each.reset()
-    // A gauge without labels is reset to 0, and that would be a lie.
+    // `reset` would set a gauge without labels to 0, which is not unknown.
     for (const each of [samples, whole]) each.remove()
-    if (!database) return
-    for (const { account, state, count } of database.activities) activities.set({ account, state }, count)
-    for (const { account, count } of database.backfillToGo) toGo.set({ account }, count)
-    for (const { account, state, count } of database.uploads) uploads.set({ account, state }, count)
+    if (!counts) return
+    for (const { account, state, count } of counts.activities) activities.set({ account, state }, count)
+    for (const { account, count } of counts.neverFetched) toGo.set({ account }, count)
+    for (const { account, state, count } of counts.uploads) uploads.set({ account, state }, count)
     for (const code of WAITING_CODES) waiting.set({ code }, 0)
-    for (const { code, count } of database.waitingFiles) waiting.set({ code }, count)
-    samples.set(database.samplesBytes)
-    whole.set(database.databaseBytes)
+    for (const { code, count } of counts.waitingFiles) waiting.set({ code }, count)
+    samples.set(counts.samplesBytes)
+    whole.set(counts.databaseBytes)
   }
 }
 
@@ -157,7 +133,7 @@ function makeQueueGauge(to: Registers) {
     help: 'Whether a queue is paused (1) or not (0); a daemon that runs resumes it within a minute.',
     labelNames: ['queue'],
   })
-  return (queues: QueueFigures) => {
+  return (queues: QueueHealth) => {
     jobs.reset()
     isPaused.reset()
     for (const [queue, states] of Object.entries(queues.jobs)) {

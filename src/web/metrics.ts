@@ -1,24 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { type Clock, SECOND } from '../kit/time.ts'
-import { type EndedRun, type Figures, makeGauges } from './gauges.ts'
-
-/** One request to the service: its endpoint as a pattern, and its status, or the error code in place of an answer. */
-export type SeenRequest = {
-  endpoint: string
-  status: number | undefined
-  failure: string | undefined
-  ms: number
-}
-
-/** Hears what this process asks of the service. */
-export type RequestObserver = { onAnswer(seen: SeenRequest): void; onPause(ms: number): void }
+import type { ServiceObserver } from '../service/service.ts'
+import type { EndedRun } from '../store/runs.ts'
+import { type HealthSnapshot, makeGauges } from './gauges.ts'
 
 export type Metrics = {
-  requests: RequestObserver
+  /** counts the requests of this process to the service */
+  requests: ServiceObserver
   onRun(run: EndedRun): void
-  /** Renders everything in Prometheus's text format; `figures` are what was read for this page. */
-  render(figures: Figures): Promise<string>
+  /** Renders everything in Prometheus's text format. */
+  render(snapshot: HealthSnapshot): Promise<string>
   contentType: string
 }
 
@@ -48,26 +40,26 @@ export function makeMetrics(deps: { now: Clock }, options: { version: string }):
   return {
     requests: makeRequestCounters(registry),
     onRun: makeRunCounters(registry),
-    render(figures) {
-      setGauges(figures, deps.now())
+    render(snapshot) {
+      setGauges(snapshot, deps.now())
       return registry.metrics()
     },
     contentType: registry.contentType,
   }
 }
 
-/** Adds `/metrics`. `figures` must not throw and must answer soon, also while the database is unreachable. */
+/** Adds `/metrics`. `readHealth` must not throw and must answer soon, also while the database is unreachable. */
 export function registerMetrics(
   server: FastifyInstance,
-  deps: { metrics: Metrics; figures: () => Promise<Figures> },
+  deps: { metrics: Metrics; readHealth: () => Promise<HealthSnapshot> },
 ): void {
   server.get('/metrics', async (_request, reply) => {
-    const page = await deps.metrics.render(await deps.figures())
+    const page = await deps.metrics.render(await deps.readHealth())
     return reply.type(deps.metrics.contentType).send(page)
   })
 }
 
-function makeRequestCounters(registry: Registry): RequestObserver {
+function makeRequestCounters(registry: Registry): ServiceObserver {
   const to = { registers: [registry] }
   const requests = new Counter({
     ...to,

@@ -7,7 +7,7 @@ import { registerAuth, requireAuth } from './auth.ts'
 import { registerDashboardApi } from './dashboard-api.ts'
 import { registerDashboardPages } from './dashboard-pages.ts'
 import type { DashboardDeps } from './dashboard-types.ts'
-import type { Figures } from './gauges.ts'
+import type { HealthSnapshot } from './gauges.ts'
 import { type Readiness, registerHealth } from './health-routes.ts'
 import { registerLogin } from './login-page.ts'
 import { type Metrics, registerMetrics } from './metrics.ts'
@@ -20,7 +20,7 @@ export type WebDeps = {
   log: Logger
   readiness: () => Promise<Readiness>
   metrics: Metrics
-  figures: () => Promise<Figures>
+  readHealth: () => Promise<HealthSnapshot>
   boards: readonly Board[]
   dashboard: DashboardDeps
   endedSessions: EndedSessions
@@ -35,7 +35,7 @@ export type WebOptions = { host: string; port: number; token: string | undefined
 
 /**
  * Opens the web surface: `/healthz` (process alive), `/readyz` (database, queue, fresh polls), `/metrics`, `/queues`, and
- * the dashboard at `/`. With a token everything but the two health checks asks for it, as a bearer or by a session of `/login`;
+ * the dashboard at `/`. With a token everything but the two health checks requires it, as a bearer token or by a session of `/login`;
  * without one it listens on loopback only, and refuses to start elsewhere (ConfigError `http_token_missing`).
  */
 export async function openWeb(
@@ -55,7 +55,7 @@ export async function openWeb(
   server.server.maxConnections = MOST_CONNECTIONS
   server.setErrorHandler<Error & { statusCode?: number }>((error, _request, reply) => {
     const { statusCode = 500 } = error
-    // A mistake of the client is told in fastify's own words; an error of ours goes to the log only.
+    // The client gets fastify's message of its own mistake; an error of ours goes to the log only.
     if (statusCode < 500) return reply.code(statusCode).send({ error: error.message })
     log.error({ error }, 'web: a page could not be made')
     return reply.code(500).send({ error: 'see the log' })

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { findStatus } from '../../src/app/status-report.ts'
 import { makeDashboard } from '../../src/daemon/dashboard-views.ts'
-import { makeFigures, makeReadiness } from '../../src/daemon/probes.ts'
+import { makeHealthReader, makeReadiness } from '../../src/daemon/probes.ts'
 import { checkWaitingFiles } from '../../src/doctor/check-folders.ts'
 import { findRunsMark } from '../../src/store/runs.ts'
 import { recordWaitingFiles, type WaitingReport } from '../../src/store/uploads/waiting-files.ts'
@@ -38,8 +38,8 @@ it('what waits in the drop folder is told by status, doctor, metrics and dashboa
     { state: 'warning', found: 'may/ride.fit waits: not whole: 700 bytes are missing at its end' },
   ])
   const since = await rig.app.store.read(findRunsMark)
-  const figures = makeFigures({ app: rig.app, jobs: () => jobs }, { since, onRun: () => undefined })
-  expect((await figures()).database?.waitingFiles).toEqual([{ code: 'not_whole', count: 1 }])
+  const readHealth = makeHealthReader({ app: rig.app, jobs: () => jobs }, { since, onRun: () => undefined })
+  expect((await readHealth()).database?.counts.waitingFiles).toEqual([{ code: 'not_whole', count: 1 }])
   const { waiting } = await makeDashboard(rig.app).findOverview()
   expect(waiting).toMatchObject([{ path: 'may/ride.fit', reason: cut.reason }])
   await show()

@@ -5,7 +5,7 @@ import { openRig, type Rig } from '../mirror/rig.ts'
 import { parseMetrics } from './rig.ts'
 
 const ACTIVITIES = 6
-/** The figures of the database are kept for 5 s. */
+/** What was read of the database is kept for 5 s. */
 const SOON = { timeoutMs: 30_000, everyMs: 200 }
 
 describe('the metrics of a daemon that mirrors', () => {

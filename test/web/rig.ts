@@ -96,7 +96,7 @@ export function openBareWeb(options: { host: string; port?: number; token?: stri
         findFitness: fail,
       },
       readiness: fail,
-      figures: fail,
+      readHealth: fail,
       boards: [],
       endedSessions: { find: fail, record: fail },
     },

@@ -1,40 +1,6 @@
 import type { Tx } from '../store.ts'
-import { ACTIVITY_LINE, type ActivityLine } from './overview-page.ts'
-
-/** Everything that is told of one activity, besides its samples. */
-type ActivityFacts = ActivityLine & {
-  account_id: number
-  path: string
-  description: string | null
-  timezone: string | null
-  started_at: Date | null
-  sample_count: number | null
-  max_power: number | null
-  max_cadence: number | null
-  elevation_gain_m: number | null
-  energy_kcal: number | null
-  xlss: number | null
-  xhss: number | null
-  xpss: number | null
-  focus: string | null
-  specificity: string | null
-  difficulty: number | null
-  difficulty_rating: string | null
-  sig_ftp: number | null
-  sig_atc: number | null
-  sig_pp: number | null
-  prev_sig_ftp: number | null
-  medal: number | null
-  freshness: string | null
-  /** the drop folder's file that it came from */
-  file_name: string | null
-  fetch_error: string | null
-  next_fetch_at: Date | null
-  absent_since: Date | null
-  fetched_at: Date | null
-  /** how often the service has changed it */
-  revisions: number
-}
+import { ACTIVITY_LINE } from './overview-page.ts'
+import type { ActivityFacts, BestPoint, CurvePoint, Neighbours, SampleColumns } from './page-rows.ts'
 
 /** Finds one activity, also an absent one; undefined when there is none of that key. */
 export async function findActivityFacts(tx: Tx, activityId: number): Promise<ActivityFacts | undefined> {
@@ -52,8 +18,6 @@ export async function findActivityFacts(tx: Tx, activityId: number): Promise<Act
   return rows[0]
 }
 
-type Neighbours = { older_id: number | null; newer_id: number | null }
-
 /** Finds the listed activities of the same account that started just before and just after one. */
 export async function findNeighbours(tx: Tx, activityId: number): Promise<Neighbours> {
   const beside = (sign: '<' | '>', order: 'asc' | 'desc') =>
@@ -67,14 +31,6 @@ export async function findNeighbours(tx: Tx, activityId: number): Promise<Neighb
     [activityId],
   )
   return rows[0] ?? { older_id: null, newer_id: null }
-}
-
-type CurvePoint = {
-  duration_s: number
-  watts: number | null
-  best_watts: number | null
-  best_activity_id: number | null
-  best_day: string | null
 }
 
 /** Finds an activity's power curve beside the best of its season, by duration; either may lack a point. */
@@ -96,13 +52,6 @@ export async function findCurve(
   return rows
 }
 
-type BestPoint = {
-  duration_s: number
-  all_time: number | null
-  season: number | null
-  last_90_days: number | null
-}
-
 /** Finds an account's best mean powers of all time, of this season and of the last 90 days, by duration, W. */
 export async function findBests(tx: Tx, accountId: number): Promise<BestPoint[]> {
   const { rows } = await tx.client.query<BestPoint>(
@@ -114,14 +63,6 @@ export async function findBests(tx: Tx, accountId: number): Promise<BestPoint[]>
     [accountId],
   )
   return rows
-}
-
-/** One array a quantity, all of one length. `elapsed_s` counts from the first sample and ascends; watts and beats are whole. */
-type SampleColumns = {
-  elapsed_s: number[]
-  power: Array<number | null>
-  mpa: Array<number | null>
-  hr: Array<number | null>
 }
 
 /** Finds an activity's samples as columns for a plot; those without a time have no place in it and are left out. */

@@ -1,16 +1,5 @@
 import type { Tx } from '../store.ts'
-
-type FitnessNow = {
-  seen_at: Date
-  status: string | null
-  weight_kg: number | null
-  ftp: number | null
-  ltp: number | null
-  hie_kj: number | null
-  pp: number | null
-  tl_total: number | null
-  target_total: number | null
-}
+import type { FitnessNow, LoadColumns, SignatureColumns, TimeColumns, WeekColumns } from './page-rows.ts'
 
 /** Finds what the service said last of an account's fitness; undefined before the first answer. */
 export async function findFitnessNow(tx: Tx, accountId: number): Promise<FitnessNow | undefined> {
@@ -21,10 +10,6 @@ export async function findFitnessNow(tx: Tx, accountId: number): Promise<Fitness
   )
   return rows[0]
 }
-
-type Columns<Name extends string> = Record<Name, Array<number | null>> & { at: number[] }
-type SignatureColumns = Columns<'ftp' | 'hie_kj' | 'pp' | 'ltp'>
-type LoadColumns = Columns<'training_load' | 'recovery_load' | 'form'>
 
 /** Finds an account's signature over time, oldest first, one array a quantity; `at` is seconds since 1970. */
 export async function findSignatureColumns(tx: Tx, accountId: number): Promise<SignatureColumns> {
@@ -52,7 +37,7 @@ export async function findLoadColumns(tx: Tx, accountId: number): Promise<LoadCo
 async function findColumns<Name extends string>(
   tx: Tx,
   input: { names: readonly Name[]; accountId: number; text: string },
-): Promise<Columns<Name>> {
+): Promise<TimeColumns<Name>> {
   const { rows } = await tx.client.query<[number, ...Array<number | null>]>({
     text: input.text,
     values: [input.accountId],
@@ -62,16 +47,6 @@ async function findColumns<Name extends string>(
     input.names.map((name, index) => [name, rows.map((row) => row[index + 1] ?? null)]),
   ) as Record<Name, Array<number | null>>
   return { ...columns, at: rows.map(([at]) => at) }
-}
-
-type WeekColumns = {
-  monday: number[]
-  activities: number[]
-  low_xss: number[]
-  high_xss: number[]
-  peak_xss: number[]
-  /** the whole score; more than its parts where the service tells only the whole */
-  xss: number[]
 }
 
 /** Finds an account's weeks from the first activity to today, quiet ones too; `monday` is seconds since 1970, 0:00 UTC. */

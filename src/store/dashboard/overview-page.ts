@@ -1,19 +1,5 @@
 import type { Tx } from '../store.ts'
-
-/** An activity as a line of a list. `started_at_local` is its own wall clock as ISO text without an offset. */
-export type ActivityLine = {
-  activity_id: number
-  account: string
-  name: string | null
-  activity_type: string | null
-  started_at_local: string | null
-  detail_state: string
-  elapsed_s: number | null
-  distance_km: number | null
-  avg_power: number | null
-  xss: number | null
-  breakthrough: number | null
-}
+import type { ActivityLine, UploadLine } from './page-rows.ts'
 
 /** The columns of an ActivityLine, of activities `v` and accounts `a`. A driver's date would be in this machine's zone. */
 export const ACTIVITY_LINE = `v.activity_id, a.name as account, v.name, v.activity_type,
@@ -42,19 +28,6 @@ export async function findActivityLines(
     input.than === undefined ? [input.limit] : [input.limit, input.than],
   )
   return rows
-}
-
-/** A file of the drop folder and what became of it. */
-type UploadLine = {
-  account: string
-  file_name: string
-  state: string
-  reason: string | null
-  seen_at: Date
-  took_s: number | null
-  activity_id: number | null
-  activity_name: string | null
-  xss: number | null
 }
 
 /** Finds the files that were seen last, newest first. */

@@ -1,4 +1,5 @@
-import type { ActivityFacts, ActivityView, Serialized } from '../dashboard-types.ts'
+import type { ActivityFacts } from '../../store/dashboard/page-rows.ts'
+import type { ActivityView, Serialized } from '../dashboard-types.ts'
 import { type Child, make, makeBadge } from './dom.ts'
 import { formatNumber, formatStopwatch, formatWallClock } from './format.ts'
 import { makeAgo, makeNotice, type Problem } from './live.ts'
@@ -51,13 +52,13 @@ function problemOf({
   const why = reason ?? 'no reason is known'
   const states: Readonly<Record<string, Problem>> = {
     failed: {
-      text: `The last answer could not be used: ${why}. It is asked for again by itself; to do it now, type:`,
+      text: `The last answer could not be used: ${why}. It is fetched again by itself; to do it now, type:`,
       command: `musette resync ${path}`,
     },
     wanted: { calm: true, text: 'This activity is about to be fetched; it appears here by itself.' },
     awaiting_samples: {
       calm: true,
-      text: 'The service has no samples of this activity yet. It is asked again by itself.',
+      text: 'The service has no samples of this activity yet. They are fetched by themselves when it has.',
     },
   }
   return states[state]

@@ -1,4 +1,5 @@
-import type { SampleColumns, Serialized } from '../dashboard-types.ts'
+import type { SampleColumns } from '../../store/dashboard/page-rows.ts'
+import type { Serialized } from '../dashboard-types.ts'
 
 type Samples = Serialized<SampleColumns>
 
@@ -100,7 +101,7 @@ export function makeLocalClock(start: Start): LocalClock | undefined {
     if (zoned && agrees) return zoned.format(startMs + elapsedS * 1_000)
     return plain?.format(wallMs + elapsedS * 1_000) ?? ''
   }
-  return { of, zone: start.timezone ?? 'zone not told' }
+  return { of, zone: start.timezone ?? 'zone unknown' }
 }
 
 function makeFormat(timeZone: string): Intl.DateTimeFormat | undefined {

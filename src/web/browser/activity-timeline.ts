@@ -1,4 +1,5 @@
-import type { ActivityFacts, SampleColumns, Serialized } from '../dashboard-types.ts'
+import type { ActivityFacts, SampleColumns } from '../../store/dashboard/page-rows.ts'
+import type { Serialized } from '../dashboard-types.ts'
 import {
   highestOf,
   listRecorded,

@@ -1,4 +1,5 @@
-import type { ActivityView, SampleColumns, Serialized } from '../dashboard-types.ts'
+import type { SampleColumns } from '../../store/dashboard/page-rows.ts'
+import type { ActivityView, Serialized } from '../dashboard-types.ts'
 import { makeFacts, makeHeading, makeNotices } from './activity-facts.ts'
 import { makeTimeline } from './activity-timeline.ts'
 import { announceScheme } from './charts/axes.ts'

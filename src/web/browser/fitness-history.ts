@@ -1,4 +1,5 @@
-import type { LoadColumns, SignatureColumns, WeekColumns } from '../dashboard-types.ts'
+import type { LoadColumns, SignatureColumns, WeekColumns } from '../../store/dashboard/page-rows.ts'
+import type { Serialized } from '../dashboard-types.ts'
 import { makeDayAxis } from './charts/axes.ts'
 import { type Chart, type Lane, makeChart } from './charts/chart.ts'
 import { type Child, make } from './dom.ts'
@@ -30,7 +31,7 @@ const SIGNATURE: readonly Lane[] = [
 ]
 
 /** Makes the plot of the signature over time, and its table. */
-export function makeSignature({ at, ...lines }: SignatureColumns, spans: Spans): Child[] {
+export function makeSignature({ at, ...lines }: Serialized<SignatureColumns>, spans: Spans): Child[] {
   return makeHistory(
     {
       id: 'signature',
@@ -39,7 +40,7 @@ export function makeSignature({ at, ...lines }: SignatureColumns, spans: Spans):
       lanes: SIGNATURE,
       caption:
         'Threshold power (FTP), lower threshold (LTP), high-intensity energy (HIE; of rides it is derived from the number atc, ' +
-        'whose unit the service does not tell) and peak power, after each ride and as told since.',
+        'whose unit the service does not give) and peak power, after each ride and in the training info since.',
     },
     { at, lines },
     spans,
@@ -65,7 +66,7 @@ const LOAD: readonly Lane[] = [
 ]
 
 /** Makes the plot of loads and form after each activity, and its table. */
-export function makeLoad({ at, ...lines }: LoadColumns, spans: Spans): Child[] {
+export function makeLoad({ at, ...lines }: Serialized<LoadColumns>, spans: Spans): Child[] {
   const last = (column: ReadonlyArray<number | null>) => formatNumber(column.at(-1), '', 1)
   return makeHistory(
     {
@@ -75,7 +76,7 @@ export function makeLoad({ at, ...lines }: LoadColumns, spans: Spans): Child[] {
       lanes: LOAD,
       caption:
         `After the last ride: training load ${last(lines.training_load)}, recovery load ${last(lines.recovery_load)}, ` +
-        `form ${last(lines.form)}. The service tells no units of these.`,
+        `form ${last(lines.form)}. The service gives no units of these.`,
     },
     { at, lines },
     spans,
@@ -113,7 +114,7 @@ const WEEKS: readonly Column<Week>[] = [
 
 /** Makes the plot of the weeks' training load scores, and its table. */
 export function makeWeeks(
-  { monday, activities, low_xss: low, high_xss: high, peak_xss: peak, xss }: WeekColumns,
+  { monday, activities, low_xss: low, high_xss: high, peak_xss: peak, xss }: Serialized<WeekColumns>,
   spans: Spans,
 ): Child[] {
   if (monday.length === 0) return []

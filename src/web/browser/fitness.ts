@@ -11,8 +11,8 @@ type View = Serialized<FitnessView>
 /** Fitness changes with each activity, not with the seconds. */
 const POLL_EVERY_MS = 15_000
 
-const asked = new URLSearchParams(location.search).get('account')
-const query = asked !== null && /^\d{1,9}$/.test(asked) ? `?account=${asked}` : ''
+const account = new URLSearchParams(location.search).get('account')
+const query = account !== null && /^\d{1,9}$/.test(account) ? `?account=${account}` : ''
 const spans = makeSpans()
 const places = {
   accounts: make('div'),
@@ -78,14 +78,14 @@ function makeNow({ now, account_id: id, signature }: Serialized<FitnessView>): C
   if (now === null) {
     const nothing = signature.at.length === 0
     const text = nothing
-      ? 'Nothing of this account is mirrored yet. The daemon asks by itself; to do it now, type: '
-      : 'The service has not been asked for today’s numbers yet. The daemon asks by itself; to do it now, type: '
+      ? 'Nothing of this account is mirrored yet. The daemon fetches it by itself; to do it now, type: '
+      : 'Today’s numbers have not been fetched yet. The daemon fetches them by itself; to do it now, type: '
     return [make('p', {}, text, make('code', {}, 'musette sync'))]
   }
   const numbers: ReadonlyArray<[string, string, string?]> = [
     ['Threshold power (FTP)', formatNumber(now.ftp, 'W', 1), perKg(now.ftp, now.weight_kg)],
     ['Lower threshold (LTP)', formatNumber(now.ltp, 'W', 1)],
-    ['High-intensity energy (HIE)', formatNumber(now.hie_kj, 'kJ', 1), 'unit as read, not told'],
+    ['High-intensity energy (HIE)', formatNumber(now.hie_kj, 'kJ', 1), 'the service gives no unit'],
     ['Peak power', formatNumber(now.pp, 'W')],
     ['Training load', formatNumber(now.tl_total, '', 1), targetOf(now.target_total)],
     ['Freshness', now.status ?? '–'],
@@ -96,7 +96,7 @@ function makeNow({ now, account_id: id, signature }: Serialized<FitnessView>): C
   return [
     make('h2', { class: 'hidden' }, 'Now'),
     make('dl', { class: 'numbers wide' }, ...pairs),
-    make('p', { class: 'quiet' }, 'As the service told it ', makeAgo(now.seen_at), '.'),
+    make('p', { class: 'quiet' }, 'Last answer of the service: ', makeAgo(now.seen_at), '.'),
   ]
 }
 

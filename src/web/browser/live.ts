@@ -94,7 +94,7 @@ export async function fetchJson<T>(path: string, etag?: string): Promise<Answer<
 }
 
 const UNREACHABLE: Problem = {
-  text: 'The daemon does not answer. This page asks again by itself. If the daemon does not run, start it:',
+  text: 'The daemon does not answer. This page tries again by itself. If the daemon does not run, start it:',
   command: 'musette start',
 }
 
@@ -110,7 +110,7 @@ async function readProblem(response: Response): Promise<Problem> {
       command: 'musette doctor',
     }
   if (response.status === 404) return { text: `The daemon answers: ${reason}.` }
-  return { text: `The daemon could not answer (${reason}). This page asks again by itself.` }
+  return { text: `The daemon could not answer (${reason}). This page tries again by itself.` }
 }
 
 async function readReason(response: Response): Promise<string> {

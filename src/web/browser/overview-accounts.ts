@@ -77,7 +77,7 @@ function makeProgress(account: Account): Child {
     return make(
       'p',
       {},
-      'Nothing is mirrored yet. The daemon asks by itself; to do it now, type ',
+      'Nothing is mirrored yet. The daemon fetches the history by itself; to do it now, type ',
       code('musette sync'),
     )
   }
@@ -107,7 +107,7 @@ function makeFreshness(account: Account): HTMLElement {
   return make(
     'p',
     { class: 'quiet' },
-    polled ? 'Asked the service ' : 'The service has not been asked to the end yet',
+    polled ? 'Last poll ' : 'No poll has finished yet',
     polled && makeAgo(polled),
     newest && `. Newest activity: ${formatDay(newest)}`,
     renewed && `. The login is renewed by itself, before ${formatDay(ends)}`,

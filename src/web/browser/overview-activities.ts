@@ -1,4 +1,5 @@
-import type { ActivityLine, Serialized } from '../dashboard-types.ts'
+import type { ActivityLine } from '../../store/dashboard/page-rows.ts'
+import type { Serialized } from '../dashboard-types.ts'
 import { type Child, type Mood, make, makeBadge } from './dom.ts'
 import { formatNumber, formatStopwatch, formatWallClock } from './format.ts'
 import { fetchJson, showState } from './live.ts'

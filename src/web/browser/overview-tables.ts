@@ -1,10 +1,11 @@
-import type { FailedView, RunView, Serialized, UploadView, WaitingView } from '../dashboard-types.ts'
+import type { UploadLine } from '../../store/dashboard/page-rows.ts'
+import type { FailedView, RunView, Serialized, WaitingView } from '../dashboard-types.ts'
 import { type Child, type Mood, make, makeBadge } from './dom.ts'
 import { formatNumber, formatSpan } from './format.ts'
 import { makeAgo } from './live.ts'
 import { type Column, makeSection, makeTable, withAccount } from './table.ts'
 
-type Upload = Serialized<UploadView>
+type Upload = Serialized<UploadLine>
 type Waiting = Serialized<WaitingView>
 type Failed = Serialized<FailedView>
 type Run = Serialized<RunView>
@@ -42,7 +43,7 @@ const WAITING: readonly Column<Waiting>[] = [
 const FAILED: readonly Column<Failed>[] = [
   { title: 'Activity', names: true, cell: makeFailedLink },
   { title: 'Reason', wide: true, cell: ({ reason }) => reason },
-  { title: 'Asked again', cell: ({ next_try_at: at }) => at && makeAgo(at) },
+  { title: 'Next attempt', cell: ({ next_try_at: at }) => at && makeAgo(at) },
 ]
 
 const RUNS: readonly Column<Run>[] = [
@@ -72,7 +73,7 @@ export function makeUploads({ uploads, several }: { uploads: readonly Upload[]; 
 /** Makes the list of files that wait in the drop folder; nothing when all is well. */
 export function makeWaiting({ waiting }: { waiting: readonly Waiting[] }): Child[] {
   if (waiting.length === 0) return []
-  const table = makeTable('What waits for a person, the longest first', WAITING, waiting)
+  const table = makeTable('Files that need a person, the longest first', WAITING, waiting)
   return [makeSection('waiting-title', 'Waiting in the drop folder', table)]
 }
 
@@ -80,14 +81,14 @@ export function makeWaiting({ waiting }: { waiting: readonly Waiting[] }): Child
 export function makeFailed({ failed, several }: { failed: readonly Failed[]; several: boolean }): Child[] {
   if (failed.length === 0) return []
   const table = makeTable(
-    'Asked for again by themselves, with growing pauses',
+    'Fetched again by themselves, with growing pauses',
     withAccount(FAILED, several),
     failed,
   )
   const help = make(
     'p',
     { class: 'quiet' },
-    'To ask now, type ',
+    'To do it now, type ',
     make('code', {}, `musette resync ${failed[0]?.path ?? 'PATH'}`),
   )
   return [makeSection('failed-title', 'Failed activities', table, help)]
@@ -100,7 +101,7 @@ export function makeRuns({ runs, several }: { runs: readonly Run[]; several: boo
     makeSection(
       'runs-title',
       'Last runs',
-      makeTable('What the service was asked, newest first', withAccount(RUNS, several), runs),
+      makeTable('Newest first', withAccount(RUNS, several), runs),
     ),
   ]
 }

@@ -1,4 +1,5 @@
-import type { ActivityView, BestPoint, CurvePoint, Serialized } from '../dashboard-types.ts'
+import type { BestPoint, CurvePoint } from '../../store/dashboard/page-rows.ts'
+import type { ActivityView, Serialized } from '../dashboard-types.ts'
 import { makeDurationAxis } from './charts/axes.ts'
 import { makeChart } from './charts/chart.ts'
 import { type Child, make } from './dom.ts'

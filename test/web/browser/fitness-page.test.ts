@@ -44,9 +44,9 @@ describeWithBrowser('the fitness page', () => {
     const [now] = await scene.rows(
       'select round(ftp::numeric, 1)::float8 as ftp, status from training.training_info',
     )
-    const figures = await page.locator('.numbers').textContent()
-    expect(figures).toContain(`Threshold power (FTP)${now?.ftp} W`)
-    expect(figures).toContain(`Freshness${now?.status}`)
+    const numbers = await page.locator('.numbers').textContent()
+    expect(numbers).toContain(`Threshold power (FTP)${now?.ftp} W`)
+    expect(numbers).toContain(`Freshness${now?.status}`)
   })
 
   it('looks back as far as is chosen, in every chart of days', async () => {

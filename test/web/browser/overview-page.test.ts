@@ -20,7 +20,7 @@ describeWithBrowser('the overview', () => {
   it('tells the accounts, the newest activities and the last runs', async () => {
     const page = await scene.visit('/')
     const card = page.getByRole('article', { name: 'Account default' })
-    expect(await card.textContent()).toMatch(/signed in.*activities40.*Asked the service/)
+    expect(await card.textContent()).toMatch(/signed in.*activities40.*Last poll/)
     const [newest] = await scene.rows(
       'select name, activity_id from training.activities order by started_at desc limit 1',
     )

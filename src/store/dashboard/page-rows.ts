@@ -1,0 +1,123 @@
+// Types without an import: the browser's scripts take them from here and know neither Node nor Postgres.
+
+/** An activity as a line of a list. `started_at_local` is its own local time as ISO text without an offset. */
+export type ActivityLine = {
+  activity_id: number
+  account: string
+  name: string | null
+  activity_type: string | null
+  started_at_local: string | null
+  detail_state: string
+  elapsed_s: number | null
+  distance_km: number | null
+  avg_power: number | null
+  xss: number | null
+  breakthrough: number | null
+}
+
+/** Everything about one activity besides its samples. */
+export type ActivityFacts = ActivityLine & {
+  account_id: number
+  path: string
+  description: string | null
+  timezone: string | null
+  started_at: Date | null
+  sample_count: number | null
+  max_power: number | null
+  max_cadence: number | null
+  elevation_gain_m: number | null
+  energy_kcal: number | null
+  xlss: number | null
+  xhss: number | null
+  xpss: number | null
+  focus: string | null
+  specificity: string | null
+  difficulty: number | null
+  difficulty_rating: string | null
+  sig_ftp: number | null
+  sig_atc: number | null
+  sig_pp: number | null
+  prev_sig_ftp: number | null
+  medal: number | null
+  freshness: string | null
+  /** the drop folder's file that it came from */
+  file_name: string | null
+  fetch_error: string | null
+  next_fetch_at: Date | null
+  absent_since: Date | null
+  fetched_at: Date | null
+  /** how often the service has changed it */
+  revisions: number
+}
+
+/** The listed activities of the same account just before and just after one. */
+export type Neighbours = { older_id: number | null; newer_id: number | null }
+
+/** A duration of an activity's power curve, W, with the best of its season. */
+export type CurvePoint = {
+  duration_s: number
+  watts: number | null
+  best_watts: number | null
+  best_activity_id: number | null
+  best_day: string | null
+}
+
+/** One array a quantity, all of one length. `elapsed_s` counts from the first sample and ascends; watts and beats are whole. */
+export type SampleColumns = {
+  elapsed_s: number[]
+  power: Array<number | null>
+  mpa: Array<number | null>
+  hr: Array<number | null>
+}
+
+/** A file of the drop folder and its outcome. */
+export type UploadLine = {
+  account: string
+  file_name: string
+  state: string
+  reason: string | null
+  seen_at: Date
+  /** from seen to mirrored */
+  took_s: number | null
+  activity_id: number | null
+  activity_name: string | null
+  xss: number | null
+}
+
+/** The last training info of the service. */
+export type FitnessNow = {
+  seen_at: Date
+  status: string | null
+  weight_kg: number | null
+  ftp: number | null
+  ltp: number | null
+  hie_kj: number | null
+  pp: number | null
+  tl_total: number | null
+  target_total: number | null
+}
+
+/** One array a quantity; `at` is seconds since 1970 and ascends. */
+export type TimeColumns<Name extends string> = Record<Name, Array<number | null>> & { at: number[] }
+export type SignatureColumns = TimeColumns<'ftp' | 'hie_kj' | 'pp' | 'ltp'>
+/** The service names no units of these. */
+export type LoadColumns = TimeColumns<'training_load' | 'recovery_load' | 'form'>
+
+/** `monday` is seconds since 1970 of that day at 0:00 UTC, and ascends without gaps. */
+export type WeekColumns = {
+  monday: number[]
+  activities: number[]
+  low_xss: number[]
+  high_xss: number[]
+  peak_xss: number[]
+  /** the whole score; more than its parts where the service gives only the whole */
+  xss: number[]
+}
+
+/** The best mean powers of one duration, W. */
+export type BestPoint = {
+  duration_s: number
+  all_time: number | null
+  season: number | null
+  last_90_days: number | null
+}
