@@ -4,7 +4,7 @@ import { makeGate } from '../flows/scale/gate.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeTestLog, type TestLog } from '../kit/log.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
-import { type Line, openLine } from '../web/line.ts'
+import { type Line, openLine } from '../kit/postgres-line.ts'
 
 const TIMES = { askEveryMs: 50, silentMs: 1_000 }
 

@@ -4,10 +4,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
 import { eventually } from '../kit/eventually.ts'
 import { queryOnce } from '../kit/postgres.ts'
+import { openLine } from '../kit/postgres-line.ts'
 import type { Running } from '../kit/processes.ts'
 import { expectMirrored } from '../mirror/truth.ts'
 import { makeRide } from '../upload/rig.ts'
-import { openLine } from '../web/line.ts'
 import { type Narrow, openNarrow } from './narrow.ts'
 
 const ACTIVITIES = 16

@@ -8,7 +8,7 @@ describe('an address to listen on', () => {
     }
   })
 
-  it('needs no token on loopback, and none but the token elsewhere', async () => {
+  it('needs no token on loopback, and a token elsewhere', async () => {
     for (const options of [
       { host: '127.0.0.1' },
       { host: 'localhost' },

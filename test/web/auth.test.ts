@@ -4,7 +4,7 @@ import { bearer, openWebRig, TOKEN, type WebRig } from './rig.ts'
 
 const PAGE = { accept: 'text/html,application/xhtml+xml' }
 
-describe('a web server that others can reach', () => {
+describe('a web server beyond loopback', () => {
   let rig: WebRig
   beforeAll(async () => {
     rig = await openWebRig({ env: { MUSETTE_HTTP: '0.0.0.0:0', MUSETTE_HTTP_TOKEN: TOKEN } })
@@ -107,7 +107,7 @@ describe('a web server that others can reach', () => {
     })
   })
 
-  it('marks the cookie as secure for a page that the browser has by https, whatever a proxy claims', async () => {
+  it('marks the cookie as secure by the page’s own https address, and not by a header that a proxy may forge', async () => {
     const { host } = new URL(rig.url)
     expect(cookieOf(await signIn({ origin: `https://${host}` }))).toMatch(/; Secure(;|$)/)
     expect(cookieOf(await signIn({ 'x-forwarded-proto': 'https' }))).not.toContain('Secure')
@@ -158,7 +158,7 @@ describe('a web server that others can reach', () => {
     expect(await signIn({ origin: 'http://evil.test' })).toMatchObject({ status: 403 })
   })
 
-  it('tells everybody how many accounts are late, and only an authenticated request which', async () => {
+  it('shows everybody how many accounts are late, and their names only to an authenticated request', async () => {
     await rig.rows(
       `insert into training.accounts (name, base_url, needs_login) values ('anna', 'http://x', false)`,
     )
@@ -172,7 +172,7 @@ describe('a web server that others can reach', () => {
     expect(Object.keys(JSON.parse(anonymous.body))).toEqual(['ready', 'parts'])
   })
 
-  it('writes the token nowhere: not in the log, not in a page, not in a cookie', async () => {
+  it('writes the token into no log, no page and no cookie', async () => {
     const said = [
       await signIn(),
       await rig.askWithToken('/'),

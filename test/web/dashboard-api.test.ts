@@ -38,7 +38,7 @@ describe('the JSON of the dashboard', () => {
     expect((await get(path, { 'if-none-match': etag })).status).toBe(200)
   })
 
-  it('answers a question that makes no sense with what is wrong with it', async () => {
+  it('answers 400 and the mistake to a request with wrong parameters', async () => {
     for (const [path, sentence] of [
       ['/api/activities/abc', 'params/id must be integer'],
       ['/api/activities/0', 'params/id must be >= 1'],
@@ -52,7 +52,7 @@ describe('the JSON of the dashboard', () => {
     }
   })
 
-  it('says so when there is no such thing', async () => {
+  it('answers 404 for an activity or an account that does not exist', async () => {
     for (const path of [
       '/api/activities/999999',
       '/api/activities/999999/samples',
@@ -61,7 +61,7 @@ describe('the JSON of the dashboard', () => {
       expect([path, (await get(path)).status]).toEqual([path, 404])
   })
 
-  it('only reads', async () => {
+  it('accepts no method that writes', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const answer = await fetch(`${url}/api/overview`, {
         method,
@@ -87,7 +87,7 @@ describe('the JSON of the dashboard', () => {
     }
   })
 
-  it('gives no file but scripts, styles and pictures', async () => {
+  it('comes with scripts, styles and pictures, and no other file', async () => {
     for (const path of [
       'uplot/package.json',
       'uplot/../../package.json',
@@ -106,7 +106,7 @@ describe('the JSON of the dashboard', () => {
       expect([path, (await get(`/assets/${path}`)).status]).toEqual([path, 200])
   })
 
-  it('has every second of a ride of twelve hours, in order, and nothing that has no time', async () => {
+  it('has every second of an activity of twelve hours, in order, and no sample without a time', async () => {
     const id = await key()
     await rig.rows(`delete from training.samples where activity_id = ${id}`)
     await rig.rows(

@@ -34,7 +34,7 @@ describe('a web server on loopback without a token', () => {
     }
   })
 
-  it('sends strict headers with everything, also with refusals and unknown pages', async () => {
+  it('sends strict headers with every answer, also with refusals and unknown pages', async () => {
     const answers = [
       await rig.ask('/'),
       await rig.ask('/healthz'),

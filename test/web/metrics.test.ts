@@ -27,7 +27,7 @@ describe('the metrics of a daemon that mirrors', () => {
   const fetchPage = async () => (await fetch(`${daemon.url}/metrics`)).text()
   const scrape = async () => parseMetrics(await fetchPage())
 
-  it('tell how fresh an account is, and how its login stands', async () => {
+  it('show the last poll and the login of an account', async () => {
     const seen = await scrape()
     expect(seen.get('musette_account_freshness_seconds{account="default"}')).toBeLessThan(600)
     expect(seen.get('musette_account_needs_login{account="default"}')).toBe(0)
@@ -36,7 +36,7 @@ describe('the metrics of a daemon that mirrors', () => {
     expect(seen.get('musette_token_refresh_failures{account="default"}')).toBe(0)
   })
 
-  it('count activities and uploads in every state, also where there is none', async () => {
+  it('count activities and uploads in every state, also at 0', async () => {
     const seen = await scrape()
     for (const state of ['wanted', 'awaiting_samples', 'failed', 'absent']) {
       expect(seen.get(`musette_activities{account="default",state="${state}"}`), state).toBe(0)
@@ -49,7 +49,7 @@ describe('the metrics of a daemon that mirrors', () => {
     expect(seen.get('musette_database_bytes')).toBeGreaterThan(seen.get('musette_samples_bytes') ?? 0)
   })
 
-  it('count requests by endpoint and status, and never by what was asked for', async () => {
+  it('count requests by endpoint and status, and never by activity', async () => {
     const seen = await scrape()
     const fetched = seen.get(
       'musette_requests_total{endpoint="GET /oauth/activity/<id>",status="200",failure=""}',
@@ -62,7 +62,7 @@ describe('the metrics of a daemon that mirrors', () => {
     }
   })
 
-  it('count what did not go well: failures of the service, and waits that it asked for', async () => {
+  it('count failures of the service, and the waits after its rate limits', async () => {
     await rig.steer('POST', 'faults', {
       path: '/oauth/training_info',
       kind: 'status',
@@ -93,7 +93,7 @@ describe('the metrics of a daemon that mirrors', () => {
     expect(seen.get('musette_run_seconds_sum{resource="activities",kind="backfill"}')).toBeGreaterThan(0)
   })
 
-  it('tell how deep the queues are', async () => {
+  it('show the depth of the queues', async () => {
     const seen = await scrape()
     expect(seen.get('musette_up{part="queue"}')).toBe(1)
     expect(seen.get('musette_queue_jobs{queue="fetches",state="waiting"}')).toBe(0)
@@ -101,7 +101,7 @@ describe('the metrics of a daemon that mirrors', () => {
     expect(seen.get('musette_queue_jobs{queue="polls",state="delayed"}')).toBeGreaterThan(0)
   })
 
-  it('tell how late the event loop is now, and watch it no more than that', async () => {
+  it('measure the delay of the event loop at the scrape only', async () => {
     const page = await fetchPage()
     expect(Number(/^musette_nodejs_eventloop_lag_seconds (.+)$/m.exec(page)?.[1])).toBeLessThan(10)
     expect(page).not.toMatch(/eventloop_lag_(min|max|mean|stddev|p\d+)_seconds/)
@@ -118,7 +118,7 @@ describe('the metrics of a daemon that mirrors', () => {
     expect(names).toContain('musette_process_resident_memory_bytes')
   })
 
-  it('hold no token', async () => {
+  it('contain no token', async () => {
     const page = await fetchPage()
     const granted = await rig.steer('GET', 'tokens')
     const secrets = Object.values(granted).flat().map(String)
@@ -126,7 +126,7 @@ describe('the metrics of a daemon that mirrors', () => {
     for (const secret of secrets) expect(page).not.toContain(secret)
   })
 
-  it('say when somebody must sign in, and that an account was never polled', async () => {
+  it('show an account that needs a login, and one that was never polled', async () => {
     await rig.rows(`update training.accounts set needs_login = true`)
     await rig.rows(`insert into training.accounts (name, base_url) values ('new', 'http://x')`)
     const seen = await eventually(async () => {

@@ -5,7 +5,7 @@ import { openWebRig, parseMetrics, type WebRig } from './rig.ts'
 
 const SOON = { timeoutMs: 40_000, everyMs: 200 }
 
-describe('while the database is away', () => {
+describe('while the database is unreachable', () => {
   let rig: WebRig | undefined
   afterEach(async () => {
     rig?.line.become('good')
@@ -38,7 +38,7 @@ describe('while the database is away', () => {
     await eventually(async () => (await open.ask('/readyz')).status === 200, SOON)
   }
 
-  it('metrics and health go on, tell of it, and are whole again by themselves', async () => {
+  it('metrics and health go on, report it, and are complete again by themselves', async () => {
     rig = await openWebRig()
     expect((await up(rig, 'database')).value).toBe(1)
     rig.line.become('cut')
@@ -47,7 +47,7 @@ describe('while the database is away', () => {
     await expectBack(rig)
   })
 
-  it('nobody waits for an answer that does not come', async () => {
+  it('no request waits for a database that does not answer', async () => {
     rig = await openWebRig()
     rig.line.become('silent')
     await expectAway(rig)
@@ -55,8 +55,8 @@ describe('while the database is away', () => {
     await expectBack(rig)
   })
 
-  describeWithRedis('and the queue is not', () => {
-    it('each is told by itself', async () => {
+  describeWithRedis('and the queue is reachable', () => {
+    it('each of the two has its own state', async () => {
       rig = await openWebRig({ queue: 'redis' })
       rig.line.become('cut')
       await expectAway(rig)

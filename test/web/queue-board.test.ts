@@ -25,7 +25,7 @@ function boardTests(queue: 'postgres' | 'redis') {
     JSON.parse((await rig.ask('/queues/api/queues?activeQueue=fetches&status=prioritized&page=1')).body)
   const fetches = async () => (await show()).queues.find(({ name }) => name === 'fetches')
 
-  it('shows every queue and the jobs in it, which hold nothing but ids', async () => {
+  it('shows every queue and the jobs in it, which contain nothing but ids', async () => {
     const { queues } = await show()
     expect(queues.map(({ name }) => name).sort()).toEqual(['fetches', 'polls'])
     const shown = await fetches()
@@ -96,7 +96,7 @@ function boardTests(queue: 'postgres' | 'redis') {
     })
   })
 
-  it('loads nothing else and sends forms nowhere else', async () => {
+  it('sends forms to this site only', async () => {
     const page = await rig.ask('/queues')
     expect(page.headers['content-security-policy']).toContain("form-action 'self'")
   })

@@ -52,7 +52,7 @@ describe('a daemon', () => {
     expect(seen.accounts.ben).toBe('needs login')
   })
 
-  it('is not ready when polls are late or fail, and says how many and of whom', async () => {
+  it('is not ready when polls are late or fail, and names how many and which accounts', async () => {
     const at = await open(['worker', 'web'])
     await addAccount(at, { name: 'anna', polledAgo: '1 minute' })
     await addAccount(at, { name: 'ben', polledAgo: '4 hours' })

@@ -7,9 +7,9 @@ import { makeMetrics } from '../../src/web/metrics.ts'
 import { openWeb } from '../../src/web/web.ts'
 import { makeTestLog, type TestLog } from '../kit/log.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
+import { type Line, openLine } from '../kit/postgres-line.ts'
 import { openTestRedis } from '../kit/redis.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
-import { type Line, openLine } from './line.ts'
 
 export const TOKEN = 'a tökén of the tests'
 /** As curl and Prometheus send it: in UTF-8, byte by byte. */

@@ -73,7 +73,7 @@ describe('a browser session', () => {
     for (const value of forged) expect(await sessions.isOpen(value), value).toBe(false)
   })
 
-  it('ends when it is ended, and leaves the others open', async () => {
+  it('ends at a sign-out, and leaves the others open', async () => {
     const sessions = open(makeClock())
     const [one, other] = [sessions.begin().value, sessions.begin().value]
     await sessions.end(one)

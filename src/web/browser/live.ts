@@ -106,7 +106,7 @@ async function readProblem(response: Response): Promise<Problem> {
   const reason = await readReason(response)
   if (response.status === 503)
     return {
-      text: `The database is away (${reason}). Nothing is lost; this page goes on by itself when it answers. To see more:`,
+      text: `The database is unreachable (${reason}). Nothing is lost; this page goes on by itself when it answers. To see more:`,
       command: 'musette doctor',
     }
   if (response.status === 404) return { text: `The daemon answers: ${reason}.` }

@@ -97,13 +97,7 @@ export function makeFailed({ failed, several }: { failed: readonly Failed[]; sev
 /** Makes the list of the last runs. */
 export function makeRuns({ runs, several }: { runs: readonly Run[]; several: boolean }): Child[] {
   if (runs.length === 0) return []
-  return [
-    makeSection(
-      'runs-title',
-      'Last runs',
-      makeTable('Newest first', withAccount(RUNS, several), runs),
-    ),
-  ]
+  return [makeSection('runs-title', 'Last runs', makeTable('Newest first', withAccount(RUNS, several), runs))]
 }
 
 function makeActivityLink({ activity_id: id, activity_name: name }: Upload): Child {

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
+import { type Line, openLine } from '../../kit/postgres-line.ts'
 import { distPath, type Running, runNode, startNode } from '../../kit/processes.ts'
 import { openOwnRedis } from '../../kit/redis.ts'
 import type { RedisServer } from '../../kit/redis-server.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
-import { type Line, openLine } from '../../web/line.ts'
 
 /** Several daemons on one database, one queue and one drop folder, and the stand-in service. */
 export type Fleet = {

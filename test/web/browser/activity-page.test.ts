@@ -40,7 +40,7 @@ describeWithBrowser('the page of an activity', () => {
   const CURVE = /^Power curve/
 
   for (const scheme of ['light', 'dark'] as const) {
-    it(`plots power, MPA and heart rate over the whole ride, in a ${scheme} page`, async () => {
+    it(`plots power, MPA and heart rate over the whole activity, in a ${scheme} page`, async () => {
       const page = await scene.visit(path, { colorScheme: scheme })
       const [watts, beats] = [0, 1].map((lane) => chart(page, OVER_TIME).locator('canvas').nth(lane))
       if (!watts || !beats) throw new Error('there are two lanes')
@@ -61,7 +61,7 @@ describeWithBrowser('the page of an activity', () => {
     await expect.poll(async () => (await countAlong(canvas, 'mpa'))[5]).toBeGreaterThan(10)
   })
 
-  it('plots the power curve against the best of the season, and says the same in a table', async () => {
+  it('plots the power curve against the best of the season, and shows the same in a table', async () => {
     const page = await scene.visit(path)
     const canvas = chart(page, CURVE).locator('canvas')
     for (const colour of ['power', 'best'])
@@ -78,7 +78,7 @@ describeWithBrowser('the page of an activity', () => {
     expect(await row.textContent()).toContain(`${own?.watts} W${best?.watts} W`)
   })
 
-  it('is read by keyboard, at the ride’s own time of day', async () => {
+  it('is read by keyboard, at the activity’s own time of day', async () => {
     const page = await scene.visit(path)
     const stage = chart(page, OVER_TIME)
     await stage.focus()
@@ -121,7 +121,7 @@ describeWithBrowser('the page of an activity', () => {
     await expect.poll(sum).toBeGreaterThan(100)
   })
 
-  it('says in words and in a table what the plot shows', async () => {
+  it('describes the plot in words and in a table', async () => {
     const page = await scene.visit(path)
     expect(await page.getByRole('region', { name: 'Over time' }).locator('figcaption').textContent()).toMatch(
       /long\. Power: \d+ W on average, \d+ W at most\. MPA fell to \d+ W\./,
@@ -132,7 +132,7 @@ describeWithBrowser('the page of an activity', () => {
     expect(await rows.count()).toBeGreaterThan(10)
   })
 
-  it('follows an edit of its samples without being loaded again', async () => {
+  it('follows an edit of its samples without a reload', async () => {
     const page = await scene.visit(path)
     const words = page.getByRole('region', { name: 'Over time' }).locator('figcaption')
     const before = await words.textContent()
@@ -165,7 +165,7 @@ describeWithBrowser('the page of an activity', () => {
     expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThan(390)
   })
 
-  it('goes to the neighbours', async () => {
+  it('links to the older and the newer activity', async () => {
     const page = await scene.visit(path)
     await page.getByRole('link', { name: 'Newer' }).click()
     await page.getByRole('heading', { level: 1, name: 'Race' }).waitFor()

@@ -39,7 +39,7 @@ describeWithBrowser('the fitness page', () => {
     })
   }
 
-  it('tells what the service said last', async () => {
+  it('shows the last training info of the service', async () => {
     const page = await scene.visit('/fitness')
     const [now] = await scene.rows(
       'select round(ftp::numeric, 1)::float8 as ftp, status from training.training_info',
@@ -68,7 +68,7 @@ describeWithBrowser('the fitness page', () => {
       expect(await weeksShown(name)).toBeLessThan(32)
   })
 
-  it('adds weeks up as the views do, and says so in a table', async () => {
+  it('sums weeks up as the SQL views do, and shows them in a table', async () => {
     const page = await scene.visit('/fitness')
     const [week] = await scene.rows(
       `select to_char(week, 'FMDD Mon YYYY') as week, sum(activities)::int as activities, round(sum(xss))::int as xss
@@ -79,7 +79,7 @@ describeWithBrowser('the fitness page', () => {
     expect(await row.textContent()).toMatch(new RegExp(`${week?.week}${week?.activities}.*${week?.xss}$`))
   })
 
-  it('follows a new ride without being loaded again', async () => {
+  it('follows a new activity without a reload', async () => {
     const page = await scene.visit('/fitness')
     const caption = page.getByRole('region', { name: 'Load and form' }).locator('figcaption')
     const before = await caption.textContent()

@@ -9,33 +9,33 @@ import {
 
 const HOUR_S = 3_600
 
-describe('the clock of an activity', () => {
+describe('the local clock of an activity', () => {
   const clock = (started_at: string, started_at_local: string, timezone: string | null) =>
     makeLocalClock({ started_at, started_at_local, timezone })
 
-  it('is turned with the clocks of a zone that has a name', () => {
+  it('changes to summer time with a zone that has a name', () => {
     const night = clock('2026-03-29T00:30:00Z', '2026-03-29T01:30:00', 'Europe/Paris')
     expect([0, HOUR_S].map((at) => night?.of(at))).toEqual(['01:30', '03:30'])
   })
 
-  it('goes on from the start where only an offset or an abbreviation is known', () => {
+  it('goes on evenly from the start where only an offset or an abbreviation is known', () => {
     const offset = clock('2026-03-29T00:30:00Z', '2026-03-29T01:30:00', '+01:00')
     expect([0, HOUR_S].map((at) => offset?.of(at))).toEqual(['01:30', '02:30'])
     const abbreviation = clock('2026-07-01T12:00:00Z', '2026-07-01T08:00:00', 'EDT')
     expect([abbreviation?.of(0), abbreviation?.zone]).toEqual(['08:00', 'EDT'])
   })
 
-  it('believes the service where the browser knows another time, or no such zone', () => {
+  it('keeps to the service where the browser has another time, or no such zone', () => {
     expect(clock('2026-07-01T12:00:00Z', '2026-07-01T08:05:00', 'Europe/Paris')?.of(60)).toBe('08:06')
     expect(clock('2026-07-01T12:00:00Z', '2026-07-01T08:00:00', 'Moon/Tranquillity')?.of(0)).toBe('08:00')
   })
 
-  it('is not known where the start could not be read', () => {
+  it('is undefined where the start could not be read', () => {
     expect(makeLocalClock({ started_at: null, started_at_local: null, timezone: null })).toBeUndefined()
   })
 })
 
-describe('the samples of a ride', () => {
+describe('the samples of an activity', () => {
   const constant = (length: number, value: number | null) => Array.from({ length }, () => value)
 
   it('end a line at a pause and begin a new one after it', () => {
@@ -49,7 +49,7 @@ describe('the samples of a ride', () => {
     expect(shown.power).toEqual([1, 2, 3, null, 4])
   })
 
-  it('are summed up in at most two dozen steps, however long the ride', () => {
+  it('are summed up in at most 24 steps, however long the activity is', () => {
     for (const length of [1, 59, 600, 5_400, 43_200, 200_000]) {
       const elapsed_s = Array.from({ length }, (_, index) => index)
       const steps = makeSteps({
@@ -64,7 +64,7 @@ describe('the samples of a ride', () => {
     }
   })
 
-  it('tell of a pause that nothing was recorded in it', () => {
+  it('are null in a step where nothing was recorded', () => {
     const samples = { elapsed_s: [0, 1, 200], power: [100, 300, 50], mpa: [9, 8, 7], hr: [null, null, null] }
     const steps = makeSteps(samples)
     expect(steps.map((step) => [step.from_s, step.mean_power, step.highest_power])).toEqual([
@@ -77,7 +77,7 @@ describe('the samples of a ride', () => {
 })
 
 describe('times in words', () => {
-  it('are written as a stop watch, a person and a wall say them', () => {
+  it('are written as a stopwatch, a span and a local time', () => {
     expect([0, 59.6, 61, 3_599, 3_725].map((seconds) => formatStopwatch(seconds))).toEqual([
       '0:00',
       '1:00',
@@ -97,7 +97,7 @@ describe('times in words', () => {
     expect(formatWallClock(null)).toBe('no readable date')
   })
 
-  it('find the last of each month', () => {
+  it('are grouped by month, with the last of each', () => {
     const at = ['2026-01-05', '2026-01-31T23:59:59Z', '2026-02-01', '2026-04-01'].map(
       (day) => Date.parse(day) / 1_000,
     )

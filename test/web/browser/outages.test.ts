@@ -4,7 +4,7 @@ import { syncAccount } from '../../../src/app/sync-account.ts'
 import { describeWithBrowser } from '../../kit/chromium.ts'
 import { openScene, type Scene } from './scene.ts'
 
-describeWithBrowser('a page whose daemon or database is in trouble', () => {
+describeWithBrowser('a page whose daemon or database is unreachable', () => {
   let scene: Scene
   beforeEach(async () => {
     scene = await openScene({ activities: 3 })
@@ -12,7 +12,7 @@ describeWithBrowser('a page whose daemon or database is in trouble', () => {
   })
   afterEach(() => scene.close())
 
-  it('says that the daemon is gone, keeps what it shows, and goes on when it is back', async () => {
+  it('says that the daemon does not answer, keeps its contents, and goes on when the daemon is back', async () => {
     const page = await scene.visit('/')
     await page.getByText('Live', { exact: true }).waitFor()
     await scene.daemon.kill('SIGKILL')
@@ -25,19 +25,19 @@ describeWithBrowser('a page whose daemon or database is in trouble', () => {
     expect(await page.getByRole('status').textContent()).toBe('Live')
   })
 
-  it('says that the database is away, also to who comes meanwhile, and goes on when it is back', async () => {
+  it('says that the database is unreachable, also when it is opened meanwhile, and goes on when the database is back', async () => {
     const page = await scene.visit('/')
     scene.line.become('cut')
     await page
       .getByRole('alert')
-      .getByText(/The database is away/)
+      .getByText(/The database is unreachable/)
       .waitFor()
     const address = `${scene.url}/activities/${await scene.activityId()}`
     const late = await page.context().newPage()
     await late.goto(address)
     await late
       .getByRole('alert')
-      .getByText(/The database is away/)
+      .getByText(/The database is unreachable/)
       .waitFor()
     scene.line.become('good')
     await late.getByRole('heading', { level: 1 }).waitFor({ timeout: 40_000 })
@@ -45,7 +45,7 @@ describeWithBrowser('a page whose daemon or database is in trouble', () => {
     expect(await page.getByRole('alert').textContent()).toBe('')
   })
 
-  it('says which account is not signed in any more, and what to type', async () => {
+  it('names the account that is not signed in any more, and the command to type', async () => {
     await scene.steer('POST', 'tokens/expire')
     await scene.steer('POST', 'tokens/revoke')
     await syncAccount(scene.app, { name: 'default' }).catch(() => undefined)
@@ -58,14 +58,14 @@ describeWithBrowser('a page whose daemon or database is in trouble', () => {
   })
 })
 
-describeWithBrowser('a page that has nothing to show', () => {
+describeWithBrowser('a page without data', () => {
   let scene: Scene
   beforeAll(async () => {
     scene = await openScene({ activities: 0 })
   })
   afterAll(() => scene.close())
 
-  it('says what to type when an account has nothing yet', async () => {
+  it('names the command to type when an account has no activity yet', async () => {
     const page = await scene.visit('/')
     expect(await page.getByText('Nothing is mirrored yet').locator('code').textContent()).toBe('musette sync')
     expect(await page.getByText('No file has been dropped yet').locator('code').textContent()).toBe(
@@ -78,7 +78,7 @@ describeWithBrowser('a page that has nothing to show', () => {
     expect(scene.takeComplaints()).toEqual([])
   })
 
-  it('says so for an activity that does not exist', async () => {
+  it('says that an activity does not exist', async () => {
     for (const id of ['999', '0', 'abc', '99999999999', '%3Cscript%3E']) {
       const page = await scene.visit(`/activities/${id}`)
       expect(await page.locator('main').textContent()).toContain('There is no activity of that number')
@@ -86,9 +86,9 @@ describeWithBrowser('a page that has nothing to show', () => {
     }
   })
 
-  it('says what to type when there is no account', async () => {
+  it('names the command to type when there is no account', async () => {
     await scene.rows('delete from training.accounts')
-    // For a second a new page may get what another one asked for before.
+    // For a second a new page may get the cached answer of another one.
     await delay(1_500)
     const page = await scene.visit('/')
     expect(await page.locator('main code').textContent()).toBe('musette login --username you@example.com')

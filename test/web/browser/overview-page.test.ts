@@ -17,7 +17,7 @@ describeWithBrowser('the overview', () => {
   const row = (page: Awaited<ReturnType<Scene['visit']>>, name: string) =>
     page.getByRole('row', { name: new RegExp(name) })
 
-  it('tells the accounts, the newest activities and the last runs', async () => {
+  it('shows the accounts, the newest activities and the last runs', async () => {
     const page = await scene.visit('/')
     const card = page.getByRole('article', { name: 'Account default' })
     expect(await card.textContent()).toMatch(/signed in.*activities40.*Last poll/)
@@ -30,7 +30,7 @@ describeWithBrowser('the overview', () => {
     expect(await row(page, 'activities: backfill').textContent()).toContain('done')
   })
 
-  it('shows how far a backfill is and how long it takes', async () => {
+  it('shows the progress of a backfill and the time it takes', async () => {
     await scene.rows(`update training.activities set detail_state = 'wanted' where activity_id % 4 = 0`)
     const page = await scene.visit('/')
     const progress = page.getByRole('progressbar')
@@ -41,7 +41,7 @@ describeWithBrowser('the overview', () => {
     await progress.waitFor({ state: 'detached' })
   })
 
-  it('shows a new ride and an edit without being loaded again', async () => {
+  it('shows a new activity and an edit without a reload', async () => {
     const page = await scene.visit('/')
     await page.evaluate('window.sameDocument = true')
     await scene.steer('POST', 'activities', { path: 'addedlater', name: 'Added later', seconds: 600 })
@@ -65,7 +65,7 @@ describeWithBrowser('the overview', () => {
     expect(await page.evaluate('document.activeElement.getAttribute("href")')).toBe(href)
   })
 
-  it('shows a name as it is, whatever is in it', async () => {
+  it('shows a name as plain text, also when it contains markup', async () => {
     await scene.steer('POST', 'activities', {
       path: 'hostile',
       name: HOSTILE,
@@ -81,7 +81,7 @@ describeWithBrowser('the overview', () => {
     expect(await page.title()).toBe(`${HOSTILE} · musette`)
   })
 
-  it('goes back to older activities, each of them once', async () => {
+  it('lists older activities, each of them once', async () => {
     const page = await scene.visit('/')
     const hrefs = async () => {
       const links = page.getByRole('link').and(page.locator('[href^="/activities/"]'))
@@ -105,7 +105,7 @@ describeWithBrowser('the overview', () => {
     await expectAll()
   })
 
-  it('names what failed, why, and what to type', async () => {
+  it('names a failed activity, the reason, and the command to type', async () => {
     const id = await scene.activityId("detail_state = 'mirrored' and name <> 'Edited later'")
     await scene.rows(
       `update training.activities set detail_state = 'failed', fetch_error = 'GET activity: the answer is cut' where activity_id = ${id}`,
@@ -117,7 +117,7 @@ describeWithBrowser('the overview', () => {
     await failed.waitFor({ state: 'detached' })
   })
 
-  it('can be walked through by keyboard, past the navigation at once', async () => {
+  it('can be used by keyboard, with a link past the navigation', async () => {
     const page = await scene.visit('/')
     await page.keyboard.press('Tab')
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the contents')

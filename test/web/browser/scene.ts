@@ -1,9 +1,9 @@
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { openBrowser } from '../../kit/chromium.ts'
+import { type Line, openLine } from '../../kit/postgres-line.ts'
 import { distPath, type Running, startNode } from '../../kit/processes.ts'
 import { openRig, type Rig } from '../../mirror/rig.ts'
-import { type Line, openLine } from '../line.ts'
 
 export const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 800 }, hasTouch: true }
 

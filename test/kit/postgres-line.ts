@@ -1,7 +1,7 @@
 import { createServer, connect as netConnect, type Socket } from 'node:net'
-import { listen } from '../kit/listen.ts'
+import { listen } from './listen.ts'
 
-/** A line to Postgres that can be cut (connections are refused) or made silent (nothing is answered any more). */
+/** A TCP proxy before Postgres that can be cut (it refuses connections) or made silent (it passes no more requests). */
 export type Line = {
   url: string
   become(state: 'good' | 'cut' | 'silent'): void
@@ -37,7 +37,7 @@ export async function openLine(url: string): Promise<Line> {
   return {
     url: own.href,
     become(next) {
-      // What was asked while nothing was answered is lost.
+      // Requests that came while it was silent are lost.
       if (next === 'cut' || state === 'silent') breakAll()
       state = next
     },
