@@ -94,10 +94,13 @@ describe('the metrics of a daemon that mirrors', () => {
   })
 
   it('show the depth of the queues', async () => {
-    const seen = await scrape()
+    const completed = 'musette_queue_jobs{queue="fetches",state="completed"}'
+    const seen = await eventually(async () => {
+      const now = await scrape()
+      return now.get(completed) === ACTIVITIES && now
+    }, SOON)
     expect(seen.get('musette_up{part="queue"}')).toBe(1)
     expect(seen.get('musette_queue_jobs{queue="fetches",state="waiting"}')).toBe(0)
-    expect(seen.get('musette_queue_jobs{queue="fetches",state="completed"}')).toBe(ACTIVITIES)
     expect(seen.get('musette_queue_jobs{queue="polls",state="delayed"}')).toBeGreaterThan(0)
   })
 
