@@ -11,6 +11,7 @@ import { makeUpkeep } from '../store/samples/vacuum.ts'
 import { openStore, type Store } from '../store/store.ts'
 import { readOrMakeSecretKey, readSecretKeys } from '../store/vault/key-file.ts'
 import { type KeyOptions, makeTokenVault, type Vault } from '../store/vault/vault.ts'
+import { makeWorkoutFolder } from '../workoutfolder/workout-folder.ts'
 import { finishRotation } from './key-rotation.ts'
 import { openDatabase } from './open-database.ts'
 
@@ -85,6 +86,11 @@ export async function openApp(
       mirror: {
         store,
         serviceOf: (account) => service.forAccount(account),
+        listDefaultWorkouts: (baseUrl, signal) => service.listDefaultWorkouts(baseUrl, signal),
+        workoutFolder:
+          config.workoutDir === undefined
+            ? undefined
+            : makeWorkoutFolder({ log }, { dir: config.workoutDir }),
         upkeep: makeUpkeep({ store, log }),
         log,
         now: systemClock,

@@ -1,19 +1,18 @@
 import { errorCode, errorLine, isAbort } from '../kit/errors.ts'
 import { HOUR } from '../kit/time.ts'
+import type { FetchCounts, Progress } from '../mirror/fetch-wanted.ts'
+import { type MirrorCounts, retryWhenRateLimited } from '../mirror/mirror.ts'
+import { mirrorTrainingInfo } from '../mirror/poll-training-info.ts'
+import { findWorkoutsMirrored, mirrorWorkouts } from '../mirror/poll-workouts.ts'
 import {
   type PassCounts,
   type ResyncChoice,
   resyncActivities,
   syncActivities,
-} from '../mirror/activities-pass.ts'
-import type { FetchCounts, Progress } from '../mirror/fetch-wanted.ts'
-import { type CoachingCounts, type CoachingDeps, patiently } from '../mirror/mirror.ts'
-import { mirrorTrainingInfo } from '../mirror/poll-training-info.ts'
-import { findWorkoutsMirrored, mirrorWorkouts } from '../mirror/poll-workouts.ts'
+} from '../mirror/sync-activities.ts'
 import type { Account } from '../store/accounts.ts'
 import { countByState } from '../store/activities/wanted.ts'
 import { recordRunsAbandoned } from '../store/runs.ts'
-import { makeWorkoutFolder } from '../workoutfolder/workout-folder.ts'
 import { type App, endPauses } from './app.ts'
 import { accountToUse } from './sign-in.ts'
 
@@ -23,15 +22,15 @@ export type SyncCounts = PassCounts & { mirrored: number; unfetched: number }
 type Watched = { name: string; signal?: AbortSignal; onProgress?: (progress: Progress) => void }
 
 /**
- * Mirrors everything of one account in this process, without the queue; with `full` it reconciles, too. With `coaching`
- * training info and workouts come beside the activities, which may take hours, as soon as the first of these is there; only
- * their failures are counted.
+ * Mirrors one account in this process, without the queue; with `full` it reconciles, too. With `training`, training info and
+ * workouts are mirrored beside the activities, which may take hours, from the moment the first activity is done; of them
+ * only the failures are counted.
  */
 export async function syncAccount(
   app: App,
-  input: Watched & { full?: boolean; acceptRemovals?: boolean; coaching?: boolean },
+  input: Watched & { full?: boolean; acceptRemovals?: boolean; training?: boolean },
 ): Promise<SyncCounts> {
-  const { name, coaching, ...rest } = input
+  const { name, training, ...rest } = input
   const account = await takeAccount(app, name)
   const { concurrency } = app.config.service
   const halt = new AbortController()
@@ -40,7 +39,7 @@ export async function syncAccount(
   let besides: Promise<number> | undefined
   const begin = () => {
     if (besides) return besides
-    besides = coaching ? syncCoaching(app, { account, full, signal }) : Promise.resolve(0)
+    besides = training ? syncTraining(app, { account, full, signal }) : Promise.resolve(0)
     // Whether it failed is asked when the activities are through.
     besides.catch(() => undefined)
     return besides
@@ -89,29 +88,19 @@ async function takeAccount(app: App, name: string): Promise<Account> {
 /** `sync` asks for the workout lists once a day, like the daemon; a little sooner, for one that runs at a fixed hour. */
 const WORKOUTS_EVERY_MS = 20 * HOUR
 
-/** Makes what the use cases around training info and workouts need; the folder remembers what it has complained of. */
-export function makeCoachingDeps(app: App): CoachingDeps {
-  const dir = app.config.workoutDir
-  return {
-    ...app.mirror,
-    listDefaultWorkouts: (baseUrl, signal) => app.service.listDefaultWorkouts(baseUrl, signal),
-    folder: dir === undefined ? undefined : makeWorkoutFolder(app, { dir }),
-  }
-}
-
 /**
  * Mirrors training info and the workout of the day, and the workouts when they are due or `full` asks for it. Whatever
  * fails is logged and counted and stops nothing else; only an abort is thrown. Returns how many items failed.
  */
-export async function syncCoaching(
+export async function syncTraining(
   app: App,
   input: { account: Account; full?: boolean; signal?: AbortSignal },
 ): Promise<number> {
   const { account, full = false, signal } = input
-  const deps = makeCoachingDeps(app)
+  const deps = app.mirror
   const asked = { account, ...(signal && { signal }) }
   const { accountId } = account
-  const steps: Array<readonly [string, () => Promise<CoachingCounts>]> = [
+  const steps: Array<readonly [string, () => Promise<MirrorCounts>]> = [
     ['training info', () => mirrorTrainingInfo(deps, asked)],
   ]
   const since = new Date(deps.now().getTime() - WORKOUTS_EVERY_MS)
@@ -121,7 +110,7 @@ export async function syncCoaching(
   let failed = 0
   for (const [what, step] of steps) {
     try {
-      failed += (await patiently(deps, step)).failed
+      failed += (await retryWhenRateLimited(deps, step)).failed
     } catch (error) {
       if (isAbort(error, signal)) throw error
       failed++

@@ -1,15 +1,14 @@
 import { type App, endPauses } from '../app/app.ts'
-import { makeCoachingDeps } from '../app/sync-account.ts'
 import { makeUploadDeps } from '../app/upload-files.ts'
 import type { Handlers, Jobs } from '../jobs/jobs.ts'
 import { CredentialsRejectedError } from '../kit/errors.ts'
 import { DAY, formatDuration, MINUTE, SECOND } from '../kit/time.ts'
-import type { CoachingCounts, CoachingDeps, CoachingInput } from '../mirror/mirror.ts'
-import { pollActivities, RESOURCE } from '../mirror/poll-activities.ts'
+import type { MirrorCounts, MirrorDeps, MirrorInput } from '../mirror/mirror.ts'
+import { mirrorActivity } from '../mirror/mirror-activity.ts'
+import { ACTIVITIES, pollActivities } from '../mirror/poll-activities.ts'
 import { mirrorTrainingInfo } from '../mirror/poll-training-info.ts'
 import { mirrorWorkouts } from '../mirror/poll-workouts.ts'
 import { reconcileActivities } from '../mirror/reconcile-activities.ts'
-import { fetchActivity } from '../mirror/record-activity.ts'
 import { type Account, findAccountById } from '../store/accounts.ts'
 import { findActivity, findWanted, findWanting, type WantedActivity } from '../store/activities/wanted.ts'
 import { findCursor, findListCap } from '../store/cursors.ts'
@@ -55,7 +54,7 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
       const activity = await store.read((tx) => findActivity(tx, activityId))
       if (!account || !activity || !isToFetch(activity, mirror.now())) return undefined
       await unlessParked(app, account, () =>
-        fetchActivity(mirror, mirrorOptions, { account, activity, signal }),
+        mirrorActivity(mirror, mirrorOptions, { account, activity, signal }),
       )
       return undefined
     },
@@ -80,7 +79,7 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
       if (wanted === 0) await mirror.upkeep.rest()
       return undefined
     },
-    ...makeCoachingHandlers(app),
+    ...makeTrainingHandlers(app),
   }
 }
 
@@ -145,14 +144,13 @@ async function settleUploadJob(
 }
 
 /** Makes the handlers of the jobs around training info and workouts. */
-export function makeCoachingHandlers(app: App): Pick<Handlers, 'poll-training-info' | 'poll-workouts'> {
-  const deps = makeCoachingDeps(app)
+export function makeTrainingHandlers(app: App): Pick<Handlers, 'poll-training-info' | 'poll-workouts'> {
   const handler =
-    (mirror: (deps: CoachingDeps, input: CoachingInput) => Promise<CoachingCounts>) =>
+    (useCase: (deps: MirrorDeps, input: MirrorInput) => Promise<MirrorCounts>) =>
     async ({ accountId }: { accountId: number }, { signal }: { signal: AbortSignal }) => {
       const account = await app.store.read((tx) => findAccountById(tx, accountId))
       if (!account) return undefined
-      const counts = await unlessParked(app, account, () => mirror(deps, { account, signal }))
+      const counts = await unlessParked(app, account, () => useCase(app.mirror, { account, signal }))
       return counts && counts.changed + counts.fetched + counts.failed > 0 ? { counts } : undefined
     }
   return { 'poll-training-info': handler(mirrorTrainingInfo), 'poll-workouts': handler(mirrorWorkouts) }
@@ -163,7 +161,7 @@ export function makeCoachingHandlers(app: App): Pick<Handlers, 'poll-training-in
  * it, and not when that was done within half of the interval, because every start of the daemon runs every schedule.
  */
 async function isReconcileDue(app: App, accountId: number): Promise<boolean> {
-  const key = { accountId, resource: RESOURCE }
+  const key = { accountId, resource: ACTIVITIES }
   const { cursor, compared } = await app.store.read(async (tx) => ({
     cursor: await findCursor(tx, key),
     compared: await findListCap(tx, key),

@@ -3,11 +3,23 @@ import { CredentialsRejectedError, errorLine, isAbort, TransientError } from '..
 import { formatDuration, SECOND, within } from '../kit/time.ts'
 import type { Account } from '../store/accounts.ts'
 import { countByState, findWanted, type WantedActivity } from '../store/activities/wanted.ts'
-import { askActivity, type Fetched } from './fetch-activity.ts'
-import { isOutage, OUTAGE_AFTER } from './fetch-failure.ts'
-import { type MirrorDeps, type MirrorOptions, patiently, withRun } from './mirror.ts'
-import { RESOURCE } from './poll-activities.ts'
-import { recordFetched } from './record-activity.ts'
+import { fetchServiceState, OUTAGE_AFTER } from './item-failure.ts'
+import { type MirrorDeps, type MirrorOptions, retryWhenRateLimited, withRun } from './mirror.ts'
+import { type FetchedActivity, fetchActivity, recordActivities } from './mirror-activity.ts'
+import { ACTIVITIES } from './poll-activities.ts'
+
+/** How many wanted activities are read from the table at once. */
+const PAGE_SIZE = 500
+/** How often a long pass logs its progress. */
+const PROGRESS_EVERY_MS = 30 * SECOND
+/** Samples that one batch holds before it is recorded: each transaction and each COPY has a fixed cost. */
+const BATCH_SAMPLES = 40_000
+/** Samples that all workers together keep unrecorded, so that more workers need no more memory. */
+const UNRECORDED_SAMPLES = 160_000
+/** Activities that one batch holds at most, with few samples or none. */
+const BATCH_ACTIVITIES = 10
+/** A batch waits this long for the next answer before it is recorded, so that a slow answer does not delay the writing. */
+const BATCH_WAIT_MS = 250
 
 export type Progress = { done: number; total: number; failed: number }
 
@@ -18,14 +30,14 @@ export type FetchWantedInput = {
   onProgress?: (progress: Progress) => void
 }
 
-/** How many wanted activities are read from the table at once. */
-const BATCH = 500
-/** How often a long pass says in the log how far it is. */
-const SAY_EVERY_MS = 30 * SECOND
+type FetchResult = 'fetched' | 'unchanged' | 'failed'
+/** Activities by result; `reason` is the message of the first failure. */
+export type FetchCounts = Record<FetchResult, number> & { reason?: string }
 
 /**
  * Fetches every wanted activity that is due, newest first, `concurrency` at a time; its counts are in `sync_runs` too.
- * One bad item is counted and named in the log, and the rest goes on; an outage ends it with the TransientError.
+ * An activity that fails is counted and named in the log, and the others go on; an outage ends the pass with the
+ * TransientError.
  */
 export async function fetchWanted(
   deps: MirrorDeps,
@@ -39,8 +51,8 @@ export async function fetchWanted(
   if (due.length === 0) return tally
   const states = await deps.store.read((tx) => countByState(tx, accountId))
   const total = Math.max(states.wanted, due.length)
-  const say = makeProgressLog(deps, input.account)
-  return withRun(deps.store, { accountId, resource: RESOURCE, kind: 'fetch' }, async (run) => {
+  const logProgress = makeProgressLog(deps, input.account)
+  return withRun(deps.store, { accountId, resource: ACTIVITIES, kind: 'fetch' }, async (run) => {
     for (; due.length > 0; due = await findDue(deps, accountId, seen)) {
       for (const activity of due) seen.add(activity.activityId)
       const count = (result: FetchResult, error?: unknown) => {
@@ -50,7 +62,7 @@ export async function fetchWanted(
         run.failed = tally.failed
         const done = tally.fetched + tally.unchanged + tally.failed
         const progress = { done, total: Math.max(total, done), failed: tally.failed }
-        say(progress)
+        logProgress(progress)
         input.onProgress?.(progress)
       }
       await fetchAll(deps, options, { ...input, activities: due, count })
@@ -59,54 +71,42 @@ export async function fetchWanted(
   })
 }
 
-function makeProgressLog(deps: MirrorDeps, account: Account): (progress: Progress) => void {
-  const startedAt = deps.now().getTime()
-  let saidAt = startedAt
-  return ({ done, total, failed }) => {
-    const now = deps.now().getTime()
-    if (now - saidAt < SAY_EVERY_MS) return
-    saidAt = now
-    const toGo = formatDuration(((now - startedAt) / done) * (total - done))
-    deps.log.info({ account: account.name, done, total, failed, toGo }, 'fetching activities')
-  }
-}
-
 async function findDue(
   deps: MirrorDeps,
   accountId: number,
   seen: ReadonlySet<number>,
 ): Promise<WantedActivity[]> {
-  // What this pass has tried stays out, so the batch is read past it.
-  const limit = BATCH + seen.size
+  // The page includes what this pass has tried already, which is left out below.
+  const limit = PAGE_SIZE + seen.size
   const wanted = await deps.store.read((tx) => findWanted(tx, { accountId, limit, now: deps.now() }))
   return wanted.filter((activity) => !seen.has(activity.activityId))
 }
 
-type FetchResult = 'fetched' | 'unchanged' | 'failed'
-/** Activities by what became of them; `reason` is what the first failure said. */
-export type FetchCounts = Record<FetchResult, number> & { reason?: string }
+function makeProgressLog(deps: MirrorDeps, account: Account): (progress: Progress) => void {
+  const startedAt = deps.now().getTime()
+  let loggedAt = startedAt
+  return ({ done, total, failed }) => {
+    const now = deps.now().getTime()
+    if (now - loggedAt < PROGRESS_EVERY_MS) return
+    loggedAt = now
+    const toGo = formatDuration(((now - startedAt) / done) * (total - done))
+    deps.log.info({ account: account.name, done, total, failed, toGo }, 'fetching activities')
+  }
+}
 
 type FetchAllInput = {
   account: Account
   activities: readonly WantedActivity[]
   concurrency: number
   signal?: AbortSignal
-  /** is told of each activity when it is done with, and the error when it failed */
+  /** called once for each activity that is done with, with the error when it failed */
   count: (result: FetchResult, error?: unknown) => void
 }
 
-/** Answers are recorded together, because each transaction and each COPY has its price, until they hold so many samples. */
-const SAMPLES_TOGETHER = 40_000
-/** So many at most in all that wait, whoever of the workers holds them: more workers need no more memory for it. */
-const SAMPLES_WAITING = 160_000
-/** So many answers at most, with few samples or none. */
-const ANSWERS_TOGETHER = 10
-/** What has come waits no longer than this for what is slow to come: then writing is not what the pass waits for. */
-const QUICK_MS = 250
-
 /**
- * Fetches activities in their order, `concurrency` at a time, and records them by the handful. One bad item is counted and
- * named in the log, and the rest goes on; an outage ends it with the TransientError. What has come is recorded in any case.
+ * Fetches activities in their order, `concurrency` at a time, and records them in batches. An activity that fails is counted
+ * and named in the log, and the others go on; an outage ends it with the TransientError. Answers that have been fetched are
+ * recorded in any case.
  */
 async function fetchAll(deps: MirrorDeps, options: MirrorOptions, input: FetchAllInput): Promise<void> {
   const { account, concurrency, count } = input
@@ -114,38 +114,41 @@ async function fetchAll(deps: MirrorDeps, options: MirrorOptions, input: FetchAl
   const halt = new AbortController()
   const signal = input.signal ? AbortSignal.any([input.signal, halt.signal]) : halt.signal
   setMaxListeners(0, signal)
-  const mostTogether = Math.min(SAMPLES_TOGETHER, SAMPLES_WAITING / concurrency)
-  const failedInARow = { asking: 0, recording: 0 }
+  const fullBatch = Math.min(BATCH_SAMPLES, UNRECORDED_SAMPLES / concurrency)
+  const failedInARow = { fetching: 0, recording: 0 }
   const others = spread(input.activities)
-  let last: unknown
+  let lastError: unknown
 
   const fail = async (step: keyof typeof failedInARow, activity: WantedActivity, error: unknown) => {
     if (isAbort(error, signal) || error instanceof CredentialsRejectedError) throw error
-    // Answers that could not be recorded together failed once.
-    if (error instanceof TransientError && error !== last) failedInARow[step]++
-    last = error
+    // A batch that could not be recorded is one failure, though each of its activities has the error.
+    if (error instanceof TransientError && error !== lastError) failedInARow[step]++
+    lastError = error
     if (failedInARow[step] >= OUTAGE_AFTER) {
-      if (step === 'recording' || (await isOutage(deps, { account, others, signal }))) throw error
-      failedInARow.asking = 0
+      if (step === 'recording') throw error
+      if ((await fetchServiceState(deps, { account, others, signal })) === 'outage') throw error
+      failedInARow.fetching = 0
     }
     count('failed', error)
     deps.log.error({ path: activity.path, reason: errorLine(error) }, 'activity failed')
   }
 
-  const ask = async (activity: WantedActivity): Promise<Fetched[]> => {
+  const fetchOne = async (activity: WantedActivity): Promise<FetchedActivity[]> => {
     try {
-      const answer = await patiently(deps, () => askActivity(deps, options, { account, activity, signal }))
-      failedInARow.asking = 0
-      if (answer !== 'unchanged') return [answer]
+      const fetched = await retryWhenRateLimited(deps, () =>
+        fetchActivity(deps, options, { account, activity, signal }),
+      )
+      failedInARow.fetching = 0
+      if (fetched !== 'unchanged') return [fetched]
       count('unchanged')
     } catch (error) {
-      await fail('asking', activity, error)
+      await fail('fetching', activity, error)
     }
     return []
   }
 
-  const record = async (fetched: readonly Fetched[]) => {
-    for (const end of await recordFetched(deps, fetched)) {
+  const record = async (batch: readonly FetchedActivity[]) => {
+    for (const end of await recordActivities(deps, batch)) {
       if ('error' in end) await fail('recording', end.activity, end.error)
       else {
         failedInARow.recording = 0
@@ -154,29 +157,29 @@ async function fetchAll(deps: MirrorDeps, options: MirrorOptions, input: FetchAl
     }
   }
 
-  const work = async (place: number, fetched: Fetched[]) => {
-    // The first begins with a few and the last with all, so that from early on there is always one that records.
-    let together = (mostTogether * (place + 1)) / concurrency
+  const work = async (index: number, batch: FetchedActivity[]) => {
+    // The first batches differ in size from worker to worker, so that the workers do not all record at the same time.
+    let enough = (fullBatch * (index + 1)) / concurrency
     for (const activity of queue) {
       signal.throwIfAborted()
-      const asking = ask(activity)
-      const quick = await within(asking, QUICK_MS)
-      if (!quick) await record(fetched.splice(0))
-      fetched.push(...(await asking))
-      if (quick && !isEnough(fetched, together)) continue
-      together = mostTogether
-      await record(fetched.splice(0))
+      const fetching = fetchOne(activity)
+      const isQuick = await within(fetching, BATCH_WAIT_MS)
+      if (!isQuick) await record(batch.splice(0))
+      batch.push(...(await fetching))
+      if (isQuick && !isFull(batch, enough)) continue
+      enough = fullBatch
+      await record(batch.splice(0))
     }
-    await record(fetched.splice(0))
+    await record(batch.splice(0))
   }
 
-  const workers = Array.from({ length: concurrency }, async (_, place) => {
-    const fetched: Fetched[] = []
+  const workers = Array.from({ length: concurrency }, async (_, index) => {
+    const batch: FetchedActivity[] = []
     try {
-      await work(place, fetched)
+      await work(index, batch)
     } catch (error) {
       halt.abort(error)
-      await record(fetched).catch(() => undefined)
+      await record(batch).catch(() => undefined)
       throw error
     }
   })
@@ -186,13 +189,13 @@ async function fetchAll(deps: MirrorDeps, options: MirrorOptions, input: FetchAl
   for (const end of ends) if (end.status === 'rejected') throw end.reason
 }
 
-/** Paths from the end, the middle and the beginning: what fails for its own reasons often has neighbours that do, too. */
+/** Paths from the end, the middle and the beginning: neighbours of an activity that fails often fail for the same reason. */
 function spread(activities: readonly WantedActivity[]): string[] {
   const places = [activities.length - 1, Math.floor(activities.length / 2), 0]
   return [...new Set(places)].flatMap((place) => activities[place]?.path ?? [])
 }
 
-function isEnough(fetched: readonly Fetched[], together: number): boolean {
-  const samples = fetched.reduce((sum, { detail }) => sum + detail.samples.count, 0)
-  return samples >= together || fetched.length >= ANSWERS_TOGETHER
+function isFull(batch: readonly FetchedActivity[], enough: number): boolean {
+  const samples = batch.reduce((sum, { detail }) => sum + detail.samples.count, 0)
+  return samples >= enough || batch.length >= BATCH_ACTIVITIES
 }

@@ -9,12 +9,38 @@ import type { Upkeep } from '../store/samples/vacuum.ts'
 import type { Store } from '../store/store.ts'
 import type { WorkoutFolder } from '../workoutfolder/workout-folder.ts'
 
+/** What every use case of this room needs. */
+export type MirrorDeps = {
+  store: Store
+  /** the endpoints that need a token, for one account */
+  serviceOf: (account: Account) => AccountService
+  /** the one list that needs no token */
+  listDefaultWorkouts: (baseUrl: string, signal?: AbortSignal) => Promise<Answer<WireWorkoutList>>
+  /** undefined: the workout of the day is kept in SQL only */
+  workoutFolder: WorkoutFolder | undefined
+  upkeep: Upkeep
+  log: Logger
+  now: Clock
+}
+
+/** How an account is mirrored; from the configuration. */
+export type MirrorOptions = {
+  historyStart: Date
+  lagMs: number
+  keepRaw: boolean
+}
+
+export type MirrorInput = { account: Account; signal?: AbortSignal }
+
+/** Rows changed, answers fetched, and items that could not be used and are named in the log. */
+export type MirrorCounts = { changed: number; fetched: number; failed: number }
+
 /** What a run counts while it works; the row in `sync_runs` is written from it. */
 export type RunTally = { listed: number; changed: number; fetched: number; absent: number; failed: number }
 
 /**
- * Keeps a row in `sync_runs` about one unit of mirroring: started now, and at the end what it counted and how it
- * ended, also when it throws. A row left at `running` means that the process died.
+ * Runs one unit of mirroring with a row in `sync_runs`: written when it starts, and completed with the counts and the outcome
+ * when it ends, also when it throws. A row that stays at `running` means that the process died.
  */
 export async function withRun<T>(
   store: Store,
@@ -29,7 +55,8 @@ export async function withRun<T>(
   try {
     result = await work(tally)
   } catch (error) {
-    // The work's error is the one to report; when the database is away too, the row is found `running` and abandoned.
+    // The work's error is the one to report. When the database is unreachable too, the row stays `running` until a later
+    // start marks it abandoned.
     await finish({
       outcome: 'failed',
       errorCode: isAbort(error) ? 'aborted' : errorCode(error),
@@ -41,24 +68,14 @@ export async function withRun<T>(
   return result
 }
 
-/** What every use case of this room needs. */
-export type MirrorDeps = {
-  store: Store
-  serviceOf: (account: Account) => AccountService
-  upkeep: Upkeep
-  log: Logger
-  now: Clock
-}
-
-/** How an account is mirrored; from the configuration. */
-export type MirrorOptions = {
-  historyStart: Date
-  lagMs: number
-  keepRaw: boolean
-}
-
-/** Does `work` again after a rate limit, which is no failure: the service's pacer waits as told before it lets a call through. */
-export async function patiently<T>(deps: Pick<MirrorDeps, 'log'>, work: () => Promise<T>): Promise<T> {
+/**
+ * Repeats `work` as long as it throws RateLimitedError, which is no failure: the service's pacer waits for the stated time
+ * before it sends the next request.
+ */
+export async function retryWhenRateLimited<T>(
+  deps: Pick<MirrorDeps, 'log'>,
+  work: () => Promise<T>,
+): Promise<T> {
   for (;;) {
     try {
       return await work()
@@ -68,15 +85,3 @@ export async function patiently<T>(deps: Pick<MirrorDeps, 'log'>, work: () => Pr
     }
   }
 }
-
-/** What the use cases around training info and workouts need besides. */
-export type CoachingDeps = MirrorDeps & {
-  listDefaultWorkouts: (baseUrl: string, signal?: AbortSignal) => Promise<Answer<WireWorkoutList>>
-  /** undefined: the workout of the day is kept in SQL only */
-  folder: WorkoutFolder | undefined
-}
-
-export type CoachingInput = { account: Account; signal?: AbortSignal }
-
-/** What was done: rows changed, answers fetched, and items that could not be used and are named in the log. */
-export type CoachingCounts = { changed: number; fetched: number; failed: number }

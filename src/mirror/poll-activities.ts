@@ -13,7 +13,7 @@ import { recordDrift } from '../store/drift.ts'
 import { type Listing, listChanges, listEverything, listPart, type Window } from './list-activities.ts'
 import { type MirrorDeps, type MirrorOptions, withRun } from './mirror.ts'
 
-export const RESOURCE = 'activities'
+export const ACTIVITIES = 'activities'
 
 /** `bad` counts what could not be had of the list: entries that cannot be read, and a list that is cut beyond mending. */
 type PollResult = { listed: number; inserted: number; marked: number; bad: number }
@@ -36,7 +36,7 @@ export async function pollActivities(
   input: { account: Account; signal?: AbortSignal },
 ): Promise<PollResult> {
   const { account } = input
-  const key = { accountId: account.accountId, resource: RESOURCE }
+  const key = { accountId: account.accountId, resource: ACTIVITIES }
   const known = await deps.store.read(async (tx) => ({
     cursor: await findCursor(tx, key),
     listCap: (await findListCap(tx, key))?.listCap ?? null,

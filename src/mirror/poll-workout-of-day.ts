@@ -3,13 +3,13 @@ import { DAY } from '../kit/time.ts'
 import { isSameMadeFor } from '../normalize/training-info-row.ts'
 import {
   findTrainingInfo,
-  lockCoaching,
+  lockResource,
   recordWorkoutUrl,
   type TrainingInfo,
 } from '../store/training-info.ts'
 import { findWorkoutFiles, recordWorkoutFile, type WorkoutFormat } from '../store/workout-files.ts'
 import { makeFileStem } from '../workoutfolder/folder-files.ts'
-import { type CoachingDeps, type CoachingInput, withRun } from './mirror.ts'
+import { type MirrorDeps, type MirrorInput, withRun } from './mirror.ts'
 
 const FORMATS: readonly WorkoutFormat[] = ['erg', 'zwo']
 /** A file is asked for again this long after, though nothing we know of has changed: the service may know more. */
@@ -22,7 +22,7 @@ type Counts = { fetched: number; failed: number }
  * and 4), and from there into the workout folder. Files that are there already are not asked for again until the
  * workout or the signature changes. Without a workout of the day our old files leave the folder.
  */
-export async function mirrorWorkoutOfDay(deps: CoachingDeps, input: CoachingInput): Promise<Counts> {
+export async function mirrorWorkoutOfDay(deps: MirrorDeps, input: MirrorInput): Promise<Counts> {
   const { accountId } = input.account
   const info = await deps.store.read((tx) => findTrainingInfo(tx, accountId))
   const counts: Counts = { fetched: 0, failed: 0 }
@@ -52,7 +52,7 @@ function madeForOf(info: TrainingInfo) {
   return { signature: { ftp, ltp, hie, pp }, entry }
 }
 
-async function findDueFormats(deps: CoachingDeps, info: TrainingInfo): Promise<WorkoutFormat[]> {
+async function findDueFormats(deps: MirrorDeps, info: TrainingInfo): Promise<WorkoutFormat[]> {
   const workout = workoutOf(info)
   if (!workout || workout === 'none') return []
   const { workoutId } = workout
@@ -67,8 +67,8 @@ async function findDueFormats(deps: CoachingDeps, info: TrainingInfo): Promise<W
 
 /** One format that cannot be had is named in the log and counted; the other is mirrored all the same. */
 async function fetchFile(
-  deps: CoachingDeps,
-  input: CoachingInput,
+  deps: MirrorDeps,
+  input: MirrorInput,
   wanted: { info: TrainingInfo; format: WorkoutFormat },
 ): Promise<keyof Counts> {
   try {
@@ -85,8 +85,8 @@ async function fetchFile(
 }
 
 async function fetchFormat(
-  deps: CoachingDeps,
-  input: CoachingInput,
+  deps: MirrorDeps,
+  input: MirrorInput,
   wanted: { info: TrainingInfo; format: WorkoutFormat },
 ): Promise<void> {
   const { info, format } = wanted
@@ -117,21 +117,21 @@ async function fetchFormat(
 }
 
 /** The folder shows what is in SQL, so whoever writes it last writes the newest. */
-async function writeFolder(deps: CoachingDeps, input: CoachingInput): Promise<boolean> {
-  const { folder, store } = deps
+async function writeFolder(deps: MirrorDeps, input: MirrorInput): Promise<boolean> {
+  const { workoutFolder, store } = deps
   const { accountId, name } = input.account
-  if (!folder) return true
+  if (!workoutFolder) return true
   return store.transaction(async (tx) => {
     // One lock for all accounts: a folder may be shared.
-    await lockCoaching(tx, 'workout folder', '')
+    await lockResource(tx, 'workout folder', '')
     const info = await findTrainingInfo(tx, accountId)
     const workout = workoutOf(info)
     // An answer without a word on the workout of the day is no reason to take one away.
     if (!info || !workout) return true
-    if (workout === 'none') return folder.update(name, [])
+    if (workout === 'none') return workoutFolder.update(name, [])
     const files = await findWorkoutFiles(tx, { accountId, workoutId: workout.workoutId })
     const stem = makeFileStem(info.wotdName, workout.workoutId)
-    return folder.update(
+    return workoutFolder.update(
       name,
       files.map(({ format, content, sha256 }) => ({ stem, format, content, sha256 })),
     )

@@ -1,12 +1,12 @@
 import { RejectedError, UnexpectedResponseError } from '../kit/errors.ts'
 import { DAY } from '../kit/time.ts'
-import { isShrunken, normalizeWorkoutEntry, rawEntriesByPath } from '../normalize/workout-rows.ts'
+import { normalizeWorkoutEntry, rawEntriesByPath } from '../normalize/workout-rows.ts'
 import type { Answer } from '../service/service.ts'
 import type { WireWorkoutList } from '../service/wire/wire-workouts.ts'
 import { recordDrift } from '../store/drift.ts'
 import { findRecentRuns } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
-import { findTrainingInfo, lockCoaching } from '../store/training-info.ts'
+import { findTrainingInfo, lockResource } from '../store/training-info.ts'
 import {
   findFailingSince,
   findPresentWorkouts,
@@ -14,25 +14,29 @@ import {
   recordWorkoutsAbsent,
   upsertWorkouts,
 } from '../store/workouts.ts'
-import {
-  type CoachingCounts,
-  type CoachingDeps,
-  type CoachingInput,
-  type MirrorDeps,
-  type RunTally,
-  withRun,
-} from './mirror.ts'
+import { type MirrorCounts, type MirrorDeps, type MirrorInput, type RunTally, withRun } from './mirror.ts'
 import { pollTrainingInfo } from './poll-training-info.ts'
+import { isShrunken } from './shrunken-list.ts'
 import { DEFINITIONS, mirrorDefinitions } from './workout-definitions.ts'
 
+const DEFAULT_WORKOUTS = 'default_workouts'
+const OWN_WORKOUTS = 'workouts'
+
+const LIST_SHRUNKEN = 'list_shrunken'
+/** A shrunken list is accepted when the service has sent it for this long. */
+const ACCEPTED_AFTER_MS = 3 * DAY
+/** An empty list is accepted when it held at most this many workouts before. */
+const EMPTY_ALLOWED = 2
+
 /**
- * Mirrors both workout lists, then the definitions of what they hold. A list that cannot be used stops neither the other
- * nor the definitions; the first such error is thrown at the end. An outage or a lost login is thrown at once.
+ * Mirrors both workout lists (service document, endpoints 5 and 6), then the definitions of the workouts in them (endpoint 7).
+ * A list that cannot be used stops neither the other nor the definitions; the first such error is thrown at the end. An outage
+ * or a lost login is thrown at once.
  */
-export async function mirrorWorkouts(deps: CoachingDeps, input: CoachingInput): Promise<CoachingCounts> {
+export async function mirrorWorkouts(deps: MirrorDeps, input: MirrorInput): Promise<MirrorCounts> {
   const { accountId } = input.account
-  const counts: CoachingCounts = { changed: 0, fetched: 0, failed: 0 }
-  const unusable: unknown[] = []
+  const counts: MirrorCounts = { changed: 0, fetched: 0, failed: 0 }
+  const errors: unknown[] = []
   const attempt = async (step: () => Promise<RunTally>) => {
     try {
       const tally = await step()
@@ -41,22 +45,22 @@ export async function mirrorWorkouts(deps: CoachingDeps, input: CoachingInput): 
       counts.failed += tally.failed
     } catch (error) {
       if (!(error instanceof RejectedError || error instanceof UnexpectedResponseError)) throw error
-      unusable.push(error)
+      errors.push(error)
     }
   }
   await attempt(() => pollDefaultWorkouts(deps, input))
   await attempt(() => pollOwnWorkouts(deps, input))
-  // The signature that the sets are resolved for is known from the training info.
+  // The sets are resolved for the signature in the training info.
   const known = await deps.store.read((tx) => findTrainingInfo(tx, accountId))
   if (!known) await attempt(() => pollTrainingInfo(deps, input))
   await attempt(() => mirrorDefinitions(deps, input))
-  if (unusable.length > 0) throw unusable[0]
+  if (errors.length > 0) throw errors[0]
   return counts
 }
 
 /**
- * Finds whether both lists and the definitions were mirrored since a moment. Single workouts may have failed, perhaps for
- * good: they wait for the next time like the rest.
+ * Finds whether both lists and the definitions were mirrored since a moment. Single workouts may have failed: they are
+ * fetched again at the next run.
  */
 export async function findWorkoutsMirrored(
   deps: Pick<MirrorDeps, 'store'>,
@@ -74,15 +78,8 @@ export async function findWorkoutsMirrored(
   return good.length === 3
 }
 
-const DEFAULT_WORKOUTS = 'default_workouts'
-const OWN_WORKOUTS = 'workouts'
-
-const LIST_SHRUNKEN = 'list_shrunken'
-/** A shrunken list that the service has insisted on for so long is what it means to say. */
-const BELIEVED_AFTER_MS = 3 * DAY
-
 /** Mirrors the default workouts of the account's service (service document, endpoint 5), which needs no token. */
-async function pollDefaultWorkouts(deps: CoachingDeps, input: CoachingInput): Promise<RunTally> {
+async function pollDefaultWorkouts(deps: MirrorDeps, input: MirrorInput): Promise<RunTally> {
   const { baseUrl } = input.account
   return pollList(deps, input, {
     resource: DEFAULT_WORKOUTS,
@@ -92,7 +89,7 @@ async function pollDefaultWorkouts(deps: CoachingDeps, input: CoachingInput): Pr
 }
 
 /** Mirrors the rider's own workouts (service document, endpoint 6). */
-async function pollOwnWorkouts(deps: CoachingDeps, input: CoachingInput): Promise<RunTally> {
+async function pollOwnWorkouts(deps: MirrorDeps, input: MirrorInput): Promise<RunTally> {
   const { accountId } = input.account
   return pollList(deps, input, {
     resource: OWN_WORKOUTS,
@@ -103,7 +100,7 @@ async function pollOwnWorkouts(deps: CoachingDeps, input: CoachingInput): Promis
 
 type ListSource = { resource: string; owner: ListOwner; list: () => Promise<Answer<WireWorkoutList>> }
 
-async function pollList(deps: CoachingDeps, input: CoachingInput, source: ListSource): Promise<RunTally> {
+async function pollList(deps: MirrorDeps, input: MirrorInput, source: ListSource): Promise<RunTally> {
   const { accountId, name } = input.account
   return withRun(deps.store, { accountId, resource: source.resource, kind: 'list' }, async (tally) => {
     const answer = await source.list()
@@ -128,32 +125,33 @@ async function pollList(deps: CoachingDeps, input: CoachingInput, source: ListSo
 
 async function recordList(
   tx: Tx,
-  deps: CoachingDeps,
+  deps: MirrorDeps,
   input: { accountId: number; source: ListSource; answer: Answer<WireWorkoutList> },
 ): Promise<{ changed: number; absent: number }> {
   const { accountId, answer, source } = input
   const { owner, resource } = source
   const { entries: wire, bad, drift } = answer.value
-  await lockCoaching(tx, 'workout list', 'baseUrl' in owner ? owner.baseUrl : owner.accountId)
-  const sent = rawEntriesByPath(answer.body)
-  const entries = wire.map((entry) => normalizeWorkoutEntry(entry, sent.get(entry.path) ?? entry))
+  await lockResource(tx, 'workout list', 'baseUrl' in owner ? owner.baseUrl : owner.accountId)
+  const raw = rawEntriesByPath(answer.body)
+  const entries = wire.map((entry) => normalizeWorkoutEntry(entry, raw.get(entry.path) ?? entry))
   const listed = new Set(entries.map(({ path }) => path))
   const present = await findPresentWorkouts(tx, owner)
   const gone = present.filter((path) => !listed.has(path))
-  if (isShrunken({ before: present.length, gone: gone.length, listed: listed.size + bad.length })) {
+  const sizes = { before: present.length, gone: gone.length, listed: listed.size + bad.length }
+  if (isShrunken({ ...sizes, emptyAllowed: EMPTY_ALLOWED })) {
     const since = await findFailingSince(tx, { accountId, resource, errorCode: LIST_SHRUNKEN })
-    const believedFrom = (since ?? deps.now()).getTime() + BELIEVED_AFTER_MS
-    if (deps.now().getTime() < believedFrom) throw shrunken(resource, present.length, gone.length)
+    const acceptedFrom = (since ?? deps.now()).getTime() + ACCEPTED_AFTER_MS
+    if (deps.now().getTime() < acceptedFrom) throw shrunkenError(resource, present.length, gone.length)
   }
   await recordDrift(tx, resource, drift)
   const changed = await upsertWorkouts(tx, { owner, entries, listedAt: answer.requestedAt })
-  // An entry that cannot be read may be any of those that seem to be gone.
+  // An entry that cannot be read may be any of the missing ones.
   const paths = bad.length > 0 ? [] : gone
   const absent = await recordWorkoutsAbsent(tx, { owner, paths, absentSince: answer.requestedAt })
   return { changed, absent }
 }
 
-function shrunken(resource: string, before: number, gone: number): UnexpectedResponseError {
+function shrunkenError(resource: string, before: number, gone: number): UnexpectedResponseError {
   return new UnexpectedResponseError(
     LIST_SHRUNKEN,
     `mirror, ${resource}: the list lacks ${gone} of ${before} workouts and is not believed; nothing is changed, and it counts when the service says the same for three days`,

@@ -8,22 +8,26 @@ import { findListCap, lockListing, recordListCap } from '../store/cursors.ts'
 import { recordDrift } from '../store/drift.ts'
 import { type Listing, listEverything, type Window } from './list-activities.ts'
 import { type MirrorDeps, type MirrorOptions, type RunTally, withRun } from './mirror.ts'
-import { historyWindow, logListing, RESOURCE } from './poll-activities.ts'
+import { ACTIVITIES, historyWindow, logListing } from './poll-activities.ts'
+import { isShrunken } from './shrunken-list.ts'
+
+/** An accepted upload appears in the list when the service has analysed it: within minutes, in rare cases days. */
+const UNLISTED_FOR_MS = 7 * DAY
 
 export type ReconcileResult = { listed: number; inserted: number; marked: number; absent: number }
 
 type ReconcileInput = {
   account: Account
-  /** takes a list's word even when most of the activities are missing in it */
+  /** accepts the list even when most of the activities are missing in it */
   acceptRemovals?: boolean
   signal?: AbortSignal
 }
 
 /**
- * Compares the whole list (service document, endpoint 9) with the mirror, in one transaction: what is missing there is
- * absent from now on, what is missing here, has come back or is listed differently becomes wanted. The cursor stays where
- * it is. Throws UnexpectedResponseError and changes nothing when the list cannot be trusted: entries that cannot be
- * read, parts that cannot be had whole, or too much of the mirror missing in it (design, "Reconcile").
+ * Compares the whole list (service document, endpoint 9) with the mirror, in one transaction: an activity that the list lacks
+ * becomes absent; one that the mirror lacks, that has come back or that is listed differently becomes wanted. The cursor does
+ * not move. Throws UnexpectedResponseError and changes nothing when the list cannot be trusted: it has entries that cannot
+ * be read (`list_unreadable`) or parts that are always cut (`list_cut`), or lacks too much of the mirror (`list_shrunken`).
  */
 export async function reconcileActivities(
   deps: MirrorDeps,
@@ -31,7 +35,7 @@ export async function reconcileActivities(
   input: ReconcileInput,
 ): Promise<ReconcileResult> {
   const { account } = input
-  const key = { accountId: account.accountId, resource: RESOURCE }
+  const key = { accountId: account.accountId, resource: ACTIVITIES }
   return withRun(deps.store, { ...key, kind: 'reconcile' }, async (tally) => {
     const window = historyWindow(deps, options)
     const { before, listCap } = await deps.store.read(async (tx) => ({
@@ -47,7 +51,7 @@ export async function reconcileActivities(
       const { entries, requestedAt, cap } = listing
       const now = await findKnownActivities(tx, account.accountId)
       const listed = new Set(entries.map(({ path }) => cleanText(path)))
-      const { present, removed } = findRemoved({ before, now, listed, window })
+      const { present, removed } = selectRemoved({ before, now, listed, window })
       if (!input.acceptRemovals)
         assertPlausible({ account: account.name, listed: listed.size, present, removed: removed.length })
       const counts = await upsertListed(tx, { ...key, entries, listedAt: requestedAt, whenSame: 'leave' })
@@ -85,19 +89,12 @@ function logResult(deps: MirrorDeps, account: Account, tally: RunTally, result: 
   )
 }
 
-/** A person may tidy up a handful of rides whatever their share of the history. */
-const HANDFUL = 5
-/** More than this share of what is present does not go by itself: the list is rather wrong than the history. */
-const SHARE = 1 / 5
-/** An accepted upload appears in the list when the service has analysed it: minutes as a rule, days at times. */
-const UNLISTED_FOR_MS = 7 * DAY
-
 /**
- * Finds the activities that a whole list of `window` names no more. `before` is what was known before the list was asked
- * for: what has been listed or wanted since is not judged by it. Nor is what starts outside of the window, or an upload
- * of these days that no list has named yet, unless the service has said that it does not exist.
+ * Selects the activities that a whole list of `window` no longer names. `before` is the mirror's state before the list was
+ * requested: an activity that was listed or wanted since is not removed by it. Neither is one that starts outside of the window,
+ * nor a recent upload that no list has named yet, unless the service has answered that it does not exist.
  */
-function findRemoved(input: {
+function selectRemoved(input: {
   before: readonly KnownActivity[]
   now: readonly KnownActivity[]
   listed: ReadonlySet<string>
@@ -114,14 +111,10 @@ function findRemoved(input: {
   return { present: present.length, removed }
 }
 
-/**
- * Refuses a list that would take away too much: everything, or more than a fifth and a handful. Throws
- * UnexpectedResponseError `list_shrunken` with the command that accepts it.
- */
+/** Throws UnexpectedResponseError `list_shrunken`, with the command that accepts the list, when it lacks too many activities. */
 function assertPlausible(input: { account: string; listed: number; present: number; removed: number }): void {
   const { account, listed, present, removed } = input
-  const empty = listed === 0 && present > 0
-  if (!empty && (removed <= HANDFUL || removed <= present * SHARE)) return
+  if (!isShrunken({ before: present, gone: removed, listed, emptyAllowed: 0 })) return
   const name = account === 'default' ? '' : ` ${account}`
   throw new UnexpectedResponseError(
     'list_shrunken',

@@ -1,4 +1,4 @@
-import { errorLine, RejectedError, TransientError, UnexpectedResponseError } from '../kit/errors.ts'
+import { errorLine, isAbort, TransientError, UnexpectedResponseError } from '../kit/errors.ts'
 import { isSameSignature, type Signature } from '../normalize/training-info-row.ts'
 import { normalizeWorkoutSets } from '../normalize/workout-rows.ts'
 import { recordDrift } from '../store/drift.ts'
@@ -9,17 +9,17 @@ import {
   recordDefinitionFailure,
   replaceWorkoutSets,
 } from '../store/workouts.ts'
-import { isOutage, OUTAGE_AFTER } from './fetch-failure.ts'
-import { type CoachingInput, type MirrorDeps, type RunTally, withRun } from './mirror.ts'
+import { fetchServiceState, isItemFailure, OUTAGE_AFTER } from './item-failure.ts'
+import { type MirrorDeps, type MirrorInput, type RunTally, withRun } from './mirror.ts'
 
 export const DEFINITIONS = 'workout_definitions'
 
 /**
- * Mirrors the definitions of every listed workout, resolved for the rider (service document, endpoint 7), that was never
- * resolved, or whose entry or the rider's signature has changed since. One that cannot be had is counted and named in the log
- * and in its row, keeps the sets it has, and is asked for again the next time; an outage ends the run.
+ * Mirrors the definitions of the listed workouts, resolved for the rider (service document, endpoint 7): those that were
+ * never resolved, and those whose entry or whose rider's signature has changed since. One that fails is counted, named in the
+ * log and in its row, keeps the sets it has, and is fetched again at the next run; an outage ends the run.
  */
-export async function mirrorDefinitions(deps: MirrorDeps, input: CoachingInput): Promise<RunTally> {
+export async function mirrorDefinitions(deps: MirrorDeps, input: MirrorInput): Promise<RunTally> {
   const { accountId, baseUrl } = input.account
   return withRun(deps.store, { accountId, resource: DEFINITIONS, kind: 'fetch' }, async (tally) => {
     const { states, signature } = await deps.store.read(async (tx) => ({
@@ -35,11 +35,11 @@ export async function mirrorDefinitions(deps: MirrorDeps, input: CoachingInput):
         tally.fetched++
         failedInARow = 0
       } catch (error) {
-        if (!isItsOwn(error)) throw error
+        if (isAbort(error, input.signal) || !isItemFailure(error)) throw error
         const failure = { accountId, path, failedAt: deps.now(), error: errorLine(error) }
         await deps.store.transaction((tx) => recordDefinitionFailure(tx, failure))
         if (error instanceof TransientError && ++failedInARow >= OUTAGE_AFTER) {
-          if (await isOutage(deps, input)) throw error
+          if ((await fetchServiceState(deps, input)) === 'outage') throw error
           failedInARow = 0
         }
         tally.failed++
@@ -57,15 +57,9 @@ function isStale(state: DefinitionState, signature: Signature): boolean {
   return !isSameSignature(state.signature, signature)
 }
 
-/** Whether a failure can be one workout's own; a 5xx can (the service is known to give one for a valid workout). */
-function isItsOwn(error: unknown): boolean {
-  if (error instanceof RejectedError || error instanceof UnexpectedResponseError) return true
-  return error instanceof TransientError && ['server_error', 'cut_answer'].includes(error.code)
-}
-
 async function fetchDefinition(
   deps: MirrorDeps,
-  input: CoachingInput,
+  input: MirrorInput,
   wanted: { path: string; signature: Signature },
 ): Promise<void> {
   const { path, signature } = wanted

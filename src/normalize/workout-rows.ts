@@ -1,4 +1,5 @@
 import { DateTime } from 'luxon'
+import { isObject, parseJson } from '../kit/json.ts'
 import type { WireWorkoutEntry, WireWorkoutSet } from '../service/wire/wire-workouts.ts'
 import type { ListedWorkout, WorkoutSetRow } from '../store/workouts.ts'
 
@@ -28,8 +29,9 @@ export function normalizeWorkoutSets(wire: readonly WireWorkoutSet[]): WorkoutSe
 
 /** Lists the entries of a workout list as they were sent, by path. */
 export function rawEntriesByPath(body: Buffer): Map<string, unknown> {
-  const wire: unknown = JSON.parse(body.toString('utf8').replace(/^\uFEFF/, ''))
-  const sent = isObject(wire) && isObject(wire.workouts) ? Object.values(wire.workouts) : []
+  const wire = parseJson(body)
+  // PHP writes an array with gaps as an object.
+  const sent = isObject(wire) ? Object.values(wire.workouts ?? []) : []
   const hasPath = ({ path }: Record<string, unknown>) => typeof path === 'string' || typeof path === 'number'
   return new Map(
     sent
@@ -57,23 +59,4 @@ function secondsOf(duration: number | string | null | undefined): number | null 
   if (typeof duration !== 'string') return duration ?? null
   const seconds = duration.split(':').reduce((total, part) => total * 60 + Number(part), 0)
   return Number.isNaN(seconds) ? null : seconds
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
-}
-
-/** So few workouts may go at once without a doubt: a person tidies up. */
-const HANDFUL = 5
-/** An empty list is believed when it held no more than this. */
-const FEW = 2
-
-/**
- * Tells whether a list has lost so much since the last time that it is more likely cut than true: empty where there were
- * several, or without more than a handful that is more than a fifth.
- */
-export function isShrunken(input: { before: number; gone: number; listed: number }): boolean {
-  const { before, gone, listed } = input
-  if (listed === 0) return before > FEW
-  return gone > HANDFUL && gone * 5 > before
 }

@@ -1,4 +1,3 @@
-import { isAscii } from 'node:buffer'
 import {
   CredentialsRejectedError,
   errorCode,
@@ -8,8 +7,8 @@ import {
   TransientError,
   UnexpectedResponseError,
 } from '../kit/errors.ts'
+import { decodeUtf8, isObject } from '../kit/json.ts'
 import { type RawAnswer, retryAfterMs } from './message.ts'
-import { isObject } from './wire/lenient.ts'
 import { parseOAuthError } from './wire/wire-token.ts'
 
 // The one place that turns a status or a content into an error of the kit. `what` names endpoint and object
@@ -85,7 +84,7 @@ export function statusError(
  * or `cut_json`, RejectedError `success_false`, and RejectedError 401 when an OAuth error hides behind a 200.
  */
 export function parseJsonObject(answer: RawAnswer, what: string, words = ''): Record<string, unknown> {
-  const text = decodeText(answer.body)
+  const text = decodeUtf8(answer.body)
   const start = text.trimStart()[0]
   if (isHtml(answer, text) || (start !== '{' && start !== '[')) {
     throw new UnexpectedResponseError(
@@ -110,7 +109,7 @@ export function parseJsonObject(answer: RawAnswer, what: string, words = ''): Re
 
 /** Reads the text of a workout file. Throws UnexpectedResponseError for HTML or nothing, RejectedError for a JSON failure. */
 export function parseFileText(answer: RawAnswer, what: string): string {
-  const text = decodeText(answer.body)
+  const text = decodeUtf8(answer.body)
   if (isHtml(answer, text)) {
     throw new UnexpectedResponseError('not_a_file', `${what}: the answer is an HTML page, not a workout file`)
   }
@@ -124,7 +123,7 @@ export function parseFileText(answer: RawAnswer, what: string): string {
 
 /** Reads the JSON of a token answer whatever its status; undefined when there is none. */
 export function parseQuietly(answer: RawAnswer): unknown {
-  return parseJson(decodeText(answer.body))
+  return parseJson(decodeUtf8(answer.body))
 }
 
 /**
@@ -195,12 +194,6 @@ function isHtml(answer: RawAnswer, text: string): boolean {
 function describeContent(answer: RawAnswer, text: string): string {
   if (text.trim() === '') return 'empty'
   return isHtml(answer, text) ? 'an HTML page' : 'other text'
-}
-
-function decodeText(body: Buffer): string {
-  // Most answers are ASCII through and through, and copying that is several times faster than decoding it.
-  if (isAscii(body)) return body.toString('latin1')
-  return body.toString('utf8').replace(/^\uFEFF/, '')
 }
 
 function parseJson(text: string): unknown {

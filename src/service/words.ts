@@ -1,6 +1,7 @@
 import { errorLine } from '../kit/errors.ts'
+import { isObject } from '../kit/json.ts'
+import { parseQuietly } from './errors.ts'
 import type { RawAnswer } from './message.ts'
-import { isObject } from './wire/lenient.ts'
 
 /** The members of an answer in which services say why, the most telling first. */
 const MEMBERS = ['error_description', 'message', 'reason', 'error'] as const
@@ -16,7 +17,7 @@ const PLAIN_WORD = /^\p{Lu}?\p{Ll}{0,30}[.:!?]?$/u
  * no secret but their access token.
  */
 export function quoteRefusal(answer: RawAnswer, authorization: string | undefined): string {
-  const wire = parse(answer.body)
+  const wire = parseQuietly(answer)
   if (!isObject(wire)) return ''
   const text = MEMBERS.map((member) => wire[member]).find(
     (value) => typeof value === 'string' && value !== '',
@@ -27,12 +28,4 @@ export function quoteRefusal(answer: RawAnswer, authorization: string | undefine
   const plain = text.replace(LONG_RUN, (run) => (PLAIN_WORD.test(run) ? run : '…'))
   const line = errorLine(plain, MOST_CHARACTERS)
   return line === '' ? '' : `: "${line}"`
-}
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8')) as unknown
-  } catch {
-    return undefined
-  }
 }

@@ -38,7 +38,7 @@ export async function recordTrainingInfo(
   },
 ): Promise<'new' | 'same' | 'older'> {
   const { accountId } = input
-  await lockCoaching(tx, 'training info', accountId)
+  await lockResource(tx, 'training info', accountId)
   const before = await findTrainingInfo(tx, accountId)
   const ahead = before !== undefined && before.lastSeenAt > input.requestedAt
   if (ahead && before.lastSeenAt <= olderUntil(input.requestedAt)) return 'older'
@@ -90,7 +90,7 @@ function cleanRow(row: TrainingInfoRow): TrainingInfoRow {
 type Locked = 'training info' | 'workout list' | 'workout sets' | 'workout folder'
 
 /** Waits until no other transaction holds the lock of that name, and holds it to the end of this one. */
-export async function lockCoaching(tx: Tx, what: Locked, of: number | string): Promise<void> {
+export async function lockResource(tx: Tx, what: Locked, of: number | string): Promise<void> {
   await lockName(tx, `${what} ${of}`)
 }
 

@@ -2,7 +2,7 @@ import { and, eq, gt, isNull, lte, or } from 'drizzle-orm'
 import { cleanJson, cleanNullable, cleanText } from './clean.ts'
 import { workoutDefinitions, workoutSets } from './schema/index.ts'
 import type { Tx } from './store.ts'
-import { lockCoaching, olderUntil } from './training-info.ts'
+import { lockResource, olderUntil } from './training-info.ts'
 
 /** Whose list it is: an account's own, or the default list of a service. */
 export type ListOwner = Readonly<{ accountId: number } | { baseUrl: string }>
@@ -141,7 +141,7 @@ export async function replaceWorkoutSets(
   const path = cleanText(input.path)
   const signature = cleanJson(input.signature)
   const resolved = { resolvedAt, signature, failedAt: null, fetchError: null }
-  await lockCoaching(tx, 'workout sets', accountId)
+  await lockResource(tx, 'workout sets', accountId)
   const isNewer = or(
     isNull(workoutDefinitions.resolvedAt),
     lte(workoutDefinitions.resolvedAt, resolvedAt),

@@ -4,7 +4,7 @@ import { openScene, type Scene } from '../mirror/training-scene.ts'
 
 describe('sync', () => {
   let scene: Scene
-  const sync = (full = false) => syncAccount(scene.app, { name: 'default', coaching: true, full })
+  const sync = (full = false) => syncAccount(scene.app, { name: 'default', training: true, full })
   beforeEach(async () => {
     scene = await openScene()
   })
@@ -71,7 +71,7 @@ describe('sync', () => {
   it('stops when it is told to', async () => {
     await sync()
     const stopped = AbortSignal.abort()
-    const input = { name: 'default', coaching: true, full: true, signal: stopped }
+    const input = { name: 'default', training: true, full: true, signal: stopped }
     await expect(syncAccount(scene.app, input)).rejects.toThrow()
   })
 })

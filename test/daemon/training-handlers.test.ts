@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { makeCoachingHandlers } from '../../src/daemon/handlers.ts'
+import { makeTrainingHandlers } from '../../src/daemon/handlers.ts'
 import { openScene, type Scene } from '../mirror/training-scene.ts'
 
 describe('the jobs around training info and workouts', () => {
@@ -12,7 +12,7 @@ describe('the jobs around training info and workouts', () => {
   const run = (name: 'poll-training-info' | 'poll-workouts', accountId = scene.account.accountId) => {
     const { log } = scene.log
     const context = { signal: new AbortController().signal, log, progress: async () => undefined }
-    return makeCoachingHandlers(scene.app)[name]({ accountId }, context)
+    return makeTrainingHandlers(scene.app)[name]({ accountId }, context)
   }
 
   it('tell what they did, and nothing when there was nothing to do', async () => {

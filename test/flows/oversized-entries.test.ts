@@ -13,7 +13,7 @@ const many = (count: number) => Array.from({ length: count }, (_, index) => `"f$
 
 describe('an answer with something that is too much', () => {
   let rig: Rig
-  const sync = () => syncAccount(rig.app, { name: 'default', coaching: true })
+  const sync = () => syncAccount(rig.app, { name: 'default', training: true })
   const answer = (path: string, body: string) =>
     rig.steer('POST', 'faults', { method: 'GET', path, kind: 'status', status: 200, times: 'always', body })
   const badLines = () => rig.log.lines.filter(({ bad }) => Array.isArray(bad))

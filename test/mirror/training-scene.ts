@@ -1,15 +1,14 @@
 import { signInWithPassword } from '../../src/app/sign-in.ts'
-import { makeCoachingDeps } from '../../src/app/sync-account.ts'
-import type { CoachingCounts, CoachingDeps } from '../../src/mirror/mirror.ts'
+import type { MirrorCounts, MirrorDeps } from '../../src/mirror/mirror.ts'
 import { mirrorTrainingInfo } from '../../src/mirror/poll-training-info.ts'
 import { mirrorWorkouts } from '../../src/mirror/poll-workouts.ts'
 import type { Account } from '../../src/store/accounts.ts'
 import { openRig, type Rig } from './rig.ts'
 
 export type Scene = Rig & {
-  deps: CoachingDeps
-  pollInfo(account?: Account): Promise<CoachingCounts>
-  pollWorkouts(account?: Account): Promise<CoachingCounts>
+  deps: MirrorDeps
+  pollInfo(account?: Account): Promise<MirrorCounts>
+  pollWorkouts(account?: Account): Promise<MirrorCounts>
   signIn(rider: string): Promise<Account>
   /** answers every training info (or another path) with this body and status 200, until `heal` */
   answer(body: unknown, path?: string): Promise<void>
@@ -23,7 +22,7 @@ export type Scene = Rig & {
 export async function openScene(env: Record<string, string> = {}): Promise<Scene> {
   const rig = await openRig({ activities: 2, env })
   await rig.steer('PATCH', 'settings', { wotd_type: 'Scheduled' })
-  const deps = makeCoachingDeps(rig.app)
+  const deps = rig.app.mirror
   const fault = async (path: string, planned: Record<string, unknown>) => {
     await rig.steer('POST', 'faults', { method: 'GET', path, times: 'always', ...planned })
   }

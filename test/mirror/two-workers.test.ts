@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { fetchWanted } from '../../src/mirror/fetch-wanted.ts'
 import type { MirrorDeps } from '../../src/mirror/mirror.ts'
+import { mirrorActivity } from '../../src/mirror/mirror-activity.ts'
 import { pollActivities } from '../../src/mirror/poll-activities.ts'
-import { fetchActivity } from '../../src/mirror/record-activity.ts'
 import type { AccountService } from '../../src/service/service.ts'
 import { findActivity, findWanted } from '../../src/store/activities/wanted.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
@@ -37,7 +37,7 @@ describe('two workers on one activity', () => {
   const fetchBy = async (deps: MirrorDeps, activityId: number) => {
     const activity = await deps.store.read((tx) => findActivity(tx, activityId))
     if (!activity) throw new Error('the activity is known')
-    return fetchActivity(deps, rig.app.mirrorOptions, { account: rig.account, activity })
+    return mirrorActivity(deps, rig.app.mirrorOptions, { account: rig.account, activity })
   }
   const beside = (): MirrorDeps => ({ ...rig.app.mirror, store: second })
 

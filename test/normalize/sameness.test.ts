@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isSameSignature, isSameTrainingInfo } from '../../src/normalize/training-info-row.ts'
-import { isShrunken, normalizeWorkoutEntry, normalizeWorkoutSets } from '../../src/normalize/workout-rows.ts'
+import { normalizeWorkoutEntry, normalizeWorkoutSets } from '../../src/normalize/workout-rows.ts'
 
 const INFO = {
   success: true,
@@ -53,18 +53,6 @@ describe('training infos', () => {
 })
 
 describe('a workout list', () => {
-  it.each([
-    [{ before: 3, gone: 3, listed: 0 }, true],
-    [{ before: 2, gone: 2, listed: 0 }, false],
-    [{ before: 0, gone: 0, listed: 0 }, false],
-    [{ before: 20, gone: 5, listed: 15 }, false],
-    [{ before: 20, gone: 6, listed: 14 }, true],
-    [{ before: 100, gone: 20, listed: 80 }, false],
-    [{ before: 100, gone: 21, listed: 79 }, true],
-  ])('with %j is doubted: %s', (list, doubted) => {
-    expect(isShrunken(list)).toBe(doubted)
-  })
-
   it.each([
     [{ last_modified: 1_700_000_000 }, '2023-11-14T22:13:20.000Z'],
     [{ updated_at: '2023-11-14 22:13:20' }, '2023-11-14T22:13:20.000Z'],

@@ -1,7 +1,7 @@
 import { makeUploadDeps } from '../../src/app/upload-files.ts'
 import { contentIdOf } from '../../src/fit/read.ts'
 import { sourceOf } from '../../src/fit/unpack.ts'
-import { fetchActivity } from '../../src/mirror/record-activity.ts'
+import { mirrorActivity } from '../../src/mirror/mirror-activity.ts'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
 import { findWanted } from '../../src/store/activities/wanted.ts'
 import { findDueUploads, recordUploadsComplete } from '../../src/store/uploads/due-uploads.ts'
@@ -63,7 +63,7 @@ export async function openUploadRig(options: { activities?: number } = {}): Prom
     async fetchWanted() {
       const wanted = await app.store.read((tx) => findWanted(tx, { accountId, limit: 100, now: deps.now() }))
       for (const activity of wanted) {
-        await fetchActivity(app.mirror, app.mirrorOptions, { account, activity }).catch(() => undefined)
+        await mirrorActivity(app.mirror, app.mirrorOptions, { account, activity }).catch(() => undefined)
       }
     },
     async find(bytes) {

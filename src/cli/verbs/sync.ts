@@ -39,7 +39,7 @@ async function sync(context: Context, name: string, options: SyncOptions): Promi
       name,
       full,
       acceptRemovals,
-      coaching: true,
+      training: true,
       signal: context.signal,
       onProgress: (now) => line.show(now),
     })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { parseDecimal } from '../../kit/floats.ts'
+import { isObject } from '../../kit/json.ts'
 import { findExcess } from './size.ts'
 
 export type Parsed<T> = { ok: true; value: T; drift: Drift[] } | { ok: false; reason: string }
@@ -149,11 +150,6 @@ export function parseItems(value: unknown): unknown[] | undefined {
   if (Array.isArray(value)) return value
   if (typeof value !== 'object' || value === null) return undefined
   return Object.keys(value).every((key) => /^\d+$/.test(key)) ? Object.values(value) : undefined
-}
-
-/** Whether a value is a JSON object, neither null nor an array. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The number that a text is, null for an empty one; anything else as it is. */

@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import { isObject } from '../../kit/json.ts'
 import {
   type BadItem,
   type Drift,
   identityField,
-  isObject,
   listUnknownOutside,
   numberField,
   objectField,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { isObject } from '../../kit/json.ts'
 import { DAY, SECOND } from '../../kit/time.ts'
-import { isObject, numberField } from './lenient.ts'
+import { numberField } from './lenient.ts'
 
 /** The document's lifetime of an access token, for an answer that leaves it out or makes no sense. */
 const DOCUMENTED_LIFETIME_S = 604_800

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { SECOND } from '../../../src/kit/time.ts'
-import { syncActivities } from '../../../src/mirror/activities-pass.ts'
 import { pollActivities } from '../../../src/mirror/poll-activities.ts'
+import { syncActivities } from '../../../src/mirror/sync-activities.ts'
 import { openService } from '../../../src/service/service.ts'
 import type { Account } from '../../../src/store/accounts.ts'
 import { recordRunsAbandoned } from '../../../src/store/runs.ts'
@@ -69,6 +69,8 @@ export async function openProcess(ground: Ground, options: { impatient: boolean 
       ...(options.impatient && { timeouts: { totalMs: IMPATIENT_MS, tokenMs: IMPATIENT_MS } }),
     },
   )
+  const { listDefaultWorkouts } = service
+  const parts = { store, listDefaultWorkouts, workoutFolder: undefined, upkeep, log, now: clock.own }
   const client = { baseUrl: serviceUrl, clientId: 'service_public', clientSecret: 'service_public' }
   return {
     line,
@@ -79,7 +81,7 @@ export async function openProcess(ground: Ground, options: { impatient: boolean 
     },
     async poll(account) {
       const serviceOf = (of: Account) => service.forAccount(of)
-      await pollActivities({ store, serviceOf, upkeep, log, now: clock.own }, mirror, { account })
+      await pollActivities({ ...parts, serviceOf }, mirror, { account })
     },
     async pass({ around, ...wish }) {
       const within = async <T>(path: string | undefined, call: () => Promise<T>): Promise<T> => {
@@ -100,7 +102,7 @@ export async function openProcess(ground: Ground, options: { impatient: boolean 
       }
       const { accountId } = wish.account
       await store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date(), accountId }))
-      await syncActivities({ store, serviceOf, upkeep, log, now: clock.own }, mirror, wish)
+      await syncActivities({ ...parts, serviceOf }, mirror, wish)
     },
     async close() {
       await service.close()

@@ -78,7 +78,7 @@ function stopped(app: App, now: () => Date): App {
 
 /** Two days of a mirror, Monday noon to Tuesday evening. */
 async function live(app: App, clock: { now: Date }, order: Steer): Promise<void> {
-  const sync = () => syncAccount(app, { name: LOGIN.name, coaching: true })
+  const sync = () => syncAccount(app, { name: LOGIN.name, training: true })
   for (const ride of RIDES) await order('POST', 'activities', ride)
   await signInWithPassword(app, LOGIN)
   await sync()
@@ -117,7 +117,7 @@ async function live(app: App, clock: { now: Date }, order: Steer): Promise<void>
     zone: ZONE,
   })
   await order('PATCH', 'activities/rideanswerbroken', { broken: 'cut' })
-  await syncAccount(app, { name: LOGIN.name, coaching: true, full: true })
+  await syncAccount(app, { name: LOGIN.name, training: true, full: true })
 }
 
 function configOf(baseUrl: string, place: { databaseUrl: string; dataDir: string }) {

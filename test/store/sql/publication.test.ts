@@ -57,7 +57,7 @@ afterAll(() => release.release())
 it(
   'a mirror whose schema is published goes on through polls, rewrites and revisions, and a subscriber has the same',
   async () => {
-    const sync = () => syncAccount(rig.app, { name: 'default', coaching: true })
+    const sync = () => syncAccount(rig.app, { name: 'default', training: true })
     expect(await sync()).toMatchObject({ fetched: 3, failed: 0 })
     await rig.steer('POST', 'recalculate')
     expect(await sync()).toMatchObject({ fetched: 3, failed: 0 })

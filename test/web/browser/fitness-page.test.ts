@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { signInWithPassword } from '../../../src/app/sign-in.ts'
-import { syncAccount, syncCoaching } from '../../../src/app/sync-account.ts'
+import { syncAccount, syncTraining } from '../../../src/app/sync-account.ts'
 import { describeWithBrowser } from '../../kit/chromium.ts'
 import { countAlong, openScene, PHONE, type Scene } from './scene.ts'
 
@@ -10,7 +10,7 @@ describeWithBrowser('the fitness page', () => {
   beforeAll(async () => {
     scene = await openScene({ activities: 60 })
     await syncAccount(scene.app, { name: 'default' })
-    await syncCoaching(scene.app, { account: scene.account })
+    await syncTraining(scene.app, { account: scene.account })
   })
   afterEach(() => expect(scene.takeComplaints()).toEqual([]))
   afterAll(() => scene.close())

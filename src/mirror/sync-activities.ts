@@ -1,7 +1,7 @@
 import { ConfigError, errorLine, UnexpectedResponseError } from '../kit/errors.ts'
 import { countByState, recordRefetch } from '../store/activities/wanted.ts'
 import { type FetchCounts, type FetchWantedInput, fetchWanted } from './fetch-wanted.ts'
-import { type MirrorDeps, type MirrorOptions, patiently } from './mirror.ts'
+import { type MirrorDeps, type MirrorOptions, retryWhenRateLimited } from './mirror.ts'
 import { pollActivities } from './poll-activities.ts'
 import { type ReconcileResult, reconcileActivities } from './reconcile-activities.ts'
 
@@ -10,25 +10,25 @@ export type PassCounts = {
   fetched: number
   unchanged: number
   absent: number
-  /** activities whose last answer could not be used, in this pass or before, and what could not be listed */
+  /** activities whose last answer could not be used, in this pass or before, and list entries that could not be read */
   failed: number
-  /** known changes that are not mirrored yet, such as samples that the service has not made */
+  /** known changes that are not mirrored yet, such as samples that the service has not computed */
   pending: number
-  /** what the first failure of this pass said */
+  /** the message of the first failure of this pass */
   reason?: string
 }
 
 type PassInput = FetchWantedInput & {
   /** compares the whole list with the mirror, too */
   full?: boolean
-  /** takes a list's word even when most of the activities are missing in it */
+  /** accepts the list even when most of the activities are missing in it */
   acceptRemovals?: boolean
 }
 
 /**
- * Mirrors an account in one pass without a queue: polls the list, with `full` reconciles, then fetches every wanted
- * activity, newest first, until none is due. A list that reconcile does not trust is named in the log and
- * counted as failed, and the rest goes on; an outage ends the pass.
+ * Mirrors the activities of an account in one pass without a queue: polls the list, with `full` reconciles, then fetches
+ * every wanted activity, newest first, until none is due. A list that reconcile refuses is named in the log and counted as
+ * failed, and the pass goes on; an outage ends it.
  */
 export async function syncActivities(
   deps: MirrorDeps,
@@ -36,12 +36,12 @@ export async function syncActivities(
   input: PassInput,
 ): Promise<PassCounts> {
   const { accountId } = input.account
-  const poll = await patiently(deps, () => pollActivities(deps, options, input))
-  const whole = input.full ? await reconcile(deps, options, input) : undefined
+  const poll = await retryWhenRateLimited(deps, () => pollActivities(deps, options, input))
+  const compared = input.full ? await reconcile(deps, options, input) : undefined
   const fetched = await fetchWanted(deps, options, input)
   const states = await deps.store.read((tx) => countByState(tx, accountId))
-  const refused = whole === 'refused' ? 1 : 0
-  const reconciled = whole === 'refused' ? undefined : whole
+  const refused = compared === 'refused' ? 1 : 0
+  const reconciled = compared === 'refused' ? undefined : compared
   return {
     listed: reconciled?.listed ?? poll.listed,
     fetched: fetched.fetched,
@@ -67,12 +67,12 @@ async function reconcile(
   }
 }
 
-/** Which activities to fetch again: those named, or those that started at `since` or later. */
+/** The activities to fetch again: those of these paths, or those that started at `since` or later. */
 export type ResyncChoice = { paths: readonly string[] } | { since: Date }
 
 /**
- * Marks activities so that everything of them, their samples too, is fetched again and rewritten, and then fetches what
- * is wanted. Throws ConfigError `unknown_activity` and marks nothing when a path is not mirrored or is absent.
+ * Marks activities to be fetched again with their samples and rewritten, then fetches every wanted activity. Throws
+ * ConfigError `unknown_activity` and marks nothing when a path is not mirrored or is absent.
  */
 export async function resyncActivities(
   deps: MirrorDeps,

@@ -13,18 +13,21 @@ import { recordFetchFailure } from '../store/activities/activity-outcome.ts'
 import { findMirroredPath, type WantedActivity } from '../store/activities/wanted.ts'
 import type { MirrorDeps } from './mirror.ts'
 
-/** Pauses after an answer that cannot be used: it heals when the service mends it, so never give up, but rarely. */
+/** Pauses after an answer that cannot be used: the service may correct it at any time, so attempts go on, but rarely. */
 const FAILURE_BACKOFF: Backoff = { firstMs: 5 * MINUTE, maxMs: 1 * DAY, factor: 3 }
+/** This many items that fail one after another with a TransientError may be an outage of the service. */
+export const OUTAGE_AFTER = 5
 
 /**
- * Records on its row why an activity could not be fetched, and when to try again; nothing where the reason is not its own.
+ * Records on its row why an activity could not be fetched, and the time of the next attempt; nothing where the failure is
+ * not its own.
  */
 export async function recordFailure(
   deps: MirrorDeps,
   input: { activity: WantedActivity; requestedAt: Date; error: unknown },
 ): Promise<void> {
   const { activity, error, requestedAt } = input
-  if (!isItsOwn(error)) return
+  if (!isItemFailure(error)) return
   const attempts = activity.fetchAttempts + 1
   const nextFetchAt = new Date(requestedAt.getTime() + backoffMs(FAILURE_BACKOFF, attempts))
   await deps.store.transaction((tx) =>
@@ -40,11 +43,12 @@ export async function recordFailure(
 }
 
 /**
- * Whether a failure may be this one activity's own, so that it is paused and the others go on: an answer that cannot be
- * used, a 5xx (seen for single objects), or a row that cannot be written. Outages, limits and logins are everybody's.
+ * Tells whether a failure may belong to one item (an activity, a workout), so that it is recorded on that item's row and the
+ * others go on: an answer that cannot be used or is cut, a 5xx (the service gives one for single valid objects), or a row that
+ * cannot be written. Outages, rate limits and lost logins concern every item.
  */
-function isItsOwn(error: unknown): boolean {
-  if (error instanceof TransientError) return error.code === 'server_error'
+export function isItemFailure(error: unknown): boolean {
+  if (error instanceof TransientError) return error.code === 'server_error' || error.code === 'cut_answer'
   return !(
     error instanceof RateLimitedError ||
     error instanceof CredentialsRejectedError ||
@@ -53,26 +57,14 @@ function isItsOwn(error: unknown): boolean {
 }
 
 /**
- * The service has listed it and now knows no such activity: it is asked for again when a list names it, and reconcile
- * looks whether one does. One that comes from an upload may not be there yet.
+ * Finds out whether the service is unreachable, or fails for single objects only: requests the activity list with a window
+ * of no length (service document, endpoint 9), and then an activity that could be fetched before, or where there is none, one of
+ * `others` (paths; endpoint 8). Throws only when the signal aborts.
  */
-function isGone(activity: WantedActivity, error: unknown): boolean {
-  const known = activity.startedAt !== null || activity.fetchedAt !== null
-  return known && error instanceof RejectedError && (error.status === 404 || error.status === 410)
-}
-
-/** So many items in a row that fail in passing may be an outage and not those items' own trouble. */
-export const OUTAGE_AFTER = 5
-
-/**
- * Asks whether the service is away, or fails only for single objects, perhaps for several in a row: requests the activity list
- * with a window of no length, and then an activity that could be fetched before, or where there is none, one of `others`
- * (paths). Throws only when the signal aborts.
- */
-export async function isOutage(
+export async function fetchServiceState(
   deps: Pick<MirrorDeps, 'serviceOf' | 'store' | 'now'>,
   input: { account: Account; others?: readonly string[]; signal?: AbortSignal | undefined },
-): Promise<boolean> {
+): Promise<'answers' | 'outage'> {
   const { account, others = [], signal } = input
   const service = deps.serviceOf(account)
   const now = deps.now()
@@ -85,11 +77,20 @@ export async function isOutage(
       return !(error instanceof TransientError || error instanceof RateLimitedError)
     }
   }
-  if (!(await answers(() => service.listActivities({ from: now, to: now }, signal)))) return true
+  if (!(await answers(() => service.listActivities({ from: now, to: now }, signal)))) return 'outage'
   const known = await deps.store.read((tx) => findMirroredPath(tx, account.accountId))
   const paths = known === undefined ? others : [known]
   for (const path of paths) {
-    if (await answers(() => service.fetchActivity(path, { sessionData: false }, signal))) return false
+    if (await answers(() => service.fetchActivity(path, { sessionData: false }, signal))) return 'answers'
   }
-  return paths.length > 0
+  return paths.length > 0 ? 'outage' : 'answers'
+}
+
+/**
+ * Tells whether the service no longer knows an activity that it listed: it is fetched again only when a list names it, and
+ * reconcile checks whether one does. An activity known from an upload only may not exist yet.
+ */
+function isGone(activity: WantedActivity, error: unknown): boolean {
+  const wasListed = activity.startedAt !== null || activity.fetchedAt !== null
+  return wasListed && error instanceof RejectedError && (error.status === 404 || error.status === 410)
 }

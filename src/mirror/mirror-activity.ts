@@ -1,0 +1,206 @@
+import { isAbort, TransientError } from '../kit/errors.ts'
+import { type Backoff, backoffMs, DAY, SECOND } from '../kit/time.ts'
+import { hashSummary, normalizeDetail } from '../normalize/activity-row.ts'
+import { driftOfDate } from '../normalize/dates.ts'
+import { normalizeIntensity } from '../normalize/intensity.ts'
+import { normalizePowerCurve } from '../normalize/power-curve.ts'
+import { normalizeSamples } from '../normalize/sample-columns.ts'
+import type { Drift } from '../service/wire/lenient.ts'
+import type { SessionData } from '../service/wire/wire-samples.ts'
+import type { Account } from '../store/accounts.ts'
+import { recordUnchanged } from '../store/activities/activity-outcome.ts'
+import { type RecordDetailInput, recordDetails } from '../store/activities/detail.ts'
+import { packDocument } from '../store/activities/raw-documents.ts'
+import type { WantedActivity } from '../store/activities/wanted.ts'
+import { recordDrift } from '../store/drift.ts'
+import type { Samples } from '../store/samples/samples.ts'
+import { recordUploadsMirrored } from '../store/uploads/uploaded-activities.ts'
+import { recordFailure } from './item-failure.ts'
+import type { MirrorDeps, MirrorOptions } from './mirror.ts'
+
+const NO_SAMPLES: SessionData = { count: 0, fields: new Map() }
+/** How long after its start, or after it was first seen, an activity without samples is fetched again. */
+const SAMPLES_WITHIN_MS = 7 * DAY
+/** Pauses while samples are awaited: the service's analysis takes seconds to minutes, in rare cases days. */
+const SAMPLES_BACKOFF: Backoff = { firstMs: 4 * SECOND, maxMs: 1 * DAY, factor: 2 }
+
+type ActivityInput = { account: Account; activity: WantedActivity; signal?: AbortSignal }
+
+/** How mirroring an activity ended; `older`: the row holds a newer answer already. */
+type ActivityResult = 'fetched' | 'unchanged' | 'awaiting_samples' | 'older'
+
+/** An answer that is normalized and not recorded yet. */
+export type FetchedActivity = {
+  readonly activity: WantedActivity
+  readonly detail: RecordDetailInput & { readonly samples: Samples }
+  readonly drift: readonly Drift[]
+}
+
+/** The result of one activity of a batch, or the error that kept it from being recorded. */
+type RecordedActivity = { activity: WantedActivity } & ({ result: ActivityResult } | { error: unknown })
+
+/**
+ * Mirrors one activity: fetches it and records the answer with everything that is computed from it. A failure of its own is
+ * recorded on its row, with the time of the next attempt, and thrown.
+ */
+export async function mirrorActivity(
+  deps: MirrorDeps,
+  options: MirrorOptions,
+  input: ActivityInput,
+): Promise<ActivityResult> {
+  const fetched = await fetchActivity(deps, options, input)
+  if (fetched === 'unchanged') return fetched
+  const [end] = await recordActivities(deps, [fetched])
+  if (end && 'result' in end) return end.result
+  throw end?.error
+}
+
+/**
+ * Fetches one activity (service document, endpoint 8) and normalizes the answer, for `recordActivities`. The summary of a
+ * known activity is fetched first, and its samples only when the summary has changed. A failure of its own is recorded on its
+ * row, with the time of the next attempt, and thrown.
+ */
+export async function fetchActivity(
+  deps: MirrorDeps,
+  options: MirrorOptions,
+  input: ActivityInput,
+): Promise<FetchedActivity | 'unchanged'> {
+  const requestedAt = deps.now()
+  try {
+    if (await recordIfUnchanged(deps, input, requestedAt)) return 'unchanged'
+    return await fetchWithSamples(deps, options, input)
+  } catch (error) {
+    if (!isAbort(error, input.signal)) await recordFailure(deps, { ...input, requestedAt, error })
+    throw error
+  }
+}
+
+/**
+ * Records fetched activities in one transaction: row, samples, curve, raw document and a revision of what changed. When it
+ * fails, each half is recorded in a transaction of its own, and so on, so that one that cannot be written does not keep the
+ * others back. A failure is recorded on its row, with the time of the next attempt. Returns how each ended; when the database
+ * is unreachable, all have the same error.
+ */
+export async function recordActivities(
+  deps: MirrorDeps,
+  fetched: readonly FetchedActivity[],
+): Promise<RecordedActivity[]> {
+  const [first] = fetched
+  if (!first) return []
+  try {
+    return await recordBatch(deps, fetched)
+  } catch (error) {
+    if (fetched.length > 1 && !isDatabaseUnreachable(error)) {
+      const half = Math.ceil(fetched.length / 2)
+      const ends = await recordActivities(deps, fetched.slice(0, half))
+      return [...ends, ...(await recordActivities(deps, fetched.slice(half)))]
+    }
+    const failure = { activity: first.activity, requestedAt: first.detail.requestedAt, error }
+    const reason = await recordFailure(deps, failure).then(
+      () => error,
+      (unrecorded: unknown) => unrecorded,
+    )
+    return fetched.map(({ activity }) => ({ activity, error: reason }))
+  }
+}
+
+async function recordIfUnchanged(
+  deps: MirrorDeps,
+  { account, activity, signal }: ActivityInput,
+  requestedAt: Date,
+): Promise<boolean> {
+  const isComplete = activity.detailState === 'wanted' || activity.detailState === 'mirrored'
+  if (!activity.summaryHash || activity.sampleCount === 0 || !isComplete) return false
+  const { path, activityId } = activity
+  const answer = await deps.serviceOf(account).fetchActivity(path, { sessionData: false }, signal)
+  if (hashSummary(answer.value) !== activity.summaryHash) return false
+  await deps.store.transaction((tx) =>
+    recordUnchanged(tx, { activityId, requestedAt, recordedAt: deps.now() }),
+  )
+  return true
+}
+
+async function fetchWithSamples(
+  deps: MirrorDeps,
+  options: MirrorOptions,
+  { account, activity, signal }: ActivityInput,
+): Promise<FetchedActivity> {
+  const requestedAt = deps.now()
+  const { path } = activity
+  const answer = await deps.serviceOf(account).fetchActivity(path, { sessionData: true }, signal)
+  const wire = answer.value
+  const { samples, extras, drift, lost } = normalizeSamples(wire.session_data ?? NO_SAMPLES)
+  if (lost.values + lost.samples > 0) {
+    deps.log.warn(
+      { account: account.name, path, ...lost, drift: drift.filter(isLoss) },
+      'values and samples that no column can hold are left out',
+    )
+  }
+  const isAwaiting = samples.count === 0 && isYoung(activity, requestedAt)
+  const attempt = activity.fetchAttempts + 1
+  const detail = {
+    activityId: activity.activityId,
+    requestedAt,
+    row: normalizeDetail(wire, samples),
+    summary: wire.summary ?? {},
+    summaryHash: hashSummary(wire),
+    samples,
+    sampleExtras: extras,
+    powerCurve: normalizePowerCurve(samples),
+    intensity: normalizeIntensity(samples, wire.summary?.sig?.ftp ?? null),
+    rawDocument: options.keepRaw
+      ? await packDocument({ document: answer.body, gzipped: answer.gzipped })
+      : undefined,
+    detailState: isAwaiting ? ('awaiting_samples' as const) : ('mirrored' as const),
+    nextFetchAt: isAwaiting ? new Date(requestedAt.getTime() + backoffMs(SAMPLES_BACKOFF, attempt)) : null,
+    fetchAttempts: isAwaiting ? attempt : 0,
+  }
+  const dateDrift = driftOfDate('summary.start_date', wire.summary?.start_date)
+  return { activity, detail, drift: [...wire.drift, ...dateDrift, ...drift] }
+}
+
+function isLoss({ field, kind }: Drift): boolean {
+  return kind === 'range' || field === 'session_data.unix_time'
+}
+
+function isYoung(activity: WantedActivity, now: Date): boolean {
+  const since = Math.max(activity.startedAt?.getTime() ?? 0, activity.firstSeenAt.getTime())
+  return now.getTime() - since < SAMPLES_WITHIN_MS
+}
+
+async function recordBatch(
+  deps: MirrorDeps,
+  fetched: readonly FetchedActivity[],
+): Promise<RecordedActivity[]> {
+  const recordedAt = deps.now()
+  const details = fetched.map(({ detail }) => ({ ...detail, recordedAt }))
+  const withSamples = details.filter(({ samples }) => samples.count > 0).map(({ activityId }) => activityId)
+  const recorded = await deps.store.transaction(async (tx) => {
+    const results = await recordDetails(tx, details)
+    await recordUploadsMirrored(tx, { activityIds: withSamples, mirroredAt: deps.now() })
+    // Drift comes last: all activities share its rows, so their locks must not be held during the COPY.
+    await recordDrift(tx, 'activity/<id>', ...fetched.map(({ drift }) => drift))
+    return results
+  })
+  const written = fetched.filter(
+    ({ detail }, index) => recorded[index] === 'recorded' && detail.samples.count > 0,
+  )
+  if (written.length > 0)
+    await deps.upkeep.written({
+      samples: sum(written, ({ detail }) => detail.samples.count),
+      replaced: sum(written, ({ activity }) => activity.sampleCount),
+    })
+  return fetched.map(({ activity, detail }, index) => {
+    if (recorded[index] === 'older') return { activity, result: 'older' }
+    return { activity, result: detail.detailState === 'mirrored' ? 'fetched' : 'awaiting_samples' }
+  })
+}
+
+/** Tells whether a failure concerns every answer; a busy database may refuse this one only. */
+function isDatabaseUnreachable(error: unknown): boolean {
+  return error instanceof TransientError && error.code !== 'database_busy'
+}
+
+function sum<T>(items: readonly T[], of: (item: T) => number): number {
+  return items.reduce((total, item) => total + of(item), 0)
+}
