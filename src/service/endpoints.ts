@@ -142,7 +142,7 @@ export function makeAccountService(deps: RefreshDeps, state: SessionState): Acco
       const endpoint = 'POST /oauth/upload'
       const url = endpointUrl(baseUrl, '/oauth/upload')
       const send = async (token: string): Promise<Answer<WireUpload>> => {
-        const body = makeUploadBody(file, what)
+        const body = await makeUploadBody(file)
         const authorization = `Bearer ${token}`
         const request: ServiceRequest = { method: 'POST', endpoint, url, what, authorization, body }
         const answer = await callOnce(deps.calls, { request, queue }, signal)

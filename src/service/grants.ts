@@ -82,10 +82,8 @@ export function makeAuthorizeUrl(
 }
 
 function formBody(grant: Grant): RequestBody {
-  return {
-    kind: 'form',
-    text: new URLSearchParams({ grant_type: grant.type, ...formFields(grant) }).toString(),
-  }
+  const fields = new URLSearchParams({ grant_type: grant.type, ...formFields(grant) })
+  return { contentType: 'application/x-www-form-urlencoded', content: fields.toString() }
 }
 
 function formFields(grant: Grant): Record<string, string> {

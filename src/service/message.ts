@@ -1,10 +1,7 @@
-import type { Readable } from 'node:stream'
 import { MINUTE, SECOND } from '../kit/time.ts'
 
-/** A body to send: text, or a stream whose length in bytes is known beforehand. */
-export type RequestBody =
-  | { kind: 'form'; text: string }
-  | { kind: 'stream'; contentType: string; length: number; stream: Readable; wasSent: () => boolean }
+/** A body to send: a short text, or bytes that go in pieces; `onSent` is called when the connection takes the last piece. */
+export type RequestBody = { contentType: string; content: string | Buffer; onSent?: () => void }
 
 /** The endpoints as the service document writes them; requests are counted by them, so no object's name stands here. */
 export type Endpoint =

@@ -1,9 +1,10 @@
+import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { errorCode, MusetteError, UnexpectedResponseError } from '../kit/errors.ts'
 import type { Clock } from '../kit/time.ts'
 import { isKnownEncoding, readBody } from './body.ts'
 import { networkError, redirectError, tooLarge } from './errors.ts'
-import type { Endpoint, RawAnswer, ServiceRequest, Timeouts } from './message.ts'
+import type { Endpoint, RawAnswer, RequestBody, ServiceRequest, Timeouts } from './message.ts'
 
 export type TransportDeps = {
   /** for GET keeps connections; for POST opens a new one each time, because a stale one would lose the request */
@@ -13,6 +14,8 @@ export type TransportDeps = {
   onAnswer?: OnAnswer | undefined
 }
 
+/** A body is handed to the connection in pieces of this size. */
+const PIECE_BYTES = 64 * 1024
 /** At most this many redirects of a GET are followed, and only within its origin. */
 const MAX_REDIRECTS = 3
 
@@ -30,7 +33,7 @@ async function sendAndFollow(
   signal: AbortSignal | undefined,
 ): Promise<RawAnswer> {
   const deadline = makeDeadline(request.totalMs ?? deps.options.timeouts.totalMs, signal)
-  const state = { answered: false }
+  const state = { answered: false, requestSent: false }
   try {
     let url = request.url
     for (let redirects = 0; ; redirects += 1) {
@@ -49,11 +52,9 @@ async function sendAndFollow(
   } catch (error) {
     signal?.throwIfAborted()
     if (error instanceof MusetteError) throw error
-    throw networkError(error, request.what, { requestSent: wasSent(request), answered: state.answered })
+    throw networkError(error, request.what, state)
   } finally {
     deadline.clear()
-    // A body that no one read (no connection, an early answer) still holds its file open.
-    if (request.body?.kind === 'stream') request.body.stream.destroy()
   }
 }
 
@@ -61,19 +62,24 @@ async function exchange(
   deps: TransportDeps,
   request: ServiceRequest,
   signal: AbortSignal,
-  state: { answered: boolean },
+  state: { answered: boolean; requestSent: boolean },
 ): Promise<RawAnswer> {
   const { timeouts, maxBodyBytes, userAgent } = deps.options
   const { url, what } = request
   const requestedAt = deps.now()
   state.answered = false
+  state.requestSent = !Buffer.isBuffer(request.body?.content)
+  const onSent = () => {
+    state.requestSent = true
+    request.body?.onSent?.()
+  }
   const dispatcher = request.method === 'GET' ? deps.dispatchers.get : deps.dispatchers.post
   const response = await dispatcher.request({
     origin: url.origin,
     path: `${url.pathname}${url.search}`,
     method: request.method,
     headers: headersOf(request, userAgent),
-    ...(request.body && { body: request.body.kind === 'form' ? request.body.text : request.body.stream }),
+    ...(request.body && { body: contentOf(request.body, onSent) }),
     headersTimeout: timeouts.headersMs,
     bodyTimeout: timeouts.bodyIdleMs,
     signal,
@@ -100,12 +106,21 @@ async function exchange(
     gzipped,
     requestedAt,
     serviceTime,
-    requestSent: wasSent(request),
+    requestSent: state.requestSent,
   }
 }
 
-function wasSent(request: ServiceRequest): boolean {
-  return request.body?.kind === 'stream' ? request.body.wasSent() : true
+/** Streams bytes in pieces: a request whose last piece was not taken can certainly not have arrived. */
+function contentOf({ content }: RequestBody, onSent: () => void): string | Readable {
+  if (typeof content === 'string') return content
+  return Readable.from(piecesOf(content, onSent), { objectMode: false })
+}
+
+function* piecesOf(bytes: Buffer, onLast: () => void): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    if (at + PIECE_BYTES >= bytes.length) onLast()
+    yield bytes.subarray(at, at + PIECE_BYTES)
+  }
 }
 
 function refuseUnread(
@@ -128,10 +143,9 @@ function headersOf(request: ServiceRequest, userAgent: string): Record<string, s
     'accept-encoding': 'gzip',
     'user-agent': userAgent,
     ...(authorization !== undefined && { authorization }),
-    ...(body?.kind === 'form' && { 'content-type': 'application/x-www-form-urlencoded' }),
-    ...(body?.kind === 'stream' && {
+    ...(body && {
       'content-type': body.contentType,
-      'content-length': String(body.length),
+      'content-length': String(Buffer.byteLength(body.content)),
     }),
   }
 }

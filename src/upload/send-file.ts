@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { Readable } from 'node:stream'
 import type { ReadFit } from '../fit/read.ts'
 import { TransientError } from '../kit/errors.ts'
 import type { Account } from '../store/accounts.ts'
@@ -53,7 +52,7 @@ export async function offerFit(deps: UploadDeps, input: OfferInput): Promise<Off
   const tried = await deps.memory(sizeBytes, async () => {
     const bytes = await loadFit(fit)
     const { startedAt } = verdict
-    const file = { fileName, contentId, sizeBytes, startedAt, open: () => Readable.from([bytes]) }
+    const file = { fileName, contentId, startedAt, bytes }
     const name = input.name === undefined ? {} : { name: input.name }
     return uploadFit(deps, { account, file, ...name, ...(signal && { signal }) })
   })

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import type { Logger } from 'pino'
 import type { ByteBudget } from '../kit/byte-budget.ts'
 import type { LogOnce } from '../kit/log-once.ts'
@@ -29,13 +28,12 @@ export type UploadDeps = {
   onWanted?: (activity: { accountId: number; activityId: number }) => Promise<void>
 }
 
-/** A whole FIT activity to send; `contentId` is the SHA-256 of its bytes in hex, `open` reads it anew for each try. */
+/** A whole FIT activity to send; `contentId` is the SHA-256 of its bytes in hex. */
 export type FitFile = {
   fileName: string
   contentId: string
-  sizeBytes: number
   startedAt: Date | null
-  open: () => Readable
+  bytes: Uint8Array
 }
 
 /** Pauses before a file is sent again: an outage of hours costs few tries, its end is soon noticed. No last one. */

@@ -51,12 +51,12 @@ export async function uploadFit(deps: UploadDeps, input: UploadInput): Promise<U
   const claimed = await claim(deps, key, file)
   if (!claimed.mine) return { upload: claimed.upload, error: undefined }
   const { upload } = claimed
-  const read = { whole: false }
+  const body = { sent: false }
   let path: string | null
   try {
-    path = await withLease(deps, { ...key, attempts: upload.attempts }, () => send(deps, input, read))
+    path = await withLease(deps, { ...key, attempts: upload.attempts }, () => send(deps, input, body))
   } catch (error) {
-    return { upload: await recordFailure(deps, input, { upload, error, bodyRead: read.whole }), error }
+    return { upload: await recordFailure(deps, input, { upload, error, bodySent: body.sent }), error }
   }
   return { upload: await accept(deps, upload, path), error: undefined }
 }
@@ -66,11 +66,11 @@ async function claim(
   key: UploadKey,
   file: FitFile,
 ): Promise<{ upload: Upload; mine: boolean }> {
-  const { fileName, sizeBytes, startedAt } = file
+  const { fileName, bytes, startedAt } = file
   const now = deps.now()
   // The row is on record by itself before anything else happens to it.
   const { upload } = await deps.store.transaction((tx) =>
-    recordUploadSeen(tx, { ...key, fileName, sizeBytes, startedAt, seenAt: now }),
+    recordUploadSeen(tx, { ...key, fileName, sizeBytes: bytes.length, startedAt, seenAt: now }),
   )
   const sending = { state: 'sending' as const, sentAt: now, nextTryAt: leaseEnd(now), countAttempt: true }
   const mine = await deps.store.transaction((tx) =>
@@ -79,17 +79,13 @@ async function claim(
   return mine ? { upload: mine, mine: true } : { upload, mine: false }
 }
 
-async function send(deps: UploadDeps, input: UploadInput, read: { whole: boolean }): Promise<string | null> {
-  const { fileName, sizeBytes, open } = input.file
-  const watched = () => {
-    const stream = open()
-    stream.once('end', () => {
-      read.whole = true
-    })
-    return stream
+async function send(deps: UploadDeps, input: UploadInput, body: { sent: boolean }): Promise<string | null> {
+  const { fileName, bytes } = input.file
+  const onSent = () => {
+    body.sent = true
   }
   const name = input.name === undefined ? {} : { name: input.name }
-  const file = { fileName, sizeBytes, open: watched, ...name }
+  const file = { fileName, bytes, onSent, ...name }
   const answer = await deps.serviceOf(input.account).uploadFit(file, input.signal)
   return parseUploadedPath(answer.value) ?? null
 }
@@ -113,7 +109,7 @@ async function accept(deps: UploadDeps, upload: Upload, path: string | null): Pr
 async function recordFailure(
   deps: UploadDeps,
   input: UploadInput,
-  failed: { upload: Upload; error: unknown; bodyRead: boolean },
+  failed: { upload: Upload; error: unknown; bodySent: boolean },
 ): Promise<Upload> {
   const { upload, error } = failed
   const settled = error instanceof RejectedError && (await settleRefusal(deps, input, { upload, error }))
@@ -141,12 +137,12 @@ async function recordFailure(
  * Tells what a sending that failed becomes: `refused` when the service said no; `unconfirmed` when all of the body may have
  * arrived, so that it is looked for before anything is sent again; else `seen`, to be sent again after a growing pause.
  */
-function judgeFailure(input: { upload: Upload; error: unknown; bodyRead: boolean; now: Date }): UploadChange {
+function judgeFailure(input: { upload: Upload; error: unknown; bodySent: boolean; now: Date }): UploadChange {
   const { upload, error, now } = input
   const reason = errorLine(error)
   const later = (ms: number) => new Date(now.getTime() + ms)
   if (error instanceof RejectedError) return { state: 'refused', reason, nextTryAt: againAfter(upload, now) }
-  if (mayHaveArrived(error, input.bodyRead)) {
+  if (mayHaveArrived(error, input.bodySent)) {
     const answered = error instanceof TransientError && error.code === 'server_error'
     const settleAfter = later(answered ? SETTLE_FAILED_MS : SETTLE_MS)
     return { state: 'unconfirmed', reason, settleAfter, nextTryAt: now, looks: 0 }
@@ -164,11 +160,11 @@ function againAfter(upload: Upload, now: Date): Date | null {
   return new Date(now.getTime() + backoffMs(AGAIN_BACKOFF, upload.attempts - 1))
 }
 
-function mayHaveArrived(error: unknown, bodyRead: boolean): boolean {
+function mayHaveArrived(error: unknown, bodySent: boolean): boolean {
   if (error instanceof UnexpectedResponseError) return true
   // The body's last bytes were refused by the system, so they never left: a service that answers early and hangs up.
   if (error instanceof TransientError) return error.requestSent && errorCode(error.cause) !== 'EPIPE'
-  return isAbort(error) && bodyRead
+  return isAbort(error) && bodySent
 }
 
 /**

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import { inspect } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openService } from '../../src/service/service.ts'
@@ -83,9 +82,7 @@ describe.each(REPLIES)('no secret gets out through %s', (_name, reply) => {
     await attempt(() => account.fetchActivity('ab12', { sessionData: true }))
     await attempt(() => account.downloadWorkout(`/oauth/workout-download/w.erg?key=${SECRET}`))
     await attempt(() => account.downloadWorkout(`https://elsewhere.test/w.erg?key=${SECRET}`))
-    await attempt(() =>
-      account.uploadFit({ fileName: 'a.fit', sizeBytes: 1, open: () => Readable.from([Buffer.from('x')]) }),
-    )
+    await attempt(() => account.uploadFit({ fileName: 'a.fit', bytes: Buffer.from('x') }))
     await attempt(() => account.refreshTokenIfDue())
     await attempt(() => service.passwordGrant(client, { username: 'rider', password }))
     await attempt(() => service.refreshGrant(client, { refreshToken: ACCOUNT_SECRETS.refreshToken }))

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import type { ServiceObserver } from '../../src/service/service.ts'
 import { ACCOUNT, type Asked, errorOf, openTestService, type Reply, tokenBody } from './open-test-service.ts'
@@ -20,8 +19,7 @@ function open(answer: (asked: Asked) => Reply | Error) {
 
 const upload = () => ({
   fileName: 'secret ride.fit',
-  sizeBytes: 1,
-  open: () => Readable.from([Buffer.from('x')]),
+  bytes: Buffer.from('x'),
 })
 
 describe('an observer of the service', () => {

@@ -81,12 +81,12 @@ it('a sender that is alive is not taken over, one that is silent for a minute is
 })
 
 it('a stop in the middle of the sending leaves the file to be sent at once, and one after the body to be looked for', async () => {
-  const stopped = (bodyRead: boolean): UploadDeps => ({
+  const stopped = (bodySent: boolean): UploadDeps => ({
     ...rig.deps,
     serviceOf: (account) => ({
       ...rig.deps.serviceOf(account),
       async uploadFit(file) {
-        if (bodyRead) for await (const _ of file.open());
+        if (bodySent) file.onSent?.()
         throw new DOMException('the worker is stopping', 'AbortError')
       },
     }),
