@@ -6,22 +6,22 @@ import type { ListedActivity } from '../store/activities/listed.ts'
 import type { DriftItem } from '../store/drift.ts'
 import type { MirrorDeps } from './mirror.ts'
 
-/** A list that is known to be whole, but for what `bad` and `cut` say. */
+/** A list that is complete, except for what `bad` and `cut` name. */
 export type Listing = Pick<ListPart, 'bad' | 'drift' | 'requestedAt' | 'knownUpTo'> & {
   entries: ListedActivity[]
-  /** the longest list the service gives at once; null: this one was compared with its parts and is not cut */
+  /** the longest list that the service sends; null: this one was compared with its parts and is not cut */
   cap: number | null
-  /** windows that cannot be split any further and whose lists are still as long as the cap */
+  /** windows that cannot be split further though their lists are as long as the cap */
   cut: Window[]
 }
 
-/** A list of one may only be cut by a service that never gives more: nothing to compare. */
+/** A shorter list is not compared with its halves: only a service that never sends more than one would cut it. */
 const LEAST_TO_COMPARE = 2
 
 /**
- * Lists the activities of a window, with one request when nothing is listed. A list of two or more is compared with the
- * lists of its two halves; one that reaches `listCap`, or turns out to be cut, is split until every part is
- * shorter than the cap (design, "Lists may be cut").
+ * Lists the activities of a window that have changed (service document, endpoint 9), with one request when there are none.
+ * A list of two or more is compared with the lists of its two halves, because the service may cut long lists without saying so;
+ * one that reaches `listCap`, or lacks entries that its halves have, is split until every part is shorter than the cap.
  */
 export async function listChanges(
   deps: MirrorDeps,
@@ -32,13 +32,13 @@ export async function listChanges(
   const reached = listCap !== null && wide.size >= listCap
   if (wide.size < LEAST_TO_COMPARE && !reached) return merge(wide, [wide], { cap: null, cut: [] })
   const parts = await listHalves(deps, query, wide)
-  const cap = reached ? listCap : await findCap(deps, query, wide, parts)
+  const cap = reached ? listCap : await fetchCap(deps, query, wide, parts)
   return cap === null ? merge(wide, [wide], { cap, cut: [] }) : expand(deps, query, wide, parts, cap)
 }
 
 /**
- * Lists everything and compares the one wide list with its halves and with its yearly windows; when they bring more,
- * the service cuts its lists at `cap`, and every part that reaches it is split further.
+ * Lists the whole history (service document, endpoint 9) and compares the one wide list with its halves and with its yearly
+ * windows. When these have more entries, the service cuts its lists at `cap`, and every part that reaches it is split further.
  */
 export async function listEverything(
   deps: MirrorDeps,
@@ -51,7 +51,7 @@ export async function listEverything(
     Promise.all(splitByYears(query.window).map((year) => listPart(deps, whole, year))),
   ])
   const parts = [...halves, ...years]
-  const cap = await findCap(deps, whole, wide, parts)
+  const cap = await fetchCap(deps, whole, wide, parts)
   return cap === null ? merge(wide, [wide], { cap, cut: [] }) : expand(deps, whole, wide, parts, cap)
 }
 
@@ -63,8 +63,11 @@ async function listHalves(deps: MirrorDeps, query: ListQuery, part: ListPart): P
   return [await listPart(deps, query, older), await listPart(deps, query, newer)]
 }
 
-/** The length at which the wide list was cut; null when the parts bring nothing that a second look at it has not. */
-async function findCap(
+/**
+ * Finds out at which length the service cuts the wide list; null when it does not. One more request, and only where the parts
+ * have entries that the wide list lacks.
+ */
+async function fetchCap(
   deps: MirrorDeps,
   query: ListQuery,
   wide: ListPart,
@@ -72,7 +75,7 @@ async function findCap(
 ): Promise<number | null> {
   const more = parts.flatMap((part) => [...part.entries.keys()]).filter((path) => !wide.entries.has(path))
   if (more.length === 0) return null
-  // It may only have come in the meantime.
+  // An entry may be missing only because it was made after the wide list was sent.
   const again = await listPart(deps, query, query.window)
   if (more.every((path) => again.entries.has(path))) return null
   return Math.max(1, again.size)
@@ -91,7 +94,7 @@ async function expand(
   for (let part = open.pop(); part; part = open.pop()) {
     leaves.push(part)
     if (part.size < cap) continue
-    // With a cap of one there is no end to splitting, and no list that is known to be whole.
+    // With a cap of one, splitting would never end, and no list could be shown to be complete.
     const halves = cap < LEAST_TO_COMPARE ? [] : await listHalves(deps, query, part)
     if (halves.length === 0) cut.push(part.window)
     open.push(...halves)
@@ -109,14 +112,14 @@ function merge(
     entries: [...entries.values()],
     bad: leaves.flatMap((part) => part.bad),
     drift: leaves.flatMap((part) => part.drift),
-    // Every part was asked for later than the wide list.
+    // The wide list is the oldest of them.
     requestedAt: wide.requestedAt,
     knownUpTo: wide.knownUpTo,
     ...found,
   }
 }
 
-/** What is asked of the activity list (service document, endpoint 9). */
+/** A query of the activity list (service document, endpoint 9). */
 type ListQuery = {
   account: Account
   window: Window
@@ -129,16 +132,16 @@ type ListQuery = {
 type ListPart = {
   window: Window
   entries: Map<string, ListedActivity>
-  /** how many entries the list had, those that cannot be read too */
+  /** entries in the list, with those that cannot be read */
   size: number
   bad: ReadonlyArray<{ index: number; reason: string }>
   drift: readonly DriftItem[]
   requestedAt: Date
-  /** changes up to this moment, by the service's clock, are in the list; undefined when it did not tell the time */
+  /** changes up to this moment, by the service's clock, are in the list; undefined without a Date header */
   knownUpTo: Date | undefined
 }
 
-/** Lists one window with one request. */
+/** Lists one window with one request (service document, endpoint 9). */
 export async function listPart(deps: MirrorDeps, query: ListQuery, window: Window): Promise<ListPart> {
   const { account, updatedFrom, signal } = query
   const answer = await deps
@@ -148,7 +151,7 @@ export async function listPart(deps: MirrorDeps, query: ListQuery, window: Windo
   const { entries, bad, drift } = answer.value
   const normalized = entries.map((entry) => normalizeListEntry(entry))
   const unreadable = entries.filter((_, index) => normalized[index]?.startedAt === null)
-  // The Date header is written when the answer is; the list may be as old as the request.
+  // The Date header tells when the answer was written; the list may have been made when the request was sent.
   const took = deps.now().getTime() - requestedAt.getTime()
   return {
     window,
@@ -164,12 +167,12 @@ export async function listPart(deps: MirrorDeps, query: ListQuery, window: Windo
   }
 }
 
-/** A span of activity starts, both ends named; the service counts in whole seconds. */
+/** A span of activity starts, with both ends; the service counts in whole seconds. */
 export type Window = Readonly<{ from: Date; to: Date }>
 
 /**
  * Splits a window by years from its beginning; the last part may be shorter. Neighbours share their boundary, so that
- * nothing is missed whichever ends the service counts in.
+ * nothing is missed whether or not the service includes the ends of a window.
  */
 export function splitByYears(window: Window): Window[] {
   const parts: Window[] = []
@@ -185,9 +188,9 @@ export function splitByYears(window: Window): Window[] {
 }
 
 /**
- * Splits a window so that half of the listed `starts` lie on each side: a list that was cut must then bring more in
- * two halves, whichever entries it left out. Without any start it splits in the middle. Undefined when the window is
- * too small to be split, one second.
+ * Splits a window so that half of the listed `starts` lie on each side: the halves of a list that was cut then have more
+ * entries together, whichever were left out. Without any start it splits in the middle. Undefined when the window is too
+ * small to be split: one second.
  */
 export function splitInHalves(
   window: Window,
@@ -198,7 +201,7 @@ export function splitInHalves(
   if (to - from < 2) return undefined
   const known = starts.filter((start) => start !== null).map(toSeconds)
   const median = known.toSorted((a, b) => a - b)[Math.floor(known.length / 2)]
-  // The middle one begins the upper half, so that the lower one holds what is older than a crowd at one moment.
+  // The median start opens the newer half, so that the older half is smaller also where many start at the same second.
   const wished = median === undefined ? Math.floor((from + to) / 2) : median - 1
   const cut = new Date(Math.min(to - 1, Math.max(from + 1, wished)) * SECOND)
   return [

@@ -15,20 +15,20 @@ import { type MirrorDeps, type MirrorOptions, withRun } from './mirror.ts'
 
 export const ACTIVITIES = 'activities'
 
-/** `bad` counts what could not be had of the list: entries that cannot be read, and a list that is cut beyond mending. */
+/** `bad` counts entries that cannot be read, and 1 for a list that is cut even in the smallest window. */
 type PollResult = { listed: number; inserted: number; marked: number; bad: number }
 
-/** Activities can be dated ahead of us: head units with a wrong clock, and time zones east of the service. */
+/** Activities can start in our future: head units with a wrong clock, and time zones east of the service. */
 const AHEAD_MS = 2 * DAY
 
-/** The service counts in whole seconds, and does not say whether it lists what changed at `updated_from` itself. */
+/** The service counts in whole seconds, and the document does not say whether `updated_from` itself is included. */
 const NEWS_OVERLAP_MS = 2 * SECOND
 
 /**
- * Polls the activity list (service document, endpoint 9) from the cursor minus the lag, wide over the whole history,
- * and in one transaction records the entries, marks them wanted and moves the cursor to the time of the request by
- * the service's clock. Without a cursor it asks for everything, and compares that with its parts: the backfill is the
- * first poll. The cursor stays where it is while the list cannot be had whole.
+ * Polls the activity list (service document, endpoint 9): lists what changed since the cursor minus the lag, over the whole
+ * history, and in one transaction records the entries, marks them wanted and moves the cursor to the time of the request by
+ * the service's clock. Without a cursor it lists everything and compares that with its parts: the backfill is the first poll.
+ * The cursor does not move while the list is incomplete.
  */
 export async function pollActivities(
   deps: MirrorDeps,
@@ -45,9 +45,9 @@ export async function pollActivities(
   return withRun(deps.store, { ...key, kind }, async (tally) => {
     const listing = await listSince(deps, options, input, known)
     tally.listed = listing.entries.length
-    // A list that cannot be had whole is one thing that failed, however many windows show it.
+    // An incomplete list is one failure, however many windows are cut.
     tally.failed = listing.bad.length + Math.min(1, listing.cut.length)
-    const whenSame = await judgeSame(deps, options, input, { ...known, listing })
+    const whenSame = await fetchWhenSame(deps, options, input, { ...known, listing })
     const marked = await deps.store.transaction(async (tx) => {
       await lockListing(tx, key)
       const { entries, requestedAt, knownUpTo } = listing
@@ -56,8 +56,8 @@ export async function pollActivities(
       if (kind === 'backfill' || (listing.cap !== null && listing.cap !== known.listCap)) {
         await recordListCap(tx, { ...key, listCap: listing.cap, checkedAt: requestedAt })
       }
-      // What was cut off is asked for again. What cannot be read has no name to be fetched by: it is said, and the cursor
-      // goes on, or one such entry would have everything listed and asked for again at every poll.
+      // A cut list is listed again at the next poll. An entry that cannot be read is only logged, because without a path it
+      // cannot be fetched; holding the cursor for it would list and fetch everything again at every poll.
       if (listing.cut.length === 0) {
         await recordCursor(tx, { ...key, updatedFrom: knownUpTo ?? ownClock(deps, account, requestedAt) })
       }
@@ -73,12 +73,12 @@ export async function pollActivities(
   })
 }
 
-/** The span that lists are asked for: from the first day mirrored to a little ahead of now. */
+/** The window of every list: from the first day that is mirrored to two days ahead of now. */
 export function historyWindow(deps: MirrorDeps, options: MirrorOptions): Window {
   return { from: options.historyStart, to: new Date(deps.now().getTime() + AHEAD_MS) }
 }
 
-/** Says in the log what a person should know of a list: that it is cut, and what of it cannot be read. */
+/** Logs what a person should know of a list: that the service cuts it, and which entries cannot be read. */
 export function logListing(
   deps: MirrorDeps,
   account: Account,
@@ -107,7 +107,7 @@ async function listSince(
   if (!cursor) return { ...(await listEverything(deps, query)), whole: true }
   const updatedFrom = new Date(cursor.updatedFrom.getTime() - options.lagMs)
   const listing = await listChanges(deps, { ...query, updatedFrom }, listCap)
-  // A clock that went back by less than the lag still gives changes a time that was asked for.
+  // With a clock that went back by less than the lag, the times of new changes are still in the listed span.
   if (!listing.knownUpTo || wentBackMs(cursor, listing.knownUpTo) <= options.lagMs / 2)
     return { ...listing, whole: false }
   deps.log.warn(
@@ -118,12 +118,12 @@ async function listSince(
 }
 
 /**
- * Tells what becomes of entries that are as they were. Within the lag the same ones are listed poll after poll, and
- * an entry does not say when its activity was updated: the list from the cursor on, without the lag, names those that changed
- * since the last poll, which are asked for at once. The others are asked for again with growing pauses, for a change may
- * be dated before the cursor and listed after it.
+ * Decides which unchanged entries are fetched again. Within the lag the same ones are listed at every poll, and an entry does
+ * not tell when its activity was updated. One more list (endpoint 9), from the cursor without the lag, names those that changed
+ * since the last poll: these are fetched at once. The others are fetched again with growing pauses, because a change may be
+ * dated before the cursor and listed after it.
  */
-async function judgeSame(
+async function fetchWhenSame(
   deps: MirrorDeps,
   options: MirrorOptions,
   input: { account: Account; signal?: AbortSignal },
@@ -139,8 +139,8 @@ async function judgeSame(
 }
 
 /**
- * How far the service's clock went back since the cursor was moved, ms: behind the cursor itself, or, when nobody
- * looked for longer than that, against the database's clock.
+ * Computes how far the service's clock went back since the cursor moved, in ms: the larger of the distance behind the cursor
+ * and the distance by the database's clock, which still shows it after a long pause between polls.
  */
 function wentBackMs(cursor: Cursor, knownUpTo: Date): number {
   const ahead = (service: Date, ours: Date) => service.getTime() - ours.getTime()
@@ -150,7 +150,7 @@ function wentBackMs(cursor: Cursor, knownUpTo: Date): number {
   )
 }
 
-/** The cursor of a service that does not tell its time: ours, and so far back that a clock wrong by hours does no harm. */
+/** The cursor for a service without a Date header: our clock minus a day, so that a clock wrong by hours does no harm. */
 function ownClock(deps: MirrorDeps, account: Account, requestedAt: Date): Date {
   deps.log.warn(
     { account: account.name },

@@ -12,15 +12,15 @@ import { makeFileStem } from '../workoutfolder/folder-files.ts'
 import { type MirrorDeps, type MirrorInput, withRun } from './mirror.ts'
 
 const FORMATS: readonly WorkoutFormat[] = ['erg', 'zwo']
-/** A file is asked for again this long after, though nothing we know of has changed: the service may know more. */
+/** A file is fetched again after this time even when no input that we know of has changed. */
 const FRESH_FOR_MS = DAY
 
 type Counts = { fetched: number; failed: number }
 
 /**
  * Mirrors the workout of the day that the newest training info names: both files into SQL (service document, endpoints 3
- * and 4), and from there into the workout folder. Files that are there already are not asked for again until the
- * workout or the signature changes. Without a workout of the day our old files leave the folder.
+ * and 4), and from there into the workout folder. A file is fetched again only when the workout or the signature has changed
+ * or a day has passed. Without a workout of the day our old files are removed from the folder.
  */
 export async function mirrorWorkoutOfDay(deps: MirrorDeps, input: MirrorInput): Promise<Counts> {
   const { accountId } = input.account
@@ -40,7 +40,7 @@ export async function mirrorWorkoutOfDay(deps: MirrorDeps, input: MirrorInput): 
   return counts
 }
 
-/** The workout that a training info names: `none` when it says that there is none, undefined when it does not say. */
+/** The workout in a training info: `none` when there is none today, undefined when the fields are missing. */
 function workoutOf(info: TrainingInfo | undefined): { workoutId: string } | 'none' | undefined {
   if (info?.wotdType?.toLowerCase() === 'none') return 'none'
   return info?.wotdType != null && info.wotdWorkoutId ? { workoutId: info.wotdWorkoutId } : undefined
@@ -65,7 +65,7 @@ async function findDueFormats(deps: MirrorDeps, info: TrainingInfo): Promise<Wor
   })
 }
 
-/** One format that cannot be had is named in the log and counted; the other is mirrored all the same. */
+/** Fetches one format; a failure is logged and counted, so that the other format is mirrored all the same. */
 async function fetchFile(
   deps: MirrorDeps,
   input: MirrorInput,
@@ -116,7 +116,7 @@ async function fetchFormat(
   })
 }
 
-/** The folder shows what is in SQL, so whoever writes it last writes the newest. */
+/** Writes the folder from SQL, under a lock, so that the last of several processes writes the newest files. */
 async function writeFolder(deps: MirrorDeps, input: MirrorInput): Promise<boolean> {
   const { workoutFolder, store } = deps
   const { accountId, name } = input.account
@@ -126,7 +126,7 @@ async function writeFolder(deps: MirrorDeps, input: MirrorInput): Promise<boolea
     await lockResource(tx, 'workout folder', '')
     const info = await findTrainingInfo(tx, accountId)
     const workout = workoutOf(info)
-    // An answer without a word on the workout of the day is no reason to take one away.
+    // An answer without these fields does not mean that the workout is withdrawn.
     if (!info || !workout) return true
     if (workout === 'none') return workoutFolder.update(name, [])
     const files = await findWorkoutFiles(tx, { accountId, workoutId: workout.workoutId })

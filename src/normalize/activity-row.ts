@@ -8,8 +8,8 @@ import { normalizeDate } from './dates.ts'
 const MS_A_SECOND = 1_000
 
 /**
- * Normalizes an activity (service document, "Activity detail") to its row: one column a field, null where the service
- * said nothing, numbers as sent. `elapsedS` is ours: seconds from the first sample to the last.
+ * Normalizes an activity (service document, "Activity detail") to its row: one column for each field, null where a field is
+ * missing, numbers as sent. `elapsedS` is computed: seconds from the first sample to the last.
  */
 export function normalizeDetail(wire: WireActivity, samples: Samples): ActivityDetailRow {
   const summary: Partial<WireSummary> = wire.summary ?? {}
@@ -26,9 +26,9 @@ export function normalizeDetail(wire: WireActivity, samples: Samples): ActivityD
   }
 }
 
-// What the list says too: an answer without it leaves the list's word standing.
+// The fields that the list has too: one that is missing here keeps the list's value.
 function listed(wire: WireActivity, summary: Partial<WireSummary>, samples: Samples) {
-  // The first sample tells which of two hours is meant where clocks go back.
+  // When clocks go back an hour comes twice; the first sample tells which one is meant.
   const start = normalizeDate(summary.start_date, samples.count > 0 ? samples.t[0] : undefined)
   return {
     ...(wire.name != null && { name: wire.name }),
@@ -106,7 +106,7 @@ function progression(summary: Partial<WireSummary>) {
   }
 }
 
-/** Normalizes an activity list entry (service document, "Activity list entry"); a date that cannot be read is null, and drift. */
+/** Normalizes an entry of the activity list (service document, "Activity list entry"); a date that cannot be read is null. */
 export function normalizeListEntry(wire: WireListEntry): ListedActivity {
   const start = normalizeDate(wire.start_date)
   return {
@@ -121,8 +121,8 @@ export function normalizeListEntry(wire: WireListEntry): ListedActivity {
 }
 
 /**
- * Hashes what the service says of an activity apart from its samples: name, description and the whole summary, unknown
- * fields included. Key order does not matter, so a service that shuffles its keys does not look like an edit.
+ * Hashes an activity without its samples: name, description and the whole summary with unknown fields (service document,
+ * "Activity detail"). The order of keys does not matter, so that an answer with reordered keys is no edit.
  */
 export function hashSummary(wire: { name?: unknown; description?: unknown; summary?: unknown }): string {
   const identity = [wire.name ?? null, wire.description ?? null, wire.summary ?? null]

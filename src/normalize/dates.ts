@@ -50,26 +50,26 @@ const ABBREVIATION_MINUTES: Readonly<Record<string, number>> = {
   ...{ PST: -480, PDT: -420, MST: -420, MDT: -360, CST: -360, CDT: -300, EST: -300, EDT: -240, AST: -240 },
   ...{ ADT: -180, ART: -180, NST: -210, NDT: -150 },
 }
-/** Abbreviations that are zone names as well, with a summer time: timezone_type 3 means the zone. */
+/** Abbreviations that are also the names of zones with a summer time; timezone_type 3 means the zone. */
 const ALSO_ZONES: ReadonlySet<string> = new Set(['WET', 'CET', 'MET', 'EET'])
 const ZONE_NAME = 3
-/** Names of three letters that are zones; the others that luxon knows are abbreviations with another meaning than PHP's. */
+/** Zone names of three letters. The others that luxon knows are abbreviations, to which PHP gives another meaning. */
 const SHORT_ZONES: ReadonlySet<string> = new Set([...ALSO_ZONES, 'PRC', 'ROC', 'ROK', 'UCT'])
 
 /** The one form PHP serialises: anything after it, such as a zone of its own, would contradict `timezone`. */
 const WALL_CLOCK = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d+)?$/
 /** Postgres reads a year of five digits in no format that is sent to it. */
 const LAST_YEAR = 9_999
-/** Nothing is written in it; without one, luxon asks the system for its own, which takes ten milliseconds. */
+/** No text is formatted with it; without a locale, luxon reads the system's, which takes ten milliseconds. */
 const LOCALE = 'en-US'
-/** Words that luxon takes for zones of this machine; the service cannot mean them. */
+/** Words that luxon resolves to this machine's zone, which the service cannot know. */
 const OWN_ZONES: ReadonlySet<string> = new Set(['local', 'system', 'default'])
 
 /**
- * Normalizes a PHP DateTime of any of the three timezone types (1 UTC offset, 2 abbreviation, 3 zone name) to an
- * instant, the zone's name and the wall clock. Undefined when the date cannot be read or the zone is unknown: a
- * guessed hour is worse than none. A wall clock that stands twice (clocks going back) means the time that is nearer to
- * `near`, ms since 1970, and without that the first.
+ * Normalizes a PHP DateTime (service document, "start_date object") of any of the three timezone types (1 UTC offset,
+ * 2 abbreviation, 3 zone name) to an instant, the zone's name and the wall clock. Undefined when the date cannot be read or the
+ * zone is unknown, because a guessed hour is worse than none. A wall clock that occurs twice, when clocks go back, means the time
+ * that is nearer to `near` (ms since 1970), or without it the first.
  */
 export function normalizeDate(wire: PhpDate | null | undefined, near?: number): Moment | undefined {
   const local = wire?.date?.trim() ?? ''
@@ -85,13 +85,13 @@ export function normalizeDate(wire: PhpDate | null | undefined, near?: number): 
   return year >= 1 && year <= LAST_YEAR ? { instant, timezone: wire.timezone, local } : undefined
 }
 
-/** The drift of a date that was sent and cannot be read; none for one that can, or that is missing. */
+/** Makes the drift of a date that was sent and cannot be read; none for one that can be read or is missing. */
 export function driftOfDate(field: string, wire: PhpDate | null | undefined): Drift[] {
   if (!wire?.date || normalizeDate(wire)) return []
   return [{ field, kind: 'type', example: `${wire.date} ${wire.timezone ?? ''}`.trim() }]
 }
 
-// The name decides but for a few: `timezone_type` can be missing.
+// The name decides, except for a few: `timezone_type` can be missing.
 function zoneOf(timezone: string, type: number | null | undefined): string | FixedOffsetZone | undefined {
   const offset = /^([+-])(\d{1,2}):?(\d{2})(?::\d{2})?$/.exec(timezone)
   if (offset) {

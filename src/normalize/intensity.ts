@@ -13,10 +13,11 @@ const HIGHEST_HR = 250
 const PEAK_HELD_S = 10
 
 /**
- * Counts how many seconds of an activity were how hard, by its threshold power (`ftp`, W; null when it is not known).
- * Samples stand in the order of time; of several in one second the last one counts, and seconds without one do not. Power
- * is `p_raw` where the activity has it, else `power`. A number counts as `training.samples` holds it (float4), so that SQL
- * over the samples comes to the same. Undefined without samples.
+ * Counts the seconds of an activity in each power zone of its threshold power (`ftp`, W; null when it is unknown), above it,
+ * near the maximal power available, and at each heart rate. Samples are in the order of time; of several in one second only the
+ * last counts, and seconds without a sample do not count. Power is `p_raw` where the activity has it, else `power`. Numbers are
+ * rounded to float4 like those in `training.samples`, so that SQL over the samples gives the same counts. Undefined without
+ * samples.
  */
 export function normalizeIntensity(samples: Samples, ftp: number | null): Intensity | undefined {
   if (samples.count === 0) return undefined
@@ -26,7 +27,7 @@ export function normalizeIntensity(samples: Samples, ftp: number | null): Intens
 function countPower(samples: Samples, ftp: number | null) {
   const { mpa } = samples.columns
   const source = samples.columns[powerSourceOf(samples)]
-  // Not by `map`, which makes arrays of two kinds as the numbers are whole or not, and V8 compiles for both.
+  // A Float64Array, because a plain array has one of two kinds, by whether its numbers are whole, and V8 compiles for both.
   const starts = Float64Array.from(ZONE_STARTS, (percent) => percent * (ftp ?? Number.NaN))
   const zonesS = [0, 0, 0, 0, 0, 0, 0]
   let aboveFtpS = 0
@@ -54,7 +55,7 @@ function countPower(samples: Samples, ftp: number | null) {
   }
 }
 
-// Zone 7 lies above its start, the others begin at theirs.
+// Zone 7 excludes its start, the others include theirs.
 function zoneOf(power: number, starts: Float64Array): number {
   let zone = 0
   while (zone < 5 && power >= (starts[zone] as number)) zone++

@@ -13,7 +13,7 @@ const DURATIONS_S: readonly number[] = [
 /** Longer than any ride: timestamps further apart than this are a broken clock, and a grid would not fit in memory. */
 const LONGEST_S = 7 * 24 * 3_600
 
-/** How many ends of a window are looked at together: the more, the longer it is. */
+/** How many ends of a window are compared at once: more for longer windows. */
 const strideOf = (duration: number) => Math.min(12, 2 + Math.floor(duration / 8))
 
 /**
@@ -39,7 +39,7 @@ export function normalizePowerCurve(samples: Samples): PowerCurve | undefined {
   return { source, points }
 }
 
-// This loop and the one over the windows are functions of their own: V8 compiles what is hot, and that alone.
+// This loop and the one over the windows are separate functions, because V8 optimizes hot functions and not parts of them.
 function addUp(watts: Float64Array): { sums: Float64Array; growing: boolean } {
   const sums = new Float64Array(watts.length + 1)
   let growing = true
@@ -72,8 +72,8 @@ function wattsBySecond(samples: Samples, source: Float64Array): Float64Array | u
 }
 
 /**
- * The largest sum over a duration, `least` or more. Its ends are gone through `stride` at a time: where no power is negative,
- * the sum over all the seconds of a stride is no less than any in it, so most strides are passed over with one look.
+ * Finds the largest sum over a duration, at least `least`. It compares `stride` ends at a time: where no power is negative,
+ * the sum over all seconds of a stride is no less than any window's in it, so most strides are skipped after one comparison.
  */
 function bestSum(
   sums: Float64Array,
@@ -91,7 +91,7 @@ function bestSum(
   return best
 }
 
-/** Tells which power an activity is judged by: that of each second (`p_raw`) where it has one, else the mean of 5 s (`power`). */
+/** Chooses the power that curve and zones are computed from: that of each second (`p_raw`) if present, else the mean of 5 s (`power`). */
 export function powerSourceOf({ columns, count }: Samples): PowerSource {
   return hasValue(columns.p_raw, count) ? 'p_raw' : 'power'
 }

@@ -7,8 +7,8 @@ import type { SampleField, Samples } from '../store/samples/samples.ts'
 type SampleExtra = { field: string; values: unknown[] }
 
 /**
- * What no column can hold: numbers out of range, which became null, the values of fields whose name is too long, and samples
- * without a readable time, both left out.
+ * Counts of what no column can hold: numbers out of range, which become null; values of fields whose name is too long, and
+ * samples without a readable time, which are left out.
  */
 type Lost = { values: number; samples: number }
 
@@ -17,37 +17,35 @@ type NormalizedSamples = { samples: Samples; extras: SampleExtra[]; drift: Drift
 type NoteDrift = (field: string, kind: Drift['kind'], example: unknown) => void
 
 const TIME = 'unix_time'
-/** The wire's name of each column of the samples. */
-const WIRE_NAMES = {
-  power: 'power',
-  mpa: 'mpa',
-  cad: 'cad',
-  alt: 'alt',
-  hr: 'hr',
-  spd: 'spd',
-  tgt: 'tgt',
-  lat: 'lat',
-  lng: 'lng',
-  dist: 'dist',
-  tws: 'tws',
-  xds: 'xds',
-  p_raw: 'p_raw',
-  lws: 'lws',
-  hws: 'hws',
-  pws: 'pws',
-} as const satisfies Record<SampleField, string>
-const FIELDS = Object.values(WIRE_NAMES)
+/** The columns of the samples, named as on the wire, each with the test for a number that it can hold. */
+const COLUMNS: Readonly<Record<SampleField, (value: number) => boolean>> = {
+  power: fitsFloat4,
+  mpa: fitsFloat4,
+  cad: fitsFloat4,
+  alt: fitsFloat4,
+  hr: fitsFloat4,
+  spd: fitsFloat4,
+  tgt: fitsFloat4,
+  lat: Number.isFinite,
+  lng: Number.isFinite,
+  dist: fitsFloat4,
+  tws: fitsFloat4,
+  xds: fitsFloat4,
+  p_raw: fitsFloat4,
+  lws: fitsFloat4,
+  hws: fitsFloat4,
+  pws: fitsFloat4,
+}
+const FIELDS = Object.keys(COLUMNS) as SampleField[]
 const KNOWN = new Set<string>([TIME, ...FIELDS])
-/** `sample_extras` has an index over the names of fields, which holds 2,704 bytes. */
+/** `sample_extras` has an index over the names of fields; a row of it holds 2,704 bytes. */
 const LONGEST_NAME_BYTES = 1_000
-/** The columns of eight bytes hold every finite number. */
-const DOUBLES: ReadonlySet<string> = new Set(['lat', 'lng'])
 
 /**
- * Normalizes `session_data` (service document, "Activity detail") to one typed array a field, in the order of time.
- * `unix_time` is milliseconds. Null, missing and unreadable numbers become NaN, and so do infinities and numbers beyond what
- * their column can hold; a sample without a readable time is left out. Drift names each field of these once, and every field
- * without a column. Arrays that need no change are those of `wire`.
+ * Normalizes `session_data` (service document, "session_data entry fields") to one typed array for each field, in the order of
+ * time. `unix_time` is in milliseconds. Null, missing and unreadable numbers become NaN, and so do infinities and numbers beyond
+ * what their column can hold; a sample without a readable time is left out. Drift names each such field once, and every field
+ * without a column. Arrays that need no change are shared with `wire`.
  */
 export function normalizeSamples(wire: SessionData): NormalizedSamples {
   const drift = new Map<string, Drift>()
@@ -59,11 +57,10 @@ export function normalizeSamples(wire: SessionData): NormalizedSamples {
   }
   const lost: Lost = { values: 0, samples: 0 }
   const unknown = makeUnknown(wire.count)
-  const numbers = (field: string) => {
+  const numbers = (field: SampleField) => {
     const sent = numbersOf(wire.fields.get(field), field, note)
     if (!sent) return unknown
-    const fits = DOUBLES.has(field) ? Number.isFinite : fitsFloat4
-    return withinRange(sent, wire.count, fits, (value) => {
+    return withinRange(sent, wire.count, COLUMNS[field], (value) => {
       lost.values++
       note(field, 'range', value)
     })
@@ -107,7 +104,7 @@ function makeUnknown(count: number): Float64Array {
   return new Float64Array(count).fill(Number.NaN)
 }
 
-/** The numbers of a field, numeric text among them; what is anything else is drift, but times are judged all together. */
+/** Reads the numbers of a field, also from numeric text; any other value is drift, except times, which `orderByTime` checks. */
 function numbersOf(field: SessionField | undefined, name: string, note: NoteDrift): Float64Array | undefined {
   if (!field || field.others.size === 0) return field?.numbers
   const numbers = field.numbers.slice()
@@ -119,12 +116,12 @@ function numbersOf(field: SessionField | undefined, name: string, note: NoteDrif
   return numbers
 }
 
-/** The first `count` numbers, with NaN for those that do not fit, each of which is told. */
+/** Replaces the numbers that do not fit among the first `count` by NaN; `onMisfit` is called with each of them. */
 function withinRange(
   numbers: Float64Array,
   count: number,
   fits: (value: number) => boolean,
-  tell: (value: number) => void,
+  onMisfit: (value: number) => void,
 ): Float64Array {
   let kept = numbers
   for (let index = 0; index < count; index++) {
@@ -132,12 +129,12 @@ function withinRange(
     if (fits(value) || Number.isNaN(value)) continue
     if (kept === numbers) kept = numbers.slice()
     kept[index] = Number.NaN
-    tell(value)
+    onMisfit(value)
   }
   return kept
 }
 
-/** The places of the samples that have a readable time, in the order of time; undefined when that is how they were sent. */
+/** Sorts the indexes of the samples with a readable time by time; undefined when all have one and are in order already. */
 function orderByTime(wire: SessionData, times: Float64Array, note: NoteDrift): number[] | undefined {
   let previous = Number.NEGATIVE_INFINITY
   let at = 0
@@ -155,11 +152,15 @@ function orderByTime(wire: SessionData, times: Float64Array, note: NoteDrift): n
   return order.sort((a, b) => (times[a] as number) - (times[b] as number) || a - b)
 }
 
-function valuesOf(field: SessionField, order: readonly number[], tell: (value: number) => void): unknown[] {
+function valuesOf(
+  field: SessionField,
+  order: readonly number[],
+  onMisfit: (value: number) => void,
+): unknown[] {
   return order.map((at) => {
     const value = sentAt(field, at) ?? null
     if (typeof value !== 'number' || Number.isFinite(value)) return value
-    tell(value)
+    onMisfit(value)
     return null
   })
 }

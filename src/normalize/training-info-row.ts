@@ -1,7 +1,7 @@
 import type { WireTrainingInfo } from '../service/wire/wire-training-info.ts'
 import type { TrainingInfoRow } from '../store/training-info.ts'
 
-/** Normalizes training info (service document, "Training info") to its row; null where the service said nothing. */
+/** Normalizes training info (service document, "Training info") to its row; null where a field is missing. */
 export function normalizeTrainingInfo(wire: WireTrainingInfo): TrainingInfoRow {
   const { signature, tl, targetXSS: target, wotd } = wire
   return {
@@ -29,12 +29,12 @@ export function normalizeTrainingInfo(wire: WireTrainingInfo): TrainingInfoRow {
   }
 }
 
-/** A rider's signature as training info tells it; null where it said nothing. */
+/** A rider's signature in training info; null where a field is missing. */
 export type Signature = Readonly<Record<'ftp' | 'ltp' | 'hie' | 'pp', number | null>>
 
 /**
- * Up to here two numbers are the same: half of the last digit that a person is shown. Loads and signature fall a little
- * with every second that passes, and that alone is no change.
+ * Two numbers that differ by no more are the same: half of the last digit that a person is shown. Loads and signature fall a
+ * little every second, and that alone is no change.
  */
 const SAME_WITHIN: ReadonlyArray<readonly [path: RegExp, within: number]> = [
   [/^signature\.hie$/, 0.005], // kJ
@@ -42,10 +42,10 @@ const SAME_WITHIN: ReadonlyArray<readonly [path: RegExp, within: number]> = [
   [/^(tl|targetXSS)\./, 0.05], // XSS, also a day
 ]
 
-/** What differs from answer to answer and says nothing of the rider: the outcome, and an address that may be signed. */
+/** Fields that differ between answers without a change of the rider: the outcome, and an address that may be signed. */
 const VOLATILE: ReadonlySet<string> = new Set(['success', 'wotd.url'])
 
-/** Tells whether two training infos, as sent, say the same; key order and the far digits of numbers do not matter. */
+/** Tells whether two training infos, as sent, are the same; the order of keys and far digits of numbers do not matter. */
 export function isSameTrainingInfo(before: unknown, now: unknown): boolean {
   return isSame(before, now, '')
 }
@@ -71,7 +71,7 @@ function isSame(a: unknown, b: unknown, path: string): boolean {
   if (within !== undefined && left !== undefined && right !== undefined) {
     return Math.abs(left - right) <= within
   }
-  // Missing and null are the same nothing.
+  // A missing value and null are the same.
   return (a ?? null) === (b ?? null)
 }
 

@@ -49,7 +49,7 @@ function secondsToDate(seconds: number | null | undefined): Date | undefined {
 
 function parseUpdatedAt(text: string | null | undefined): Date | undefined {
   if (text == null) return undefined
-  // No zone is told; the service's other times without one are UTC.
+  // It has no zone; the service's other times without a zone are UTC.
   const date = DateTime.fromSQL(text.trim(), { zone: 'utc' })
   return date.isValid ? date.toJSDate() : undefined
 }
