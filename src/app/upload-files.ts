@@ -2,8 +2,8 @@ import { basename } from 'node:path'
 import type { Fault } from '../fit/archive.ts'
 import { contentIdOf, type ReadFit, readFit } from '../fit/read.ts'
 import { sourceOf, unpackDropped } from '../fit/unpack.ts'
-import { makeByteBudget } from '../kit/byte-budget.ts'
 import { makeLogOnce } from '../kit/log-once.ts'
+import { makeSemaphore } from '../kit/semaphore.ts'
 import { sleep } from '../kit/time.ts'
 import { normalizeListEntry } from '../normalize/activity-row.ts'
 import type { Account } from '../store/accounts.ts'
@@ -21,7 +21,7 @@ export function makeUploadDeps(app: App, onWanted?: NonNullable<UploadDeps['onWa
     store,
     log,
     trouble: makeLogOnce(log),
-    memory: makeByteBudget(MEMORY_BYTES),
+    memory: makeSemaphore(MEMORY_BYTES),
     now,
     serviceOf,
     async listStarted(account, span, signal) {

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { type App, openApp, VERSION } from '../app/app.ts'
 import { parkUnreadableLogins } from '../app/unreadable-logins.ts'
 import type { Config } from '../config/config.ts'
-import { makeDropFolder } from '../dropfolder/drop-folder.ts'
+import { createDropFolder } from '../dropfolder/drop-folder.ts'
 import { type Jobs, openJobs } from '../jobs/jobs.ts'
 import { intervalsOf } from '../jobs/schedules.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
@@ -86,7 +86,7 @@ export async function openDaemon(
     )
     release.defer('jobs', () => jobs.close())
     // The post of a folder that comes to be is another one, and would change hands in the middle of the first files.
-    if (input.roles.includes('watcher')) await makeDropFolder(log, config.drop.dir)
+    if (input.roles.includes('watcher')) await createDropFolder(log, config.drop.dir)
     for (const post of postsOf({ app, jobs }, input.roles)) {
       const elected = await openElected(app, post)
       release.defer(post.name, () => elected.close())

@@ -26,14 +26,16 @@ export async function openWatcher(app: App, jobs: Jobs): Promise<DropFolder> {
   })
   const shown = makeShown(store)
   const dues = makeDues(() => {
-    folder.requeue().catch((error: unknown) => log.warn({ reason: errorLine(error) }, 'drop folder: no scan'))
+    folder
+      .retryWaiting()
+      .catch((error: unknown) => log.warn({ reason: errorLine(error) }, 'drop folder: no scan'))
   })
   const folder = await openDropFolder(
     {
       log,
       now: deps.now,
       accounts: async () => (await store.read(findAccounts)).map(({ name }) => name),
-      async take(file, open, signal) {
+      async importFile(file, open, signal) {
         const early = dues.early(file)
         if (early) return early
         const account = await store.read((tx) => findAccount(tx, file.account))

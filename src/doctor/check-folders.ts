@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Probed, probeFolder } from '../dropfolder/watch.ts'
+import { type ProbeResult, probeFolder } from '../dropfolder/probe-folder.ts'
 import { errorCode, errorLine } from '../kit/errors.ts'
 import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
 import { findExisting, isAllowed, quote, readFolder } from './check-machine.ts'
@@ -10,7 +10,7 @@ import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 /** Looks whether files can be dropped, noticed and moved away; `probe` is for tests. */
 export async function checkDropFolder(
   { config }: Pick<DoctorContext, 'config'>,
-  probe: (dir: string) => Promise<Probed> = probeFolder,
+  probe: (dir: string) => Promise<ProbeResult> = probeFolder,
 ): Promise<Finding[]> {
   const { dir, afterUpload, polling } = config.drop
   const folder = await readFolder(dir, 'MUSETTE_DROP_DIR')
@@ -50,8 +50,8 @@ async function judgeMoves(dir: string, device: number): Promise<Finding[]> {
 
 async function tryProbe(
   dir: string,
-  probe: (dir: string) => Promise<Probed>,
-): Promise<Probed | { error: unknown }> {
+  probe: (dir: string) => Promise<ProbeResult>,
+): Promise<ProbeResult | { error: unknown }> {
   try {
     return await probe(dir)
   } catch (error) {
@@ -59,7 +59,7 @@ async function tryProbe(
   }
 }
 
-function judgeProbe(dir: string, probed: Probed | { error: unknown }): Finding {
+function judgeProbe(dir: string, probed: ProbeResult | { error: unknown }): Finding {
   if ('error' in probed) {
     const found = `${dir}: a file could not be written for a try (${errorLine(probed.error)})`
     return problem('configuration', found, `df -h ${quote(dir)}`)

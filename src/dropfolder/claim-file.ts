@@ -5,52 +5,52 @@ import { Readable } from 'node:stream'
 import type { Logger } from 'pino'
 import { errorCode, errorLine, RejectedError, TransientError } from '../kit/errors.ts'
 import type { Clock } from '../kit/time.ts'
+import type { Problems } from './folder-report.ts'
 import { moveDone, moveFailed } from './move-file.ts'
-import type { Problems } from './problems.ts'
-import type { Ending, Memory, Why } from './seen-files.ts'
-import { type Found, identityOf, isUnchanged } from './walk.ts'
+import type { FinalResult, SeenFiles, WaitReason } from './seen-files.ts'
+import { type Found, identityOf, isUnchanged } from './walk-folder.ts'
 
-/** A file at rest in the drop folder. Paths are for people and logs; `open` opens it, whatever the name is. */
+/** A file at rest in the drop folder. Its paths are for people and logs: names that are not UTF-8 are damaged in them. */
 export type DroppedFile = {
   account: string
   relativePath: string
   name: string
   sizeBytes: number
   mtimeMs: number
-  /** since when it lies there unchanged */
+  /** since when it is unchanged in its place */
   restingSince: Date
 }
 
 /**
- * `wait`: not whole yet, or to be tried again; it is taken again when it changes, or after a growing pause. `reason`: what a
- * person should hear when it lasts.
+ * What is to be done with a file. `wait`: it is imported again when it changes, or after a growing pause; `reason` is
+ * reported when it lasts.
  */
-export type AfterFile =
+export type ImportResult =
   | { action: 'done' }
   | { action: 'failed'; text: string }
   | { action: 'keep' }
   | { action: 'wait'; reason?: string | undefined }
 
-export type TakeFile = (
+export type ImportFile = (
   file: DroppedFile,
   open: () => Promise<OpenFile>,
   signal: AbortSignal,
-) => Promise<AfterFile>
+) => Promise<ImportResult>
 
-type TakeDeps = { log: Logger; now: Clock; take: TakeFile; memory: Memory; problems: Problems }
+type ClaimDeps = { log: Logger; now: Clock; importFile: ImportFile; seen: SeenFiles; problems: Problems }
 
-type TakeOptions = {
+type ClaimOptions = {
   dir: string
   afterUpload: 'move' | 'keep'
   signal: AbortSignal
-  wakeSoon: () => void
+  scanSoon: () => void
 }
 
-/** Hands one file to whoever takes files, and does with it what the answer says. Never throws: what fails is tried again. */
-export async function takeFound(deps: TakeDeps, options: TakeOptions, found: Found): Promise<void> {
-  const { log, memory } = deps
+/** Passes one file to `importFile` and does with it what the result says. Never throws: a failed import is tried again. */
+export async function claimFile(deps: ClaimDeps, options: ClaimOptions, found: Found): Promise<void> {
+  const { log, seen } = deps
   const { dir, signal } = options
-  if (signal.aborted) return memory.recordGone(found)
+  if (signal.aborted) return seen.recordGone(found)
   const opened: OpenFile[] = []
   const open = async () => {
     const file = await openFound(dir, found)
@@ -58,32 +58,32 @@ export async function takeFound(deps: TakeDeps, options: TakeOptions, found: Fou
     return file
   }
   try {
-    const dropped = droppedOf(found, memory.restingSince(found))
-    const after = await deps.take(dropped, open, signal).finally(() => closeAll(opened))
+    const dropped = describeDropped(found, seen.restingSince(found))
+    const after = await deps.importFile(dropped, open, signal).finally(() => closeAll(opened))
     const nowMs = deps.now().getTime()
     if (after.action === 'wait') {
-      memory.recordWaiting(found, nowMs, after.reason === undefined ? undefined : notWhole(after.reason))
+      seen.recordWaiting(found, nowMs, after.reason === undefined ? undefined : notWhole(after.reason))
     } else if (after.action === 'keep' || options.afterUpload === 'keep') {
-      memory.recordLeft(found)
+      seen.recordLeft(found)
     } else {
-      await endFound(deps, options, found, after)
+      await finishFile(deps, options, found, after)
     }
   } catch (error) {
-    if (signal.aborted) return memory.recordGone(found)
+    if (signal.aborted) return seen.recordGone(found)
     const code = errorCode(error)
     if (code === 'ENOENT' || code === 'file_changed') {
       log.debug({ file: found.relativePath, code }, 'file went or changed while it was read')
-      memory.recordGone(found)
-      options.wakeSoon()
+      seen.recordGone(found)
+      options.scanSoon()
       return
     }
     log.debug({ file: found.relativePath, code, reason: errorLine(error) }, 'file cannot be taken')
     const reason = `cannot be taken now (${errorLine(error)}); it is tried again`
-    memory.recordWaiting(found, deps.now().getTime(), { code: 'unreadable_file', reason })
+    seen.recordWaiting(found, deps.now().getTime(), { code: 'unreadable_file', reason })
   }
 }
 
-function notWhole(reason: string): Why {
+function notWhole(reason: string): WaitReason {
   return { code: 'not_whole', reason }
 }
 
@@ -91,29 +91,29 @@ async function closeAll(files: readonly OpenFile[]): Promise<void> {
   for (const file of files) await file.close()
 }
 
-/** Moves a taken file to where it ends. What the disk refuses is said once, and tried again at every scan without sending. */
-export async function endFound(
-  deps: Omit<TakeDeps, 'take'>,
-  options: Pick<TakeOptions, 'wakeSoon'>,
+/** Moves an imported file to `done/` or `failed/`. A failed move is reported once and tried again at every scan, without importing. */
+export async function finishFile(
+  deps: Omit<ClaimDeps, 'importFile'>,
+  options: Pick<ClaimOptions, 'scanSoon'>,
   found: Found,
-  ending: Ending,
+  result: FinalResult,
 ): Promise<void> {
-  const { log, memory, problems } = deps
+  const { log, seen, problems } = deps
   const file = found.relativePath
   try {
     const at = deps.now()
     const moved =
-      ending.action === 'done' ? await moveDone(found, at) : await moveFailed(found, at, ending.text)
-    memory.recordGone(found)
-    if (moved.outcome === 'changed') options.wakeSoon()
+      result.action === 'done' ? await moveDone(found, at) : await moveFailed(found, at, result.text)
+    seen.recordGone(found)
+    if (moved.outcome === 'changed') options.scanSoon()
     const to = moved.outcome === 'moved' ? moved.path.toString() : undefined
     log.debug({ file, to, outcome: moved.outcome }, 'file moved')
     if (moved.outcome !== 'moved') return
-    if (moved.untold === undefined) return problems.end('text')
-    const sentence = `drop folder: files are in failed/ without the texts beside them (${errorLine(moved.untold)}); the reasons are in training.uploads`
-    problems.begin('text', sentence, moved.untold)
+    if (moved.textError === undefined) return problems.end('text')
+    const sentence = `drop folder: files are in failed/ without the texts beside them (${errorLine(moved.textError)}); the reasons are in training.uploads`
+    problems.begin('text', sentence, moved.textError)
   } catch (error) {
-    memory.recordEnding(found, ending)
+    seen.recordUnmoved(found, result)
     problems.begin(
       'read_only',
       `drop folder: finished files cannot be moved (${errorLine(error)}); make the folder writable, or set MUSETTE_AFTER_UPLOAD=keep`,
@@ -122,13 +122,13 @@ export async function endFound(
   }
 }
 
-function droppedOf(found: Found, restingSinceMs: number): DroppedFile {
+function describeDropped(found: Found, restingSinceMs: number): DroppedFile {
   const { account, relativePath, name, identity } = found
   const { size: sizeBytes, mtimeMs } = identity
   return { account, relativePath, name, sizeBytes, mtimeMs, restingSince: new Date(restingSinceMs) }
 }
 
-/** An open file, read piece by piece, whole or from `start` to before `end`, as often as wanted. */
+/** An open file. `open` reads it in pieces, whole or from `start` to before `end`, as often as called. */
 export type OpenFile = {
   sizeBytes: number
   open(range?: { start: number; end: number }): Readable
@@ -137,14 +137,14 @@ export type OpenFile = {
   close(): Promise<void>
 }
 
-/** Neither a link in the file's place nor a pipe that would wait for a writer; 0 where a system has no such flag. */
+/** Refuses a link in the file's place, and does not wait for the writer of a pipe; 0 where a system has no such flag. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
-/** Large enough for few calls, small enough that looking at a piece blocks nobody. */
+/** Large enough for few reads, small enough that checking a piece does not block the event loop. */
 const PIECE_BYTES = 256 * 1_024
 
 /**
  * Opens a found file. Throws TransientError `file_changed` when it was written to, replaced or is no plain file any more,
- * RejectedError `outside_folder` when its folder has become a link that leads out of the drop folder, and Node's own
+ * RejectedError `outside_folder` when its folder was replaced by a link that leads out of the drop folder, and Node's
  * errors (ENOENT when it is gone); reading throws the same.
  */
 async function openFound(dir: string, found: Found): Promise<OpenFile> {
@@ -174,7 +174,7 @@ async function* readRange(
   found: Found,
   range: { start: number; end: number } = { start: 0, end: found.identity.size },
 ): AsyncGenerator<Buffer> {
-  // What an archive says of its places may lie behind the end of the file.
+  // The offsets written in an archive may lie beyond the end of the file.
   const end = Math.min(range.end, found.identity.size)
   for (let place = range.start; place < end; ) {
     const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, end - place))

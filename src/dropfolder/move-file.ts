@@ -1,8 +1,7 @@
 import { constants } from 'node:fs'
-import { lstat, open, unlink } from 'node:fs/promises'
-import { errorCode } from '../kit/errors.ts'
-import { type HeldFolder, holdFolder } from './held-folder.ts'
-import { placeFile, textName } from './move-target.ts'
+import { type FileHandle, lstat, mkdir, open, stat, unlink } from 'node:fs/promises'
+import { ConfigError, errorCode } from '../kit/errors.ts'
+import { moveToFolder, textName } from './move-to-folder.ts'
 import {
   DONE,
   FAILED,
@@ -13,11 +12,11 @@ import {
   isUnchanged,
   joinPath,
   nameOf,
-} from './walk.ts'
+} from './walk-folder.ts'
 
 /** `untold`: why the text beside a failed file is missing. `changed`: another file lies in the place of the one that was taken, and stays there. `gone`: somebody else moved it. */
 type Moved =
-  | { outcome: 'moved'; path: Buffer; untold?: unknown }
+  | { outcome: 'moved'; path: Buffer; textError?: unknown }
   | { outcome: 'gone' }
   | { outcome: 'changed' }
 
@@ -26,36 +25,36 @@ const TEXT_FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT |
 type MoveInput = Pick<Found, 'path' | 'home' | 'rawName' | 'identity'>
 
 /**
- * Moves a file that has arrived to `done/<year-month>/` below its account's folder, under its own name or a numbered
- * one. Nothing is overwritten or deleted; both folders are synced. `at` is now, its month taken in UTC. Throws Node's
- * errors, and ConfigError `drop_folder_link` when `done` is no folder of its own.
+ * Moves an uploaded file to `done/<year-month>/` below its account's folder, under its own name or a numbered one. Nothing
+ * is overwritten or deleted; both folders are synced. `at` is the current time, its month taken in UTC. Throws Node's
+ * errors, and ConfigError `drop_folder_link` when `done` is a link or a file.
  */
 export async function moveDone(file: MoveInput, at: Date): Promise<Moved> {
   return moveInto(file, [DONE, at.toISOString().slice(0, 7)])
 }
 
 /**
- * Moves a file that was refused to `failed/` below its account's folder, then writes `text` to `<name>.txt` beside
- * it: why, and what to do. A crash between the two leaves a failed file without a text, and nothing to do. The text is added at
- * the end when the file failed before.
+ * Moves a refused file to `failed/` below its account's folder, then writes `text` (the reason and the remedy) to
+ * `<name>.txt` beside it. The text is appended when that file exists. A crash between the two steps leaves a failed file
+ * without a text; the reason is in the ledger all the same.
  */
 export async function moveFailed(file: MoveInput, at: Date, text: string): Promise<Moved> {
   const day = at.toISOString().slice(0, 16).replace('T', ' ')
-  let untold: unknown
+  let textError: unknown
   const moved = await moveInto(file, [FAILED], async (folder, name) => {
     await appendText(joinPath(folder.via, textName(name)), `${day} UTC\n${text.trim()}\n`).catch(
       (error: unknown) => {
-        untold = error
+        textError = error
       },
     )
   })
-  return moved.outcome === 'moved' && untold !== undefined ? { ...moved, untold } : moved
+  return moved.outcome === 'moved' && textError !== undefined ? { ...moved, textError } : moved
 }
 
 async function moveInto(
   file: MoveInput,
   folders: readonly string[],
-  afterwards?: (folder: HeldFolder, name: Buffer) => Promise<void>,
+  afterwards?: (folder: OpenFolder, name: Buffer) => Promise<void>,
 ): Promise<Moved> {
   const before = await lstat(file.path).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return undefined
@@ -63,13 +62,13 @@ async function moveInto(
   })
   if (!before) return { outcome: 'gone' }
   if (!before.isFile() || !isUnchanged(file.identity, identityOf(before))) return { outcome: 'changed' }
-  const folder = await holdFolder(file.home, folders)
+  const folder = await openFolder(file.home, folders)
   try {
-    const target = await placeFile(file.path, folder.via, file.rawName)
+    const target = await moveToFolder(file.path, folder.via, file.rawName)
     if (!target) return { outcome: 'gone' }
-    // Between the look and the move a new file may have come under the name; it has not been taken, so it goes back.
+    // A new file may have got the name between the check and the move; it was not imported, so it is moved back.
     if (!hasSameContent(file.identity, identityOf(await lstat(target)))) {
-      await placeFile(target, folderOf(file.path), file.rawName)
+      await moveToFolder(target, folderOf(file.path), file.rawName)
       return { outcome: 'changed' }
     }
     await folder.sync()
@@ -82,7 +81,7 @@ async function moveInto(
   }
 }
 
-/** Only on some systems a folder can be opened and synced; elsewhere the rename is durable or nothing can be done. */
+/** Syncs a folder where the system allows it; elsewhere the rename is durable already, or cannot be made durable. */
 async function syncFolder(folder: Buffer): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined)
   if (!handle) return
@@ -93,7 +92,7 @@ async function syncFolder(folder: Buffer): Promise<void> {
   }
 }
 
-/** Appends the whole text or nothing: a full disk must not leave an empty file that looks like an answer. */
+/** Appends the whole text or nothing: a full disk must not leave an empty or cut text. */
 async function appendText(path: Buffer, text: string): Promise<void> {
   const file = await open(path, TEXT_FLAGS, 0o644)
   const { size } = await file.stat()
@@ -107,4 +106,79 @@ async function appendText(path: Buffer, text: string): Promise<void> {
   } finally {
     await file.close()
   }
+}
+
+/** A folder that stays the same one while it is open: `via` is the path to use, `path` the one to show. */
+type OpenFolder = { path: Buffer; via: Buffer; sync(): Promise<void>; close(): Promise<void> }
+
+const FOLDER_FLAGS = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0)
+const NO_LINK = constants.O_NOFOLLOW ?? 0
+
+/**
+ * Opens the folders `names` below `home` one inside the other, creates the missing ones, and keeps the last one open. On
+ * Linux files are then moved through the open folder, so that a link put in its place meanwhile moves nothing out of the
+ * drop folder; elsewhere the name is checked. Throws ConfigError `drop_folder_link` when one of them is a link or a file,
+ * and Node's errors.
+ */
+async function openFolder(home: Buffer, names: readonly string[]): Promise<OpenFolder> {
+  let folder = await openOne(home, home, 0)
+  for (const name of names) {
+    const outer = folder
+    try {
+      folder = await openInner(outer, name)
+    } finally {
+      await outer.close()
+    }
+  }
+  return folder
+}
+
+async function openInner(outer: OpenFolder, name: string): Promise<OpenFolder> {
+  const path = joinPath(outer.path, name)
+  const via = joinPath(outer.via, name)
+  try {
+    return await openOne(path, via, NO_LINK)
+  } catch (error) {
+    const code = errorCode(error)
+    if (code === 'ENOTDIR' || code === 'ELOOP') throw isLink(path)
+    if (code !== 'ENOENT') throw error
+  }
+  await mkdir(via).catch((error: unknown) => {
+    // Another daemon on the same folder created it first.
+    if (errorCode(error) !== 'EEXIST') throw error
+  })
+  return openOne(path, via, NO_LINK)
+}
+
+async function openOne(path: Buffer, via: Buffer, noLink: number): Promise<OpenFolder> {
+  const handle = await open(via, FOLDER_FLAGS | noLink).catch((error: unknown) => {
+    // A folder may allow writing and not reading, and some systems open no folder at all.
+    if (['EACCES', 'EPERM', 'EISDIR'].includes(errorCode(error))) return undefined
+    throw error
+  })
+  if (!handle) {
+    const stats = noLink === 0 ? await stat(via) : await lstat(via)
+    if (!stats.isDirectory()) throw isLink(path)
+    return { path, via, sync: async () => undefined, close: async () => undefined }
+  }
+  return {
+    path,
+    via: (await pathOfHandle(handle)) ?? via,
+    sync: () => handle.sync().catch(() => undefined),
+    close: () => handle.close(),
+  }
+}
+
+/** Returns a path into an open folder that stays right when the folder is renamed; undefined where the system has none. */
+async function pathOfHandle(handle: FileHandle): Promise<Buffer | undefined> {
+  const via = `/proc/self/fd/${handle.fd}`
+  const [own, reached] = await Promise.all([handle.stat(), stat(via).catch(() => undefined)])
+  return reached?.ino === own.ino && reached.dev === own.dev ? Buffer.from(via) : undefined
+}
+
+function isLink(path: Buffer): ConfigError {
+  return new ConfigError(
+    'drop_folder_link',
+    `drop folder: ${path.toString()} is a link or a file; remove it, so that a folder can be made there`,
+  )
 }

@@ -1,19 +1,17 @@
-import { randomUUID } from 'node:crypto'
-import { rm, stat, writeFile } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { stat } from 'node:fs/promises'
+import { relative } from 'node:path'
 import chokidar from 'chokidar'
 import { errorCode, errorLine } from '../kit/errors.ts'
-import { SECOND, sleep } from '../kit/time.ts'
-import type { Problems } from './problems.ts'
-import { DONE, FAILED, isIgnored, MAX_DEPTH } from './walk.ts'
+import type { Problems } from './folder-report.ts'
+import { DONE, FAILED, isIgnored, MAX_DEPTH } from './walk-folder.ts'
 
 type Watch = { close(): Promise<void> }
 
 /**
- * Watches the drop folder and calls `onHint` whenever something moves in it. A hint says nothing more: which files are
- * there is for the scan to find out. Only folders are watched, by one system watch each, since a watch on a folder tells
- * of its files, too; 20,000 files would need 20,000 of them. `onHint` is told the name where the system tells one, and hears
- * once when the watch stands. `onError` hears what the system refuses (ENOSPC).
+ * Watches the drop folder and calls `onHint` whenever something changes in it; a hint carries no more than that, and the
+ * scan finds the files. Only folders are watched, with one system watch each: it reports changes of the files in the
+ * folder, too, and 20,000 files would need 20,000 watches. `onHint` gets the name where the system gives one, and is called
+ * once without a name when the watch is open. `onError` gets the system's errors (ENOSPC).
  */
 export function openWatch(
   deps: { onHint: (name?: string) => void; onError: (error: unknown) => void },
@@ -25,9 +23,9 @@ export function openWatch(
     atomic: false,
     // Account folders are one level of their own.
     depth: MAX_DEPTH + 1,
-    ignored: (path, stats) => (stats !== undefined && !stats.isDirectory()) || isPassedOver(dir, path),
+    ignored: (path, stats) => (stats !== undefined && !stats.isDirectory()) || isIgnoredBelow(dir, path),
   })
-  // What came before the watch stood gave no event.
+  // Files that came before the watch was open gave no event.
   watcher.on('ready', () => deps.onHint())
   watcher.on('raw', (_event, name) => deps.onHint(name ?? undefined))
   watcher.on('all', (_event, path) => deps.onHint(path))
@@ -35,35 +33,36 @@ export function openWatch(
   return { close: () => watcher.close() }
 }
 
-function isPassedOver(dir: string, path: string): boolean {
+function isIgnoredBelow(dir: string, path: string): boolean {
   const names = relative(dir, path).split(/[/\\]/).filter(Boolean)
   return names.some((name, i) => (i < 2 && (name === DONE || name === FAILED)) || isIgnored(name))
 }
 
-type Watched = {
-  /** Looks whether the folder is there; false when it is gone, and then nothing is watched. */
+type FolderWatch = {
+  /** Checks whether the folder exists; false when it is gone, and then nothing is watched. */
   check(): Promise<boolean>
-  /** Watches the folder, in which lie so many `entries`; anew when it is another folder than before. */
-  follow(entries: number): Promise<void>
-  /** whether changes are told by the system now */
-  isTold(): boolean
+  /** Watches the folder with so many `entries`; opens a new watch when it is another folder than before. */
+  update(entries: number): Promise<void>
+  /** whether the system reports changes now */
+  isWatching(): boolean
   close(): Promise<void>
 }
 
 /**
- * The watcher lists a folder again, with a look at each entry, up to once a second while anything in it changes: with
- * 20,000 entries a growing file cost three quarters of a core. Above this many only the scan looks, and more often.
+ * chokidar reads a folder and every entry in it up to once a second while anything in it changes: with 20,000 entries a
+ * growing file cost three quarters of a core. A folder with more entries than this is only scanned, and more often.
  */
-const MOST_WATCHED = 2_000
+const MAX_WATCHED_ENTRIES = 2_000
 
 /**
- * Makes the keeper of the watch. A watcher whose folder was deleted and made again, or mounted over, is blind without a
- * word; so each scan compares the folder with the one that is watched. With `polling` nothing is watched.
+ * Makes the drop folder's watch, which each scan updates: a watch whose folder was deleted and created again, or mounted
+ * over, reports nothing and no error, so each scan compares the folder with the watched one. With `polling` nothing is
+ * watched.
  */
-export function makeWatched(
+export function makeFolderWatch(
   deps: { problems: Problems; onHint: () => void },
   options: { dir: string; polling: boolean },
-): Watched {
+): FolderWatch {
   const { problems } = deps
   const { dir } = options
   let folder = ''
@@ -81,7 +80,7 @@ export function makeWatched(
   }
   return {
     close,
-    isTold: () => current !== undefined && !current.refused,
+    isWatching: () => current !== undefined && !current.refused,
     async check() {
       const stats = await stat(dir).catch((error: unknown) => {
         const sentence = `drop folder: ${dir} cannot be read (${errorLine(error)}); mount or make it again, or set MUSETTE_DROP_DIR`
@@ -98,69 +97,18 @@ export function makeWatched(
         return false
       }
       problems.end('vanished')
-      // A folder made anew may get the number of the one that was deleted, but not its birth.
+      // A new folder may get the inode of the deleted one, but not its time of birth.
       folder = `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`
       return true
     },
-    async follow(entries) {
-      const watchable = !options.polling && entries <= MOST_WATCHED
+    async update(entries) {
+      const watchable = !options.polling && entries <= MAX_WATCHED_ENTRIES
       if (watchable && current?.folder === folder) return
       await close()
       problems.end('watch')
       if (watchable) {
         current = { watch: openWatch({ onHint: deps.onHint, onError }, dir), folder, refused: false }
       }
-    },
-  }
-}
-
-/** `refused` is what the system answered instead of watching: ENOSPC when it watches too much already. */
-export type Probed = { noticed: boolean; refused?: unknown }
-
-/** A local disk tells within milliseconds; a machine that is busy may take a while, also to make the watch. */
-const WITHIN_MS = 5 * SECOND
-
-/**
- * Writes a hidden file, which no scan looks at, into a folder and sees whether a watch like the drop folder's own notices
- * it; the file is gone when this resolves. Throws Node's errors when the folder cannot be written. The options are for tests.
- */
-export async function probeFolder(
-  dir: string,
-  { watchFolder = openWatch, withinMs = WITHIN_MS } = {},
-): Promise<Probed> {
-  const name = `.musette-probe-${randomUUID()}`
-  const standing = makeFlag()
-  const noticed = makeFlag()
-  let refused: unknown
-  const watch = watchFolder(
-    {
-      onHint: (told) => (told === undefined ? standing : told.endsWith(name) ? noticed : undefined)?.raise(),
-      onError: (error) => {
-        refused ??= error
-        standing.raise()
-      },
-    },
-    dir,
-  )
-  try {
-    await standing.within(withinMs)
-    await writeFile(join(dir, name), '', { flag: 'wx', mode: 0o600 })
-    const told = await noticed.within(withinMs)
-    return { noticed: told, ...(refused !== undefined && { refused }) }
-  } finally {
-    await rm(join(dir, name), { force: true }).catch(() => undefined)
-    await watch.close()
-  }
-}
-
-function makeFlag() {
-  const raised = new AbortController()
-  return {
-    raise: () => raised.abort(),
-    /** Waits for the flag, `ms` at most, and tells whether it is up. */
-    async within(ms: number): Promise<boolean> {
-      await sleep(ms, raised.signal).catch(() => undefined)
-      return raised.signal.aborted
     },
   }
 }

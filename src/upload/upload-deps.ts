@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { ByteBudget } from '../kit/byte-budget.ts'
 import type { LogOnce } from '../kit/log-once.ts'
+import type { Semaphore } from '../kit/semaphore.ts'
 import { type Backoff, type Clock, DAY, HOUR, MINUTE, SECOND } from '../kit/time.ts'
 import type { AccountService } from '../service/service.ts'
 import type { Account } from '../store/accounts.ts'
@@ -22,7 +22,7 @@ export type UploadDeps = {
   /** says repeated problems once */
   trouble: LogOnce
   /** shares what files may hold of memory while they are sent */
-  memory: ByteBudget
+  memory: Semaphore
   now: Clock
   /** hears of an activity that is wanted now; a failure of it loses nothing, the row stays wanted */
   onWanted?: (activity: { accountId: number; activityId: number }) => Promise<void>

@@ -6,7 +6,8 @@ import { readAnyConfig } from '../../src/config/config.ts'
 import { judgeServer } from '../../src/doctor/check-database.ts'
 import { checkDropFolder } from '../../src/doctor/check-folders.ts'
 import { checkDiskSpace, checkNode } from '../../src/doctor/check-machine.ts'
-import { type openWatch, probeFolder } from '../../src/dropfolder/watch.ts'
+import { probeFolder } from '../../src/dropfolder/probe-folder.ts'
+import type { openWatch } from '../../src/dropfolder/watch.ts'
 
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 

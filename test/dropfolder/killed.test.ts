@@ -9,28 +9,28 @@ afterEach(() => rig.close())
 const ride = makeRide()
 const month = new Date(Date.now() + 60_000).toISOString().slice(0, 7)
 
-/** What a process leaves that is killed after it set the old name aside; `alone`: a new file had taken that name. */
-async function leaveAside(dir: string, folder: string, alone = false): Promise<void> {
+/** Leaves what a process leaves that is killed after it gave a file its hidden name; `alone`: without a second name. */
+async function leaveUnfinished(dir: string, folder: string, alone = false): Promise<void> {
   const aside = join(dir, folder, '.moving-0123456789abcdef-ride.fit')
   await mkdir(join(dir, folder), { recursive: true })
   await writeFile(aside, ride)
   if (!alone) await link(aside, join(dir, folder, 'ride.fit'))
 }
 
-describe('what a killed daemon left in the middle of a move', () => {
+describe('a move that a killed daemon left unfinished', () => {
   it.each(['done/2026-01', 'failed', 'anna/done/2026-01', 'anna/failed'])(
     'is finished at the next start in %s',
     async (folder) => {
       rig = await openRig({
         accounts: async () => ['default', 'anna'],
-        before: (dir) => leaveAside(dir, folder),
+        before: (dir) => leaveUnfinished(dir, folder),
       })
       expect(listAll(rig.dir).filter((path) => !path.endsWith('/'))).toEqual([`${folder}/ride.fit`])
-      expect(rig.taken).toEqual([])
+      expect(rig.imported).toEqual([])
     },
   )
 
-  it('is finished when it was set aside under no name of its own', async () => {
+  it('is finished when the hidden name had no room for its own', async () => {
     rig = await openRig({
       before: async (dir) => {
         await mkdir(join(dir, 'done/2026-01'), { recursive: true })
@@ -41,24 +41,24 @@ describe('what a killed daemon left in the middle of a move', () => {
     expect(listAll(rig.dir)).toEqual(['done/', 'done/2026-01/', 'done/2026-01/ride.fit'])
   })
 
-  it('and is nowhere else goes back to be taken under its name', async () => {
-    rig = await openRig({ before: (dir) => leaveAside(dir, 'failed', true) })
+  it('of a file without a second name is undone, and the file imported under its name', async () => {
+    rig = await openRig({ before: (dir) => leaveUnfinished(dir, 'failed', true) })
     await rig.folder.scan()
-    expect(rig.taken.map((file) => file.name)).toEqual(['ride.fit'])
+    expect(rig.imported.map((file) => file.name)).toEqual(['ride.fit'])
     expect(await readFile(join(rig.dir, `done/${month}/ride.fit`))).toEqual(ride)
     expect(listAll(rig.dir).join()).not.toContain('.moving-')
   })
 
   it('is finished in a folder that is scanned, too, by the next scan', async () => {
     rig = await openRig()
-    await leaveAside(rig.dir, '2026/may')
+    await leaveUnfinished(rig.dir, '2026/may')
     await rig.folder.scan()
     await rig.folder.scan()
     expect(listAll(rig.dir).join()).not.toContain('.moving-')
   })
 
   it('stays where files are kept in their place', async () => {
-    rig = await openRig({ afterUpload: 'keep', before: (dir) => leaveAside(dir, 'failed') })
+    rig = await openRig({ afterUpload: 'keep', before: (dir) => leaveUnfinished(dir, 'failed') })
     expect(listAll(rig.dir)).toContain('failed/.moving-0123456789abcdef-ride.fit')
   })
 })

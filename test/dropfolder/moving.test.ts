@@ -2,8 +2,8 @@ import { link, lstat, mkdir, readFile, rename, rm, symlink, writeFile } from 'no
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { moveDone, moveFailed } from '../../src/dropfolder/move-file.ts'
-import { placeByRename, placeFile } from '../../src/dropfolder/move-target.ts'
-import { identityOf } from '../../src/dropfolder/walk.ts'
+import { moveByRename, moveToFolder } from '../../src/dropfolder/move-to-folder.ts'
+import { identityOf } from '../../src/dropfolder/walk-folder.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 import { listAll } from './rig.ts'
 
@@ -90,8 +90,8 @@ describe('moving a file', () => {
   })
 
   it.each([
-    ['with links', placeFile],
-    ['by rename', placeByRename],
+    ['with links', moveToFolder],
+    ['by rename', moveByRename],
   ])('replaces nothing when many of one name go into one folder at once, %s', async (_, place) => {
     const target = join(home, 'target')
     await mkdir(target)
@@ -116,7 +116,7 @@ describe('moving a file', () => {
       await write('ride.fit', `old ${i}`)
       await write('new', `new ${i}`)
       await Promise.all([
-        placeFile(Buffer.from(join(home, 'ride.fit')), target, Buffer.from('ride.fit')),
+        moveToFolder(Buffer.from(join(home, 'ride.fit')), target, Buffer.from('ride.fit')),
         rename(join(home, 'new'), join(home, 'ride.fit')),
       ])
       const left = listAll(home).filter((name) => name.endsWith('.fit'))
@@ -126,8 +126,8 @@ describe('moving a file', () => {
   })
 
   it.each([
-    ['with links', placeFile],
-    ['by rename', placeByRename],
+    ['with links', moveToFolder],
+    ['by rename', moveByRename],
   ])('leaves nothing behind when the file is gone, %s', async (_, place) => {
     const target = join(home, 'target')
     await mkdir(target)

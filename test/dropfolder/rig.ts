@@ -1,29 +1,28 @@
 import { readdirSync } from 'node:fs'
-import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
+import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import {
-  type AfterFile,
-  type DropFolder,
   type DropFolderOptions,
   type DroppedFile,
   type FolderReport,
+  type ImportFile,
+  type ImportResult,
   type OpenFile,
   openDropFolder,
-  type TakeFile,
 } from '../../src/dropfolder/drop-folder.ts'
 import { isDroppable } from '../../src/fit/names.ts'
 import { readFit } from '../../src/fit/read.ts'
 import { unpackDropped } from '../../src/fit/unpack.ts'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
-import { makeTestLog, type TestLog } from '../kit/log.ts'
+import { makeTestLog } from '../kit/log.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
 /** A small whole ride; another `seed` gives other bytes. */
 export const makeRide = (seed = 1) =>
   Buffer.from(makeFitFile({ startedAt: new Date('2026-03-11T16:00:00Z'), seconds: 20, seed }))
 
-/** Takes as the daemon does, but sends nothing: whole files are done, refused ones failed, others wait. */
-export const judgeDropped: TakeFile = async (file, open) => {
+/** Imports as the daemon does, but sends nothing: whole files are done, refused ones failed, others wait. */
+export const judgeFile: ImportFile = async (file, open) => {
   const unpacked = await unpackDropped(file.name, await open())
   if (unpacked.verdict === 'refused') return { action: 'failed', text: unpacked.reason }
   if (unpacked.verdict === 'unready') return { action: 'wait', reason: unpacked.reason }
@@ -36,7 +35,7 @@ export const judgeDropped: TakeFile = async (file, open) => {
   return { action: 'done' }
 }
 
-/** Reads a whole open file, and sees that it is still the one that was found. */
+/** Reads a whole open file, and checks that it is still the one that was found. */
 export async function readOpen(open: () => Promise<OpenFile>): Promise<Buffer> {
   const file = await open()
   const chunks: Uint8Array[] = []
@@ -45,37 +44,37 @@ export async function readOpen(open: () => Promise<OpenFile>): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-export type Rig = {
-  dir: string
-  folder: DropFolder
-  log: TestLog
-  /** every file that was handed over, with what became of it, in order */
-  taken: Array<DroppedFile & { after?: AfterFile['action'] }>
-  /** what waits, as it was last shown */
-  report(): FolderReport
-  /** how far ahead of the disk's the clock of the folder is; 1 min makes everything at rest */
-  clock: { aheadMs: number }
-  close(): Promise<void>
-}
+export type Rig = Awaited<ReturnType<typeof openRig>>
 
 /**
- * Opens a drop folder on a temporary one, whose clock is a minute ahead: what lies there is at rest. With `restMs` it is
- * watched; without, a test asks for each scan. The scan of the start, and one more, are over on return.
+ * Opens a drop folder on a temporary one, with a clock a minute ahead of the disk's, so that every file is at rest. With
+ * `restMs` it is watched; without, a test asks for each scan. The scan at the start, and one more, are over on return.
+ * `imported` lists each file that was passed to `importFile`, with the result; `report` and `problem` return what was shown
+ * last.
  */
 export async function openRig(
   options: Partial<DropFolderOptions> & {
-    take?: TakeFile
+    importFile?: ImportFile
     accounts?: () => Promise<string[]>
     before?: (dir: string) => Promise<unknown>
     dirBelow?: string
+    /** for thousands of files */
+    inMemory?: boolean
   } = {},
-): Promise<Rig> {
-  const temp = await openTempDir('drop')
-  const { take = judgeDropped, accounts = async () => ['default'], before, dirBelow, ...given } = options
+) {
+  const {
+    importFile = judgeFile,
+    accounts = async () => ['default'],
+    before,
+    dirBelow,
+    inMemory,
+    ...given
+  } = options
+  const temp = await openTempDir('drop', { inMemory: inMemory ?? false })
   const dir = dirBelow ? join(temp.path, dirBelow) : temp.path
   await before?.(dir)
   const clock = { aheadMs: 60_000 }
-  const taken: Rig['taken'] = []
+  const imported: Array<DroppedFile & { after?: ImportResult['action'] }> = []
   const log = makeTestLog()
   let report: FolderReport = []
   const folder = await openDropFolder(
@@ -83,10 +82,10 @@ export async function openRig(
       log: log.log,
       now: () => new Date(Date.now() + clock.aheadMs),
       accounts,
-      async take(file, open, signal) {
-        const entry: Rig['taken'][number] = { ...file }
-        taken.push(entry)
-        const after = await take(file, open, signal)
+      async importFile(file, open, signal) {
+        const entry: (typeof imported)[number] = { ...file }
+        imported.push(entry)
+        const after = await importFile(file, open, signal)
         entry.after = after.action
         return after
       },
@@ -109,8 +108,9 @@ export async function openRig(
     dir,
     folder,
     log,
-    taken,
+    imported,
     report: () => report,
+    problem: () => report.find(({ relativePath }) => relativePath === dir)?.reason,
     clock,
     async close() {
       await folder.close()
@@ -136,10 +136,4 @@ export function listAll(dir: string): string[] {
         `${join(entry.parentPath, entry.name).slice(dir.length + 1)}${entry.isDirectory() ? '/' : ''}`,
     )
     .sort()
-}
-
-/** How many files and folders lie in a folder, without hidden ones. */
-export async function countIn(dir: string): Promise<number> {
-  const names = await readdir(dir).catch(() => [])
-  return names.filter((name) => !name.startsWith('.')).length
 }

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { openDropFolder } from '../../src/dropfolder/drop-folder.ts'
+import { type FolderReport, openDropFolder } from '../../src/dropfolder/drop-folder.ts'
 import { isDroppable } from '../../src/fit/names.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog, makeTestLog } from '../kit/log.ts'
@@ -18,23 +18,23 @@ describe('the folder', () => {
     rig = await openRig({ dirBelow: 'deep/down/drop' })
     await drop(rig.dir, 'ride.fit', ride)
     await rig.folder.scan()
-    expect(rig.taken).toHaveLength(1)
+    expect(rig.imported).toHaveLength(1)
   })
 
-  it('that vanishes is said once, survived, never made again by us, and noticed when it is back', async () => {
+  it('that vanishes is reported once, survived, never made again by us, and noticed when it is back', async () => {
     rig = await openRig({ restMs: 20 })
     await drop(rig.dir, 'one.fit', ride)
     await rig.folder.scan()
     await rm(rig.dir, { recursive: true })
     await rig.folder.scan()
     await rig.folder.scan()
-    expect(rig.folder.problem()).toContain(rig.dir)
+    expect(rig.problem()).toContain(rig.dir)
     expect(warnings()).toHaveLength(1)
     await mkdir(rig.dir)
     await rig.folder.scan()
-    expect(rig.folder.problem()).toBeUndefined()
+    expect(rig.problem()).toBeUndefined()
     await drop(rig.dir, 'two.fit', makeRide(2))
-    await eventually(() => rig.taken.some((file) => file.name === 'two.fit'))
+    await eventually(() => rig.imported.some((file) => file.name === 'two.fit'))
   })
 
   it('that is deleted and made again between two scans is watched again', async () => {
@@ -45,31 +45,31 @@ describe('the folder', () => {
     await rig.folder.scan()
     for (const [i, name] of ['one.fit', 'two.fit', 'three.fit'].entries()) {
       await drop(rig.dir, name, ride)
-      await eventually(() => rig.taken.length === i + 1 && !listAll(rig.dir).includes(name))
+      await eventually(() => rig.imported.length === i + 1 && !listAll(rig.dir).includes(name))
     }
   })
 
-  it('that is a file is said, and survived', async () => {
+  it('that is a file is reported, and survived', async () => {
     rig = await openRig({ dirBelow: 'drop', before: (dir) => writeFile(dir, 'no folder') })
     await rig.folder.scan()
-    expect(rig.folder.problem()).toContain('is no folder')
+    expect(rig.problem()).toContain('is no folder')
   })
 
-  it('in which nothing can be moved keeps its files: sent once, said once, moved when it can be', async () => {
+  it('in which nothing can be moved keeps its files: sent once, reported once, moved when it can be', async () => {
     rig = await openRig()
     await writeFile(join(rig.dir, 'done'), 'a file in the way')
     await drop(rig.dir, 'ride.fit', ride)
     await rig.folder.scan()
     await rig.folder.scan()
-    expect(rig.taken).toHaveLength(1)
-    expect(rig.folder.problem()).toContain('MUSETTE_AFTER_UPLOAD=keep')
+    expect(rig.imported).toHaveLength(1)
+    expect(rig.problem()).toContain('MUSETTE_AFTER_UPLOAD=keep')
     expect(warnings()).toHaveLength(1)
     await rm(join(rig.dir, 'done'))
     await rig.folder.scan()
     expect(listAll(rig.dir)).toContainEqual(expect.stringMatching(/^done\/.*ride\.fit$/))
-    expect(rig.taken).toHaveLength(1)
+    expect(rig.imported).toHaveLength(1)
     await rig.folder.scan()
-    expect(rig.folder.problem()).toBeUndefined()
+    expect(rig.problem()).toBeUndefined()
   })
 
   it('whose done/ is a link out of it is not moved through', async () => {
@@ -83,7 +83,7 @@ describe('the folder', () => {
     expect(listAll(rig.dir)).toContain('ride.fit')
   })
 
-  it('takes nothing while the accounts cannot be read, and says so', async () => {
+  it('imports nothing while the accounts cannot be read, and says so', async () => {
     let down = true
     rig = await openRig({
       accounts: async () => {
@@ -93,25 +93,27 @@ describe('the folder', () => {
     })
     await drop(rig.dir, 'ride.fit', ride)
     await rig.folder.scan()
-    expect(rig.folder.problem()).toContain('connection refused')
+    expect(rig.problem()).toContain('connection refused')
     down = false
     await rig.folder.scan()
-    expect(rig.taken).toHaveLength(1)
-    expect(rig.folder.problem()).toBeUndefined()
+    expect(rig.imported).toHaveLength(1)
+    expect(rig.problem()).toBeUndefined()
   })
 
   it('can be shared by two daemons: every file ends in done once, and neither minds', async () => {
     const log = makeTestLog()
     rig = await openRig({
       restMs: 20,
-      take: async (_, open) => ((await readOpen(open)).length ? { action: 'done' } : { action: 'wait' }),
+      importFile: async (_, open) =>
+        (await readOpen(open)).length ? { action: 'done' } : { action: 'wait' },
     })
     const other = await openDropFolder(
       {
         log: log.log,
         now: () => new Date(Date.now() + 60_000),
         accounts: async () => ['default'],
-        take: async (_, open) => ((await readOpen(open)).length ? { action: 'done' } : { action: 'wait' }),
+        importFile: async (_, open) =>
+          (await readOpen(open)).length ? { action: 'done' } : { action: 'wait' },
       },
       { dir: rig.dir, polling: false, afterUpload: 'move', isDroppable },
     )
@@ -135,17 +137,21 @@ describe('the folder', () => {
   })
 
   it('stays silent and stops while nothing at all works', async () => {
+    let shown: FolderReport = []
     const folder = await openDropFolder(
       {
         log: makeSilentLog(),
         now: () => new Date(),
         accounts: async () => ['default'],
-        take: async () => ({ action: 'keep' }),
+        importFile: async () => ({ action: 'keep' }),
+        show: async (report) => {
+          shown = report
+        },
       },
       { dir: '/dev/null/drop', polling: false, afterUpload: 'move', isDroppable },
     )
     await folder.scan()
-    expect(folder.problem()).toContain('/dev/null/drop')
+    expect(shown).toMatchObject([{ reason: expect.stringContaining('/dev/null/drop') }])
     await folder.close()
     rig = await openRig()
   })

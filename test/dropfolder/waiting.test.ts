@@ -14,7 +14,7 @@ const isDone = (name: string) =>
 const loud = () => rig.log.lines.filter((line) => line.level !== 'debug' && line.level !== 'trace')
 
 describe('a file that is being written', () => {
-  it('waits without a word while it grows for hours, and is taken when it is whole', async () => {
+  it('waits without a word while it grows for hours, and is imported when it is whole', async () => {
     rig = await openRig({ polling: true })
     const file = await open(join(rig.dir, 'zwift.fit'), 'w')
     for (let place = 0; place < ride.length; place += 500) {
@@ -26,7 +26,7 @@ describe('a file that is being written', () => {
     await file.close()
     expect(isDone('zwift.fit')).toBe(true)
     expect(loud()).toEqual([])
-    expect(rig.taken.slice(0, -1).every((take) => take.after === 'wait')).toBe(true)
+    expect(rig.imported.slice(0, -1).every((file) => file.after === 'wait')).toBe(true)
   })
 
   it('waits when its size is reserved first and filled afterwards, also from the end', async () => {
@@ -36,7 +36,7 @@ describe('a file that is being written', () => {
     const file = await open(path, 'r+')
     const half = Math.floor(ride.length / 2)
     await rig.folder.scan()
-    expect(rig.folder.waiting()).toEqual(['samba.fit'])
+    expect(rig.imported).toMatchObject([{ name: 'samba.fit', after: 'wait' }])
     await file.write(ride.subarray(half), 0, ride.length - half, half)
     await rig.folder.scan()
     expect(isDone('samba.fit')).toBe(false)
@@ -47,32 +47,32 @@ describe('a file that is being written', () => {
     expect(loud()).toEqual([])
   })
 
-  it('is not even read before it is at rest, and needs no event to be looked at again', async () => {
+  it('is not even read before it is at rest, and needs no event to be scanned again', async () => {
     rig = await openRig({ polling: true, restMs: 200 })
     rig.clock.aheadMs = 0
     await writeFile(join(rig.dir, 'fresh.fit'), ride)
     await rig.folder.scan()
-    const early = rig.taken.length
+    const early = rig.imported.length
     await eventually(() => isDone('fresh.fit'))
-    expect([early, rig.taken.length]).toEqual([0, 1])
+    expect([early, rig.imported.length]).toEqual([0, 1])
   })
 
-  it('is taken after two looks when the clock of the disk is ahead of ours', async () => {
+  it('is imported after two scans when the clock of the disk is ahead of ours', async () => {
     rig = await openRig({ polling: true, restMs: 2_000 })
     rig.clock.aheadMs = -3_600_000
     await writeFile(join(rig.dir, 'future.fit'), ride)
     await rig.folder.scan()
-    expect(rig.taken).toEqual([])
+    expect(rig.imported).toEqual([])
     rig.clock.aheadMs += 2_001
     await rig.folder.scan()
     expect(isDone('future.fit')).toBe(true)
   })
 
-  it('is taken anew when it changes while it is read', async () => {
+  it('is imported anew when it changes while it is read', async () => {
     let writes = 0
     rig = await openRig({
       polling: true,
-      take: async (file, open) => {
+      importFile: async (file, open) => {
         if (writes++ === 0) await writeFile(join(rig.dir, file.name), makeRide(2))
         await readOpen(open)
         return { action: 'done' }
@@ -90,7 +90,7 @@ describe('a file that is being written', () => {
 describe('a file that waits for a person', () => {
   const said = () => loud().map(({ level, msg }) => [level, msg])
 
-  it('is told once after a minute, again when its reason changes, and when it waits no more', async () => {
+  it('is reported once after a minute, again when its reason changes, and when it waits no more', async () => {
     rig = await openRig()
     await writeFile(join(rig.dir, 'ride.fit'), ride.subarray(0, 700))
     await rig.folder.scan()
@@ -116,9 +116,9 @@ describe('a file that waits for a person', () => {
     ])
   })
 
-  it('because it cannot be read is told once, without a stack, for as long as that lasts', async () => {
+  it('because it cannot be read is reported once, without a stack, for as long as that lasts', async () => {
     rig = await openRig({
-      take: async () => {
+      importFile: async () => {
         throw Object.assign(new Error("EACCES: permission denied, open 'ride.fit'"), {
           code: 'EACCES',
           syscall: 'open',
@@ -139,7 +139,7 @@ describe('a file that waits for a person', () => {
 
   it("and vanishes is nobody else's business", async () => {
     rig = await openRig({
-      take: async (file, open) => {
+      importFile: async (file, open) => {
         await rm(join(rig.dir, file.name), { force: true })
         await open()
         return { action: 'done' }

@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, readdirSync } from 'node:fs'
 import { mkdir, readFile, rename, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { walkDropped } from '../../src/dropfolder/walk.ts'
+import { walkFolder } from '../../src/dropfolder/walk-folder.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { drop, listAll, makeRide, openRig, type Rig, readOpen } from './rig.ts'
 
@@ -11,10 +11,10 @@ const ride = makeRide()
 let rig: Rig
 afterEach(() => rig.close())
 
-const takenPaths = () => rig.taken.map((file) => `${file.account}:${file.relativePath}`).sort()
+const importedPaths = () => rig.imported.map((file) => `${file.account}:${file.relativePath}`).sort()
 
 describe('the scan', () => {
-  it('passes over hidden files, unfinished downloads, and the folders of sync tools and stores', async () => {
+  it('leaves out hidden files, unfinished downloads, and the folders of sync tools and stores', async () => {
     rig = await openRig({ afterUpload: 'keep', accounts: async () => ['default', 'anna', '@eaDir'] })
     const ignored = [
       '.ride.fit',
@@ -39,7 +39,7 @@ describe('the scan', () => {
       await drop(rig.dir, name, ride)
     }
     await rig.folder.scan()
-    expect(takenPaths()).toEqual([
+    expect(importedPaths()).toEqual([
       'anna:anna/2026/done/ride.fit',
       'anna:anna/2026/march/ride.FIT',
       'default:ride.fit',
@@ -51,7 +51,7 @@ describe('the scan', () => {
     await drop(rig.dir, 'anna/1/2/3/4/5/6/deep.fit', ride)
     await drop(rig.dir, 'anna/1/2/3/4/5/6/7/too-deep.fit', ride)
     await rig.folder.scan()
-    expect(takenPaths()).toEqual(['anna:anna/1/2/3/4/5/6/deep.fit'])
+    expect(importedPaths()).toEqual(['anna:anna/1/2/3/4/5/6/deep.fit'])
   })
 
   it('gives each account the files of its folder, and moves them below it', async () => {
@@ -59,7 +59,7 @@ describe('the scan', () => {
     await drop(rig.dir, 'mine.fit', ride)
     await drop(rig.dir, 'anna/2026/hers.fit', ride)
     await rig.folder.scan()
-    expect(takenPaths()).toEqual(['anna:anna/2026/hers.fit', 'default:mine.fit'])
+    expect(importedPaths()).toEqual(['anna:anna/2026/hers.fit', 'default:mine.fit'])
     const done = listAll(rig.dir).filter((path) => path.endsWith('.fit'))
     expect(done).toEqual([
       expect.stringMatching(/^anna\/done\/\d{4}-\d\d\/hers\.fit$/),
@@ -67,7 +67,7 @@ describe('the scan', () => {
     ])
   })
 
-  it('leaves files of unknown accounts, says so once with the command, and takes them after the sign-in', async () => {
+  it('leaves files of unknown accounts, says so once with the command, and imports them after the sign-in', async () => {
     const accounts = ['default']
     rig = await openRig({ accounts: async () => accounts })
     await drop(rig.dir, 'berta/ride.fit', ride)
@@ -78,14 +78,14 @@ describe('the scan', () => {
     expect(said).toEqual([expect.stringContaining('musette login berta')])
     accounts.push('berta')
     await rig.folder.scan()
-    expect(takenPaths()).toEqual(['berta:berta/ride.fit'])
+    expect(importedPaths()).toEqual(['berta:berta/ride.fit'])
   })
 
   it('leaves everything while nobody is signed in', async () => {
     rig = await openRig({ accounts: async () => [] })
     await drop(rig.dir, 'ride.fit', ride)
     await rig.folder.scan()
-    expect(rig.taken).toEqual([])
+    expect(rig.imported).toEqual([])
     expect(rig.log.text()).toContain('musette login')
   })
 
@@ -99,7 +99,7 @@ describe('the scan', () => {
       execFileSync('/usr/bin/env', ['mkfifo', join(rig.dir, 'pipe.fit')])
       await mkdir(join(rig.dir, 'folder.fit'))
       await rig.folder.scan()
-      expect(rig.taken).toEqual([])
+      expect(rig.imported).toEqual([])
       expect(readdirSync(outside.path)).toEqual(['secret.fit'])
     } finally {
       await outside.close()
@@ -112,7 +112,7 @@ describe('the scan', () => {
       const read: unknown[] = []
       rig = await openRig({
         accounts: async () => ['anna'],
-        take: async (_, open) => {
+        importFile: async (_, open) => {
           await rename(join(rig.dir, 'anna'), join(outside.path, 'anna'))
           await symlink(join(outside.path, 'anna'), join(rig.dir, 'anna'))
           await readOpen(open).catch((error: unknown) => read.push(error))
@@ -129,7 +129,7 @@ describe('the scan', () => {
 
   it('carries names that are no UTF-8, names in other scripts, and names of 255 bytes', async () => {
     rig = await openRig({
-      take: async (_, open) =>
+      importFile: async (_, open) =>
         (await readOpen(open)).equals(ride) ? { action: 'done' } : { action: 'keep' },
     })
     const latin1 = Buffer.concat([
@@ -156,13 +156,13 @@ describe('the scan', () => {
   })
 
   it('writes the text beside a failed file of 255 bytes, too', async () => {
-    rig = await openRig({ take: async () => ({ action: 'failed', text: 'the reason' }) })
+    rig = await openRig({ importFile: async () => ({ action: 'failed', text: 'the reason' }) })
     await drop(rig.dir, `${'ü'.repeat(125)}x.fit`, ride)
     await rig.folder.scan()
     expect(await readFile(join(rig.dir, 'failed', `${'ü'.repeat(125)}x.txt`), 'utf8')).toContain('the reason')
   })
 
-  it('hands files over in the order of their dates', async () => {
+  it('imports files in the order of their dates', async () => {
     rig = await openRig({
       concurrency: 1,
       afterUpload: 'keep',
@@ -174,13 +174,14 @@ describe('the scan', () => {
       },
     })
     await rig.folder.scan()
-    expect(rig.taken.map((file) => file.name)).toEqual(['a.fit', 'b.fit', 'c.fit'])
+    expect(rig.imported.map((file) => file.name)).toEqual(['a.fit', 'b.fit', 'c.fit'])
   })
 
   it('does not mind 20,000 old files', async () => {
     rig = await openRig({
+      inMemory: true,
       afterUpload: 'keep',
-      take: async () => ({ action: 'keep' }),
+      importFile: async () => ({ action: 'keep' }),
       before: async (dir) => {
         mkdirSync(join(dir, 'anna'))
         for (let i = 0; i < 20_000; i += 500) {
@@ -193,16 +194,16 @@ describe('the scan', () => {
     })
     await rig.folder.scan()
     await rig.folder.scan()
-    expect(rig.taken).toHaveLength(20_000)
+    expect(rig.imported).toHaveLength(20_000)
     await drop(rig.dir, 'anna/new.fit', ride)
     await rig.folder.scan()
-    expect(rig.taken.at(-1)?.name).toBe('new.fit')
+    expect(rig.imported.at(-1)?.name).toBe('new.fit')
   })
 
   it('lists 130,000 files in one folder', async () => {
-    rig = await openRig()
+    rig = await openRig({ inMemory: true })
     for (let i = 0; i < 130_000; i++) closeSync(openSync(join(rig.dir, `${i}.fit`), 'w'))
-    const walked = await walkDropped(rig.dir, { accounts: ['default'], isDroppable: () => true })
+    const walked = await walkFolder(rig.dir, { accounts: ['default'], isDroppable: () => true })
     expect(walked.found).toHaveLength(130_000)
   }, 120_000)
 })

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { makeByteBudget } from '../../src/kit/byte-budget.ts'
+import { makeSemaphore } from '../../src/kit/semaphore.ts'
 
-it('lets work hold no more bytes together than the budget, in the order it came, and the largest alone', async () => {
-  const budget = makeByteBudget(100)
+it('runs work of no more units together than the total, in the order it came, and the largest alone', async () => {
+  const semaphore = makeSemaphore(100)
   const held = new Set<number>()
   const most: number[] = []
   const began: number[] = []
@@ -10,7 +10,7 @@ it('lets work hold no more bytes together than the budget, in the order it came,
   const sum = () => [...held].reduce((total, place) => total + (sizes[place] ?? 0), 0)
   await Promise.all(
     sizes.map((bytes, place) =>
-      budget(bytes, async () => {
+      semaphore(bytes, async () => {
         held.add(place)
         began.push(place)
         if (bytes <= 100) most.push(sum())
@@ -24,8 +24,8 @@ it('lets work hold no more bytes together than the budget, in the order it came,
   expect(began).toEqual([0, 1, 2, 3, 4, 5, 6])
 })
 
-it('gives the bytes of work that failed to the next', async () => {
-  const budget = makeByteBudget(10)
-  await expect(budget(10, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
-  expect(await budget(10, async () => 'next')).toBe('next')
+it('gives the units of work that failed to the next', async () => {
+  const semaphore = makeSemaphore(10)
+  await expect(semaphore(10, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  expect(await semaphore(10, async () => 'next')).toBe('next')
 })

@@ -1,9 +1,9 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { AfterFile } from '../../src/dropfolder/drop-folder.ts'
+import type { ImportResult } from '../../src/dropfolder/drop-folder.ts'
 import { eventually } from '../kit/eventually.ts'
-import { countIn, drop, listAll, makeRide, openRig, type Rig, readOpen } from './rig.ts'
+import { drop, listAll, makeRide, openRig, type Rig, readOpen } from './rig.ts'
 
 const open: Rig[] = []
 const opened = async (...options: Parameters<typeof openRig>) => {
@@ -18,20 +18,20 @@ afterEach(async () => {
 const month = new Date(Date.now() + 60_000).toISOString().slice(0, 7)
 
 describe('a file in the drop folder', () => {
-  it('is taken when it comes, and moved to done', async () => {
+  it('is imported when it comes, and moved to done', async () => {
     const rig = await opened({ restMs: 20 })
     await drop(rig.dir, 'ride.fit', makeRide())
     await eventually(() => listAll(rig.dir).join() === `done/,done/${month}/,done/${month}/ride.fit`)
-    expect(rig.taken).toMatchObject([{ account: 'default', name: 'ride.fit', relativePath: 'ride.fit' }])
+    expect(rig.imported).toMatchObject([{ account: 'default', name: 'ride.fit', relativePath: 'ride.fit' }])
   })
 
-  it('that lay there before the start is taken, too', async () => {
+  it('that lay there before the start is imported, too', async () => {
     const rig = await opened({ before: (dir) => drop(dir, 'old.FIT', makeRide()) })
     await rig.folder.scan()
     expect(listAll(rig.dir)).toContain(`done/${month}/old.FIT`)
   })
 
-  it('that no event told of is found by the scan', async () => {
+  it('that no event reported is found by the scan', async () => {
     const rig = await opened({ polling: true })
     await drop(rig.dir, 'quiet.fit', makeRide())
     await rig.folder.scan()
@@ -53,12 +53,12 @@ describe('a file in the drop folder', () => {
     expect(text).toContain('it does not start with a FIT header')
   })
 
-  it('is tried again when it is moved back, and the text tells both times', async () => {
-    const answers: AfterFile[] = [
+  it('is tried again when it is moved back, and the text has both reasons', async () => {
+    const answers: ImportResult[] = [
       { action: 'failed', text: 'first reason' },
       { action: 'failed', text: 'second reason' },
     ]
-    const rig = await opened({ take: async () => answers.shift() ?? { action: 'done' } })
+    const rig = await opened({ importFile: async () => answers.shift() ?? { action: 'done' } })
     await drop(rig.dir, 'ride.fit', makeRide())
     await rig.folder.scan()
     await rename(join(rig.dir, 'failed/ride.fit'), join(rig.dir, 'ride.fit'))
@@ -94,25 +94,25 @@ describe('a file in the drop folder', () => {
     expect(await readFile(join(failed, 'ride (2).fit.gz'))).toEqual(makeRide(2))
   })
 
-  it('is left alone in keep mode, and taken again only when it changes', async () => {
+  it('is left alone in keep mode, and imported again only when it changes', async () => {
     const rig = await opened({ afterUpload: 'keep' })
     await drop(rig.dir, 'ride.fit', makeRide(1))
     await drop(rig.dir, 'bad.fit', Buffer.from('no FIT file, and long enough'))
     await rig.folder.scan()
     await rig.folder.scan()
-    expect(rig.taken.map((file) => [file.name, file.after]).sort()).toEqual([
+    expect(rig.imported.map((file) => [file.name, file.after]).sort()).toEqual([
       ['bad.fit', 'failed'],
       ['ride.fit', 'done'],
     ])
     await drop(rig.dir, 'ride.fit', makeRide(2))
     await rig.folder.scan()
-    expect(rig.taken).toHaveLength(3)
+    expect(rig.imported).toHaveLength(3)
     expect(listAll(rig.dir)).toEqual(['bad.fit', 'ride.fit'])
   })
 
-  it('that is overwritten while it is sent is taken anew, and nothing of it is lost', async () => {
+  it('that is overwritten while it is sent is imported anew, and nothing of it is lost', async () => {
     const rig = await opened({
-      take: async (file, open) => {
+      importFile: async (file, open) => {
         const bytes = await readOpen(open)
         if (bytes.equals(makeRide(1))) await drop(rig.dir, file.name, makeRide(2))
         return { action: 'done' }
@@ -123,13 +123,13 @@ describe('a file in the drop folder', () => {
     expect(await readFile(join(rig.dir, 'ride.fit'))).toEqual(makeRide(2))
     await rig.folder.scan()
     expect(await readFile(join(rig.dir, `done/${month}/ride.fit`))).toEqual(makeRide(2))
-    expect(rig.taken).toHaveLength(2)
+    expect(rig.imported).toHaveLength(2)
   })
 
-  it('waits when taking it fails, and is taken again when asked', async () => {
+  it('waits when its import fails, and is imported again when asked', async () => {
     let down = true
     const rig = await opened({
-      take: async () => {
+      importFile: async () => {
         if (down) throw new Error('the database is away')
         return { action: 'done' }
       },
@@ -137,31 +137,31 @@ describe('a file in the drop folder', () => {
     await drop(rig.dir, 'ride.fit', makeRide())
     await rig.folder.scan()
     await rig.folder.scan()
-    expect(rig.taken).toHaveLength(1)
-    expect(rig.folder.waiting()).toEqual(['ride.fit'])
+    expect(rig.imported).toHaveLength(1)
+    expect(listAll(rig.dir)).toEqual(['ride.fit'])
     down = false
-    await rig.folder.requeue()
+    await rig.folder.retryWaiting()
     expect(listAll(rig.dir)).toContain(`done/${month}/ride.fit`)
   })
 
-  it('that waits without a change is taken again after a while', async () => {
-    const answers: AfterFile[] = [{ action: 'wait' }]
-    const rig = await opened({ take: async () => answers.shift() ?? { action: 'done' } })
+  it('that waits without a change is imported again after a while', async () => {
+    const answers: ImportResult[] = [{ action: 'wait' }]
+    const rig = await opened({ importFile: async () => answers.shift() ?? { action: 'done' } })
     await drop(rig.dir, 'ride.fit', makeRide())
     await rig.folder.scan()
     rig.clock.aheadMs += 61_000
     await rig.folder.scan()
-    expect(rig.taken.map((file) => file.after)).toEqual(['wait', 'done'])
+    expect(rig.imported.map((file) => file.after)).toEqual(['wait', 'done'])
   })
 
-  it('too large to be read is told once, with what to do, and left', async () => {
+  it('too large to be read is reported once, with what to do, and left', async () => {
     const rig = await opened({ maxBytes: 100 })
     await drop(rig.dir, 'huge.zip', Buffer.alloc(101))
     await rig.folder.scan()
     rig.clock.aheadMs += 61_000
     await rig.folder.scan()
     await rig.folder.scan()
-    expect(rig.taken).toEqual([])
+    expect(rig.imported).toEqual([])
     expect(rig.report()).toMatchObject([
       { relativePath: 'huge.zip', code: 'too_large', reason: expect.stringContaining('smaller archives') },
     ])
@@ -170,23 +170,28 @@ describe('a file in the drop folder', () => {
 })
 
 describe('many files', () => {
-  it('are each taken once, a thousand at a time', async () => {
+  it('are each imported once, a thousand at a time', async () => {
     const ride = makeRide()
     const rig = await opened({ restMs: 20, concurrency: 8 })
     await Promise.all(Array.from({ length: 1_000 }, (_, i) => drop(rig.dir, `ride-${i}.fit`, ride)))
-    await eventually(async () => (await countIn(join(rig.dir, 'done', month))) === 1_000, {
-      timeoutMs: 50_000,
-    })
-    expect(new Set(rig.taken.map((file) => file.name)).size).toBe(1_000)
-    expect(rig.taken).toHaveLength(1_000)
+    await eventually(
+      () =>
+        listAll(rig.dir).filter((path) => path.endsWith('.fit') && path.startsWith(`done/${month}/`))
+          .length === 1_000,
+      {
+        timeoutMs: 50_000,
+      },
+    )
+    expect(new Set(rig.imported.map((file) => file.name)).size).toBe(1_000)
+    expect(rig.imported).toHaveLength(1_000)
   })
 
-  it('are taken no more at once than allowed', async () => {
+  it('are imported no more at once than allowed', async () => {
     let now = 0
     let most = 0
     const rig = await opened({
       concurrency: 3,
-      take: async (_, open) => {
+      importFile: async (_, open) => {
         most = Math.max(most, ++now)
         await readOpen(open)
         now -= 1
@@ -200,10 +205,10 @@ describe('many files', () => {
 })
 
 describe('stopping', () => {
-  it('ends what is under way by the signal, takes nothing more, and leaves the files', async () => {
+  it('ends what is under way by the signal, imports nothing more, and leaves the files', async () => {
     const rig = await opened({
       concurrency: 1,
-      take: (_, __, signal) =>
+      importFile: (_, __, signal) =>
         new Promise((_resolve, reject) => {
           signal.addEventListener('abort', () => reject(signal.reason))
         }),
@@ -211,10 +216,10 @@ describe('stopping', () => {
     await writeFile(join(rig.dir, 'one.fit'), makeRide())
     await writeFile(join(rig.dir, 'two.fit'), makeRide())
     const scan = rig.folder.scan()
-    await eventually(() => rig.taken.length === 1)
+    await eventually(() => rig.imported.length === 1)
     await rig.folder.close()
     await scan
-    expect(rig.taken).toHaveLength(1)
+    expect(rig.imported).toHaveLength(1)
     expect(listAll(rig.dir)).toEqual(['one.fit', 'two.fit'])
     expect(rig.log.lines.filter((line) => line.level === 'warn')).toEqual([])
   })

@@ -1,7 +1,7 @@
 import type { Dirent, Stats } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 
-/** A regular file with a name that is taken; `home` is the folder of its account, `key` its path as a text. */
+/** A regular file with a droppable name; `home` is the folder of its account, `key` its path as a map key. */
 export type Found = {
   key: string
   account: string
@@ -14,17 +14,17 @@ export type Found = {
   identity: Identity
 }
 
-export type Walked = {
+export type WalkResult = {
   found: Found[]
   /** the drop folder and the folders of accounts in it */
   homes: Buffer[]
-  /** folders that were entered and in which a move was left halfway, with their homes */
-  halfway: Array<{ folder: Buffer; home: Buffer }>
-  /** how much lies in all folders that were entered, of whatever kind */
+  /** folders with the hidden name of an interrupted move in them, with their homes */
+  interrupted: Array<{ folder: Buffer; home: Buffer }>
+  /** the number of files and folders, of any kind, in all folders that were listed */
   entries: number
-  /** top-level folders that hold files and are named like no account; `.` when the default account is missing */
-  strangers: string[]
-  /** folders that could not be listed, and why */
+  /** top-level folders with files and no account of their name; `.` when there is no default account */
+  unownedFolders: string[]
+  /** folders that could not be listed, with the errors */
   unreadable: Array<{ folder: string; error: unknown }>
 }
 
@@ -38,52 +38,59 @@ type Place = {
 }
 
 const DEFAULT_ACCOUNT = 'default'
-/** Folders in folders are followed this deep below an account's folder; deeper ones are somebody's archive. */
+/** How deep folders are followed below an account's folder; deeper ones are an archive that nobody drops files into. */
 export const MAX_DEPTH = 6
-/** Looks at so many files at once; the disk's own queue is longer, the thread pool shorter. */
-const LOOKS_AT_ONCE = 64
+/** Files whose stats are read at once: less than a disk queues, more than the thread pool runs. */
+const STATS_AT_ONCE = 64
 
 /**
- * Walks the drop folder and lists every file that may be taken. Links, pipes and devices are passed over, ignored names
- * and `done/`, `failed/` are not entered. `<dir>/<account>/` belongs to that account, everything else to `default`.
+ * Walks the drop folder and lists every file that may be imported. Links, pipes, devices and ignored names are left out;
+ * `done/` and `failed/` are not entered. `<dir>/<account>/` belongs to that account, everything else to `default`.
  * Throws only when the drop folder itself cannot be listed.
  */
-export async function walkDropped(
+export async function walkFolder(
   dir: string,
   input: { accounts: readonly string[]; isDroppable: (name: string) => boolean },
-): Promise<Walked> {
-  const walked: Walked = { found: [], homes: [], halfway: [], entries: 0, strangers: [], unreadable: [] }
+): Promise<WalkResult> {
+  const walked: WalkResult = {
+    found: [],
+    homes: [],
+    interrupted: [],
+    entries: 0,
+    unownedFolders: [],
+    unreadable: [],
+  }
   const root = Buffer.from(dir)
   const account = input.accounts.includes(DEFAULT_ACCOUNT) ? DEFAULT_ACCOUNT : null
   const places: Place[] = [{ path: root, relative: Buffer.alloc(0), home: root, account, top: '.', depth: 0 }]
-  const strangers = new Set<string>()
+  const unownedFolders = new Set<string>()
   for (let place = places.pop(); place; place = places.pop()) {
     if (place.path === place.home) walked.homes.push(place.home)
     const entries = await listEntries(place, walked)
     walked.entries += entries.length
     const names: Buffer[] = []
-    let isHalfway = false
+    let hasInterrupted = false
     for (const entry of entries) {
       const name = entry.name.toString()
-      if (isAside(entry.name)) isHalfway = true
+      if (isAside(entry.name)) hasInterrupted = true
       if (isIgnored(name)) continue
       if (entry.isDirectory()) {
-        const inner = enter(place, entry.name, name, input.accounts)
+        const inner = innerPlace(place, entry.name, name, input.accounts)
         if (inner) places.push(inner)
       } else if (entry.isFile() && input.isDroppable(name)) {
         names.push(entry.name)
       }
     }
-    if (isHalfway) walked.halfway.push({ folder: place.path, home: place.home })
-    if (place.account === null && names.length > 0) strangers.add(place.top)
-    // One by one, because a call takes only so many arguments.
-    else for (const each of await lookAt(place, names)) walked.found.push(each)
+    if (hasInterrupted) walked.interrupted.push({ folder: place.path, home: place.home })
+    if (place.account === null && names.length > 0) unownedFolders.add(place.top)
+    // One by one: spreading 100,000 arguments into push() overflows the stack.
+    else for (const each of await statFiles(place, names)) walked.found.push(each)
   }
-  for (const each of strangers) walked.strangers.push(each)
+  for (const each of unownedFolders) walked.unownedFolders.push(each)
   return walked
 }
 
-async function listEntries(place: Place, walked: Walked): Promise<Dirent<Buffer>[]> {
+async function listEntries(place: Place, walked: WalkResult): Promise<Dirent<Buffer>[]> {
   try {
     return await readdir(place.path, { withFileTypes: true, encoding: 'buffer' })
   } catch (error) {
@@ -93,8 +100,13 @@ async function listEntries(place: Place, walked: Walked): Promise<Dirent<Buffer>
   }
 }
 
-/** The folder to walk next; undefined for what is finished, or too deep. */
-function enter(place: Place, rawName: Buffer, name: string, accounts: readonly string[]): Place | undefined {
+/** Returns a folder inside another, to be walked; undefined for `done/`, `failed/`, and one that is too deep. */
+function innerPlace(
+  place: Place,
+  rawName: Buffer,
+  name: string,
+  accounts: readonly string[],
+): Place | undefined {
   const atHome = place.path === place.home
   if (atHome && (name === DONE || name === FAILED)) return undefined
   const path = joinPath(place.path, rawName)
@@ -107,12 +119,12 @@ function enter(place: Place, rawName: Buffer, name: string, accounts: readonly s
   return { ...place, path, relative, depth: place.depth + 1 }
 }
 
-async function lookAt(place: Place, names: readonly Buffer[]): Promise<Found[]> {
+async function statFiles(place: Place, names: readonly Buffer[]): Promise<Found[]> {
   const found: Found[] = []
-  for (let i = 0; i < names.length; i += LOOKS_AT_ONCE) {
-    const looks = names.slice(i, i + LOOKS_AT_ONCE).map(async (rawName): Promise<Found | undefined> => {
+  for (let i = 0; i < names.length; i += STATS_AT_ONCE) {
+    const reads = names.slice(i, i + STATS_AT_ONCE).map(async (rawName): Promise<Found | undefined> => {
       const path = joinPath(place.path, rawName)
-      // Gone between two looks: moved on by somebody, or still under a temporary name.
+      // It may be gone since it was listed: moved by another process, or a temporary name.
       const stats = await lstat(path).catch(() => undefined)
       if (!stats?.isFile()) return undefined
       const relative = joinPath(place.relative, rawName)
@@ -128,12 +140,12 @@ async function lookAt(place: Place, names: readonly Buffer[]): Promise<Found[]> 
         identity: identityOf(stats),
       }
     })
-    for (const each of await Promise.all(looks)) if (each) found.push(each)
+    for (const each of await Promise.all(reads)) if (each) found.push(each)
   }
   return found
 }
 
-/** Folders and files of sync tools, network stores, browsers and systems; in lower case. */
+/** Folders and files of sync tools, network storage and operating systems; in lower case. */
 const IGNORED_NAMES: ReadonlySet<string> = new Set([
   '@eadir',
   '@recycle',
@@ -148,27 +160,27 @@ const IGNORED_NAMES: ReadonlySet<string> = new Set([
   'thumbs.db',
 ])
 
-/** Copies that are not there yet, under the names that browsers and sync tools give them meanwhile. */
+/** Hidden files, and unfinished copies and downloads under the names that browsers and sync tools give them. */
 const IGNORED_PREFIX = /^(?:\.|~|#)/
 const IGNORED_SUFFIX =
   /(?:\.(?:part|partial|crdownload|download|opdownload|tmp|temp|filepart|!sync|bts|swp)|~)$/i
 
-/** The folders that finished files are moved to, below each account's folder; never scanned. */
+/** The folders that imported and refused files are moved to, below each account's folder; never scanned. */
 export const DONE = 'done'
 export const FAILED = 'failed'
 
 /**
- * Whether a name is never looked at or entered: hidden (`.syncthing.*`, `.stfolder`, `._*`), `~syncthing~…`, unfinished
- * downloads (`.part`, `.crdownload`), `@eaDir` and their like. The base name only.
+ * Whether scans ignore a name: hidden (`.syncthing.*`, `.stfolder`, `._*`), `~syncthing~…`, unfinished downloads (`.part`,
+ * `.crdownload`), `@eaDir` and the like. Takes the base name only.
  */
 export function isIgnored(name: string): boolean {
   return IGNORED_PREFIX.test(name) || IGNORED_SUFFIX.test(name) || IGNORED_NAMES.has(name.toLowerCase())
 }
 
-/** How names begin under which the old name of a moved file is set aside for a moment; hidden, so never scanned. */
+/** The prefix of the hidden name that a file has for a moment while it is moved; never scanned. */
 export const ASIDE = '.moving-'
 
-/** Whether a name is that of what was set aside in the middle of a move. */
+/** Whether a name is the hidden name of an interrupted move. */
 export function isAside(name: Buffer): boolean {
   return name.toString('latin1').startsWith(ASIDE)
 }
@@ -176,43 +188,43 @@ export function isAside(name: Buffer): boolean {
 const SLASH = Buffer.from('/')
 
 /**
- * Joins a folder and a name as bytes. Names on disk are bytes, and old devices write some that are no UTF-8; as text they
- * could not be opened again.
+ * Joins a folder and a name as bytes. Names on disk are bytes, and old devices write some that are not UTF-8; converted to
+ * text they could not be opened again.
  */
 export function joinPath(folder: Buffer, name: Buffer | string): Buffer {
   const last = typeof name === 'string' ? Buffer.from(name) : name
   return folder.length === 0 ? last : Buffer.concat([folder, SLASH, last])
 }
 
-/** Makes a text that differs for different bytes, for use as a key. */
+/** Converts a path to a string for use as a key; different bytes give different strings. */
 export function keyOf(path: Buffer): string {
   return path.toString('latin1')
 }
 
-/** The folder part of a path that joinPath made. */
+/** Returns the folder part of a path that joinPath made. */
 export function folderOf(path: Buffer): Buffer {
   return path.subarray(0, Math.max(0, path.lastIndexOf(SLASH)))
 }
 
-/** The last part of a path that joinPath made. */
+/** Returns the last part of a path that joinPath made. */
 export function nameOf(path: Buffer): Buffer {
   return path.subarray(path.lastIndexOf(SLASH) + 1)
 }
 
-/** What tells that a file is the same, unchanged one: size and both times of change, which no copy can turn back together. */
+/** Identifies one version of a file: its size and both times of change; copying tools set the one and cannot set the other. */
 export type Identity = Readonly<{ size: number; mtimeMs: number; ctimeMs: number }>
 
-/** Picks the identity out of what the disk says about a file. */
+/** Picks the identity out of a file's stats. */
 export function identityOf(stats: Stats): Identity {
   return { size: stats.size, mtimeMs: stats.mtimeMs, ctimeMs: stats.ctimeMs }
 }
 
-/** Whether two looks found the same, unchanged file. */
+/** Whether a file is the same and unchanged. */
 export function isUnchanged(before: Identity, after: Identity): boolean {
   return hasSameContent(before, after) && before.ctimeMs === after.ctimeMs
 }
 
-/** The same without the time of the last change to the entry itself, which linking and renaming set. */
+/** The same without `ctime`, which linking and renaming set. */
 export function hasSameContent(before: Identity, after: Identity): boolean {
   return before.size === after.size && before.mtimeMs === after.mtimeMs
 }

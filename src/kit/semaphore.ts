@@ -1,0 +1,29 @@
+export type Semaphore = <T>(units: number, work: () => Promise<T>) => Promise<T>
+
+/**
+ * Makes a semaphore over `total` units (bytes, or places): each piece of work waits, in the order they came, until its units
+ * fit beside those of the running ones. Work of more units than the total runs alone.
+ */
+export function makeSemaphore(total: number): Semaphore {
+  const waiting: Array<{ units: number; begin: () => void }> = []
+  let taken = 0
+  const admit = () => {
+    for (let next = waiting[0]; next && (taken === 0 || taken + next.units <= total); next = waiting[0]) {
+      waiting.shift()
+      taken += next.units
+      next.begin()
+    }
+  }
+  return async (units, work) => {
+    await new Promise<void>((begin) => {
+      waiting.push({ units, begin })
+      admit()
+    })
+    try {
+      return await work()
+    } finally {
+      taken -= units
+      admit()
+    }
+  }
+}
