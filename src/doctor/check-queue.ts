@@ -1,5 +1,5 @@
 import { fetchRedisFacts, type RedisFacts } from '../jobs/backend.ts'
-import { inspectQueue, type QueueFacts } from '../jobs/inspect.ts'
+import { inspectQueue, type QueueFacts } from '../jobs/inspect-queue.ts'
 import { intervalsOf } from '../jobs/schedules.ts'
 import { errorLine } from '../kit/errors.ts'
 import { systemClock } from '../kit/time.ts'
@@ -76,7 +76,7 @@ function judgeRedis(facts: RedisFacts): Finding[] {
       problem('configuration', `Redis ${facts.version} is too old: ${LEAST.join('.')} is the least`),
     )
   }
-  if (facts.evictionPolicy !== undefined && facts.evictionPolicy !== 'noeviction') {
+  if (facts.mayEvictJobs) {
     const found = `Redis may throw jobs away when its memory is full: maxmemory-policy is ${facts.evictionPolicy}; write noeviction into its redis.conf, too`
     findings.push(problem('configuration', found, setCommand('maxmemory-policy noeviction')))
   }

@@ -13,8 +13,7 @@ import pg from 'pg'
 import type { Logger } from 'pino'
 import { MusetteError, TransientError } from '../kit/errors.ts'
 import { endPool, PostgresClient } from '../kit/postgres-client.ts'
-import { sleep, within } from '../kit/time.ts'
-import { CONNECTION_IDLE_MS, CONNECTION_MS } from './limits.ts'
+import { MINUTE, SECOND, sleep, within } from '../kit/time.ts'
 
 export type BackendChoice = Readonly<{ kind: 'redis'; url: string } | { kind: 'postgres'; url: string }>
 
@@ -23,12 +22,16 @@ type Factory = BackendFactory<IQueueBackend, object>
 
 export type Backend = Readonly<{ factory: Factory; close: () => Promise<void> }>
 
-/** Grows to two seconds between attempts: an outage is waited out, its end is soon noticed. */
+/** How long any single connection may take to open or close, ms. */
+export const CONNECTION_MS = 10 * SECOND
+/** How long a connection to Postgres is kept for the next job, ms: signing in again costs more than most jobs. */
+const CONNECTION_IDLE_MS = 1 * MINUTE
+/** Grows to two seconds between attempts, ms: the worker outlives an outage, and its end is noticed soon. */
 const redisPauseMs = (times: number) => Math.min(2_000, times * 200)
 
 /**
- * Opens the place where jobs are kept, Redis or Postgres, and sees that it answers; on Postgres BullMQ's tables are
- * brought up to date first. Everything after this is one code path. Throws TransientError `queue_unreachable`.
+ * Opens the backend of the queues, Redis or Postgres, and checks that it answers; on Postgres BullMQ's tables are migrated
+ * first. Everything after this is one code path. Throws TransientError `queue_unreachable`.
  */
 export async function openBackend(deps: { log: Logger }, choice: BackendChoice): Promise<Backend> {
   try {
@@ -53,7 +56,7 @@ async function openPostgres(url: string): Promise<Backend> {
   return makePostgresBackend(url)
 }
 
-/** Makes the backend on Redis; it connects when a queue is made on it. */
+/** Makes the backend on Redis; connections are opened by the queues that use it. */
 export function makeRedisBackend(url: string): Backend {
   const common = { url, retryStrategy: redisPauseMs, connectTimeout: CONNECTION_MS }
   // An enqueue without Redis fails within ms and is repeated by the sweep; a worker waits for Redis to come back.
@@ -70,7 +73,7 @@ export function makeRedisBackend(url: string): Backend {
   }
 }
 
-/** Makes the backend on Postgres, whose tables must be there; it connects when a queue is made on it. */
+/** Makes the backend on Postgres, whose tables must exist; connections are opened by the queues that use it. */
 export function makePostgresBackend(url: string): Backend {
   const pool = makeQueuePool(url)
   return {
@@ -82,12 +85,12 @@ export function makePostgresBackend(url: string): Backend {
 }
 
 export const SCHEMA = 'bullmq'
-/** Two workers hold one connection each to listen; six and a little are left for everything else. */
+/** Two workers keep one connection each for LISTEN; the rest is for everything else. */
 export const QUEUE_CONNECTIONS = 10
-/** Pause before a failed connection is reported, ms: BullMQ asks again at once, thousands of times a second. */
+/** Pause before a failed connection is reported, ms: BullMQ reconnects at once, thousands of times a second. */
 const PAUSE_MS = 250
 
-/** SQLSTATEs that say the server, not the statement, is the trouble: stopping, crashed, starting, full. */
+/** SQLSTATEs of a server that is stopping, crashed, starting or full, in contrast to a failed statement. */
 const SERVER_STATES: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03', '53300'])
 
 /**
@@ -100,7 +103,7 @@ export async function migrateQueueTables(url: string): Promise<void> {
     application_name: 'musette queue',
     connectionTimeoutMillis: CONNECTION_MS,
   })
-  client.on('error', () => undefined) // the query that suffers says so
+  client.on('error', () => undefined) // the failed query reports it
   await client.connect()
   try {
     await runMigrations(client, SCHEMA)
@@ -110,8 +113,8 @@ export async function migrateQueueTables(url: string): Promise<void> {
 }
 
 /**
- * Makes the pool that BullMQ works on. Every failure of a connection is slowed down and called ECONNREFUSED, the
- * only one that BullMQ's workers wait out; the true error stays in `cause`. Connects to nothing by itself.
+ * Makes the pool that BullMQ works on. Every failure of a connection is delayed and gets the code ECONNREFUSED, the only
+ * one after which BullMQ's workers reconnect; the original error is its `cause`. Opens no connection by itself.
  */
 export function makeQueuePool(url: string): PgPool {
   const pool = new pg.Pool({
@@ -127,19 +130,21 @@ export function makeQueuePool(url: string): PgPool {
       await client.query(`SET search_path TO ${quoteSchemaName(SCHEMA)}`)
     },
   })
-  const slow: unknown = {
+  const delayed: unknown = {
     options: { keepAlive: true },
-    query: (text: string, params?: readonly unknown[]) => slowed(() => pool.query(text, [...(params ?? [])])),
-    connect: () => slowed(() => pool.connect()),
+    query: (text: string, params?: readonly unknown[]) =>
+      delayFailure(() => pool.query(text, [...(params ?? [])])),
+    connect: () => delayFailure(() => pool.connect()),
     end: () => endPool(pool),
     on: pool.on.bind(pool),
     removeAllListeners: pool.removeAllListeners.bind(pool),
   }
-  if (!isPgPool(slow)) throw new MusetteError('queue_pool', 'jobs: open the queue: BullMQ refuses the pool')
-  return slow
+  if (!isPgPool(delayed))
+    throw new MusetteError('queue_pool', 'jobs: open the queue: BullMQ refuses the pool')
+  return delayed
 }
 
-async function slowed<T>(action: () => Promise<T>): Promise<T> {
+async function delayFailure<T>(action: () => Promise<T>): Promise<T> {
   try {
     return await action()
   } catch (error) {
@@ -157,18 +162,20 @@ function isStatementError(error: unknown): boolean {
   return !SERVER_STATES.has(state) && !state.startsWith('08')
 }
 
-/** What a Redis server says of itself; sizes in bytes, `maxMemory` 0 means no limit. */
+/** Facts from a Redis server's INFO; sizes in bytes, `maxMemory` 0 means no limit. */
 export type RedisFacts = Readonly<{
   version: string
   evictionPolicy: string | undefined
+  /** whether its policy lets it delete jobs when its memory is full */
+  mayEvictJobs: boolean
   usedMemory: number
   maxMemory: number
   appendOnly: boolean
-  /** whether its last attempt to write to its disk went well */
+  /** whether its last write to disk succeeded */
   lastWriteOk: boolean
 }>
 
-/** Connects once and asks Redis about itself. Throws ioredis's errors. */
+/** Fetches a Redis server's INFO over a connection of its own. Throws ioredis's errors. */
 export async function fetchRedisFacts(url: string): Promise<RedisFacts> {
   const redis = new Redis(url, {
     lazyConnect: true,
@@ -183,11 +190,13 @@ export async function fetchRedisFacts(url: string): Promise<RedisFacts> {
   })
   try {
     await redis.connect()
-    const told = await redis.info()
-    const find = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(told)?.[1]
+    const info = await redis.info()
+    const find = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1]
+    const evictionPolicy = find('maxmemory_policy')
     return {
       version: find('redis_version') ?? 'unknown',
-      evictionPolicy: find('maxmemory_policy'),
+      evictionPolicy,
+      mayEvictJobs: evictionPolicy !== undefined && evictionPolicy !== 'noeviction',
       usedMemory: Number(find('used_memory') ?? 0),
       maxMemory: Number(find('maxmemory') ?? 0),
       appendOnly: find('aof_enabled') === '1',
@@ -201,12 +210,12 @@ export async function fetchRedisFacts(url: string): Promise<RedisFacts> {
 }
 
 /**
- * Connects once to see that Redis answers, and warns about settings that would lose jobs: an eviction policy other
- * than `noeviction`, or no append-only file. Throws ioredis's errors.
+ * Checks that Redis answers, and logs settings that would lose jobs: an eviction policy other than `noeviction`, or no
+ * append-only file. Throws ioredis's errors.
  */
 async function checkRedis(deps: { log: Logger }, url: string): Promise<void> {
-  const { evictionPolicy, appendOnly } = await fetchRedisFacts(url)
-  if (evictionPolicy !== undefined && evictionPolicy !== 'noeviction') {
+  const { evictionPolicy, mayEvictJobs, appendOnly } = await fetchRedisFacts(url)
+  if (mayEvictJobs) {
     deps.log.warn({ policy: evictionPolicy }, 'jobs: Redis may evict jobs; set: maxmemory-policy noeviction')
   }
   if (!appendOnly) {

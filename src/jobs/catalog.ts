@@ -1,16 +1,18 @@
+import type { Logger } from 'pino'
 import { z } from 'zod'
+import { MusetteError } from '../kit/errors.ts'
 import { type Backoff, DAY, HOUR, MINUTE, SECOND } from '../kit/time.ts'
+
+/** Waits 5 to 10 s first and 7 to 15 min at most: an outage of hours costs few requests, and its end is noticed soon. */
+const BACKOFF: Backoff = { firstMs: 10 * SECOND, factor: 3, maxMs: 15 * MINUTE }
+/** Done jobs are only looked at while a person watches the queue: an hour, and no more than a page or two. */
+const KEEP_COMPLETED: Retention = { age: HOUR / SECOND, count: 200 }
+/** Dead jobs are kept for a person: a week, and so few that a broken service cannot fill the disk. */
+const KEEP_FAILED: Retention = { age: (7 * DAY) / SECOND, count: 1_000 }
 
 const id = z.int().positive()
 const account = z.strictObject({ accountId: id })
 const nothing = z.strictObject({})
-
-/** Waits 5 to 10 s first and 7 to 15 min at most: an outage of hours costs few requests, its end is soon noticed. */
-const PATIENT = { firstMs: 10 * SECOND, factor: 3, maxMs: 15 * MINUTE }
-/** Done jobs are only looked at while something is being watched: one hour, and never more than a page or two. */
-const KEEP_DONE = { age: HOUR / SECOND, count: 200 }
-/** Dead jobs wait for a person: a week, and few enough that a broken service cannot fill the disk. */
-const KEEP_DEAD = { age: (7 * DAY) / SECOND, count: 1_000 }
 
 const ENTRIES = {
   'poll-activities': defineJob({
@@ -18,9 +20,6 @@ const ENTRIES = {
     payload: account,
     key: ({ accountId }) => `poll-activities-account-${accountId}`,
     attempts: 6, // then the next scheduled poll takes over
-    backoff: PATIENT,
-    completed: KEEP_DONE,
-    failed: KEEP_DEAD,
     schedule: { every: 'poll', per: 'account' },
   }),
   'reconcile-activities': defineJob({
@@ -28,47 +27,32 @@ const ENTRIES = {
     payload: account,
     key: ({ accountId }) => `reconcile-activities-account-${accountId}`,
     attempts: 6, // then the next scheduled one takes over
-    backoff: PATIENT,
-    completed: KEEP_DONE,
-    failed: KEEP_DEAD,
     schedule: { every: 'reconcile', per: 'account' },
   }),
   'fetch-activity': defineJob({
     queue: 'fetches',
     payload: z.strictObject({ accountId: id, activityId: id }),
     key: ({ accountId, activityId }) => `fetch-activity-account-${accountId}-activity-${activityId}`,
-    attempts: 10, // about an hour and a half; the sweep asks again later
-    backoff: PATIENT,
-    completed: KEEP_DONE,
-    failed: KEEP_DEAD,
+    attempts: 10, // about an hour and a half; the sweep enqueues it again later
   }),
   'refresh-token': defineJob({
     queue: 'polls',
     payload: account,
     key: ({ accountId }) => `refresh-token-account-${accountId}`,
-    attempts: 6, // then the next scheduled look takes over
-    backoff: PATIENT,
-    completed: KEEP_DONE,
-    failed: KEEP_DEAD,
+    attempts: 6, // then the next scheduled check takes over
     schedule: { every: 'refresh', per: 'account' },
   }),
   'settle-upload': defineJob({
     queue: 'polls',
     payload: z.strictObject({ accountId: id, contentId: z.hex().length(64) }),
     key: ({ accountId, contentId }) => `settle-upload-account-${accountId}-content-${contentId}`,
-    attempts: 1, // the ledger says when to look again, and the sweep enqueues it then
-    backoff: PATIENT,
-    completed: KEEP_DONE,
-    failed: KEEP_DEAD,
+    attempts: 1, // the ledger has the time of the next check, and the sweep enqueues it then
   }),
   'poll-training-info': defineJob({
     queue: 'polls',
     payload: account,
     key: ({ accountId }) => `poll-training-info-account-${accountId}`,
     attempts: 6, // then the next scheduled poll takes over
-    backoff: PATIENT,
-    completed: KEEP_DONE,
-    failed: KEEP_DEAD,
     schedule: { every: 'trainingInfo', per: 'account' },
   }),
   'poll-workouts': defineJob({
@@ -76,19 +60,13 @@ const ENTRIES = {
     payload: account,
     key: ({ accountId }) => `poll-workouts-account-${accountId}`,
     attempts: 20, // some four hours: the next scheduled poll is a day away
-    backoff: PATIENT,
-    completed: KEEP_DONE,
-    failed: KEEP_DEAD,
     schedule: { every: 'workouts', per: 'account' },
   }),
   sweep: defineJob({
     queue: 'polls',
     payload: nothing,
     key: () => 'sweep',
-    attempts: 2, // the next sweep is never far
-    backoff: PATIENT,
-    completed: KEEP_DONE,
-    failed: KEEP_DEAD,
+    attempts: 2, // the next sweep comes within seconds
     schedule: { every: 'sweep', per: 'daemon' },
   }),
 }
@@ -98,20 +76,19 @@ type Payloads = { [N in keyof typeof ENTRIES]: z.infer<(typeof ENTRIES)[N]['payl
 export type JobName = keyof typeof ENTRIES
 export type PayloadOf<N extends JobName> = Payloads[N]
 
-type Scheduled = { [N in JobName]: NonNullable<(typeof ENTRIES)[N]['schedule']>['every'] }[JobName]
 /** The names of the intervals: one for each `schedule.every` in the catalog. */
-export type ScheduleName = Scheduled
+export type ScheduleName = { [N in JobName]: NonNullable<(typeof ENTRIES)[N]['schedule']>['every'] }[JobName]
 
 /**
- * Every kind of job there is. A new one is one entry here and one handler; start-up fails when either is missing.
- * A key keeps an activity in the queue once. BullMQ drops a job that is added while its twin is being worked on,
- * and that loses nothing: the truth is the `wanted` rows in Postgres, and the sweep enqueues again what is left.
+ * Every kind of job. A new one is one entry here and one handler; the start fails when either is missing. A key keeps a job
+ * in the queue once. BullMQ drops a job that is added while another of its key runs, and that loses nothing: the truth is
+ * the `wanted` rows in Postgres, and the sweep enqueues the remaining ones again.
  */
 export const CATALOG: { readonly [N in JobName]: JobDefinition<Payloads[N]> } = ENTRIES
 
 export const JOB_NAMES: readonly JobName[] = Object.keys(ENTRIES).filter(isJobName)
 
-/** Tells whether a word is the name of a job in the catalog. */
+/** Whether a text is the name of a job in the catalog. */
 export function isJobName(name: string): name is JobName {
   return Object.hasOwn(ENTRIES, name)
 }
@@ -124,25 +101,71 @@ export const QUEUE_NAMES: readonly QueueName[] = ['polls', 'fetches']
 /** How many finished jobs a queue keeps and for how long (`age` in seconds, as BullMQ counts it). */
 type Retention = Readonly<{ age: number; count: number }>
 
-/** All there is to know about a kind of job but its handler. */
+/** Everything about a kind of job except its handler. */
 type JobDefinition<P = unknown> = Readonly<{
   queue: QueueName
   /** Ids only: never a secret, never a file. */
   payload: z.ZodType<P>
   /** Two jobs with the same key are one job: the key is the deduplication id and the schedule's id. */
   key: (payload: P) => string
-  /** Tries after which a job that fails for passing reasons is dead. */
+  /** Tries after which a job that fails for transient reasons is dead. */
   attempts: number
   backoff: Backoff
   completed: Retention
   failed: Retention
-  /** The interval that repeats it, and whether there is one schedule an account or one for all. */
+  /** The interval that repeats it, and whether each account or the daemon has a schedule of it. */
   schedule?: Readonly<{ every: string; per: 'account' | 'daemon' }>
 }>
 
-/** Keeps the exact types of one catalog entry, so that payload and key are checked against each other. */
+type JobInput<P> = Omit<JobDefinition<P>, 'backoff' | 'completed' | 'failed' | 'schedule'>
+type Schedule<E extends string> = { schedule?: Readonly<{ every: E; per: 'account' | 'daemon' }> }
+
+/** Completes a catalog entry by the defaults; payload and key are checked against each other by their types. */
 function defineJob<P, const E extends string = never>(
-  definition: JobDefinition<P> & { schedule?: { every: E; per: 'account' | 'daemon' } },
-): JobDefinition<P> & { schedule?: { every: E; per: 'account' | 'daemon' } } {
-  return definition
+  definition: JobInput<P> & Schedule<E>,
+): JobDefinition<P> & Schedule<E> {
+  return { backoff: BACKOFF, completed: KEEP_COMPLETED, failed: KEEP_FAILED, ...definition }
+}
+
+/** What a handler may return: nothing, or counts for a line of the log at level info. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing is of this type
+export type HandlerResult = void | Readonly<{ counts: Record<string, number> }>
+
+export type HandlerContext = Readonly<{
+  /** Aborts when the daemon stops or the job was given to another worker. */
+  signal: AbortSignal
+  log: Logger
+}>
+
+export type Handlers = {
+  readonly [N in JobName]: (payload: PayloadOf<N>, context: HandlerContext) => Promise<HandlerResult>
+}
+
+/**
+ * Refuses handlers that do not match the catalog one to one. Throws MusetteError `handlers_mismatch`, which names the missing
+ * and the superfluous ones.
+ */
+export function assertHandlers(handlers: Readonly<Record<string, unknown>>): void {
+  const missing = Object.keys(CATALOG).filter((name) => typeof handlers[name] !== 'function')
+  const extra = Object.keys(handlers).filter((name) => !Object.hasOwn(CATALOG, name))
+  if (missing.length === 0 && extra.length === 0) return
+  const parts = [
+    ...missing.map((name) => `no handler for job "${name}"`),
+    ...extra.map((name) => `handler "${name}" has no job in the catalog`),
+  ]
+  throw new MusetteError('handlers_mismatch', `jobs: start: ${parts.join('; ')}`)
+}
+
+/** Checks a payload against its schema and runs the handler of that name. Throws the schema's or handler's error. */
+export function runHandler<N extends JobName>(
+  handlers: Handlers,
+  input: { name: N; payload: unknown; context: HandlerContext },
+): Promise<HandlerResult> {
+  return handlers[input.name](CATALOG[input.name].payload.parse(input.payload), input.context)
+}
+
+/** Makes the key of a job from an unchecked payload. Throws the schema's error when the payload does not match. */
+export function jobKeyOf<N extends JobName>(name: N, payload: unknown): string {
+  const definition = CATALOG[name]
+  return definition.key(definition.payload.parse(payload))
 }

@@ -1,19 +1,9 @@
 import type { Logger } from 'pino'
 import { TransientError } from '../kit/errors.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
-import { type Backoff, systemClock, within } from '../kit/time.ts'
-
-import { type BackendChoice, openBackend } from './backend.ts'
-import { QUEUE_NAMES, type QueueName, type ScheduleName } from './catalog.ts'
-import { assertHandlers, type Handlers } from './handlers.ts'
-import {
-  CLOSE_GRACE_MS,
-  CONNECTION_MS,
-  HEARTBEAT_MS,
-  LOCK_MS,
-  POLLS_CONCURRENCY,
-  STALLED_EVERY_MS,
-} from './limits.ts'
+import { type Backoff, MINUTE, SECOND, systemClock, within } from '../kit/time.ts'
+import { type BackendChoice, CONNECTION_MS, openBackend } from './backend.ts'
+import { assertHandlers, type Handlers, QUEUE_NAMES, type QueueName, type ScheduleName } from './catalog.ts'
 import { type Heartbeat, makeErrorTally, startHeartbeat } from './queue-health.ts'
 import {
   type Enqueue,
@@ -24,17 +14,28 @@ import {
   makeQueues,
   resumeQueues,
 } from './queues.ts'
-import { makeRing, reconcileSchedules } from './schedules.ts'
-import { closeOrCut, type JobWorker, openWorker } from './worker.ts'
+import { makeEnqueueDue, reconcileSchedules } from './schedules.ts'
+import { closeOrDisconnect, type JobWorker, openWorker } from './worker.ts'
 
-export type { HandlerContext, HandlerResult, Handlers } from './handlers.ts'
+export type { HandlerContext, HandlerResult, Handlers } from './catalog.ts'
+
+/** A worker's lock on a job, ms, renewed at half time: how long a killed worker's job stays unnoticed at most. */
+const LOCK_MS = 30 * SECOND
+/** How often stalled jobs are looked for, ms: with the lock above a killed worker's job runs again within 40 s. */
+const STALLED_EVERY_MS = 5 * SECOND
+/** Jobs of the short queue at once: a long list of one account must not delay the token of another. */
+const POLLS_CONCURRENCY = 4
+/** How often schedules are compared with the accounts, ms. */
+const HEARTBEAT_MS = 1 * MINUTE
+/** How long a stopping daemon waits for running jobs, ms: most orchestrators kill a container after 30 s. */
+const CLOSE_GRACE_MS = 15 * SECOND
 
 type JobsDeps = Readonly<{
   log: Logger
   handlers: Handlers
-  /** Aborts when the daemon stops: no further job is taken and running ones are told at once. */
+  /** Aborts when the daemon stops: no further job starts and running ones are aborted at once. */
   signal: AbortSignal
-  /** The ids of all accounts, from the store: the truth that schedules follow. */
+  /** The ids of all accounts, from the store: the schedules follow them. */
   accounts: () => Promise<number[]>
 }>
 
@@ -45,7 +46,7 @@ export type JobsOptions = Readonly<{
   every: Readonly<Record<ScheduleName, number>>
   /** Fetches at once. */
   concurrency: number
-  /** The rest is for tests, in ms; the defaults and their reasons are in limits.ts. */
+  /** The rest is for tests, in ms; the defaults and their reasons stand above. */
   lockMs?: number
   stalledMs?: number
   heartbeatMs?: number
@@ -58,16 +59,14 @@ export type Jobs = Readonly<{
   enqueue: Enqueue
   /** Fetches the number of jobs by queue and state. */
   counts: () => Promise<Record<QueueName, Record<string, number>>>
-  /** Fetches the names of the queues that somebody paused; each is resumed within a minute. */
+  /** Fetches the names of the paused queues; each is resumed within a minute. */
   paused: () => Promise<QueueName[]>
   /**
-   * Makes the schedules equal to the truth, and keeps them so until `close`; with `atStart` everything scheduled also
-   * runs once at once. Without it they run as they are: a process at a time is enough to keep them.
+   * Brings the schedules up to date, and keeps them so until `close`; with `atStart` every scheduled job also runs once at
+   * once. One process is enough to keep them up to date; they run without it, too.
    */
   openSchedules: (input: { atStart: boolean }) => Promise<{ close: () => Promise<void> }>
-  /** Makes the schedules equal to the truth now, as after a login. */
-  reconcileSchedules: () => Promise<void>
-  /** The queues themselves, for a board that shows them. */
+  /** The queues themselves, for the board that shows them. */
   boards: () => readonly JobQueue[]
   /** Stops in order: schedules, workers (bounded wait), queues, connections. A second call is harmless. */
   close: () => Promise<void>
@@ -86,7 +85,7 @@ export async function openJobs(deps: JobsDeps, options: JobsOptions): Promise<Jo
   try {
     return await openParts(deps, options, opened)
   } catch (error) {
-    await opened.release().catch(() => undefined) // the first error is the one to hear about
+    await opened.release().catch(() => undefined) // the first error is the one to report
     throw error
   }
 }
@@ -107,23 +106,23 @@ async function openParts(
   opened.defer('errors', () => {
     closed = true
   })
-  // Behind the last worker and queue, an error is that of a connection which is being closed.
+  // After the last worker and queue, errors come from connections that are being closed.
   const onError = (where: string, error: unknown) => {
     if (!closed) tally.record(where, error)
   }
 
   const queues = makeQueues({ backend, onError })
   for (const name of QUEUE_NAMES) {
-    opened.defer(`queue ${name}`, () => closeOrCut(queues[name]))
+    opened.defer(`queue ${name}`, () => closeOrDisconnect(queues[name]))
     await queues[name].waitUntilReady()
   }
 
   const workers: JobWorker[] = []
   if (options.roles.worker) {
-    const ring = makeRing({ enqueue: (input) => enqueueJobs({ queues }, input) })
+    const enqueueDue = makeEnqueueDue({ enqueue: (input) => enqueueJobs({ queues }, input) })
     for (const queue of QUEUE_NAMES) {
       const worker = await openWorker(
-        { log, handlers: deps.handlers, ring, backend, onError },
+        { log, handlers: deps.handlers, enqueueDue, backend, onError },
         {
           queue,
           concurrency: queue === 'polls' ? POLLS_CONCURRENCY : options.concurrency,
@@ -162,7 +161,7 @@ async function openParts(
   if (!signal.aborted) for (const worker of workers) worker.run()
 
   let closing: Promise<void> | undefined
-  // On Postgres BullMQ never answers what is asked after closing.
+  // On Postgres BullMQ never answers a call after closing.
   const assertOpen = () => {
     if (closing)
       throw new TransientError('queue_closed', 'jobs: use the queue: it is closed, the daemon is stopping')
@@ -189,10 +188,6 @@ async function openParts(
           keepsSchedules = false
         },
       }
-    },
-    reconcileSchedules: async () => {
-      assertOpen()
-      await reconcile(false)
     },
     boards: () => QUEUE_NAMES.map((name) => queues[name]),
     close: () => {

@@ -9,12 +9,20 @@ import {
   TransientError,
   UnexpectedResponseError,
 } from '../kit/errors.ts'
-import { BUG_ATTEMPTS, STACK_LIMIT, WAIT_MAX_MS, WAIT_MIN_MS } from './limits.ts'
+import { HOUR, SECOND } from '../kit/time.ts'
+
+/** Tries of a job that fails for an unknown reason: it is a bug of ours, and repeating it only fills the log. */
+const BUG_ATTEMPTS = 3
+/** The bounds of a wait that the service asks for, ms: no busy loop on `Retry-After: 0`, no silent year on a mistake. */
+const WAIT_MIN_MS = 1 * SECOND
+const WAIT_MAX_MS = 6 * HOUR
+/** Characters of a stack kept with a dead job. */
+const STACK_LIMIT = 4_000
 
 /**
- * What becomes of a job that failed. `wait`: again when the service allows it, no attempt is spent. `retry`: again with growing
- * pauses. `park`: dead, and the account waits for a person. `refuse`: dead, asking again would not help.
- * `bug`: a few attempts, kept with its stack.
+ * The outcome of a failed job. `wait`: it runs again when the service allows it, and no attempt is spent. `retry`: it runs
+ * again after growing pauses. `park`: dead, and the account waits for a login. `refuse`: dead, since another try would fail
+ * alike. `bug`: a few attempts, kept with its stack.
  */
 type Outcome = Readonly<
   | { kind: 'wait'; waitMs: number }
@@ -24,9 +32,9 @@ type Outcome = Readonly<
   | { kind: 'bug' }
 >
 
-/** Node's and Postgres's codes for what passes by itself, for errors that reach us without a kind of our own. */
-const PASSING_CODES: ReadonlySet<string> = new Set([
-  'ECONNREFUSED', // nobody listens yet
+/** Node's and Postgres's codes of transient failures, for errors without a kind of our own. */
+const TRANSIENT_CODES: ReadonlySet<string> = new Set([
+  'ECONNREFUSED', // the server is not up yet
   'ECONNRESET', // the other side went away
   'EPIPE',
   'ETIMEDOUT',
@@ -42,7 +50,7 @@ const PASSING_CODES: ReadonlySet<string> = new Set([
   '08006',
 ])
 
-/** Turns an error into an outcome, by its kind and code, never by its text; waits are whole ms within our bounds. */
+/** Turns an error into an outcome, by its kind and code, never by its text; waits are whole ms within the bounds above. */
 export function outcomeOf(error: unknown): Outcome {
   if (error instanceof RateLimitedError) return { kind: 'wait', waitMs: waitOf(error.retryAfterMs) }
   if (error instanceof TransientError) return { kind: 'retry' }
@@ -50,7 +58,7 @@ export function outcomeOf(error: unknown): Outcome {
   if (error instanceof RejectedError) return { kind: 'refuse' }
   if (error instanceof UnexpectedResponseError) return { kind: 'refuse' }
   if (error instanceof ConfigError) return { kind: 'refuse' }
-  if (PASSING_CODES.has(errorCode(error))) return { kind: 'retry' }
+  if (TRANSIENT_CODES.has(errorCode(error))) return { kind: 'retry' }
   return { kind: 'bug' }
 }
 
@@ -60,9 +68,9 @@ function waitOf(retryAfterMs: number): number {
 }
 
 /**
- * Makes the error that BullMQ stores with a job: one capped line, `code: message`, and a capped stack. NUL and halves
- * of surrogate pairs are taken out, because with them Postgres cannot store the failure and the job stays active.
- * `dead` means no further attempt.
+ * Makes the error that BullMQ stores with a job: one capped line, `code: message`, and a capped stack. NUL and unpaired
+ * surrogates are removed: Postgres could not store the failure with them, and the job would stay active. `dead` means no
+ * further attempt.
  */
 export function makeFailure(error: unknown, dead: boolean): Error {
   const line = wellFormed(`${errorCode(error)}: ${errorLine(error)}`)
@@ -72,7 +80,7 @@ export function makeFailure(error: unknown, dead: boolean): Error {
   return failure
 }
 
-/** Tells whether a failed job has no attempt left; `attemptsMade` counts the ones before this one. */
+/** Whether a failed job has no attempt left; `attemptsMade` counts the ones before this one. */
 export function isDead(outcome: Outcome, attempts: { made: number; allowed: number }): boolean {
   if (outcome.kind === 'park' || outcome.kind === 'refuse') return true
   const allowed = outcome.kind === 'bug' ? Math.min(BUG_ATTEMPTS, attempts.allowed) : attempts.allowed

@@ -1,18 +1,22 @@
 import type { Logger } from 'pino'
 import { errorCode, errorLine } from '../kit/errors.ts'
-import { type Clock, sleep } from '../kit/time.ts'
-import { HEARTBEAT_FAILING_MS } from './limits.ts'
+import { type Clock, SECOND, sleep } from '../kit/time.ts'
+
+/** Pause between two beats while the queue is failing, ms. */
+const FAILING_EVERY_MS = 2 * SECOND
+/** An error that was not seen again for this long, ms, is over. */
+const OVER_AFTER_MS = 10 * SECOND
 
 export type Heartbeat = Readonly<{
-  /** Beats at once instead of at the end of the pause: a connection came back, or an error was seen. */
+  /** Ends the current pause: a connection came back, or an error was recorded. */
   wake(): void
-  /** Ends the beating after the beat that is under way. */
+  /** Stops after the beat that is under way. */
   stop(): Promise<void>
 }>
 
 /**
- * Starts to call `beat` every `everyMs`, and sooner while the queue is failing, so that schedules are back soon after
- * an outage. A failed beat is recorded, never thrown.
+ * Starts to call `beat` every `everyMs`, and sooner while the queue is failing, so that schedules are restored soon after an
+ * outage. A failed beat is recorded, never thrown.
  */
 export function startHeartbeat(
   deps: { tally: () => ErrorTally; beat: () => Promise<void> },
@@ -23,7 +27,7 @@ export function startHeartbeat(
   const beating = (async () => {
     while (!stopped.signal.aborted) {
       const tally = deps.tally()
-      const ms = tally.failing() ? Math.min(HEARTBEAT_FAILING_MS, input.everyMs) : input.everyMs
+      const ms = tally.failing() ? Math.min(FAILING_EVERY_MS, input.everyMs) : input.everyMs
       pause = new AbortController()
       await sleep(ms, pause.signal).catch(() => undefined)
       if (stopped.signal.aborted) return
@@ -45,19 +49,16 @@ export function startHeartbeat(
   }
 }
 
-/** An error that was not seen again for this long, ms, is over. */
-const OVER_AFTER_MS = 10_000
-
 type ErrorTally = Readonly<{
-  /** Says an error once; repetitions are only counted. */
+  /** Logs an error once; repetitions are only counted. */
   record(where: string, error: unknown): void
-  /** Whether errors were recorded that have not been settled. */
+  /** Whether errors were recorded that are not over. */
   failing(): boolean
-  /** Called after something worked: says how often each error came that is over, and forgets it. */
+  /** To be called after a success: logs how often each error came that is over, and forgets it. */
   settle(): void
 }>
 
-/** Makes the counter of the queue connections' errors. `onFirst` hears the first error after a quiet time. */
+/** Makes the tally of the queue connections' errors. `onFirst` is called for the first error after a time without errors. */
 export function makeErrorTally(deps: { log: Logger; clock: Clock; onFirst: () => void }): ErrorTally {
   const seen = new Map<string, { where: string; times: number; lastAt: number }>()
   return {

@@ -3,10 +3,7 @@ import { type IQueueBackend, Queue } from 'bullmq'
 import type { Logger } from 'pino'
 import { TransientError } from '../kit/errors.ts'
 import type { Backend } from './backend.ts'
-import { CATALOG, type JobName, type PayloadOf, QUEUE_NAMES, type QueueName } from './catalog.ts'
-
-import { keyOf } from './handlers.ts'
-import { ENQUEUE_BATCH } from './limits.ts'
+import { CATALOG, type JobName, jobKeyOf, type PayloadOf, QUEUE_NAMES, type QueueName } from './catalog.ts'
 
 export type JobQueue = Queue<unknown, unknown, string, unknown, unknown, string, IQueueBackend, object>
 export type Queues = Readonly<Record<QueueName, JobQueue>>
@@ -17,16 +14,24 @@ export type Enqueue = <N extends JobName>(
   options?: Readonly<{ priority?: Priority }>,
 ) => Promise<number>
 
-/** On Redis every key begins with it; on Postgres the schema `bullmq` does the same. */
+/** The prefix of every key on Redis; on Postgres the schema `bullmq` has its purpose. */
 export const PREFIX = 'musette'
-/** The name of the backoff strategy that the workers compute. */
-const BACKOFF = 'patient'
+/**
+ * A type that BullMQ does not know, so that the workers compute the pause from the catalog. Jobs that were queued under
+ * another such name wait the same: the workers do not look at the name.
+ */
+const BACKOFF_TYPE = 'catalog'
+/**
+ * Jobs in one bulk insert. On Postgres each deduplication key takes an advisory lock until commit, and the lock table of a
+ * small server holds about a thousand.
+ */
+const ENQUEUE_BATCH = 250
 
-/** BullMQ's numbers: smaller is sooner, and none at all is soonest. */
+/** BullMQ's numbers: a smaller one runs sooner. */
 const PRIORITIES: Readonly<Record<Priority, number>> = { new: 1, normal: 5, backfill: 10 }
 const STATES = ['active', 'completed', 'delayed', 'failed', 'prioritized', 'waiting'] as const
 
-/** Makes the queues; `onError` hears the errors of their connections, which never end the process. */
+/** Makes the queues; `onError` gets the errors of their connections, which never end the process. */
 export function makeQueues(deps: {
   backend: Backend
   onError: (where: string, error: unknown) => void
@@ -51,7 +56,7 @@ export async function enqueueJobs(
 ): Promise<number> {
   const { queue, attempts, completed, failed } = CATALOG[input.name]
   const priority = PRIORITIES[input.priority ?? 'normal']
-  const distinct = new Map(input.payloads.map((payload) => [keyOf(input.name, payload), payload]))
+  const distinct = new Map(input.payloads.map((payload) => [jobKeyOf(input.name, payload), payload]))
   const jobs = [...distinct].map(([key, data]) => ({
     name: input.name,
     data,
@@ -60,7 +65,7 @@ export async function enqueueJobs(
       deduplication: { id: key },
       priority,
       attempts,
-      backoff: { type: BACKOFF },
+      backoff: { type: BACKOFF_TYPE },
       removeOnComplete: completed,
       removeOnFail: failed,
       stackTraceLimit: 1,
@@ -71,24 +76,19 @@ export async function enqueueJobs(
     const batch = jobs.slice(start, start + ENQUEUE_BATCH)
     try {
       const results = await deps.queues[queue].addBulk(batch)
-      // A job that was left out comes back with the id of its twin.
+      // BullMQ returns a job that it left out with the id of the existing one.
       added += results.filter((job, index) => job.id === batch[index]?.opts.jobId).length
     } catch (error) {
-      throw new TransientError(
-        'queue_unreachable',
-        `jobs: enqueue ${input.name}: the queue cannot be reached`,
-        {
-          cause: error,
-        },
-      )
+      const message = `jobs: enqueue ${input.name}: the queue cannot be reached`
+      throw new TransientError('queue_unreachable', message, { cause: error })
     }
   }
   return added
 }
 
 /**
- * Fetches how many jobs each queue has in each state. BullMQ counts waiting jobs with a priority apart; here
- * `waiting` is both. Throws the backend's errors.
+ * Fetches the number of jobs by queue and state. BullMQ counts waiting jobs with a priority apart; here `waiting` includes
+ * them. Throws the backend's errors.
  */
 export async function fetchCounts(deps: {
   queues: Queues
@@ -102,8 +102,8 @@ export async function fetchCounts(deps: {
 }
 
 /**
- * Resumes every queue that somebody paused, and says so: musette itself never pauses one, and a paused queue stops the
- * mirror without a word. Throws the backend's errors.
+ * Resumes every paused queue and logs it: musette never pauses a queue, so another program did, and a paused queue stops the
+ * mirror without an error. Throws the backend's errors.
  */
 export async function resumeQueues(deps: { queues: Queues; log: Logger }): Promise<void> {
   for (const queue of await fetchPaused(deps)) {

@@ -3,30 +3,29 @@ import type { Logger } from 'pino'
 import { z } from 'zod'
 import type { Config } from '../config/config.ts'
 import { type Clock, DAY, HOUR, SECOND } from '../kit/time.ts'
-import { CATALOG, isJobName, JOB_NAMES, type JobName, type ScheduleName } from './catalog.ts'
-import { keyOf } from './handlers.ts'
+import { CATALOG, isJobName, JOB_NAMES, type JobName, jobKeyOf, type ScheduleName } from './catalog.ts'
 import { enqueueJobs, type JobQueue, type Queues } from './queues.ts'
 
 /** Schedules written at once: a thousand accounts take a second or two and the pool is not exhausted. */
 const AT_ONCE = 4
 
-/** Schedules read at once: BullMQ asks for each by itself, all at the same moment, and a pool of ten has its patience. */
+/** Schedules fetched at once: BullMQ sends a query for each at the same moment, and the pool has ten connections. */
 const PAGE = 1_000
-/** A schedule that runs while they are read moves to the end, and the next page begins that much further on. */
+/** A schedule that runs while pages are fetched moves to the end and shifts the others; so pages overlap by this many. */
 const OVERLAP = 100
 
 type ReconcileDeps = Readonly<{
   log: Logger
   clock: Clock
   queues: Queues
-  /** The ids of all accounts: the truth that schedules follow. Its failure changes nothing. */
+  /** The ids of all accounts, which the schedules must match. When it fails, nothing is changed. */
   accounts: () => Promise<number[]>
 }>
 
 /**
- * Makes the queue's schedules equal to the truth: missing, changed, silent and lost ones are made, those of accounts
- * that are gone are removed. What was missing also runs once at once; with `atStart` everything does. Throws the
- * errors of the backend and of `accounts`.
+ * Brings the queue's schedules up to date: missing, changed, silent and lost ones are written, those of deleted accounts are
+ * removed. The job of a missing one also runs once at once; with `atStart` all jobs do. Throws the errors of the backend and
+ * of `accounts`.
  */
 export async function reconcileSchedules(
   deps: ReconcileDeps,
@@ -40,7 +39,7 @@ export async function reconcileSchedules(
   const runNow = new Map<JobName, unknown[]>()
 
   await eachOf(wanted, async (schedule) => {
-    const verdict = await settledVerdict(queue, found.get(schedule.id), schedule, now)
+    const verdict = await fetchVerdict(queue, found.get(schedule.id), schedule, now)
     if (input.atStart || verdict === 'missing') {
       runNow.set(schedule.name, [...(runNow.get(schedule.name) ?? []), schedule.payload])
     }
@@ -73,8 +72,8 @@ export async function fetchSchedules(queue: JobQueue): Promise<Map<string, Found
   return found
 }
 
-/** Looks closer at an overdue schedule: while its job exists, workers are merely busy and it is left alone. */
-export async function settledVerdict(
+/** Judges a schedule, and fetches the job of an overdue one: while that exists, the workers are busy and it is fine. */
+export async function fetchVerdict(
   queue: JobQueue,
   found: FoundSchedule | undefined,
   schedule: WantedSchedule,
@@ -91,12 +90,12 @@ async function upsertSchedule(queue: JobQueue, schedule: WantedSchedule): Promis
     schedule.id,
     { every: schedule.everyMs, offset: schedule.offset },
     {
-      name: DUE,
+      name: DUE_JOB,
       data: { name: schedule.name, payload: schedule.payload },
       opts: {
         attempts: 2,
         backoff: { type: 'fixed', delay: 1 * SECOND },
-        // A finished one must not lie in the way of a schedule made anew: BullMQ names them by their time.
+        // A finished one would block a schedule that is written again: BullMQ names these jobs by their time.
         removeOnComplete: true,
         removeOnFail: { age: DAY / SECOND, count: 100 },
         stackTraceLimit: 1,
@@ -120,7 +119,7 @@ type WantedSchedule = Readonly<{
   offset: number
 }>
 
-/** Lists every schedule there should be: accounts times the catalog's scheduled jobs, and the ones for all. Pure. */
+/** Lists every schedule that must exist: one an account and scheduled job, and the daemon's own. Pure. */
 export function wantedSchedules(
   accountIds: readonly number[],
   every: Readonly<Record<ScheduleName, number>>,
@@ -133,15 +132,15 @@ export function wantedSchedules(
     const everyMs = Math.round(interval)
     const payloads = schedule.per === 'account' ? accountIds.map((accountId) => ({ accountId })) : [{}]
     return payloads.map((payload) => {
-      const id = keyOf(name, payload)
+      const id = jobKeyOf(name, payload)
       return { id, name, payload, everyMs, offset: phaseOf(id, everyMs) }
     })
   })
 }
 
 /**
- * The place of a schedule within its interval, in ms from 1 to `everyMs` - 1, by a hash of its id: a thousand accounts
- * are spread evenly and each keeps its place. Never 0, which BullMQ takes for "no place given: run at once".
+ * Computes the offset of a schedule within its interval, in ms from 1 to `everyMs` - 1, by a hash of its id: a thousand
+ * accounts are spread evenly and each keeps its offset. Never 0, which BullMQ takes for "no offset: run at once".
  */
 export function phaseOf(id: string, everyMs: number): number {
   const share = createHash('sha256').update(id).digest().readUInt32BE() / 2 ** 32
@@ -156,13 +155,13 @@ type FoundSchedule = Readonly<{
 }>
 
 /**
- * What is wrong with a schedule. `missing`: nobody made it, or the queue was emptied. `changed`: another interval.
- * `silent`: its next run lies further ahead than two intervals, as after a clock that jumped forward and back.
- * `overdue`: its run should long be over; either all workers are busy or its job was lost.
+ * The state of a schedule. `missing`: it was never written, or the queue was emptied. `changed`: it has another interval.
+ * `silent`: its next run is more than two intervals ahead, as after a clock that jumped forward and back. `overdue`: its run
+ * is more than an interval late; either all workers are busy or its job was lost.
  */
 type Verdict = 'fine' | 'missing' | 'changed' | 'silent' | 'overdue'
 
-/** Compares a schedule as it is with how it should be. Pure; `now` in ms since 1970. */
+/** Compares an existing schedule with the wanted one. Pure; `now` in ms since 1970. */
 export function verdictOn(found: FoundSchedule | undefined, wanted: WantedSchedule, now: number): Verdict {
   if (!found) return 'missing'
   if (found.everyMs !== wanted.everyMs || found.offset !== wanted.offset) return 'changed'
@@ -173,31 +172,31 @@ export function verdictOn(found: FoundSchedule | undefined, wanted: WantedSchedu
 }
 
 /**
- * The name of the little job a schedule makes. It only enqueues the real one, which is deduplicated: BullMQ does not
+ * The name of the job that a schedule adds. It only enqueues the real job, which is deduplicated: BullMQ does not
  * deduplicate scheduled jobs, so without this step a slow poll would run beside the next one.
  */
-export const DUE = 'due'
+export const DUE_JOB = 'due'
 
 const due = z.object({ name: z.string().refine(isJobName), payload: z.unknown() })
 
-/** Enqueues what a schedule says is due; a job that still runs or waits is not doubled. */
-export type Ring = (data: unknown) => Promise<void>
+/** Enqueues the job that a schedule's `due` job names; one that still runs or waits is not doubled. */
+export type EnqueueDue = (data: unknown) => Promise<void>
 
-/** Makes the step from a schedule to its job. The returned function throws what enqueueing throws. */
-export function makeRing(deps: {
+/** Makes the step from a schedule to its job. The returned function throws the errors of `enqueue`. */
+export function makeEnqueueDue(deps: {
   enqueue: (input: { name: JobName; payloads: readonly unknown[] }) => Promise<unknown>
-}): Ring {
+}): EnqueueDue {
   return async (data) => {
     const { name, payload } = due.parse(data)
     await deps.enqueue({ name, payloads: [payload] })
   }
 }
 
-/** Tokens live for a week and are refreshed at half of it; a look twice a day is early enough. */
-const REFRESH_LOOK_EVERY_MS = DAY / 2
-/** Loads and status move with the hours; a row is kept only when they did. */
+/** Tokens live for a week and are refreshed at half of it; a check twice a day is early enough. */
+const REFRESH_CHECK_EVERY_MS = DAY / 2
+/** Training load and status change with the hours; a row is written only on a change. */
 const TRAINING_INFO_EVERY_MS = 1 * HOUR
-/** What a crash or a flushed queue left behind, and what was paused, is found again within this. */
+/** Work that a crash or a flushed queue left behind, or whose pause is over, is found again within this. */
 const SWEEP_EVERY_MS = 10 * SECOND
 
 /** Lists how often the daemon does each thing that is scheduled, in ms. */
@@ -205,7 +204,7 @@ export function intervalsOf(config: Config): Readonly<Record<ScheduleName, numbe
   return {
     poll: config.mirror.pollEveryMs,
     reconcile: config.mirror.reconcileEveryMs,
-    refresh: REFRESH_LOOK_EVERY_MS,
+    refresh: REFRESH_CHECK_EVERY_MS,
     sweep: SWEEP_EVERY_MS,
     trainingInfo: TRAINING_INFO_EVERY_MS,
     workouts: DAY,

@@ -1,39 +1,65 @@
 import { setMaxListeners } from 'node:events'
-import { type Job, Worker } from 'bullmq'
-import { type Backoff, backoffMs, within } from '../kit/time.ts'
-import type { Backend } from './backend.ts'
-import { CATALOG, isJobName, type QueueName } from './catalog.ts'
-import { CONNECTION_MS, GOODBYE_MS, MAX_CRASHES, MAX_STARTS, RUN_RETRY_MS } from './limits.ts'
-import { type ProcessorDeps, workOnJob } from './processor.ts'
+import { DelayedError, type Job, Worker } from 'bullmq'
+import type { Logger } from 'pino'
+import { errorCode, errorLine, isAbort, MusetteError, RejectedError } from '../kit/errors.ts'
+import { type Backoff, backoffMs, SECOND, within } from '../kit/time.ts'
+import { type Backend, CONNECTION_MS } from './backend.ts'
+import {
+  CATALOG,
+  type HandlerResult,
+  type Handlers,
+  isJobName,
+  type QueueName,
+  runHandler,
+} from './catalog.ts'
+import { isDead, makeFailure, outcomeOf } from './outcome.ts'
 import { PREFIX } from './queues.ts'
+import { DUE_JOB, type EnqueueDue } from './schedules.ts'
+
+/** Crashes that one job may take part in: one is bad luck, a deploy loop makes a few, eleven are caused by the job. */
+const MAX_CRASHES = 10
+/**
+ * Starts of one job for any reason. Only the last barrier: waiting for the end of a rate limit counts as a start, too, so a
+ * small number would kill healthy jobs on a bad day. Crashes have their own, tighter count.
+ */
+const MAX_STARTS = 10_000
+/** Pause before a worker reconnects after an error of its own connection, ms: no busy loop, and back soon. */
+const RUN_RETRY_MS = 1 * SECOND
+/** How long a queue or worker may take to close, ms, and then to disconnect: there are four, and a container has a minute. */
+const CLOSE_MS = 3 * SECOND
+
+type WorkerDeps = Readonly<{
+  log: Logger
+  handlers: Handlers
+  enqueueDue: EnqueueDue
+  backend: Backend
+  onError: (where: string, error: unknown) => void
+}>
 
 type WorkerInput = Readonly<{
   queue: QueueName
   concurrency: number
   lockMs: number
   stalledMs: number
-  /** Instead of the catalog's, where a test cannot wait that long. */
+  /** instead of the catalog's, for tests that cannot wait that long */
   backoff?: Backoff | undefined
 }>
 
 export type JobWorker = Readonly<{
   run(): void
-  /** Takes no further job and aborts the ones that run. Harmless when repeated. */
+  /** Takes no further job and aborts the running ones. A second call does nothing. */
   halt(): void
-  /** Waits for running jobs at most `graceMs`, then closes; jobs that still run are left to be found as abandoned. */
+  /** Waits for running jobs at most `graceMs`, then closes; jobs that still run are found as stalled by another worker. */
   close(graceMs: number): Promise<void>
 }>
 
-/** Opens the worker of one queue; it takes no job before `run`. Throws the backend's errors when it is not reached. */
-export async function openWorker(
-  deps: ProcessorDeps & { backend: Backend; onError: (where: string, error: unknown) => void },
-  input: WorkerInput,
-): Promise<JobWorker> {
+/** Opens the worker of one queue; it takes no job before `run`. Throws the backend's errors when it is unreachable. */
+export async function openWorker(deps: WorkerDeps, input: WorkerInput): Promise<JobWorker> {
   const running = new Set<AbortController>()
   const halted = new AbortController()
   let onIdle: () => void = () => undefined
 
-  const process = async (job: Job, token?: string, bullSignal?: AbortSignal): Promise<void> => {
+  const runJob = async (job: Job, token = '', bullSignal?: AbortSignal): Promise<void> => {
     const controller = new AbortController()
     // One job may have many requests under way, and each listens; Node warns of a leak at eleven.
     setMaxListeners(0, controller.signal)
@@ -43,7 +69,7 @@ export async function openWorker(
     halted.signal.addEventListener('abort', abort, { once: true })
     if (halted.signal.aborted) abort()
     try {
-      await workOnJob(deps, { job, token: token ?? '', signal: controller.signal })
+      await workOnJob(deps, { job, token, signal: controller.signal })
     } finally {
       bullSignal?.removeEventListener('abort', abort)
       halted.signal.removeEventListener('abort', abort)
@@ -54,7 +80,7 @@ export async function openWorker(
 
   const worker = new Worker(
     input.queue,
-    (job: Job, token?: string, signal?: AbortSignal) => process(job, token, signal),
+    (job: Job, token?: string, signal?: AbortSignal) => runJob(job, token, signal),
     {
       connection: {}, // inside the factory
       prefix: PREFIX,
@@ -74,7 +100,7 @@ export async function openWorker(
   )
   worker.on('error', (error) => deps.onError(`worker ${input.queue}`, error))
   worker.on('lockRenewalFailed', (ids) => {
-    // Somebody else has these jobs, or the queue was emptied: going on would do the work twice.
+    // Another worker has these jobs, or the queue was emptied: going on would do the work twice.
     for (const id of ids) worker.cancelJob(id)
   })
   await worker.waitUntilReady()
@@ -100,7 +126,7 @@ export async function openWorker(
         deps.log.warn({ queue: input.queue, running: running.size }, 'jobs: closing with jobs still running')
         await within(worker.getBackend().disconnectBlocking(true), CONNECTION_MS)
       }
-      await closeOrCut({ close: () => worker.close(!finished), disconnect: () => worker.disconnect() })
+      await closeOrDisconnect({ close: () => worker.close(!finished), disconnect: () => worker.disconnect() })
     },
   }
 }
@@ -109,14 +135,89 @@ function backoffOf(name: string): Backoff {
   return isJobName(name) ? CATALOG[name].backoff : CATALOG.sweep.backoff
 }
 
+type ClaimedJob = Readonly<{ job: Job; token: string; signal: AbortSignal; log: Logger }>
+
 /**
- * Closes a queue or worker, and cuts its connections when it cannot close: a server that is gone hears no goodbye, and a
- * connection that is left open goes on calling for it and keeps the process alive. Never throws.
+ * Works on one job that BullMQ handed out: runs its handler, and reports the outcome to BullMQ by throwing BullMQ's own
+ * errors. `signal` aborts when the daemon stops or the job is lost to another worker.
  */
-export async function closeOrCut(part: {
+async function workOnJob(
+  deps: WorkerDeps,
+  input: { job: Job; token: string; signal: AbortSignal },
+): Promise<void> {
+  const { job } = input
+  const claimed: ClaimedJob = { ...input, log: deps.log.child({ job: job.name, id: job.id }) }
+  // A request for a job that was sent before the stop may still bring one after it.
+  if (input.signal.aborted) throw await putBack(claimed, 0)
+  const startedAt = performance.now()
+  let result: HandlerResult
+  try {
+    if (job.name === DUE_JOB) return await deps.enqueueDue(job.data)
+    result = await callHandler(deps, claimed)
+  } catch (error) {
+    throw await settleFailure(claimed, error)
+  }
+  const ms = Math.round(performance.now() - startedAt)
+  if (result) claimed.log.info({ ms, ...result.counts }, 'jobs: job done')
+  else claimed.log.debug({ ms }, 'jobs: job done')
+}
+
+async function callHandler(deps: WorkerDeps, { job, signal, log }: ClaimedJob): Promise<HandlerResult> {
+  if (!isJobName(job.name)) {
+    throw new MusetteError('job_unknown', `jobs: run: no job is called "${job.name}" in this version`)
+  }
+  if (job.stalledCounter > MAX_CRASHES) {
+    throw new RejectedError(
+      'job_poison',
+      `jobs: run ${job.name}: the worker ended ${job.stalledCounter} times on it`,
+    )
+  }
+  return await runHandler(deps.handlers, { name: job.name, payload: job.data, context: { signal, log } })
+}
+
+async function settleFailure(claimed: ClaimedJob, error: unknown): Promise<Error> {
+  const { job, signal, log } = claimed
+  const outcome = outcomeOf(error)
+  const fields = { code: errorCode(error), error: errorLine(error), attempt: job.attemptsMade + 1 }
+  if (signal.aborted && (isAbort(error, signal) || outcome.kind === 'retry' || outcome.kind === 'bug')) {
+    // The stop caused it: the job goes back without losing an attempt, for any worker to take at once.
+    log.debug(fields, 'jobs: job interrupted; it goes back to the queue')
+    return await putBack(claimed, 0)
+  }
+  if (outcome.kind === 'wait') {
+    // Only this job: another account may use another service. The client refuses early requests to this service.
+    log.warn({ ...fields, waitMs: outcome.waitMs }, 'jobs: job waits, as the service asked')
+    return await putBack(claimed, outcome.waitMs)
+  }
+  const dead = isDead(outcome, { made: job.attemptsMade, allowed: job.opts.attempts ?? 1 })
+  if (!dead) log.warn(fields, 'jobs: job failed and will be tried again')
+  else if (outcome.kind === 'bug')
+    log.error({ ...fields, err: error }, 'jobs: job is dead; this is a defect in musette')
+  else
+    log.error(
+      fields,
+      outcome.kind === 'park' ? 'jobs: job is dead; the account is parked' : 'jobs: job is dead',
+    )
+  return makeFailure(error, dead)
+}
+
+/**
+ * Gives a job back without spending an attempt, to run again after `pauseMs`; returns the error that reports this to BullMQ.
+ * As a delayed job, even without a pause: BullMQ's own `moveToWait` wakes no worker on Redis when the job has a priority.
+ */
+async function putBack({ job, token }: ClaimedJob, pauseMs: number): Promise<Error> {
+  await job.moveToDelayed(Date.now() + pauseMs, token)
+  return new DelayedError()
+}
+
+/**
+ * Closes a queue or worker, and disconnects it when it cannot close in time: an open connection to a server that is gone
+ * would go on reconnecting and keep the process alive. Never throws.
+ */
+export async function closeOrDisconnect(part: {
   close(): Promise<unknown>
   disconnect(): Promise<unknown>
 }): Promise<void> {
-  const closed = await within(part.close(), GOODBYE_MS).catch(() => false)
-  if (!closed) await within(part.disconnect(), GOODBYE_MS).catch(() => undefined)
+  const closed = await within(part.close(), CLOSE_MS).catch(() => false)
+  if (!closed) await within(part.disconnect(), CLOSE_MS).catch(() => undefined)
 }

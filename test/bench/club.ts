@@ -51,8 +51,7 @@ async function measureClub(accounts: number): Promise<Row[]> {
     )
     const jobs = await openIdleJobs({ kind: 'postgres', url: app.databaseUrl }, [])
     const handlers = makeHandlers(app, () => jobs)
-    const sweep = () =>
-      handlers.sweep({}, { signal: new AbortController().signal, log, progress: async () => undefined })
+    const sweep = () => handlers.sweep({}, { signal: new AbortController().signal, log })
     await sweep()
     const swept = await timed(sweep)
     await jobs.close()
@@ -73,8 +72,8 @@ async function measureClub(accounts: number): Promise<Row[]> {
 async function measureSchedules(backend: BackendChoice, accounts: number): Promise<Row[]> {
   const ids = Array.from({ length: accounts }, (_, index) => index + 1)
   const jobs = await openIdleJobs(backend, ids)
-  const made = await timed(() => jobs.reconcileSchedules())
-  const compared = await timed(() => jobs.reconcileSchedules())
+  const made = await timed(() => jobs.openSchedules({ atStart: false }))
+  const compared = await timed(() => jobs.openSchedules({ atStart: false }))
   await jobs.close()
   const on = `${count(accounts)} accounts, ${backend.kind === 'redis' ? 'Redis' : 'Postgres'}`
   return [

@@ -11,7 +11,7 @@ describe('the jobs around training info and workouts', () => {
 
   const run = (name: 'poll-training-info' | 'poll-workouts', accountId = scene.account.accountId) => {
     const { log } = scene.log
-    const context = { signal: new AbortController().signal, log, progress: async () => undefined }
+    const context = { signal: new AbortController().signal, log }
     return makeTrainingHandlers(scene.app)[name]({ accountId }, context)
   }
 

@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readdirSync } from 'node:fs'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { mkdir, readFile, rename, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { walkFolder } from '../../src/dropfolder/walk-folder.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { drop, listAll, makeRide, openRig, type Rig, readOpen } from './rig.ts'
 
@@ -199,11 +198,4 @@ describe('the scan', () => {
     await rig.folder.scan()
     expect(rig.imported.at(-1)?.name).toBe('new.fit')
   })
-
-  it('lists 130,000 files in one folder', async () => {
-    rig = await openRig({ inMemory: true })
-    for (let i = 0; i < 130_000; i++) closeSync(openSync(join(rig.dir, `${i}.fit`), 'w'))
-    const walked = await walkFolder(rig.dir, { accounts: ['default'], isDroppable: () => true })
-    expect(walked.found).toHaveLength(130_000)
-  }, 120_000)
 })

@@ -2,7 +2,7 @@
 import { pino } from 'pino'
 import type { BackendChoice } from '../../src/jobs/backend.ts'
 import { openJobs } from '../../src/jobs/jobs.ts'
-import { QUICK } from './quick.ts'
+import { handlersOf, QUICK } from './handlers.ts'
 
 const choice: BackendChoice = JSON.parse(process.argv[2] ?? '')
 await openJobs(
@@ -10,16 +10,7 @@ await openJobs(
     log: pino({ level: 'silent' }),
     signal: new AbortController().signal,
     accounts: async () => [],
-    handlers: {
-      'fetch-activity': () => new Promise<undefined>(() => process.send?.('taken')),
-      'poll-activities': async () => undefined,
-      'reconcile-activities': async () => undefined,
-      'poll-training-info': async () => undefined,
-      'poll-workouts': async () => undefined,
-      'refresh-token': async () => undefined,
-      'settle-upload': async () => undefined,
-      sweep: async () => undefined,
-    },
+    handlers: handlersOf(() => new Promise<undefined>(() => process.send?.('taken'))),
   },
   { ...QUICK, backend: choice, lockMs: 1_000, stalledMs: 300 },
 )

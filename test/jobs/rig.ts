@@ -4,11 +4,9 @@ import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe } from 'vitest'
 import type { BackendChoice } from '../../src/jobs/backend.ts'
 import { type Jobs, type JobsOptions, openJobs } from '../../src/jobs/jobs.ts'
-
 import { openTestDatabase } from '../kit/postgres.ts'
 import { describeWithRedis, openTestRedis } from '../kit/redis.ts'
-import { type Fetch, handlersOf, type Poll } from './handlers.ts'
-import { QUICK } from './quick.ts'
+import { type Fetch, handlersOf, type Poll, QUICK } from './handlers.ts'
 
 export type BackendName = 'redis' | 'postgres'
 
@@ -22,18 +20,7 @@ export type RigInput = Omit<Partial<JobsOptions>, 'roles'> & {
   signal?: AbortSignal
 }
 
-export type Rig = {
-  choice: BackendChoice
-  lines: LogLine[]
-  /** Opens jobs with short times and handlers that do nothing unless told; all are closed in `reset`. */
-  open(input?: RigInput): Promise<Jobs>
-  /** What a flush is to Redis, for both. */
-  emptyQueue(): Promise<void>
-  /** Takes the jobs of the polls queue away and leaves its schedules. */
-  losePolls(): Promise<void>
-  reset(): Promise<void>
-  close(): Promise<void>
-}
+export type Rig = Awaited<ReturnType<typeof openRig>>
 
 /** Runs the same tests on both backends; `rig` is opened before the first and emptied after each. */
 export function describeJobs(title: string, tests: (rig: () => Rig) => void): void {
@@ -54,22 +41,25 @@ export function describeJobs(title: string, tests: (rig: () => Rig) => void): vo
 }
 
 /** Opens one real Redis or Postgres. */
-async function openRig(name: BackendName): Promise<Rig> {
+async function openRig(name: BackendName) {
   const place = name === 'redis' ? await openTestRedis() : await openTestDatabase({ migrated: false })
   const choice: BackendChoice = { kind: name, url: place.url }
   const lines: LogLine[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const opened: Jobs[] = []
-  const emptyQueue = () => (name === 'redis' ? flushRedis(place.url) : truncateQueue(place.url))
+  const emptyQueue = () => (name === 'redis' ? flushRedis(place.url) : onPostgres(place.url, truncateQueue))
   const closeAll = async () => {
     for (const jobs of opened.splice(0)) await jobs.close()
   }
   return {
     choice,
     lines,
+    /** Removes everything from the queue, as a flush of Redis does. */
     emptyQueue,
-    losePolls: () => (name === 'redis' ? loseRedisPolls(place.url) : losePostgresPolls(place.url)),
-    async open({ fetch, poll, accounts, signal, ...options } = {}) {
+    /** Removes the jobs of the polls queue and leaves its schedules. */
+    losePolls: () => (name === 'redis' ? deleteRedisPolls(place.url) : onPostgres(place.url, deletePolls)),
+    /** Opens jobs with short times and handlers that do nothing unless given; all are closed in `reset`. */
+    async open({ fetch, poll, accounts, signal, ...options }: RigInput = {}): Promise<Jobs> {
       const jobs = await openJobs(
         {
           log,
@@ -104,27 +94,26 @@ async function flushRedis(url: string): Promise<void> {
   redis.disconnect()
 }
 
-async function truncateQueue(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
+async function truncateQueue(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `select quote_ident(tablename) as name from pg_tables where schemaname = 'bullmq' and tablename <> 'migration'`,
   )
   if (rows.length > 0)
     await client.query(`truncate ${rows.map(({ name }) => `bullmq.${name}`).join(', ')} cascade`)
-  await client.end()
 }
 
-async function loseRedisPolls(url: string): Promise<void> {
+async function deleteRedisPolls(url: string): Promise<void> {
   const redis = new Redis(url)
   const jobs = await redis.keys('musette:polls:repeat:*:*')
   await redis.del('musette:polls:delayed', 'musette:polls:wait', ...jobs)
   redis.disconnect()
 }
 
-async function losePostgresPolls(url: string): Promise<void> {
+const deletePolls = (client: pg.Client) => client.query(`delete from bullmq.job where queue = 'polls'`)
+
+async function onPostgres(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  await client.query(`delete from bullmq.job where queue = 'polls'`)
+  await work(client)
   await client.end()
 }

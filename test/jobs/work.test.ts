@@ -102,19 +102,6 @@ describeJobs('jobs', (rig) => {
     expect(job.stacktrace?.join()).toContain('work.test.ts')
   })
 
-  it('runs a job again that says it has work left, without spending attempts', async () => {
-    let runs = 0
-    const jobs = await rig().open({
-      fetch: async () => {
-        runs += 1
-        return runs < 3 ? { requeue: true } : undefined
-      },
-    })
-    await jobs.enqueue('fetch-activity', [ride(1)])
-    const job = await only('completed', jobs)
-    expect([runs, job.attemptsMade]).toEqual([3, 1])
-  })
-
   it('holds an activity in the queue once, and takes it again after it is done', async () => {
     const done: number[] = []
     const producer = await rig().open({ roles: { scheduler: false, worker: false } })

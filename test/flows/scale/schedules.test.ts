@@ -14,7 +14,7 @@ describeJobs('the schedules of a club', (rig) => {
     expect((await fetchSchedules(polls)).size).toBe(5 * ACCOUNTS + 1)
     const before = await jobs.counts()
     rig().lines.length = 0
-    await jobs.reconcileSchedules()
+    await jobs.openSchedules({ atStart: false })
     expect(await jobs.counts()).toEqual(before)
     expect(rig().lines.filter(({ msg }) => msg.includes('brought up to date'))).toEqual([])
   })

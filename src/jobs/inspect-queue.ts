@@ -1,20 +1,18 @@
 import { PostgresClient } from '../kit/postgres-client.ts'
 import { type Clock, within } from '../kit/time.ts'
-
 import {
   type BackendChoice,
+  CONNECTION_MS,
   fetchRedisFacts,
   makePostgresBackend,
   makeRedisBackend,
   SCHEMA,
 } from './backend.ts'
 import type { QueueName, ScheduleName } from './catalog.ts'
-
-import { CONNECTION_MS } from './limits.ts'
 import { fetchCounts, fetchPaused, makeQueues } from './queues.ts'
-import { fetchSchedules, settledVerdict, wantedSchedules } from './schedules.ts'
+import { fetchSchedules, fetchVerdict, wantedSchedules } from './schedules.ts'
 
-/** Jobs by queue and state, the queues that are paused, and the schedules: how many there should be, and the ids of the wrong ones. */
+/** Jobs by queue and state, the paused queues, and the schedules: how many there must be, and the ids of the wrong ones. */
 export type QueueFacts = Readonly<{
   counts: Record<QueueName, Record<string, number>>
   paused: QueueName[]
@@ -22,8 +20,8 @@ export type QueueFacts = Readonly<{
 }>
 
 /**
- * Looks at the queue from outside, beside a daemon that may run: takes no job and makes no schedule. Undefined when no
- * daemon has made a queue in this Postgres yet. Throws the backend's errors.
+ * Fetches facts about the queue without changing it, beside a running daemon or without one. Undefined when no daemon has
+ * made a queue in this Postgres yet. Throws the backend's errors.
  */
 export async function inspectQueue(
   deps: { clock: Clock },
@@ -34,7 +32,7 @@ export async function inspectQueue(
   },
 ): Promise<QueueFacts | undefined> {
   const { kind, url } = input.backend
-  // A queue waits for its Redis without an end; this look fails at once.
+  // A queue waits for its Redis forever; this request fails at once.
   if (kind === 'redis') await fetchRedisFacts(url)
   else if (!(await hasQueueTables(url))) return undefined
   const backend = kind === 'redis' ? makeRedisBackend(url) : makePostgresBackend(url)
@@ -48,7 +46,7 @@ export async function inspectQueue(
     const wanted = wantedSchedules(input.accounts, input.every)
     const wrong: string[] = []
     for (const schedule of wanted) {
-      const verdict = await settledVerdict(queues.polls, found.get(schedule.id), schedule, now)
+      const verdict = await fetchVerdict(queues.polls, found.get(schedule.id), schedule, now)
       if (verdict !== 'fine') wrong.push(schedule.id)
     }
     return { counts, paused, schedules: { wanted: wanted.length, wrong } }
