@@ -79,6 +79,24 @@ describeWithBrowser('the fitness page', () => {
     expect(await row.textContent()).toMatch(new RegExp(`${week?.week}${week?.activities}.*${week?.xss}$`))
   })
 
+  it('shows the signature at the end of each month in a table, newest first', async () => {
+    const page = await scene.visit('/fitness')
+    const [last] = await scene.rows(
+      `select ftp, ltp, hie_kj, pp from training.fitness_history where at is not null order by at desc limit 1`,
+    )
+    const write = (value: unknown, digits: number) =>
+      Number(value).toLocaleString('en', { maximumFractionDigits: digits })
+    const region = page.getByRole('region', { name: 'Signature' })
+    await region.getByText('As a table').click()
+    const cells = await region.getByRole('row').nth(1).getByRole('cell').allTextContents()
+    expect(cells).toEqual([
+      `${write(last?.ftp, 1)} W`,
+      `${write(last?.ltp, 1)} W`,
+      `${write(last?.hie_kj, 1)} kJ`,
+      `${write(last?.pp, 0)} W`,
+    ])
+  })
+
   it('follows a new activity without a reload', async () => {
     const page = await scene.visit('/fitness')
     const caption = page.getByRole('region', { name: 'Load and form' }).locator('figcaption')
