@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import type { Fault } from '../fit/archive.ts'
-import { contentIdOf, type ReadFit, readFit } from '../fit/read.ts'
+import { contentIdOf, type ReadFit, readFit } from '../fit/read-fit.ts'
 import { sourceOf, unpackDropped } from '../fit/unpack.ts'
 import { makeLogOnce } from '../kit/log-once.ts'
 import { makeSemaphore } from '../kit/semaphore.ts'

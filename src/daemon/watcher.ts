@@ -1,7 +1,7 @@
 import type { App } from '../app/app.ts'
 import { makeUploadDeps } from '../app/upload-files.ts'
 import { type DropFolder, type DroppedFile, openDropFolder } from '../dropfolder/drop-folder.ts'
-import { isDroppable } from '../fit/names.ts'
+import { isDroppable } from '../fit/fit-names.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { errorLine } from '../kit/errors.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'

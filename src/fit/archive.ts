@@ -25,12 +25,12 @@ export const DROP_LIMITS: DropLimits = {
 /** Below this size no ratio makes a bomb: a tiny FIT file of repeated values may pack extremely well. */
 const RATIO_COUNTS_FROM_BYTES = MIB
 
-/** The most bytes that `packedBytes` may unpack to. */
+/** Returns the most bytes that `packedBytes` may unpack to. */
 export function mostUnpacked(packedBytes: number, { fileBytes, ratio }: DropLimits): number {
   return Math.min(fileBytes, Math.max(RATIO_COUNTS_FROM_BYTES, packedBytes * ratio))
 }
 
-/** Why an archive does not give what is in it: `unready` when it may still be written to. */
+/** The reason why an archive cannot be unpacked; `unready`: not yet, because it may still be written to. */
 export type Fault =
   | { verdict: 'unready'; code: string; reason: string }
   | { verdict: 'refused'; code: string; reason: string }

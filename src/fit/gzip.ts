@@ -4,11 +4,11 @@ import { errorCode } from '../kit/errors.ts'
 import { refused, UnpackError, unready } from './archive.ts'
 
 /**
- * Unpacks gzip bytes as they are read, to at most `most` bytes. Throws UnpackError for what is cut, damaged (a file that is
- * still being copied looks the same) or unpacks to more, and what reading throws.
+ * Unpacks gzip bytes as they are read, to at most `most` bytes. Throws UnpackError when they are cut, damaged (a file that is
+ * still being copied looks the same) or unpack to more, and the error of `packed` when reading fails.
  */
 export async function* gunzip(packed: Readable, most: number): AsyncGenerator<Uint8Array> {
-  // An error reaches the reader of the last stream, so nothing is left to do with it here.
+  // An error reaches the reader of the last stream, so the callback has nothing to do.
   const unpacked = pipeline(packed, createGunzip(), () => undefined)
   let size = 0
   try {

@@ -1,4 +1,5 @@
-import { type FitMessage, readNumber } from './messages.ts'
+import { type FitMessage, readNumber } from './fit-messages.ts'
+import { type FitWalk, makeFitWalker, type PartReader } from './fit-walker.ts'
 import {
   ACTIVITY_FILE,
   FILE_ID,
@@ -11,7 +12,6 @@ import {
   SPORT,
   SPORTS,
 } from './profile.ts'
-import { type FitWalk, makeFitWalker, type PartReader } from './walk.ts'
 
 /** A FIT activity: `sizeBytes` is its length, which is the file's unless something follows it. */
 export type WholeFit = {
@@ -29,18 +29,18 @@ export type FitVerdict =
   | { verdict: 'refused'; code: string; reason: string }
 
 export type FitJudge = {
-  /** Looks at the next bytes; false when no further ones can change the verdict. */
+  /** Reads the next bytes; returns false when no further ones can change the verdict. */
   push(bytes: Uint8Array): boolean
   /** Returns the verdict; nothing follows. */
   end(): FitVerdict
 }
 
 /**
- * Makes the judge of one file, which sees its bytes piece by piece: whether it is a whole FIT activity by header, declared
+ * Makes the judge of one file, which reads its bytes piece by piece: whether it is a whole FIT activity by header, declared
  * length and checksum of every chained part, with an activity among them and records in it. `unready` is a file that may
  * still become whole (being written, cut, damaged, its place on the disk reserved and not filled); `refused` never becomes
  * an activity. `startedAt` is the first session's start, else the first record; `endedAt` the last record. `sport` is the
- * profile's name, `multisport` when sessions differ, null when nothing says. Never throws.
+ * profile's name, `multisport` when sessions differ, null when no message gives one. Never throws.
  */
 export function makeFitJudge(): FitJudge {
   const walker = makeFitWalker(makeFactsReader)
@@ -125,7 +125,7 @@ function refused(code: string, reason: string): FitVerdict {
   return { verdict: 'refused', code, reason }
 }
 
-/** The few facts that tell an activity from other FIT files. Times are seconds as FIT counts them. */
+/** The few facts that distinguish an activity from other FIT files. Times are seconds as FIT counts them. */
 type FitFacts = {
   fileType: number | null
   createdAt: number | null

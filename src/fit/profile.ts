@@ -16,7 +16,7 @@ export const FIRST_ABSOLUTE_TIME = 0x10000000
 /** The value that stands for no time. */
 export const NO_TIME = 0xffffffff
 
-/** What a person calls the types of FIT files, by their numbers. */
+/** The types of FIT files in plain words, by their numbers. */
 export const FILE_TYPES =
   namesByNumber(`1, device, settings, sport, activity, workout, course, schedules, 9, weight, totals,
   goals, 14, blood pressure, monitoring a, 20, activity summary, 28, monitoring daily, 32, monitoring b, 34, segment,

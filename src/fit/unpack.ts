@@ -1,20 +1,20 @@
 import { Readable } from 'node:stream'
 import { DROP_LIMITS, type DropLimits, type Fault, judgeFront, mostUnpacked, refused } from './archive.ts'
+import { cleanFitName } from './fit-names.ts'
 import { gunzip } from './gzip.ts'
-import { cleanFitName } from './names.ts'
 import { listZip } from './zip.ts'
 
-/** A FIT file in what was dropped. `open` reads its bytes anew, and throws UnpackError where they cannot be unpacked. */
+/** A FIT file in a dropped file. `open` reads its bytes from the start, and throws UnpackError where they cannot be unpacked. */
 export type DroppedFit = { name: string; open: () => AsyncIterable<Uint8Array> }
 
 export type Unpacked = { verdict: 'files'; files: ReadonlyArray<DroppedFit> } | Fault
 
 /**
- * Finds the FIT files in what was dropped: `.fit` as it is, `.fit.gz` unpacked, `.zip` with FIT files inside, the ending in
- * any case. Names are base names, cleaned, different from each other, ending in `.fit`; nothing is judged as FIT here, and
- * nothing but the directory of an archive is read. `unready` is an archive that may still be written to; `refused` one that
- * holds no FIT file, is locked, holds an archive inside an archive, or unpacks to more than `limits`. Throws what reading
- * the source throws.
+ * Lists the FIT files in a dropped file: `.fit` as it is, `.fit.gz` unpacked, `.zip` with FIT files inside, the ending in
+ * any case. Names are base names, cleaned, different from each other, ending in `.fit`; only the directory of an archive is
+ * read, and nothing is judged as FIT yet. `unready` is an archive that may still be written to; `refused` one that holds no
+ * FIT file, is locked, holds an archive inside an archive, or unpacks to more than `limits`. Throws the error of the source
+ * when reading fails.
  */
 export async function unpackDropped(
   name: string,
@@ -50,7 +50,7 @@ export function sourceOf(bytes: Uint8Array): ByteSource {
   }
 }
 
-/** Reads the two bytes by which archives are known. */
+/** Reads the first two bytes, which show the format of an archive. */
 async function readFront(source: ByteSource): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   const range = { start: 0, end: Math.min(2, source.sizeBytes) }

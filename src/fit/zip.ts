@@ -16,8 +16,8 @@ import {
   UnpackError,
   unready,
 } from './archive.ts'
+import { cleanFitName } from './fit-names.ts'
 import { gunzip } from './gzip.ts'
-import { cleanFitName } from './names.ts'
 import type { ByteSource, DroppedFit, Unpacked } from './unpack.ts'
 
 const STORED = 0
@@ -29,9 +29,9 @@ const SMALLER = 'drop its files in smaller archives'
 
 /**
  * Lists every FIT file in a zip by the archive's directory: all of them, or none with the reason. Their bytes are read
- * when they are opened. Other files are passed over; an archive inside the archive refuses the whole, because
- * rides in it would be missed without a word. An archive whose directory is not there yet is `unready`. Throws what
- * reading the source throws.
+ * when they are opened. Other files are skipped; an archive inside the archive refuses the whole, because its
+ * activities would be missed silently. An archive whose directory is not there yet is `unready`. Throws the error of the
+ * source when reading fails.
  */
 export async function listZip(source: ByteSource, limits: DropLimits): Promise<Unpacked> {
   const files: DroppedFit[] = []
@@ -44,7 +44,7 @@ export async function listZip(source: ByteSource, limits: DropLimits): Promise<U
     }
     for await (const entry of zip.eachEntry()) {
       const name = nameOf(entry)
-      if (isPassedOver(entry, name)) continue
+      if (isSkipped(entry, name)) continue
       const stopped = judgeEntry(entry, name)
       if (stopped) return stopped
       if (!isFit(name)) continue
@@ -78,7 +78,7 @@ class SourceReader extends RandomAccessReader {
   }
 }
 
-/** The name as the archive has it, with any path; only ever used for its last part and its ending. */
+/** Returns the name as the archive has it, with any path; only its last part and its ending are used. */
 function nameOf(entry: Entry): string {
   return getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false)
 }
@@ -87,8 +87,8 @@ function isFit(name: string): boolean {
   return /\.fit(\.gz)?$/i.test(name)
 }
 
-/** Folders, links, hidden files, and what a Mac puts beside each file. */
-function isPassedOver(entry: Entry, name: string): boolean {
+/** Returns whether an entry is a folder, a link, a hidden file, or one that macOS adds beside each file. */
+function isSkipped(entry: Entry, name: string): boolean {
   if (name.endsWith('/')) return true
   if (/(^|\/)(\.(?!\.?\/)|__MACOSX\/)/.test(name)) return true
   const madeOnUnix = entry.versionMadeBy >> 8 === MADE_ON_UNIX
@@ -135,7 +135,7 @@ async function* readEntry(
     }
     for await (const chunk of await openEntry(zip, entry)) {
       size += chunk.length
-      // The directory of the archive was written by a stranger: what comes out is counted, too.
+      // The directory of the archive may lie about sizes, so the unpacked bytes are counted, too.
       if (size > most) throw new UnpackError(tooLarge())
       yield chunk
     }
@@ -148,7 +148,7 @@ async function openEntry(zip: ZipFile, entry: Entry): Promise<Readable & AsyncIt
   return zip.openReadStreamPromise(entry)
 }
 
-/** What yauzl and zlib say of bytes is a fault of the archive. Throws every other error: those of the disk have a code. */
+/** Turns an error of yauzl or zlib into a fault of the archive. Throws every other error: those of the disk have a code. */
 function faultOf(error: unknown): Fault {
   if (error instanceof UnpackError) return error.fault
   const code = errorCode(error)

@@ -1,17 +1,17 @@
-import { FIT_EPOCH_S } from '../fit/profile.ts'
-import { fitCrc } from '../fit/walk.ts'
-import type { Signature } from './athlete/fitness.ts'
+import { fitCrc } from '../fit/fit-walker.ts'
+import { ACTIVITY_FILE, FILE_ID, FIT_EPOCH_S, RECORD, SESSION, TIMESTAMP } from '../fit/profile.ts'
+import type { Signature } from './athlete/fitness-model.ts'
 import { at, simulateTrack, type Track } from './athlete/ride.ts'
-import { scoreTrack, sumTrack } from './athlete/score.ts'
+import { scoreTrack, sumTrack, type Totals } from './athlete/score.ts'
 
 const SIGNATURE: Signature = { ftp: 250, ltp: 200, hie: 21, pp: 1_050 }
 const SEMICIRCLES_PER_DEGREE = 2 ** 31 / 180
 
-/** Numbers of the FIT profile that name a value. */
-const MAKER = { development: 255 }
-const SPORT = { cycling: 2, road: 7 }
+/** Values of the FIT profile: events, types of events, sports. */
 const EVENT = { timer: 0, session: 8, lap: 9, activity: 26 }
 const EVENT_TYPE = { start: 0, stop: 1, stopAll: 4 }
+const SPORT = { cycling: 2, road: 7 }
+const DEVELOPMENT = 255
 
 /**
  * Makes a whole, valid FIT activity of an outdoor ride: identity, timer events, a record for each of `seconds`, lap,
@@ -32,56 +32,104 @@ export function makeFitFile(input: { startedAt: Date; seconds: number; seed?: nu
   const totals = sumTrack(scoreTrack(track, SIGNATURE))
   const start = fitTime(startMs)
   const end = start + totals.elapsedSeconds
-  const summary = {
-    timestamp: end,
-    startTime: start,
-    sport: SPORT.cycling,
-    messageIndex: 0,
-    eventType: EVENT_TYPE.stop,
-    elapsedTime: totals.elapsedSeconds,
-    timerTime: input.seconds,
-    distance: totals.distanceKm * 1_000,
-    ascent: totals.climbM,
-    avgPower: totals.avgPower,
-    maxPower: totals.maxPower,
-    maxCadence: totals.maxCadence,
-    calories: totals.workKj,
-  }
   return encodeFit([
-    ['fileId', { type: 4, manufacturer: MAKER.development, product: 1, serialNumber: 1, createdAt: start }],
-    ['event', { timestamp: start, event: EVENT.timer, eventType: EVENT_TYPE.start }],
+    makeFileId(start),
+    makeEvent(start, EVENT_TYPE.start),
     ...Array.from({ length: input.seconds }, (_, i) => makeRecord(track, i)),
-    ['event', { timestamp: end, event: EVENT.timer, eventType: EVENT_TYPE.stopAll }],
-    ['lap', { ...summary, event: EVENT.lap }],
-    ['session', { ...summary, event: EVENT.session, subSport: SPORT.road, firstLap: 0, laps: 1 }],
-    [
-      'activity',
-      {
-        timestamp: end,
-        timerTime: input.seconds,
-        sessions: 1,
-        type: 0,
-        event: EVENT.activity,
-        eventType: EVENT_TYPE.stop,
-      },
-    ],
+    makeEvent(end, EVENT_TYPE.stopAll),
+    ...makeSums({ start, end, seconds: input.seconds }, totals),
   ])
 }
 
+/** A message by its number in the FIT profile (below 256); messages of one number have the same fields. */
+type Message = { number: number; fields: readonly Field[] }
+/** A field by its number in the FIT profile, in the profile's unit; NaN where nothing was recorded. */
+type Field = readonly [number: number, type: keyof typeof BASE_TYPES, value: number]
+
+function makeFileId(createdAt: number): Message {
+  return {
+    number: FILE_ID.message,
+    fields: [
+      [FILE_ID.type, 'enum', ACTIVITY_FILE],
+      [1, 'uint16', DEVELOPMENT], // manufacturer
+      [2, 'uint16', 1], // product
+      [3, 'uint32z', 1], // serial number
+      [FILE_ID.createdAt, 'uint32', createdAt],
+    ],
+  }
+}
+
+function makeEvent(time: number, type: number): Message {
+  return {
+    number: 21,
+    fields: [
+      [TIMESTAMP, 'uint32', time],
+      [0, 'enum', EVENT.timer],
+      [1, 'enum', type],
+    ],
+  }
+}
+
 function makeRecord(track: Track, place: number): Message {
+  return {
+    number: RECORD.message,
+    fields: [
+      [TIMESTAMP, 'uint32', fitTime(at(track.unixMs, place))],
+      [0, 'sint32', at(track.lat, place) * SEMICIRCLES_PER_DEGREE],
+      [1, 'sint32', at(track.lng, place) * SEMICIRCLES_PER_DEGREE],
+      [5, 'uint32', at(track.dist, place) * 100],
+      [73, 'uint32', at(track.spd, place) * 1_000],
+      [78, 'uint32', (at(track.alt, place) + 500) * 5],
+      [7, 'uint16', at(track.power, place)],
+      [3, 'uint8', at(track.hr, place)],
+      [4, 'uint8', at(track.cad, place)],
+    ],
+  }
+}
+
+/** Makes the messages that sum the ride up: one lap, one session, the activity. */
+function makeSums(time: { start: number; end: number; seconds: number }, totals: Totals): Message[] {
+  const common: Field[] = [
+    [TIMESTAMP, 'uint32', time.end],
+    [254, 'uint16', 0], // message index
+    [1, 'enum', EVENT_TYPE.stop],
+    [SESSION.startedAt, 'uint32', time.start],
+    [7, 'uint32', totals.elapsedSeconds * 1_000],
+    [8, 'uint32', time.seconds * 1_000], // timer time
+    [9, 'uint32', totals.distanceKm * 100_000],
+    [11, 'uint16', totals.workKj], // calories
+  ]
+  const lap: Field[] = [
+    [0, 'enum', EVENT.lap],
+    [25, 'enum', SPORT.cycling],
+    [18, 'uint8', totals.maxCadence],
+    [19, 'uint16', totals.avgPower],
+    [20, 'uint16', totals.maxPower],
+    [21, 'uint16', totals.climbM],
+  ]
+  const session: Field[] = [
+    [0, 'enum', EVENT.session],
+    [SESSION.sport, 'enum', SPORT.cycling],
+    [6, 'enum', SPORT.road],
+    [19, 'uint8', totals.maxCadence],
+    [20, 'uint16', totals.avgPower],
+    [21, 'uint16', totals.maxPower],
+    [22, 'uint16', totals.climbM],
+    [25, 'uint16', 0], // first lap
+    [26, 'uint16', 1], // laps
+  ]
+  const activity: Field[] = [
+    [TIMESTAMP, 'uint32', time.end],
+    [0, 'uint32', time.seconds * 1_000], // timer time
+    [1, 'uint16', 1], // sessions
+    [2, 'enum', 0], // manual
+    [3, 'enum', EVENT.activity],
+    [4, 'enum', EVENT_TYPE.stop],
+  ]
   return [
-    'record',
-    {
-      timestamp: fitTime(at(track.unixMs, place)),
-      lat: at(track.lat, place) * SEMICIRCLES_PER_DEGREE,
-      lng: at(track.lng, place) * SEMICIRCLES_PER_DEGREE,
-      distance: at(track.dist, place),
-      speed: at(track.spd, place),
-      altitude: at(track.alt, place),
-      power: at(track.power, place),
-      heartRate: at(track.hr, place),
-      cadence: at(track.cad, place),
-    },
+    { number: 19, fields: [...common, ...lap] },
+    { number: SESSION.message, fields: [...common, ...session] },
+    { number: 34, fields: activity },
   ]
 }
 
@@ -99,143 +147,44 @@ const BASE_TYPES = {
   uint32z: [0x8c, 4, 0],
 } as const
 
-/** A field by its number in the FIT profile; the number written is `(value + offset) * scale`. */
-type Field = readonly [number: number, type: keyof typeof BASE_TYPES, scale?: number, offset?: number]
-
-const TIME: Field = [253, 'uint32']
-const INDEX: Field = [254, 'uint16']
-
-/** The messages we write, by their number in the FIT profile. */
-const MESSAGES = {
-  fileId: {
-    number: 0,
-    fields: {
-      type: [0, 'enum'],
-      manufacturer: [1, 'uint16'],
-      product: [2, 'uint16'],
-      serialNumber: [3, 'uint32z'],
-      createdAt: [4, 'uint32'],
-    },
-  },
-  event: { number: 21, fields: { timestamp: TIME, event: [0, 'enum'], eventType: [1, 'enum'] } },
-  record: {
-    number: 20,
-    fields: {
-      timestamp: TIME,
-      lat: [0, 'sint32'],
-      lng: [1, 'sint32'],
-      distance: [5, 'uint32', 100],
-      speed: [73, 'uint32', 1_000],
-      altitude: [78, 'uint32', 5, 500],
-      power: [7, 'uint16'],
-      heartRate: [3, 'uint8'],
-      cadence: [4, 'uint8'],
-    },
-  },
-  lap: {
-    number: 19,
-    fields: {
-      timestamp: TIME,
-      startTime: [2, 'uint32'],
-      sport: [25, 'enum'],
-      elapsedTime: [7, 'uint32', 1_000],
-      timerTime: [8, 'uint32', 1_000],
-      distance: [9, 'uint32', 100],
-      ascent: [21, 'uint16'],
-      avgPower: [19, 'uint16'],
-      maxPower: [20, 'uint16'],
-      maxCadence: [18, 'uint8'],
-      calories: [11, 'uint16'],
-      messageIndex: INDEX,
-      event: [0, 'enum'],
-      eventType: [1, 'enum'],
-    },
-  },
-  session: {
-    number: 18,
-    fields: {
-      timestamp: TIME,
-      startTime: [2, 'uint32'],
-      sport: [5, 'enum'],
-      subSport: [6, 'enum'],
-      elapsedTime: [7, 'uint32', 1_000],
-      timerTime: [8, 'uint32', 1_000],
-      distance: [9, 'uint32', 100],
-      ascent: [22, 'uint16'],
-      avgPower: [20, 'uint16'],
-      maxPower: [21, 'uint16'],
-      maxCadence: [19, 'uint8'],
-      calories: [11, 'uint16'],
-      messageIndex: INDEX,
-      event: [0, 'enum'],
-      eventType: [1, 'enum'],
-      firstLap: [25, 'uint16'],
-      laps: [26, 'uint16'],
-    },
-  },
-  activity: {
-    number: 34,
-    fields: {
-      timestamp: TIME,
-      timerTime: [0, 'uint32', 1_000],
-      sessions: [1, 'uint16'],
-      type: [2, 'enum'],
-      event: [3, 'enum'],
-      eventType: [4, 'enum'],
-    },
-  },
-} as const satisfies Record<string, { number: number; fields: Record<string, Field> }>
-
-type Kind = keyof typeof MESSAGES
-type Message = {
-  [K in Kind]: [kind: K, values: Partial<Record<keyof (typeof MESSAGES)[K]['fields'], number>>]
-}[Kind]
-
-const KINDS = Object.keys(MESSAGES)
 const HEADER_BYTES = 14
+/** Version 2.0. */
+const PROTOCOL_VERSION = 0x20
 
-/** Encodes messages as a FIT file: header with checksum, a definition before the first message of each kind, checksum. */
+/** Encodes messages as a FIT file: header, a definition before the first message of each number, checksum. */
 function encodeFit(messages: readonly Message[]): Uint8Array {
-  const defined = new Set<Kind>()
-  const body = messages.flatMap(([kind, values]) => {
-    const message = encodeMessage(kind, values)
-    if (defined.has(kind)) return [message]
-    defined.add(kind)
-    return [encodeDefinition(kind), message]
+  const numbers: number[] = []
+  const encoded = messages.flatMap((message) => {
+    const isNew = !numbers.includes(message.number)
+    if (isNew) numbers.push(message.number)
+    const local = numbers.indexOf(message.number)
+    return isNew
+      ? [encodeDefinition(message, local), encodeData(message, local)]
+      : [encodeData(message, local)]
   })
+  const data = Buffer.concat(encoded)
   const header = Buffer.alloc(HEADER_BYTES)
-  header.set([HEADER_BYTES, 0x20])
-  header.writeUInt32LE(
-    body.reduce((sum, bytes) => sum + bytes.length, 0),
-    4,
-  )
+  header.set([HEADER_BYTES, PROTOCOL_VERSION])
+  header.writeUInt32LE(data.length, 4)
   header.write('.FIT', 8, 'latin1')
   header.writeUInt16LE(fitCrc(0, header.subarray(0, 12)), 12)
-  const file = Buffer.concat([header, ...body, Buffer.alloc(2)])
+  const file = Buffer.concat([header, data, Buffer.alloc(2)])
   file.writeUInt16LE(fitCrc(0, file.subarray(0, -2)), file.length - 2)
   return file
 }
 
-/** Each kind has a local number of its own, so one definition serves all its messages. */
-function encodeDefinition(kind: Kind): Buffer {
-  const fields: Field[] = Object.values(MESSAGES[kind].fields)
-  const head = Buffer.from([0x40 | KINDS.indexOf(kind), 0, 0, 0, 0, fields.length])
-  head.writeUInt16LE(MESSAGES[kind].number, 3)
-  const places = fields.flatMap(([number, type]) => [number, BASE_TYPES[type][1], BASE_TYPES[type][0]])
-  return Buffer.concat([head, Buffer.from(places)])
+function encodeDefinition({ number, fields }: Message, local: number): Buffer {
+  const places = fields.flatMap(([field, type]) => [field, BASE_TYPES[type][1], BASE_TYPES[type][0]])
+  return Buffer.from([0x40 | local, 0, 0, number, 0, fields.length, ...places])
 }
 
-function encodeMessage(kind: Kind, values: Readonly<Record<string, number>>): Buffer {
-  const fields: Array<[string, Field]> = Object.entries(MESSAGES[kind].fields)
-  const bytes = fields.reduce((sum, [, [, type]]) => sum + BASE_TYPES[type][1], 1)
-  const message = Buffer.alloc(bytes)
-  let place = message.writeUInt8(KINDS.indexOf(kind))
-  for (const [name, [, type, scale = 1, offset = 0]] of fields) {
+function encodeData({ fields }: Message, local: number): Buffer {
+  const data = Buffer.alloc(fields.reduce((bytes, [, type]) => bytes + BASE_TYPES[type][1], 1))
+  let place = data.writeUInt8(local)
+  for (const [, type, value] of fields) {
     const [, size, nothing] = BASE_TYPES[type]
-    const number = Math.round(((values[name] ?? Number.NaN) + offset) * scale)
-    const written = Number.isNaN(number) ? nothing : number
-    place =
-      type === 'sint32' ? message.writeInt32LE(written, place) : message.writeUIntLE(written, place, size)
+    const written = Number.isNaN(value) ? nothing : Math.round(value)
+    place = type === 'sint32' ? data.writeInt32LE(written, place) : data.writeUIntLE(written, place, size)
   }
-  return message
+  return data
 }

@@ -10,12 +10,12 @@ import {
   type Signature,
   signatureAt,
   train,
-} from './athlete/fitness.ts'
+} from './athlete/fitness-model.ts'
 import { planHistory, type Zone } from './athlete/history.ts'
-import { expectedLoad, type RideKind } from './athlete/kinds.ts'
 import { makeRandom } from './athlete/random.ts'
 import type { Track } from './athlete/ride.ts'
-import { makeOwnWorkouts, type Workout } from './athlete/workouts.ts'
+import { expectedLoad, type RideKind } from './athlete/ride-kinds.ts'
+import { makeOwnWorkouts, type Workout } from './athlete/workout-designs.ts'
 
 export type Rider = {
   username: string
@@ -25,12 +25,12 @@ export type Rider = {
   workouts: Workout[]
 }
 
-/** Where the samples come from: ridden on demand, or recorded in an uploaded file. */
-export type Source =
+/** The source of the samples: a simulated ride, or the records of an uploaded file. */
+type Source =
   | { kind: 'ride'; ride: { kind: RideKind; running: boolean; indoor: boolean } }
   | { kind: 'file'; track: Track; sha256: string }
 
-/** What is known of an activity before it is scored. Times in ms by the service's clock. */
+/** An activity before the rider's loads are counted. Times in ms by the service's clock. */
 export type NewActivity = {
   path: string
   seed: string
@@ -52,7 +52,7 @@ export type Activity = NewActivity & {
   loads: Loads
   signature: Signature
   previous: Signature
-  /** The signature at the time; a recalculation changes `signature`, never how the legs felt. */
+  /** The signature at the time; a recalculation changes `signature`, never the ride. */
   riddenWith: Signature
   breakthrough: boolean
   /** From then on the list leaves it out, as the service does with duplicates it finds. */
@@ -95,7 +95,7 @@ export function makeRider(input: {
   return rider
 }
 
-/** Adds an activity to what the rider has done before its start. */
+/** Adds an activity; its loads follow from the activities before its start. */
 export function addActivity(rider: Rider, input: NewActivity): Activity {
   const activity = makeActivity(rider.body, loadsAt(rider, input.startMs), input)
   rider.activities.set(activity.path, activity)

@@ -1,21 +1,21 @@
 import { once } from 'node:events'
 import { HOUR } from '../kit/time.ts'
-import { answerActivity, answerActivityList } from './api/activities.ts'
-import { answerTrainingInfo, answerWorkoutDownload } from './api/training-info.ts'
-import { answerUpload } from './api/upload.ts'
-import { answerDefaultWorkouts, answerOwnWorkouts, answerWorkout } from './api/workouts.ts'
+import { answerActivity, answerActivityList } from './api/activity-answers.ts'
+import { answerTrainingInfo, answerWorkoutDownload } from './api/training-info-answer.ts'
+import { answerUpload } from './api/upload-answer.ts'
+import { answerDefaultWorkouts, answerOwnWorkouts, answerWorkout } from './api/workout-answers.ts'
+import { makeServer, type Params, type Route, route } from './http/http-server.ts'
 import { json, type Reply, ReplyError, text } from './http/reply.ts'
 import type { Request } from './http/request.ts'
-import { makeServer, type Params, type Route, route } from './http/server.ts'
 import { answerAuthorize, answerAuthorizeForm } from './oauth/authorize.ts'
-import { findBearer } from './oauth/grants.ts'
+import { findBearer } from './oauth/grant-book.ts'
 import { answerToken, type RegisteredClient } from './oauth/token.ts'
 import type { Rider } from './rider.ts'
-import { STEERING_ROUTES } from './steer/routes.ts'
+import { STEERING_ROUTES } from './steer/steering-routes.ts'
 import { makeWorld, type World } from './world.ts'
 
 export type SandboxOptions = {
-  /** 0 takes a free port. */
+  /** 0 means any free port. */
   port?: number
   /** How many activities the first rider has done. */
   activities?: number
@@ -31,7 +31,7 @@ export type SandboxOptions = {
 
 export type Sandbox = { url: string; port: number; close(): Promise<void> }
 
-/** The service says a week (Limits). */
+/** A week (service document, Limits). */
 const ACCESS_TOKEN_SECONDS = (7 * 24 * HOUR) / 1_000
 
 /**
@@ -67,7 +67,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
 }
 
-/** The endpoints of the service document, in its order; the second line of 2 takes the forms of its pages. */
+/** The endpoints of the service document, in its order; the second line of 2 is for the forms of its pages. */
 const SERVICE_ROUTES: readonly Route[] = [
   route('POST', '/oauth/token', '1: the three grants', answerToken),
   route('GET', '/oauth/authorize', '2: login and consent pages', answerAuthorize),
@@ -111,8 +111,8 @@ function requireRider(world: World, request: Request): Rider {
   const grant = findBearer(world.grants, token, world.now().getTime())
   const rider = grant && world.riders.get(grant.username)
   if (rider) return rider
-  const over = world.grants.access.has(token)
-  throw refusal(401, 'invalid_token', `The access token provided ${over ? 'has expired' : 'is invalid'}`)
+  const isExpired = world.grants.access.has(token)
+  throw refusal(401, 'invalid_token', `The access token provided ${isExpired ? 'has expired' : 'is invalid'}`)
 }
 
 function readBearer(request: Request): string {

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { DAY, SECOND } from '../kit/time.ts'
 import { makeRandom, type Random } from './athlete/random.ts'
-import { makeDefaultWorkouts, type Workout } from './athlete/workouts.ts'
+import { makeDefaultWorkouts, type Workout } from './athlete/workout-designs.ts'
 import type { Fault } from './http/faults.ts'
-import { type GrantBook, makeGrantBook } from './oauth/grants.ts'
+import { type GrantBook, makeGrantBook } from './oauth/grant-book.ts'
 import { type Client, makeClients, type RegisteredClient } from './oauth/token.ts'
 import { type Activity, makeRider, type Rider } from './rider.ts'
 
-/** Everything one sandbox knows; nothing outlives it. */
+/** The whole state of one sandbox; it lives in memory only. */
 export type World = {
   now: () => Date
   settings: Settings
@@ -23,7 +23,7 @@ export type World = {
   random: Random
 }
 
-export type WorldOptions = {
+type WorldOptions = {
   activities: number
   seed: number
   sampleDelayMs: number
@@ -78,7 +78,7 @@ export function findWorkout(world: World, path: string): Workout | undefined {
   return listWorkouts(world).find((workout) => workout.path === path && !workout.deleted)
 }
 
-/** What the sandbox can be told to do differently (PATCH /_sandbox/settings). Times in ms unless named otherwise. */
+/** How the sandbox can be made to behave differently (PATCH /_sandbox/settings). Times in ms unless named otherwise. */
 export const settingsSchema = z.strictObject({
   /** The list keeps only the newest this many; null for no cap. */
   list_cap: z.number().int().positive().nullable(),
@@ -109,7 +109,7 @@ export const settingsSchema = z.strictObject({
 
 export type Settings = z.infer<typeof settingsSchema>
 
-/** Two weeks are what the service's library gives by default. */
+/** Two weeks, the default of the service's library. */
 const REFRESH_TOKEN_SECONDS = (14 * DAY) / SECOND
 
 function makeSettings(input: { sampleDelayMs: number; accessTokenSeconds: number }): Settings {

@@ -1,5 +1,5 @@
 import type { Fault } from '../fit/archive.ts'
-import { contentIdOf, type ReadFit, readFit } from '../fit/read.ts'
+import { contentIdOf, type ReadFit, readFit } from '../fit/read-fit.ts'
 import { type ByteSource, unpackDropped } from '../fit/unpack.ts'
 import {
   CredentialsRejectedError,

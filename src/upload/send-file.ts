@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ReadFit } from '../fit/read.ts'
+import type { ReadFit } from '../fit/read-fit.ts'
 import { TransientError } from '../kit/errors.ts'
 import type { Account } from '../store/accounts.ts'
 import { findUpload, recordUploadSeen, recordUploadState, type Upload } from '../store/uploads/uploads.ts'

@@ -10,8 +10,8 @@ import {
   type OpenFile,
   openDropFolder,
 } from '../../src/dropfolder/drop-folder.ts'
-import { isDroppable } from '../../src/fit/names.ts'
-import { readFit } from '../../src/fit/read.ts'
+import { isDroppable } from '../../src/fit/fit-names.ts'
+import { readFit } from '../../src/fit/read-fit.ts'
 import { unpackDropped } from '../../src/fit/unpack.ts'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
 import { makeTestLog } from '../kit/log.ts'

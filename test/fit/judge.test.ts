@@ -51,7 +51,7 @@ describe('the judge', () => {
     expect(codeOf(Buffer.concat([ride, Buffer.alloc(4_096)]))).toBe('unready reserved')
   })
 
-  it('takes zeros, or a few bytes, behind a whole activity for padding that may still be filled', () => {
+  it('treats zeros, or a few bytes, behind a whole activity as padding that may still be filled', () => {
     const behind = (tail: Uint8Array) => judgeFit(Buffer.concat([ride, tail]))
     for (const tail of [
       Buffer.alloc(1),
@@ -81,7 +81,7 @@ describe('the judge', () => {
     }
   })
 
-  it('refuses more chained parts than any device makes without looking at them all', () => {
+  it('refuses more chained parts than any device makes without reading them all', () => {
     const empty = wrap([])
     const parts = Buffer.alloc(empty.length * 1_000_000, empty)
     const judge = makeFitJudge()
@@ -92,7 +92,7 @@ describe('the judge', () => {
     expect(looked).toBeLessThan(20_000)
   })
 
-  it('names a type of file that the profile does not know', () => {
+  it('gives the number of a type of file that the profile does not know', () => {
     const verdict = judgeFit(wrap([0x40, 0, 0, 0, 0, 1, 0, 1, 0, 0x00, 49]))
     expect(verdict).toMatchObject({
       verdict: 'refused',
@@ -120,7 +120,7 @@ describe('the judge', () => {
     expect(codeOf(Buffer.concat([ride, Buffer.from('something else follows here')]))).toBe('refused not_fit')
   })
 
-  it('refuses what is no FIT file, however short', () => {
+  it('refuses any other file, however short', () => {
     for (const text of [
       'h',
       'hello',
@@ -147,7 +147,7 @@ describe('the judge', () => {
     expect(codeOf(wrap(FILE_ID_ACTIVITY))).toBe('refused no_records')
   })
 
-  it('does not lose an activity with types and messages that the kit of the maker does not know', () => {
+  it('does not lose an activity with types and messages that @garmin/fitsdk does not know', () => {
     const odd = [0x41, 0, 0, 0x10, 0xff, 1, 0, 3, 0x1d, 0x01, 1, 2, 3]
     const record = [0x42, 0, 0, 20, 0, 2, 253, 4, 0x86, 3, 1, 0x02, 0x02, ...littleEndian(T0), 140]
     const file = wrap([...FILE_ID_ACTIVITY, ...odd, ...record])
@@ -184,7 +184,7 @@ describe('the judge', () => {
     }
   })
 
-  it('calls sports and types of files as the kit of the maker does', () => {
+  it('names sports and types of files as @garmin/fitsdk does', () => {
     const ours = (names: ReadonlyMap<number, string>) =>
       [...names].map(([number, name]) => [
         String(number),
@@ -211,23 +211,23 @@ describe('the judge', () => {
   }
   const real = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.fit')) : []
   for (const name of real) {
-    it(`agrees with the kit of the maker about the real file ${name}`, () => {
+    it(`agrees with @garmin/fitsdk about the real file ${name}`, () => {
       const bytes = readFileSync(new URL(name, folder))
-      const kit = readWithSdk(bytes)
+      const sdk = readWithSdk(bytes)
       const verdict = judgeFit(bytes)
       const isWhole = verdict.verdict === 'whole'
       if (expected[name]) {
         const end = isWhole ? verdict.sport : codeOf(bytes)
         expect([end, isWhole ? verdict.records : 0]).toEqual(expected[name])
       }
-      expect(isWhole).toBe(kit.isIntact && kit.fileType === 'activity')
+      expect(isWhole).toBe(sdk.isIntact && sdk.fileType === 'activity')
       if (!isWhole) return
       expect(verdict).toEqual({
         verdict: 'whole',
-        startedAt: kit.startedAt,
-        endedAt: new Date(kit.records.at(-1)?.timeMs ?? 0),
-        sport: kit.sport,
-        records: kit.records.length,
+        startedAt: sdk.startedAt,
+        endedAt: new Date(sdk.records.at(-1)?.timeMs ?? 0),
+        sport: sdk.sport,
+        records: sdk.records.length,
         sizeBytes: bytes.length,
       })
     })

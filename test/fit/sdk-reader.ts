@@ -13,7 +13,7 @@ export type SdkRecord = {
   lng: number | null
 }
 
-/** What the maker's own kit reads in a FIT file; `fileType` and `sport` are its names, records in the order of time. */
+/** A FIT file as @garmin/fitsdk reads it; `fileType` and `sport` are its names, records in the order of time. */
 export type SdkReading = {
   isIntact: boolean
   fileType: string
@@ -22,7 +22,7 @@ export type SdkReading = {
   records: SdkRecord[]
 }
 
-/** Reads a FIT file with @garmin/fitsdk, for tests to compare our own reader with. */
+/** Reads a FIT file with @garmin/fitsdk, so that tests can compare our own reader with it. */
 export function readWithSdk(bytes: Uint8Array): SdkReading {
   const isIntact = new Decoder(Stream.fromBuffer(bytes)).checkIntegrity()
   // Merging heart rates throws on real files.

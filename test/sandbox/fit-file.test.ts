@@ -13,7 +13,7 @@ function decode(bytes: Uint8Array): FitMessages {
 }
 
 describe('a FIT file of the sandbox', () => {
-  it('is whole for the kit of the maker, which reads start, sport and every record', () => {
+  it('is whole for @garmin/fitsdk, which reads start, sport and every record', () => {
     const reading = readWithSdk(fit)
     expect(reading).toMatchObject({ isIntact: true, fileType: 'activity', startedAt, sport: 'cycling' })
     expect(reading.records).toHaveLength(600)
@@ -27,7 +27,7 @@ describe('a FIT file of the sandbox', () => {
     expect(middle?.lng).toBeCloseTo(-79.38, 0)
   })
 
-  it('says who made it, when the timer ran, and sums up lap, session and activity', () => {
+  it('names its maker, says when the timer ran, and sums up lap, session and activity', () => {
     const messages = decode(fit)
     const records = messages.recordMesgs ?? []
     const timestamp = records.at(-1)?.timestamp

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readFitTrack } from '../../src/sandbox/api/upload.ts'
+import { readFitTrack } from '../../src/sandbox/api/upload-answer.ts'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
 import { readWithSdk } from '../fit/sdk-reader.ts'
 import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from '../fit/wrap.ts'
@@ -183,7 +183,7 @@ describe('an upload', () => {
   }
 
   for (const name of real.filter((file) => !/^(bad|other)-/.test(file))) {
-    it(`of the real file ${name} has the records that the kit of the maker reads`, () => {
+    it(`of the real file ${name} has the records that @garmin/fitsdk reads`, () => {
       const bytes = readFileSync(new URL(name, folder))
       const { records, startedAt: start = new Date(0) } = readWithSdk(bytes)
       const track = readFitTrack(bytes, start)

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { contentIdOf } from '../../src/fit/read.ts'
+import { contentIdOf } from '../../src/fit/read-fit.ts'
 import { makeZip } from '../fit/make-zip.ts'
 import { makeRide, openUploadRig, type UploadRig } from './rig.ts'
 

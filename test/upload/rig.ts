@@ -1,5 +1,5 @@
 import { makeUploadDeps } from '../../src/app/upload-files.ts'
-import { contentIdOf } from '../../src/fit/read.ts'
+import { contentIdOf } from '../../src/fit/read-fit.ts'
 import { sourceOf } from '../../src/fit/unpack.ts'
 import { mirrorActivity } from '../../src/mirror/mirror-activity.ts'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'

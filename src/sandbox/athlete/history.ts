@@ -1,12 +1,12 @@
 import { DAY, HOUR, MINUTE } from '../../kit/time.ts'
-import { drawKindName, type RideKind } from './kinds.ts'
 import { drawBell, drawBetween, drawEven, drawOne, makeRandom, makeWord, type Random } from './random.ts'
+import { drawKindName, type RideKind } from './ride-kinds.ts'
 
 /** A time zone, and how the service writes it: 1 = offset from UTC, 2 = abbreviation, 3 = zone name. */
 export type Zone = { style: 1 | 2 | 3; name: string }
 
-/** One activity of the past, before it is ridden. */
-export type PlannedActivity = {
+/** One activity of the past, before its samples are simulated. */
+type PlannedActivity = {
   path: string
   seed: string
   startMs: number
@@ -73,7 +73,7 @@ function planOne(place: { seed: string; from: number; room: number }, random: Ra
   }
 }
 
-/** A day of the slot, weekends likelier; slots shorter than a day keep to their own hours. */
+/** Draws a day of the slot, weekends likelier; in a slot shorter than a day, a moment of it. */
 function drawDay(place: { from: number; room: number }, random: Random): number {
   if (place.room < DAY) return place.from + random() * Math.max(0, place.room - 3 * HOUR)
   const days = Math.max(1, Math.floor(place.room / DAY))

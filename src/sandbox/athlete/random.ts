@@ -1,4 +1,4 @@
-/** A source of numbers in [0, 1) that always says the same for the same seed. */
+/** A source of numbers in [0, 1) that gives the same ones for the same seed. */
 export type Random = () => number
 
 /** Makes a random source from anything that can be written as text: the same parts give the same numbers. */

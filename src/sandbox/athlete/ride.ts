@@ -1,8 +1,8 @@
-import { availablePower, makeReserve, type Signature, spendReserve } from './fitness.ts'
-import { type Effort, planEfforts, type RideKind } from './kinds.ts'
+import { availablePower, makeReserve, type Signature, spendReserve } from './fitness-model.ts'
 import { drawBell, drawBetween, makeRandom, type Random } from './random.ts'
+import { type Effort, planEfforts, type RideKind } from './ride-kinds.ts'
 
-/** What a ride is made from; the same ride always gives the same track. */
+/** The plan of a ride; the same plan always gives the same track. */
 export type Ride = {
   seed: number | string
   startMs: number
@@ -17,7 +17,7 @@ export type Ride = {
 
 const METRES_PER_DEGREE = 111_320
 
-/** Simulates a ride second by second: power below what is available, and everything that follows from it. */
+/** Simulates a ride second by second: power under the limit of the power available, and everything that follows from it. */
 export function simulateTrack(ride: Ride): Track {
   const random = makeRandom(ride.seed, 'track')
   const track = makeTrack(ride.seconds)
@@ -121,7 +121,7 @@ const COLUMNS = ['unixMs', 'power', 'cad', 'hr', 'alt', 'spd', 'lat', 'lng', 'di
 /**
  * What a bike computer records, one place a second of riding; NaN where it recorded nothing. `unixMs` jumps where recording
  * paused; watts in that second, turns and beats a minute, metres above the sea, metres a second, degrees, metres since the
- * start, and the watts that a trainer workout asks for.
+ * start, and the watts of a trainer workout.
  */
 export type Track = Record<(typeof COLUMNS)[number], Float64Array>
 

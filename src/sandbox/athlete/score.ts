@@ -1,10 +1,10 @@
-import { makeReserve, type Signature, spendReserve } from './fitness.ts'
+import { makeReserve, type Signature, spendReserve } from './fitness-model.ts'
 import { at, type Track } from './ride.ts'
 
 const SCORED_COLUMNS = ['raw', 'power', 'mpa', 'low', 'high', 'peak', 'rate'] as const
 
 /**
- * What the service makes of a track, second by second: `raw` watts after scaling, `power` as the mean of the last five
+ * A track as the service scores it, second by second: `raw` watts after scaling, `power` as the mean of the last five
  * seconds, the power available (`mpa`), running totals of the load (`low`, `high`, `peak`), and the smoothed load as a
  * `rate` an hour.
  */
@@ -16,8 +16,8 @@ export type Scored = { track: Track; signature: Signature } & Record<
 const SMOOTHING_SECONDS = 5
 
 /**
- * Scores a track against a signature. An hour at Threshold Power is 100; what is above threshold counts as high, and
- * as peak the nearer it comes to what is available. `scale` multiplies every watt first.
+ * Scores a track against a signature. An hour at Threshold Power is 100; power above threshold counts as high, and
+ * the more as peak the nearer it comes to the power available. `scale` multiplies every watt first.
  */
 export function scoreTrack(track: Track, signature: Signature, scale = 1): Scored {
   const length = track.power.length
@@ -59,7 +59,7 @@ function trailingMean(raw: Float64Array, place: number): number {
   return sum / (place - from + 1)
 }
 
-/** What a track adds up to, see sumTrack. */
+/** The sums of a track, see sumTrack. */
 export type Totals = ReturnType<typeof sumTrack>
 
 /**

@@ -1,4 +1,4 @@
-import { formOf, freshnessOf, type Load, type Loads, type Signature, totalOf } from './fitness.ts'
+import { formOf, freshnessOf, type Load, type Loads, type Signature, totalOf } from './fitness-model.ts'
 import { drawOne, makeRandom } from './random.ts'
 import type { Totals } from './score.ts'
 
@@ -7,8 +7,8 @@ export type StartDate = { date: string; timezone_type: number; timezone: string 
 
 export type Summary = Record<string, unknown>
 
-/** What a summary is written from, besides the totals of the samples. */
-export type SummaryFacts = {
+/** The input of a summary besides the totals of the samples. */
+type SummaryFacts = {
   seed: number | string
   path: string
   activityType: string
@@ -22,7 +22,7 @@ export type SummaryFacts = {
   day: string
 }
 
-/** What stands for no breakthrough in recorded answers, and how often here. */
+/** The values that stand for no breakthrough in recorded answers, with their weights here. */
 const NO_BREAKTHROUGH: ReadonlyArray<readonly [number | null, number]> = [
   [0, 86],
   [-1, 10],
@@ -30,7 +30,7 @@ const NO_BREAKTHROUGH: ReadonlyArray<readonly [number | null, number]> = [
 ]
 
 /**
- * Writes the summary of an activity (Activity detail, `summary`): `duration` in seconds, `distance` in km,
+ * Makes the summary of an activity (Activity detail, `summary`): `duration` in seconds, `distance` in km,
  * `difficulty` the greatest `xds` of the samples.
  */
 export function makeSummary(facts: SummaryFacts, totals: Totals): Summary {
@@ -83,7 +83,7 @@ export function makeSummary(facts: SummaryFacts, totals: Totals): Summary {
   }
 }
 
-/** Writes what is known of an activity before its samples are analysed. */
+/** Makes the summary of an activity before its samples are scored. */
 export function thinSummary(facts: Pick<SummaryFacts, 'activityType' | 'startDate'>): Summary {
   return { activity_type: facts.activityType, start_date: facts.startDate }
 }

@@ -9,7 +9,7 @@ export const faultSchema = z.strictObject({
   method: z.string().optional(),
   path: z
     .string()
-    .refine((text) => compile(text) !== undefined, 'no regular expression')
+    .refine((text) => compile(text) !== undefined, 'not a regular expression')
     .optional(),
   kind: z.enum(['reset', 'status', 'cut', 'html', 'stall', 'empty', 'lost-answer', 'slow']),
   status: z.number().int().min(200).max(599).optional(),
@@ -23,7 +23,7 @@ export const faultSchema = z.strictObject({
 
 export type Fault = z.infer<typeof faultSchema> & { id: number; hits: number }
 
-/** Finds the first planned failure for a request, and uses it up once. */
+/** Finds the first planned failure for a request, and counts the hit. */
 export function useFault(
   faults: Fault[],
   request: { method: string; path: string },
@@ -86,15 +86,15 @@ export async function sendFaulty(
   }
 }
 
-/** Sends half of an answer that announced the whole, then drops the line. */
-export function cut(response: ServerResponse, reply: Reply): void {
+/** Sends half of an answer whose length was announced whole, then closes the connection. */
+function cut(response: ServerResponse, reply: Reply): void {
   writeHead(response, reply)
   const half = reply.body.subarray(0, Math.floor(reply.body.length / 2))
   if (half.length === 0) response.flushHeaders()
   response.write(half, () => response.destroy())
 }
 
-/** Parts in which a slow answer comes. */
+/** The number of parts in which a slow answer comes. */
 const TRICKLES = 20
 
 async function trickle(

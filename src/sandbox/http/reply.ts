@@ -6,10 +6,10 @@ export function json(status: number, value: unknown, headers: Record<string, str
   return jsonBody(Buffer.from(writeJson(value)), status, headers)
 }
 
-/** What JSON.stringify leaves as it is and PHP escapes; an escape sequence counts as a whole. */
+/** The characters that PHP escapes and JSON.stringify does not; an escape sequence counts as a whole. */
 const PHP_ESCAPES = /\\.|[/'&<>\u0080-\uffff]/g
 
-/** Writes JSON as the service's PHP does: ASCII alone, and no sign that HTML would read. */
+/** Writes JSON as the service's PHP does: ASCII only, and no character with a meaning in HTML. */
 export function writeJson(value: unknown): string {
   return JSON.stringify(value).replace(PHP_ESCAPES, (text) => {
     if (text === '/') return '\\/'
@@ -25,7 +25,7 @@ export function jsonBody(body: Buffer, status = 200, headers: Record<string, str
   return { status, headers: { 'content-type': 'application/json; charset=utf-8', ...headers }, body }
 }
 
-/** Escapes what XML and HTML would read as their own signs. */
+/** Escapes the characters with a meaning in XML and HTML. */
 export function escapeMarkup(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => `&${MARKUP[sign]};`)
 }
@@ -70,7 +70,7 @@ export function refuse(status: number, error: string, headers: Record<string, st
   return json(status, { success: false, error }, headers)
 }
 
-/** Thrown where an answer ends the work early. */
+/** Carries an answer that ends the work early. */
 export class ReplyError extends Error {
   override readonly name = 'ReplyError'
   readonly reply: Reply

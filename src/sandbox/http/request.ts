@@ -74,7 +74,7 @@ export function parseForm(body: string): URLSearchParams {
   return new URLSearchParams(body.replace(/\r?\n$/, ''))
 }
 
-/** Reads a JSON body; an empty one is `{}`, and one that is no JSON answers 400. */
+/** Reads a JSON body; an empty one is `{}`, and one that is not JSON answers 400. */
 async function readJson(request: Request): Promise<unknown> {
   const body = (await readBody(request)).toString('utf8')
   if (body.trim() === '') return {}
@@ -97,11 +97,11 @@ export async function readChecked<Schema extends z.ZodType>(
 }
 
 export type UploadedFile = { fileName: string; type: string; bytes: Buffer }
-export type UploadForm = { file: UploadedFile | undefined; fields: Map<string, string> }
+type UploadForm = { file: UploadedFile | undefined; fields: Map<string, string> }
 
 /**
  * Reads a multipart form (POST /oauth/upload): the part named `file` is the file whatever its type, in any order with
- * the others. A body that is no multipart form answers 400.
+ * the others. Any other body answers 400.
  */
 export async function readUploadForm(request: Request): Promise<UploadForm> {
   const contentType = request.message.headers['content-type'] ?? ''

@@ -1,54 +1,52 @@
 import { escapeMarkup, html, type Reply, redirect } from '../http/reply.ts'
 import { type Request, readForm } from '../http/request.ts'
 import type { World } from '../world.ts'
-import { type Challenge, issueCode, makeSecret } from './grants.ts'
+import { type Challenge, issueCode, makeSecret } from './grant-book.ts'
 import { type Client, findClient, sameText } from './token.ts'
 
 const COOKIE = 'sandbox_session'
 
-type Authorization = { client: Client; redirectUri: string; challenge: Challenge | undefined; action: string }
+/** A checked query of the authorize address; `action` is that address, to which the forms go back. */
+type AuthorizeQuery = {
+  client: Client
+  redirectUri: string
+  challenge: Challenge | undefined
+  action: string
+}
 
 /** Answers GET /oauth/authorize: the login page, or the consent screen for a rider who is signed in. */
 export function answerAuthorize(world: World, request: Request): Reply {
-  const asked = checkAuthorization(world, request)
-  if (!('client' in asked)) return asked
+  const query = checkQuery(world, request)
+  if (!('client' in query)) return query
   const session = findSession(world, request)
-  if (!session) return html(200, makeLoginPage({ action: asked.action, failed: false }))
-  return html(
-    200,
-    makeConsentPage({
-      action: asked.action,
-      application: asked.client.name,
-      username: session.username,
-      csrf: session.csrf,
-    }),
-  )
+  if (!session) return html(200, makeLoginPage({ action: query.action, failed: false }))
+  return html(200, makeConsentPage({ action: query.action, application: query.client.name, ...session }))
 }
 
 /** Answers the two forms of the authorize pages: signing in, and approving or denying. */
 export async function answerAuthorizeForm(world: World, request: Request): Promise<Reply> {
-  const asked = checkAuthorization(world, request)
-  if (!('client' in asked)) return asked
+  const query = checkQuery(world, request)
+  if (!('client' in query)) return query
   const form = await readForm(request)
-  if (form.get('step') === 'login') return signIn(world, asked, form)
+  if (form.get('step') === 'login') return signIn(world, query, form)
   const session = findSession(world, request)
-  if (!session) return html(200, makeLoginPage({ action: asked.action, failed: false }))
+  if (!session) return html(200, makeLoginPage({ action: query.action, failed: false }))
   if (!sameText(session.csrf, form.get('csrf') ?? '')) {
     return html(403, makeRefusalPage('The form is stale; go back and try again.'))
   }
-  if (form.get('decision') !== 'approve') return sendBack(request, asked, { error: 'access_denied' })
+  if (form.get('decision') !== 'approve') return sendBack(request, query, { error: 'access_denied' })
   const code = issueCode(world.grants, {
     username: session.username,
-    clientId: asked.client.id,
-    redirectUri: asked.redirectUri,
-    challenge: asked.challenge,
+    clientId: query.client.id,
+    redirectUri: query.redirectUri,
+    challenge: query.challenge,
     nowMs: world.now().getTime(),
   })
-  return sendBack(request, asked, { code })
+  return sendBack(request, query, { code })
 }
 
-/** A client or redirect address that is not registered is told so on a page, never by a redirect. */
-function checkAuthorization(world: World, request: Request): Authorization | Reply {
+/** Checks the query. A client or redirect address that is not registered gets a page, never a redirect. */
+function checkQuery(world: World, request: Request): AuthorizeQuery | Reply {
   const client = findClient(world.clients, request.query.get('client_id') ?? '')
   if (!client?.grants.includes('authorization_code')) {
     return html(400, makeRefusalPage('The application is not known.'))
@@ -59,11 +57,11 @@ function checkAuthorization(world: World, request: Request): Authorization | Rep
   }
   const challenge = readChallenge(request.query)
   const action = `${request.path}?${request.rawQuery}`
-  const asked = { client, redirectUri, challenge: challenge ?? undefined, action }
+  const query = { client, redirectUri, challenge: challenge ?? undefined, action }
   if (request.query.get('response_type') !== 'code') {
-    return sendBack(request, asked, { error: 'unsupported_response_type' })
+    return sendBack(request, query, { error: 'unsupported_response_type' })
   }
-  return challenge === null ? sendBack(request, asked, { error: 'invalid_request' }) : asked
+  return challenge === null ? sendBack(request, query, { error: 'invalid_request' }) : query
 }
 
 /** Reads the challenge of RFC 7636: undefined when none was sent, null when its method is not known. */
@@ -74,14 +72,14 @@ function readChallenge(query: URLSearchParams): Challenge | undefined | null {
   return method === 'S256' || method === 'plain' ? { value, method } : null
 }
 
-function signIn(world: World, asked: Authorization, form: URLSearchParams): Reply {
+function signIn(world: World, query: AuthorizeQuery, form: URLSearchParams): Reply {
   const rider = world.riders.get(form.get('username') ?? '')
   if (!rider || !sameText(rider.password, form.get('password') ?? '')) {
-    return html(401, makeLoginPage({ action: asked.action, failed: true }))
+    return html(401, makeLoginPage({ action: query.action, failed: true }))
   }
   const id = makeSecret()
   world.sessions.set(id, { username: rider.username, csrf: makeSecret() })
-  return redirect(asked.action, { 'set-cookie': `${COOKIE}=${id}; Path=/oauth; HttpOnly; SameSite=Lax` })
+  return redirect(query.action, { 'set-cookie': `${COOKIE}=${id}; Path=/oauth; HttpOnly; SameSite=Lax` })
 }
 
 function findSession(world: World, request: Request): { username: string; csrf: string } | undefined {
@@ -91,11 +89,11 @@ function findSession(world: World, request: Request): { username: string; csrf: 
 }
 
 /** Sends the browser to the redirect address; `state` goes back exactly as it came, escape for escape. */
-function sendBack(request: Request, asked: Authorization, answer: Record<string, string>): Reply {
+function sendBack(request: Request, query: AuthorizeQuery, answer: Record<string, string>): Reply {
   const parameters = Object.entries(answer).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
   const state = request.rawQuery.split('&').find((pair) => pair.startsWith('state='))
   if (state !== undefined) parameters.push(state.replace(/[^\x21-\x7e]/g, escapeByte))
-  const address = `${asked.redirectUri}${asked.redirectUri.includes('?') ? '&' : '?'}${parameters.join('&')}`
+  const address = `${query.redirectUri}${query.redirectUri.includes('?') ? '&' : '?'}${parameters.join('&')}`
   return redirect(address.replace(/[^\x21-\x7e]+/gu, encodeURIComponent))
 }
 
@@ -104,7 +102,7 @@ function escapeByte(sign: string): string {
   return `%${sign.charCodeAt(0).toString(16).padStart(2, '0')}`
 }
 
-/** The page where the rider signs in; the form goes back to the same address. */
+/** Makes the page where the rider signs in; the form goes back to the same address. */
 function makeLoginPage(input: { action: string; failed: boolean }): string {
   const note = input.failed ? '<p role="alert">Wrong username or password.</p>' : ''
   return makePage(
@@ -118,7 +116,7 @@ function makeLoginPage(input: { action: string; failed: boolean }): string {
   )
 }
 
-/** The page that names the application and the data it asks for (GET /oauth/authorize). */
+/** Makes the page that names the application and the data it wants to see (GET /oauth/authorize). */
 function makeConsentPage(input: {
   action: string
   application: string
@@ -138,7 +136,7 @@ function makeConsentPage(input: {
   )
 }
 
-/** The page for a request that must not be sent back to where it claims to come from. */
+/** Makes the page for a request that must not be answered by a redirect. */
 function makeRefusalPage(reason: string): string {
   return makePage('This request cannot be served', `<p>${escapeMarkup(reason)}</p>`)
 }

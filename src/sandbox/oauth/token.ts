@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { json, type Reply } from '../http/reply.ts'
 import { type Request, readForm } from '../http/request.ts'
 import type { World } from '../world.ts'
-import { type Grant, issuePair, recordGrant, redeemCode, redeemRefresh } from './grants.ts'
+import { type Grant, issuePair, recordGrant, redeemCode, redeemRefresh } from './grant-book.ts'
 
 type Refusal = { error: string; description: string; status?: number }
 type Outcome = { grant: Grant } | Refusal
@@ -33,7 +33,7 @@ export async function answerToken(world: World, request: Request): Promise<Reply
   return json(200, body, { 'cache-control': 'no-store', pragma: 'no-cache' })
 }
 
-/** Without a challenge: the service's library answers 400 and names no scheme. */
+/** Has status 400 and no challenge, as in the service's library. */
 const INVALID_CLIENT: Refusal = {
   error: 'invalid_client',
   description: 'The client credentials are invalid',
@@ -68,7 +68,7 @@ function decidePassword(world: World, client: Client, form: URLSearchParams): Ou
   return { grant: recordGrant(world.grants, { username, clientId: client.id }) }
 }
 
-/** A client that forgets to escape sends `+` as itself; the form reads it as a space. */
+/** Compares passwords; a client that does not escape sends `+` as it is, and the form reads that as a space. */
 function samePassword(known: string, given: string): boolean {
   return sameText(known, given) || sameText(known, given.replaceAll(' ', '+'))
 }
@@ -95,7 +95,7 @@ function decideCode(world: World, client: Client, form: URLSearchParams): Outcom
   return { error: 'invalid_grant', description: 'The authorization code is invalid, used or has expired' }
 }
 
-/** A program that may ask for tokens, and how it may ask. */
+/** A program that may request tokens, and by which grants. */
 export type Client = {
   id: string
   secret: string
@@ -162,7 +162,7 @@ function authenticateClient(
   return match(id, secret) ?? match(percentDecode(id), percentDecode(secret))
 }
 
-/** Compares secrets without telling by time how far they agree. */
+/** Compares secrets in constant time. */
 export function sameText(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)]
   return left.length === right.length && timingSafeEqual(left, right)
@@ -176,7 +176,7 @@ function percentDecode(text: string): string {
   }
 }
 
-/** Any port and path on this machine, without fragment or credentials. */
+/** Accepts any port and path on this machine, without fragment or credentials. */
 function isLoopback(uri: string): boolean {
   if (!URL.canParse(uri)) return false
   const url = new URL(uri)

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 /** One permission a rider gave to one client. */
 export type Grant = { id: string; username: string; clientId: string }
 
-/** How the exchange of a code is proven (RFC 7636): the challenge, and how the verifier becomes it. */
+/** The proof in the exchange of a code (RFC 7636): the challenge, and the method that makes it of the verifier. */
 export type Challenge = { value: string; method: 'S256' | 'plain' }
 
 type Code = {
@@ -18,7 +18,7 @@ type Code = {
 type Access = { grantId: string; expiresMs: number }
 type Refresh = { grantId: string; expiresMs: number; used: boolean }
 
-/** Every grant, code and token given out. */
+/** Every grant, code and token issued. */
 export type GrantBook = {
   grants: Map<string, Grant>
   codes: Map<string, Code>
@@ -28,7 +28,7 @@ export type GrantBook = {
 
 export type TokenPair = { access_token: string; refresh_token: string; expires_in: number }
 
-/** An authorization code is meant to be exchanged at once; a minute bears a slow person with `--paste`. */
+/** A code is exchanged at once by a program; a minute is enough for a person who pastes it by hand. */
 const CODE_MS = 60_000
 
 /** Makes an empty book. */
@@ -43,7 +43,7 @@ export function recordGrant(book: GrantBook, input: Omit<Grant, 'id'>): Grant {
   return grant
 }
 
-/** Gives out a new pair of tokens for a grant. Older access tokens live on until they end. */
+/** Issues a new pair of tokens for a grant. Older access tokens stay valid until they expire. */
 export function issuePair(
   book: GrantBook,
   input: { grantId: string; nowMs: number; seconds: number; refreshSeconds: number },
@@ -59,7 +59,7 @@ export function issuePair(
   return { access_token: access, refresh_token: refresh, expires_in: input.seconds }
 }
 
-/** Gives out a code bound to rider, client, redirect address and, when one was sent, a challenge. */
+/** Issues a code bound to rider, client, redirect address and, when one was sent, a challenge. */
 export function issueCode(
   book: GrantBook,
   input: Pick<Code, 'username' | 'clientId' | 'redirectUri' | 'challenge'> & { nowMs: number },
@@ -71,7 +71,7 @@ export function issueCode(
 }
 
 /**
- * Exchanges a code for a grant; undefined when it is unknown, over, used, or bound to something else. A code seen
+ * Exchanges a code for a grant; undefined when it is unknown, expired, used, or bound to something else. A code seen
  * again ends the grant it made (RFC 6749 §4.1.2).
  */
 export function redeemCode(
@@ -99,7 +99,7 @@ function meets(challenge: Challenge, verifier: string): boolean {
   return made === challenge.value
 }
 
-/** Uses a refresh token up and returns its grant; undefined when it is unknown, dead, over or another client's. */
+/** Marks a refresh token as used and returns its grant; undefined when it is unknown, used, expired or another client's. */
 export function redeemRefresh(
   book: GrantBook,
   input: { token: string; clientId: string; nowMs: number; reuseRevokes: boolean },
@@ -115,14 +115,14 @@ export function redeemRefresh(
   return grant
 }
 
-/** Finds whose access token it is; undefined when it is unknown, over or revoked. */
+/** Finds the grant of an access token; undefined when it is unknown, expired or revoked. */
 export function findBearer(book: GrantBook, token: string, nowMs: number): Grant | undefined {
   const access = book.access.get(token)
   if (!access || nowMs >= access.expiresMs) return undefined
   return book.grants.get(access.grantId)
 }
 
-/** Ends every access token now; refresh tokens stay good. Returns how many were alive. */
+/** Ends every access token now; refresh tokens stay valid. Returns how many were alive. */
 export function expireAccess(book: GrantBook): number {
   const alive = book.access.size
   book.access.clear()
@@ -141,7 +141,7 @@ function revokeGrant(book: GrantBook, grantId: string): void {
   for (const [token, access] of book.access) if (access.grantId === grantId) book.access.delete(token)
 }
 
-/** Makes a secret nobody can guess. */
+/** Makes a secret that cannot be guessed. */
 export function makeSecret(): string {
   return randomBytes(20).toString('hex')
 }

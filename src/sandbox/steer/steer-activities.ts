@@ -1,88 +1,94 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { DAY } from '../../kit/time.ts'
-import { makeActivityDetail, makeListEntry, mergeDeep } from '../api/activities.ts'
-import { type Load, mapLoad, scaleSignature } from '../athlete/fitness.ts'
+import { makeActivityDetail, makeListEntry, mergeDeep } from '../api/activity-answers.ts'
+import { type Load, mapLoad, scaleSignature } from '../athlete/fitness-model.ts'
 import { makeRandom, makeWord } from '../athlete/random.ts'
+import type { Params, Route } from '../http/http-server.ts'
 import { json, type Reply, ReplyError, refuse } from '../http/reply.ts'
 import { type Request, readChecked } from '../http/request.ts'
-import type { Params } from '../http/server.ts'
 import { type Activity, addActivity, changeActivity, hasSamples, isListed, type Rider } from '../rider.ts'
 import { findActivity, type World } from '../world.ts'
 
-/** How long ago a late activity started, when nobody says. */
+/** How long ago a late activity started, when no start is given. */
 const LATE_MS = 400 * DAY
 
-/** What a recalculation does to every signature and load. */
+/** The factor by which a recalculation changes every signature. */
 const RECALCULATION = 0.985
 
-/** Answers with the truth of every activity. */
+/** Answers with the truth of every activity of every rider, newest first, deleted ones too. */
 export function answerTruths(world: World): Reply {
-  return json(200, { activities: listTruths(world) })
+  const nowMs = world.now().getTime()
+  const activities = [...world.riders.values()]
+    .flatMap((rider) => [...rider.activities.values()].map((activity) => ({ rider, activity })))
+    .sort((a, b) => b.activity.startMs - a.activity.startMs)
+    .map(({ rider, activity }) => makeTruth(activity, rider.username, nowMs))
+  return json(200, { activities })
 }
 
-/** Answers with the truth of one activity and its detail. */
+/** Answers with the truth of one activity, and the detail that is served when nothing is broken. */
 export function answerTruth(world: World, _request: Request, params: Params): Reply {
   const { rider, activity } = requireActivity(world, params)
-  return json(200, makeTruthWithDetail(world, activity, rider.username))
+  const nowMs = world.now().getTime()
+  const texts = world.settings.number_texts
+  const detail = makeActivityDetail(activity, { nowMs, withSamples: true, texts })
+  return json(200, { ...makeTruth(activity, rider.username, nowMs), detail })
 }
 
 /** Adds an activity; it is listed at once. */
-export async function addByOrder(world: World, request: Request): Promise<Reply> {
-  const wish = await readChecked(request, newActivitySchema)
-  const rider = world.riders.get(wish.rider)
+export async function createActivity(world: World, request: Request): Promise<Reply> {
+  const input = await readChecked(request, newActivitySchema)
+  const rider = world.riders.get(input.rider)
   if (!rider) return refuse(404, 'no such rider')
   const nowMs = world.now().getTime()
-  const fallback = nowMs - (wish.late ? LATE_MS : wish.seconds * 1_000)
-  const path = wish.path ?? makeWord(makeRandom(randomUUID()), 16)
+  const fallback = nowMs - (input.late ? LATE_MS : input.seconds * 1_000)
+  const path = input.path ?? makeWord(makeRandom(randomUUID()), 16)
   if (findActivity(world, path)) return refuse(409, 'there is such an activity')
-  const running = wish.activity_type === 'Running'
+  const running = input.activity_type === 'Running'
   const activity = addActivity(rider, {
     path,
     seed: path,
-    name: wish.name,
-    description: wish.description,
-    activityType: wish.activity_type,
-    zone: wish.zone,
-    startMs: readMoment(wish.started_at) ?? Math.floor(fallback / 1_000) * 1_000,
-    seconds: wish.seconds,
-    source: { kind: 'ride', ride: { kind: wish.kind, running, indoor: wish.indoor } },
+    name: input.name,
+    description: input.description,
+    activityType: input.activity_type,
+    zone: input.zone,
+    startMs: readMoment(input.started_at) ?? Math.floor(fallback / 1_000) * 1_000,
+    seconds: input.seconds,
+    source: { kind: 'ride', ride: { kind: input.kind, running, indoor: input.indoor } },
     updatedMs: nowMs,
-    samplesAtMs: nowMs + wish.sample_delay_ms,
+    samplesAtMs: nowMs + input.sample_delay_ms,
   })
-  activity.summaryExtra = wish.summary
-  activity.sampleExtra = wish.sample
+  activity.summaryExtra = input.summary
+  activity.sampleExtra = input.sample
   return json(201, makeTruth(activity, rider.username, nowMs))
 }
 
-/** Edits an activity; its update time moves, but for a `broken` alone, which the service knows nothing of. */
-export async function patchByOrder(world: World, request: Request, params: Params): Promise<Reply> {
+/** Edits an activity; its update time moves, except for a `broken` alone, which the service does not know of. */
+export async function editActivity(world: World, request: Request, params: Params): Promise<Reply> {
   const { rider, activity } = requireActivity(world, params)
-  const patch = await readChecked(request, patchActivitySchema)
+  const { broken, ...edit } = await readChecked(request, patchActivitySchema)
   const nowMs = world.now().getTime()
-  const { broken, ...edit } = patch
   if (broken !== undefined) activity.broken = broken
   if (Object.keys(edit).length > 0) changeActivity(activity, changeOf(activity, edit, nowMs), nowMs)
   return json(200, makeTruth(activity, rider.username, nowMs))
 }
 
-/** Deletes an activity: the list and the detail forget it. */
-export function deleteByOrder(world: World, _request: Request, params: Params): Reply {
-  const { rider, activity } = requireActivity(world, params)
-  const nowMs = world.now().getTime()
-  changeActivity(activity, { deletedMs: nowMs }, nowMs)
-  return json(200, makeTruth(activity, rider.username, nowMs))
-}
+/** Deletes an activity: list and detail no longer have it. */
+export const deleteActivity = answerChange((nowMs) => ({ deletedMs: nowMs }))
 
 /** Brings a deleted or hidden activity back. */
-export function reviveByOrder(world: World, _request: Request, params: Params): Reply {
-  const { rider, activity } = requireActivity(world, params)
-  const nowMs = world.now().getTime()
-  changeActivity(activity, { deletedMs: null, hiddenAtMs: null }, nowMs)
-  return json(200, makeTruth(activity, rider.username, nowMs))
+export const reviveActivity = answerChange(() => ({ deletedMs: null, hiddenAtMs: null }))
+
+function answerChange(change: (nowMs: number) => Partial<Activity>): Route['answer'] {
+  return (world, _request, params) => {
+    const { rider, activity } = requireActivity(world, params)
+    const nowMs = world.now().getTime()
+    changeActivity(activity, change(nowMs), nowMs)
+    return json(200, makeTruth(activity, rider.username, nowMs))
+  }
 }
 
-/** Recalculates the whole history: signatures, loads and what is available change in every activity. */
+/** Recalculates the whole history: signatures, loads and the power available change in every activity. */
 export function recalculate(world: World): Reply {
   const nowMs = world.now().getTime()
   let changed = 0
@@ -132,7 +138,7 @@ function readMoment(moment: number | string | undefined): number | undefined {
   return typeof moment === 'number' ? moment * 1_000 : new Date(moment).getTime()
 }
 
-/** Everything true of an activity that the service's own answers keep to themselves. */
+/** Returns everything about an activity, also the facts that no answer of the service gives. */
 function makeTruth(activity: Activity, rider: string, nowMs: number) {
   return {
     ...makeListEntry(activity, 'rider'),
@@ -151,25 +157,6 @@ function makeTruth(activity: Activity, rider: string, nowMs: number) {
   }
 }
 
-/** The truth of every activity of every rider, newest first, deleted ones too. */
-function listTruths(world: World) {
-  const nowMs = world.now().getTime()
-  return [...world.riders.values()]
-    .flatMap((rider) => [...rider.activities.values()].map((activity) => ({ rider, activity })))
-    .sort((a, b) => b.activity.startMs - a.activity.startMs)
-    .map(({ rider, activity }) => makeTruth(activity, rider.username, nowMs))
-}
-
-/** The truth of one activity with the detail that is served when nothing is broken. */
-function makeTruthWithDetail(world: World, activity: Activity, rider: string) {
-  const nowMs = world.now().getTime()
-  const texts = world.settings.number_texts
-  return {
-    ...makeTruth(activity, rider, nowMs),
-    detail: makeActivityDetail(activity, { nowMs, withSamples: true, texts }),
-  }
-}
-
 function sampleCount(activity: Activity, nowMs: number): number {
   if (!hasSamples(activity, nowMs)) return 0
   return activity.source.kind === 'file' ? activity.source.track.unixMs.length : activity.seconds
@@ -180,7 +167,7 @@ const sampleFields = z.record(z.string(), z.union([z.number(), z.string(), z.nul
 /** POST /_sandbox/activities. `started_at` is Unix seconds or ISO text; `late` is new now, but started 400 days ago. */
 const newActivitySchema = z.strictObject({
   rider: z.string().default('rider'),
-  /** A path of the test's own makes the same ride each time. */
+  /** The path is the seed: the same path gives the same ride each time. */
   path: z
     .string()
     .regex(/^[a-z0-9]{4,64}$/)
@@ -201,7 +188,7 @@ const newActivitySchema = z.strictObject({
   sample: sampleFields.default({}),
 })
 
-/** PATCH /_sandbox/activities/<path>. `summary` is laid over level by level; `{}` takes nothing back, `reset` does. */
+/** PATCH /_sandbox/activities/<path>. `summary` changes fields level by level; `reset` drops all such changes first, `{}` none. */
 const patchActivitySchema = z.strictObject({
   name: z.string().optional(),
   description: z.string().nullable().optional(),

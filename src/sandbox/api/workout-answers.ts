@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { makeRandom } from '../athlete/random.ts'
-import { type DesignedInterval, resolveSets, type Workout } from '../athlete/workouts.ts'
+import { type DesignedInterval, resolveSets, type Workout } from '../athlete/workout-designs.ts'
+import type { Params } from '../http/http-server.ts'
 import { json, type Reply, refuse } from '../http/reply.ts'
 import type { Request } from '../http/request.ts'
-import type { Params } from '../http/server.ts'
 import { type Rider, riderSignature } from '../rider.ts'
 import { findWorkout, type World } from '../world.ts'
 
@@ -17,7 +17,7 @@ export function answerOwnWorkouts(deps: { world: World; rider: Rider }): Reply {
   return json(200, { success: true, workouts: writeList(deps.world, deps.rider.workouts) })
 }
 
-/** Answers GET /oauth/workout/<path>, anybody's workout, resolved for the rider who asks. */
+/** Answers GET /oauth/workout/<path>, a workout of any rider, resolved for the rider of the token. */
 export function answerWorkout(
   deps: { world: World; rider: Rider },
   _request: Request,
@@ -44,7 +44,7 @@ function writeList(world: World, workouts: Workout[]) {
     }))
 }
 
-/** The fields that published list entries have beyond the document: clock texts, numbers as texts, and much for display. */
+/** Makes the fields that published list entries have beyond the document: clock texts, numbers as texts, many for display. */
 function capturedFields(workout: Workout) {
   const { path, difficulty, intervals } = workout
   const random = makeRandom(path, 'entry')

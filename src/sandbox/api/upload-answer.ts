@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
+import { type FitMessage, readNumber } from '../../fit/fit-messages.ts'
+import { makeFitWalker } from '../../fit/fit-walker.ts'
 import { judgeFit } from '../../fit/judge.ts'
-import { type FitMessage, readNumber } from '../../fit/messages.ts'
 import { FIRST_ABSOLUTE_TIME, FIT_EPOCH_S, RECORD } from '../../fit/profile.ts'
-import { makeFitWalker } from '../../fit/walk.ts'
 import { makeRandom, makeWord } from '../athlete/random.ts'
 import { makeTrack, type Track } from '../athlete/ride.ts'
 import { json, type Reply } from '../http/reply.ts'
@@ -82,7 +82,7 @@ function typeOf(sport: string | null): string {
 /**
  * Reads the records of a whole FIT activity into a track, in the order of time, as leniently as the service: times in
  * compressed headers, several sessions and chained files; a record without a time is a second after the one before it, or at
- * `startedAt`. What does not fit the profile counts as not recorded.
+ * `startedAt`. A field that does not fit the profile counts as not recorded.
  */
 export function readFitTrack(bytes: Uint8Array, startedAt: Date): Track {
   const moments: Array<{ timeMs: number; values: Map<Column, number> }> = []

@@ -1,4 +1,4 @@
-import type { Load, Signature } from './fitness.ts'
+import type { Load, Signature } from './fitness-model.ts'
 import { drawBetween, drawEven, type Random } from './random.ts'
 
 export type RideKind = 'recovery' | 'endurance' | 'tempo' | 'intervals' | 'sprints' | 'race'
@@ -81,7 +81,7 @@ export function expectedLoad(activity: { kind: RideKind; seconds: number }): Loa
   return { low: total * (1 - high - peak), high: total * high, peak: total * peak }
 }
 
-/** A stretch of riding at one power; `targeted` when a trainer workout asks for it. */
+/** A stretch of riding at one power; `targeted` when a trainer workout sets it. */
 export type Effort = { seconds: number; watts: number; targeted: boolean }
 
 /** Plans a ride of `seconds`: warm-up, blocks of its kind, cool-down. Every second is covered. */

@@ -1,7 +1,7 @@
 import { DAY } from '../../kit/time.ts'
-import { makeReserve, type Signature, spendReserve } from './fitness.ts'
+import { makeReserve, type Signature, spendReserve } from './fitness-model.ts'
 
-/** What a designed interval aims at: a share of Threshold, Lower Threshold or Peak Power, or a fall of what is available. */
+/** What a designed interval aims at: a share of Threshold, Lower Threshold or Peak Power, or a fall of the power available. */
 export type Target =
   | { of: 'ftp' | 'ltp' | 'pp'; share: number }
   | { of: 'mpa'; share: number; downTo: number }
@@ -91,12 +91,12 @@ const OWN: readonly Design[] = [
   },
 ]
 
-/** The workouts everybody sees. */
+/** Makes the default workouts, which every rider sees. */
 export function makeDefaultWorkouts(todayMs: number): Workout[] {
   return DEFAULTS.map((design, i) => asOf(design, todayMs - (400 + i) * DAY))
 }
 
-/** The workouts a rider made. */
+/** Makes the workouts of one rider. */
 export function makeOwnWorkouts(rider: { username: string; todayMs: number }): Workout[] {
   const prefix = rider.username === 'rider' ? 'own' : `o${rider.username.slice(0, 2)}`
   return OWN.map((design, i) => {
@@ -121,7 +121,7 @@ export type WorkoutSet = {
 }
 
 /**
- * Resolves a workout for a signature (GET /oauth/workout/<path>). An interval aimed at what is available ends when it
+ * Resolves a workout for a signature (GET /oauth/workout/<path>). An interval aimed at the power available ends when that
  * has fallen far enough, so its repetitions differ: it comes out as several sets with the same name and index.
  */
 export function resolveSets(workout: Workout, signature: Signature): WorkoutSet[] {
@@ -139,7 +139,7 @@ export function resolveSets(workout: Workout, signature: Signature): WorkoutSet[
   })
 }
 
-/** Recorded definitions have watts such as 146.5. */
+/** Rounds to half watts, as in recorded definitions. */
 function halfWatts(watts: number): number {
   return Math.round(watts * 2) / 2
 }
@@ -156,7 +156,7 @@ function restOf(interval: DesignedInterval, signature: Signature) {
   }
 }
 
-/** How long each repetition lasts, in fives of seconds, never longer than designed. */
+/** Returns how long each repetition lasts, in steps of five seconds, never longer than designed. */
 function fadingSeconds(
   interval: DesignedInterval,
   target: { share: number; downTo: number },

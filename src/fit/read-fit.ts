@@ -4,7 +4,7 @@ import { type FitVerdict, makeFitJudge } from './judge.ts'
 import type { DroppedFit } from './unpack.ts'
 
 /**
- * A FIT file that was read once from end to end; `contentId` and `sizeBytes` are of the bytes that `open` gives. `cut`: it is
+ * A FIT file that was read from end to end; `contentId` and `sizeBytes` are those of the bytes that `open` gives. `cut`: it is
  * refused because bytes of it are missing or wrong.
  */
 export type ReadFit = DroppedFit & {
@@ -15,10 +15,10 @@ export type ReadFit = DroppedFit & {
 }
 
 /**
- * Reads a FIT file piece by piece and judges it. With `settled` its bytes are final: what would be `unready` is `refused`,
- * and a whole activity with padding behind it is whole without that, because a FIT file ends where its header says (FIT
- * protocol, "File Header"). Without, the reading may stop as soon as the file is `unready`, and `contentId` is that of the bytes
- * so far. A Fault when it cannot be unpacked; throws what reading throws.
+ * Reads a FIT file piece by piece and judges it. `settled`: its bytes are final. Then a file that would be `unready` is
+ * `refused`, and padding behind a whole activity is left out, because a FIT file ends where its header says (FIT protocol,
+ * "File Header"). If not settled, reading may stop as soon as the file is `unready`, and `contentId` is that of the bytes so
+ * far. Returns a Fault when the file cannot be unpacked; throws the error of the source when reading fails.
  */
 export async function readFit(
   file: DroppedFit,

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { DAY } from '../../kit/time.ts'
 import { faultSchema } from '../http/faults.ts'
+import { type Params, type Route, route } from '../http/http-server.ts'
 import { json, type Reply, refuse } from '../http/reply.ts'
 import { type Request, readChecked } from '../http/request.ts'
-import { type Params, type Route, route } from '../http/server.ts'
-import { expireAccess, revokeAll } from '../oauth/grants.ts'
+import { expireAccess, revokeAll } from '../oauth/grant-book.ts'
 import { makeRider } from '../rider.ts'
 import { listWorkouts, makeCounts, settingsSchema, type World } from '../world.ts'
-import * as activities from './activities.ts'
+import * as activities from './steer-activities.ts'
 
 const ALL = '/_sandbox/activities'
 const ONE = '/_sandbox/activities/:path'
@@ -24,10 +24,10 @@ export const STEERING_ROUTES: readonly Route[] = [
   route('POST', '/_sandbox/counts/reset', 'start counting again', resetCounts),
   route('GET', ALL, 'the truth: every activity, deleted ones too', activities.answerTruths),
   route('GET', ONE, 'the truth of one, with its detail', activities.answerTruth),
-  route('POST', ALL, `add one ${NEW_FIELDS}`, activities.addByOrder),
-  route('PATCH', ONE, `edit ${EDIT_FIELDS}`, activities.patchByOrder),
-  route('DELETE', ONE, 'delete; the list forgets it', activities.deleteByOrder),
-  route('POST', `${ONE}/revive`, 'bring a deleted or hidden one back', activities.reviveByOrder),
+  route('POST', ALL, `add one ${NEW_FIELDS}`, activities.createActivity),
+  route('PATCH', ONE, `edit ${EDIT_FIELDS}`, activities.editActivity),
+  route('DELETE', ONE, 'delete; the list forgets it', activities.deleteActivity),
+  route('POST', `${ONE}/revive`, 'bring a deleted or hidden one back', activities.reviveActivity),
   route('POST', '/_sandbox/recalculate', 'change every activity at once', activities.recalculate),
   route('GET', '/_sandbox/settings', 'the settings', (world) => json(200, world.settings)),
   route('PATCH', '/_sandbox/settings', 'change settings', patchSettings),
@@ -80,7 +80,7 @@ const riderSchema = z.strictObject({
   seed: z.number().int().default(7),
 })
 
-/** Adds a rider, or gives a known one another password. */
+/** Adds a rider, or changes the password of a known one. */
 async function putRider(world: World, request: Request): Promise<Reply> {
   const { username, password, activities, seed } = await readChecked(request, riderSchema)
   const known = world.riders.get(username)

@@ -5,7 +5,7 @@ import type { Scored } from './score.ts'
 /** One second as the service sends it (session_data entry). */
 type WireSample = Record<string, number | string | null>
 
-/** What one activity's recording leaves out or adds beyond the fields that every recorded answer has. */
+/** The fields that the recording of one activity adds, or leaves null, beyond those of every recorded answer. */
 type Traits = {
   raw: boolean
   parts: boolean
@@ -16,7 +16,7 @@ type Traits = {
 }
 
 /**
- * Writes the scored track second by second: `unix_time` in ms, `time` in seconds since the start, `spd` in metres an hour,
+ * Makes the samples of a scored track second by second: `unix_time` in ms, `time` in seconds since the start, `spd` in metres an hour,
  * `dist` in running metres, `wexp` in running kJ, `tws` as a running total that ends at the summary's `xss`, `mm` as a share
  * of `mpa` and `mmp0s` as the watts left below it. `plain` leaves the oddities of recordings out; `texts` writes power and
  * distance as texts in every tenth second; `extra` fields go into every entry.
@@ -71,7 +71,7 @@ export function makeSamples(
   })
 }
 
-/** What was recorded in a file comes back as it was recorded. */
+/** Samples of an uploaded file come back as they were recorded. */
 const PLAIN: Traits = {
   raw: true,
   parts: false,

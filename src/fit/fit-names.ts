@@ -3,20 +3,19 @@ const DROPPABLE = /\.(?:fit|fit\.gz|zip)$/i
 /** Names longer than this many bytes in UTF-8 are cut; file systems take 255, and a number or `.txt` may be added. */
 const MAX_NAME_BYTES = 200
 
-/** Whether a name is one that the drop folder takes: `.fit`, `.fit.gz` or `.zip`, in any case. */
+/** Returns whether the drop folder accepts a name: `.fit`, `.fit.gz` or `.zip`, in any case. */
 export function isDroppable(name: string): boolean {
   return DROPPABLE.test(name)
 }
 
 /**
- * Makes the plain name of a FIT file out of one that was found on the disk or in an archive, where nothing can be trusted: the
- * last part of the path, without an ending `.gz`, control characters, characters that file systems refuse and leading dots, cut to 200 bytes before the
- * extension.
+ * Makes a safe file name out of any name on the disk or in an archive: the last part of the path without control characters,
+ * characters that file systems refuse and leading dots, cut to 200 bytes, with the ending `.fit`.
  */
 export function cleanFitName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? ''
   const plain = last
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are removed
     .replace(/[\u0000-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069<>:"|?*]+/g, '_')
     .replace(/^[\s.]+|[\s.]+$/g, '')
   const stem = plain.replace(/\.fit(?:\.gz)?$/i, '')

@@ -1,9 +1,10 @@
 import { DateTime } from 'luxon'
 import type { Zone } from '../athlete/history.ts'
 import { simulateTrack } from '../athlete/ride.ts'
-import { makeSamples } from '../athlete/samples.ts'
 import { type Scored, scoreTrack, sumTrack } from '../athlete/score.ts'
 import { makeSummary, type StartDate, type Summary, thinSummary } from '../athlete/summary.ts'
+import { makeSamples } from '../athlete/wire-samples.ts'
+import type { Params } from '../http/http-server.ts'
 import {
   html,
   json,
@@ -15,7 +16,6 @@ import {
   writeJson,
 } from '../http/reply.ts'
 import type { Request } from '../http/request.ts'
-import type { Params } from '../http/server.ts'
 import { type Activity, hasSamples, isListed, type Rider } from '../rider.ts'
 import { cachedBody, type Settings, type World } from '../world.ts'
 
@@ -92,7 +92,7 @@ function readSeconds(request: Request, name: string): number | undefined {
 }
 
 /** An activity as GET /oauth/activity/<id> answers it. */
-export type ActivityDetail = {
+type ActivityDetail = {
   success: true
   name: string
   description: string | null
@@ -101,7 +101,7 @@ export type ActivityDetail = {
 }
 
 /**
- * Writes the detail of an activity, with its seconds when asked. Until its samples are ready the summary is thin and
+ * Makes the detail of an activity, with its samples when requested. Until its samples are ready the summary is thin and
  * `session_data` empty.
  */
 export function makeActivityDetail(
@@ -150,7 +150,7 @@ function scoreActivity(activity: Activity): Scored {
   return scoreTrack(track, activity.signature, activity.scalePower)
 }
 
-/** Lays the changes over an object, level by level; anything but an object replaces what was there. */
+/** Merges changes into an object, level by level; a value that is not an object replaces the old one. */
 export function mergeDeep(base: Summary, changes: Summary): Summary {
   const merged: Summary = { ...base }
   for (const [name, value] of Object.entries(changes)) {
@@ -164,13 +164,13 @@ function isObject(value: unknown): value is Summary {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Writes a moment in UTC, as every published list entry has it. */
+/** Formats a moment in UTC, as every published list entry has it. */
 function makeUtcDate(atMs: number): StartDate {
   const date = `${new Date(atMs).toISOString().slice(0, 23).replace('T', ' ')}000`
   return { date, timezone_type: 3, timezone: 'UTC' }
 }
 
-/** Writes a moment as the service does: wall-clock time in the zone, six digits of a second, and the zone in its style. */
+/** Formats a moment as the service does: wall-clock time in the zone, six digits of a second, and the zone in its style. */
 function makeStartDate(atMs: number, zone: Zone): StartDate {
   const local = DateTime.fromMillis(atMs, { zone: zone.name })
   return {

@@ -3,7 +3,7 @@ import { DAY } from '../../kit/time.ts'
 /** A training load in its three parts, in XSS. */
 export type Load = { low: number; high: number; peak: number }
 
-/** What training has left in a rider: the slow training load and the quick recovery load, in XSS a day. */
+/** The training load, which changes slowly, and the recovery load, which changes quickly, in XSS a day. */
 export type Loads = { tl: Load; rl: Load }
 
 /** In how many days each part of a load fades to about a third. */
@@ -93,7 +93,7 @@ export function makeSignature({ ftp, ltp, hie, pp }: Signature): Signature {
 }
 
 /** The energy left above threshold: `balanceJ` joules of `signature.hie`. */
-export type Reserve = { balanceJ: number }
+type Reserve = { balanceJ: number }
 
 /** Makes a rested reserve. */
 export function makeReserve(signature: Signature): Reserve {

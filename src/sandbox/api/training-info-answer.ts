@@ -1,9 +1,9 @@
 import { DAY } from '../../kit/time.ts'
-import { freshnessOf, type Load, type Signature, totalOf } from '../athlete/fitness.ts'
-import { resolveSets, type Workout, type WorkoutSet } from '../athlete/workouts.ts'
+import { freshnessOf, type Load, type Signature, totalOf } from '../athlete/fitness-model.ts'
+import { resolveSets, type Workout, type WorkoutSet } from '../athlete/workout-designs.ts'
+import type { Params } from '../http/http-server.ts'
 import { escapeMarkup, json, type Reply, refuse, text } from '../http/reply.ts'
 import type { Request } from '../http/request.ts'
-import type { Params } from '../http/server.ts'
 import { loadsAt, type Rider, riderSignature } from '../rider.ts'
 import { findWorkout, type World } from '../world.ts'
 
@@ -42,7 +42,10 @@ export function answerWorkoutDownload(
   return text(200, 'text/plain; charset=utf-8', makeErgFile(workout, signature), attachment)
 }
 
-/** None on Mondays, Scheduled at weekends, Forecast on other days, unless the settings say; the url only with a format. */
+/**
+ * Makes the workout of the day: None on Mondays, Scheduled at weekends, Forecast on other days, unless the settings fix it.
+ * The url comes only with a format.
+ */
 function makeWorkoutOfTheDay(
   deps: { world: World; rider: Rider },
   input: { nowMs: number; format: string; origin: string },
@@ -66,7 +69,7 @@ function makeWorkoutOfTheDay(
   }
 }
 
-/** A little more than what keeps the load where it is. */
+/** Returns a little more than the load that keeps the training load constant. */
 function targetOf(load: Load): Load {
   return { low: load.low * 1.08, high: load.high * 1.1, peak: load.peak * 1.1 }
 }
@@ -75,7 +78,7 @@ function withTotal(load: Load) {
   return { ...load, total: totalOf(load) }
 }
 
-/** Writes a workout as an ERG file: minutes and watts, two points a step. */
+/** Makes the ERG file of a workout: minutes and watts, two points a step. */
 function makeErgFile(workout: Workout, signature: Signature): string {
   let minutes = 0
   const lines: string[] = []
@@ -100,7 +103,7 @@ function makeErgFile(workout: Workout, signature: Signature): string {
   ].join('\r\n')
 }
 
-/** Writes a workout as a ZWO file: XML, power as shares of Threshold Power. */
+/** Makes the ZWO file of a workout: XML, power as shares of Threshold Power. */
 function makeZwoFile(workout: Workout, signature: Signature): string {
   const share = (watts: number) => (watts / signature.ftp).toFixed(3)
   const elements = resolveSets(workout, signature).map((set) => {

@@ -1,4 +1,4 @@
-import { type Asking, type FitMessage, walkMessages } from './messages.ts'
+import { type ByteReader, type FitMessage, walkMessages } from './fit-messages.ts'
 
 /** Why bytes are not a whole FIT file, or not yet. `not_fit`: they never become one. */
 export type WalkFault =
@@ -11,8 +11,9 @@ export type WalkFault =
   | 'too_many_parts'
 
 /**
- * The whole parts at the front, how many bytes they are, and what ended the walk: nothing (`null`), or why the bytes behind
- * them are no further part. `padding`: those are zeros, or fewer than a header has, and so hold nothing of an activity.
+ * The whole parts at the front of a file, their length in bytes, and the reason why the bytes behind them are not a further
+ * part; `fault` is null when there are none. `padding`: those bytes are zeros, or fewer than a header has, and so hold
+ * nothing of an activity.
  */
 export type FitWalk<Part> = {
   parts: Part[]
@@ -20,7 +21,7 @@ export type FitWalk<Part> = {
   fault: { code: WalkFault; reason: string; padding: boolean } | null
 }
 
-/** Reads one part of a file: gets each of its messages, and makes of them what the part holds. */
+/** Reads one part of a file: receives each of its messages, and returns the content of the part at its end. */
 export type PartReader<Part> = {
   onMessage(message: FitMessage): void
   /** `complete`: whether every message could be walked over to the declared end. */
@@ -28,9 +29,9 @@ export type PartReader<Part> = {
 }
 
 export type FitWalker<Part> = {
-  /** Takes the next bytes; false when no further ones can change the outcome. */
+  /** Reads the next bytes; returns false when no further ones can change the result. */
   push(bytes: Uint8Array): boolean
-  /** Ends the file and returns the outcome. */
+  /** Ends the file and returns the result. */
   end(): FitWalk<Part>
 }
 
@@ -38,14 +39,14 @@ export type FitWalker<Part> = {
 const HEADER_SIZES: readonly number[] = [12, 14]
 const SHORTEST_HEADER = 12
 const CRC_BYTES = 2
-/** Bytes of which only the checksum is wanted are taken in pieces of this size. */
+/** Bytes needed for the checksum only are read in pieces of this size. */
 const PIECE_BYTES = 64 * 1_024
 /** A device chains a few parts; a small file of a million empty ones would keep the process busy for seconds. */
 const MOST_PARTS = 500
 const NOTHING = new Uint8Array()
 
 /**
- * Makes a walker over the FIT parts chained in one file (FIT protocol, "Chained FIT Files"), which sees its bytes piece by
+ * Makes a walker over the FIT parts chained in one file (FIT protocol, "Chained FIT Files"), which reads its bytes piece by
  * piece: header, declared length and checksum of each part. A file of any size needs no more memory than a piece and its
  * longest message. Never throws on bytes.
  */
@@ -76,7 +77,7 @@ export function makeFitWalker<Part>(openPart: () => PartReader<Part>): FitWalker
   }
 }
 
-function* walkFit<Part>(openPart: () => PartReader<Part>): Asking<FitWalk<Part>> {
+function* walkFit<Part>(openPart: () => PartReader<Part>): ByteReader<FitWalk<Part>> {
   const parts: Part[] = []
   let wholeBytes = 0
   const stop = (code: WalkFault, reason: string, padding = false): FitWalk<Part> => ({
@@ -126,16 +127,16 @@ function* walkFit<Part>(openPart: () => PartReader<Part>): Asking<FitWalk<Part>>
 function* readPart(
   { header, dataSize }: { header: Uint8Array; dataSize: number },
   { onMessage }: PartReader<unknown>,
-): Asking<'complete' | 'unreadable' | 'bad_checksum' | number> {
+): ByteReader<'complete' | 'unreadable' | 'bad_checksum' | number> {
   let crc = fitCrc(0, header)
   let left = dataSize + CRC_BYTES
-  function* counted<T>(asking: Asking<T>): Asking<T> {
-    for (let step = asking.next(); ; ) {
+  function* counted<T>(reader: ByteReader<T>): ByteReader<T> {
+    for (let step = reader.next(); ; ) {
       if (step.done) return step.value
       const bytes = yield step.value
       crc = fitCrc(crc, bytes)
       left -= bytes.length
-      step = asking.next(bytes)
+      step = reader.next(bytes)
     }
   }
   const complete = yield* counted(walkMessages(dataSize, onMessage))
@@ -176,8 +177,8 @@ function faultOfRest(rest: Rest, parts: number): Fault {
 
 type Rest = { bytes: number; isBlank: boolean }
 
-/** Reads on for as long as it may matter: zeros to the end, anything else for the length of a header. */
-function* readRest(first: Uint8Array): Asking<Rest> {
+/** Reads the bytes behind the last part: zeros to the end of the file, anything else for the length of a header. */
+function* readRest(first: Uint8Array): ByteReader<Rest> {
   const rest = { bytes: first.length, isBlank: first.every((byte) => byte === 0) }
   while (rest.isBlank || rest.bytes < SHORTEST_HEADER) {
     const wanted = rest.isBlank ? PIECE_BYTES : SHORTEST_HEADER

@@ -1,23 +1,23 @@
 import { NO_TIME, TIMESTAMP } from './profile.ts'
 
-/** Asks for so many of the next bytes, and gets fewer only where the file ends. */
-export type Asking<T> = Generator<number, T, Uint8Array>
+/** Reads bytes: yields how many of the next ones it needs, and is given fewer only at the end of the file. */
+export type ByteReader<T> = Generator<number, T, Uint8Array>
 
-/**
- * One message of a FIT file, to be read before the next one comes. `time` is in seconds as FIT counts them, null where
- * nothing says.
- */
+/** One message of a FIT file, valid until the next one. `time` is in seconds as FIT counts them, null when it has none. */
 export type FitMessage = { number: number; time: number | null; bytes: Uint8Array; definition: Definition }
 
 type Field = { number: number; offset: number; size: number }
 type Definition = { number: number; little: boolean; size: number; fields: Field[] }
 
 /**
- * Walks over the `dataSize` bytes of messages of one FIT part (FIT protocol, "Record Format") and hands on each data message.
- * Returns whether it came to the end; at what cannot be followed it stops and asks for no more bytes. Developer fields are
- * passed over.
+ * Walks over the `dataSize` bytes of messages of one FIT part (FIT protocol, "Record Format") and calls `onMessage` with each
+ * data message. Returns whether it reached the end; it stops at bytes that do not follow the protocol. Developer fields are
+ * skipped.
  */
-export function* walkMessages(dataSize: number, onMessage: (message: FitMessage) => void): Asking<boolean> {
+export function* walkMessages(
+  dataSize: number,
+  onMessage: (message: FitMessage) => void,
+): ByteReader<boolean> {
   const definitions = new Map<number, Definition>()
   let clock = 0
   let left = dataSize
@@ -68,7 +68,7 @@ export function readNumber(
 function* readDefinition(
   left: number,
   withDeveloperFields: boolean,
-): Asking<{ definition: Definition; bytes: number } | undefined> {
+): ByteReader<{ definition: Definition; bytes: number } | undefined> {
   if (left < 5) return undefined
   const fixed = yield 5
   const [, endian, low = 0, high = 0, count = 0] = fixed
