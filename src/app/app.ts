@@ -5,9 +5,9 @@ import { makeReleaseStack } from '../kit/release-stack.ts'
 import { systemClock } from '../kit/time.ts'
 import type { MirrorDeps, MirrorOptions } from '../mirror/mirror.ts'
 import { openService, type Service, type ServiceObserver } from '../service/service.ts'
-import { recordPausesEnded } from '../store/cursors.ts'
 import { checkSchema } from '../store/migrate.ts'
-import { makeUpkeep } from '../store/samples/vacuum.ts'
+import { recordPausesEnded } from '../store/pauses.ts'
+import { makeSamplesVacuum } from '../store/samples/vacuum.ts'
 import { openStore, type Store } from '../store/store.ts'
 import { readOrMakeSecretKey, readSecretKeys } from '../store/vault/key-file.ts'
 import { type KeyOptions, makeTokenVault, type Vault } from '../store/vault/vault.ts'
@@ -91,7 +91,7 @@ export async function openApp(
           config.workoutDir === undefined
             ? undefined
             : makeWorkoutFolder({ log }, { dir: config.workoutDir }),
-        upkeep: makeUpkeep({ store, log }),
+        vacuum: makeSamplesVacuum({ store, log }),
         log,
         now: systemClock,
       },

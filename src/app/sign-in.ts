@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { ConfigError, loginCommand } from '../kit/errors.ts'
 import { isPlainHttp } from '../kit/loopback.ts'
-import type { TokenPair } from '../service/service.ts'
 import { type Account, findAccount } from '../store/accounts.ts'
+import type { TokenPair } from '../store/vault/types.ts'
 import type { App } from './app.ts'
 import { parkIfDamaged } from './unreadable-logins.ts'
 

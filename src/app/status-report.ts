@@ -1,21 +1,21 @@
 import { loginCommand } from '../kit/errors.ts'
 import {
+  type AccountStatus,
   type FailedActivity,
+  findAccountStatuses,
   findFailedActivities,
-  findStandings,
-  findUploadStandings,
-  type Standing,
-  type UploadStanding,
-} from '../store/status.ts'
+  findUploadCounts,
+  type UploadCounts,
+} from '../store/account-status.ts'
 import { findWaitingFiles, type WaitingFile } from '../store/uploads/waiting-files.ts'
 import type { App } from './app.ts'
 
 export type Status = {
   database: 'embedded' | 'postgres'
   queue: 'postgres' | 'redis'
-  accounts: Array<Standing & { login: 'signed in' | 'needs login'; next_command: string | null }>
+  accounts: Array<AccountStatus & { login: 'signed in' | 'needs login'; next_command: string | null }>
   failed_activities: FailedActivity[]
-  uploads: UploadStanding[]
+  uploads: UploadCounts[]
   /** what waits in the drop folder without a row in the ledger, or is wrong with the folder */
   waiting_files: WaitingFile[]
 }
@@ -25,19 +25,19 @@ const FAILED_SHOWN = 20
 
 /** Finds where everything stands, with the command that mends what a person must mend. */
 export async function findStatus(app: App): Promise<Status> {
-  const { standings, failed, uploads, waiting } = await app.store.read(async (tx) => ({
-    standings: await findStandings(tx),
+  const { statuses, failed, uploads, waiting } = await app.store.read(async (tx) => ({
+    statuses: await findAccountStatuses(tx),
     failed: await findFailedActivities(tx, { limit: FAILED_SHOWN }),
-    uploads: await findUploadStandings(tx),
+    uploads: await findUploadCounts(tx),
     waiting: await findWaitingFiles(tx),
   }))
   return {
     database: app.config.databaseUrl ? 'postgres' : 'embedded',
     queue: app.config.redisUrl ? 'redis' : 'postgres',
-    accounts: standings.map((standing) => ({
-      ...standing,
-      login: standing.needs_login ? 'needs login' : 'signed in',
-      next_command: standing.needs_login ? loginCommand(standing.account) : null,
+    accounts: statuses.map((status) => ({
+      ...status,
+      login: status.needs_login ? 'needs login' : 'signed in',
+      next_command: status.needs_login ? loginCommand(status.account) : null,
     })),
     failed_activities: failed,
     uploads,

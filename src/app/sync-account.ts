@@ -52,7 +52,7 @@ export async function syncAccount(
     const asked = { ...rest, account, concurrency, onProgress }
     const counts = await syncActivities(app.mirror, app.mirrorOptions, asked)
     const failed = await begin()
-    await app.mirror.upkeep.rest()
+    await app.mirror.vacuum.whenIdle()
     const states = await app.store.read((tx) => countByState(tx, account.accountId))
     const here = { mirrored: states.mirrored, unfetched: states.wanted }
     return { ...counts, ...here, failed: counts.failed + failed }
@@ -72,7 +72,7 @@ export async function resyncAccount(
   const account = await takeAccount(app, name)
   const { concurrency } = app.config.service
   const counts = await resyncActivities(app.mirror, app.mirrorOptions, { account, concurrency, ...rest })
-  await app.mirror.upkeep.rest()
+  await app.mirror.vacuum.whenIdle()
   return counts
 }
 

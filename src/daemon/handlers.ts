@@ -9,10 +9,15 @@ import { ACTIVITIES, pollActivities } from '../mirror/poll-activities.ts'
 import { mirrorTrainingInfo } from '../mirror/poll-training-info.ts'
 import { mirrorWorkouts } from '../mirror/poll-workouts.ts'
 import { reconcileActivities } from '../mirror/reconcile-activities.ts'
+import { findAccountStatuses } from '../store/account-status.ts'
 import { type Account, findAccountById } from '../store/accounts.ts'
-import { findActivity, findWanted, findWanting, type WantedActivity } from '../store/activities/wanted.ts'
+import {
+  findAccountsWithWanted,
+  findActivity,
+  findWanted,
+  type WantedActivity,
+} from '../store/activities/wanted.ts'
 import { findCursor, findListCap } from '../store/cursors.ts'
-import { findStandings } from '../store/status.ts'
 import { findDueUploads, recordUploadsComplete } from '../store/uploads/due-uploads.ts'
 import { UnreadableLoginError } from '../store/vault/unreadable-login-error.ts'
 import { settleUpload } from '../upload/check-status.ts'
@@ -72,11 +77,11 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
       await endPauses(app)
       await enqueueDueUploads(app, jobs())
       let wanted = 0
-      for (const account of await store.read((tx) => findWanting(tx, mirror.now()))) {
+      for (const account of await store.read((tx) => findAccountsWithWanted(tx, mirror.now()))) {
         wanted += await enqueueWanted(app, jobs(), account)
       }
       await sayProgress(wanted)
-      if (wanted === 0) await mirror.upkeep.rest()
+      if (wanted === 0) await mirror.vacuum.whenIdle()
       return undefined
     },
     ...makeTrainingHandlers(app),
@@ -203,8 +208,8 @@ function makeProgressLog(app: App): (left: number) => Promise<void> {
     const now = app.mirror.now().getTime()
     if (left < WORTH_SAYING || Math.abs(now - saidAt) < SAY_EVERY_MS) return
     saidAt = now
-    for (const standing of await app.store.read(findStandings)) {
-      const { account, activities, wanted, fetched_per_minute: rate, seconds_to_go: seconds } = standing
+    for (const status of await app.store.read(findAccountStatuses)) {
+      const { account, activities, wanted, fetched_per_minute: rate, seconds_to_go: seconds } = status
       if (wanted < WORTH_SAYING) continue
       const pace = rate !== null && { perMinute: Math.round(rate) }
       const toGo = seconds !== null && { toGo: formatDuration(seconds * SECOND) }

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import type { App } from '../app/app.ts'
 import { errorLine } from '../kit/errors.ts'
 import { SECOND, sleep } from '../kit/time.ts'
-import { makeBallot } from '../store/leader-lock.ts'
+import { makeLeaderLock } from '../store/leader-lock.ts'
 
 /** How often a leader says that it lives and the others ask for its post, ms: one that died is followed within this. */
 const ASK_EVERY_MS = 3 * SECOND
@@ -33,7 +33,7 @@ export async function openElected(
   { askEveryMs = ASK_EVERY_MS, silentMs }: { askEveryMs?: number; silentMs?: number } = {},
 ): Promise<Part> {
   const { log } = app
-  const ballot = makeBallot({
+  const leaderLock = makeLeaderLock({
     connectionString: app.databaseUrl,
     applicationName: `musette ${post.name} ${hostname()} ${process.pid}`,
     ...(silentMs !== undefined && { silentMs }),
@@ -46,7 +46,7 @@ export async function openElected(
 
   const ask = async (): Promise<void> => {
     const id = await post.id?.()
-    mine = await ballot.ask(id === undefined ? post.name : `${post.name} ${id}`)
+    mine = await leaderLock.acquire(id === undefined ? post.name : `${post.name} ${id}`)
   }
   const follow = async (atStart: boolean): Promise<void> => {
     if (mine) {
@@ -96,7 +96,7 @@ export async function openElected(
     try {
       await part?.close()
     } finally {
-      await ballot.close()
+      await leaderLock.close()
     }
   }
 

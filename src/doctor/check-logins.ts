@@ -1,9 +1,9 @@
 import { loginCommand } from '../kit/errors.ts'
 import { formatDuration } from '../kit/time.ts'
-import { findStandings, type Standing } from '../store/status.ts'
+import { type AccountStatus, findAccountStatuses } from '../store/account-status.ts'
 import type { Store } from '../store/store.ts'
-import { findLoginFacts, type LoginFacts } from '../store/vault/inspect.ts'
 import { readPendingIds, readSecretKeys, secretKeyPath } from '../store/vault/key-file.ts'
+import { findLoginFacts, type LoginFacts } from '../store/vault/login-facts.ts'
 import { UnreadableLoginError } from '../store/vault/unreadable-login-error.ts'
 import type { KeyOptions } from '../store/vault/vault.ts'
 import type { DoctorContext } from './context.ts'
@@ -16,19 +16,19 @@ const RENEWED_BY = 0.7
 export async function checkLogins({ config, mirror }: DoctorContext): Promise<Finding[]> {
   const found = await mirror()
   if ('reason' in found && !found.fresh) return [leftOut(found.reason)]
-  const standings = 'reason' in found ? [] : await found.store.read(findStandings)
-  if (standings.length === 0 || 'reason' in found) {
+  const statuses = 'reason' in found ? [] : await found.store.read(findAccountStatuses)
+  if (statuses.length === 0 || 'reason' in found) {
     return [problem('credentials', 'there is no account yet', 'musette login')]
   }
   const logins = await findLogins(found.store, config)
-  return standings.flatMap((standing) => {
-    const login = logins.find(({ account }) => account === standing.account)
-    const findings = [judgeLogin(standing, login), ...judgeSpool(standing.account, login)]
-    return [...findings, ...judgeAddress(standing, config.service.baseUrl)]
+  return statuses.flatMap((status) => {
+    const login = logins.find(({ account }) => account === status.account)
+    const findings = [judgeLogin(status, login), ...judgeSpool(status.account, login)]
+    return [...findings, ...judgeAddress(status, config.service.baseUrl)]
   })
 }
 
-function judgeLogin({ account, needs_login }: Standing, login: LoginFacts | undefined): Finding {
+function judgeLogin({ account, needs_login }: AccountStatus, login: LoginFacts | undefined): Finding {
   const name = `account "${account}"`
   if (needs_login || !login) return problem('credentials', `${name} needs a login`, loginCommand(account))
   const now = Date.now()
@@ -57,7 +57,7 @@ function judgeSpool(account: string, login: LoginFacts | undefined): Finding[] {
   return [problemOf(login.spool, loginCommand(account))]
 }
 
-function judgeAddress({ account, base_url }: Standing, configured: string | undefined): Finding[] {
+function judgeAddress({ account, base_url }: AccountStatus, configured: string | undefined): Finding[] {
   if (configured === undefined || configured === base_url) return []
   const found = `account "${account}" is signed in to ${base_url}, and MUSETTE_BASE_URL is another address, which only counts at a login`
   return [warning(found, loginCommand(account))]
@@ -74,15 +74,15 @@ const FRESH_WITHIN_INTERVALS = 3
 export async function checkMirrors({ config, mirror }: DoctorContext): Promise<Finding[]> {
   const found = await mirror()
   if ('reason' in found) return [leftOut(found.reason)]
-  const standings = await found.store.read(findStandings)
-  if (standings.length === 0) return [leftOut('there is no account yet')]
-  return standings.flatMap((standing) => [
-    judgePoll(standing, FRESH_WITHIN_INTERVALS * config.mirror.pollEveryMs),
-    ...judgeTrouble(standing),
+  const statuses = await found.store.read(findAccountStatuses)
+  if (statuses.length === 0) return [leftOut('there is no account yet')]
+  return statuses.flatMap((status) => [
+    judgePoll(status, FRESH_WITHIN_INTERVALS * config.mirror.pollEveryMs),
+    ...judgeTrouble(status),
   ])
 }
 
-function judgePoll({ account, polled_at, mirrored, activities }: Standing, freshMs: number): Finding {
+function judgePoll({ account, polled_at, mirrored, activities }: AccountStatus, freshMs: number): Finding {
   const name = `account "${account}"`
   if (!polled_at) return warning(`${name} was never polled`, 'musette start')
   const age = Date.now() - polled_at.getTime()
@@ -90,7 +90,7 @@ function judgePoll({ account, polled_at, mirrored, activities }: Standing, fresh
   return age > freshMs ? warning(found, 'musette start') : ok(found)
 }
 
-function judgeTrouble({ account, failed, reconcile_error }: Standing): Finding[] {
+function judgeTrouble({ account, failed, reconcile_error }: AccountStatus): Finding[] {
   const findings: Finding[] = []
   if (failed > 0) {
     const found = `account "${account}": ${failed} activities failed; they are asked for again by themselves`

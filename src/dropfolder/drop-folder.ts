@@ -11,8 +11,7 @@ import { makeSeenFiles } from './seen-files.ts'
 import { type Found, type WalkResult, walkFolder } from './walk-folder.ts'
 import { makeFolderWatch } from './watch.ts'
 
-export type { DroppedFile, ImportFile, ImportResult, OpenFile } from './claim-file.ts'
-export type { FolderReport } from './folder-report.ts'
+export type { DroppedFile } from './claim-file.ts'
 
 export type DropFolder = {
   /** Scans once; resolves when every file at rest that the scan found is imported and moved. */

@@ -47,12 +47,6 @@ export async function openEmbeddedPostgres(
   return inDataDirectory(options.dataDir, () => openOrJoin(deps, options))
 }
 
-/** Finds the URL of the embedded Postgres of `dataDir` if it runs and accepts connections now; starts nothing. */
-export async function findEmbeddedUrl(dataDir: string): Promise<string | undefined> {
-  const access = await inDataDirectory(dataDir, () => findAccess(dataDir))
-  return access && makeUrl(access)
-}
-
 /**
  * Finds the URL of the embedded Postgres of `dataDir` for other programs if it accepts connections now. It names a file
  * with the superuser's password (libpq's `passfile`), because every user of the machine can read a command line; with

@@ -17,7 +17,7 @@ import {
 import { makeEnqueueDue, reconcileSchedules } from './schedules.ts'
 import { closeOrDisconnect, type JobWorker, openWorker } from './worker.ts'
 
-export type { HandlerContext, HandlerResult, Handlers } from './catalog.ts'
+export type { Handlers } from './catalog.ts'
 
 /** A worker's lock on a job, ms, renewed at half time: how long a killed worker's job stays unnoticed at most. */
 const LOCK_MS = 30 * SECOND

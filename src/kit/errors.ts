@@ -1,3 +1,5 @@
+import { shorten } from './shorten.ts'
+
 /**
  * The kinds of error that code may decide by. `code` is stable and greppable; `message` is for people and
  * ends with what to type next where a person can mend it; no decision is ever made by message text.
@@ -76,7 +78,7 @@ export function errorLine(error: unknown, limit = 500): string {
   const text = error instanceof Error ? error.message : String(error)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
-  return line.length > limit ? `${line.slice(0, limit - 1)}…` : line
+  return shorten(line, limit)
 }
 
 /** Whether an abort, ours or a library's, and no failure, ended the work. */

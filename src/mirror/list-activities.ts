@@ -2,8 +2,8 @@ import { SECOND } from '../kit/time.ts'
 import { normalizeListEntry } from '../normalize/activity-row.ts'
 import { driftOfDate } from '../normalize/dates.ts'
 import type { Account } from '../store/accounts.ts'
-import type { ListedActivity } from '../store/activities/listed.ts'
-import type { DriftItem } from '../store/drift.ts'
+import type { ListedActivity } from '../store/activities/upsert-listed.ts'
+import type { Drift } from '../store/drift.ts'
 import type { MirrorDeps } from './mirror.ts'
 
 /** A list that is complete, except for what `bad` and `cut` name. */
@@ -135,7 +135,7 @@ type ListPart = {
   /** entries in the list, with those that cannot be read */
   size: number
   bad: ReadonlyArray<{ index: number; reason: string }>
-  drift: readonly DriftItem[]
+  drift: readonly Drift[]
   requestedAt: Date
   /** changes up to this moment, by the service's clock, are in the list; undefined without a Date header */
   knownUpTo: Date | undefined

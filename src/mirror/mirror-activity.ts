@@ -5,15 +5,14 @@ import { driftOfDate } from '../normalize/dates.ts'
 import { normalizeIntensity } from '../normalize/intensity.ts'
 import { normalizePowerCurve } from '../normalize/power-curve.ts'
 import { normalizeSamples } from '../normalize/sample-columns.ts'
-import type { Drift } from '../service/wire/lenient.ts'
 import type { SessionData } from '../service/wire/wire-samples.ts'
 import type { Account } from '../store/accounts.ts'
 import { recordUnchanged } from '../store/activities/activity-outcome.ts'
-import { type RecordDetailInput, recordDetails } from '../store/activities/detail.ts'
 import { packDocument } from '../store/activities/raw-documents.ts'
+import { type RecordDetailInput, recordDetails } from '../store/activities/record-details.ts'
 import type { WantedActivity } from '../store/activities/wanted.ts'
-import { recordDrift } from '../store/drift.ts'
-import type { Samples } from '../store/samples/samples.ts'
+import { type Drift, recordDrift } from '../store/drift.ts'
+import type { Samples } from '../store/samples/encode-samples.ts'
 import { recordUploadsMirrored } from '../store/uploads/uploaded-activities.ts'
 import { recordFailure } from './item-failure.ts'
 import type { MirrorDeps, MirrorOptions } from './mirror.ts'
@@ -186,7 +185,7 @@ async function recordBatch(
     ({ detail }, index) => recorded[index] === 'recorded' && detail.samples.count > 0,
   )
   if (written.length > 0)
-    await deps.upkeep.written({
+    await deps.vacuum.afterWrite({
       samples: sum(written, ({ detail }) => detail.samples.count),
       replaced: sum(written, ({ activity }) => activity.sampleCount),
     })

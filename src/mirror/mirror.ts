@@ -5,7 +5,7 @@ import type { AccountService, Answer } from '../service/service.ts'
 import type { WireWorkoutList } from '../service/wire/wire-workouts.ts'
 import type { Account } from '../store/accounts.ts'
 import { type RunResult, recordRunFinished, recordRunStarted } from '../store/runs.ts'
-import type { Upkeep } from '../store/samples/vacuum.ts'
+import type { SamplesVacuum } from '../store/samples/vacuum.ts'
 import type { Store } from '../store/store.ts'
 import type { WorkoutFolder } from '../workoutfolder/workout-folder.ts'
 
@@ -18,7 +18,7 @@ export type MirrorDeps = {
   listDefaultWorkouts: (baseUrl: string, signal?: AbortSignal) => Promise<Answer<WireWorkoutList>>
   /** undefined: the workout of the day is kept in SQL only */
   workoutFolder: WorkoutFolder | undefined
-  upkeep: Upkeep
+  vacuum: SamplesVacuum
   log: Logger
   now: Clock
 }

@@ -1,15 +1,9 @@
 import { DAY, SECOND } from '../kit/time.ts'
 import type { Account } from '../store/accounts.ts'
-import { upsertListed, type WhenSame } from '../store/activities/listed.ts'
-import {
-  type Cursor,
-  findCursor,
-  findListCap,
-  lockListing,
-  recordCursor,
-  recordListCap,
-} from '../store/cursors.ts'
+import { upsertListed, type WhenSame } from '../store/activities/upsert-listed.ts'
+import { type Cursor, findCursor, findListCap, recordCursor, recordListCap } from '../store/cursors.ts'
 import { recordDrift } from '../store/drift.ts'
+import { acquireNamedLock } from '../store/named-lock.ts'
 import { type Listing, listChanges, listEverything, listPart, type Window } from './list-activities.ts'
 import { type MirrorDeps, type MirrorOptions, withRun } from './mirror.ts'
 
@@ -49,7 +43,7 @@ export async function pollActivities(
     tally.failed = listing.bad.length + Math.min(1, listing.cut.length)
     const whenSame = await fetchWhenSame(deps, options, input, { ...known, listing })
     const marked = await deps.store.transaction(async (tx) => {
-      await lockListing(tx, key)
+      await acquireNamedLock(tx, 'activity list', key.accountId)
       const { entries, requestedAt, knownUpTo } = listing
       const counts = await upsertListed(tx, { ...key, entries, listedAt: requestedAt, whenSame })
       await recordDrift(tx, 'activity', listing.drift)

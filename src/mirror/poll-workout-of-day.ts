@@ -1,13 +1,9 @@
 import { errorLine, RejectedError, UnexpectedResponseError } from '../kit/errors.ts'
 import { DAY } from '../kit/time.ts'
 import { isSameMadeFor } from '../normalize/training-info-row.ts'
-import {
-  findTrainingInfo,
-  lockResource,
-  recordWorkoutUrl,
-  type TrainingInfo,
-} from '../store/training-info.ts'
-import { findWorkoutFiles, recordWorkoutFile, type WorkoutFormat } from '../store/workout-files.ts'
+import { acquireNamedLock } from '../store/named-lock.ts'
+import { findTrainingInfo, recordWorkoutUrl, type TrainingInfo } from '../store/training/training-info.ts'
+import { findWorkoutFiles, recordWorkoutFile, type WorkoutFormat } from '../store/training/workout-files.ts'
 import { makeFileStem } from '../workoutfolder/folder-files.ts'
 import { type MirrorDeps, type MirrorInput, withRun } from './mirror.ts'
 
@@ -123,7 +119,7 @@ async function writeFolder(deps: MirrorDeps, input: MirrorInput): Promise<boolea
   if (!workoutFolder) return true
   return store.transaction(async (tx) => {
     // One lock for all accounts: a folder may be shared.
-    await lockResource(tx, 'workout folder', '')
+    await acquireNamedLock(tx, 'workout folder', '')
     const info = await findTrainingInfo(tx, accountId)
     const workout = workoutOf(info)
     // An answer without these fields does not mean that the workout is withdrawn.

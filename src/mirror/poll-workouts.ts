@@ -4,16 +4,16 @@ import { normalizeWorkoutEntry, rawEntriesByPath } from '../normalize/workout-ro
 import type { Answer } from '../service/service.ts'
 import type { WireWorkoutList } from '../service/wire/wire-workouts.ts'
 import { recordDrift } from '../store/drift.ts'
-import { findRecentRuns } from '../store/runs.ts'
+import { acquireNamedLock } from '../store/named-lock.ts'
+import { findFailingSince, findRecentRuns } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
-import { findTrainingInfo, lockResource } from '../store/training-info.ts'
+import { findTrainingInfo } from '../store/training/training-info.ts'
 import {
-  findFailingSince,
   findPresentWorkouts,
   type ListOwner,
   recordWorkoutsAbsent,
   upsertWorkouts,
-} from '../store/workouts.ts'
+} from '../store/training/workout-lists.ts'
 import { type MirrorCounts, type MirrorDeps, type MirrorInput, type RunTally, withRun } from './mirror.ts'
 import { pollTrainingInfo } from './poll-training-info.ts'
 import { isShrunken } from './shrunken-list.ts'
@@ -131,7 +131,7 @@ async function recordList(
   const { accountId, answer, source } = input
   const { owner, resource } = source
   const { entries: wire, bad, drift } = answer.value
-  await lockResource(tx, 'workout list', 'baseUrl' in owner ? owner.baseUrl : owner.accountId)
+  await acquireNamedLock(tx, 'workout list', 'baseUrl' in owner ? owner.baseUrl : owner.accountId)
   const raw = rawEntriesByPath(answer.body)
   const entries = wire.map((entry) => normalizeWorkoutEntry(entry, raw.get(entry.path) ?? entry))
   const listed = new Set(entries.map(({ path }) => path))

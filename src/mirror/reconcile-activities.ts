@@ -2,10 +2,11 @@ import { UnexpectedResponseError } from '../kit/errors.ts'
 import { DAY } from '../kit/time.ts'
 import type { Account } from '../store/accounts.ts'
 import { findKnownActivities, type KnownActivity, recordAbsent } from '../store/activities/absent.ts'
-import { upsertListed } from '../store/activities/listed.ts'
+import { upsertListed } from '../store/activities/upsert-listed.ts'
 import { cleanText } from '../store/clean.ts'
-import { findListCap, lockListing, recordListCap } from '../store/cursors.ts'
+import { findListCap, recordListCap } from '../store/cursors.ts'
 import { recordDrift } from '../store/drift.ts'
+import { acquireNamedLock } from '../store/named-lock.ts'
 import { type Listing, listEverything, type Window } from './list-activities.ts'
 import { type MirrorDeps, type MirrorOptions, type RunTally, withRun } from './mirror.ts'
 import { ACTIVITIES, historyWindow, logListing } from './poll-activities.ts'
@@ -47,7 +48,7 @@ export async function reconcileActivities(
     logListing(deps, account, listing, listCap)
     assertWhole(account, listing)
     const result = await deps.store.transaction(async (tx) => {
-      await lockListing(tx, key)
+      await acquireNamedLock(tx, 'activity list', key.accountId)
       const { entries, requestedAt, cap } = listing
       const now = await findKnownActivities(tx, account.accountId)
       const listed = new Set(entries.map(({ path }) => cleanText(path)))

@@ -1,5 +1,6 @@
 import { ConfigError, errorLine, UnexpectedResponseError } from '../kit/errors.ts'
-import { countByState, recordRefetch } from '../store/activities/wanted.ts'
+import { recordRefetch } from '../store/activities/refetch.ts'
+import { countByState } from '../store/activities/wanted.ts'
 import { type FetchCounts, type FetchWantedInput, fetchWanted } from './fetch-wanted.ts'
 import { type MirrorDeps, type MirrorOptions, retryWhenRateLimited } from './mirror.ts'
 import { pollActivities } from './poll-activities.ts'

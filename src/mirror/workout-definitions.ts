@@ -2,13 +2,13 @@ import { errorLine, isAbort, TransientError, UnexpectedResponseError } from '../
 import { isSameSignature, type Signature } from '../normalize/training-info-row.ts'
 import { normalizeWorkoutSets } from '../normalize/workout-rows.ts'
 import { recordDrift } from '../store/drift.ts'
-import { findTrainingInfo } from '../store/training-info.ts'
+import { findTrainingInfo } from '../store/training/training-info.ts'
 import {
   type DefinitionState,
   findDefinitionStates,
   recordDefinitionFailure,
   replaceWorkoutSets,
-} from '../store/workouts.ts'
+} from '../store/training/workout-sets.ts'
 import { fetchServiceState, isItemFailure, OUTAGE_AFTER } from './item-failure.ts'
 import { type MirrorDeps, type MirrorInput, type RunTally, withRun } from './mirror.ts'
 

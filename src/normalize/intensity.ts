@@ -1,4 +1,4 @@
-import type { Samples } from '../store/samples/samples.ts'
+import type { Samples } from '../store/samples/encode-samples.ts'
 import type { Intensity } from '../store/samples/write-samples.ts'
 import { powerSourceOf } from './power-curve.ts'
 

@@ -1,5 +1,5 @@
 import { hasValue } from '../kit/floats.ts'
-import type { Samples } from '../store/samples/samples.ts'
+import type { Samples } from '../store/samples/encode-samples.ts'
 import type { PowerBest, PowerCurve, PowerSource } from '../store/samples/write-samples.ts'
 
 const MS_A_SECOND = 1_000

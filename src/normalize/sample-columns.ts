@@ -1,10 +1,8 @@
 import { fitsFloat4, fitsTimestamp, parseDecimal } from '../kit/floats.ts'
-import type { Drift } from '../service/wire/lenient.ts'
 import type { SessionData, SessionField } from '../service/wire/wire-samples.ts'
-import type { SampleField, Samples } from '../store/samples/samples.ts'
-
-/** A per-second field that has no column: its values in the order of the samples' time, null where a sample lacks it. */
-type SampleExtra = { field: string; values: unknown[] }
+import type { Drift } from '../store/drift.ts'
+import type { SampleField, Samples } from '../store/samples/encode-samples.ts'
+import type { SampleExtra } from '../store/samples/write-samples.ts'
 
 /**
  * Counts of what no column can hold: numbers out of range, which become null; values of fields whose name is too long, and
@@ -92,12 +90,6 @@ export function normalizeSamples(wire: SessionData): NormalizedSamples {
     note(field, 'unknown', sent.find((value) => value !== null) ?? null)
   }
   return { samples: { count, t: inOrder(times), columns }, extras, drift: [...drift.values()], lost }
-}
-
-/** Makes samples with every value unknown. */
-export function makeSamples(count: number): Samples {
-  const columns = Object.fromEntries(FIELDS.map((field) => [field, makeUnknown(count)]))
-  return { count, t: new Float64Array(count), columns: columns as Record<SampleField, Float64Array> }
 }
 
 function makeUnknown(count: number): Float64Array {

@@ -1,7 +1,8 @@
 import { DateTime } from 'luxon'
 import { isObject, parseJson } from '../kit/json.ts'
 import type { WireWorkoutEntry, WireWorkoutSet } from '../service/wire/wire-workouts.ts'
-import type { ListedWorkout, WorkoutSetRow } from '../store/workouts.ts'
+import type { ListedWorkout } from '../store/training/workout-lists.ts'
+import type { WorkoutSetRow } from '../store/training/workout-sets.ts'
 
 /** Normalizes a workout list entry (service document, "Workout list entry"); `raw` is the entry as it was sent. */
 export function normalizeWorkoutEntry(wire: WireWorkoutEntry, raw: unknown): ListedWorkout {

@@ -8,9 +8,9 @@ import {
   TransientError,
 } from '../kit/errors.ts'
 import { type Backoff, backoffMs, HOUR, SECOND } from '../kit/time.ts'
+import type { Credentials, HeldCredentials, TokenPair, TokenVault } from '../store/vault/types.ts'
 import type { CallDeps } from './calls.ts'
 import { type Grant, requestTokens } from './grants.ts'
-import type { Credentials, HeldCredentials, TokenPair, TokenVault } from './token-vault.ts'
 
 export type RefreshDeps = { calls: CallDeps; vault: TokenVault; log: Logger }
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { Agent, type Dispatcher } from 'undici'
 import { type Clock, type Sleep, systemClock, sleep as systemSleep } from '../kit/time.ts'
-
+import type { TokenPair, TokenVault } from '../store/vault/types.ts'
 import type { CallDeps } from './calls.ts'
 import { type AccountService, type Answer, listDefaultWorkouts, makeAccountService } from './endpoints.ts'
 import {
@@ -14,15 +14,10 @@ import {
 import { DEFAULT_MAX_BODY_BYTES, DEFAULT_TIMEOUTS, type Timeouts } from './message.ts'
 import { makePacer, type OnPause } from './pacer.ts'
 import { makeSessionState, type SessionState } from './session.ts'
-import type { TokenPair, TokenVault } from './token-vault.ts'
 import type { OnAnswer } from './transport.ts'
 import type { WireWorkoutList } from './wire/wire-workouts.ts'
 
 export type { AccountService, Answer } from './endpoints.ts'
-export type { ClientCredentials } from './grants.ts'
-export type { Timeouts } from './message.ts'
-export type { Credentials, HeldCredentials, TokenPair, TokenVault } from './token-vault.ts'
-export type { UploadFile } from './upload-body.ts'
 export { parseUploadedPath } from './wire/wire-upload.ts'
 
 export type ServiceObserver = { onAnswer: OnAnswer; onPause: OnPause }

@@ -1,5 +1,6 @@
 import { RateLimitedError, RejectedError } from '../kit/errors.ts'
 import { SECOND } from '../kit/time.ts'
+import type { Credentials } from '../store/vault/types.ts'
 import {
   assertOrigin,
   loginEnded,
@@ -10,7 +11,6 @@ import {
   renewTokens,
   type SessionAccount,
 } from './refresh.ts'
-import type { Credentials } from './token-vault.ts'
 import { MAX_LIFETIME_MS } from './wire/wire-token.ts'
 
 /** What one process remembers of an account's session; two calls share one refresh through it. */

@@ -1,14 +1,18 @@
 import { sql } from 'drizzle-orm'
+import { EXAMPLE_CHARACTERS, shorten } from '../kit/shorten.ts'
 import { cleanJson, cleanText } from './clean.ts'
 import { drift } from './schema/index.ts'
 import type { Tx } from './store.ts'
 
-/** One difference between an answer and the service's document. `example` is any JSON value; 200 characters are kept. */
-export type DriftItem = { field: string; kind: string; example?: unknown }
+/**
+ * One difference between an answer and the service's document: a field that the document does not have (`unknown`), a value
+ * of another type than it says or that cannot be read (`type`), or a number that its column cannot hold (`range`). `example`
+ * is any JSON value.
+ */
+export type Drift = { field: string; kind: 'unknown' | 'type' | 'range'; example: unknown }
 
-const EXAMPLE_LIMIT = 200
 /** The primary key holds the field's name, and a row of an index 2,704 bytes. */
-const FIELD_LIMIT = 200
+const FIELD_CHARACTERS = 200
 /** A statement takes 65,535 parameters; more differences than this are an answer of another kind, and counted in one row. */
 const MOST_ROWS = 500
 const FURTHER = '(further fields)'
@@ -20,7 +24,7 @@ const FURTHER = '(further fields)'
 export async function recordDrift(
   tx: Tx,
   endpoint: string,
-  ...answers: ReadonlyArray<readonly DriftItem[]>
+  ...answers: ReadonlyArray<readonly Drift[]>
 ): Promise<void> {
   const now = sql`clock_timestamp()`
   const rows = countDistinct(answers).map((counted) => ({
@@ -46,7 +50,7 @@ export async function recordDrift(
 type Counted = { field: string; kind: string; example: string | null; times: number }
 
 // An answer counts once for each. A fixed order keeps two writers from locking each other out.
-function countDistinct(answers: ReadonlyArray<readonly DriftItem[]>): Counted[] {
+function countDistinct(answers: ReadonlyArray<readonly Drift[]>): Counted[] {
   const known = new Map<string, Counted>()
   for (const items of answers) {
     for (const [key, { example, ...rest }] of distinct(items)) {
@@ -68,21 +72,17 @@ function countDistinct(answers: ReadonlyArray<readonly DriftItem[]>): Counted[] 
   return rows.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, counted]) => counted)
 }
 
-function distinct(items: readonly DriftItem[]): Map<string, DriftItem> {
+function distinct(items: readonly Drift[]): Map<string, Drift> {
   return new Map(
     items.map((item) => {
-      const [field, kind] = [cleanText(shortenField(item.field)), cleanText(item.kind)]
-      return [JSON.stringify([field, kind]), { ...item, field, kind }]
+      const field = cleanText(shorten(item.field, FIELD_CHARACTERS))
+      return [JSON.stringify([field, item.kind]), { ...item, field }]
     }),
   )
-}
-
-function shortenField(field: string): string {
-  return field.length > FIELD_LIMIT ? `${field.slice(0, FIELD_LIMIT - 1)}…` : field
 }
 
 function exampleText(example: unknown): string | null {
   if (example === undefined || example === null) return null
   const text = typeof example === 'string' ? example : JSON.stringify(cleanJson(example))
-  return cleanText(text.slice(0, EXAMPLE_LIMIT))
+  return cleanText(shorten(text, EXAMPLE_CHARACTERS))
 }

@@ -1,75 +1,72 @@
 import { createHash } from 'node:crypto'
 import { Socket } from 'node:net'
-import { eq } from 'drizzle-orm'
 import pg from 'pg'
 import { PostgresClient } from '../kit/postgres-client.ts'
 import { SECOND } from '../kit/time.ts'
-import { mapDatabaseError } from './errors.ts'
-import { locks } from './schema/index.ts'
-import type { Tx } from './store.ts'
+import { mapDatabaseError } from './database-errors.ts'
 
 /** How long one answer of the server may take before the connection counts as lost, ms. */
 const ANSWER_MS = 5 * SECOND
 /**
- * A leader that says nothing for this long, ms, has its session ended by the server, and the post is free: its line was
- * cut without a word, or its machine sleeps. A leader that dies is noticed at once, because its connection ends with it.
+ * The server ends the session of a leader that is silent for this long, ms, and the role is free: the network was cut, or the
+ * leader's machine sleeps. When a leader dies, its connection ends with it and the role is free at once.
  */
 const SILENT_MS = 15 * SECOND
 
-// So that an open transaction that rests keeps no snapshot, which would stop vacuum for as long as this process leads. It
-// writes nothing, but Postgres allows no such lock to a transaction that only reads.
+// Read committed, because an idle transaction of this level keeps no snapshot; a snapshot would stop vacuum for as long as
+// this process leads. Read write, because Postgres refuses this lock to a read-only transaction.
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'
 
-/** One process's vote for itself, on a connection of its own. */
-type Ballot = {
+/** A role that one process at a time holds, on a connection of its own. */
+type LeaderLock = {
   /**
-   * Asks for a post that one process at a time holds, or confirms that it is held still; false while another holds it. A
-   * post asked for before under another name is given back. Throws what the store throws when the database does not
-   * answer; whether the post is still this process's own is then for the next answer to tell.
+   * Acquires the role, or confirms that this process still holds it; false while another process holds it. A role acquired
+   * before under another name is released. Throws the store's errors when the database does not answer; the next call then
+   * tells whether this process still holds the role.
    */
-  ask(post: string): Promise<boolean>
-  /** Gives the post back. Never throws. */
+  acquire(role: string): Promise<boolean>
+  /** Releases the role. Never throws. */
   close(): Promise<void>
 }
 
-type BallotOptions = {
+type LeaderLockOptions = {
   connectionString: string
   applicationName: string
-  /** instead of the constant above, where a test cannot wait that long */
+  /** replaces SILENT_MS in tests */
   silentMs?: number
 }
 
-type Line = { client: pg.Client; socket: Socket; post: string | undefined }
+type Connection = { client: pg.Client; socket: Socket; role: string | undefined }
 
 /**
- * Makes a ballot. A post is a lock of a transaction that stays open, not of the session: poolers that hand a connection
- * on after each transaction (pgbouncer) keep it, too. It connects at the first `ask`.
+ * Makes a leader lock; it connects at the first `acquire`. The lock belongs to a transaction that stays open and not to the
+ * session, so that it also works behind a pooler that reuses connections after each transaction (pgbouncer).
  */
-export function makeBallot(options: BallotOptions): Ballot {
-  let line: Line | undefined
-  const drop = (lost: Line) => {
+export function makeLeaderLock(options: LeaderLockOptions): LeaderLock {
+  let connection: Connection | undefined
+  const drop = (lost: Connection) => {
     lost.socket.destroy()
-    if (line === lost) line = undefined
+    if (connection === lost) connection = undefined
   }
   return {
-    async ask(post) {
-      const open = line ?? makeLine(options)
+    async acquire(role) {
+      const open = connection ?? makeConnection(options)
       try {
-        if (!line) {
+        if (!connection) {
           open.client.on('error', () => drop(open))
           await open.client.connect()
-          line = open
+          connection = open
         }
-        return await askOn(open, post, options.silentMs ?? SILENT_MS)
+        return await acquireOn(open, role, options.silentMs ?? SILENT_MS)
       } catch (error) {
-        const step = line === open ? 'query' : 'connect'
+        const step = connection === open ? 'query' : 'connect'
         drop(open)
         throw mapDatabaseError(error, step, true)
       }
     },
     async close() {
-      const open = line
-      line = undefined
+      const open = connection
+      connection = undefined
       if (!open) return
       const late = setTimeout(() => open.socket.destroy(), ANSWER_MS)
       await open.client.end().catch(() => undefined)
@@ -78,25 +75,25 @@ export function makeBallot(options: BallotOptions): Ballot {
   }
 }
 
-async function askOn(open: Line, post: string, silentMs: number): Promise<boolean> {
+async function acquireOn(open: Connection, role: string, silentMs: number): Promise<boolean> {
   const { client } = open
-  if (open.post === post) {
+  if (open.role === role) {
     await client.query('SELECT 1')
     return true
   }
-  if (open.post !== undefined) await client.query('ROLLBACK')
-  open.post = undefined
-  const name = nameOf(post)
-  await makePost(client, name)
-  if (await isPostHeld(client, name)) return false
+  if (open.role !== undefined) await client.query('ROLLBACK')
+  open.role = undefined
+  const name = lockViewOf(role)
+  await createLockView(client, name)
+  if (await isViewLocked(client, name)) return false
   await client.query(`${BEGIN}; SET LOCAL idle_in_transaction_session_timeout = ${silentMs}`)
-  if (await tryLockPost(client, name)) open.post = post
+  if (await tryLockView(client, name)) open.role = role
   else await client.query('ROLLBACK')
-  return open.post === post
+  return open.role === role
 }
 
-/** The socket is made here, because a driver that waits for a dead server cannot be told to let go of its own. */
-function makeLine({ connectionString, applicationName }: BallotOptions): Line {
+/** Makes the socket here, because the driver offers no way to close its own while it waits for a dead server. */
+function makeConnection({ connectionString, applicationName }: LeaderLockOptions): Connection {
   const socket = new Socket()
   const client = new PostgresClient({
     connectionString,
@@ -105,28 +102,28 @@ function makeLine({ connectionString, applicationName }: BallotOptions): Line {
     query_timeout: ANSWER_MS,
     stream: () => socket,
   })
-  return { client, socket, post: undefined }
+  return { client, socket, role: undefined }
 }
 
-/** A hash, because a folder's name may be longer than that of a view. */
-function nameOf(post: string): PostName {
-  const hash = createHash('sha256').update(post).digest('hex').slice(0, 32)
-  return { view: `post_${hash}`, comment: `Locked by the process that holds the post "${post}"` }
+/** Names the view by a hash, because a folder's path may be longer than the name of a view. */
+function lockViewOf(role: string): LockView {
+  const hash = createHash('sha256').update(role).digest('hex').slice(0, 32)
+  return { view: `lock_${hash}`, comment: `Locked by the process that holds the role "${role}"` }
 }
 
 /**
- * What `lockPost` locks is a view, one for each post. Schema musette keeps other logins from it, which an advisory lock
- * would not. The lock of a row would give the transaction a number, and vacuum would wait for as long as it is open. A
- * `VACUUM` of the whole database would wait for the lock of a table, but passes views by; so does pg_dump.
+ * The view that a role locks. Other logins have no access to schema musette, but every login could take an advisory lock. A
+ * row lock would assign the transaction an id, and vacuum would wait for as long as the transaction is open. `VACUUM` of the
+ * whole database and pg_dump would wait for the lock of a table, but not for that of a view.
  */
-type PostName = { view: string; comment: string }
+type LockView = { view: string; comment: string }
 
-/** duplicate_schema, duplicate_table, duplicate_object and unique_violation of a catalog: another process made it at the same moment. */
+/** duplicate_schema, duplicate_table, duplicate_object and unique_violation of a catalog: another process created it at the same moment. */
 const MADE_MEANWHILE: ReadonlySet<string> = new Set(['42P06', '42P07', '42710', '23505'])
 const LOCK_NOT_AVAILABLE = '55P03'
 
-/** Makes what is to be locked, on an empty database too; not in a transaction. Throws pg's errors. */
-export async function makePost(client: pg.ClientBase, { view, comment }: PostName): Promise<void> {
+/** Creates the view, also in an empty database. Must not run in a transaction. Throws pg's errors. */
+export async function createLockView(client: pg.ClientBase, { view, comment }: LockView): Promise<void> {
   const found = await client.query<{ schema: boolean; view: boolean }>(
     `SELECT to_regnamespace('musette') IS NOT NULL AS schema, to_regclass('musette.${view}') IS NOT NULL AS view`,
   )
@@ -141,13 +138,13 @@ export async function makePost(client: pg.ClientBase, { view, comment }: PostNam
   )
 }
 
-/** Takes the lock to the end of the transaction, which must be allowed to write; waits for it as `lock_timeout` says. */
-export async function lockPost(client: pg.ClientBase, { view }: PostName): Promise<void> {
+/** Locks the view until the transaction ends, which must be read write; waits as long as `lock_timeout` says. */
+export async function lockView(client: pg.ClientBase, { view }: LockView): Promise<void> {
   await client.query(`LOCK TABLE musette.${view} IN SHARE UPDATE EXCLUSIVE MODE`)
 }
 
-/** The same without waiting: false, and the transaction has failed, when another holds the lock. */
-async function tryLockPost(client: pg.ClientBase, { view }: PostName): Promise<boolean> {
+/** Locks the view without waiting. Returns false when another process holds the lock; the transaction has then failed. */
+async function tryLockView(client: pg.ClientBase, { view }: LockView): Promise<boolean> {
   try {
     await client.query(`LOCK TABLE musette.${view} IN SHARE UPDATE EXCLUSIVE MODE NOWAIT`)
     return true
@@ -157,8 +154,8 @@ async function tryLockPost(client: pg.ClientBase, { view }: PostName): Promise<b
   }
 }
 
-/** Whether anybody holds the lock; asked first, because each refusal of a lock is an error in the log of the server. */
-async function isPostHeld(client: pg.ClientBase, { view }: PostName): Promise<boolean> {
+/** Tells whether a process holds the lock. Checked first, because the server logs every refused lock as an error. */
+async function isViewLocked(client: pg.ClientBase, { view }: LockView): Promise<boolean> {
   const { rows } = await client.query(
     `SELECT FROM pg_locks WHERE relation = to_regclass('musette.${view}') AND granted
        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
@@ -173,15 +170,4 @@ async function unlessMadeMeanwhile(made: Promise<unknown>): Promise<void> {
   } catch (error) {
     if (!(error instanceof pg.DatabaseError && MADE_MEANWHILE.has(error.code ?? ''))) throw error
   }
-}
-
-/**
- * Waits until no other transaction holds the lock `name`, and holds it to the end of this one. The lock is a row of schema
- * musette: an advisory lock could be taken by every login of the database, also by one that only reads.
- */
-export async function lockName(tx: Tx, name: string): Promise<void> {
-  const found = await tx.db.select().from(locks).where(eq(locks.name, name)).for('update')
-  if (found.length > 0) return
-  // Of two that make the row at once, the second waits here for the first.
-  await tx.db.insert(locks).values({ name }).onConflictDoUpdate({ target: locks.name, set: { name } })
 }

@@ -39,11 +39,10 @@ export async function recordRunFinished(tx: Tx, runId: number, result: RunResult
 /** Marks runs that a crash left `running` as `abandoned`: those begun before `startedBefore`. Returns how many. */
 export async function recordRunsAbandoned(
   tx: Tx,
-  input: { startedBefore: Date; accountId?: number; resource?: string },
+  input: { startedBefore: Date; accountId?: number },
 ): Promise<number> {
   const rules: SQL[] = [eq(syncRuns.outcome, 'running'), lt(syncRuns.startedAt, input.startedBefore)]
   if (input.accountId !== undefined) rules.push(eq(syncRuns.accountId, input.accountId))
-  if (input.resource !== undefined) rules.push(eq(syncRuns.resource, input.resource))
   const rows = await tx.db
     .update(syncRuns)
     .set({ outcome: 'abandoned', finishedAt: sql`clock_timestamp()` })
@@ -66,6 +65,21 @@ export async function findRecentRuns(
     .where(and(...rules))
     .orderBy(desc(syncRuns.startedAt), desc(syncRuns.runId))
     .limit(input.limit)
+}
+
+/** Finds when runs of a resource began to fail with this code since its last good run; undefined when none did. */
+export async function findFailingSince(
+  tx: Tx,
+  input: { accountId: number; resource: string; errorCode: string },
+): Promise<Date | undefined> {
+  const { rows } = await tx.client.query<{ since: Date | null }>(
+    `select min(started_at) as since from training.sync_runs
+     where account_id = $1 and resource = $2 and error_code = $3 and started_at > coalesce(
+       (select max(started_at) from training.sync_runs
+        where account_id = $1 and resource = $2 and outcome in ('done', 'partial')), '-infinity')`,
+    [input.accountId, input.resource, input.errorCode],
+  )
+  return rows[0]?.since ?? undefined
 }
 
 /** How far runs have been counted: all up to `runId`, but those that were under way. */

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { errorLine, MusetteError } from '../kit/errors.ts'
 import { endPool, PostgresClient } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
-import { type DatabaseStep, mapDatabaseError } from './errors.ts'
+import { type DatabaseStep, mapDatabaseError } from './database-errors.ts'
 import * as schema from './schema/index.ts'
 
 /** One connection inside one transaction. */
@@ -21,7 +21,7 @@ export type Store = {
   close(): Promise<void>
 }
 
-type StoreOptions = { connectionString: string; maxConnections?: number; applicationName?: string }
+type StoreOptions = { connectionString: string; maxConnections?: number }
 
 // Someone else's lock is waited for as long as a slow COPY may hold one.
 const LOCK_TIMEOUT_MS = MINUTE
@@ -100,7 +100,7 @@ function makePool(deps: { log: Logger }, options: StoreOptions): pg.Pool {
     Client: PostgresClient,
     connectionString: options.connectionString,
     max: options.maxConnections ?? 10,
-    application_name: options.applicationName ?? 'musette',
+    application_name: 'musette',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     keepAlive: true,

@@ -1,6 +1,6 @@
 import { recordAbsent } from '../store/activities/absent.ts'
 import type { Tx } from '../store/store.ts'
-import type { Claims } from '../store/uploads/due-uploads.ts'
+import type { Claims } from '../store/uploads/upload-claims.ts'
 import { upsertUploaded } from '../store/uploads/uploaded-activities.ts'
 import { recordUploadState, type Upload, type UploadState } from '../store/uploads/uploads.ts'
 import { CLOCKS_WITHIN_MS, type Listed, START_WITHIN_MS } from './upload-deps.ts'

@@ -2,7 +2,7 @@ import type { RejectedError } from '../kit/errors.ts'
 import { backoffMs, DAY } from '../kit/time.ts'
 import type { Account } from '../store/accounts.ts'
 import type { Tx } from '../store/store.ts'
-import { findClaims } from '../store/uploads/due-uploads.ts'
+import { findClaims } from '../store/uploads/upload-claims.ts'
 import { upsertUploaded } from '../store/uploads/uploaded-activities.ts'
 import { findUpload, recordUploadState, type Upload } from '../store/uploads/uploads.ts'
 import {

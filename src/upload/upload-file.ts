@@ -12,7 +12,7 @@ import { backoffMs } from '../kit/time.ts'
 import { parseUploadedPath } from '../service/service.ts'
 import type { Account } from '../store/accounts.ts'
 import type { Store } from '../store/store.ts'
-import { findClaims } from '../store/uploads/due-uploads.ts'
+import { findClaims } from '../store/uploads/upload-claims.ts'
 import {
   recordUploadAlive,
   recordUploadSeen,

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { AccountHealth, HealthCounts } from '../store/status.ts'
+import type { AccountHealth, HealthCounts } from '../store/health.ts'
 
 /** The state of the database at one moment. */
 export type DatabaseHealth = { accounts: readonly AccountHealth[]; counts: HealthCounts }

@@ -23,7 +23,7 @@ describe('the rooms of src', () => {
 
   it('take types from the rooms below, and from no room above', () => {
     const planted = [
-      parseSource('web/planted.ts', `import type { Samples } from '../store/samples/samples.ts'\n`),
+      parseSource('web/planted.ts', `import type { Samples } from '../store/samples/encode-samples.ts'\n`),
       parseSource('store/planted.ts', `import type { Service } from '../service/service.ts'\n`),
     ]
     expect(listViolations(planted)).toEqual(['store/planted.ts imports service/service.ts'])

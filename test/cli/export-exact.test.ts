@@ -2,12 +2,13 @@ import { parquetReadObjects } from 'hyparquet'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ExportFormat, exportActivity } from '../../src/app/export-samples.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
+import { SAMPLE_FIELDS } from '../../src/store/samples/encode-samples.ts'
 import { findExportedActivity, findSampleLines } from '../../src/store/samples/export-rows.ts'
-import { SAMPLE_FIELDS } from '../../src/store/samples/samples.ts'
 import { insertSampleExtras } from '../../src/store/samples/write-samples.ts'
+import { makeSamples } from '../kit/samples.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 import { fetchTruth } from '../mirror/truth.ts'
-import { makeSamples, replaceSamples } from '../store/detail.ts'
+import { replaceSamples } from '../store/detail.ts'
 
 type Exported = {
   activity: Record<string, unknown>

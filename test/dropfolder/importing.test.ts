@@ -1,7 +1,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { ImportResult } from '../../src/dropfolder/drop-folder.ts'
+import type { ImportResult } from '../../src/dropfolder/claim-file.ts'
 import { eventually } from '../kit/eventually.ts'
 import { drop, listAll, makeRide, openRig, type Rig, readOpen } from './rig.ts'
 

@@ -1,15 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import {
-  type DropFolderOptions,
-  type DroppedFile,
-  type FolderReport,
-  type ImportFile,
-  type ImportResult,
-  type OpenFile,
-  openDropFolder,
-} from '../../src/dropfolder/drop-folder.ts'
+import type { DroppedFile, ImportFile, ImportResult, OpenFile } from '../../src/dropfolder/claim-file.ts'
+import { type DropFolderOptions, openDropFolder } from '../../src/dropfolder/drop-folder.ts'
+import type { FolderReport } from '../../src/dropfolder/folder-report.ts'
 import { isDroppable } from '../../src/fit/fit-names.ts'
 import { readFit } from '../../src/fit/read-fit.ts'
 import { unpackDropped } from '../../src/fit/unpack.ts'

@@ -2,12 +2,12 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { makeUrl } from '../../src/embedded/cluster.ts'
-import { findEmbeddedUrl, openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
+import { findSharedUrl, openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { makeQueuePool, migrateQueueTables } from '../../src/jobs/backend.ts'
 import { inspectQueue } from '../../src/jobs/inspect-queue.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { systemClock } from '../../src/kit/time.ts'
-import { makeBallot } from '../../src/store/leader-lock.ts'
+import { makeLeaderLock } from '../../src/store/leader-lock.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { collectResults, openQueries } from '../../src/store/query/raw-query.ts'
 import { openStore } from '../../src/store/store.ts'
@@ -38,9 +38,9 @@ const CLIENTS: Record<string, (url: string) => Promise<unknown>> = {
     await collectResults(queries, `select 'sent'`)
   },
   'an election': async (url) => {
-    const ballot = makeBallot({ connectionString: url, applicationName: 'test' })
-    release.defer('ballot', () => ballot.close())
-    await ballot.ask('sent')
+    const leaderLock = makeLeaderLock({ connectionString: url, applicationName: 'test' })
+    release.defer('ballot', () => leaderLock.close())
+    await leaderLock.acquire('sent')
   },
   'the queue': async (url) => {
     const pool = makeQueuePool(url)
@@ -80,7 +80,7 @@ describe.each(TRICKS)('another program on the port of the embedded Postgres, by 
       join(folder.path, 'postgres.json'),
       JSON.stringify({ port: fake.port, password: PASSWORD }),
     )
-    expect(await findEmbeddedUrl(folder.path)).toBeUndefined()
+    expect(await findSharedUrl(folder.path, { withPassword: true })).toBeUndefined()
     expect(fake.clients()).toBe(1)
     expect(fake.received()).not.toContain(PASSWORD)
   })

@@ -6,7 +6,7 @@ import { syncAccount } from '../../src/app/sync-account.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { migrateQueueTables } from '../../src/jobs/backend.ts'
-import { makeBallot } from '../../src/store/leader-lock.ts'
+import { makeLeaderLock } from '../../src/store/leader-lock.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { queryOnce } from '../kit/postgres.ts'
@@ -68,24 +68,24 @@ describe('the login of an analyst', () => {
 
     expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ fetched: 2, failed: 0 })
     expect(await rig.take('ride.fit', makeRide())).toEqual({ action: 'done' })
-    const ballot = makeBallot({ connectionString: url, applicationName: 'test' })
-    onTestFinished(() => ballot.close())
-    expect(await ballot.ask('scheduler')).toBe(true)
+    const leaderLock = makeLeaderLock({ connectionString: url, applicationName: 'test' })
+    onTestFinished(() => leaderLock.close())
+    expect(await leaderLock.acquire('scheduler')).toBe(true)
     await migrate({ connectionString: url, log: makeSilentLog() })
   })
 
   it('takes no advisory lock, none of the locks of musette, and makes no temporary table and no large object', async () => {
     const { make, url } = await openScene()
-    const ballot = makeBallot({ connectionString: url, applicationName: 'test' })
-    onTestFinished(() => ballot.close())
-    await ballot.ask('scheduler')
+    const leaderLock = makeLeaderLock({ connectionString: url, applicationName: 'test' })
+    onTestFinished(() => leaderLock.close())
+    await leaderLock.acquire('scheduler')
     const reader = await make()
     expect(reader.openRights).toEqual([])
     const client = await connect(reader.url)
     const locks = await queryOnce(
       url,
       `select format('%I.%I', 'musette', relname) as name from pg_class
-       where relnamespace = 'musette'::regnamespace and (relname ~ '^post_' or relname = 'locks') and relkind in ('r', 'v')`,
+       where relnamespace = 'musette'::regnamespace and (relname ~ '^lock_' or relname = 'locks') and relkind in ('r', 'v')`,
     )
     expect(locks.length).toBeGreaterThan(1)
     for (const statement of [

@@ -1,4 +1,5 @@
-import type { HandlerContext, HandlerResult, Handlers, JobsOptions } from '../../src/jobs/jobs.ts'
+import type { HandlerContext, HandlerResult, Handlers } from '../../src/jobs/catalog.ts'
+import type { JobsOptions } from '../../src/jobs/jobs.ts'
 import { HOUR } from '../../src/kit/time.ts'
 
 /** Short times, so that a test sees in a second what takes minutes otherwise. */

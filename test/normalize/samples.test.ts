@@ -2,8 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { hashSummary } from '../../src/normalize/activity-row.ts'
 import { normalizePowerCurve } from '../../src/normalize/power-curve.ts'
-import { makeSamples, normalizeSamples } from '../../src/normalize/sample-columns.ts'
+import { normalizeSamples } from '../../src/normalize/sample-columns.ts'
 import { columnsOf } from '../../src/service/wire/wire-samples.ts'
+import { makeSamplesOf } from '../kit/samples.ts'
 
 describe('samples', () => {
   it('become columns in the order of time, with NaN for what is not known', () => {
@@ -121,11 +122,7 @@ describe('the power curve', () => {
   it('is what the brute-force answer is, with gaps as zero watts and the later of two samples in one second', () => {
     fc.assert(
       fc.property(ride, (points) => {
-        const samples = makeSamples(points.length)
-        for (const [index, point] of points.entries()) {
-          samples.t[index] = point.second * 1_000
-          samples.columns.power[index] = point.watts
-        }
+        const samples = makeSamplesOf(points.map(({ second, watts }) => ({ at: second, power: watts })))
         const bySecond = new Map(points.map((point) => [point.second, point.watts]))
         const first = Math.min(...bySecond.keys())
         const length = Math.max(...bySecond.keys()) - first + 1
@@ -146,9 +143,7 @@ describe('the power curve', () => {
   })
 
   it('reads the power of each second where there is one, and says which power it has read', () => {
-    const samples = makeSamples(2)
-    samples.t.set([1_000, 2_000])
-    samples.columns.power.set([100, 100])
+    const samples = makeSamplesOf([{ power: 100 }, { power: 100 }])
     const points = (best: number, mean: number) => [
       { durationS: 1, watts: best },
       { durationS: 2, watts: mean },
@@ -159,12 +154,8 @@ describe('the power curve', () => {
   })
 
   it('is not there without power, and for a clock that jumps by years', () => {
-    const dark = makeSamples(2)
-    dark.t.set([1_000, 2_000])
-    expect(normalizePowerCurve(dark)).toBeUndefined()
-    const jump = makeSamples(2)
-    jump.t.set([1_000, 1_700_000_000_000])
-    jump.columns.power.set([1, 2])
+    expect(normalizePowerCurve(makeSamplesOf([{}, {}]))).toBeUndefined()
+    const jump = makeSamplesOf([{ power: 1 }, { at: 1_700_000_000, power: 2 }])
     expect(normalizePowerCurve(jump)).toBeUndefined()
   })
 })

@@ -2,7 +2,13 @@ import { inspect } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openService } from '../../src/service/service.ts'
 import { makeCredentials, makeMemoryVault } from './memory-vault.ts'
-import { type Asked, makeTestClock, makeTestLog, openTestService, type Reply } from './open-test-service.ts'
+import {
+  type AnswerKey,
+  makeTestClock,
+  makeTestLog,
+  openTestService,
+  type Reply,
+} from './open-test-service.ts'
 import { openRawServer } from './servers.ts'
 
 // Every secret holds this word, and the service echoes it wherever an answer has room for it.
@@ -49,7 +55,7 @@ const REPLIES: Array<[string, Reply | Error]> = [
   ['a lost connection', Object.assign(new Error(`socket ${echo}`), { code: 'ECONNRESET', data: echo })],
 ]
 
-function isToken(asked: Asked): boolean {
+function isToken(asked: AnswerKey): boolean {
   return asked.path === '/oauth/token'
 }
 
@@ -61,10 +67,10 @@ describe.each(REPLIES)('no secret gets out through %s', (_name, reply) => {
 
   it.each([
     ['from the data endpoints', () => reply],
-    ['from the token endpoint', (asked: Asked) => (isToken(asked) ? reply : { status: 401, body: echo })],
+    ['from the token endpoint', (asked: AnswerKey) => (isToken(asked) ? reply : { status: 401, body: echo })],
     [
       'from the data endpoints after a refresh',
-      (asked: Asked) => (isToken(asked) ? { status: 401, body: echo } : reply),
+      (asked: AnswerKey) => (isToken(asked) ? { status: 401, body: echo } : reply),
     ],
   ])('%s', async (_where, answer) => {
     const clock = makeTestClock()

@@ -1,9 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import type { ServiceObserver } from '../../src/service/service.ts'
-import { ACCOUNT, type Asked, errorOf, openTestService, type Reply, tokenBody } from './open-test-service.ts'
+import {
+  ACCOUNT,
+  type AnswerKey,
+  errorOf,
+  openTestService,
+  type Reply,
+  tokenBody,
+} from './open-test-service.ts'
 
 /** A service whose requests and waits are kept as they are told. */
-function open(answer: (asked: Asked) => Reply | Error) {
+function open(answer: (asked: AnswerKey) => Reply | Error) {
   const seen: string[] = []
   const waits: number[] = []
   const observer: ServiceObserver = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   ACCOUNT,
-  type Asked,
+  type AnswerKey,
   BASE_URL,
   CLIENT,
   errorOf,
@@ -13,7 +13,7 @@ const INFO = { body: { success: true } }
 
 /** The same redirect for everything but `/end`. */
 function redirectTo(location: string | undefined, status = 302) {
-  return (asked: Asked): Reply =>
+  return (asked: AnswerKey): Reply =>
     asked.path === '/end' ? INFO : { status, headers: location === undefined ? {} : { location } }
 }
 

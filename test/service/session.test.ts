@@ -4,7 +4,7 @@ import { DAY, HOUR } from '../../src/kit/time.ts'
 import { makeCredentials, makeMemoryVault } from './memory-vault.ts'
 import {
   ACCOUNT,
-  type Asked,
+  type AnswerKey,
   errorOf,
   makeTestClock,
   openTestService,
@@ -16,18 +16,18 @@ const INFO = { success: true, status: 'Fresh' }
 const START = makeTestClock().now()
 const ago = (ms: number) => new Date(START.getTime() - ms)
 
-function isToken(asked: Asked): boolean {
+function isToken(asked: AnswerKey): boolean {
   return asked.path === '/oauth/token'
 }
 
-function bearerOf(asked: Asked): string | undefined {
+function bearerOf(asked: AnswerKey): string | undefined {
   return asked.headers.authorization?.replace('Bearer ', '')
 }
 
 /** A service that knows one access token at a time and rotates like the real one. */
 function makeRotating(state: { access: string; refresh: string; password?: string }) {
   let count = 0
-  return (asked: Asked): Reply => {
+  return (asked: AnswerKey): Reply => {
     if (!isToken(asked)) return bearerOf(asked) === state.access ? { body: INFO } : { status: 401, body: {} }
     const form = new URLSearchParams(asked.body)
     const known =
@@ -208,10 +208,10 @@ describe('a session', () => {
 })
 
 describe('an object that is refused with 401', () => {
-  const at = (path: string) => (asked: Asked) => asked.path.startsWith(path)
+  const at = (path: string) => (asked: AnswerKey) => asked.path.startsWith(path)
   const refusing =
     (path: string, elsewhere: Reply = { body: INFO }) =>
-    (asked: Asked): Reply => {
+    (asked: AnswerKey): Reply => {
       if (isToken(asked)) return { body: tokenBody(1) }
       return at(path)(asked) ? { status: 401, body: {} } : elsewhere
     }
@@ -229,7 +229,7 @@ describe('an object that is refused with 401', () => {
     expect(await errorOf(call())).toMatchObject({ name: 'RejectedError', code: 'refused_here', status: 401 })
     expect(vault.writes).toEqual(['save'])
     expect(asked.at(-1)).toMatchObject({ path: other })
-    expect(bearerOf(asked.at(-1) as Asked)).toBe('access-1')
+    expect(bearerOf(asked.at(-1) as AnswerKey)).toBe('access-1')
   })
 
   it('costs one refresh, however many there are', async () => {

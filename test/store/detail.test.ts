@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { type RecordDetailInput, recordDetails } from '../../src/store/activities/detail.ts'
-import { upsertListed } from '../../src/store/activities/listed.ts'
-import { packDocument, readRawDocument } from '../../src/store/activities/raw-documents.ts'
+import { packDocument } from '../../src/store/activities/raw-documents.ts'
+import { type RecordDetailInput, recordDetails } from '../../src/store/activities/record-details.ts'
+import { upsertListed } from '../../src/store/activities/upsert-listed.ts'
 import { findActivity } from '../../src/store/activities/wanted.ts'
 import type { Store } from '../../src/store/store.ts'
-import { detailInput, detailRow, makeSamples, recordDetail } from './detail.ts'
+import { makeSamples } from '../kit/samples.ts'
+import { detailInput, detailRow, rawDocumentOf, recordDetail } from './detail.ts'
 import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './open.ts'
 
 const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))
@@ -43,7 +44,7 @@ test('records row, samples, extras, curve and raw document together', async () =
   expect(await rowsOf(store, 'SELECT duration_s, watts, source FROM training.power_curves')).toEqual([
     { duration_s: 1, watts: 300, source: 'p_raw' },
   ])
-  expect(await store.read((tx) => readRawDocument(tx, activityId))).toEqual(answer)
+  expect(await rawDocumentOf(store, activityId)).toEqual(answer)
 })
 
 test('an answer asked for earlier never overwrites one asked for later', async () => {
@@ -101,7 +102,7 @@ test('an answer without samples does not wipe out samples that are here', async 
   const empty = { samples: makeSamples(0), rawDocument: await packed('second') }
   await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(2), empty)))
   expect(await rowsOf(store, 'SELECT count(*)::int FROM training.samples')).toEqual([{ count: 3 }])
-  expect(String(await store.read((tx) => readRawDocument(tx, activityId)))).toBe('first')
+  expect(String(await rawDocumentOf(store, activityId))).toBe('first')
 })
 
 test('while samples are awaited it says when to ask again', async () => {
@@ -150,7 +151,7 @@ test('keeps an answer that came in gzip as it came', async () => {
     body: gzipped,
     sha256: createHash('sha256').update(document).digest('hex'),
   })
-  expect(await store.read((tx) => readRawDocument(tx, activityId))).toEqual(document)
+  expect(await rawDocumentOf(store, activityId)).toEqual(document)
 })
 
 test('records several at once, each as it would be by itself', async () => {

@@ -1,27 +1,15 @@
+import { gunzipSync } from 'node:zlib'
 import {
   type ActivityDetailRow,
   type RecordDetailInput,
   type Recorded,
   recordDetails,
-} from '../../src/store/activities/detail.ts'
-import { SAMPLE_FIELDS, type SampleField, type Samples } from '../../src/store/samples/samples.ts'
+} from '../../src/store/activities/record-details.ts'
+import type { Samples } from '../../src/store/samples/encode-samples.ts'
 import { deleteSamples, insertSamples } from '../../src/store/samples/write-samples.ts'
-import type { Tx } from '../../src/store/store.ts'
-
-/** Samples one second apart, every value made by `value`. */
-export function makeSamples(
-  count: number,
-  value: (field: SampleField, index: number) => number = (_, index) => index,
-): Samples {
-  const columns = Object.fromEntries(
-    SAMPLE_FIELDS.map((field) => [
-      field,
-      Float64Array.from({ length: count }, (_, index) => value(field, index)),
-    ]),
-  )
-  const t = Float64Array.from({ length: count }, (_, index) => Date.UTC(2024, 4, 1, 6) + index * 1000)
-  return { count, t, columns: columns as Record<SampleField, Float64Array> }
-}
+import type { Store, Tx } from '../../src/store/store.ts'
+import { makeSamples } from '../kit/samples.ts'
+import { rowsOf } from './open.ts'
 
 const EMPTY_ROW: ActivityDetailRow = {
   maxPower: null,
@@ -104,4 +92,12 @@ export async function recordDetail(tx: Tx, input: RecordDetailInput): Promise<Re
 export async function replaceSamples(tx: Tx, activityId: number, samples: Samples): Promise<number> {
   await deleteSamples(tx, [activityId])
   return await insertSamples(tx, [{ activityId, samples }])
+}
+
+/** The raw document that is kept of an activity, decompressed. */
+export async function rawDocumentOf(store: Store, activityId: number): Promise<Buffer> {
+  const text = `SELECT encoding, body FROM training.raw_documents WHERE activity_id = $1`
+  const [row] = await rowsOf(store, text, [activityId])
+  if (row?.encoding !== 'gzip' || !(row.body instanceof Buffer)) throw new Error('a raw document is kept')
+  return gunzipSync(row.body)
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { findHealthCounts } from '../../src/store/health.ts'
 import { findEndedRuns, findRunsMark, recordRunFinished, recordRunStarted } from '../../src/store/runs.ts'
-import { findHealthCounts } from '../../src/store/status.ts'
 
 import { openStore, type Store } from '../../src/store/store.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { findKnownActivities, recordAbsent } from '../../src/store/activities/absent.ts'
 import { recordFetchFailure, recordUnchanged } from '../../src/store/activities/activity-outcome.ts'
-import { upsertListed } from '../../src/store/activities/listed.ts'
+import { upsertListed } from '../../src/store/activities/upsert-listed.ts'
 import { countByState, findActivity, findWanted } from '../../src/store/activities/wanted.ts'
 
 import { detailInput, recordDetail } from './detail.ts'

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openGuardedConnection } from '../../src/store/query/connection.ts'
 import { collectResults, openQueries, type Queries } from '../../src/store/query/raw-query.ts'
-import { splitStatements } from '../../src/store/query/split.ts'
+import { splitStatements } from '../../src/store/query/split-statements.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
 
 let database: TestDatabase

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { TransientError } from '../../src/kit/errors.ts'
-import { encodeSamples, SAMPLE_FIELDS } from '../../src/store/samples/samples.ts'
-
+import { encodeSamples, SAMPLE_FIELDS } from '../../src/store/samples/encode-samples.ts'
 import { insertSamples } from '../../src/store/samples/write-samples.ts'
-import { makeSamples, replaceSamples } from './detail.ts'
+import { makeSamples } from '../kit/samples.ts'
+import { replaceSamples } from './detail.ts'
 import { openTestStore, rowsOf } from './open.ts'
 import { backendPidOf, terminate } from './terminate.ts'
 

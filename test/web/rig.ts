@@ -15,7 +15,7 @@ export const TOKEN = 'a tökén of the tests'
 /** As curl and Prometheus send it: in UTF-8, byte by byte. */
 export const bearer = (token: string) => `Bearer ${Buffer.from(token).toString('latin1')}`
 
-export type Asked = {
+export type AnswerKey = {
   method?: string
   headers?: Record<string, string>
   body?: string
@@ -30,9 +30,9 @@ export type WebRig = {
   log: TestLog
   line: Line
   /** sends a request to the daemon, with exactly these headers */
-  ask(path: string, asked?: Asked): Promise<Answered>
+  ask(path: string, asked?: AnswerKey): Promise<Answered>
   /** the same with the token */
-  askWithToken(path: string, asked?: Asked): Promise<Answered>
+  askWithToken(path: string, asked?: AnswerKey): Promise<Answered>
   rows(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>
   close(): Promise<void>
 }
@@ -107,7 +107,7 @@ export function openBareWeb(options: { host: string; port?: number; token?: stri
 /** Sends a request with any header that a browser or an attacker may send; `fetch` refuses some. */
 export function ask(
   url: string,
-  { method = 'GET', headers = {}, body, localAddress }: Asked = {},
+  { method = 'GET', headers = {}, body, localAddress }: AnswerKey = {},
 ): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, headers, ...(localAddress && { localAddress }) }, (answer) => {

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { parseDecimal } from '../../kit/floats.ts'
 import { isObject } from '../../kit/json.ts'
+import { EXAMPLE_CHARACTERS, shorten } from '../../kit/shorten.ts'
+import type { Drift } from '../../store/drift.ts'
 import { findExcess } from './size.ts'
 
 export type Parsed<T> = { ok: true; value: T; drift: Drift[] } | { ok: false; reason: string }
@@ -169,15 +171,6 @@ function isEmptyArray(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
 }
 
-/**
- * A field that the service document does not have (`unknown`), a value of another type than it says or that cannot be read
- * (`type`), or a number beyond what its column can hold (`range`).
- */
-export type Drift = { field: string; kind: 'unknown' | 'type' | 'range'; example: unknown }
-
-/** Long enough to recognise a value by, short enough for a log line or a table cell. */
-const EXAMPLE_CHARACTERS = 100
-
 /** Differences of one list that are kept, each with its first example: a few hundred fields are all that a document has. */
 const MOST_KEPT = 1_000
 
@@ -185,7 +178,7 @@ const MOST_KEPT = 1_000
 export function shortenExample(value: unknown): unknown {
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return value
   const text = typeof value === 'string' ? value : textOf(value)
-  return text.length > EXAMPLE_CHARACTERS ? `${text.slice(0, EXAMPLE_CHARACTERS - 1)}…` : text
+  return shorten(text, EXAMPLE_CHARACTERS)
 }
 
 function textOf(value: unknown): string {

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { isObject } from '../../kit/json.ts'
+import type { Drift } from '../../store/drift.ts'
 import {
   type BadItem,
-  type Drift,
   identityField,
   listUnknownOutside,
   numberField,

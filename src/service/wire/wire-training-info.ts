@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { Drift } from '../../store/drift.ts'
 import {
-  type Drift,
   numberField,
   objectField,
   optionalIdentityField,

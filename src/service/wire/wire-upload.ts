@@ -1,13 +1,6 @@
 import { z } from 'zod'
-import {
-  type Drift,
-  fitsIdentity,
-  numberField,
-  objectField,
-  type Parsed,
-  parseLenient,
-  textField,
-} from './lenient.ts'
+import type { Drift } from '../../store/drift.ts'
+import { fitsIdentity, numberField, objectField, type Parsed, parseLenient, textField } from './lenient.ts'
 
 const fileSchema = z.looseObject({
   name: textField,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import type { Drift } from '../../store/drift.ts'
 import {
   type BadItem,
-  type Drift,
   durationField,
   identityField,
   integerField,

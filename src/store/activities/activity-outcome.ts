@@ -7,13 +7,13 @@ import type { Tx } from '../store.ts'
  * Which answer is recorded: when it was asked for and when it is recorded, by the same clock. A row whose own moments
  * lie after `recordedAt` was written while that clock ran ahead, and does not count as newer.
  */
-export type Asked = { activityId: number; requestedAt: Date; recordedAt?: Date }
+export type AnswerKey = { activityId: number; requestedAt: Date; recordedAt?: Date }
 
 /**
  * Records that the summary asked for at `requestedAt` is the one already mirrored. Only for an activity whose samples
  * are here. Stays wanted when it was listed again since; an older answer than the row's own changes nothing.
  */
-export async function recordUnchanged(tx: Tx, input: Asked): Promise<void> {
+export async function recordUnchanged(tx: Tx, input: AnswerKey): Promise<void> {
   await tx.db
     .update(activities)
     .set({
@@ -32,7 +32,7 @@ export async function recordUnchanged(tx: Tx, input: Asked): Promise<void> {
  */
 export async function recordFetchFailure(
   tx: Tx,
-  input: Asked & {
+  input: AnswerKey & {
     error: string
     nextFetchAt: Date | null
     attempts: number
@@ -52,28 +52,28 @@ export async function recordFetchFailure(
 type Moment = typeof activities.wantedAt | typeof activities.fetchedAt | typeof activities.listedAt
 
 // A change listed since the answer was asked for keeps the activity wanted.
-function stateAfter(asked: Asked): SQL {
-  return sql`case when ${wantedSince(asked)} then 'wanted' else 'mirrored' end`
+function stateAfter(answer: AnswerKey): SQL {
+  return sql`case when ${wantedSince(answer)} then 'wanted' else 'mirrored' end`
 }
 
 // Listed since without a change: the moment to ask again stays, for the list may know more than the answer.
-function nextAfter(asked: Asked): SQL {
-  const listedSince = and(gt(activities.listedAt, asked.requestedAt), notAhead(activities.listedAt, asked))
-  return sql`case when ${listedSince} and not (${wantedSince(asked)}) then ${activities.nextFetchAt} end`
+function nextAfter(answer: AnswerKey): SQL {
+  const listedSince = and(gt(activities.listedAt, answer.requestedAt), notAhead(activities.listedAt, answer))
+  return sql`case when ${listedSince} and not (${wantedSince(answer)}) then ${activities.nextFetchAt} end`
 }
 
-function wantedSince(asked: Asked): SQL | undefined {
-  return and(gt(activities.wantedAt, asked.requestedAt), notAhead(activities.wantedAt, asked))
+function wantedSince(answer: AnswerKey): SQL | undefined {
+  return and(gt(activities.wantedAt, answer.requestedAt), notAhead(activities.wantedAt, answer))
 }
 
-function isNotOlder(asked: Asked): SQL | undefined {
-  const newer = and(gt(activities.fetchedAt, asked.requestedAt), notAhead(activities.fetchedAt, asked))
+function isNotOlder(answer: AnswerKey): SQL | undefined {
+  const newer = and(gt(activities.fetchedAt, answer.requestedAt), notAhead(activities.fetchedAt, answer))
   return and(
-    eq(activities.activityId, asked.activityId),
+    eq(activities.activityId, answer.activityId),
     or(isNull(activities.fetchedAt), sql`not (${newer})`),
   )
 }
 
-function notAhead(column: Moment, asked: Asked) {
-  return asked.recordedAt && lte(column, asked.recordedAt)
+function notAhead(column: Moment, answer: AnswerKey) {
+  return answer.recordedAt && lte(column, answer.recordedAt)
 }

@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
-import { gunzip, gzip } from 'node:zlib'
-import { eq } from 'drizzle-orm'
-import { UnexpectedResponseError } from '../../kit/errors.ts'
+import { gzip } from 'node:zlib'
 import { copyRows, writeMoment } from '../copy.ts'
-import { rawDocuments } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 
 // Of an answer of 987 kB, level 1 makes 227 kB in 4.8 ms and level 6 makes 183 kB in 15.5 ms; brotli 1 makes 201 kB in
@@ -58,14 +55,4 @@ function length(field: Buffer): Buffer {
   const bytes = Buffer.alloc(4)
   bytes.writeInt32BE(field.length)
   return bytes
-}
-
-/** Finds the raw document of an activity, decompressed; undefined when none is kept. */
-export async function readRawDocument(tx: Tx, activityId: number): Promise<Buffer | undefined> {
-  const [row] = await tx.db.select().from(rawDocuments).where(eq(rawDocuments.activityId, activityId))
-  if (!row) return undefined
-  if (row.encoding === 'identity') return row.body
-  if (row.encoding === 'gzip') return await promisify(gunzip)(row.body)
-  const message = `store, read the raw document of activity ${activityId}: unknown encoding ${row.encoding}`
-  throw new UnexpectedResponseError('raw_document_encoding', message)
 }

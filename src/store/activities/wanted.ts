@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, exists, gte, inArray, isNull, lte, not, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, exists, isNull, lte, not, or, type SQL, sql } from 'drizzle-orm'
 import type { Account } from '../accounts.ts'
 import { accounts, activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
@@ -53,7 +53,7 @@ export async function findWanted(
 }
 
 /** Finds the signed-in accounts of which something is due at `now`, oldest first; one question, however many there are. */
-export async function findWanting(tx: Tx, now: Date): Promise<Account[]> {
+export async function findAccountsWithWanted(tx: Tx, now: Date): Promise<Account[]> {
   const due = tx.db
     .select({ accountId: activities.accountId })
     .from(activities)
@@ -96,65 +96,6 @@ export async function findMirroredPath(tx: Tx, accountId: number): Promise<strin
     .orderBy(desc(activities.startedAt), desc(activities.activityId))
     .limit(1)
   return row?.path
-}
-
-/**
- * Makes activities wanted as if they had never been fetched: their summary's hash is forgotten, so that the samples are
- * asked for, too. Those of `paths`, or those that started at `since` or later; absent ones stay as they are. Returns
- * the paths that were marked.
- */
-export async function recordRefetch(
-  tx: Tx,
-  input: { accountId: number; wantedAt: Date } & ({ paths: readonly string[] } | { since: Date }),
-): Promise<string[]> {
-  const chosen =
-    'paths' in input ? inArray(activities.path, [...input.paths]) : gte(activities.startedAt, input.since)
-  const rows = await tx.db
-    .update(activities)
-    .set(neverFetched(input.wantedAt))
-    .where(and(eq(activities.accountId, input.accountId), isNull(activities.absentSince), chosen))
-    .returning({ path: activities.path })
-  return rows.map(({ path }) => path)
-}
-
-/**
- * Makes mirrored activities wanted whose derived rows are incomplete, as a process of an older version leaves them when it
- * writes after a migration. Returns how many there were.
- */
-export async function recordRefetchOfIncomplete(tx: Tx, input: { wantedAt: Date }): Promise<number> {
-  const curveWithoutSeason = sql`${activities.activityId} IN (
-    SELECT c.activity_id FROM training.power_curves c WHERE c.account_id IS NULL
-    UNION ALL
-    SELECT c.activity_id FROM training.accounts a JOIN training.power_curves c USING (account_id) WHERE c.season IS NULL)
-    AND ${activities.startedAtLocal} IS NOT NULL`
-  // Every curve has a point of one second.
-  const curveWithoutStart = sql`${activities.startedAtLocal} IS NOT NULL AND EXISTS (
-    SELECT FROM training.power_curves c
-    WHERE c.activity_id = ${activities.activityId} AND c.duration_s = 1 AND c.started_at_local IS NULL)`
-  const intensityMissing = sql`${activities.sampleCount} > 0 AND NOT EXISTS (
-    SELECT FROM training.activity_intensity i WHERE i.activity_id = ${activities.activityId} AND i.account_id IS NOT NULL)`
-  const rows = await tx.db
-    .update(activities)
-    .set(neverFetched(input.wantedAt))
-    .where(
-      and(
-        eq(activities.detailState, 'mirrored'),
-        isNull(activities.absentSince),
-        or(curveWithoutSeason, curveWithoutStart, intensityMissing),
-      ),
-    )
-    .returning({ activityId: activities.activityId })
-  return rows.length
-}
-
-function neverFetched(wantedAt: Date) {
-  return {
-    detailState: 'wanted',
-    summaryHash: null,
-    wantedAt,
-    nextFetchAt: null,
-    fetchAttempts: 0,
-  } as const
 }
 
 /** Numbers of activities: listed ones by state, and those that the service lists no more. */

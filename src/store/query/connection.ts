@@ -2,7 +2,7 @@ import pg from 'pg'
 import { PostgresClient } from '../../kit/postgres-client.ts'
 import { SECOND, within } from '../../kit/time.ts'
 
-import { mapDatabaseError } from '../errors.ts'
+import { mapDatabaseError } from '../database-errors.ts'
 import { type Part, runStatement } from './statement.ts'
 
 /** One connection for statements that somebody else wrote. */

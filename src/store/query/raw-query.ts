@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { ConfigError, errorLine, isAbort } from '../../kit/errors.ts'
-import { mapDatabaseError } from '../errors.ts'
+import { mapDatabaseError } from '../database-errors.ts'
 import { openGuardedConnection, openWritableConnection } from './connection.ts'
-import { splitStatements } from './split.ts'
+import { splitStatements } from './split-statements.ts'
 import type { Field, Part, Row } from './statement.ts'
 
 export type { Field, Part, Row } from './statement.ts'

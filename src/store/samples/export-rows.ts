@@ -1,5 +1,5 @@
 import type { Tx } from '../store.ts'
-import { SAMPLE_FIELDS } from './samples.ts'
+import { SAMPLE_FIELDS } from './encode-samples.ts'
 
 /** An activity that can be exported: where it stands, and what is known of it beside its samples. */
 export type ExportedActivity = {

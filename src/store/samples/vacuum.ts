@@ -2,81 +2,81 @@ import type { Logger } from 'pino'
 import { errorLine } from '../../kit/errors.ts'
 import type { Store } from '../store.ts'
 
-/** What keeps the table of samples small and quick to read while rides are replaced by the hundred. */
-export type Upkeep = {
+/** Keeps the table of samples small and quick to read while hundreds of activities are replaced. */
+export type SamplesVacuum = {
   /**
-   * Is told of samples that were written, in the place of `replaced` others; now and then has the room of these used again,
-   * or the index look at the new ones.
+   * Counts samples that were written in place of `replaced` others. When enough have come together, it vacuums the replaced
+   * ones or adds the new ones to the index's summaries.
    */
-  written(input: { samples: number; replaced: number }): Promise<void>
-  /** Is told that nothing more is wanted for now; brings the planner's numbers and the index up to date if need be. */
-  rest(): Promise<void>
+  afterWrite(input: { samples: number; replaced: number }): Promise<void>
+  /** Updates the planner's statistics and the index where many samples have changed; to be called when no work is left. */
+  whenIdle(): Promise<void>
 }
 
-/** Below this nothing is worth its while: 20,000 samples are 2 MB. */
+/** Fewer changed samples than this, 2 MB, are not worth the work. */
 const LEAST_ROWS = 20_000
-/** How much of the table may be replaced samples before their room is used again, or new before it is counted again. */
+/** The share of the table that may be replaced samples before a vacuum, or new samples before an analyze. */
 const SHARE = 0.1
-/** So many samples are 10 MB, which Postgres still has at hand when the index looks at them. */
+/** 10 MB of samples: they are still in Postgres's cache when the index is brought up to date. */
 const SUMMARIZE_EVERY = 100_000
 
 /**
- * Makes the upkeep of `training.samples`. Autovacuum does most of it, but looks once a minute only: a recalculated history
- * that is replaced as fast as it comes would take twice its room, and until the table is analyzed, one ride is read by
- * reading all of them. What fails here is said in the log and costs nothing but time or room.
+ * Makes the vacuum of `training.samples`. Autovacuum does most of the work, but runs once a minute at most: a history that is
+ * replaced as a whole would take twice its room, and until the table is analyzed, a query for one activity reads all of them.
+ * A failure is only logged, because it costs time or room and no data.
  */
-export function makeUpkeep(deps: { store: Store; log: Logger }): Upkeep {
+export function makeSamplesVacuum(deps: { store: Store; log: Logger }): SamplesVacuum {
   const { store } = deps
-  let resting = true
-  let fresh = 0
-  let dead = 0
-  let worn = 0
+  let idle = true
+  let newRows = 0
+  let replacedRows = 0
+  let replacedSinceAnalyze = 0
   let limit: number | undefined
-  let tidying = false
+  let running = false
 
-  const isWorn = async () => {
-    if (dead < LEAST_ROWS) return false
+  const needsVacuum = async () => {
+    if (replacedRows < LEAST_ROWS) return false
     limit ??= Math.max(LEAST_ROWS, SHARE * (await countSamples(store)).held)
-    return dead >= limit
+    return replacedRows >= limit
   }
 
   return {
-    async written({ samples, replaced }) {
-      resting = false
-      fresh += samples
-      dead += replaced
-      worn += replaced
-      if (tidying) return
-      tidying = true
+    async afterWrite({ samples, replaced }) {
+      idle = false
+      newRows += samples
+      replacedRows += replaced
+      replacedSinceAnalyze += replaced
+      if (running) return
+      running = true
       await attempt(deps, async () => {
-        const [toVacuum, toSummarize] = [await isWorn(), fresh >= SUMMARIZE_EVERY]
-        // While somebody else is at it, it is tried again whenever samples were written.
-        if (!(toVacuum || toSummarize) || (await isTaken(store))) return
-        fresh = 0
-        if (toVacuum) dead = 0
+        const [toVacuum, toSummarize] = [await needsVacuum(), newRows >= SUMMARIZE_EVERY]
+        // When another vacuum runs, the next write tries again.
+        if (!(toVacuum || toSummarize) || (await isLocked(store))) return
+        newRows = 0
+        if (toVacuum) replacedRows = 0
         await store.execute(toVacuum ? 'VACUUM (SKIP_LOCKED) training.samples' : SUMMARIZE_NEW)
       })
-      tidying = false
+      running = false
     },
-    async rest() {
-      if (resting) return
-      resting = true
+    async whenIdle() {
+      if (idle) return
+      idle = true
       await attempt(deps, async () => {
         const { held, known } = await countSamples(store)
         limit = undefined
-        const moved = worn >= Math.max(LEAST_ROWS, held / 2)
-        if (!moved && Math.abs(held - known) < Math.max(LEAST_ROWS, SHARE * held)) return
+        const mostMoved = replacedSinceAnalyze >= Math.max(LEAST_ROWS, held / 2)
+        if (!mostMoved && Math.abs(held - known) < Math.max(LEAST_ROWS, SHARE * held)) return
         await store.execute('ANALYZE training.samples (activity_id)')
-        await store.execute(moved ? SUMMARIZE_ALL : SUMMARIZE_NEW)
-        if (moved) worn = 0
+        await store.execute(mostMoved ? SUMMARIZE_ALL : SUMMARIZE_NEW)
+        if (mostMoved) replacedSinceAnalyze = 0
       })
     },
   }
 }
 
-// A range of pages that the index has no summary of is read for every ride.
+// Every query reads the page ranges that have no summary in the index.
 const SUMMARIZE_NEW = `SELECT brin_summarize_new_values('training.samples_activity')`
-// A summary remembers which rides were ever in its range, and forgets none by itself.
+// A summary keeps the activities that were once in its range, and never drops one by itself.
 const SUMMARIZE_ALL = `
   SELECT brin_desummarize_range(i.indexrelid, page), brin_summarize_range(i.indexrelid, page)
   FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid,
@@ -87,12 +87,15 @@ async function attempt({ log }: { log: Logger }, work: () => Promise<void>): Pro
   try {
     await work()
   } catch (error) {
-    log.warn({ reason: errorLine(error) }, 'the table of samples could not be tidied; it is read more slowly')
+    log.warn(
+      { reason: errorLine(error) },
+      'the table of samples could not be vacuumed; queries on it are slower',
+    )
   }
 }
 
-/** Whether autovacuum or somebody else holds the lock that a vacuum needs. */
-async function isTaken(store: Store): Promise<boolean> {
+/** Tells whether autovacuum or another process holds the lock that a vacuum needs. */
+async function isLocked(store: Store): Promise<boolean> {
   const { rows } = await store.read((tx) =>
     tx.client.query(
       `SELECT FROM pg_locks WHERE relation = 'training.samples'::regclass AND granted
@@ -103,7 +106,7 @@ async function isTaken(store: Store): Promise<boolean> {
   return rows.length > 0
 }
 
-/** How many samples there are by our own count, and by the planner's. */
+/** Counts the samples by the activities' rows (`held`) and by the planner's statistics (`known`). */
 async function countSamples(store: Store): Promise<{ held: number; known: number }> {
   const { rows } = await store.read((tx) =>
     tx.client.query<{ held: number; known: number }>(

@@ -3,7 +3,7 @@ import { copyRows } from '../copy.ts'
 import { sampleExtras } from '../schema/index.ts'
 import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
-import { type ActivitySamples, encodeSamples } from './samples.ts'
+import { type ActivitySamples, encodeSamples } from './encode-samples.ts'
 
 /** Deletes the samples of activities and what was made of them: the fields without a column, and the power curves. */
 export async function deleteSamples(tx: Tx, activityIds: readonly number[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
 import { cleanNullable, cleanText } from '../clean.ts'
 import { uploadCopies, uploads } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
@@ -57,21 +57,6 @@ export async function recordUploadSeen(
 export async function findUpload(tx: Tx, key: UploadKey): Promise<Upload | undefined> {
   const [row] = await tx.db.select().from(uploads).where(isUpload(key))
   return row
-}
-
-/** Finds the ledger rows in any of `states`, oldest first. */
-export async function findUploads(
-  tx: Tx,
-  input: { accountId?: number; states: readonly UploadState[]; limit: number },
-): Promise<Upload[]> {
-  const rules: SQL[] = [inArray(uploads.state, [...input.states])]
-  if (input.accountId !== undefined) rules.push(eq(uploads.accountId, input.accountId))
-  return await tx.db
-    .select()
-    .from(uploads)
-    .where(and(...rules))
-    .orderBy(asc(uploads.seenAt))
-    .limit(input.limit)
 }
 
 /**

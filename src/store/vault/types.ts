@@ -1,35 +1,42 @@
 import type { Account } from '../accounts.ts'
 import type { UnreadableLoginError } from './unreadable-login-error.ts'
 
-/** An access token with the refresh token that was issued beside it. */
+/** The tokens of one grant (service document, "Token response"), with their times by this machine's clock. */
 export type TokenPair = { accessToken: string; refreshToken: string; obtainedAt: Date; expiresAt: Date }
 
-/** All that is known for signing an account in. `failures` counts refreshes that failed in a row. */
+/** Everything that is stored for signing an account in. */
 export type Credentials = TokenPair & {
   clientId: string
   clientSecret: string
   username: string | undefined
+  /** only when the rider asked for it to be kept */
   password: string | undefined
-  /** of the service that made them (`https://host:port`); they are shown to no other */
+  /** the service that issued the tokens (`https://host:port`); they are sent to no other */
   origin: string
+  /** the login has ended; only a person can sign in again */
   needsLogin: boolean
+  /** refresh or login attempts that failed in a row */
   failures: number
+  /** no attempt before this moment; remembered across restarts */
   notBefore: Date | undefined
 }
 
-/** An account's credentials while its row is locked: no other process changes them meanwhile. */
+/** An account's credentials while its row is locked, so that no other process can change them. */
 export type HeldCredentials = {
-  /** as they are under the lock; undefined when the account was never signed in */
+  /** as stored at the moment of the lock; undefined when the account was never signed in */
   credentials: Credentials | undefined
-  /** Keeps a new pair; it is safe on disk when this resolves, also when the database is not there to take it. */
+  /**
+   * Stores a new pair and clears `needsLogin`, `failures` and `notBefore`. The pair is on the disk when this resolves, even
+   * when the database cannot be written.
+   */
   save(pair: TokenPair): Promise<void>
-  /** Marks the account as in need of a login. */
+  /** Sets `needsLogin`, with the reason for a person to read. */
   park(reason: string): Promise<void>
-  /** Counts a failed refresh, not to be tried again before `notBefore`. */
+  /** Counts a failed attempt; no other is made before `notBefore`. */
   recordFailure(input: { notBefore: Date; reason: string }): Promise<void>
 }
 
-/** What a login hands over; the password only when the user asked to keep it. */
+/** The result of a sign-in; the password only when the rider asked for it to be kept. */
 export type Login = {
   clientId: string
   clientSecret: string
@@ -38,7 +45,8 @@ export type Login = {
   password?: string | undefined
 }
 
-type TokenVault = {
+/** The part of the vault that the service's client uses. */
+export type TokenVault = {
   /**
    * Reads the credentials of an account, from the spool while the database is away; undefined before a login. Throws
    * UnreadableLoginError for this account's tokens alone.

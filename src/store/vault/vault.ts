@@ -3,9 +3,8 @@ import type { Logger } from 'pino'
 import { findAccountById, forgetCursors, upsertAccount } from '../accounts.ts'
 import { credentials } from '../schema/index.ts'
 import type { Store } from '../store.ts'
-import { useLocked } from './locked.ts'
-import { isReadable, readCredentials, takeBack } from './read.ts'
-import { resealCredentials } from './rotate.ts'
+import { findCredentialsAndUnpark, isReadable, readCredentials } from './read-credentials.ts'
+import { resealCredentials } from './reseal-credentials.ts'
 import {
   findKeyIds,
   findSealed,
@@ -21,6 +20,7 @@ import { type KeyOptions, makeKeyring } from './seal.ts'
 import { makeSpool } from './spool.ts'
 import type { Vault } from './types.ts'
 import { UnreadableLoginError } from './unreadable-login-error.ts'
+import { useLocked } from './use-locked.ts'
 
 export type { KeyOptions } from './seal.ts'
 export type { Vault } from './types.ts'
@@ -57,7 +57,7 @@ export function makeTokenVault(
       await store.transaction(async (tx) => {
         await lockCredentials(tx, accountId)
         // Until that file was gone, another process may have parked the account for what is in it.
-        await takeBack(tx, parts, accountId)
+        await findCredentialsAndUnpark(tx, parts, accountId)
       })
       return account
     },

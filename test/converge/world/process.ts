@@ -5,7 +5,7 @@ import { syncActivities } from '../../../src/mirror/sync-activities.ts'
 import { openService } from '../../../src/service/service.ts'
 import type { Account } from '../../../src/store/accounts.ts'
 import { recordRunsAbandoned } from '../../../src/store/runs.ts'
-import { makeUpkeep } from '../../../src/store/samples/vacuum.ts'
+import { makeSamplesVacuum } from '../../../src/store/samples/vacuum.ts'
 import { openStore } from '../../../src/store/store.ts'
 import { makeTokenVault } from '../../../src/store/vault/vault.ts'
 import type { HandClock } from './clock.ts'
@@ -58,7 +58,7 @@ export async function openProcess(ground: Ground, options: { impatient: boolean 
   const mirror = { historyStart, lagMs, keepRaw: true }
   const line = await openLine(ground.databaseUrl, ground.terminate)
   const store = openStore({ log }, { connectionString: line.url, maxConnections: 8 })
-  const upkeep = makeUpkeep({ store, log })
+  const vacuum = makeSamplesVacuum({ store, log })
   const vault = makeTokenVault({ store, log }, { secretKey: ground.secretKey, spoolDir: ground.spoolDir })
   const service = openService(
     { vault, log, now: clock.own, sleep: clock.sleep },
@@ -70,7 +70,7 @@ export async function openProcess(ground: Ground, options: { impatient: boolean 
     },
   )
   const { listDefaultWorkouts } = service
-  const parts = { store, listDefaultWorkouts, workoutFolder: undefined, upkeep, log, now: clock.own }
+  const parts = { store, listDefaultWorkouts, workoutFolder: undefined, vacuum, log, now: clock.own }
   const client = { baseUrl: serviceUrl, clientId: 'service_public', clientSecret: 'service_public' }
   return {
     line,

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { upsertAccount } from '../../../src/store/accounts.ts'
 import { recordAbsent } from '../../../src/store/activities/absent.ts'
 import { recordFetchFailure } from '../../../src/store/activities/activity-outcome.ts'
-import { upsertListed } from '../../../src/store/activities/listed.ts'
-import { findWanted, findWanting } from '../../../src/store/activities/wanted.ts'
+import { upsertListed } from '../../../src/store/activities/upsert-listed.ts'
+import { findAccountsWithWanted, findWanted } from '../../../src/store/activities/wanted.ts'
 import { listed, openTestStore } from '../../store/open.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
@@ -35,7 +35,8 @@ it('a sweep looks only at the signed-in accounts of which something is due, and 
   await change(`update training.activities set detail_state = 'mirrored' where activity_id = $1`, [
     whole.activityId,
   ])
-  const names = async (now: Date) => (await store.read((tx) => findWanting(tx, now))).map(({ name }) => name)
+  const names = async (now: Date) =>
+    (await store.read((tx) => findAccountsWithWanted(tx, now))).map(({ name }) => name)
   expect(await names(at(2))).toEqual(['wants'])
   expect(await names(at(60))).toEqual(['wants', 'paused'])
   expect(wants.accountId).toBeLessThan(paused.accountId)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { normalizePowerCurve } from '../../../src/normalize/power-curve.ts'
-import { makeSamples } from '../../../src/normalize/sample-columns.ts'
+import { makeSamplesOf } from '../../kit/samples.ts'
 import { openScene, type Row, type Scene } from './scene.ts'
 
 const HALF_A_DAY_S = 12 * 3_600
@@ -97,9 +97,7 @@ describe('power_bests', () => {
 
   it('has the durations of a curve, and not the length that is a single ride’s own', async () => {
     const scene = await openScene()
-    const samples = makeSamples(HALF_A_DAY_S + 77)
-    samples.t.set(samples.t.map((_, index) => index * 1_000))
-    samples.columns.power.fill(200)
+    const samples = makeSamplesOf(Array.from({ length: HALF_A_DAY_S + 77 }, () => ({ power: 200 })))
     const curve = normalizePowerCurve(samples)?.points ?? []
     const activityId = await scene.ride(await scene.account(), '2024-05-01T06:00:00Z')
     await addCurve(

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { normalizeIntensity } from '../../../src/normalize/intensity.ts'
 import { upsertIntensities } from '../../../src/store/samples/write-samples.ts'
+import { makeSamplesOf, UNKNOWN } from '../../kit/samples.ts'
 import { replaceSamples } from '../detail.ts'
 import { openScene } from './scene.ts'
-import { ride, UNKNOWN } from './seconds.ts'
 
 /** The rows of `activity_intensity`, counted from the samples in SQL. */
 const COUNTED = `
@@ -93,7 +93,7 @@ it('what is counted at ingest is what SQL counts in the samples, with gaps, unkn
           at += gap
           return { ...rest, at, ...(withRaw && { raw }) }
         })
-        const samples = ride(timed)
+        const samples = makeSamplesOf(timed)
         const activityId = await scene.ride(accountId, '2024-05-01T06:00:00Z', {
           sig_ftp: ftp,
           sample_count: samples.count,

@@ -1,17 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { normalizeIntensity } from '../../../src/normalize/intensity.ts'
-import { makeSamples } from '../../../src/normalize/sample-columns.ts'
-import type { Samples } from '../../../src/store/samples/samples.ts'
+import type { Samples } from '../../../src/store/samples/encode-samples.ts'
+import { makeSamplesOf, type Second } from '../../kit/samples.ts'
 import { detailInput, detailRow, recordDetail } from '../detail.ts'
 import { openScene } from './scene.ts'
-import { ride, type Second } from './seconds.ts'
 
 const many = (count: number, second: Second): Second[] => Array.from({ length: count }, () => second)
 
 describe('the seconds of a ride', () => {
   it('fall into seven zones of that day’s threshold power, each with its own border', () => {
     const watts = [0, 109, 110, 149, 150, 179, 180, 209, 210, 239, 240, 300, 301]
-    const intensity = normalizeIntensity(ride(watts.map((power) => ({ power }))), 200)
+    const intensity = normalizeIntensity(makeSamplesOf(watts.map((power) => ({ power }))), 200)
     expect(intensity).toMatchObject({ ftp: 200, powerZonesS: [2, 2, 2, 2, 2, 2, 1], aboveFtpS: 6 })
   })
 
@@ -22,22 +21,22 @@ describe('the seconds of a ride', () => {
       { at: 0.9, power: 190 },
       { at: 500, power: 190 },
     ]
-    expect(normalizeIntensity(ride(seconds), 200)?.powerZonesS).toEqual([0, 0, 0, 2, 0, 0, 0])
+    expect(normalizeIntensity(makeSamplesOf(seconds), 200)?.powerZonesS).toEqual([0, 0, 0, 2, 0, 0, 0])
   })
 
   it('are near the power available from 90 % of it on, and not known without it', () => {
     const seconds = [{ power: 900, mpa: 1_000 }, { power: 899, mpa: 1_000 }, { power: 900 }]
-    expect(normalizeIntensity(ride(seconds), null)).toMatchObject({
+    expect(normalizeIntensity(makeSamplesOf(seconds), null)).toMatchObject({
       nearMpaS: 1,
       powerZonesS: null,
       aboveFtpS: null,
     })
-    expect(normalizeIntensity(ride([{ power: 900 }]), 200)?.nearMpaS).toBeNull()
+    expect(normalizeIntensity(makeSamplesOf([{ power: 900 }]), 200)?.nearMpaS).toBeNull()
   })
 
   it('are counted by the power before smoothing where the ride has it', () => {
     const seconds = [{ power: 300, raw: 100 }, { power: 300 }]
-    expect(normalizeIntensity(ride(seconds), 200)?.powerZonesS).toEqual([1, 0, 0, 0, 0, 0, 0])
+    expect(normalizeIntensity(makeSamplesOf(seconds), 200)?.powerZonesS).toEqual([1, 0, 0, 0, 0, 0, 0])
   })
 
   it('are told for every heart rate, and a spike of a sensor is no peak', () => {
@@ -48,7 +47,7 @@ describe('the seconds of a ride', () => {
       { hr: 0 },
       { hr: 255 },
     ]
-    expect(normalizeIntensity(ride(seconds), 200)).toEqual({
+    expect(normalizeIntensity(makeSamplesOf(seconds), 200)).toEqual({
       ftp: 200,
       powerZonesS: null,
       aboveFtpS: null,
@@ -56,11 +55,11 @@ describe('the seconds of a ride', () => {
       hrPeak: 5,
       hrAtLeastS: [40, 40, 40, 20, 20, 9, 9],
     })
-    expect(normalizeIntensity(ride(many(9, { hr: 7 })), 200)?.hrPeak).toBeNull()
+    expect(normalizeIntensity(makeSamplesOf(many(9, { hr: 7 })), 200)?.hrPeak).toBeNull()
   })
 
   it('are nothing at all without samples', () => {
-    expect(normalizeIntensity(makeSamples(0), 200)).toBeUndefined()
+    expect(normalizeIntensity(makeSamplesOf([]), 200)).toBeUndefined()
   })
 })
 
@@ -80,10 +79,10 @@ describe('at ingest', () => {
         ),
       )
     const zones = () => scene.query('select ftp, power_z4_s, power_z7_s from training.activity_intensity')
-    await record(0, ride([{ power: 200 }]), 200)
-    await record(1, makeSamples(0), 100)
+    await record(0, makeSamplesOf([{ power: 200 }]), 200)
+    await record(1, makeSamplesOf([]), 100)
     expect(await zones()).toEqual([{ ftp: 200, power_z4_s: 1, power_z7_s: 0 }])
-    await record(2, ride([{ power: 200 }, { power: 201 }]), 100)
+    await record(2, makeSamplesOf([{ power: 200 }, { power: 201 }]), 100)
     expect(await zones()).toEqual([{ ftp: 100, power_z4_s: 0, power_z7_s: 2 }])
   })
 })

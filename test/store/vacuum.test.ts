@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
-import { makeUpkeep, type Upkeep } from '../../src/store/samples/vacuum.ts'
+import { makeSamplesVacuum, type SamplesVacuum } from '../../src/store/samples/vacuum.ts'
 import type { Store } from '../../src/store/store.ts'
-import { makeSamples, replaceSamples } from './detail.ts'
+import { makeSamples } from '../kit/samples.ts'
+import { replaceSamples } from './detail.ts'
 import { makeActivity, openTestStore, quiet, rowsOf } from './open.ts'
 
 const RIDES = 60
 const SAMPLES = 2_000
-const NONE: Upkeep = { written: async () => undefined, rest: async () => undefined }
+const NONE: SamplesVacuum = { afterWrite: async () => undefined, whenIdle: async () => undefined }
 const ride = makeSamples(SAMPLES)
 
 async function openRides() {
@@ -17,10 +18,10 @@ async function openRides() {
   return store
 }
 
-async function writeAll(store: Store, upkeep: Upkeep, replaced: number): Promise<void> {
+async function writeAll(store: Store, vacuum: SamplesVacuum, replaced: number): Promise<void> {
   for (let id = 0; id < RIDES; id++) {
     await store.transaction((tx) => replaceSamples(tx, id, ride))
-    await upkeep.written({ samples: SAMPLES, replaced })
+    await vacuum.afterWrite({ samples: SAMPLES, replaced })
   }
 }
 
@@ -44,53 +45,53 @@ test('a history that is replaced ride by ride does not take twice its room', asy
   const store = await openRides()
   const size = () => numberOf(store, `pg_total_relation_size('training.samples')`)
   const once = await size()
-  const upkeep = makeUpkeep({ store, log: quiet })
+  const vacuum = makeSamplesVacuum({ store, log: quiet })
   for (let times = 0; times < 2; times++) {
-    await writeAll(store, upkeep, SAMPLES)
+    await writeAll(store, vacuum, SAMPLES)
     expect((await size()) / once).toBeLessThan(1.6)
   }
 })
 
 test('a vacuum that somebody stands in the way of is done at the next ride', async () => {
   const store = await openRides()
-  const upkeep = makeUpkeep({ store, log: quiet })
+  const vacuum = makeSamplesVacuum({ store, log: quiet })
   const vacuums = () =>
     numberOf(store, `SELECT vacuum_count FROM pg_stat_all_tables WHERE relid = 'training.samples'::regclass`)
   await store.transaction(async (tx) => {
     await tx.client.query('LOCK TABLE training.samples IN SHARE UPDATE EXCLUSIVE MODE')
-    await upkeep.written({ samples: 0, replaced: RIDES * SAMPLES })
+    await vacuum.afterWrite({ samples: 0, replaced: RIDES * SAMPLES })
     expect(await vacuums()).toBe(0)
   })
-  await upkeep.written({ samples: 0, replaced: 0 })
+  await vacuum.afterWrite({ samples: 0, replaced: 0 })
   expect(await vacuums()).toBe(1)
 })
 
 test('after a backfill, one ride is read without reading all of them', async () => {
   const store = await openRides()
   const whole = await numberOf(store, `pg_relation_size('training.samples') / 8192`)
-  const upkeep = makeUpkeep({ store, log: quiet })
-  await upkeep.written({ samples: 0, replaced: 0 })
-  await upkeep.rest()
+  const vacuum = makeSamplesVacuum({ store, log: quiet })
+  await vacuum.afterWrite({ samples: 0, replaced: 0 })
+  await vacuum.whenIdle()
   expect(await pagesRead(store)).toBeLessThan(whole / 5)
 })
 
 test('the index knows of new rides before the backfill is through', async () => {
   const store = await openRides()
   const unknown = () => numberOf(store, `brin_summarize_new_values('training.samples_activity')`)
-  const upkeep = makeUpkeep({ store, log: quiet })
-  await upkeep.written({ samples: 99_999, replaced: 0 })
-  await upkeep.written({ samples: 1, replaced: 0 })
+  const vacuum = makeSamplesVacuum({ store, log: quiet })
+  await vacuum.afterWrite({ samples: 99_999, replaced: 0 })
+  await vacuum.afterWrite({ samples: 1, replaced: 0 })
   expect(await unknown()).toBe(0)
   const fresh = await openRides()
-  await makeUpkeep({ store: fresh, log: quiet }).written({ samples: 99_999, replaced: 0 })
+  await makeSamplesVacuum({ store: fresh, log: quiet }).afterWrite({ samples: 99_999, replaced: 0 })
   expect(await numberOf(fresh, `brin_summarize_new_values('training.samples_activity')`)).toBeGreaterThan(10)
 })
 
 test('after a recalculation, too, however the rides lie in the table now', async () => {
   const store = await openRides()
-  const upkeep = makeUpkeep({ store, log: quiet })
-  for (let times = 0; times < 3; times++) await writeAll(store, upkeep, SAMPLES)
-  await upkeep.rest()
+  const vacuum = makeSamplesVacuum({ store, log: quiet })
+  for (let times = 0; times < 3; times++) await writeAll(store, vacuum, SAMPLES)
+  await vacuum.whenIdle()
   const whole = await numberOf(store, `pg_relation_size('training.samples') / 8192`)
   expect(await pagesRead(store)).toBeLessThan(whole / 3)
 })
@@ -99,6 +100,6 @@ test('does nothing when nothing was written', async () => {
   const store = await openRides()
   const statements: string[] = []
   const watched = { ...store, execute: async (statement: string) => void statements.push(statement) }
-  await makeUpkeep({ store: watched, log: quiet }).rest()
+  await makeSamplesVacuum({ store: watched, log: quiet }).whenIdle()
   expect(statements).toEqual([])
 })

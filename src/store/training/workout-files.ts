@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { and, asc, eq, gt, lte, or } from 'drizzle-orm'
-import { cleanJson, cleanText } from './clean.ts'
-import { workoutFiles } from './schema/index.ts'
-import type { Tx } from './store.ts'
+import { cleanJson, cleanText } from '../clean.ts'
+import { workoutFiles } from '../schema/index.ts'
+import type { Tx } from '../store.ts'
 import { olderUntil } from './training-info.ts'
 
 export type WorkoutFormat = 'erg' | 'zwo'

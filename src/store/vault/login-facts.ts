@@ -1,7 +1,7 @@
 import { asc, eq } from 'drizzle-orm'
 import { accounts, credentials } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
-import { openSpooled } from './read.ts'
+import { openSpooled } from './read-credentials.ts'
 import { openSealed } from './rows.ts'
 import { type KeyOptions, makeKeyring } from './seal.ts'
 import { makeSpool } from './spool.ts'

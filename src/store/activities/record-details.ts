@@ -1,6 +1,6 @@
 import { MusetteError } from '../../kit/errors.ts'
 import { cleanJson, cleanText } from '../clean.ts'
-import type { Samples } from '../samples/samples.ts'
+import type { Samples } from '../samples/encode-samples.ts'
 import {
   deleteSamples,
   type Intensity,
@@ -13,13 +13,14 @@ import {
 } from '../samples/write-samples.ts'
 import type { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
-import type { Asked } from './activity-outcome.ts'
-import { exactStart } from './listed.ts'
+import type { AnswerKey } from './activity-outcome.ts'
 import { type PackedDocument, recordRawDocuments } from './raw-documents.ts'
-import { type ActivityChange, recordRevision, updateRows } from './revisions.ts'
+import { recordRevision } from './revisions.ts'
+import { type ActivityChange, updateActivities } from './update-activities.ts'
+import { exactStart } from './upsert-listed.ts'
 
 /** An answer asked for earlier than the row's own is not taken. */
-export type RecordDetailInput = Asked & {
+export type RecordDetailInput = AnswerKey & {
   row: ActivityDetailRow
   summary: unknown
   summaryHash: string
@@ -62,7 +63,7 @@ export async function recordDetails(tx: Tx, inputs: readonly RecordDetailInput[]
     if (before.fetched) await recordRevision(tx, { activityId, after, observedAt: requestedAt })
     rows.push({ activityId, ...after, detailFields: fields, ...bookkeeping(input, before) })
   }
-  await updateRows(tx, rows)
+  await updateActivities(tx, rows)
   await replaceContent(tx, replaced)
   return inputs.map(({ activityId }) => (known.get(activityId)?.older ? 'older' : 'recorded'))
 }
@@ -90,12 +91,12 @@ const LOCK = `
     JOIN training.activities a USING (activity_id)
   FOR UPDATE OF a`
 
-async function lockRows(tx: Tx, asked: readonly Asked[]): Promise<Map<number, Before>> {
-  const lock = asked.length > 1 ? `${LOCK} SKIP LOCKED` : LOCK
+async function lockRows(tx: Tx, answer: readonly AnswerKey[]): Promise<Map<number, Before>> {
+  const lock = answer.length > 1 ? `${LOCK} SKIP LOCKED` : LOCK
   const { rows } = await tx.client.query<Before>(lock, [
-    asked.map(({ activityId }) => activityId),
-    asked.map(({ requestedAt }) => requestedAt),
-    asked.map(({ recordedAt }) => recordedAt ?? null),
+    answer.map(({ activityId }) => activityId),
+    answer.map(({ requestedAt }) => requestedAt),
+    answer.map(({ recordedAt }) => recordedAt ?? null),
   ])
   return new Map(rows.map((row) => [row.activity_id, row]))
 }

@@ -1,7 +1,7 @@
 import { ConfigError, errorLine } from '../../kit/errors.ts'
-import { mapDatabaseError } from '../errors.ts'
+import { mapDatabaseError } from '../database-errors.ts'
 import type { Tx } from '../store.ts'
-import { takeBack, takeOverSpool, type VaultParts } from './read.ts'
+import { findCredentialsAndUnpark, restoreSpooledTokens, type VaultParts } from './read-credentials.ts'
 import {
   findSealed,
   limitLockWait,
@@ -15,11 +15,11 @@ import {
 } from './rows.ts'
 import type { HeldCredentials, TokenPair } from './types.ts'
 
-type End<T> = { ok: true; result: T } | { ok: false; error: unknown }
+type Settled<T> = { ok: true; result: T } | { ok: false; error: unknown }
 
 /** What happened under the lock; it outlives the transaction. */
-type Story<T> = {
-  end: End<T> | undefined
+type LockedUse<T> = {
+  end: Settled<T> | undefined
   /** the row as it is under the lock, or the pair last handed to save */
   newest: SealedCredentials | undefined
   /** a spool file was found, and is done with once the transaction commits */
@@ -41,41 +41,41 @@ export async function useLocked<T>(
   use: (held: HeldCredentials) => Promise<T>,
 ): Promise<T> {
   const empty = { end: undefined, newest: undefined, refused: undefined }
-  const story: Story<T> = { ...empty, leftover: false, spooled: false }
+  const state: LockedUse<T> = { ...empty, leftover: false, spooled: false }
   try {
     await parts.store.transaction(async (tx) => {
       await limitLockWait(tx)
       await lockCredentials(tx, accountId)
-      const held = await hold(parts, tx, { accountId, story })
+      const held = await readUnderLock(parts, tx, { accountId, state })
       // What `use` wrote before it threw is kept: neither a saved pair nor a parked account may be rolled back.
-      story.end = await settle(() => use(held))
+      state.end = await attempt(() => use(held))
     })
   } catch (error) {
-    if (!story.end || (!story.spooled && story.end.ok)) throw error
-    if (story.spooled) warnSpooled(parts, accountId, error)
-    return finish(story.end)
+    if (!state.end || (!state.spooled && state.end.ok)) throw error
+    if (state.spooled) warnSpooled(parts, accountId, error)
+    return unwrap(state.end)
   }
-  const isDone = (story.spooled || story.leftover) && !story.refused
-  if (story.newest && isDone) await removeSpool(parts, story.newest)
-  if (story.refused) warnSpooled(parts, accountId, story.refused)
-  if (!story.end) throw new Error('a transaction that commits has run its function')
-  return finish(story.end)
+  const isDone = (state.spooled || state.leftover) && !state.refused
+  if (state.newest && isDone) await removeSpool(parts, state.newest)
+  if (state.refused) warnSpooled(parts, accountId, state.refused)
+  if (!state.end) throw new Error('a transaction that commits has run its function')
+  return unwrap(state.end)
 }
 
-async function hold<T>(
+async function readUnderLock<T>(
   parts: VaultParts,
   tx: Tx,
-  input: { accountId: number; story: Story<T> },
+  input: { accountId: number; state: LockedUse<T> },
 ): Promise<HeldCredentials> {
-  const { accountId, story } = input
+  const { accountId, state } = input
   const spooled = await parts.spool.read(accountId)
-  if (spooled) await takeOverSpool(tx, parts.keys, spooled)
-  story.newest = (await findSealed(tx, accountId))?.sealed
-  story.leftover = spooled !== undefined
-  const found = await takeBack(tx, parts, accountId)
+  if (spooled) await restoreSpooledTokens(tx, parts.keys, spooled)
+  state.newest = (await findSealed(tx, accountId))?.sealed
+  state.leftover = spooled !== undefined
+  const found = await findCredentialsAndUnpark(tx, parts, accountId)
   return {
     credentials: found,
-    save: (pair) => savePair(parts, tx, { accountId, origin: found?.origin, pair, story }),
+    save: (pair) => savePair(parts, tx, { accountId, origin: found?.origin, pair, state }),
     park: (reason) => recordNeedsLogin(tx, accountId, reason),
     recordFailure: (failure) => recordRefreshFailure(tx, accountId, failure),
   }
@@ -84,29 +84,29 @@ async function hold<T>(
 async function savePair<T>(
   parts: VaultParts,
   tx: Tx,
-  input: { accountId: number; origin: string | undefined; pair: TokenPair; story: Story<T> },
+  input: { accountId: number; origin: string | undefined; pair: TokenPair; state: LockedUse<T> },
 ): Promise<void> {
-  const { accountId, origin, pair, story } = input
-  if (!story.newest || origin === undefined) {
+  const { accountId, origin, pair, state } = input
+  if (!state.newest || origin === undefined) {
     throw new ConfigError(
       'not_signed_in',
       `vault, save tokens: account ${accountId} has none; run: musette login`,
     )
   }
   // One key seals a row whole, and the key in use may have changed since this process began.
-  const sealer = parts.keys.sealerOf(story.newest)
+  const sealer = parts.keys.sealerOf(state.newest)
   const sealed: SealedCredentials = {
-    ...reseal({ from: sealer, to: sealer }, story.newest, origin),
+    ...reseal({ from: sealer, to: sealer }, state.newest, origin),
     ...sealPair(sealer, { accountId, origin }, pair),
   }
-  story.newest = sealed
-  story.spooled = await trySpool(parts, sealed)
+  state.newest = sealed
+  state.spooled = await trySpool(parts, sealed)
   try {
     await upsertSealed(tx, sealed)
   } catch (error) {
     // With the pair in the spool a dead connection is no failure. Its commit fails, too; that of a refused value does not.
-    if (!story.spooled) throw error
-    story.refused = error
+    if (!state.spooled) throw error
+    state.refused = error
   }
 }
 
@@ -140,7 +140,7 @@ export async function removeSpool(parts: VaultParts, sealed: SealedCredentials):
   }
 }
 
-async function settle<T>(work: () => Promise<T>): Promise<End<T>> {
+async function attempt<T>(work: () => Promise<T>): Promise<Settled<T>> {
   try {
     return { ok: true, result: await work() }
   } catch (error) {
@@ -148,7 +148,7 @@ async function settle<T>(work: () => Promise<T>): Promise<End<T>> {
   }
 }
 
-function finish<T>(end: End<T>): T {
+function unwrap<T>(end: Settled<T>): T {
   if (end.ok) return end.result
   throw end.error
 }

@@ -1,12 +1,12 @@
 import { asc, eq, sql } from 'drizzle-orm'
 import { accounts, credentials } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
-import { removeSpool } from './locked.ts'
-import { takeOverSpool, type VaultParts } from './read.ts'
+import { restoreSpooledTokens, type VaultParts } from './read-credentials.ts'
 import { limitLockWait, reseal, type SealedCredentials } from './rows.ts'
 import { makeSealer, type Sealer } from './seal.ts'
 import type { Resealed } from './types.ts'
 import { UnreadableLoginError } from './unreadable-login-error.ts'
+import { removeSpool } from './use-locked.ts'
 
 /**
  * Seals the credentials of every account with another key, in one transaction that waits for the refreshes under way and
@@ -28,7 +28,7 @@ export async function resealCredentials(
       await unlessUnreadable(unreadable, row, async () => {
         const found = await parts.spool.read(row.accountId)
         if (!found) return
-        await takeOverSpool(tx, parts.keys, found)
+        await restoreSpooledTokens(tx, parts.keys, found)
         spooled.push(found)
       })
     }

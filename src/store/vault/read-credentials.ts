@@ -33,12 +33,12 @@ export async function readCredentials(
 ): Promise<Credentials | undefined> {
   const spooled = await parts.spool.read(accountId)
   try {
-    if (spooled) await replaySpool(parts, spooled)
+    if (spooled) await restoreAndRemoveSpool(parts, spooled)
     const found = await parts.store.read((tx) => findCredentials(tx, parts.keys, accountId))
     if (!found?.unreadable) return found?.credentials
     return await parts.store.transaction(async (tx) => {
       await lockCredentials(tx, accountId)
-      return await takeBack(tx, parts, accountId)
+      return await findCredentialsAndUnpark(tx, parts, accountId)
     })
   } catch (error) {
     if (!spooled || !(error instanceof TransientError)) throw error
@@ -54,7 +54,7 @@ export async function readCredentials(
  * Finds the credentials of an account whose row is locked, opened; one that was parked because they could not be read is
  * parked no more. Throws UnreadableLoginError.
  */
-export async function takeBack(
+export async function findCredentialsAndUnpark(
   tx: Tx,
   { keys, log }: Pick<VaultParts, 'keys' | 'log'>,
   accountId: number,
@@ -70,7 +70,7 @@ export async function takeBack(
 export async function isReadable(tx: Tx, parts: VaultParts, accountId: number): Promise<boolean> {
   try {
     const spooled = await parts.spool.read(accountId)
-    if (spooled) await takeOverSpool(tx, parts.keys, spooled)
+    if (spooled) await restoreSpooledTokens(tx, parts.keys, spooled)
     await findCredentials(tx, parts.keys, accountId)
     return true
   } catch (error) {
@@ -96,7 +96,11 @@ async function findCredentials(
  * opened are left alone (UnreadableLoginError). Those of an account that was signed out are not brought back, nor those of
  * another service than the account is at now.
  */
-export async function takeOverSpool(tx: Tx, keys: Keyring, spooled: SealedCredentials): Promise<boolean> {
+export async function restoreSpooledTokens(
+  tx: Tx,
+  keys: Keyring,
+  spooled: SealedCredentials,
+): Promise<boolean> {
   const row = await findSealed(tx, spooled.accountId)
   if (!row || row.sealed.obtainedAt >= spooled.obtainedAt) return false
   const sealers = { from: keys.sealerOf(spooled), to: keys.sealerOf(row.sealed) }
@@ -116,11 +120,11 @@ export function openSpooled(sealer: Sealer, spooled: SealedCredentials) {
   }
 }
 
-async function replaySpool(parts: VaultParts, spooled: SealedCredentials): Promise<void> {
+async function restoreAndRemoveSpool(parts: VaultParts, spooled: SealedCredentials): Promise<void> {
   const { accountId } = spooled
   const taken = await parts.store.transaction(async (tx) => {
     await lockCredentials(tx, accountId)
-    return await takeOverSpool(tx, parts.keys, spooled)
+    return await restoreSpooledTokens(tx, parts.keys, spooled)
   })
   if (taken) parts.log.warn({ accountId }, 'put spooled tokens in place')
   await parts.spool.remove(accountId, spooled.obtainedAt)

@@ -1,10 +1,10 @@
 import { and, desc, eq } from 'drizzle-orm'
-import { MINUTE } from '../kit/time.ts'
-import { cleanJson, cleanText } from './clean.ts'
-import { lockName } from './leader-lock.ts'
-import { trainingInfo } from './schema/index.ts'
-import type { Json } from './schema/schemas.ts'
-import type { Tx } from './store.ts'
+import { MINUTE } from '../../kit/time.ts'
+import { cleanJson, cleanText } from '../clean.ts'
+import { acquireNamedLock } from '../named-lock.ts'
+import { trainingInfo } from '../schema/index.ts'
+import type { Json } from '../schema/schemas.ts'
+import type { Tx } from '../store.ts'
 
 export type TrainingInfo = Readonly<typeof trainingInfo.$inferSelect>
 
@@ -38,7 +38,7 @@ export async function recordTrainingInfo(
   },
 ): Promise<'new' | 'same' | 'older'> {
   const { accountId } = input
-  await lockResource(tx, 'training info', accountId)
+  await acquireNamedLock(tx, 'training info', accountId)
   const before = await findTrainingInfo(tx, accountId)
   const ahead = before !== undefined && before.lastSeenAt > input.requestedAt
   if (ahead && before.lastSeenAt <= olderUntil(input.requestedAt)) return 'older'
@@ -84,14 +84,6 @@ function cleanRow(row: TrainingInfoRow): TrainingInfoRow {
     typeof value === 'string' ? cleanText(value) : value,
   ])
   return Object.fromEntries(entries)
-}
-
-/** What two processes may not write at the same time; each is locked for one account or one service. */
-type Locked = 'training info' | 'workout list' | 'workout sets' | 'workout folder'
-
-/** Waits until no other transaction holds the lock of that name, and holds it to the end of this one. */
-export async function lockResource(tx: Tx, what: Locked, of: number | string): Promise<void> {
-  await lockName(tx, `${what} ${of}`)
 }
 
 /** An answer can be under way for so long; one that seems older still comes from a clock that was set back. */

@@ -1,0 +1,119 @@
+import type { Tx } from './store.ts'
+
+/** Where one account stands: its login, how much is mirrored, what waits, what failed, when it was last asked. */
+export type AccountStatus = {
+  account: string
+  base_url: string
+  needs_login: boolean
+  last_error: string | null
+  login_expires_at: Date | null
+  activities: number
+  mirrored: number
+  wanted: number
+  awaiting_samples: number
+  failed: number
+  absent: number
+  samples: number
+  newest_activity_at: Date | null
+  cursor: Date | null
+  /** how many were fetched a minute, over the last minutes; null when none was */
+  fetched_per_minute: number | null
+  /** how long the wanted ones take at that rate, s; null when nothing is wanted or the rate is not known */
+  seconds_to_go: number | null
+  /** the longest list the service gives at once; null: not known to cut */
+  list_cap: number | null
+  /** when the whole list was last compared with the mirror */
+  reconciled_at: Date | null
+  /** why the last comparison changed nothing, and what to type; null when it went well */
+  reconcile_error: string | null
+  /** when the list was last polled to its end, by this machine's clock */
+  polled_at: Date | null
+  last_run: { kind: string; outcome: string; started_at: string; error: string | null } | null
+}
+
+/** Long enough for a steady number, short enough to follow a service that becomes slow. */
+const RATE_OVER = '5 minutes'
+
+export type FailedActivity = {
+  account: string
+  activity_id: number
+  path: string
+  name: string | null
+  started_at: Date | null
+  reason: string | null
+  next_try_at: Date | null
+}
+
+/** Finds where every account stands, oldest account first. */
+export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
+  const { rows } = await tx.client.query<AccountStatus>(`
+    select a.name as account, a.base_url, a.needs_login, a.last_error, c.expires_at as login_expires_at,
+           coalesce(n.activities, 0)::int as activities, coalesce(n.mirrored, 0)::int as mirrored,
+           coalesce(n.wanted, 0)::int as wanted, coalesce(n.awaiting_samples, 0)::int as awaiting_samples,
+           coalesce(n.failed, 0)::int as failed, coalesce(n.absent, 0)::int as absent,
+           coalesce(n.samples, 0)::float8 as samples, n.newest_activity_at,
+           f.per_minute as fetched_per_minute,
+           case when n.wanted > 0 and f.per_minute > 0 then n.wanted * 60 / f.per_minute end as seconds_to_go,
+           s.list_cap, s.list_checked_at as reconciled_at, w.error as reconcile_error, s.updated_from as cursor, p.polled_at, r.last_run
+    from training.accounts a
+    left join musette.credentials c using (account_id)
+    left join training.sync_cursors s on s.account_id = a.account_id and s.resource = 'activities'
+    left join lateral (
+      select count(*) filter (where absent_since is null) as activities,
+             count(*) filter (where detail_state = 'mirrored' and absent_since is null) as mirrored,
+             count(*) filter (where detail_state = 'wanted' and absent_since is null) as wanted,
+             count(*) filter (where detail_state = 'awaiting_samples' and absent_since is null) as awaiting_samples,
+             count(*) filter (where detail_state = 'failed' and absent_since is null) as failed,
+             count(absent_since) as absent,
+             sum(sample_count) as samples,
+             max(started_at) filter (where absent_since is null) as newest_activity_at
+      from training.activities where account_id = a.account_id
+    ) n on true
+    left join lateral (
+      select (count(*) * 60 / greatest(1, extract(epoch from now() - min(fetched_at))))::float8 as per_minute
+      from training.activities
+      where account_id = a.account_id and fetched_at between now() - interval '${RATE_OVER}' and now()
+      having count(*) > 0
+    ) f on true
+    left join lateral (
+      select finished_at as polled_at from training.sync_runs
+      where account_id = a.account_id and resource = 'activities' and kind in ('poll', 'backfill')
+        and outcome in ('done', 'partial')
+      order by started_at desc limit 1
+    ) p on true
+    left join lateral (
+      select jsonb_build_object('kind', kind, 'outcome', outcome, 'started_at', started_at, 'error', error) as last_run
+      from training.sync_runs where account_id = a.account_id and resource = 'activities' order by started_at desc, run_id desc limit 1
+    ) r on true
+    left join lateral (
+      select error from training.sync_runs
+      where account_id = a.account_id and resource = 'activities' and kind = 'reconcile' and outcome <> 'running'
+      order by started_at desc, run_id desc limit 1
+    ) w on true
+    order by a.account_id`)
+  return rows
+}
+
+export type UploadCounts = { account: string; state: string; files: number; last_reason: string | null }
+
+/** Finds how many files of the ledger are in each state, with the newest reason where one did not go through. */
+export async function findUploadCounts(tx: Tx): Promise<UploadCounts[]> {
+  const { rows } = await tx.client.query<UploadCounts>(`
+    select a.name as account, u.state, count(*)::int as files,
+           (array_agg(u.reason order by u.seen_at desc) filter (where u.reason is not null))[1] as last_reason
+    from training.uploads u join training.accounts a using (account_id)
+    group by a.account_id, a.name, u.state order by a.account_id, u.state`)
+  return rows
+}
+
+/** Finds the activities whose last answer could not be used, newest first. */
+export async function findFailedActivities(tx: Tx, input: { limit: number }): Promise<FailedActivity[]> {
+  const { rows } = await tx.client.query<FailedActivity>(
+    `select a.name as account, v.activity_id, v.path, v.name, v.started_at, v.fetch_error as reason, v.next_fetch_at as next_try_at
+     from training.activities v join training.accounts a using (account_id)
+     where v.detail_state = 'failed' and v.absent_since is null
+     order by v.started_at desc nulls last limit $1`,
+    [input.limit],
+  )
+  return rows
+}

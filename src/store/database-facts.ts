@@ -1,0 +1,34 @@
+import type { Tx } from './store.ts'
+
+/** What a Postgres server says of itself and of this database. */
+export type DatabaseFacts = {
+  version: string
+  /** 150004 for 15.4 */
+  version_number: number
+  /** connections that may be open at once, without those kept for superusers */
+  connections: number
+  /** connections that other programs hold now */
+  connections_of_others: number
+  size_bytes: number
+  autovacuum: boolean
+}
+
+/** A server in trouble must not hold up the question what the trouble is. */
+const ANSWER_WITHIN_MS = 10_000
+
+/** Finds what the server says of itself. */
+export async function findDatabaseFacts(tx: Tx): Promise<DatabaseFacts> {
+  await tx.client.query(`SET LOCAL statement_timeout = ${ANSWER_WITHIN_MS}`)
+  const { rows } = await tx.client.query<DatabaseFacts>(`
+    SELECT current_setting('server_version') AS version,
+           current_setting('server_version_num')::int AS version_number,
+           current_setting('max_connections')::int
+             - current_setting('superuser_reserved_connections')::int AS connections,
+           (SELECT count(*)::int FROM pg_stat_activity
+            WHERE backend_type = 'client backend' AND application_name NOT LIKE 'musette%') AS connections_of_others,
+           pg_database_size(current_database())::float8 AS size_bytes,
+           current_setting('autovacuum')::bool AS autovacuum`)
+  const [facts] = rows
+  if (!facts) throw new Error('a query without FROM returns its row')
+  return facts
+}

@@ -1,0 +1,90 @@
+import { activities, uploads } from './schema/index.ts'
+import type { Tx } from './store.ts'
+
+/** How one account's login and polls stand. */
+export type AccountHealth = {
+  account: string
+  needs_login: boolean
+  /** when the list was last polled to its end, by the database's clock */
+  polled_at: Date | null
+  /** of the access token; null when nobody has signed in */
+  token_obtained_at: Date | null
+  token_expires_at: Date | null
+  refresh_failures: number | null
+}
+
+/**
+ * Finds how every account stands, oldest first. Light: it reads a few rows of an index an account, and counts nothing,
+ * so a health check may ask for it every few seconds.
+ */
+export async function findAccountHealth(tx: Tx): Promise<AccountHealth[]> {
+  const { rows } = await tx.client.query<AccountHealth>(`
+    select a.name as account, a.needs_login, p.polled_at, c.obtained_at as token_obtained_at,
+           c.expires_at as token_expires_at, c.failures as refresh_failures
+    from training.accounts a
+    left join musette.credentials c using (account_id)
+    left join lateral (
+      select finished_at as polled_at from training.sync_runs
+      where account_id = a.account_id and resource = 'activities' and kind in ('poll', 'backfill')
+        and outcome in ('done', 'partial')
+      order by started_at desc limit 1
+    ) p on true
+    order by a.account_id`)
+  return rows
+}
+
+type StateCount = { account: string; state: string; count: number }
+
+/** How much of everything there is; every account has every state, also with 0. */
+export type HealthCounts = {
+  /** `absent` are those the service lists no longer, whatever was known of them */
+  activities: StateCount[]
+  /** of the wanted activities, those that were never fetched */
+  neverFetched: Array<{ account: string; count: number }>
+  uploads: StateCount[]
+  /** what waits in the drop folders, by the reason's code */
+  waitingFiles: Array<{ code: string; count: number }>
+  /** on disk, indexes included */
+  samplesBytes: number
+  databaseBytes: number
+}
+
+const ACTIVITY_STATES = [...activities.detailState.enumValues, 'absent']
+const UPLOAD_STATES = uploads.state.enumValues
+
+/** Finds how much of everything there is. It reads the rows of activities and uploads once, and none of samples. */
+export async function findHealthCounts(tx: Tx): Promise<HealthCounts> {
+  const counted = await tx.client.query<StateCount & { never_fetched: number }>(
+    `select a.name as account, s.state, count(v.activity_id)::int as count,
+            count(v.activity_id) filter (where v.fetched_at is null)::int as never_fetched
+     from training.accounts a cross join unnest($1::text[]) s(state)
+     left join training.activities v on v.account_id = a.account_id
+       and s.state = case when v.absent_since is null then v.detail_state else 'absent' end
+     group by a.account_id, a.name, s.state order by a.account_id, s.state`,
+    [ACTIVITY_STATES],
+  )
+  const files = await tx.client.query<StateCount>(
+    `select a.name as account, s.state, count(u.content_id)::int as count
+     from training.accounts a cross join unnest($1::text[]) s(state)
+     left join training.uploads u on u.account_id = a.account_id and u.state = s.state
+     group by a.account_id, a.name, s.state order by a.account_id, s.state`,
+    [UPLOAD_STATES],
+  )
+  const waiting = await tx.client.query<{ code: string; count: number }>(
+    'select code, count(*)::int as count from training.waiting_files group by code order by code',
+  )
+  const sizes = await tx.client.query<{ samples: number; whole: number }>(
+    `select pg_total_relation_size('training.samples')::float8 as samples,
+            pg_database_size(current_database())::float8 as whole`,
+  )
+  return {
+    activities: counted.rows.map(({ account, state, count }) => ({ account, state, count })),
+    neverFetched: counted.rows
+      .filter(({ state }) => state === 'wanted')
+      .map(({ account, never_fetched: count }) => ({ account, count })),
+    uploads: files.rows,
+    waitingFiles: waiting.rows,
+    samplesBytes: sizes.rows[0]?.samples ?? 0,
+    databaseBytes: sizes.rows[0]?.whole ?? 0,
+  }
+}

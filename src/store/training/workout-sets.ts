@@ -1,0 +1,92 @@
+import { and, eq, gt, isNull, lte, or } from 'drizzle-orm'
+import { cleanJson, cleanNullable, cleanText } from '../clean.ts'
+import { acquireNamedLock } from '../named-lock.ts'
+import { workoutDefinitions, workoutSets } from '../schema/index.ts'
+import type { Tx } from '../store.ts'
+import { olderUntil } from './training-info.ts'
+
+const KEY = [workoutDefinitions.accountId, workoutDefinitions.path]
+
+/** A set as the table holds it: watts and seconds. */
+export type WorkoutSetRow = Readonly<
+  Pick<
+    typeof workoutSets.$inferSelect,
+    'name' | 'index' | 'power' | 'duration' | 'powerRest' | 'durationRest' | 'intervalCount'
+  >
+>
+
+/** A listed workout, and when and for which signature it was resolved; null when it never was. */
+export type DefinitionState = Readonly<{
+  path: string
+  changedAt: Date | null
+  resolvedAt: Date | null
+  signature: unknown
+}>
+
+/** Finds every workout that is in the account's list or in its service's default list, with the state of its definition. */
+export async function findDefinitionStates(
+  tx: Tx,
+  input: { accountId: number; baseUrl: string },
+): Promise<DefinitionState[]> {
+  const { rows } = await tx.client.query<DefinitionState>(
+    `select w.path, w.changed_at as "changedAt", d.resolved_at as "resolvedAt", d.signature
+     from (select path, max(changed_at) as changed_at from training.workouts
+           where absent_since is null and (account_id = $1 or (account_id is null and base_url = $2))
+           group by path) w
+     left join training.workout_definitions d on d.account_id = $1 and d.path = w.path
+     order by w.path`,
+    [input.accountId, input.baseUrl],
+  )
+  return rows
+}
+
+/**
+ * Records the sets of a workout, none perhaps, that were asked for at `resolvedAt` for that signature, in the place of those
+ * that are here. An answer older than these changes nothing.
+ */
+export async function replaceWorkoutSets(
+  tx: Tx,
+  input: {
+    accountId: number
+    path: string
+    sets: readonly WorkoutSetRow[]
+    resolvedAt: Date
+    signature: unknown
+  },
+): Promise<void> {
+  const { accountId, resolvedAt } = input
+  const path = cleanText(input.path)
+  const signature = cleanJson(input.signature)
+  const resolved = { resolvedAt, signature, failedAt: null, fetchError: null }
+  await acquireNamedLock(tx, 'workout sets', accountId)
+  const isNewer = or(
+    isNull(workoutDefinitions.resolvedAt),
+    lte(workoutDefinitions.resolvedAt, resolvedAt),
+    gt(workoutDefinitions.resolvedAt, olderUntil(resolvedAt)),
+  )
+  const written = await tx.db
+    .insert(workoutDefinitions)
+    .values({ accountId, path, ...resolved })
+    .onConflictDoUpdate({ target: KEY, set: resolved, ...(isNewer && { setWhere: isNewer }) })
+  if (written.rowCount === 0) return
+  await tx.db.delete(workoutSets).where(and(eq(workoutSets.accountId, accountId), eq(workoutSets.path, path)))
+  if (input.sets.length === 0) return
+  await tx.db.insert(workoutSets).values(
+    input.sets.map((set, position) => ({
+      ...{ accountId, path, position, resolvedAt, signature },
+      ...{ ...set, name: cleanNullable(set.name) },
+    })),
+  )
+}
+
+/** Records why the definition of a workout could not be had at `failedAt`; the sets that are here stay. */
+export async function recordDefinitionFailure(
+  tx: Tx,
+  input: { accountId: number; path: string; failedAt: Date; error: string },
+): Promise<void> {
+  const failure = { failedAt: input.failedAt, fetchError: cleanText(input.error) }
+  await tx.db
+    .insert(workoutDefinitions)
+    .values({ accountId: input.accountId, path: cleanText(input.path), ...failure })
+    .onConflictDoUpdate({ target: KEY, set: failure })
+}

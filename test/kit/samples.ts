@@ -1,0 +1,35 @@
+import { SAMPLE_FIELDS, type SampleField, type Samples } from '../../src/store/samples/encode-samples.ts'
+
+const START_MS = Date.UTC(2024, 4, 1, 6)
+/** How samples hold what is not known. */
+export const UNKNOWN = Number.NaN
+
+/** Samples one second apart, every value made by `value`. */
+export function makeSamples(
+  count: number,
+  value: (field: SampleField, index: number) => number = (_, index) => index,
+): Samples {
+  const columns = Object.fromEntries(
+    SAMPLE_FIELDS.map((field) => [
+      field,
+      Float64Array.from({ length: count }, (_, index) => value(field, index)),
+    ]),
+  )
+  const t = Float64Array.from({ length: count }, (_, index) => START_MS + index * 1_000)
+  return { count, t, columns: columns as Record<SampleField, Float64Array> }
+}
+
+export type Second = { at?: number; power?: number; raw?: number; mpa?: number; hr?: number }
+
+/** Samples of which only these values are known, one second apart unless `at`, in seconds, says otherwise. */
+export function makeSamplesOf(seconds: readonly Second[]): Samples {
+  const samples = makeSamples(seconds.length, () => UNKNOWN)
+  for (const [index, { at = index, power, raw, mpa, hr }] of seconds.entries()) {
+    samples.t[index] = START_MS + at * 1_000
+    samples.columns.power[index] = power ?? UNKNOWN
+    samples.columns.p_raw[index] = raw ?? UNKNOWN
+    samples.columns.mpa[index] = mpa ?? UNKNOWN
+    samples.columns.hr[index] = hr ?? UNKNOWN
+  }
+  return samples
+}
