@@ -8,10 +8,13 @@ import { sleep } from '../kit/time.ts'
 import { normalizeListEntry } from '../normalize/activity-row.ts'
 import type { Account } from '../store/accounts.ts'
 import { findUpload, type Upload } from '../store/uploads/uploads.ts'
-import { offerFit } from '../upload/send-file.ts'
-import { MEMORY_BYTES, type UploadDeps } from '../upload/upload-deps.ts'
+import { sendFile } from '../upload/send-file.ts'
+import type { UploadDeps } from '../upload/upload-deps.ts'
 import type { App } from './app.ts'
 import { accountNamed, accountToUse } from './sign-in.ts'
+
+/** What the files that are being sent may hold of memory together, bytes: as much as the largest FIT file. */
+const MEMORY_BYTES = 64 * 1_024 * 1_024
 
 /** Makes what the upload room needs of the App; `onWanted` hears of each new activity to fetch. */
 export function makeUploadDeps(app: App, onWanted?: NonNullable<UploadDeps['onWanted']>): UploadDeps {
@@ -20,7 +23,7 @@ export function makeUploadDeps(app: App, onWanted?: NonNullable<UploadDeps['onWa
   return {
     store,
     log,
-    trouble: makeLogOnce(log),
+    problems: makeLogOnce(log),
     memory: makeSemaphore(MEMORY_BYTES),
     now,
     serviceOf,
@@ -95,7 +98,7 @@ async function uploadOne(
   const deps = makeUploadDeps(app)
   let again: 'refused' | 'always' | 'never' = input.force ? 'always' : 'refused'
   for (let isFirst = true; ; isFirst = false) {
-    const { upload, error, known } = await offerFit(deps, { ...input, again, byHand: isFirst })
+    const { upload, error, known } = await sendFile(deps, { ...input, again, byHand: isFirst })
     const moving = upload.state === 'seen' || upload.state === 'sending' || upload.state === 'unconfirmed'
     if (!moving) return { fileName, upload, known: isFirst && known }
     // A person had better hear at once that the service is away than wait for it.

@@ -20,7 +20,7 @@ import {
 import { findCursor, findListCap } from '../store/cursors.ts'
 import { findDueUploads, recordUploadsComplete } from '../store/uploads/due-uploads.ts'
 import { UnreadableLoginError } from '../store/vault/unreadable-login-error.ts'
-import { settleUpload } from '../upload/check-status.ts'
+import { checkStatus } from '../upload/check-status.ts'
 
 /** How many wanted activities one sweep enqueues for an account; the next sweep brings the rest. */
 const SWEEP_LIMIT = 10_000
@@ -70,7 +70,7 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
       return undefined
     },
     async 'settle-upload'({ accountId, contentId }, { signal }) {
-      await settleUploadJob(app, jobs(), { accountId, contentId, signal })
+      await checkUploadStatus(app, jobs(), { accountId, contentId, signal })
       return undefined
     },
     async sweep() {
@@ -134,7 +134,7 @@ async function enqueueDueUploads(app: App, jobs: Jobs): Promise<void> {
 }
 
 /** Settles one upload by looking for its activity; the new activity is fetched at once. */
-async function settleUploadJob(
+async function checkUploadStatus(
   app: App,
   jobs: Jobs,
   input: { accountId: number; contentId: string; signal: AbortSignal },
@@ -145,7 +145,7 @@ async function settleUploadJob(
   const deps = makeUploadDeps(app, async (activity) => {
     await jobs.enqueue('fetch-activity', [activity], { priority: 'new' })
   })
-  await unlessParked(app, account, () => settleUpload(deps, { account, contentId, signal }))
+  await unlessParked(app, account, () => checkStatus(deps, { account, contentId, signal }))
 }
 
 /** Makes the handlers of the jobs around training info and workouts. */

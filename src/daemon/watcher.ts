@@ -8,9 +8,9 @@ import { MINUTE, SECOND } from '../kit/time.ts'
 import { findAccount, findAccounts } from '../store/accounts.ts'
 import type { Store } from '../store/store.ts'
 import { recordWaitingFiles, type WaitingReport } from '../store/uploads/waiting-files.ts'
-import { takeDropped } from '../upload/import-file.ts'
+import { importFile } from '../upload/import-file.ts'
 
-/** Files that are due at nearly the same moment are taken in one scan. */
+/** Files that are due at nearly the same moment are imported in one scan. */
 const TOGETHER_MS = 2 * SECOND
 
 /**
@@ -25,7 +25,7 @@ export async function openWatcher(app: App, jobs: Jobs): Promise<DropFolder> {
     await jobs.enqueue('fetch-activity', [activity], { priority: 'new' })
   })
   const shown = makeShown(store)
-  const dues = makeDues(() => {
+  const dueUploads = makeDueUploads(() => {
     folder
       .retryWaiting()
       .catch((error: unknown) => log.warn({ reason: errorLine(error) }, 'drop folder: no scan'))
@@ -36,7 +36,7 @@ export async function openWatcher(app: App, jobs: Jobs): Promise<DropFolder> {
       now: deps.now,
       accounts: async () => (await store.read(findAccounts)).map(({ name }) => name),
       async importFile(file, open, signal) {
-        const early = dues.early(file)
+        const early = dueUploads.early(file)
         if (early) return early
         const account = await store.read((tx) => findAccount(tx, file.account))
         if (!account) return { action: 'wait' }
@@ -44,9 +44,9 @@ export async function openWatcher(app: App, jobs: Jobs): Promise<DropFolder> {
         const own = AbortSignal.any([signal])
         const { name, restingSince, mtimeMs } = file
         const input = { account, name, open, restingSince, changedAt: new Date(mtimeMs), signal: own }
-        const taken = await takeDropped(deps, input)
-        if (taken.action === 'wait') dues.put(file, taken)
-        return taken
+        const outcome = await importFile(deps, input)
+        if (outcome.action === 'wait') dueUploads.put(file, outcome)
+        return outcome
       },
       show: (waiting) => shown({ folder: dir, waiting, lookedAt: deps.now() }),
     },
@@ -56,7 +56,7 @@ export async function openWatcher(app: App, jobs: Jobs): Promise<DropFolder> {
   return {
     ...folder,
     async close() {
-      dues.close()
+      dueUploads.close()
       await folder.close()
     },
   }
@@ -65,8 +65,8 @@ export async function openWatcher(app: App, jobs: Jobs): Promise<DropFolder> {
 type Wait = { action: 'wait'; dueAt?: Date; reason?: string }
 
 /** Remembers when waiting files are due, so that they are neither read before nor later than that. */
-function makeDues(onDue: () => void) {
-  const dues = new Map<string, Wait & { dueAt: Date }>()
+function makeDueUploads(onDue: () => void) {
+  const waits = new Map<string, Wait & { dueAt: Date }>()
   let timer: NodeJS.Timeout | undefined
   let closed = false
   const keyOf = ({ relativePath, sizeBytes, mtimeMs }: DroppedFile) =>
@@ -74,24 +74,24 @@ function makeDues(onDue: () => void) {
   const arm = () => {
     clearTimeout(timer)
     let next = Number.POSITIVE_INFINITY
-    for (const { dueAt } of dues.values()) next = Math.min(next, dueAt.getTime())
+    for (const { dueAt } of waits.values()) next = Math.min(next, dueAt.getTime())
     if (closed || next === Number.POSITIVE_INFINITY) return
-    timer = setTimeout(ring, Math.max(TOGETHER_MS, next - Date.now()))
+    timer = setTimeout(onTimer, Math.max(TOGETHER_MS, next - Date.now()))
   }
-  const ring = () => {
-    for (const [key, { dueAt }] of dues) if (dueAt.getTime() <= Date.now()) dues.delete(key)
+  const onTimer = () => {
+    for (const [key, { dueAt }] of waits) if (dueAt.getTime() <= Date.now()) waits.delete(key)
     onDue()
     arm()
   }
   return {
     /** What a file that is not due yet waits for. */
     early(file: DroppedFile): Wait | undefined {
-      const due = dues.get(keyOf(file))
+      const due = waits.get(keyOf(file))
       return due && due.dueAt.getTime() > Date.now() ? due : undefined
     },
     put(file: DroppedFile, { dueAt, ...wait }: Wait) {
       if (!dueAt) return
-      dues.set(keyOf(file), { ...wait, dueAt })
+      waits.set(keyOf(file), { ...wait, dueAt })
       arm()
     },
     close() {

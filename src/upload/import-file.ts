@@ -9,68 +9,75 @@ import {
   RateLimitedError,
   TransientError,
 } from '../kit/errors.ts'
-import { SECOND } from '../kit/time.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../kit/time.ts'
 import type { Account } from '../store/accounts.ts'
-import { recordUploadCopies, type Upload } from '../store/uploads/uploads.ts'
-import { describeEnd, describeFile, type End, isTaken } from './messages.ts'
-import { offerFit, recordRefused } from './send-file.ts'
-import { GIVEN_UP_AFTER_MS, OLD_AFTER_MS, type UploadDeps, WAITS_AFTER_MS } from './upload-deps.ts'
+import { recordUploadCopies } from '../store/uploads/uploads.ts'
+import { type ContentResult, describeFailedFile, isUploaded } from './failure-text.ts'
+import { recordRefused, sendFile } from './send-file.ts'
+import type { UploadDeps } from './upload-deps.ts'
+import { OPEN_STATES } from './upload-outcome.ts'
 
-/** A file on disk; `check` throws TransientError `file_changed` when it is not the one that was opened any more. */
-type DroppedSource = ByteSource & { check(): Promise<void> }
+/** A file that is not whole is reported after so long; a writer pauses for seconds. */
+const WAITS_AFTER_MS = 1 * MINUTE
+/** How long a file that is not whole may rest before it is refused: longer than a stop on the way, while a recorder pauses. */
+const GIVEN_UP_AFTER_MS = 1 * HOUR
+/** A file whose last change is so long ago is not being written any more. */
+const OLD_AFTER_MS = 1 * DAY
+/** When a file is tried again after a problem of database or service. */
+const RETRY_MS = 15 * SECOND
+/** The key of the problem that all files share while the database or the service is unavailable. */
+const OUTAGE = 'outage'
 
-type TakeInput = {
+/** A file on disk; `check` throws TransientError `file_changed` when it is not the opened one any more. */
+type FileSource = ByteSource & { check(): Promise<void> }
+
+type ImportInput = {
   account: Account
   name: string
-  open: () => Promise<DroppedSource>
-  /** since when the file lies where it is, unchanged */
+  open: () => Promise<FileSource>
+  /** since when the file is unchanged in its place */
   restingSince: Date
-  /** the time of its last change that the file carries; it may be years ago */
+  /** the time of the last change in the file's own metadata; it may be years ago */
   changedAt: Date
   signal?: AbortSignal
 }
 
-/** What is to be done with the file on disk; `dueAt` when to offer it again, where that is known; `reason` why it waits. */
-export type Taken =
+/** What is to be done with the file on disk; `dueAt`: when to import it again, if that is known; `reason`: why it waits. */
+export type ImportOutcome =
   | { action: 'done' }
   | { action: 'failed'; text: string }
   | { action: 'wait'; dueAt?: Date; reason?: string }
 
-/** The problem that every file has at once: database or service cannot be used. */
-const OUTAGE = 'outage'
-/** When a file is offered again after such a problem. */
-const TROUBLE_MS = 15 * SECOND
-
 /**
- * Takes one file at rest from the drop folder: reads it through, offers every FIT file in it through the ledger, and tells
- * what is to be done with it. It is `done` when the service has taken everything in it, `failed` when something in it was
- * refused or is a duplicate, and waits in all other cases. One that is not whole waits until it has rested for an hour, and
- * then is refused. Every step may end by a crash: offered again, it comes to the same end. Throws only what the disk throws.
+ * Imports one file at rest from the drop folder: reads it, sends every FIT file in it through the ledger, and returns what is
+ * to be done with it. It is `done` when the service has accepted everything in it, `failed` when something in it was refused or
+ * is a duplicate, and waits in all other cases. One that is not whole waits until it has rested for an hour, and then is
+ * refused. A crash at any step is harmless: imported again, it comes to the same end. Throws only the errors of the disk.
  */
-export async function takeDropped(deps: UploadDeps, input: TakeInput): Promise<Taken> {
+export async function importFile(deps: UploadDeps, input: ImportInput): Promise<ImportOutcome> {
   try {
-    const taken = await take(deps, input)
-    // What is not whole was judged without database and service.
-    if (taken.action !== 'wait' || taken.reason === undefined) deps.trouble.over(OUTAGE)
-    deps.trouble.over(input.name)
-    return taken
+    const outcome = await importContents(deps, input)
+    // A file that is not whole was judged without database and service.
+    if (outcome.action !== 'wait' || outcome.reason === undefined) deps.problems.over(OUTAGE)
+    deps.problems.over(input.name)
+    return outcome
   } catch (error) {
     if (isAbort(error, input.signal)) return { action: 'wait' }
     if (isOfDisk(error)) throw error
     const reason = errorLine(error)
     // An outage is one problem, however many files wait for its end.
-    if (isOutage(error)) deps.trouble.say('warn', OUTAGE, `uploads wait: ${reason}`)
-    else deps.trouble.say('error', input.name, `${input.name} waits: ${reason}`, { err: error })
-    return { action: 'wait', dueAt: new Date(deps.now().getTime() + TROUBLE_MS) }
+    if (isOutage(error)) deps.problems.say('warn', OUTAGE, `uploads wait: ${reason}`)
+    else deps.problems.say('error', input.name, `${input.name} waits: ${reason}`, { err: error })
+    return { action: 'wait', dueAt: new Date(deps.now().getTime() + RETRY_MS) }
   }
 }
 
-async function take(deps: UploadDeps, input: TakeInput): Promise<Taken> {
+async function importContents(deps: UploadDeps, input: ImportInput): Promise<ImportOutcome> {
   const { account, name } = input
   const source = await input.open()
-  const givenUpAt = findGivenUpAt(input)
+  const givenUpAt = giveUpAt(input)
   const isGivenUp = givenUpAt <= deps.now()
-  const waitFor = (reason: string): Taken => ({
+  const waitFor = (reason: string): ImportOutcome => ({
     action: 'wait',
     dueAt: givenUpAt,
     reason: `not whole: ${reason}`,
@@ -78,9 +85,9 @@ async function take(deps: UploadDeps, input: TakeInput): Promise<Taken> {
   const unpacked = await unpackDropped(name, source)
   if (unpacked.verdict !== 'files') {
     if (unpacked.verdict === 'unready' && !isGivenUp) return waitFor(unpacked.reason)
-    return conclude(deps, input, [await refuseWhole(deps, input, { source, fault: unpacked })])
+    return conclude(deps, input, [await recordFault(deps, input, { source, fault: unpacked })])
   }
-  // What is cut inside an archive never becomes whole.
+  // A file that is cut inside an archive never becomes whole.
   const settled = isGivenUp || !/\.fit$/i.test(name)
   const fits: ReadFit[] = []
   let damaged: Fault | undefined
@@ -98,40 +105,43 @@ async function take(deps: UploadDeps, input: TakeInput): Promise<Taken> {
   }
   if (damaged?.verdict === 'unready' && !isGivenUp) return waitFor(damaged.reason)
   await source.check()
-  const ends: End[] = []
+  const results: ContentResult[] = []
   for (const fit of fits) {
-    const since = input.restingSince
-    const { signal } = input
-    const offer = { account, fit, again: 'refused' as const, since, ...(signal && { signal }) }
-    const { upload, known, early } = await offerFit(deps, offer)
-    ends.push({ upload, known, early, fileName: fit.name, cut: fit.cut })
+    const { signal, restingSince: since } = input
+    const sending = { account, fit, again: 'refused' as const, since, ...(signal && { signal }) }
+    const { upload, known, paused } = await sendFile(deps, sending)
+    results.push({ upload, known, paused, fileName: fit.name, cut: fit.cut })
   }
-  if (damaged) ends.push(await refuseWhole(deps, input, { source, fault: damaged }))
-  return conclude(deps, input, ends)
+  if (damaged) results.push(await recordFault(deps, input, { source, fault: damaged }))
+  return conclude(deps, input, results)
 }
 
-/** Records a file as a whole as refused: what it holds cannot be had. */
-async function refuseWhole(
+/** Records a file as a whole as refused, because its contents cannot be read. */
+async function recordFault(
   deps: UploadDeps,
-  { account, name }: TakeInput,
-  { source, fault }: { source: DroppedSource; fault: Fault },
-): Promise<End> {
+  { account, name }: ImportInput,
+  { source, fault }: { source: FileSource; fault: Fault },
+): Promise<ContentResult> {
   const contentId = await contentIdOf(source.open())
   await source.check()
   const reason = fault.verdict === 'refused' ? fault.reason : `not whole: ${fault.reason}`
   const file = { fileName: name, sizeBytes: source.sizeBytes, reason }
   const { upload, isNew } = await recordRefused(deps, { accountId: account.accountId, contentId, ...file })
-  return { upload, fileName: name, known: !isNew, early: false, cut: fault.verdict === 'unready' }
+  return { upload, fileName: name, known: !isNew, paused: false, cut: fault.verdict === 'unready' }
 }
 
-async function conclude(deps: UploadDeps, { account }: TakeInput, ends: readonly End[]): Promise<Taken> {
-  const open = ends.filter((end) => end.early || OPEN.includes(end.upload.state))
+async function conclude(
+  deps: UploadDeps,
+  { account }: ImportInput,
+  results: readonly ContentResult[],
+): Promise<ImportOutcome> {
+  const open = results.filter(({ paused, upload }) => paused || OPEN_STATES.includes(upload.state))
   if (open.length > 0) {
     const due = open.flatMap(({ upload }) => (upload.nextTryAt ? [upload.nextTryAt.getTime()] : []))
     const first = due.reduce((least, each) => Math.min(least, each), Number.POSITIVE_INFINITY)
     return due.length > 0 ? { action: 'wait', dueAt: new Date(first) } : { action: 'wait' }
   }
-  const copies = ends.filter(({ upload, fileName, known }) => known && upload.fileName !== fileName)
+  const copies = results.filter(({ upload, fileName, known }) => known && upload.fileName !== fileName)
   if (copies.length > 0) {
     const rows = copies.map(({ upload: { accountId, contentId }, fileName }) => ({
       accountId,
@@ -141,20 +151,18 @@ async function conclude(deps: UploadDeps, { account }: TakeInput, ends: readonly
     }))
     await deps.store.transaction((tx) => recordUploadCopies(tx, rows))
   }
-  if (ends.every(isTaken)) return { action: 'done' }
-  return { action: 'failed', text: describeFile(ends.map(describeEnd), ends, account.name) }
+  if (results.every(isUploaded)) return { action: 'done' }
+  return { action: 'failed', text: describeFailedFile(results, account.name) }
 }
 
-const OPEN: readonly Upload['state'][] = ['seen', 'sending', 'unconfirmed']
-
 /** When a file that is not whole counts as final: an hour after it came to rest, or at once when it is a day old. */
-function findGivenUpAt({ restingSince, changedAt }: TakeInput): Date {
+function giveUpAt({ restingSince, changedAt }: ImportInput): Date {
   const rest = restingSince.getTime()
   const old = Math.max(rest + WAITS_AFTER_MS, changedAt.getTime() + OLD_AFTER_MS)
   return new Date(Math.min(rest + GIVEN_UP_AFTER_MS, old))
 }
 
-/** Node's errors of files name the call that failed; those of the network come out of store and client as MusetteErrors. */
+/** Node's errors of files name a system call; errors of the network reach us as MusetteErrors of store and service. */
 function isOfDisk(error: unknown): boolean {
   if (error instanceof MusetteError) return DISK_CODES.includes(error.code)
   return error instanceof Error && 'syscall' in error

@@ -1,65 +1,79 @@
 import { createHash } from 'node:crypto'
 import type { ReadFit } from '../fit/read-fit.ts'
-import { TransientError } from '../kit/errors.ts'
+import { errorLine, RejectedError, TransientError } from '../kit/errors.ts'
+import { MINUTE, SECOND } from '../kit/time.ts'
+import { parseUploadedPath } from '../service/service.ts'
 import type { Account } from '../store/accounts.ts'
-import { findUpload, recordUploadSeen, recordUploadState, type Upload } from '../store/uploads/uploads.ts'
-import { settleUpload } from './check-status.ts'
+import { findClaims } from '../store/uploads/upload-claims.ts'
+import {
+  findUpload,
+  recordUploadAlive,
+  recordUploadSeen,
+  recordUploadState,
+  type Upload,
+  type UploadKey,
+} from '../store/uploads/uploads.ts'
+import { checkRefusal, checkStatus } from './check-status.ts'
+import { judgeFailure, recordAccepted } from './upload-outcome.ts'
 import type { UploadDeps } from './upload-deps.ts'
-import { type UploadTry, uploadFit } from './upload-file.ts'
 
-type OfferInput = {
+/** A sender that was silent for so long counts as dead; a living one renews its lease four times as often. */
+const LEASE_MS = 1 * MINUTE
+const LEASE_RENEW_MS = 15 * SECOND
+
+type SendInput = {
   account: Account
   /** a file that is judged for good: whole, or refused with the reason */
   fit: ReadFit
   name?: string
-  /** what to do with a content that the ledger has an end for: leave it, send again what was refused, send it anyway */
+  /** what to do with a content that the ledger has an end for: leave it, send it if it was refused, send it anyway */
   again: 'never' | 'refused' | 'always'
-  /** since when the file lies where it is; what was refused since then is not sent again */
+  /** since when the file is in its place; what was refused since then is not sent again */
   since?: Date
-  /** a person asks: pauses between tries do not hold */
+  /** a person uploads by hand: pauses between tries are skipped */
   byHand?: boolean
   signal?: AbortSignal
 }
 
-/** What became of one FIT content: its ledger row. `known`: it had its end before; `early`: it is tried again later. */
-type Offered = UploadTry & { known: boolean; early: boolean }
+/** The ledger row after a try; `error` is why nothing was accepted, undefined also when nothing was sent. */
+type Attempt = { upload: Upload; error: unknown }
+/** `known`: the ledger had an end for the content before; `paused`: it is sent again after a pause. */
+type SendResult = Attempt & { known: boolean; paused: boolean }
 
 /**
- * Offers one file to the service through the ledger. What is no whole FIT activity is `refused` with the reason and never
- * sent; what the ledger knows is not sent again, unless `again` says so; a lost answer is looked for when it is due. Its bytes
- * are in memory only while they are sent, within the budget that all files share. Throws what database and client throw while
- * looking, what reading throws, and TransientError `file_changed`.
+ * Sends one FIT content to the service through the ledger (service document, endpoint 10). What is no whole FIT activity is
+ * recorded as `refused` and not sent; a content that the ledger knows is not sent again, unless `again` says so; after a lost
+ * answer its status is checked when that is due. Its bytes are in memory only while they are sent, within the budget that all
+ * files share. Throws the errors of the database, of reading, and of the client while a status is checked, and TransientError
+ * `file_changed`.
  */
-export async function offerFit(deps: UploadDeps, input: OfferInput): Promise<Offered> {
+export async function sendFile(deps: UploadDeps, input: SendInput): Promise<SendResult> {
   const { account, fit, signal } = input
   const { name: fileName, contentId, sizeBytes, verdict } = fit
   const key = { accountId: account.accountId, contentId }
   if (verdict.verdict !== 'whole') {
     const { reason } = verdict
     const refused = await recordRefused(deps, { ...key, fileName, sizeBytes, reason })
-    return { known: !refused.isNew, early: false, upload: refused.upload, error: undefined }
+    return { known: !refused.isNew, paused: false, upload: refused.upload, error: undefined }
   }
   let before = await deps.store.read((tx) => findUpload(tx, key))
-  const asked = before ? judgeAgain(before, input, deps.now()) : 'no'
-  if (before && asked === 'now') before = await reopen(deps, before)
+  const resend = before ? judgeResend(before, input, deps.now()) : 'no'
+  if (before && resend === 'now') before = await reopen(deps, before)
   if (before?.state === 'sending' || before?.state === 'unconfirmed') {
-    before = (await settleUpload(deps, { account, contentId, ...(signal && { signal }) })) ?? before
+    before = (await checkStatus(deps, { account, contentId, ...(signal && { signal }) })) ?? before
   }
   const isPaused = before?.nextTryAt && before.nextTryAt > deps.now()
   if (before && (before.state !== 'seen' || isPaused)) {
-    return { known: before.state !== 'seen', early: asked === 'later', upload: before, error: undefined }
+    return { known: before.state !== 'seen', paused: resend === 'later', upload: before, error: undefined }
   }
-  const tried = await deps.memory(sizeBytes, async () => {
+  const attempt = await deps.memory(sizeBytes, async () => {
     const bytes = await loadFit(fit)
-    const { startedAt } = verdict
-    const file = { fileName, contentId, startedAt, bytes }
-    const name = input.name === undefined ? {} : { name: input.name }
-    return uploadFit(deps, { account, file, ...name, ...(signal && { signal }) })
+    return sendOnce(deps, { ...input, bytes, startedAt: verdict.startedAt })
   })
-  return { known: false, early: false, ...tried }
+  return { known: false, paused: false, ...attempt }
 }
 
-/** Records something that is no FIT activity as refused, never sent; what the ledger has an end for stays as it is. */
+/** Records a content that is no FIT activity as refused, without sending it; one that the ledger has an end for is left as it is. */
 export async function recordRefused(
   deps: UploadDeps,
   input: { accountId: number; contentId: string; fileName: string; sizeBytes: number; reason: string },
@@ -70,13 +84,13 @@ export async function recordRefused(
     const upload = await recordUploadState(tx, row.upload, { state: 'refused', reason }, ['seen'])
     return { upload: upload ?? row.upload, isNew: row.isNew }
   })
-  // A file that stays in its place is looked at again after each restart.
+  // A file that is kept in its place is read again after each restart.
   const level = recorded.isNew ? 'warn' : 'debug'
   deps.log[level]({ file: input.fileName, contentId: input.contentId, reason }, 'file refused')
   return recorded
 }
 
-/** Loads the bytes that were judged; they are sent only if they are still the same. */
+/** Loads the bytes that were judged. Throws TransientError `file_changed` when they are not the same any more. */
 async function loadFit({ name, open, sizeBytes, contentId }: ReadFit): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(sizeBytes)
   const hash = createHash('sha256')
@@ -93,19 +107,19 @@ async function loadFit({ name, open, sizeBytes, contentId }: ReadFit): Promise<B
   return bytes
 }
 
-/** Whether a content is to be sent again that the ledger knows: now, or when its pause is over. */
-function judgeAgain(upload: Upload, input: OfferInput, now: Date): 'no' | 'now' | 'later' {
+/** Whether a content that the ledger knows is sent again: now, or when its pause is over. */
+function judgeResend(upload: Upload, input: SendInput, now: Date): 'no' | 'now' | 'later' {
   if (upload.state === 'sending') return 'no'
   if (upload.state === 'seen') return input.byHand ? 'now' : 'no'
   if (input.again === 'always') return 'now'
   if (upload.state !== 'refused' || input.again !== 'refused') return 'no'
   if (input.byHand) return 'now'
-  // A refusal is an end for as long as nobody moves the file back.
+  // A refused file is sent again only after a person has moved it back.
   if (input.since && input.since <= (upload.sentAt ?? upload.seenAt)) return 'no'
   return upload.nextTryAt === null || upload.nextTryAt <= now ? 'now' : 'later'
 }
 
-/** Makes a row ready to be sent anew; it counts as seen now, so that what the service has had since before is no match. */
+/** Makes a row ready to be sent again; it counts as seen now, so that the service's older activities are no match for it. */
 async function reopen(deps: UploadDeps, upload: Upload): Promise<Upload> {
   const seenAt = upload.state === 'seen' ? upload.seenAt : deps.now()
   const change = { state: 'seen' as const, seenAt, nextTryAt: null, settleAfter: null, looks: 0 }
@@ -113,4 +127,118 @@ async function reopen(deps: UploadDeps, upload: Upload): Promise<Upload> {
     recordUploadState(tx, upload, change, { from: [upload.state], attempts: upload.attempts }),
   )
   return reopened ?? upload
+}
+
+type OnceInput = SendInput & { bytes: Buffer; startedAt: Date | null }
+
+/**
+ * Sends a content once: the row first, then the request, then the row again, and the new activity is wanted. Only a row that
+ * is `seen` and due is sent, and only by the process that claims it; any other is returned as it is. An answer lost after the
+ * whole body had left makes the row `unconfirmed`, and its status is checked before anything is sent again. Throws only what
+ * the database throws, and an error of musette's own.
+ */
+async function sendOnce(deps: UploadDeps, input: OnceInput): Promise<Attempt> {
+  const { upload, isClaimed } = await claimRow(deps, input)
+  if (!isClaimed) return { upload, error: undefined }
+  const body = { sent: false }
+  let path: string | null
+  try {
+    path = await withLease(deps, upload, () => requestUpload(deps, input, body))
+  } catch (error) {
+    return { upload: await recordFailure(deps, input, { upload, error, bodySent: body.sent }), error }
+  }
+  return { upload: await accept(deps, upload, path), error: undefined }
+}
+
+async function claimRow(
+  deps: UploadDeps,
+  { account, fit, startedAt }: OnceInput,
+): Promise<{ upload: Upload; isClaimed: boolean }> {
+  const key = { accountId: account.accountId, contentId: fit.contentId }
+  const seen = { ...key, fileName: fit.name, sizeBytes: fit.sizeBytes, startedAt, seenAt: deps.now() }
+  // The row is committed by itself before anything else happens to it.
+  const { upload } = await deps.store.transaction((tx) => recordUploadSeen(tx, seen))
+  const now = seen.seenAt
+  const sending = { state: 'sending' as const, sentAt: now, nextTryAt: leaseEnd(now), countAttempt: true }
+  const claimed = await deps.store.transaction((tx) =>
+    recordUploadState(tx, key, sending, { from: ['seen'], dueAt: now }),
+  )
+  return { upload: claimed ?? upload, isClaimed: claimed !== undefined }
+}
+
+async function requestUpload(
+  deps: UploadDeps,
+  { account, fit, bytes, name, signal }: OnceInput,
+  body: { sent: boolean },
+): Promise<string | null> {
+  const onSent = () => {
+    body.sent = true
+  }
+  const file = { fileName: fit.name, bytes, onSent, ...(name !== undefined && { name }) }
+  const answer = await deps.serviceOf(account).uploadFit(file, signal)
+  return parseUploadedPath(answer.value) ?? null
+}
+
+async function accept(deps: UploadDeps, upload: Upload, path: string | null): Promise<Upload> {
+  const { accountId, contentId, fileName } = upload
+  const now = deps.now()
+  const accepted = await deps.store.transaction(async (tx) => {
+    const claims = await findClaims(tx, upload, path === null ? [] : [path])
+    return recordAccepted(tx, { upload, path, claims, now })
+  })
+  if (!accepted) throw new Error('the ledger row of an accepted upload is there')
+  deps.log.info({ file: fileName, contentId, path, state: accepted.state }, 'file uploaded')
+  const { activityId } = accepted
+  if (activityId !== null && accepted.state === 'accepted') {
+    await deps.onWanted?.({ accountId, activityId }).catch(() => undefined)
+  }
+  return accepted
+}
+
+async function recordFailure(
+  deps: UploadDeps,
+  input: OnceInput,
+  failed: { upload: Upload; error: unknown; bodySent: boolean },
+): Promise<Upload> {
+  const { upload, error } = failed
+  const known = error instanceof RejectedError && (await checkRefusal(deps, input, { upload, error }))
+  if (known) return known
+  const change = judgeFailure({ ...failed, now: deps.now() })
+  const recorded = await deps.store.transaction((tx) =>
+    recordUploadState(tx, upload, change, { from: ['sending'], attempts: upload.attempts }),
+  )
+  // An outage of hours is logged once.
+  const level = change.state === 'refused' ? 'error' : change.reason === upload.reason ? 'debug' : 'warn'
+  const { state, reason } = change
+  const fields = { file: upload.fileName, state, reason, attempts: upload.attempts, err: error }
+  deps.log[level](fields, 'file not uploaded')
+  return recorded ?? upload
+}
+
+/**
+ * Runs `work` and renews the row's lease while it runs. When the sender was silent for longer than the lease, another process
+ * takes the row over and checks its status before anything is sent again.
+ */
+async function withLease<T>(
+  deps: UploadDeps,
+  upload: UploadKey & { attempts: number },
+  work: () => Promise<T>,
+): Promise<T> {
+  const { accountId, contentId, attempts } = upload
+  const renew = () => {
+    const until = leaseEnd(deps.now())
+    deps.store
+      .transaction((tx) => recordUploadAlive(tx, { accountId, contentId }, { attempts, until }))
+      .catch((error: unknown) => deps.log.debug({ reason: errorLine(error) }, 'upload: lease not renewed'))
+  }
+  const timer = setInterval(renew, LEASE_RENEW_MS)
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
+  }
+}
+
+function leaseEnd(now: Date): Date {
+  return new Date(now.getTime() + LEASE_MS)
 }

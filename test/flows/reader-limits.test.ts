@@ -67,7 +67,7 @@ describe('the login of an analyst', () => {
     for (const key of keysOf(rig.account.accountId)) await client.query(`SELECT pg_advisory_lock(${key})`)
 
     expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ fetched: 2, failed: 0 })
-    expect(await rig.take('ride.fit', makeRide())).toEqual({ action: 'done' })
+    expect(await rig.importFile('ride.fit', makeRide())).toEqual({ action: 'done' })
     const leaderLock = makeLeaderLock({ connectionString: url, applicationName: 'test' })
     onTestFinished(() => leaderLock.close())
     expect(await leaderLock.acquire('scheduler')).toBe(true)

@@ -14,10 +14,10 @@ const ride = makeRide()
 
 describe('what is dropped', () => {
   it('as .fit.gz is the same content as the FIT file in it', async () => {
-    expect(await rig.take('Ride.FIT.gz', gzipSync(ride))).toEqual({ action: 'done' })
+    expect(await rig.importFile('Ride.FIT.gz', gzipSync(ride))).toEqual({ action: 'done' })
     const [row] = await rig.rows('select content_id, file_name, size_bytes::int from training.uploads')
     expect(row).toMatchObject({ content_id: await contentIdOf([ride]), size_bytes: ride.length })
-    expect(await rig.take('other.fit', ride)).toMatchObject({ action: 'failed' })
+    expect(await rig.importFile('other.fit', ride)).toMatchObject({ action: 'failed' })
     expect(await rig.uploaded()).toHaveLength(1)
   })
 
@@ -29,20 +29,20 @@ describe('what is dropped', () => {
       { name: 'other.fit', bytes: other },
       { name: 'cut.fit', bytes: cut },
     ])
-    const taken = await rig.take('rides.zip', zip)
-    expect(taken).toMatchObject({ action: 'failed' })
-    const text = taken.action === 'failed' ? taken.text : ''
+    const outcome = await rig.importFile('rides.zip', zip)
+    expect(outcome).toMatchObject({ action: 'failed' })
+    const text = outcome.action === 'failed' ? outcome.text : ''
     expect(text).toMatch(/^ride\.fit: uploaded: activity /m)
     expect(text).toMatch(/^other\.fit: uploaded: activity /m)
     expect(text).toMatch(/^cut\.fit: not uploaded: .*not whole/m)
     expect(await rig.uploaded()).toHaveLength(2)
-    await rig.take('rides.zip', zip)
+    await rig.importFile('rides.zip', zip)
     expect(await rig.uploaded()).toHaveLength(2)
   })
 
   it('and is still being written waits, and the ledger does not know it', async () => {
-    expect(await rig.take('ride.fit', ride.subarray(0, 500))).toMatchObject({ action: 'wait' })
-    expect(await rig.take('ride.fit.gz', gzipSync(ride).subarray(0, 200))).toMatchObject({
+    expect(await rig.importFile('ride.fit', ride.subarray(0, 500))).toMatchObject({ action: 'wait' })
+    expect(await rig.importFile('ride.fit.gz', gzipSync(ride).subarray(0, 200))).toMatchObject({
       action: 'wait',
       reason: expect.stringContaining('not whole'),
     })
@@ -52,11 +52,11 @@ describe('what is dropped', () => {
 
   it('and is no FIT file is refused with the reason, in SQL and beside the file, and never sent', async () => {
     const text = Buffer.from('this is a letter, not a ride, whatever its name says')
-    expect(await rig.take('letter.fit', text)).toMatchObject({ action: 'failed' })
+    expect(await rig.importFile('letter.fit', text)).toMatchObject({ action: 'failed' })
     const [row] = await rig.rows('select state, attempts, reason, started_at from training.uploads')
     expect(row).toMatchObject({ state: 'refused', attempts: 0, started_at: null })
     expect(row?.reason).toMatch(/FIT/)
-    expect(await rig.take('letter.fit', text)).toMatchObject({ action: 'failed' })
+    expect(await rig.importFile('letter.fit', text)).toMatchObject({ action: 'failed' })
     expect((await rig.steer('GET', 'counts')).uploads).toEqual({ accepted: 0, refused: 0 })
   })
 })

@@ -22,7 +22,7 @@ describe.each(['before', 'after'] as const)('a process that dies %s', (moment) =
       const bytes = makeRide({ seed: step, start: `2026-05-${String(step).padStart(2, '0')}T08:00:00Z` })
       const name = `ride-${step}.fit`
       const dying = makeDying(rig, { step, moment })
-      const first = await rig.take(name, bytes, { deps: dying.deps })
+      const first = await rig.importFile(name, bytes, { deps: dying.deps })
       if (!dying.died()) {
         expect(first).toEqual({ action: 'done' })
         ends.push('whole')
@@ -44,12 +44,12 @@ describe.each(['before', 'after'] as const)('a process that dies %s', (moment) =
 it('two processes on one folder send each file once', async () => {
   const rides = Array.from({ length: 8 }, (_, place) => makeRide({ seed: place + 1 }))
   const both = rides.flatMap((bytes, place) => [
-    rig.take(`ride-${place}.fit`, bytes),
-    rig.take(`ride-${place}.fit`, bytes),
+    rig.importFile(`ride-${place}.fit`, bytes),
+    rig.importFile(`ride-${place}.fit`, bytes),
   ])
-  const taken = await Promise.all(both)
-  expect(taken.filter(({ action }) => action === 'done').length).toBeGreaterThanOrEqual(8)
-  expect(taken.filter(({ action }) => action === 'failed')).toEqual([])
+  const outcome = await Promise.all(both)
+  expect(outcome.filter(({ action }) => action === 'done').length).toBeGreaterThanOrEqual(8)
+  expect(outcome.filter(({ action }) => action === 'failed')).toEqual([])
   expect(await rig.uploaded()).toHaveLength(8)
 })
 
@@ -66,10 +66,10 @@ it('a sender that is alive is not taken over, one that is silent for a minute is
       },
     }),
   }
-  const sending = rig.take('ride.fit', ride, { deps: slow })
+  const sending = rig.importFile('ride.fit', ride, { deps: slow })
   await expect.poll(async () => (await rig.find(ride))?.state).toBe('sending')
   await rig.sweep()
-  expect(await rig.take('ride.fit', ride)).toMatchObject({ action: 'wait' })
+  expect(await rig.importFile('ride.fit', ride)).toMatchObject({ action: 'wait' })
   expect(await rig.find(ride)).toMatchObject({ state: 'sending', attempts: 1 })
   rig.ahead(2 * MINUTE)
   await rig.sweep()
@@ -91,18 +91,18 @@ it('a stop in the middle of the sending leaves the file to be sent at once, and 
       },
     }),
   })
-  expect(await rig.take('ride.fit', ride, { deps: stopped(false) })).toEqual({ action: 'wait' })
+  expect(await rig.importFile('ride.fit', ride, { deps: stopped(false) })).toEqual({ action: 'wait' })
   expect(await rig.find(ride)).toMatchObject({ state: 'seen', nextTryAt: null })
-  await rig.take('ride.fit', ride, { deps: stopped(true) })
+  await rig.importFile('ride.fit', ride, { deps: stopped(true) })
   expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed', attempts: 2 })
 })
 
 /** What daemons do in the half hour after: take the file again, look for what is due. */
 async function bringToEnd(name: string, bytes: Uint8Array): Promise<void> {
   for (let minute = 0; minute < 30; minute++) {
-    const taken = await rig.take(name, bytes)
-    if (taken.action === 'done') return
-    expect(taken.action).toBe('wait')
+    const outcome = await rig.importFile(name, bytes)
+    if (outcome.action === 'done') return
+    expect(outcome.action).toBe('wait')
     rig.ahead(MINUTE)
     await rig.sweep()
   }

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { contentIdOf } from '../../src/fit/read-fit.ts'
 import { DAY, HOUR, MINUTE } from '../../src/kit/time.ts'
-import type { Taken } from '../../src/upload/import-file.ts'
+import type { ImportOutcome } from '../../src/upload/import-file.ts'
 import { makeZip } from '../fit/make-zip.ts'
 import { makeRide, openUploadRig, type UploadRig } from './rig.ts'
 
@@ -16,7 +16,7 @@ const ride = makeRide()
 const damage = (bytes: Uint8Array, at: number) =>
   Buffer.from(bytes).map((byte, place) => (place === at ? byte ^ 0xff : byte))
 const ago = (ms: number) => new Date(rig.deps.now().getTime() - ms)
-const textOf = (taken: Taken) => (taken.action === 'failed' ? taken.text : '')
+const textOf = (outcome: ImportOutcome) => (outcome.action === 'failed' ? outcome.text : '')
 
 const zip = makeZip([{ name: 'ride.fit', bytes: ride, method: 0 }])
 const DAMAGED: Array<[string, string, Uint8Array]> = [
@@ -32,14 +32,14 @@ const DAMAGED: Array<[string, string, Uint8Array]> = [
 
 describe.each(DAMAGED)('a file %s', (_, name, bytes) => {
   it('waits with its reason until it has rested for an hour, then is refused and has its row', async () => {
-    const waiting = await rig.take(name, bytes, { restingSince: ago(59 * MINUTE) })
+    const waiting = await rig.importFile(name, bytes, { restingSince: ago(59 * MINUTE) })
     expect(waiting).toMatchObject({ action: 'wait', reason: expect.stringMatching(/^not whole: /) })
     expect(waiting.action === 'wait' && waiting.dueAt?.getTime()).toBeGreaterThan(rig.deps.now().getTime())
     expect(await rig.rows('select 1 from training.uploads')).toEqual([])
-    const taken = await rig.take(name, bytes, { restingSince: ago(HOUR) })
-    expect(textOf(taken)).toContain(`${name}: not uploaded: not whole: `)
-    expect(textOf(taken)).toContain('Put a whole copy of the file into the drop folder')
-    expect(textOf(taken)).not.toContain('--force')
+    const outcome = await rig.importFile(name, bytes, { restingSince: ago(HOUR) })
+    expect(textOf(outcome)).toContain(`${name}: not uploaded: not whole: `)
+    expect(textOf(outcome)).toContain('Put a whole copy of the file into the drop folder')
+    expect(textOf(outcome)).not.toContain('--force')
     const rows = await rig.rows('select content_id, file_name, state, attempts, reason from training.uploads')
     expect(rows).toEqual([
       {
@@ -59,20 +59,20 @@ describe('a file that is not whole', () => {
 
   it('and was last changed a day ago is refused as soon as it has rested for a minute', async () => {
     const old = { changedAt: ago(DAY), restingSince: ago(MINUTE / 2) }
-    expect(await rig.take('ride.fit', cut, old)).toMatchObject({ action: 'wait' })
-    expect(await rig.take('ride.fit', cut, { ...old, restingSince: ago(MINUTE) })).toMatchObject({
+    expect(await rig.importFile('ride.fit', cut, old)).toMatchObject({ action: 'wait' })
+    expect(await rig.importFile('ride.fit', cut, { ...old, restingSince: ago(MINUTE) })).toMatchObject({
       action: 'failed',
     })
   })
 
   it('is sent once it is whole, whether it is the same name or was moved back', async () => {
-    await rig.take('ride.fit', cut, { restingSince: ago(HOUR) })
-    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
-    expect(await rig.take('ride.fit', cut)).toMatchObject({ action: 'wait' })
+    await rig.importFile('ride.fit', cut, { restingSince: ago(HOUR) })
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.importFile('ride.fit', cut)).toMatchObject({ action: 'wait' })
   })
 
   it('says each time why, and is logged as refused once, where files stay in their place', async () => {
-    for (let start = 0; start < 3; start++) await rig.take('ride.fit', cut, { restingSince: ago(HOUR) })
+    for (let start = 0; start < 3; start++) await rig.importFile('ride.fit', cut, { restingSince: ago(HOUR) })
     const said = rig.log.lines.filter(({ level, msg }) => level === 'warn' && msg === 'file refused')
     expect(said).toHaveLength(1)
   })
@@ -83,12 +83,12 @@ describe('a file that is not whole', () => {
       { name: 'one.fit', bytes: ride },
       { name: 'two.fit.gz', bytes: damage(gzipSync(other), 100) },
     ])
-    expect(await rig.take('rides.zip', good)).toMatchObject({
+    expect(await rig.importFile('rides.zip', good)).toMatchObject({
       action: 'wait',
       reason: expect.stringContaining('two.fit'),
     })
     expect(await rig.uploaded()).toEqual([])
-    const text = textOf(await rig.take('rides.zip', good, { restingSince: ago(HOUR) }))
+    const text = textOf(await rig.importFile('rides.zip', good, { restingSince: ago(HOUR) }))
     expect(text).toMatch(/^one\.fit: uploaded: activity /m)
     expect(text).toMatch(/^rides\.zip: not uploaded: not whole: two\.fit/m)
     expect(await rig.uploaded()).toHaveLength(1)
@@ -102,19 +102,19 @@ describe('a whole ride with padding behind it', () => {
     ['a line break', Buffer.from('\n')],
   ])('of %s is sent without it when it has rested for an hour', async (_, padding) => {
     const padded = Buffer.concat([ride, padding])
-    expect(await rig.take('ride.fit', padded, { restingSince: ago(59 * MINUTE) })).toMatchObject({
+    expect(await rig.importFile('ride.fit', padded, { restingSince: ago(59 * MINUTE) })).toMatchObject({
       action: 'wait',
       reason: expect.stringContaining('the end of the FIT file'),
     })
-    expect(await rig.take('ride.fit', padded, { restingSince: ago(HOUR) })).toEqual({ action: 'done' })
+    expect(await rig.importFile('ride.fit', padded, { restingSince: ago(HOUR) })).toEqual({ action: 'done' })
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted', sizeBytes: ride.length })
-    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     expect(await rig.uploaded()).toHaveLength(1)
   })
 
   it('is refused when the bytes behind it are the beginning of another part', async () => {
     const chained = Buffer.concat([ride, makeRide({ seed: 2 }).subarray(0, 500)])
-    expect(await rig.take('ride.fit', chained, { restingSince: ago(HOUR) })).toMatchObject({
+    expect(await rig.importFile('ride.fit', chained, { restingSince: ago(HOUR) })).toMatchObject({
       action: 'failed',
       text: expect.stringContaining('bytes are missing at its end'),
     })

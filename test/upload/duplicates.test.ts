@@ -12,7 +12,7 @@ const ride = makeRide()
 
 /** What the ledger's account of a file is lost with: the service has the file, this database never heard of it. */
 async function uploadElsewhere(): Promise<string> {
-  await rig.take('elsewhere.fit', ride)
+  await rig.importFile('elsewhere.fit', ride)
   const row = await rig.find(ride)
   if (!row?.activityPath) throw new Error('it was not taken')
   return row.activityPath
@@ -41,7 +41,7 @@ describe('a file that the service has from elsewhere', () => {
     await rig.fetchWanted()
     await forget()
     await age()
-    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     expect((await rig.find(ride))?.activityPath).not.toBe(first)
     await settleAll()
     const row = await rig.find(ride)
@@ -63,7 +63,7 @@ describe('a file that the service has from elsewhere', () => {
   it('that the mirror has not seen yet, ends mirrored with the activity that stays', async () => {
     const first = await uploadElsewhere()
     await forget('training.uploads, training.activities')
-    await rig.take('ride.fit', ride)
+    await rig.importFile('ride.fit', ride)
     await settleAll()
     await rig.fetchWanted()
     expect(await rig.find(ride)).toMatchObject({ state: 'mirrored', activityPath: first })
@@ -74,10 +74,10 @@ describe('a file that the service has from elsewhere', () => {
     await forget()
     await age()
     await rig.steer('PATCH', 'settings', { duplicate_uploads: 'refuse' })
-    const taken = await rig.take('ride.fit', ride)
-    expect(taken).toMatchObject({ action: 'failed', text: expect.stringContaining(first) })
+    const outcome = await rig.importFile('ride.fit', ride)
+    expect(outcome).toMatchObject({ action: 'failed', text: expect.stringContaining(first) })
     expect(await rig.find(ride)).toMatchObject({ state: 'duplicate', activityPath: first, acceptedAt: null })
-    expect(await rig.take('ride.fit', ride)).toEqual(taken)
+    expect(await rig.importFile('ride.fit', ride)).toEqual(outcome)
     expect(await rig.find(ride)).toMatchObject({ attempts: 1 })
   })
 
@@ -86,7 +86,7 @@ describe('a file that the service has from elsewhere', () => {
     await forget()
     await age()
     await rig.steer('PATCH', 'settings', { duplicate_uploads: 'same-path' })
-    expect(await rig.take('ride.fit', ride)).toMatchObject({ action: 'failed' })
+    expect(await rig.importFile('ride.fit', ride)).toMatchObject({ action: 'failed' })
     expect(await rig.find(ride)).toMatchObject({ state: 'duplicate', activityPath: first })
   })
 })
@@ -97,14 +97,14 @@ describe('an uploaded file', () => {
     await forget('training.uploads, training.activities')
     await rig.steer('PATCH', 'settings', { duplicate_uploads: 'refuse' })
     await rig.fault({ kind: 'status', status: 429, retry_after: 1 })
-    await rig.take('ride.fit', ride)
+    await rig.importFile('ride.fit', ride)
     rig.ahead(MINUTE)
-    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted', activityPath: path, attempts: 2 })
   })
 
   it('whose activity vanishes after it was mirrored is looked for once, and kept as it was', async () => {
-    await rig.take('ride.fit', ride)
+    await rig.importFile('ride.fit', ride)
     await rig.fetchWanted()
     const path = (await rig.find(ride))?.activityPath
     await rig.steer('DELETE', `activities/${path}`)
@@ -117,7 +117,7 @@ describe('an uploaded file', () => {
   })
 
   it('that the service does not show yet is asked for until it does', async () => {
-    await rig.take('ride.fit', ride)
+    await rig.importFile('ride.fit', ride)
     const path = (await rig.find(ride))?.activityPath
     await rig.steer('DELETE', `activities/${path}`)
     await rig.fetchWanted()
@@ -130,8 +130,8 @@ describe('an uploaded file', () => {
   })
 
   it('that the service lists late is not taken for the ride of another device', async () => {
-    await rig.take('other.fit', makeRide({ seed: 2 }))
-    await rig.take('ride.fit', ride)
+    await rig.importFile('other.fit', makeRide({ seed: 2 }))
+    await rig.importFile('ride.fit', ride)
     const path = (await rig.find(ride))?.activityPath
     await rig.steer('DELETE', `activities/${path}`)
     await rig.fetchWanted()
@@ -146,7 +146,7 @@ describe('an uploaded file', () => {
   })
 
   it('without any samples on the service counts as mirrored when nothing more is to come', async () => {
-    await rig.take('ride.fit', ride)
+    await rig.importFile('ride.fit', ride)
     await rig.rows(`update training.activities set detail_state = 'mirrored', sample_count = 0`)
     await rig.sweep()
     expect(await rig.find(ride)).toMatchObject({ state: 'mirrored' })

@@ -19,8 +19,8 @@ afterAll(() => rig.close())
 
 it.each([...files])('%s comes to the end that its bytes call for', async (name, bytes) => {
   const { verdict } = judgeFit(bytes)
-  const taken = await rig.take(name, bytes)
-  expect(taken.action).toBe({ whole: 'done', refused: 'failed', unready: 'wait' }[verdict])
+  const outcome = await rig.importFile(name, bytes)
+  expect(outcome.action).toBe({ whole: 'done', refused: 'failed', unready: 'wait' }[verdict])
   if (verdict !== 'whole') return
   await rig.fetchWanted()
   const [row] = await rig.rows(

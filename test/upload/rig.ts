@@ -6,8 +6,8 @@ import { makeFitFile } from '../../src/sandbox/fit-file.ts'
 import { findWanted } from '../../src/store/activities/wanted.ts'
 import { findDueUploads, recordUploadsComplete } from '../../src/store/uploads/due-uploads.ts'
 import { findUpload, type Upload } from '../../src/store/uploads/uploads.ts'
-import { settleUpload } from '../../src/upload/check-status.ts'
-import { type Taken, takeDropped } from '../../src/upload/import-file.ts'
+import { checkStatus } from '../../src/upload/check-status.ts'
+import { type ImportOutcome, importFile } from '../../src/upload/import-file.ts'
 import type { UploadDeps } from '../../src/upload/upload-deps.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 
@@ -16,11 +16,11 @@ export type UploadRig = Rig & {
   /** turns the clock of the upload room ahead */
   ahead(ms: number): void
   /** offers a file that has just come, or lies there since `restingSince` */
-  take(
+  importFile(
     name: string,
     bytes: Uint8Array,
     more?: { deps?: UploadDeps; restingSince?: Date; changedAt?: Date },
-  ): Promise<Taken>
+  ): Promise<ImportOutcome>
   /** does what the daemon's sweep does for uploads: looks for everything that is due */
   sweep(): Promise<void>
   /** fetches everything that is wanted, as the daemon's workers do */
@@ -44,8 +44,8 @@ export async function openUploadRig(options: { activities?: number } = {}): Prom
     ahead(ms) {
       aheadMs += ms
     },
-    take: (name, bytes, more) =>
-      takeDropped(more?.deps ?? deps, {
+    importFile: (name, bytes, more) =>
+      importFile(more?.deps ?? deps, {
         account,
         name,
         open: async () => ({ ...sourceOf(bytes), check: async () => undefined }),
@@ -58,7 +58,7 @@ export async function openUploadRig(options: { activities?: number } = {}): Prom
         await recordUploadsComplete(tx, { now })
         return findDueUploads(tx, { now, limit: 100 })
       })
-      for (const { contentId } of due) await settleUpload(deps, { account, contentId })
+      for (const { contentId } of due) await checkStatus(deps, { account, contentId })
     },
     async fetchWanted() {
       const wanted = await app.store.read((tx) => findWanted(tx, { accountId, limit: 100, now: deps.now() }))

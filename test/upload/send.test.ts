@@ -13,7 +13,7 @@ const ride = makeRide()
 
 describe('a file', () => {
   it('is sent once, and its ledger row joined with its activity tells the whole story', async () => {
-    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     const accepted = await rig.find(ride)
     expect(accepted).toMatchObject({ state: 'accepted', attempts: 1, fileName: 'ride.fit', reason: null })
     expect(accepted?.startedAt?.toISOString()).toBe('2026-05-03T08:00:00.000Z')
@@ -33,18 +33,18 @@ describe('a file', () => {
   })
 
   it('that was taken and not moved, because of a crash, is moved without being sent again', async () => {
-    await rig.take('ride.fit', ride)
-    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
+    await rig.importFile('ride.fit', ride)
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     await rig.fetchWanted()
-    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     expect(await rig.uploaded()).toHaveLength(1)
     expect(await rig.find(ride)).toMatchObject({ state: 'mirrored', attempts: 1 })
   })
 
   it('of the same bytes under another name is told as a duplicate, and the first row stays as it is', async () => {
-    await rig.take('ride.fit', ride)
+    await rig.importFile('ride.fit', ride)
     const before = await rig.find(ride)
-    const again = await rig.take('copy.fit', ride)
+    const again = await rig.importFile('copy.fit', ride)
     expect(again).toMatchObject({ action: 'failed' })
     expect(again).toHaveProperty('text', expect.stringContaining('uploaded as "ride.fit"'))
     expect(again).toHaveProperty('text', expect.stringContaining(`activity ${before?.activityPath}`))
@@ -55,8 +55,8 @@ describe('a file', () => {
 
   it('of the same ride from another device is another activity', async () => {
     const other = makeRide({ seed: 2 })
-    expect(await rig.take('a.fit', ride)).toEqual({ action: 'done' })
-    expect(await rig.take('b.fit', other)).toEqual({ action: 'done' })
+    expect(await rig.importFile('a.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.importFile('b.fit', other)).toEqual({ action: 'done' })
     expect(await rig.uploaded()).toHaveLength(2)
     const [first, second] = [await rig.find(ride), await rig.find(other)]
     expect([first?.state, second?.state]).toEqual(['accepted', 'accepted'])
@@ -65,32 +65,32 @@ describe('a file', () => {
 
   it('goes with a refreshed token when the first is refused', async () => {
     await rig.steer('POST', 'tokens/expire')
-    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     expect(await rig.uploaded()).toHaveLength(1)
   })
 
   it('that the service refuses is failed with the reason, and sent again when a person moves it back', async () => {
     await rig.fault({ kind: 'status', status: 413 })
     const restingSince = rig.deps.now()
-    const refused = await rig.take('ride.fit', ride)
+    const refused = await rig.importFile('ride.fit', ride)
     expect(refused).toMatchObject({ action: 'failed' })
     expect(refused).toHaveProperty('text', expect.stringContaining('413'))
     expect(refused).toHaveProperty('text', expect.stringContaining('move the file back'))
     expect(await rig.find(ride)).toMatchObject({ state: 'refused', attempts: 1 })
-    expect(await rig.take('ride.fit', ride, { restingSince })).toMatchObject({ action: 'failed' })
+    expect(await rig.importFile('ride.fit', ride, { restingSince })).toMatchObject({ action: 'failed' })
     expect(await rig.find(ride)).toMatchObject({ attempts: 1 })
-    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted', attempts: 2, reason: null })
   })
 
   it('that is refused again and again waits longer each time', async () => {
     await rig.fault({ kind: 'status', status: 400, times: 'always' })
-    await rig.take('ride.fit', ride)
-    expect(await rig.take('ride.fit', ride)).toMatchObject({ action: 'failed' })
-    expect(await rig.take('ride.fit', ride)).toMatchObject({ action: 'wait', dueAt: expect.any(Date) })
+    await rig.importFile('ride.fit', ride)
+    expect(await rig.importFile('ride.fit', ride)).toMatchObject({ action: 'failed' })
+    expect(await rig.importFile('ride.fit', ride)).toMatchObject({ action: 'wait', dueAt: expect.any(Date) })
     expect(await rig.find(ride)).toMatchObject({ state: 'refused', attempts: 2 })
     rig.ahead(MINUTE)
-    expect(await rig.take('ride.fit', ride)).toMatchObject({ action: 'failed' })
+    expect(await rig.importFile('ride.fit', ride)).toMatchObject({ action: 'failed' })
     expect(await rig.find(ride)).toMatchObject({ state: 'refused', attempts: 3 })
   })
 })
@@ -98,12 +98,12 @@ describe('a file', () => {
 describe('an outage', () => {
   it('of 429 is waited out as told, without the file being refused', async () => {
     await rig.fault({ kind: 'status', status: 429, retry_after: 1 })
-    const first = await rig.take('ride.fit', ride)
+    const first = await rig.importFile('ride.fit', ride)
     expect(first).toMatchObject({ action: 'wait' })
     expect(await rig.find(ride)).toMatchObject({ state: 'seen', attempts: 1 })
-    expect(await rig.take('ride.fit', ride)).toEqual(first)
+    expect(await rig.importFile('ride.fit', ride)).toEqual(first)
     rig.ahead(MINUTE)
-    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     expect(await rig.uploaded()).toHaveLength(1)
   })
 
@@ -114,9 +114,9 @@ describe('an outage', () => {
     }
     const pauses: number[] = []
     for (let round = 0; round < 9; round++) {
-      const taken = await rig.take('ride.fit', ride, { deps: gone })
-      if (taken.action !== 'wait' || !taken.dueAt) throw new Error(`it does not wait but ${taken.action}`)
-      const pause = taken.dueAt.getTime() - rig.deps.now().getTime()
+      const outcome = await rig.importFile('ride.fit', ride, { deps: gone })
+      if (outcome.action !== 'wait' || !outcome.dueAt) throw new Error(`it does not wait but ${outcome.action}`)
+      const pause = outcome.dueAt.getTime() - rig.deps.now().getTime()
       pauses.push(pause)
       rig.ahead(pause + 1_000)
     }
@@ -125,14 +125,14 @@ describe('an outage', () => {
     expect(await rig.find(ride)).toMatchObject({ state: 'seen', attempts: 9 })
     const said = rig.log.lines.filter(({ level, msg }) => level === 'warn' && msg === 'file not uploaded')
     expect(said).toHaveLength(1)
-    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     expect(await rig.uploaded()).toHaveLength(1)
   })
 
   it('of the database leaves the file waiting', async () => {
     const broken = { ...rig.deps, store: { ...rig.deps.store, read: refuse, transaction: refuse } }
-    expect(await rig.take('ride.fit', ride, { deps: broken })).toMatchObject({ action: 'wait' })
-    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.importFile('ride.fit', ride, { deps: broken })).toMatchObject({ action: 'wait' })
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
   })
 })
 

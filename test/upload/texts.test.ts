@@ -12,9 +12,9 @@ afterEach(() => rig.close())
 const ride = makeRide()
 const picture = Buffer.from('not a ride but a picture, whatever it is called')
 const textOf = async (name: string, bytes: Uint8Array) => {
-  const taken = await rig.take(name, bytes)
-  if (taken.action !== 'failed') throw new Error(`it is ${taken.action}`)
-  return taken.text
+  const outcome = await rig.importFile(name, bytes)
+  if (outcome.action !== 'failed') throw new Error(`it is ${outcome.action}`)
+  return outcome.text
 }
 
 describe('the text beside a failed file', () => {
@@ -25,7 +25,7 @@ describe('the text beside a failed file', () => {
   })
 
   it('offers to send a duplicate all the same', async () => {
-    await rig.take('ride.fit', ride)
+    await rig.importFile('ride.fit', ride)
     const text = await textOf('copy.fit', ride)
     expect(text).toContain('Nothing needs to be done')
     expect(text).toContain('musette upload --force FILE')
@@ -37,7 +37,7 @@ describe('training.upload_journey', () => {
     rig.rows('select file_name, state, reason from training.upload_journey order by file_name')
 
   it('shows a file of known bytes under its own name as a duplicate', async () => {
-    await rig.take('ride.fit', ride)
+    await rig.importFile('ride.fit', ride)
     await textOf('copy.fit', ride)
     await textOf('copy.fit', ride)
     expect(await journey()).toEqual([
@@ -65,19 +65,19 @@ describe('an archive with files that the service refuses', () => {
     const restingSince = rig.deps.now()
     await rig.fault({ kind: 'status', status: 422, times: 1 })
     await rig.fault({ kind: 'status', status: 429, retry_after: 1, times: 3 })
-    const offer = () => rig.take('rides.zip', zip, { restingSince })
-    let taken = await offer()
-    for (let round = 0; round < 20 && taken.action === 'wait'; round++) {
+    const offer = () => rig.importFile('rides.zip', zip, { restingSince })
+    let outcome = await offer()
+    for (let round = 0; round < 20 && outcome.action === 'wait'; round++) {
       rig.ahead(120_000)
-      taken = await offer()
+      outcome = await offer()
     }
-    expect(taken).toMatchObject({ action: 'failed' })
+    expect(outcome).toMatchObject({ action: 'failed' })
     const sent = 'select file_name, state, attempts from training.uploads order by file_name'
     expect((await rig.rows(sent))[0]).toEqual({ file_name: '0.fit', state: 'refused', attempts: 1 })
     expect(await rig.uploaded()).toHaveLength(2)
     expect(await offer()).toMatchObject({ action: 'failed' })
     expect((await rig.rows(sent))[0]).toMatchObject({ state: 'refused', attempts: 1 })
-    expect(await rig.take('rides.zip', zip)).toEqual({ action: 'done' })
+    expect(await rig.importFile('rides.zip', zip)).toEqual({ action: 'done' })
     expect((await rig.rows(sent))[0]).toMatchObject({ state: 'accepted', attempts: 2 })
   })
 })
@@ -87,8 +87,8 @@ it('an outage of the database is said once for many files, and again when it is 
     throw new TransientError('database_unreachable', 'store: the disk is full')
   }
   const broken = { ...rig.deps, store: { ...rig.deps.store, read: down, transaction: down } }
-  for (let i = 0; i < 50; i++) await rig.take(`ride-${i}.fit`, ride, { deps: broken })
-  await rig.take('ride.fit', ride)
+  for (let i = 0; i < 50; i++) await rig.importFile(`ride-${i}.fit`, ride, { deps: broken })
+  await rig.importFile('ride.fit', ride)
   const said = rig.log.lines.filter(({ msg }) => msg?.includes('the disk is full'))
   expect(said.map(({ level, msg, times }) => [level, msg, times])).toEqual([
     ['warn', 'uploads wait: store: the disk is full', undefined],

@@ -14,12 +14,12 @@ const ride = makeRide()
 describe('an answer that was lost after the body', () => {
   it('is found by the start of the activity, and the file is never sent again', async () => {
     await rig.fault({ kind: 'lost-answer' })
-    expect(await rig.take('ride.fit', ride)).toMatchObject({ action: 'wait' })
+    expect(await rig.importFile('ride.fit', ride)).toMatchObject({ action: 'wait' })
     expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed', attempts: 1 })
     await rig.sweep()
     const [only] = await rig.uploaded()
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted', attempts: 1, activityPath: only?.path })
-    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     await rig.fetchWanted()
     expect(await rig.find(ride)).toMatchObject({ state: 'mirrored' })
     expect(await rig.uploaded()).toHaveLength(1)
@@ -27,7 +27,7 @@ describe('an answer that was lost after the body', () => {
 
   it('is found, too, when a poll has mirrored the new activity meanwhile', async () => {
     await rig.fault({ kind: 'lost-answer' })
-    await rig.take('ride.fit', ride)
+    await rig.importFile('ride.fit', ride)
     const [only] = await rig.uploaded()
     await rig.rows(
       `insert into training.activities (account_id, path, listed_at, wanted_at) values ($1, $2, now(), now())`,
@@ -41,7 +41,7 @@ describe('an answer that was lost after the body', () => {
 
   it('is found when the service starts the activity a minute off the FIT session', async () => {
     await rig.fault({ kind: 'lost-answer' })
-    await rig.take('ride.fit', ride)
+    await rig.importFile('ride.fit', ride)
     const [only] = await rig.uploaded()
     await rig.steer('PATCH', `activities/${only?.path}`, { started_at: '2026-05-03T08:00:58Z' })
     await rig.sweep()
@@ -50,12 +50,12 @@ describe('an answer that was lost after the body', () => {
 
   it('that the service never worked on is sent again, but only after a settled time', async () => {
     const lost = { ...rig.deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit: lose }) }
-    await rig.take('ride.fit', ride, { deps: lost })
+    await rig.importFile('ride.fit', ride, { deps: lost })
     expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
     const listed = async () => Number(await countOf(rig, 'GET /oauth/activity'))
     for (let minute = 0; minute < 14; minute++) {
       await rig.sweep()
-      expect(await rig.take('ride.fit', ride)).toMatchObject({ action: 'wait' })
+      expect(await rig.importFile('ride.fit', ride)).toMatchObject({ action: 'wait' })
       rig.ahead(MINUTE)
     }
     expect(await listed()).toBeGreaterThan(3)
@@ -64,25 +64,25 @@ describe('an answer that was lost after the body', () => {
     rig.ahead(2 * MINUTE)
     await rig.sweep()
     expect(await rig.find(ride)).toMatchObject({ state: 'seen' })
-    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted', attempts: 2 })
     expect(await rig.uploaded()).toHaveLength(1)
   })
 
   it('of a 5xx is looked for first, and sent again within seconds', async () => {
     await rig.fault({ kind: 'status', status: 502 })
-    await rig.take('ride.fit', ride)
+    await rig.importFile('ride.fit', ride)
     expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
     await rig.sweep()
     expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
     rig.ahead(20 * SECOND)
-    expect(await rig.take('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted', attempts: 2 })
   })
 
   it('of an HTML page with status 200 is looked for, not taken as an end', async () => {
     await rig.fault({ kind: 'html' })
-    await rig.take('ride.fit', ride)
+    await rig.importFile('ride.fit', ride)
     expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
   })
 
@@ -94,12 +94,12 @@ describe('an answer that was lost after the body', () => {
       [rig.account.accountId],
     )
     const lost = { ...rig.deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit: lose }) }
-    await rig.take('ride.fit', ride, { deps: lost })
+    await rig.importFile('ride.fit', ride, { deps: lost })
     await rig.sweep()
     expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed', activityPath: null })
     rig.ahead(16 * MINUTE)
     await rig.sweep()
-    await rig.take('ride.fit', ride)
+    await rig.importFile('ride.fit', ride)
     const row = await rig.find(ride)
     expect(row).toMatchObject({ state: 'accepted', attempts: 2 })
     expect(row?.activityPath).not.toBe('before')
@@ -108,8 +108,8 @@ describe('an answer that was lost after the body', () => {
   it('of two devices on one ride is settled to each its own activity', async () => {
     const other = makeRide({ start: '2026-05-03T08:00:40Z', seed: 2 })
     await rig.fault({ kind: 'lost-answer', times: 2 })
-    await rig.take('a.fit', ride)
-    await rig.take('b.fit', other)
+    await rig.importFile('a.fit', ride)
+    await rig.importFile('b.fit', other)
     await rig.sweep()
     const names = new Map((await rig.uploaded()).map(({ path, name }) => [path, name]))
     expect(names.size).toBe(2)
@@ -123,21 +123,21 @@ describe('an answer that was lost after the body', () => {
   it('is not matched with the activity of another file that has it, or is nearer to it', async () => {
     const lost = { ...rig.deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit: lose }) }
     const near = makeRide({ start: '2026-05-03T08:00:40Z', seed: 2 })
-    await rig.take('near.fit', near, { deps: lost })
+    await rig.importFile('near.fit', near, { deps: lost })
     await rig.fault({ kind: 'lost-answer' })
-    await rig.take('ride.fit', ride)
+    await rig.importFile('ride.fit', ride)
     const same = makeRide({ seed: 3 })
     await rig.sweep()
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted' })
     expect(await rig.find(near)).toMatchObject({ state: 'unconfirmed', activityPath: null })
-    await rig.take('same.fit', same, { deps: lost })
+    await rig.importFile('same.fit', same, { deps: lost })
     await rig.sweep()
     expect(await rig.find(same)).toMatchObject({ state: 'unconfirmed', activityPath: null })
   })
 
   it('stays unconfirmed and says so while nobody can tell which of two activities it is', async () => {
     await rig.fault({ kind: 'lost-answer' })
-    await rig.take('ride.fit', ride)
+    await rig.importFile('ride.fit', ride)
     const [only] = await rig.uploaded()
     await rig.steer('PATCH', `activities/${only?.path}`, { name: 'Renamed' })
     await rig.steer('POST', 'activities', { started_at: '2026-05-03T08:00:00Z', seconds: 60, path: 'twin' })
@@ -152,7 +152,7 @@ describe('an answer that was lost after the body', () => {
 
   it('is looked for again later when the list cannot be had', async () => {
     await rig.fault({ kind: 'lost-answer' })
-    await rig.take('ride.fit', ride)
+    await rig.importFile('ride.fit', ride)
     await rig.fault({ path: '^/oauth/activity$', kind: 'status', status: 429, retry_after: 1 })
     await expect(rig.sweep()).rejects.toMatchObject({ code: 'rate_limited' })
     expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })

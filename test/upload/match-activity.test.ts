@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { matchActivity } from '../../src/upload/accepted.ts'
+import { matchActivity } from '../../src/upload/match-activity.ts'
 
 const START = new Date('2026-05-03T08:00:00Z')
 const at = (seconds: number) => new Date(START.getTime() + seconds * 1_000)
