@@ -48,7 +48,9 @@ export async function checkStatus(
   try {
     listed = await listNear(deps, { account, startedAt, ...(signal && { signal }) })
   } catch (error) {
-    await deps.store.transaction((tx) => recordUploadState(tx, key, nextCheck(upload, askedAt), [upload.state]))
+    await deps.store.transaction((tx) =>
+      recordUploadState(tx, key, nextCheck(upload, askedAt), [upload.state]),
+    )
     throw error
   }
   const settled = await deps.store.transaction((tx) => settleRow(tx, { key, listed, askedAt }))
@@ -177,7 +179,11 @@ export async function checkRefusal(
   }
   const now = deps.now()
   return deps.store.transaction(async (tx) => {
-    const claims = await findClaims(tx, upload, listed.map(({ path }) => path))
+    const claims = await findClaims(
+      tx,
+      upload,
+      listed.map(({ path }) => path),
+    )
     const match = matchActivity({ startedAt, fileName, candidates: listed, rivals: [] })
     if (match.kind !== 'found') return undefined
     const { path } = match

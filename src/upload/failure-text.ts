@@ -4,7 +4,13 @@ import type { Upload } from '../store/uploads/uploads.ts'
  * The result for one content of a file. `known`: the ledger had an end for it before; `paused`: it is sent again later; `cut`:
  * it was not sent, because bytes of it are missing or wrong.
  */
-export type ContentResult = { upload: Upload; fileName: string; known: boolean; paused: boolean; cut: boolean }
+export type ContentResult = {
+  upload: Upload
+  fileName: string
+  known: boolean
+  paused: boolean
+  cut: boolean
+}
 
 /** Whether a content counts as uploaded from this file: the same name again is a move that a crash interrupted, another name a duplicate. */
 export function isUploaded({ upload, fileName, known }: ContentResult): boolean {

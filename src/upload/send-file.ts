@@ -14,8 +14,8 @@ import {
   type UploadKey,
 } from '../store/uploads/uploads.ts'
 import { checkRefusal, checkStatus } from './check-status.ts'
-import { judgeFailure, recordAccepted } from './upload-outcome.ts'
 import type { UploadDeps } from './upload-deps.ts'
+import { judgeFailure, recordAccepted } from './upload-outcome.ts'
 
 /** A sender that was silent for so long counts as dead; a living one renews its lease four times as often. */
 const LEASE_MS = 1 * MINUTE

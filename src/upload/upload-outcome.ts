@@ -12,7 +12,12 @@ import { recordAbsent } from '../store/activities/absent.ts'
 import type { Tx } from '../store/store.ts'
 import type { Claims } from '../store/uploads/upload-claims.ts'
 import { upsertUploaded } from '../store/uploads/uploaded-activities.ts'
-import { recordUploadState, type Upload, type UploadChange, type UploadState } from '../store/uploads/uploads.ts'
+import {
+  recordUploadState,
+  type Upload,
+  type UploadChange,
+  type UploadState,
+} from '../store/uploads/uploads.ts'
 
 /** Pauses before a file is sent again: an outage of hours costs few tries, and its end is noticed soon. */
 const SEND_BACKOFF: Backoff = { firstMs: 5 * SECOND, maxMs: 15 * MINUTE, factor: 3 }
@@ -102,11 +107,17 @@ function describeTwin(input: { upload: Upload; claims: Claims }, path: string): 
  * body may have arrived, so that its status is checked before anything is sent again; else `seen`, to be sent again after a
  * growing pause. Pure.
  */
-export function judgeFailure(input: { upload: Upload; error: unknown; bodySent: boolean; now: Date }): UploadChange {
+export function judgeFailure(input: {
+  upload: Upload
+  error: unknown
+  bodySent: boolean
+  now: Date
+}): UploadChange {
   const { upload, error, now } = input
   const reason = errorLine(error)
   const later = (ms: number) => new Date(now.getTime() + ms)
-  if (error instanceof RejectedError) return { state: 'refused', reason, nextTryAt: refusedUntil(upload, now) }
+  if (error instanceof RejectedError)
+    return { state: 'refused', reason, nextTryAt: refusedUntil(upload, now) }
   if (mayHaveArrived(error, input.bodySent)) {
     const answered = error instanceof TransientError && error.code === 'server_error'
     const settleAfter = later(answered ? UNCONFIRMED_AFTER_5XX_MS : UNCONFIRMED_MS)
@@ -131,4 +142,3 @@ function mayHaveArrived(error: unknown, bodySent: boolean): boolean {
   if (error instanceof TransientError) return error.requestSent && errorCode(error.cause) !== 'EPIPE'
   return isAbort(error) && bodySent
 }
-

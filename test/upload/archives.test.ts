@@ -21,7 +21,7 @@ describe('what is dropped', () => {
     expect(await rig.uploaded()).toHaveLength(1)
   })
 
-  it('as .zip is every FIT file in it; what is refused in it is told beside what was taken', async () => {
+  it('as .zip is every FIT file in it; what is refused in it is reported beside what was uploaded', async () => {
     const other = makeRide({ seed: 2, start: '2026-05-04T08:00:00Z' })
     const cut = ride.subarray(0, 400)
     const zip = makeZip([

@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => rig.close())
 
 const ride = makeRide()
-/** More steps than a take has: reads and writes of the database, and the sending. */
+/** More steps than an import has: reads and writes of the database, and the sending. */
 const STEPS = 12
 
 describe.each(['before', 'after'] as const)('a process that dies %s', (moment) => {
@@ -80,7 +80,7 @@ it('a sender that is alive is not taken over, one that is silent for a minute is
   expect(await rig.uploaded()).toHaveLength(1)
 })
 
-it('a stop in the middle of the sending leaves the file to be sent at once, and one after the body to be looked for', async () => {
+it('a stop in the middle of the sending leaves the file to be sent at once, and one after the body leaves it unconfirmed', async () => {
   const stopped = (bodySent: boolean): UploadDeps => ({
     ...rig.deps,
     serviceOf: (account) => ({
@@ -97,7 +97,7 @@ it('a stop in the middle of the sending leaves the file to be sent at once, and 
   expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed', attempts: 2 })
 })
 
-/** What daemons do in the half hour after: take the file again, look for what is due. */
+/** What daemons do in the half hour after: import the file again, check the status of what is due. */
 async function bringToEnd(name: string, bytes: Uint8Array): Promise<void> {
   for (let minute = 0; minute < 30; minute++) {
     const outcome = await rig.importFile(name, bytes)

@@ -14,7 +14,7 @@ const ride = makeRide()
 async function uploadElsewhere(): Promise<string> {
   await rig.importFile('elsewhere.fit', ride)
   const row = await rig.find(ride)
-  if (!row?.activityPath) throw new Error('it was not taken')
+  if (!row?.activityPath) throw new Error('it was not uploaded')
   return row.activityPath
 }
 
@@ -27,7 +27,7 @@ async function age(): Promise<void> {
   await rig.rows(`update training.activities set first_seen_at = now() - interval '1 day'`)
 }
 
-async function settleAll(): Promise<void> {
+async function checkAll(): Promise<void> {
   for (let round = 0; round < 4; round++) {
     await rig.fetchWanted()
     await rig.sweep()
@@ -36,14 +36,14 @@ async function settleAll(): Promise<void> {
 }
 
 describe('a file that the service has from elsewhere', () => {
-  it('and takes as a second activity, which then vanishes, ends as a duplicate of the first', async () => {
+  it('and makes a second activity of, which then vanishes, ends as a duplicate of the first', async () => {
     const first = await uploadElsewhere()
     await rig.fetchWanted()
     await forget()
     await age()
     expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     expect((await rig.find(ride))?.activityPath).not.toBe(first)
-    await settleAll()
+    await checkAll()
     const row = await rig.find(ride)
     expect(row).toMatchObject({ state: 'duplicate', activityPath: first, nextTryAt: null })
     expect(row?.reason).toContain(first)
@@ -56,7 +56,7 @@ describe('a file that the service has from elsewhere', () => {
       { present: false, stands: false },
     ])
     await rig.steer('POST', 'counts/reset')
-    await settleAll()
+    await checkAll()
     expect((await rig.steer('GET', 'counts')).requests).toEqual({})
   })
 
@@ -64,7 +64,7 @@ describe('a file that the service has from elsewhere', () => {
     const first = await uploadElsewhere()
     await forget('training.uploads, training.activities')
     await rig.importFile('ride.fit', ride)
-    await settleAll()
+    await checkAll()
     await rig.fetchWanted()
     expect(await rig.find(ride)).toMatchObject({ state: 'mirrored', activityPath: first })
   })
@@ -103,7 +103,7 @@ describe('an uploaded file', () => {
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted', activityPath: path, attempts: 2 })
   })
 
-  it('whose activity vanishes after it was mirrored is looked for once, and kept as it was', async () => {
+  it('whose activity vanishes after it was mirrored is checked once, and kept as it was', async () => {
     await rig.importFile('ride.fit', ride)
     await rig.fetchWanted()
     const path = (await rig.find(ride))?.activityPath
@@ -121,15 +121,15 @@ describe('an uploaded file', () => {
     const path = (await rig.find(ride))?.activityPath
     await rig.steer('DELETE', `activities/${path}`)
     await rig.fetchWanted()
-    await settleAll()
+    await checkAll()
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted', activityPath: path })
     await rig.steer('POST', `activities/${path}/revive`)
     rig.ahead(10 * MINUTE)
-    await settleAll()
+    await checkAll()
     expect(await rig.find(ride)).toMatchObject({ state: 'mirrored', activityPath: path })
   })
 
-  it('that the service lists late is not taken for the ride of another device', async () => {
+  it('that the service lists late is not mistaken for the ride of another device', async () => {
     await rig.importFile('other.fit', makeRide({ seed: 2 }))
     await rig.importFile('ride.fit', ride)
     const path = (await rig.find(ride))?.activityPath

@@ -11,7 +11,7 @@ const entry = (path: string, seconds: number | null, name = 'Ride') => ({
 const match = (candidates: ReturnType<typeof entry>[], rivals: Date[] = []) =>
   matchActivity({ startedAt: START, fileName: 'ride.fit', candidates, rivals })
 
-describe('an activity is taken for the one of a file', () => {
+describe('an activity is matched with a file', () => {
   it('when it starts within two minutes, before or after', () => {
     expect(match([entry('a', 119)])).toEqual({ kind: 'found', path: 'a' })
     expect(match([entry('a', -119)])).toEqual({ kind: 'found', path: 'a' })
@@ -27,7 +27,7 @@ describe('an activity is taken for the one of a file', () => {
     })
   })
 
-  it('unless another file that looks for its own is nearer to it', () => {
+  it('unless another unconfirmed file is nearer to it', () => {
     expect(match([entry('a', 40)], [at(41)])).toEqual({ kind: 'none' })
     expect(match([entry('a', 40), entry('b', 60)], [at(41)])).toEqual({ kind: 'none' })
     expect(match([entry('a', 5)], [at(41)])).toEqual({ kind: 'found', path: 'a' })

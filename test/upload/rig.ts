@@ -13,20 +13,20 @@ import { openRig, type Rig } from '../mirror/rig.ts'
 
 export type UploadRig = Rig & {
   deps: UploadDeps
-  /** turns the clock of the upload room ahead */
+  /** sets the clock of the upload room ahead */
   ahead(ms: number): void
-  /** offers a file that has just come, or lies there since `restingSince` */
+  /** imports a file that has just come, or is in its place since `restingSince` */
   importFile(
     name: string,
     bytes: Uint8Array,
     more?: { deps?: UploadDeps; restingSince?: Date; changedAt?: Date },
   ): Promise<ImportOutcome>
-  /** does what the daemon's sweep does for uploads: looks for everything that is due */
+  /** checks the status of every due upload, as the daemon's sweep does */
   sweep(): Promise<void>
   /** fetches everything that is wanted, as the daemon's workers do */
   fetchWanted(): Promise<void>
   find(bytes: Uint8Array): Promise<Upload | undefined>
-  /** what the service has taken: activities that came from files */
+  /** the service's activities that came from files */
   uploaded(): Promise<Array<{ path: string; name: string }>>
   fault(fault: Record<string, unknown>): Promise<unknown>
 }

@@ -32,7 +32,7 @@ describe('a file', () => {
     expect(others).toEqual([])
   })
 
-  it('that was taken and not moved, because of a crash, is moved without being sent again', async () => {
+  it('that was uploaded and not moved, because of a crash, is moved without being sent again', async () => {
     await rig.importFile('ride.fit', ride)
     expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     await rig.fetchWanted()
@@ -41,7 +41,7 @@ describe('a file', () => {
     expect(await rig.find(ride)).toMatchObject({ state: 'mirrored', attempts: 1 })
   })
 
-  it('of the same bytes under another name is told as a duplicate, and the first row stays as it is', async () => {
+  it('of the same bytes under another name is reported as a duplicate, and the first row stays as it is', async () => {
     await rig.importFile('ride.fit', ride)
     const before = await rig.find(ride)
     const again = await rig.importFile('copy.fit', ride)
@@ -96,7 +96,7 @@ describe('a file', () => {
 })
 
 describe('an outage', () => {
-  it('of 429 is waited out as told, without the file being refused', async () => {
+  it('of 429 is waited for as the service asks, without the file being refused', async () => {
     await rig.fault({ kind: 'status', status: 429, retry_after: 1 })
     const first = await rig.importFile('ride.fit', ride)
     expect(first).toMatchObject({ action: 'wait' })
@@ -115,7 +115,8 @@ describe('an outage', () => {
     const pauses: number[] = []
     for (let round = 0; round < 9; round++) {
       const outcome = await rig.importFile('ride.fit', ride, { deps: gone })
-      if (outcome.action !== 'wait' || !outcome.dueAt) throw new Error(`it does not wait but ${outcome.action}`)
+      if (outcome.action !== 'wait' || !outcome.dueAt)
+        throw new Error(`it does not wait but ${outcome.action}`)
       const pause = outcome.dueAt.getTime() - rig.deps.now().getTime()
       pauses.push(pause)
       rig.ahead(pause + 1_000)

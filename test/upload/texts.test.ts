@@ -65,17 +65,17 @@ describe('an archive with files that the service refuses', () => {
     const restingSince = rig.deps.now()
     await rig.fault({ kind: 'status', status: 422, times: 1 })
     await rig.fault({ kind: 'status', status: 429, retry_after: 1, times: 3 })
-    const offer = () => rig.importFile('rides.zip', zip, { restingSince })
-    let outcome = await offer()
+    const importAgain = () => rig.importFile('rides.zip', zip, { restingSince })
+    let outcome = await importAgain()
     for (let round = 0; round < 20 && outcome.action === 'wait'; round++) {
       rig.ahead(120_000)
-      outcome = await offer()
+      outcome = await importAgain()
     }
     expect(outcome).toMatchObject({ action: 'failed' })
     const sent = 'select file_name, state, attempts from training.uploads order by file_name'
     expect((await rig.rows(sent))[0]).toEqual({ file_name: '0.fit', state: 'refused', attempts: 1 })
     expect(await rig.uploaded()).toHaveLength(2)
-    expect(await offer()).toMatchObject({ action: 'failed' })
+    expect(await importAgain()).toMatchObject({ action: 'failed' })
     expect((await rig.rows(sent))[0]).toMatchObject({ state: 'refused', attempts: 1 })
     expect(await rig.importFile('rides.zip', zip)).toEqual({ action: 'done' })
     expect((await rig.rows(sent))[0]).toMatchObject({ state: 'accepted', attempts: 2 })

@@ -48,7 +48,7 @@ describe('an answer that was lost after the body', () => {
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted', activityPath: only?.path })
   })
 
-  it('that the service never worked on is sent again, but only after a settled time', async () => {
+  it('that the service never worked on is sent again, but only after the waiting time', async () => {
     const lost = { ...rig.deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit: lose }) }
     await rig.importFile('ride.fit', ride, { deps: lost })
     expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
@@ -69,7 +69,7 @@ describe('an answer that was lost after the body', () => {
     expect(await rig.uploaded()).toHaveLength(1)
   })
 
-  it('of a 5xx is looked for first, and sent again within seconds', async () => {
+  it('of a 5xx is checked first, and sent again within seconds', async () => {
     await rig.fault({ kind: 'status', status: 502 })
     await rig.importFile('ride.fit', ride)
     expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
@@ -80,7 +80,7 @@ describe('an answer that was lost after the body', () => {
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted', attempts: 2 })
   })
 
-  it('of an HTML page with status 200 is looked for, not taken as an end', async () => {
+  it('of an HTML page with status 200 is checked, not taken as an end', async () => {
     await rig.fault({ kind: 'html' })
     await rig.importFile('ride.fit', ride)
     expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
@@ -105,7 +105,7 @@ describe('an answer that was lost after the body', () => {
     expect(row?.activityPath).not.toBe('before')
   })
 
-  it('of two devices on one ride is settled to each its own activity', async () => {
+  it('of two devices on one ride gives each its own activity', async () => {
     const other = makeRide({ start: '2026-05-03T08:00:40Z', seed: 2 })
     await rig.fault({ kind: 'lost-answer', times: 2 })
     await rig.importFile('a.fit', ride)
@@ -135,7 +135,7 @@ describe('an answer that was lost after the body', () => {
     expect(await rig.find(same)).toMatchObject({ state: 'unconfirmed', activityPath: null })
   })
 
-  it('stays unconfirmed and says so while nobody can tell which of two activities it is', async () => {
+  it('stays unconfirmed and says so while it may be either of two activities', async () => {
     await rig.fault({ kind: 'lost-answer' })
     await rig.importFile('ride.fit', ride)
     const [only] = await rig.uploaded()
@@ -150,7 +150,7 @@ describe('an answer that was lost after the body', () => {
     expect(row?.reason).toContain('musette upload --force')
   })
 
-  it('is looked for again later when the list cannot be had', async () => {
+  it('is checked again later when the list cannot be fetched', async () => {
     await rig.fault({ kind: 'lost-answer' })
     await rig.importFile('ride.fit', ride)
     await rig.fault({ path: '^/oauth/activity$', kind: 'status', status: 429, retry_after: 1 })

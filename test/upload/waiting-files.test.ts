@@ -30,7 +30,7 @@ async function show(...waiting: WaitingReport['waiting']): Promise<void> {
 const jobs = { counts: async () => ({ polls: {}, fetches: {} }), paused: async () => [] }
 const context = () => ({ mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }) })
 
-it('what waits in the drop folder is told by status, doctor, metrics and dashboard, until it waits no more', async () => {
+it('what waits in the drop folder is shown by status, doctor, metrics and dashboard, until it waits no more', async () => {
   await show(cut)
   const { waiting_files } = await findStatus(rig.app)
   expect(waiting_files).toMatchObject([{ path: 'may/ride.fit', account: 'default', size_bytes: 500 }])
