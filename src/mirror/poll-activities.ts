@@ -124,12 +124,12 @@ async function fetchWhenSame(
   found: Known & { listing: Listing & { whole: boolean } },
 ): Promise<WhenSame> {
   const { cursor, listing } = found
-  if (!cursor || listing.whole || listing.cap !== null || listing.entries.length === 0) return 'ask'
+  if (!cursor || listing.whole || listing.cap !== null || listing.entries.length === 0) return 'fetch'
   const updatedFrom = new Date(cursor.updatedFrom.getTime() - NEWS_OVERLAP_MS)
   const window = historyWindow(deps, options)
   const news = await listPart(deps, { ...input, window, updatedFrom }, window)
   const { lagMs } = options
-  return { news: new Set(news.entries.keys()), firstPauseMs: lagMs / 2, lastPauseMs: lagMs }
+  return { changed: new Set(news.entries.keys()), firstPauseMs: lagMs / 2, lastPauseMs: lagMs }
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Tx } from './store.ts'
 
-/** Where one account stands: its login, how much is mirrored, what waits, what failed, when it was last asked. */
+/** The status of one account: login, number of activities by state, progress, and the last runs. */
 export type AccountStatus = {
   account: string
   base_url: string
@@ -16,22 +16,22 @@ export type AccountStatus = {
   samples: number
   newest_activity_at: Date | null
   cursor: Date | null
-  /** how many were fetched a minute, over the last minutes; null when none was */
+  /** activities fetched per minute over the last minutes; null when none was fetched */
   fetched_per_minute: number | null
-  /** how long the wanted ones take at that rate, s; null when nothing is wanted or the rate is not known */
+  /** time to fetch the wanted ones at that rate, s; null when none is wanted or the rate is unknown */
   seconds_to_go: number | null
-  /** the longest list the service gives at once; null: not known to cut */
+  /** the longest list that the service sends; null: no limit known */
   list_cap: number | null
   /** when the whole list was last compared with the mirror */
   reconciled_at: Date | null
-  /** why the last comparison changed nothing, and what to type; null when it went well */
+  /** why the last comparison changed nothing, with the next command; null when it succeeded */
   reconcile_error: string | null
   /** when the list was last polled to its end, by this machine's clock */
   polled_at: Date | null
   last_run: { kind: string; outcome: string; started_at: string; error: string | null } | null
 }
 
-/** Long enough for a steady number, short enough to follow a service that becomes slow. */
+/** Long enough for a steady rate, short enough to follow a service that becomes slow. */
 const RATE_OVER = '5 minutes'
 
 export type FailedActivity = {
@@ -44,7 +44,7 @@ export type FailedActivity = {
   next_try_at: Date | null
 }
 
-/** Finds where every account stands, oldest account first. */
+/** Finds the status of every account, oldest account first. */
 export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
   const { rows } = await tx.client.query<AccountStatus>(`
     select a.name as account, a.base_url, a.needs_login, a.last_error, c.expires_at as login_expires_at,
@@ -96,7 +96,7 @@ export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
 
 export type UploadCounts = { account: string; state: string; files: number; last_reason: string | null }
 
-/** Finds how many files of the ledger are in each state, with the newest reason where one did not go through. */
+/** Counts the files of the ledger by state, with the newest reason of those that failed. */
 export async function findUploadCounts(tx: Tx): Promise<UploadCounts[]> {
   const { rows } = await tx.client.query<UploadCounts>(`
     select a.name as account, u.state, count(*)::int as files,
@@ -106,7 +106,7 @@ export async function findUploadCounts(tx: Tx): Promise<UploadCounts[]> {
   return rows
 }
 
-/** Finds the activities whose last answer could not be used, newest first. */
+/** Finds the activities whose last fetch failed, newest first. */
 export async function findFailedActivities(tx: Tx, input: { limit: number }): Promise<FailedActivity[]> {
   const { rows } = await tx.client.query<FailedActivity>(
     `select a.name as account, v.activity_id, v.path, v.name, v.started_at, v.fetch_error as reason, v.next_fetch_at as next_try_at

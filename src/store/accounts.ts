@@ -6,8 +6,8 @@ import type { Tx } from './store.ts'
 export type Account = Readonly<typeof accounts.$inferSelect>
 
 /**
- * Makes the account, or gives the known one of that name its (new) base URL. A new one needs a login. What was known of
- * how far the old address is mirrored says nothing about a new one, so its cursors go.
+ * Creates the account, or updates the base URL of the account of that name. A new account needs a login. When the base URL
+ * changes, the account's cursors are deleted, because they belong to the old service.
  */
 export async function upsertAccount(tx: Tx, input: { name: string; baseUrl: string }): Promise<Account> {
   const known = await findAccount(tx, input.name)
@@ -21,7 +21,7 @@ export async function upsertAccount(tx: Tx, input: { name: string; baseUrl: stri
   return row
 }
 
-/** Forgets how far an account's resources are mirrored: the next poll asks for everything. */
+/** Deletes an account's cursors, so that the next poll lists everything. */
 export async function forgetCursors(tx: Tx, accountId: number): Promise<void> {
   await tx.db.delete(syncCursors).where(eq(syncCursors.accountId, accountId))
 }
@@ -46,7 +46,7 @@ export async function findAccounts(tx: Tx): Promise<Account[]> {
   return await tx.db.select().from(accounts).orderBy(asc(accounts.accountId))
 }
 
-/** Records a session of the dashboard that was signed out, and removes those that have ended by themselves. */
+/** Records a signed-out session of the dashboard, and deletes those whose time is over anyway. */
 export async function recordEndedSession(tx: Tx, session: { id: string; endsAt: Date }): Promise<void> {
   await tx.db.delete(endedSessions).where(lt(endedSessions.endsAt, sql`clock_timestamp()`))
   await tx.db.insert(endedSessions).values(session).onConflictDoNothing()

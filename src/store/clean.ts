@@ -1,21 +1,21 @@
 import type { Json } from './schema/schemas.ts'
 
 /**
- * Makes text that Postgres takes: U+0000 is left out, a lone surrogate becomes U+FFFD. Postgres refuses both in text
- * and in jsonb, and one such character would fail a whole activity.
+ * Removes what Postgres refuses in text and jsonb: U+0000 is left out, a lone surrogate becomes U+FFFD. One such character
+ * would fail the transaction of a whole activity.
  */
 export function cleanText(text: string): string {
   return text.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\ufffd')
 }
 
-/** Cleans a text or passes null on. */
+/** Cleans a text; null stays null. */
 export function cleanNullable(text: string | null): string | null {
   return text === null ? null : cleanText(text)
 }
 
 /**
- * Makes a JSON value that jsonb takes: every text and every key cleaned, numbers that JSON has not (NaN, infinities)
- * null, undefined members left out.
+ * Converts a value to one that jsonb accepts: texts and keys are cleaned, NaN and infinities become null, undefined members
+ * are left out.
  */
 export function cleanJson(value: unknown): Json {
   if (typeof value === 'string') return cleanText(value)
@@ -31,7 +31,7 @@ function cleanObject(value: object): Json {
   const cleaned: Record<string, Json> = {}
   for (const [key, member] of Object.entries(value)) {
     if (member === undefined) continue
-    // Assigning to __proto__ would set the prototype and lose the member.
+    // An assignment to __proto__ would set the prototype and lose the member.
     Object.defineProperty(cleaned, cleanText(key), {
       value: cleanJson(member),
       enumerable: true,

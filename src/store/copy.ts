@@ -1,16 +1,16 @@
 import type pg from 'pg'
 import { type CopyStreamQuery, from as copyFrom } from 'pg-copy-streams'
 
-// The signature, four bytes of flags and four of the length of the header's extension.
+// The signature, four bytes of flags, and four bytes for the length of the header's extension.
 const HEADER = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])
 const TRAILER = Buffer.from([0xff, 0xff])
 const MS_TO_2000 = 946_684_800_000
 const TWO_POW_32 = 2 ** 32
 
 /**
- * Writes rows, encoded as Postgres's binary COPY has them and cut anywhere into chunks, and returns their number. `target`
- * is the table and its columns. A chunk is made only when the socket has taken the one before; the first error of Postgres
- * or of the connection ends it.
+ * Writes rows in Postgres's binary COPY format and returns their number. `target` is the table with its columns; a chunk may
+ * end anywhere. The next chunk is requested only after the socket has accepted the one before. The first error of Postgres or
+ * of the connection ends the copy.
  */
 export async function copyRows(
   client: pg.PoolClient,
@@ -25,7 +25,7 @@ export async function copyRows(
       reject(error)
     })
   })
-  // The connection may fail while nothing waits for this; whoever waits next learns of it.
+  // The connection may fail while nothing awaits this promise; the next await throws the error.
   failed.catch(() => undefined)
   const finished = new Promise<void>((resolve) => stream.once('finish', resolve))
   try {
@@ -48,14 +48,14 @@ function* withEnds(chunks: Iterable<Buffer>): Generator<Buffer> {
   yield TRAILER
 }
 
-/** The microseconds since 2000 of a moment, ms since 1970: what a `timestamptz` tells apart. */
+/** Converts a time in ms since 1970 to microseconds since 2000, the resolution of `timestamptz`. */
 export function microsOf(ms: number): number {
   return Math.round((ms - MS_TO_2000) * 1000)
 }
 
-/** Writes a moment, ms since 1970, as the eight bytes of a `timestamptz`: microseconds since 2000. */
+/** Writes a time in ms since 1970 as the eight bytes of a `timestamptz`: microseconds since 2000. */
 export function writeMoment(view: DataView, at: number, ms: number): void {
-  // As two halves: a BigInt for each sample would cost more than the rest of it.
+  // Two halves, because a BigInt for each sample would cost more than the rest of its encoding.
   const micros = microsOf(ms)
   const high = Math.floor(micros / TWO_POW_32)
   view.setInt32(at, high)
@@ -68,7 +68,7 @@ async function write(stream: CopyStreamQuery, chunk: Buffer): Promise<void> {
   })
 }
 
-// Postgres must be told that no more will come, or it waits for the rest, and the rollback waits behind it.
+// Ends the COPY at the server: it would wait for more rows, and the rollback would wait for it.
 async function abandon(stream: CopyStreamQuery): Promise<void> {
   const closed = new Promise<void>((resolve) => stream.once('close', resolve))
   stream.destroy(new Error('the rows could not be encoded'))

@@ -3,7 +3,7 @@ import { syncCursors } from './schema/index.ts'
 import type { Tx } from './store.ts'
 
 type CursorKey = { accountId: number; resource: string }
-/** `advancedAt` and `readAt`, now, are by the database's clock; `updatedFrom` is by the service's. */
+/** `advancedAt` and `readAt` (the time of the query) are by the database's clock, `updatedFrom` is by the service's. */
 export type Cursor = Readonly<{ updatedFrom: Date; advancedAt: Date; readAt: Date }>
 type ListCap = Readonly<{ listCap: number | null; checkedAt: Date }>
 
@@ -15,15 +15,15 @@ export async function findCursor(tx: Tx, key: CursorKey): Promise<Cursor | undef
   return { updatedFrom, advancedAt: row.advancedAt ?? readAt, readAt }
 }
 
-/** Finds what the last comparison of the list with its parts found; undefined before the first. */
+/** Finds the result of the last comparison of the whole list with its windows; undefined before the first. */
 export async function findListCap(tx: Tx, key: CursorKey): Promise<ListCap | undefined> {
   const row = await findRow(tx, key)
   return row?.listCheckedAt ? { listCap: row.listCap, checkedAt: row.listCheckedAt } : undefined
 }
 
 /**
- * Moves the cursor of a resource to `updatedFrom`, by the clock of the service. It follows that clock backwards, too: a
- * cursor that is too early lists a few changes again, one that is too late would lose them.
+ * Moves the cursor of a resource to `updatedFrom`, by the clock of the service, also backwards: a cursor that is too early
+ * lists a few changes again, one that is too late would lose them.
  */
 export async function recordCursor(tx: Tx, input: CursorKey & { updatedFrom: Date }): Promise<void> {
   await tx.db
@@ -38,7 +38,7 @@ export async function recordCursor(tx: Tx, input: CursorKey & { updatedFrom: Dat
     })
 }
 
-/** Remembers that the list was compared with its parts, and the longest list given at once (null: not cut). */
+/** Records that the whole list was compared with its windows, and the longest list that the service sends (null: no limit). */
 export async function recordListCap(
   tx: Tx,
   input: CursorKey & { listCap: number | null; checkedAt: Date },

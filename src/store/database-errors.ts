@@ -2,12 +2,12 @@ import { DrizzleQueryError } from 'drizzle-orm'
 import pg from 'pg'
 import { ConfigError, errorCode, errorLine, MusetteError, TransientError } from '../kit/errors.ts'
 
-/** What was being done when the error came: it decides between "cannot reach" and "lost on the way". */
+/** The step that failed: after `commit` the changes may be in the database, after the others they are not. */
 export type DatabaseStep = 'connect' | 'query' | 'commit'
 
 /**
- * What Postgres said, without the values it said it about: no parameters, no `detail`, no `where`. It stands as the
- * `cause` of every error that leaves the store.
+ * An error of Postgres without any values: no parameters, no `detail`, no `where`. It is the `cause` of every error that
+ * leaves the store.
  */
 class PostgresCause extends Error {
   override readonly name = 'PostgresCause'
@@ -41,9 +41,9 @@ const LOGIN_REFUSED: ReadonlySet<string> = new Set(['28P01', '28000', '3D000'])
 const NO_SUCH_TABLE: ReadonlySet<string> = new Set(['42P01', '3F000', '42703'])
 
 /**
- * Turns anything that was thrown while talking to Postgres into an error that may leave the store. MusetteErrors and
- * errors that have nothing to do with the database pass unchanged; `broken` says that the connection is gone, which
- * the driver tells only by message.
+ * Maps everything that is thrown while a connection to Postgres is used to an error that may leave the store. MusetteErrors
+ * and errors that do not come from the database stay as they are. `broken` means that the connection is lost, which the driver
+ * reports only in the message.
  */
 export function mapDatabaseError(error: unknown, step: DatabaseStep, broken = false): unknown {
   if (error instanceof MusetteError) return error
@@ -53,7 +53,7 @@ export function mapDatabaseError(error: unknown, step: DatabaseStep, broken = fa
   if (inner instanceof pg.DatabaseError) return mapSqlstate(inner, query, step)
   if (broken || step === 'connect' || NETWORK_CODES.has(errorCode(inner))) return unreachable(inner, step)
   if (!(error instanceof DrizzleQueryError)) return error
-  // The driver throws a plain Error for a connection that is gone, and others for a value that it cannot send.
+  // The driver throws a plain Error for a lost connection, and TypeError or RangeError for a value that it cannot send.
   if (!(inner instanceof TypeError || inner instanceof RangeError)) return unreachable(inner, step)
   const cause = new Error(`${inner.name} in: ${query?.slice(0, 300)}`)
   return new MusetteError('database_query', 'store, run a query: the driver cannot send a value of it', {
@@ -61,7 +61,7 @@ export function mapDatabaseError(error: unknown, step: DatabaseStep, broken = fa
   })
 }
 
-/** The SQLSTATE of an error that left the store, or undefined when Postgres was not the one who complained. */
+/** Returns the SQLSTATE of an error that left the store; undefined when the error does not come from Postgres. */
 export function sqlstateOf(error: unknown): string | undefined {
   if (error instanceof PostgresCause) return error.sqlstate
   return error instanceof Error && error.cause !== undefined ? sqlstateOf(error.cause) : undefined
@@ -115,20 +115,20 @@ function unreachable(error: unknown, step: DatabaseStep): MusetteError {
       'store, read the connection URL: not a URL; correct DATABASE_URL',
     )
   }
-  const told = step === 'connect' ? connectReason(error) : 'the connection was lost'
-  const cause = new Error(told)
-  return new TransientError('database_unreachable', `store, reach the database: ${told}`, {
+  const reason = step === 'connect' ? connectReason(error) : 'the connection was lost'
+  const cause = new Error(reason)
+  return new TransientError('database_unreachable', `store, reach the database: ${reason}`, {
     cause,
     requestSent: step === 'commit',
   })
 }
 
-// An AggregateError (localhost by IPv4 and IPv6) has an empty message; its code says more.
+// The message of an AggregateError (localhost by IPv4 and IPv6) is empty; its code is not.
 function connectReason(error: unknown): string {
   return errorLine(error) || errorCode(error)
 }
 
-// Messages of class 22 and of unknown classes quote the value they complain about; these classes quote names only.
+// Messages of these classes quote names only; those of class 22 and of unknown classes may quote a value.
 function speakableMessage(error: pg.DatabaseError): string {
   const sqlstate = error.code ?? ''
   return /^(08|23|25|28|3D|3F|40|42|53|55|57|58)/.test(sqlstate)

@@ -1,11 +1,11 @@
 import type { Tx } from './store.ts'
 
-/** What a Postgres server says of itself and of this database. */
+/** Facts that a Postgres server reports about itself and this database. */
 export type DatabaseFacts = {
   version: string
   /** 150004 for 15.4 */
   version_number: number
-  /** connections that may be open at once, without those kept for superusers */
+  /** connections that may be open at once, without those reserved for superusers */
   connections: number
   /** connections that other programs hold now */
   connections_of_others: number
@@ -13,10 +13,10 @@ export type DatabaseFacts = {
   autovacuum: boolean
 }
 
-/** A server in trouble must not hold up the question what the trouble is. */
+/** A slow server must not block the doctor, which looks for the cause. */
 const ANSWER_WITHIN_MS = 10_000
 
-/** Finds what the server says of itself. */
+/** Finds the facts about the server. */
 export async function findDatabaseFacts(tx: Tx): Promise<DatabaseFacts> {
   await tx.client.query(`SET LOCAL statement_timeout = ${ANSWER_WITHIN_MS}`)
   const { rows } = await tx.client.query<DatabaseFacts>(`

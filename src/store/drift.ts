@@ -11,15 +11,15 @@ import type { Tx } from './store.ts'
  */
 export type Drift = { field: string; kind: 'unknown' | 'type' | 'range'; example: unknown }
 
-/** The primary key holds the field's name, and a row of an index 2,704 bytes. */
+/** The field's name is part of the primary key, and an index row holds 2,704 bytes. */
 const FIELD_CHARACTERS = 200
-/** A statement takes 65,535 parameters; more differences than this are an answer of another kind, and counted in one row. */
+/** A statement takes 65,535 parameters. An answer with more differences than this is of another kind; the rest is one row. */
 const MOST_ROWS = 500
 const FURTHER = '(further fields)'
 
 /**
  * Counts the differences seen in answers of `endpoint`, one row for each field and kind. Names of fields are cut after 200
- * characters. Of more than 500 differences the rest is one row, `(further fields)`, which says how many they are at least.
+ * characters. Of more than 500 differences the rest is one row, `(further fields)`, with their least number as its example.
  */
 export async function recordDrift(
   tx: Tx,
@@ -49,7 +49,7 @@ export async function recordDrift(
 
 type Counted = { field: string; kind: string; example: string | null; times: number }
 
-// An answer counts once for each. A fixed order keeps two writers from locking each other out.
+// Each answer counts once per field and kind. The fixed order of the rows prevents a deadlock of two writers.
 function countDistinct(answers: ReadonlyArray<readonly Drift[]>): Counted[] {
   const known = new Map<string, Counted>()
   for (const items of answers) {

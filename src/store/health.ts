@@ -1,21 +1,21 @@
 import { activities, uploads } from './schema/index.ts'
 import type { Tx } from './store.ts'
 
-/** How one account's login and polls stand. */
+/** The state of one account's login and polls. */
 export type AccountHealth = {
   account: string
   needs_login: boolean
   /** when the list was last polled to its end, by the database's clock */
   polled_at: Date | null
-  /** of the access token; null when nobody has signed in */
+  /** of the access token; null before the first login */
   token_obtained_at: Date | null
   token_expires_at: Date | null
   refresh_failures: number | null
 }
 
 /**
- * Finds how every account stands, oldest first. Light: it reads a few rows of an index an account, and counts nothing,
- * so a health check may ask for it every few seconds.
+ * Finds the state of every account's login and polls, oldest account first. It reads a few rows of an index per account and
+ * counts nothing, so that a health check can run it every few seconds.
  */
 export async function findAccountHealth(tx: Tx): Promise<AccountHealth[]> {
   const { rows } = await tx.client.query<AccountHealth>(`
@@ -35,14 +35,14 @@ export async function findAccountHealth(tx: Tx): Promise<AccountHealth[]> {
 
 type StateCount = { account: string; state: string; count: number }
 
-/** How much of everything there is; every account has every state, also with 0. */
+/** Numbers of activities and files, and sizes. Every account has every state, also with 0. */
 export type HealthCounts = {
-  /** `absent` are those the service lists no longer, whatever was known of them */
+  /** `absent` counts those that the service no longer lists, in whatever state they are */
   activities: StateCount[]
-  /** of the wanted activities, those that were never fetched */
+  /** the wanted activities that were never fetched */
   neverFetched: Array<{ account: string; count: number }>
   uploads: StateCount[]
-  /** what waits in the drop folders, by the reason's code */
+  /** files that wait in the drop folders, by the code of the reason */
   waitingFiles: Array<{ code: string; count: number }>
   /** on disk, indexes included */
   samplesBytes: number
@@ -52,7 +52,7 @@ export type HealthCounts = {
 const ACTIVITY_STATES = [...activities.detailState.enumValues, 'absent']
 const UPLOAD_STATES = uploads.state.enumValues
 
-/** Finds how much of everything there is. It reads the rows of activities and uploads once, and none of samples. */
+/** Counts activities and files by state and measures the database. It reads activities and uploads once, and no samples. */
 export async function findHealthCounts(tx: Tx): Promise<HealthCounts> {
   const counted = await tx.client.query<StateCount & { never_fetched: number }>(
     `select a.name as account, s.state, count(v.activity_id)::int as count,

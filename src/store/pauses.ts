@@ -1,13 +1,12 @@
 import { DAY } from '../kit/time.ts'
 import type { Tx } from './store.ts'
 
-/** Twice the longest pause before another attempt; only the lag of the polls can be longer. */
+/** Twice the longest pause before another attempt; only the polls' lag can be longer. */
 const LONGEST_MS = 2 * DAY
 
 /**
- * Ends every pause that lies further ahead of `now` than any pause is long: it was made while the clock was ahead, and would
- * leave an activity, a file or a login alone for as long as the clock had jumped. `lagMs` is how far polls reach back.
- * Returns how many there were.
+ * Ends every pause that ends later than any real pause can: it began while the clock was ahead, and would delay an activity, a
+ * file or a login for as long as the clock was wrong. `lagMs` is the overlap of two polls. Returns the number of pauses ended.
  */
 export async function recordPausesEnded(tx: Tx, input: { now: Date; lagMs: number }): Promise<number> {
   const { now, lagMs } = input

@@ -6,7 +6,7 @@ import type { Tx } from './store.ts'
 type SyncRun = Readonly<typeof syncRuns.$inferSelect>
 type RunOutcome = 'done' | 'failed' | 'partial'
 
-/** What a run did; a count that means nothing for the resource is null or left out. */
+/** The result of a run; a count that the resource does not have is null or left out. */
 export type RunResult = {
   outcome: RunOutcome
   listed?: number | null
@@ -67,7 +67,7 @@ export async function findRecentRuns(
     .limit(input.limit)
 }
 
-/** Finds when runs of a resource began to fail with this code since its last good run; undefined when none did. */
+/** Finds the first run that failed with this code since the last successful run of the resource; undefined when none did. */
 export async function findFailingSince(
   tx: Tx,
   input: { accountId: number; resource: string; errorCode: string },
@@ -82,15 +82,15 @@ export async function findFailingSince(
   return rows[0]?.since ?? undefined
 }
 
-/** How far runs have been counted: all up to `runId`, but those that were under way. */
+/** Where counting runs has come to: all up to `runId` are counted, except the unfinished ones in `open`. */
 export type RunsMark = Readonly<{ runId: number; open: readonly number[] }>
 
 export type EndedRun = { resource: string; kind: string; outcome: string; seconds: number }
 
-/** So many are under way only if most of them died or were rolled back, and those never end; the oldest are given up. */
+/** More unfinished runs than this died or were rolled back and never end; the oldest are dropped from the mark. */
 const MAX_OPEN = 500
 
-/** Finds the mark from which runs count as new: the last one there is. */
+/** Finds the mark of the last run; later ones count as new. */
 export async function findRunsMark(tx: Tx): Promise<RunsMark> {
   const { rows } = await tx.client.query<{ run_id: number }>(
     'select coalesce(max(run_id), 0) as run_id from training.sync_runs',
@@ -109,7 +109,7 @@ export async function findEndedRuns(tx: Tx, mark: RunsMark): Promise<{ ended: En
   const ended = rows.filter(({ outcome }) => outcome !== 'running')
   const endedIds = new Set(ended.map(({ run_id }) => run_id))
   const runId = Math.max(mark.runId, rows.at(-1)?.run_id ?? 0)
-  // A number in between that is not there yet belongs to a transaction that has not committed.
+  // A missing number in between belongs to a transaction that has not committed yet.
   const passed = Array.from({ length: runId - mark.runId }, (_, index) => mark.runId + 1 + index)
   const open = [...mark.open, ...passed].filter((id) => !endedIds.has(id)).slice(-MAX_OPEN)
   return { ended, mark: { runId, open } }

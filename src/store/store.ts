@@ -23,17 +23,17 @@ export type Store = {
 
 type StoreOptions = { connectionString: string; maxConnections?: number }
 
-// Someone else's lock is waited for as long as a slow COPY may hold one.
+// As long as a slow COPY may hold a lock.
 const LOCK_TIMEOUT_MS = MINUTE
-// A refresh of tokens waits for the service inside a transaction, for two minutes at worst.
+// A token refresh waits for the service inside a transaction, two minutes at most.
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5 * MINUTE
 const CONNECT_TIMEOUT_MS = 15 * SECOND
-// Longer than the pause between two sweeps: signing in again for each would be most of what an idle daemon does.
+// Longer than the pause between two sweeps: reconnecting for each would be most of the work of an idle daemon.
 const IDLE_TIMEOUT_MS = MINUTE
 const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
 /**
- * Makes the store on a pool of connections; the first connection is made at the first use. Every error of the database
+ * Opens the store on a pool of connections; it connects at the first use. Every error of the database
  * that leaves it is a TransientError (`database_unreachable`, `database_busy`), a ConfigError (`database_unmigrated`,
  * `database_login_refused`, …) or a MusetteError (`database_error`), and holds no parameters.
  */
@@ -66,7 +66,7 @@ export function openStore(deps: { log: Logger }, options: StoreOptions): Store {
       client.release()
       return result
     } catch (error) {
-      // `end` and `error` of a dead connection can come a tick after the query's own error.
+      // The `end` and `error` events of a dead connection may come one tick after the query's error.
       await new Promise((resolve) => setImmediate(resolve))
       const healthy = !broken && (await rollback(client))
       client.off('error', onError)
@@ -104,7 +104,7 @@ function makePool(deps: { log: Logger }, options: StoreOptions): pg.Pool {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     keepAlive: true,
-    // A promise is waited for, though the type does not say so; settings sent here pass through poolers, too.
+    // The pool awaits this promise, though the type does not say so. Settings sent as a query also reach a server behind a pooler.
     onConnect: (client) => client.query(settings),
   })
   pool.on('error', (error) => {
@@ -121,7 +121,7 @@ async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
   }
 }
 
-// Postgres answers COMMIT of a failed transaction with ROLLBACK and no error; that must not pass for success.
+// Postgres answers the COMMIT of a failed transaction with ROLLBACK and no error; that must not count as success.
 async function commit(client: pg.PoolClient): Promise<void> {
   const answer = await client.query('COMMIT')
   if (answer.command === 'ROLLBACK') {

@@ -14,7 +14,7 @@ export type KnownActivity = Readonly<{
   name: string | null
 }>
 
-// An array parameter of so many texts is still one small message.
+// Keeps the array parameter of one statement small.
 const BATCH = 5_000
 
 /** Finds every activity of an account, absent ones too, to compare with the service's whole list. */
@@ -35,8 +35,8 @@ export async function findKnownActivities(tx: Tx, accountId: number): Promise<Kn
 }
 
 /**
- * Marks activities as missing at the service since `absentSince` and returns how many were not so marked before.
- * Nothing is deleted; the next listing brings them back.
+ * Marks activities as missing at the service since `absentSince` and returns how many were newly marked. Nothing is deleted;
+ * the mark goes when the service lists them again.
  */
 export async function recordAbsent(
   tx: Tx,

@@ -4,14 +4,14 @@ import { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 
 /**
- * Which answer is recorded: when it was asked for and when it is recorded, by the same clock. A row whose own moments
- * lie after `recordedAt` was written while that clock ran ahead, and does not count as newer.
+ * The activity of an answer, and when the answer was requested and recorded, by the same clock. Times of the row that lie
+ * after `recordedAt` were written while that clock was ahead, and do not count as newer.
  */
 export type AnswerKey = { activityId: number; requestedAt: Date; recordedAt?: Date }
 
 /**
- * Records that the summary asked for at `requestedAt` is the one already mirrored. Only for an activity whose samples
- * are here. Stays wanted when it was listed again since; an older answer than the row's own changes nothing.
+ * Records that the summary requested at `requestedAt` is the mirrored one. Only for an activity that has its samples. The
+ * activity stays wanted when a change was listed since. An answer older than the row's own changes nothing.
  */
 export async function recordUnchanged(tx: Tx, input: AnswerKey): Promise<void> {
   await tx.db
@@ -27,8 +27,8 @@ export async function recordUnchanged(tx: Tx, input: AnswerKey): Promise<void> {
 }
 
 /**
- * Records that a fetch failed, and not to try again before `nextFetchAt` (null: not until it is listed again).
- * `attempts` counts the fetches since the last good one. An older failure than the row's own answer changes nothing.
+ * Records that a fetch failed; the next one begins at `nextFetchAt` (null: when the activity is listed again). `attempts`
+ * counts the fetches since the last successful one. A failure older than the row's own answer changes nothing.
  */
 export async function recordFetchFailure(
   tx: Tx,
@@ -51,12 +51,12 @@ export async function recordFetchFailure(
 
 type Moment = typeof activities.wantedAt | typeof activities.fetchedAt | typeof activities.listedAt
 
-// A change listed since the answer was asked for keeps the activity wanted.
+// A change that was listed after the request keeps the activity wanted.
 function stateAfter(answer: AnswerKey): SQL {
   return sql`case when ${wantedSince(answer)} then 'wanted' else 'mirrored' end`
 }
 
-// Listed since without a change: the moment to ask again stays, for the list may know more than the answer.
+// When the activity was listed after the request without a change, its next fetch stays: the list may be newer than the answer.
 function nextAfter(answer: AnswerKey): SQL {
   const listedSince = and(gt(activities.listedAt, answer.requestedAt), notAhead(activities.listedAt, answer))
   return sql`case when ${listedSince} and not (${wantedSince(answer)}) then ${activities.nextFetchAt} end`

@@ -10,18 +10,18 @@ const GZIP = { level: 1, chunkSize: 512 * 1024 }
 
 export type PackedDocument = { sha256: string; encoding: 'gzip'; body: Buffer }
 
-/** An answer as the service sent it, and the gzip in which it came, if it did. */
+/** An answer as the service sent it, and its gzip when it was sent compressed. */
 type RawDocument = { document: Buffer; gzipped?: Buffer | undefined }
 
-/** Compresses an answer off the main thread, unless it came compressed: then that is kept as it is. */
+/** Compresses an answer off the main thread; one that was sent compressed is kept as it is. */
 export async function packDocument({ document, gzipped }: RawDocument): Promise<PackedDocument> {
   const body = gzipped ?? (await promisify(gzip)(document, GZIP))
-  // Half a millisecond for 987 kB; the asynchronous way copies the answer first, which costs more than it gains.
+  // Half a millisecond for 987 kB; the asynchronous function copies the answer first, which costs more.
   const sha256 = createHash('sha256').update(document).digest('hex')
   return { sha256, encoding: 'gzip', body }
 }
 
-/** Keeps packed answers, each as the one raw document of its activity; by COPY, because every parameter is copied twice. */
+/** Records packed answers, one for each activity, in place of the earlier one. By COPY, because the driver copies every parameter twice. */
 export async function recordRawDocuments(
   tx: Tx,
   documents: ReadonlyArray<{ activityId: number; fetchedAt: Date; packed: PackedDocument }>,

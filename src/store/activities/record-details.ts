@@ -19,12 +19,12 @@ import { recordRevision } from './revisions.ts'
 import { type ActivityChange, updateActivities } from './update-activities.ts'
 import { exactStart } from './upsert-listed.ts'
 
-/** An answer asked for earlier than the row's own is not taken. */
+/** One answer about one activity. It is dropped when it was requested before the row's own. */
 export type RecordDetailInput = AnswerKey & {
   row: ActivityDetailRow
   summary: unknown
   summaryHash: string
-  /** undefined: the answer had no session data, and the samples stay with all that was made of them */
+  /** undefined: the answer had no session data; the samples and everything derived from them stay */
   samples?: Samples | undefined
   sampleExtras?: readonly SampleExtra[] | undefined
   powerCurve?: PowerCurve | undefined
@@ -32,19 +32,19 @@ export type RecordDetailInput = AnswerKey & {
   rawDocument?: PackedDocument | undefined
   detailState: 'mirrored' | 'awaiting_samples'
   nextFetchAt: Date | null
-  /** fetches since the last complete one; 0 unless told */
+  /** fetches since the last complete one; 0 by default */
   fetchAttempts?: number
 }
 
-/** What became of an answer; `older`: the row shows one that was asked for later, and nothing was written. */
+/** `older`: the row holds an answer that was requested later, and nothing was written. */
 export type Recorded = 'recorded' | 'older'
 
 /**
  * Records details of different activities (service document, "Activity detail") with their samples, power curves, raw
- * documents and revisions of what changed, all in the transaction of `tx`; several cost much less together than each by
- * itself. A change listed after `requestedAt` keeps an activity wanted. An answer without any samples does not wipe out
- * samples that are here. Throws MusetteError `activity_unknown`; for several `activity_busy`, when there is none or somebody
- * else is at it, because whoever waits with others in hand may be waited for.
+ * documents and revisions, all in the transaction of `tx`; several together cost much less than one at a time. A change that
+ * was listed after `requestedAt` keeps an activity wanted. An answer without samples does not delete existing ones. Throws
+ * MusetteError `activity_unknown` for one input. For several it does not wait for a locked row, because two batches that wait
+ * for each other would deadlock, and throws `activity_busy` when a row is locked or does not exist.
  */
 export async function recordDetails(tx: Tx, inputs: readonly RecordDetailInput[]): Promise<Recorded[]> {
   const known = await lockRows(tx, inputs)
@@ -59,7 +59,7 @@ export async function recordDetails(tx: Tx, inputs: readonly RecordDetailInput[]
     const replacing = samples !== undefined && (samples.count > 0 || !hadSamples)
     if (replacing) replaced.push({ ...input, samples, hadSamples })
     const fields = fieldsOf(cleanRow(input.row))
-    const after = withoutOldWords(toRow(input, replacing), fields, before.detail_fields)
+    const after = withoutKnownNames(toRow(input, replacing), fields, before.detail_fields)
     if (before.fetched) await recordRevision(tx, { activityId, after, observedAt: requestedAt })
     rows.push({ activityId, ...after, detailFields: fields, ...bookkeeping(input, before) })
   }
@@ -81,7 +81,7 @@ type Before = {
   sample_count: number | null
 }
 
-// Moments are compared by Postgres, which has them to the microsecond; one after `recordedAt` came of a clock ahead.
+// Postgres compares the times, which it holds to the microsecond; one after `recordedAt` was written by a clock that was ahead.
 const LOCK = `
   SELECT a.activity_id, a.fetched_at IS NOT NULL AS fetched, a.sample_count, a.detail_fields,
     coalesce(a.fetched_at > asked.at AND a.fetched_at <= coalesce(asked.recorded_at, 'infinity'), false) AS older,
@@ -101,14 +101,14 @@ async function lockRows(tx: Tx, answer: readonly AnswerKey[]): Promise<Map<numbe
   return new Map(rows.map((row) => [row.activity_id, row]))
 }
 
-/** What the answer says of the activity. */
+/** Converts an answer to the columns that it changes. */
 function toRow(input: RecordDetailInput, replacing: boolean): ActivityChange {
   const { elapsedS, ...rest } = cleanRow(input.row)
   if (!replacing) return rest
   return { ...rest, elapsedS: elapsedS ?? null, sampleCount: input.samples?.count ?? 0 }
 }
 
-/** What a detail says of the fields that the list has too; one that it lacks is left out. */
+/** The fields of a detail that the list has, too; a missing one is left out. */
 type DetailFields = Readonly<{
   name?: string | null
   description?: string | null
@@ -131,8 +131,8 @@ function fieldsOf({
   }
 }
 
-/** A name or a description that is the last detail's is no news: the list may have brought a later one. */
-function withoutOldWords(
+/** Leaves out a name or description that equals the last detail's: the row may hold a later one from the list. */
+function withoutKnownNames(
   after: ActivityChange,
   { name, description }: DetailFields,
   before: DetailFields | null,
@@ -145,7 +145,7 @@ function withoutOldWords(
   }
 }
 
-/** What is kept of the answer and of fetching it. What is listed meanwhile keeps its moment: the answer may be older. */
+/** Makes the columns about the fetch. An activity that was listed meanwhile keeps its next fetch: the answer may be older. */
 function bookkeeping(input: RecordDetailInput, before: Before): ActivityChange {
   const listedAgain = before.listed_since && input.nextFetchAt === null
   return {
@@ -160,7 +160,7 @@ function bookkeeping(input: RecordDetailInput, before: Before): ActivityChange {
 }
 
 async function replaceContent(tx: Tx, replaced: readonly Replaced[]): Promise<void> {
-  // The rows are locked, and samples are only ever written under that lock: none to look for where a row counts none.
+  // Samples are only written while the row is locked, so a row that counts none has none to delete.
   const known = replaced.filter(({ hadSamples }) => hadSamples)
   await deleteSamples(
     tx,
@@ -196,15 +196,15 @@ function cleanRow(row: ActivityDetailRow): ActivityDetailRow {
 function unavailable(activityId: number, together: number): MusetteError {
   const what = `store, record ${together === 1 ? 'a detail' : 'details'}`
   if (together === 1) return new MusetteError('activity_unknown', `${what}: no activity ${activityId}`)
-  return new MusetteError('activity_busy', `${what}: activity ${activityId} is not to be had now`)
+  return new MusetteError('activity_busy', `${what}: activity ${activityId} is locked or does not exist`)
 }
 
 type Row = typeof activities.$inferSelect
 
-/** Columns that the activity list fills; a detail may name them, too. */
+/** Columns of the activity list; a detail may set them, too. */
 type ListColumn = 'name' | 'description' | 'activityType' | 'startedAt' | 'timezone' | 'startedAtLocal'
 
-/** Columns that say who the row is and how fetching it goes; the store writes them itself. */
+/** Columns for identity and fetching, which the store writes itself. */
 type OwnColumn =
   | 'activityId'
   | 'accountId'
@@ -226,9 +226,9 @@ type OwnColumn =
   | 'fetchError'
 
 /**
- * What an activity's detail says, one member a column of `training.activities`; null where the service sent nothing.
- * `elapsedS` is seconds from the first sample to the last, and is written only together with samples. The list's
- * columns stay as they are when left out.
+ * An activity's detail, one member for each column of `training.activities`; null where the service sent nothing. `elapsedS`
+ * is the time from the first sample to the last, s, and is written only together with samples. Columns of the list that are
+ * left out stay as they are.
  */
 export type ActivityDetailRow = Readonly<
   Omit<Row, ListColumn | OwnColumn> & Partial<Pick<Row, ListColumn>> & { elapsedS?: number | null }

@@ -3,9 +3,8 @@ import { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 
 /**
- * Makes activities wanted as if they had never been fetched: their summary's hash is forgotten, so that the samples are
- * asked for, too. Those of `paths`, or those that started at `since` or later; absent ones stay as they are. Returns
- * the paths that were marked.
+ * Makes activities wanted as if they had never been fetched: without the summary's hash the samples are fetched, too. Either
+ * those of `paths`, or those that started at `since` or later; absent ones stay as they are. Returns the marked paths.
  */
 export async function recordRefetch(
   tx: Tx,
@@ -22,8 +21,8 @@ export async function recordRefetch(
 }
 
 /**
- * Makes mirrored activities wanted whose derived rows are incomplete, as a process of an older version leaves them when it
- * writes after a migration. Returns how many there were.
+ * Makes mirrored activities wanted whose derived rows are incomplete: a process of an older version that writes after a
+ * migration leaves such rows. Returns their number.
  */
 export async function recordRefetchOfIncomplete(tx: Tx, input: { wantedAt: Date }): Promise<number> {
   // Every curve has a point of one second.

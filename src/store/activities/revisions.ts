@@ -6,8 +6,8 @@ import type { Tx } from '../store.ts'
 type Row = typeof activities.$inferSelect
 
 /**
- * Records which columns an answer changes in an activity that had been fetched before, as `{"xss":[old,new]}`;
- * nothing when none does. `observedAt` is when the answer was asked for.
+ * Records the columns that an answer changes in an activity that was fetched before, as `{"xss":[old,new]}`; nothing when no
+ * column changes. `observedAt` is the time of the request.
  */
 export async function recordRevision(
   tx: Tx,
@@ -35,7 +35,7 @@ function diffRows(before: Row, after: Readonly<Partial<Row>>): Record<string, [J
   return changes
 }
 
-/** The table gives a wall clock back without the zeros that it was written with; both as Postgres says it in JSON. */
+/** Writes a local time as Postgres does in JSON: with a T, and without trailing zeros, which the table does not keep. */
 function toWallClock(value: unknown): string | null {
   if (typeof value !== 'string') return null
   return value

@@ -1,7 +1,7 @@
 import { cleanNullable, cleanText } from '../clean.ts'
 import type { Tx } from '../store.ts'
 
-/** What an entry of the activity list says. `startedAtLocal` is `YYYY-MM-DD HH:MM:SS` on the wall clock of `timezone`. */
+/** An entry of the activity list. `startedAtLocal` is `YYYY-MM-DD HH:MM:SS` on the wall clock of `timezone`. */
 export type ListedActivity = Readonly<{
   path: string
   name: string | null
@@ -15,27 +15,28 @@ export type ListedActivity = Readonly<{
 type ListedCounts = { inserted: number; marked: number }
 
 /**
- * What becomes of a known activity whose entry says what the list said before, and which is neither absent nor failed for
- * good: it is wanted (`ask`), left alone (`leave`), or, the list of a poll, wanted where its path is in `news`; any other is
- * due once more after a pause, which grows with the time since the last change from `firstPauseMs` to `lastPauseMs`.
+ * Decides about a known activity whose entry has not changed and which is neither absent nor failed for good. `fetch` makes it
+ * wanted, `leave` changes nothing. A poll makes it wanted when its path is in `changed`, and otherwise fetches it once more
+ * after a pause, which grows from `firstPauseMs` to `lastPauseMs` with the time since its last change.
  */
 export type WhenSame =
-  | 'ask'
+  | 'fetch'
   | 'leave'
-  | { news: ReadonlySet<string>; firstPauseMs: number; lastPauseMs: number }
+  | { changed: ReadonlySet<string>; firstPauseMs: number; lastPauseMs: number }
 
-// As many entries as make about a megabyte of JSON in one statement.
+// One statement then holds about a megabyte of JSON.
 const BATCH = 5_000
 
 const ENTRIES = `entries AS (
   SELECT * FROM ROWS FROM (jsonb_to_recordset($1::jsonb) AS (path text, name text, description text, activity_type text,
-    started_at timestamptz, timezone text, started_at_local timestamp, fields jsonb, ask boolean)) WITH ORDINALITY)`
+    started_at timestamptz, timezone text, started_at_local timestamp, fields jsonb, wanted boolean)) WITH ORDINALITY)`
 
-// The detail's word stays until a newer detail comes. Only a rename is taken from either, whichever changes its word last;
-// a name that neither has told is not the service's. A start that cannot be read this time is no change, and does not wipe out one that could.
+// A value of the detail stays until a newer detail comes. Only a name or description also changes when the list's own value
+// changes. A name that neither the list nor the detail has sent was not set by the service, and counts as changed. An unreadable
+// start is no change and does not replace a readable one.
 const UPDATE = `WITH ${ENTRIES},
 before AS (
-  SELECT a.activity_id, a.fetched_at, to_jsonb(a) AS was, known.list AS list_fields, known.changed OR e.ask AS wanted,
+  SELECT a.activity_id, a.fetched_at, to_jsonb(a) AS was, known.list AS list_fields, known.changed OR e.wanted AS wanted,
     CASE WHEN known.renamed OR NOT known.detail ? 'name' THEN e.name ELSE a.name END AS name,
     CASE WHEN known.redescribed OR NOT known.detail ? 'description' THEN e.description ELSE a.description END AS description,
     CASE WHEN known.detail ? 'activity_type' THEN a.activity_type ELSE e.activity_type END AS activity_type,
@@ -44,13 +45,13 @@ before AS (
     CASE WHEN known.keeps_start THEN a.started_at_local ELSE e.started_at_local END AS started_at_local
   FROM entries e JOIN training.activities a ON a.account_id = $2 AND a.path = e.path
   CROSS JOIN LATERAL (SELECT a.name IS DISTINCT FROM a.list_fields ->> 'name'
-    AND a.name IS DISTINCT FROM a.detail_fields ->> 'name' AS name) strange
+    AND a.name IS DISTINCT FROM a.detail_fields ->> 'name' AS name) unsent
   CROSS JOIN LATERAL (SELECT
     coalesce(a.list_fields, '{}') || e.fields AS list,
     coalesce(a.detail_fields, '{}') AS detail,
     a.list_fields IS DISTINCT FROM coalesce(a.list_fields, '{}') || e.fields OR a.absent_since IS NOT NULL
-      OR (a.detail_state = 'failed' AND a.next_fetch_at IS NULL) OR strange.name AS changed,
-    e.name <> a.list_fields ->> 'name' OR strange.name AS renamed,
+      OR (a.detail_state = 'failed' AND a.next_fetch_at IS NULL) OR unsent.name AS changed,
+    e.name <> a.list_fields ->> 'name' OR unsent.name AS renamed,
     a.list_fields IS NOT NULL AND e.description IS NOT NULL
       AND e.description IS DISTINCT FROM a.list_fields ->> 'description' AS redescribed,
     e.started_at IS NULL OR coalesce(a.detail_fields, '{}') ? 'started_at' AS keeps_start) known
@@ -82,7 +83,7 @@ UPDATE training.activities a SET
 FROM before b WHERE a.activity_id = b.activity_id
 RETURNING b.wanted`
 
-// The ids follow the order of the entries, which a join does not keep by itself.
+// Orders the rows explicitly, so that the ids follow the order of the entries: a join keeps no order.
 const INSERT = `WITH ${ENTRIES}
 INSERT INTO training.activities (account_id, path, name, description, activity_type, started_at, timezone,
   started_at_local, list_fields, detail_state, listed_at, wanted_at)
@@ -98,12 +99,11 @@ UPDATE training.activities a SET listed_at = $3::timestamptz
 FROM entries e WHERE a.account_id = $2 AND a.path = e.path AND a.listed_at < $3::timestamptz`
 
 /**
- * Takes over entries of the activity list (service document, "Activity list entry") and returns how many rows were made and
- * how many known ones became wanted: those whose entry differs from what the list said of them before, that were absent, or
- * that failed without a next moment; `whenSame` says what becomes of the others. Rows that await samples or have failed keep
- * that state, and are due at once. What the detail said of an activity stays, but for a rename; what changed in one
- * that had been fetched goes to `activity_revisions`. `listedAt` is when the list was asked for. A path named twice counts
- * once, with its last entry.
+ * Writes entries of the activity list (service document, "Activity list entry"). Returns how many rows were inserted and how
+ * many known ones became wanted: their entry has changed, they were absent, or they failed without a next fetch. `whenSame`
+ * decides about the others. Rows that await samples or have failed keep that state and are due at once. Values of the detail
+ * stay, except for a rename. Changes of an activity that was fetched before go to `activity_revisions`. `listedAt` is the time
+ * of the request. Of two entries with one path the last one counts.
  */
 export async function upsertListed(
   tx: Tx,
@@ -114,14 +114,14 @@ export async function upsertListed(
     whenSame?: WhenSame
   },
 ): Promise<ListedCounts> {
-  const { accountId, listedAt, whenSame = 'ask' } = input
+  const { accountId, listedAt, whenSame = 'fetch' } = input
   const pauses = typeof whenSame === 'object' ? whenSame : { firstPauseMs: 0, lastPauseMs: 0 }
   const entries = [...new Map(input.entries.map((entry) => [cleanText(entry.path), entry])).values()]
-  // The newest get the lowest ids, as they are fetched first: samples that lie in the order of their ids are found at once.
+  // The newest activities are fetched first and get the lowest ids: the index works best when samples lie in the order of ids.
   const rows = entries
     .toSorted((a, b) => startOf(b) - startOf(a))
     .map((entry) =>
-      toRow(entry, typeof whenSame === 'object' ? whenSame.news.has(entry.path) : whenSame === 'ask'),
+      toRow(entry, typeof whenSame === 'object' ? whenSame.changed.has(entry.path) : whenSame === 'fetch'),
     )
   const counts: ListedCounts = { inserted: 0, marked: 0 }
   for (let start = 0; start < rows.length; start += BATCH) {
@@ -139,12 +139,12 @@ export async function upsertListed(
   return counts
 }
 
-/** When an activity starts, ms since 1970; one without a start before all others. */
+/** Returns the start of an activity, ms since 1970; one without a start sorts before all others. */
 function startOf({ startedAt }: ListedActivity): number {
   return startedAt?.getTime() ?? Number.MIN_SAFE_INTEGER
 }
 
-function toRow(entry: ListedActivity, ask: boolean) {
+function toRow(entry: ListedActivity, wanted: boolean) {
   const words = {
     name: cleanNullable(entry.name),
     description: cleanNullable(entry.description),
@@ -160,13 +160,13 @@ function toRow(entry: ListedActivity, ask: boolean) {
     ...words,
     ...start,
     fields: { ...words, ...(start.started_at && start) },
-    ask,
+    wanted,
   }
 }
 
 /**
- * Writes a start as ISO 8601 in UTC with every digit of its wall clock's second: a Date ends at milliseconds, and no zone is
- * away from UTC by a fraction of a second. `local` is `YYYY-MM-DD HH:MM:SS.ffffff`.
+ * Writes a start as ISO 8601 in UTC with the microseconds of its local time, which a Date does not hold. The offset of a time
+ * zone has no fractions of a second. `local` is `YYYY-MM-DD HH:MM:SS.ffffff`.
  */
 export function exactStart(startedAt: Date, local: string | null | undefined): string {
   const beyondMs = /\.\d{3}(\d+)$/.exec(local ?? '')?.[1] ?? ''

@@ -5,7 +5,7 @@ import type { Tx } from '../store.ts'
 
 export type DetailState = (typeof activities.$inferSelect)['detailState']
 
-/** What a fetch needs to know of an activity. `sampleCount` is 0 while no samples were ever written. */
+/** The columns of an activity that a fetch needs. `sampleCount` is 0 before the first samples. */
 export type WantedActivity = Readonly<{
   activityId: number
   accountId: number
@@ -37,8 +37,8 @@ const COLUMNS = {
 }
 
 /**
- * Finds the activities of an account that are due at `now`, newest start first: those that are wanted, and those whose
- * moment to be asked for again has come, mirrored ones too. Absent ones are left out, and failed ones without a moment.
+ * Finds the activities of an account that are due at `now`, newest start first: the wanted ones, and those whose next fetch
+ * has come, also mirrored ones. Absent ones are left out, and failed ones without a next fetch.
  */
 export async function findWanted(
   tx: Tx,
@@ -52,7 +52,7 @@ export async function findWanted(
     .limit(input.limit)
 }
 
-/** Finds the signed-in accounts of which something is due at `now`, oldest first; one question, however many there are. */
+/** Finds the signed-in accounts with an activity that is due at `now`, oldest first, in one query for all accounts. */
 export async function findAccountsWithWanted(tx: Tx, now: Date): Promise<Account[]> {
   const due = tx.db
     .select({ accountId: activities.accountId })
@@ -75,7 +75,7 @@ function isDue(now: Date): SQL | undefined {
   )
 }
 
-/** Finds what a fetch needs to know of one activity; undefined when there is none of that id. */
+/** Finds one activity for a fetch; undefined when the id is unknown. */
 export async function findActivity(tx: Tx, activityId: number): Promise<WantedActivity | undefined> {
   const [row] = await tx.db.select(COLUMNS).from(activities).where(eq(activities.activityId, activityId))
   return row
@@ -98,10 +98,10 @@ export async function findMirroredPath(tx: Tx, accountId: number): Promise<strin
   return row?.path
 }
 
-/** Numbers of activities: listed ones by state, and those that the service lists no more. */
+/** Numbers of listed activities by state, and of absent ones. */
 type StateCounts = Record<DetailState | 'absent', number>
 
-/** Counts an account's activities by state; absent ones count as absent only. */
+/** Counts an account's activities by state; an absent one counts as absent only. */
 export async function countByState(tx: Tx, accountId: number): Promise<StateCounts> {
   const counts: StateCounts = { wanted: 0, awaiting_samples: 0, mirrored: 0, failed: 0, absent: 0 }
   const state = sql<

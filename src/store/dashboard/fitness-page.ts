@@ -1,7 +1,7 @@
 import type { Tx } from '../store.ts'
 import type { FitnessNow, LoadColumns, SignatureColumns, TimeColumns, WeekColumns } from './page-rows.ts'
 
-/** Finds what the service said last of an account's fitness; undefined before the first answer. */
+/** Finds an account's fitness in the newest answer of the service; undefined before the first. */
 export async function findFitnessNow(tx: Tx, accountId: number): Promise<FitnessNow | undefined> {
   const { rows } = await tx.client.query<FitnessNow>(
     `select last_seen_at as seen_at, status, weight_kg, ftp, ltp, hie as hie_kj, pp, tl_total, target_total

@@ -14,7 +14,7 @@ export async function findActivityLines(
   tx: Tx,
   input: { limit: number; than?: number },
 ): Promise<ActivityLine[]> {
-  // In the order of the index activities_newest; a condition that may be none would read all that come before.
+  // The order of the index activities_newest. A condition on an optional parameter would read all earlier rows.
   const after =
     input.than === undefined
       ? ''
@@ -30,9 +30,9 @@ export async function findActivityLines(
   return rows
 }
 
-/** Finds the files that were seen last, newest first. */
+/** Finds the newest files, newest first. */
 export async function findUploadLines(tx: Tx, input: { limit: number }): Promise<UploadLine[]> {
-  // The newest of each table by its index first: the view is a union, which Postgres would read whole to sort it.
+  // First the newest rows of each table by its index: Postgres would read the view, a union, as a whole to sort it.
   const newestOf = (table: string) =>
     `(select account_id, content_id, file_name, seen_at from training.${table} order by seen_at desc, content_id limit $1)`
   const { rows } = await tx.client.query<UploadLine>(

@@ -1,11 +1,10 @@
 import pg from 'pg'
 import { PostgresClient } from '../../kit/postgres-client.ts'
 import { SECOND, within } from '../../kit/time.ts'
-
 import { mapDatabaseError } from '../database-errors.ts'
 import { type Part, runStatement } from './statement.ts'
 
-/** One connection for statements that somebody else wrote. */
+/** A connection for statements that a person or another program wrote. */
 type Connection = {
   /** Runs a text; the answer comes part by part, as `runStatement` tells. */
   run(text: string, signal?: AbortSignal): AsyncGenerator<Part, void, undefined>
@@ -22,15 +21,15 @@ type ConnectionOptions = {
 const CONNECT_WITHIN_MS = 15 * SECOND
 const CLOSE_WITHIN_MS = 2 * SECOND
 
-/** What holds unless the connection's own `options` say something else. */
+/** Settings that apply unless the URL's own `options` set them. */
 const SETTINGS: ReadonlyArray<readonly [name: string, value: string]> = [
   ['search_path', 'training,public'],
   ['TimeZone', 'UTC'],
-  // A reader may rest for long between two pages.
+  // A person may take long between two pages.
   ['idle_in_transaction_session_timeout', '0'],
 ]
 
-// The query makes the server take a snapshot, after which no statement can make the transaction writable.
+// SELECT takes a snapshot; after that no statement can make the transaction writable.
 const BEGIN_GUARDED = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT'
 
 /**
@@ -38,7 +37,7 @@ const BEGIN_GUARDED = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT'
  * already read, so that neither the statement nor the settings of the session, the user or the URL can make it
  * writable; the server refuses a second statement in the same text. Statements share the transaction, and see one moment, until
  * one of them ends it. It guards the database against statements that write, and not against the powers of a
- * superuser, such as COPY … TO PROGRAM: statements of strangers need a login without them, too. Throws what the store throws.
+ * superuser, such as COPY … TO PROGRAM: statements of untrusted people also need a login without them. Throws what the store throws.
  */
 export async function openGuardedConnection(options: ConnectionOptions): Promise<Connection> {
   return makeConnection(await connect(options), { settings: SETTINGS, guarded: true })

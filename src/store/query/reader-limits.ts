@@ -1,7 +1,7 @@
 import pg from 'pg'
 import type { Tx } from '../store.ts'
 
-/** What a login that only reads could hold up others with, by a right that every login of a new server has. */
+/** Rights that every login has on a new server, and with which a read-only login could block others. */
 export type OpenRight = 'temporary tables' | 'advisory locks' | 'large objects'
 
 /** The functions of advisory locks and of large objects. */
@@ -62,7 +62,7 @@ async function findOwnRights(tx: Tx) {
   return rows[0] ?? { database: '', ownsDatabase: false, ownsFunctions: false }
 }
 
-/** Superusers are not among them: they need no grant. */
+/** Finds the roles that keep the rights. Superusers are left out, because they need no grant. */
 async function findKeepers(tx: Tx, readers: string): Promise<string[]> {
   const { rows } = await tx.client.query<{ rolname: string }>(
     `select distinct r.rolname from pg_roles r

@@ -18,14 +18,14 @@ const TOKEN = new RegExp(
 
 /**
  * Splits a text of SQL at the semicolons that end its statements, as psql does: not in quotes, comments and brackets.
- * What holds comments and nothing else is no statement.
+ * A part that holds only comments is not a statement.
  */
 export function splitStatements(text: string): string[] {
   const statements: string[] = []
   let start = 0
   let empty = true
   let depth = 0
-  const take = (end: number) => {
+  const endStatement = (end: number) => {
     if (!empty) statements.push(text.slice(start, end).trim())
     start = end + 1
     empty = true
@@ -40,11 +40,11 @@ export function splitStatements(text: string): string[] {
     const token = TOKEN.exec(text)?.[0] ?? ''
     if (token === '(') depth += 1
     if (token === ')') depth = Math.max(0, depth - 1)
-    if (token === ';' && depth === 0) take(at)
+    if (token === ';' && depth === 0) endStatement(at)
     else if (!token.startsWith('--') && token.trim() !== '') empty = false
     at += token.length
   }
-  take(text.length)
+  endStatement(text.length)
   return statements
 }
 

@@ -2,8 +2,8 @@ import pg from 'pg'
 import { SECOND } from '../../kit/time.ts'
 
 /**
- * What the texts of a column are. `number`: what a JSON number holds in JavaScript, too; `digits`: numbers with more
- * digits than that; `json`: a JSON text.
+ * The form of a column's texts. `number`: numbers that a JavaScript number holds exactly; `digits`: numbers with more digits;
+ * `json`: JSON texts.
  */
 type Form = 'number' | 'digits' | 'boolean' | 'json' | 'text'
 
@@ -52,7 +52,7 @@ const FORMS: ReadonlyMap<number, Form> = new Map<number, Form>([
   [builtins.JSONB, 'json'],
 ])
 
-// What the driver hands to a query and its types leave out.
+// The driver's callbacks of a query, which its types leave out.
 type Driver = {
   handleRowDescription(message: { fields: pg.FieldDef[] }): void
   handleDataRow(message: { fields: Row }): void

@@ -1,7 +1,7 @@
 import { fitsFloat4, fitsTimestamp, hasValue } from '../../kit/floats.ts'
 import { microsOf, writeMoment } from '../copy.ts'
 
-/** The columns of `training.samples` that hold what was measured. */
+/** The columns of `training.samples` with measured values. */
 export const SAMPLE_FIELDS = [
   'power',
   'mpa',
@@ -30,27 +30,27 @@ export type Samples = {
   readonly columns: Readonly<Record<SampleField, Float64Array>>
 }
 
-/** Samples, and the activity that they are of. */
+/** The samples of one activity. */
 export type ActivitySamples = { readonly activityId: number; readonly samples: Samples }
 
 const CHUNK_BYTES = 256 * 1024
-// A count of columns; then, each behind its length, an integer and a time.
+// The number of columns, then an integer and a time, each after its length.
 const FIXED_BYTES = 2 + 8 + 12
 const [DOUBLE_BYTES, REAL_BYTES, INTEGER_BYTES] = [12, 8, 8] as const
 const NULL = -1
 
-/** The columns of eight bytes, and those of four. */
+/** The columns of eight bytes; the others have four. */
 const DOUBLES: readonly SampleField[] = ['lat', 'lng']
 const REALS = SAMPLE_FIELDS.filter((field) => !DOUBLES.includes(field))
 
-/** The columns that are written, in order, and the rows of them. */
+/** The columns in order, and their encoded rows. */
 type Encoded = { columns: readonly string[]; chunks: Generator<Buffer> }
 
 /**
- * Encodes samples as rows of Postgres's binary COPY, in chunks of at most 256 KB. NaN becomes NULL, and columns of nothing
- * else are left out, which comes to the same; infinities stay. A finite value beyond what its column can hold becomes
- * NULL, or COPY would fail; normalizeSamples has reported it. Each chunk is a buffer of its own, so it may still be on its way
- * while the next is made.
+ * Encodes samples as rows of Postgres's binary COPY, in chunks of at most 256 KB. NaN becomes NULL; columns that
+ * hold nothing else are left out. Infinities stay. A finite value that does not fit its column becomes NULL, because COPY would
+ * fail; normalizeSamples has reported it as drift. Each chunk is a buffer of its own, so that it can be sent while the next one
+ * is encoded.
  */
 export function encodeSamples(activities: readonly ActivitySamples[]): Encoded {
   const known = (field: SampleField) =>
@@ -81,7 +81,7 @@ function* makeChunks(
   ordinals: ReadonlyArray<Int32Array | undefined>,
 ): Generator<Buffer> {
   for (const [index, { activityId, samples }] of activities.entries()) {
-    // Not by `map`, whose arrays V8 makes of two kinds, and compiles for both.
+    // Array.from, because `map` gives arrays of two kinds, and V8 would compile the loops below for both.
     const rows = {
       activityId,
       t: samples.t,
@@ -179,9 +179,9 @@ function writeReals(view: DataView, start: number, columns: readonly Float64Arra
 }
 
 /**
- * Counts the samples that share a time, from 1 in their order, and 0 for a sample whose time is its own: rows have no order
- * but that of their columns. Undefined when no time repeats, as in nearly every activity. Times are ms since 1970, in order;
- * those that become NULL count as one.
+ * Numbers the samples that share a time from 1 in their order, because a table keeps no order of rows; 0 for a sample with a
+ * time of its own. Undefined when no time repeats, as in nearly every activity. Times are ms since 1970 in ascending order;
+ * those that become NULL count as equal.
  */
 function makeOrdinals(t: Float64Array, count: number): Int32Array | undefined {
   let ordinals: Int32Array | undefined

@@ -1,7 +1,7 @@
 import type { Tx } from '../store.ts'
 import { SAMPLE_FIELDS } from './encode-samples.ts'
 
-/** An activity that can be exported: where it stands, and what is known of it beside its samples. */
+/** An activity that can be exported: its state, and everything but its samples as JSON. */
 export type ExportedActivity = {
   activityId: number
   detailState: 'wanted' | 'awaiting_samples' | 'mirrored' | 'failed'
@@ -17,21 +17,21 @@ type LineForm = 'csv' | 'json'
 /** A sample: `t` in microseconds since 1970 as text, then the fields in the order of SAMPLE_FIELDS; NULL is null. */
 type SampleRow = [t: string | null, ...values: Array<number | null>]
 
-/** Big enough that the way to the server and back does not count, small enough to hold a few: about 300 kB. */
+/** About 300 kB: large enough to hide the round trip, small enough to hold several pages in memory. */
 const ROWS_A_PAGE = 2_000
 
 /** The names of an exported sample's columns, in order. */
 export const EXPORT_COLUMNS = ['t', ...SAMPLE_FIELDS] as const
 
-// Milliseconds are what the service sends; a finer time, should one come, is not rounded.
+// The service sends milliseconds; a finer time would not be rounded.
 const ISO_TIME = `to_char(t at time zone 'UTC', case when date_trunc('milliseconds', t) = t
   then 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"' else 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' end)`
-// The order of the samples, also where two of them share a time: what has no column is kept in that order. Rows from
-// before there was an ordinal have their place in the table only.
+// The order of the samples, which the values of sample_extras follow. The ordinal tells samples of one time apart; without
+// ordinals the place in the table does.
 const ORDER = 't nulls first, ordinal, ctid'
 const FIELDS = SAMPLE_FIELDS.join(', ')
 
-/** Finds an activity by its path; absent ones, too: what was mirrored of them is still here. */
+/** Finds an activity by its path, also an absent one: its mirrored data stays. */
 export async function findExportedActivity(
   tx: Tx,
   input: { accountId: number; path: string },
@@ -73,7 +73,7 @@ async function* findPages<Row extends unknown[]>(
   query: string,
   activityId: number,
 ): AsyncGenerator<Row[]> {
-  // Whoever pages through the output may take longer between two pages than a transaction may otherwise be idle.
+  // A person who pages through the output may leave the transaction idle for long.
   await tx.client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
   await tx.client.query(`DECLARE exported NO SCROLL CURSOR FOR ${query}`, [activityId])
   for (;;) {

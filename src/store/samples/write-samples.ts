@@ -5,18 +5,18 @@ import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
 import { type ActivitySamples, encodeSamples } from './encode-samples.ts'
 
-/** Deletes the samples of activities and what was made of them: the fields without a column, and the power curves. */
+/** Deletes the samples of activities, their fields without a column, and their power curves. */
 export async function deleteSamples(tx: Tx, activityIds: readonly number[]): Promise<void> {
   for (const activityId of activityIds) {
-    // One by one: the index of the samples is made for one ride, and the planner may read all of them for several.
+    // One activity at a time: for several the planner may read the whole table instead of the index.
     for (const table of ['samples', 'sample_extras', 'power_curves'])
       await tx.client.query(`DELETE FROM training.${table} WHERE activity_id = $1`, [activityId])
   }
 }
 
 /**
- * Writes the samples of activities that have none, by one binary COPY, and returns how many: Postgres spends a millisecond
- * on each COPY, whatever it brings.
+ * Writes the samples of activities that have none and returns their number. One binary COPY for all, because every COPY costs
+ * a millisecond, whatever its size.
  */
 export async function insertSamples(tx: Tx, activities: readonly ActivitySamples[]): Promise<number> {
   const filled = activities.filter(({ samples }) => samples.count > 0)
@@ -25,13 +25,13 @@ export async function insertSamples(tx: Tx, activities: readonly ActivitySamples
   return await copyRows(tx.client, `training.samples (${columns.join(', ')})`, chunks)
 }
 
-/** A per-second field that has no column: its values in the order of the samples' time, and of their ordinal where it repeats. */
+/** A per-second field without a column: its values ordered by the samples' time and ordinal, null where a sample has none. */
 export type SampleExtra = Readonly<{ field: string; values: readonly unknown[] }>
 
 /** One point of a power curve: the best mean power over `durationS` seconds, in watts. */
 export type PowerBest = Readonly<{ durationS: number; watts: number }>
 
-/** The column of samples that powers were computed from: of each second, or means of 5 s. */
+/** The column of samples that a power curve was computed from: `p_raw` of each second, `power` as means of 5 s. */
 export type PowerSource = 'p_raw' | 'power'
 
 /** The best mean powers of an activity, shortest duration first. */
@@ -62,7 +62,7 @@ export async function insertPowerCurves(
     curve.points.map((best) => ({ activityId, ...best })),
   )
   if (points.length === 0) return
-  // Arrays and not hundreds of parameters: every activity has such a curve, and building that statement took a millisecond.
+  // Arrays instead of hundreds of parameters: building that statement took a millisecond for each activity.
   await tx.client.query(
     `insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local, source)
      select activity_id, duration_s, watts, account_id, date_part('year', started_at_local), started_at_local, source
@@ -79,7 +79,7 @@ export async function insertPowerCurves(
   )
 }
 
-/** How many seconds of an activity were how hard; null where nothing is known, see the columns of the table. */
+/** Seconds of an activity by intensity; null when unknown. The columns of `activity_intensity` say more. */
 export type Intensity = Readonly<{
   /** W */
   ftp: number | null
@@ -89,7 +89,7 @@ export type Intensity = Readonly<{
   nearMpaS: number | null
   /** 1/min */
   hrPeak: number | null
-  /** element `n - 1`: seconds at a heart rate of n /min or more, up to the highest there was */
+  /** element `n - 1`: seconds at a heart rate of n /min or more, up to the highest one */
   hrAtLeastS: readonly number[] | null
 }>
 
@@ -109,7 +109,7 @@ ON CONFLICT (activity_id) DO UPDATE SET
    excluded.power_z6_s, excluded.power_z7_s, excluded.above_ftp_s, excluded.near_mpa_s, excluded.hr_peak,
    excluded.hr_at_least_s, excluded.account_id, excluded.day, excluded.month, excluded.absent)`
 
-/** Writes how hard activities were, in the place of what was counted before. */
+/** Writes the intensities of activities in place of earlier ones. */
 export async function upsertIntensities(
   tx: Tx,
   counted: ReadonlyArray<{ activityId: number; intensity: Intensity }>,

@@ -8,7 +8,7 @@ import type { Tx } from '../store.ts'
 
 export type TrainingInfo = Readonly<typeof trainingInfo.$inferSelect>
 
-/** The columns that the service's answer fills; null where it said nothing. */
+/** The columns that the service's answer fills; null for a missing value. */
 export type TrainingInfoRow = Omit<TrainingInfo, 'accountId' | 'observedAt' | 'lastSeenAt' | 'raw'>
 
 /** Finds the newest training information of an account; undefined before the first. */
@@ -23,9 +23,9 @@ export async function findTrainingInfo(tx: Tx, accountId: number): Promise<Train
 }
 
 /**
- * Records the training information asked for at `requestedAt`: a new row when `isSame` says that the answer differs from
- * the newest row's, else only `last_seen_at` moves. An answer older than that row's changes nothing; after a clock that was
- * set back the times wait for it. An answer without the address of the workout's file keeps the one that is known.
+ * Records training information that was requested at `requestedAt`: a new row when `isSame` finds a difference to the newest
+ * row, else only a later `last_seen_at`. An answer older than that row changes nothing; after a clock was set back, the row's
+ * time plus 1 ms replaces the time of the request. An answer without the address of the workout's file keeps the known one.
  */
 export async function recordTrainingInfo(
   tx: Tx,
@@ -63,7 +63,7 @@ export async function recordTrainingInfo(
   return 'new'
 }
 
-/** Records where the file of the workout of the day lies, in the newest row, while that names the same workout. */
+/** Records the address of the workout of the day's file in the newest row, if that names the same workout. */
 export async function recordWorkoutUrl(
   tx: Tx,
   input: { accountId: number; workoutId: string; url: string },
@@ -86,10 +86,10 @@ function cleanRow(row: TrainingInfoRow): TrainingInfoRow {
   return Object.fromEntries(entries)
 }
 
-/** An answer can be under way for so long; one that seems older still comes from a clock that was set back. */
+/** The longest time that a request takes; an answer that seems older comes from a clock that was set back. */
 const UNDER_WAY_MS = 10 * MINUTE
 
-/** Until when a row's time makes an answer asked for at `requestedAt` an older one: from there on our clock was wrong. */
+/** Returns the latest time at which a row counts as newer than an answer; a row with a later time had a wrong clock. */
 export function olderUntil(requestedAt: Date): Date {
   return new Date(requestedAt.getTime() + UNDER_WAY_MS)
 }

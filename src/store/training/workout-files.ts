@@ -17,8 +17,8 @@ export async function findWorkoutFiles(
 }
 
 /**
- * Records a file of the workout of the day, asked for at `fetchedAt`, and what it was made for. The content is written
- * only when it differs. Returns whether it did; an older answer than the row's own changes nothing.
+ * Records a file of the workout of the day that was requested at `fetchedAt`, and the values it was made for. Returns whether
+ * the content has changed; the same content is not written again. An answer older than the row's own changes nothing.
  */
 export async function recordWorkoutFile(
   tx: Tx,

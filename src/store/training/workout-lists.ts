@@ -1,10 +1,10 @@
 import { cleanJson, cleanNullable, cleanText } from '../clean.ts'
 import type { Tx } from '../store.ts'
 
-/** Whose list it is: an account's own, or the default list of a service. */
+/** The owner of a list: an account, or a service for its default list. */
 export type ListOwner = Readonly<{ accountId: number } | { baseUrl: string }>
 
-/** What an entry of a workout list says; `raw` is the entry as it was sent. */
+/** An entry of a workout list; `raw` is the entry as it was sent. */
 export type ListedWorkout = Readonly<{
   path: string
   name: string | null
@@ -19,7 +19,7 @@ const ENTRIES = `entries AS (
   SELECT * FROM jsonb_to_recordset($4::jsonb) AS e(path text, name text, description text,
     last_modified timestamptz, raw jsonb))`
 
-// An entry that comes back counts as changed: nobody knows what happened to it meanwhile.
+// An entry that was absent counts as changed, because it may have changed meanwhile.
 const UPDATE = `WITH ${ENTRIES}
 UPDATE training.workouts w SET name = e.name, description = e.description, last_modified = e.last_modified,
   raw = e.raw, changed_at = $3::timestamptz, absent_since = NULL
@@ -37,7 +37,7 @@ WHERE NOT EXISTS (SELECT FROM training.workouts w WHERE ${IS_OWNERS} AND w.path 
 const ABSENT = `UPDATE training.workouts w SET absent_since = $3::timestamptz
 WHERE ${IS_OWNERS} AND w.absent_since IS NULL AND w.path = ANY($4::text[])`
 
-/** Finds the paths that an owner's list held when it was last recorded. */
+/** Finds the paths of an owner's list as it was last recorded. */
 export async function findPresentWorkouts(tx: Tx, owner: ListOwner): Promise<string[]> {
   const { rows } = await tx.client.query<{ path: string }>(
     `SELECT w.path FROM training.workouts w WHERE ${IS_OWNERS} AND w.absent_since IS NULL`,
@@ -47,9 +47,9 @@ export async function findPresentWorkouts(tx: Tx, owner: ListOwner): Promise<str
 }
 
 /**
- * Takes over the entries of a workout list (service document, "Workout list entry") that was asked for at `listedAt`: new
- * rows are made, changed ones rewritten, those that were absent revived; unchanged ones are not touched. Returns how many
- * rows were written. A path named twice counts once, with its last entry.
+ * Writes the entries of a workout list (service document, "Workout list entry") that was requested at `listedAt`: new entries
+ * are inserted, changed and absent ones updated, unchanged ones left alone. Returns the number of rows written. Of two entries
+ * with one path the last one counts.
  */
 export async function upsertWorkouts(
   tx: Tx,
@@ -62,7 +62,7 @@ export async function upsertWorkouts(
   return (changed.rowCount ?? 0) + (made.rowCount ?? 0)
 }
 
-/** Marks workouts of an owner's list as missing since `absentSince`; returns how many were not so marked before. */
+/** Marks workouts of an owner's list as missing since `absentSince`; returns how many were newly marked. */
 export async function recordWorkoutsAbsent(
   tx: Tx,
   input: { owner: ListOwner; paths: readonly string[]; absentSince: Date },

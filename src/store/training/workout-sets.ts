@@ -7,7 +7,7 @@ import { olderUntil } from './training-info.ts'
 
 const KEY = [workoutDefinitions.accountId, workoutDefinitions.path]
 
-/** A set as the table holds it: watts and seconds. */
+/** A row of `workout_sets`: watts and seconds. */
 export type WorkoutSetRow = Readonly<
   Pick<
     typeof workoutSets.$inferSelect,
@@ -15,7 +15,7 @@ export type WorkoutSetRow = Readonly<
   >
 >
 
-/** A listed workout, and when and for which signature it was resolved; null when it never was. */
+/** A listed workout, with the time and the signature of its definition; null before the first. */
 export type DefinitionState = Readonly<{
   path: string
   changedAt: Date | null
@@ -23,7 +23,7 @@ export type DefinitionState = Readonly<{
   signature: unknown
 }>
 
-/** Finds every workout that is in the account's list or in its service's default list, with the state of its definition. */
+/** Finds every workout of the account's list and of its service's default list, with the state of its definition. */
 export async function findDefinitionStates(
   tx: Tx,
   input: { accountId: number; baseUrl: string },
@@ -41,8 +41,8 @@ export async function findDefinitionStates(
 }
 
 /**
- * Records the sets of a workout, none perhaps, that were asked for at `resolvedAt` for that signature, in the place of those
- * that are here. An answer older than these changes nothing.
+ * Replaces the sets of a workout by those (perhaps none) that were requested at `resolvedAt` for this signature. An answer
+ * older than the existing sets changes nothing.
  */
 export async function replaceWorkoutSets(
   tx: Tx,
@@ -79,7 +79,7 @@ export async function replaceWorkoutSets(
   )
 }
 
-/** Records why the definition of a workout could not be had at `failedAt`; the sets that are here stay. */
+/** Records why the definition of a workout could not be fetched at `failedAt`; existing sets stay. */
 export async function recordDefinitionFailure(
   tx: Tx,
   input: { accountId: number; path: string; failedAt: Date; error: string },

@@ -2,9 +2,9 @@ import type { Tx } from '../store.ts'
 import type { UploadKey } from './uploads.ts'
 
 /**
- * Finds the ledger rows of all signed-in accounts that want a look at the service at `now`, longest due first: sent by a process
- * that has died, sent with a lost answer, taken but without an activity that can be fetched, or mirrored from an
- * activity that has vanished since (looked for once).
+ * Finds the ledger rows of all signed-in accounts whose state must be checked at the service at `now`, longest due first: the
+ * sender has died, the answer was lost, the file is accepted but its activity cannot be fetched, or the activity of a mirrored
+ * file has vanished (checked once).
  */
 export async function findDueUploads(tx: Tx, input: { now: Date; limit: number }): Promise<UploadKey[]> {
   const { rows } = await tx.client.query<{ account_id: number; content_id: string }>(
@@ -23,8 +23,8 @@ export async function findDueUploads(tx: Tx, input: { now: Date; limit: number }
 }
 
 /**
- * Records as mirrored what was taken and whose activity is complete, however it came here: by a poll before the ledger
- * knew of it, or without any samples because the service has none. Returns how many.
+ * Records accepted uploads as mirrored whose activity is complete, also when a poll fetched it before the ledger knew of it, or
+ * when the service has no samples of it. Returns their number.
  */
 export async function recordUploadsComplete(tx: Tx, input: { now: Date }): Promise<number> {
   const { rowCount } = await tx.client.query(

@@ -2,22 +2,22 @@ import { acquireNamedLock } from '../named-lock.ts'
 import type { Tx } from '../store.ts'
 import type { UploadKey } from './uploads.ts'
 
-/** What is known of an activity that may have come from a file. `complete`: mirrored with samples, and listed. */
+/** An activity that a file may have become. `complete`: mirrored with samples, and listed. */
 type KnownPath = { path: string; activityId: number; firstSeenAt: Date; complete: boolean }
 
-/** Everything that speaks for or against an activity having come from one file. */
+/** The facts that decide whether an activity came from a file. */
 export type Claims = {
-  /** paths that other contents stand for, with the name of their file */
+  /** paths that belong to other contents, with the name of their file */
   claimed: ReadonlyMap<string, string>
-  /** what the mirror knows of the paths asked for */
+  /** the mirrored activities among the given paths */
   known: ReadonlyMap<string, KnownPath>
-  /** starts of other contents that also look for their activity */
+  /** starts of other contents whose activity is not known yet */
   rivals: readonly Date[]
 }
 
 /**
- * Finds who stands for the activities `paths`, and waits for others who decide the same for this account: until the end
- * of the transaction nobody else claims one.
+ * Finds the contents that the activities `paths` belong to. Locks the account's claims until the transaction ends, so that no
+ * other process claims one meanwhile.
  */
 export async function findClaims(tx: Tx, key: UploadKey, paths: readonly string[]): Promise<Claims> {
   await acquireNamedLock(tx, 'uploads', key.accountId)

@@ -1,8 +1,8 @@
 import type { Tx } from '../store.ts'
 
 /**
- * Makes the activity that an accepted upload has become wanted, before any list names it, and returns its
- * `activity_id`. One that is known already only becomes wanted again, and is present again if it was gone.
+ * Makes the activity of an accepted upload wanted before a list contains it, and returns its `activity_id`. A known activity
+ * becomes wanted again, and is no longer absent.
  */
 export async function upsertUploaded(
   tx: Tx,
@@ -22,7 +22,7 @@ export async function upsertUploaded(
   return row.activity_id
 }
 
-/** Records that the samples of activities are here on the ledger rows of the files they came from, where they came from one. */
+/** Marks the accepted uploads of these activities, if there are any, as mirrored. */
 export async function recordUploadsMirrored(
   tx: Tx,
   input: { activityIds: readonly number[]; mirroredAt: Date },

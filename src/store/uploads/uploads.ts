@@ -7,7 +7,7 @@ export type Upload = Readonly<typeof uploads.$inferSelect>
 export type UploadState = Upload['state']
 export type UploadKey = { accountId: number; contentId: string }
 
-/** What a change of state may write besides; what is left out stays. */
+/** A change of state; columns that are left out stay as they are. */
 export type UploadChange = {
   state: UploadState
   activityPath?: string | null
@@ -20,17 +20,17 @@ export type UploadChange = {
   nextTryAt?: Date | null
   settleAfter?: Date | null
   looks?: number
-  /** Counts one more sending. */
+  /** counts one more attempt to send */
   countAttempt?: boolean
 }
 
-/** What must hold for a change of state to be made; what is left out may be anything. */
+/** Conditions for a change of state; one that is left out always holds. */
 type UploadRules = {
   /** one of these states */
   from?: readonly UploadState[]
-  /** nothing is to be waited for at this moment */
+  /** no pause is left at this time */
   dueAt?: Date
-  /** sent so often: no sender came after this one */
+  /** this many attempts: no other process has sent it since */
   attempts?: number
 }
 
@@ -60,8 +60,8 @@ export async function findUpload(tx: Tx, key: UploadKey): Promise<Upload | undef
 }
 
 /**
- * Moves a ledger row to another state and returns it. With rules, or states it must be in, only when they hold:
- * undefined means that someone else was first, and nothing is written.
+ * Changes the state of a ledger row and returns the row. With rules, or a list of earlier states, only when they hold: undefined
+ * means that another process was first, and nothing is written.
  */
 export async function recordUploadState(
   tx: Tx,
@@ -88,7 +88,7 @@ export async function recordUploadState(
   return row
 }
 
-/** Puts off the moment at which the sender of a row counts as dead; nothing happens when the row is no longer its own. */
+/** Extends the time at which the sender of a row counts as dead; has no effect when another process has sent it since. */
 export async function recordUploadAlive(
   tx: Tx,
   key: UploadKey,
@@ -108,13 +108,13 @@ function isUpload(key: UploadKey): SQL | undefined {
   return and(eq(uploads.accountId, key.accountId), eq(uploads.contentId, key.contentId))
 }
 
-/** A file whose bytes the ledger knows under another name. */
+/** A file with the same bytes as one in the ledger, under another name. */
 type UploadCopy = { accountId: number; contentId: string; fileName: string; seenAt: Date }
 
-/** Records further names of contents in the ledger; one that is known is seen anew. */
+/** Records further names of contents in the ledger, or updates when a known name was seen. */
 export async function recordUploadCopies(tx: Tx, copies: readonly UploadCopy[]): Promise<void> {
   const { accountId, contentId, fileName } = uploadCopies
-  // One archive may hold a content twice under one name in two folders; a statement takes each key once.
+  // An archive may hold the same file name and content in two folders; a statement accepts each key once.
   const keyed = new Map(copies.map((copy) => [`${copy.contentId} ${cleanText(copy.fileName)}`, copy]))
   await tx.db
     .insert(uploadCopies)

@@ -4,7 +4,7 @@ import { cleanNullable, cleanText } from '../clean.ts'
 import { waitingFiles } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 
-/** What waits in a drop folder, or is wrong with the folder itself, as its watcher saw it. */
+/** The files that wait in a drop folder, and problems of the folder itself, as its watcher found them. */
 export type WaitingReport = {
   folder: string
   waiting: ReadonlyArray<{
@@ -18,12 +18,12 @@ export type WaitingReport = {
   lookedAt: Date
 }
 
-/** The rows are for people, and written anew at every change; the log says how many more there are. */
+/** Enough rows for a person to read; all are rewritten at each change, and the log has the full number. */
 const MOST_ROWS = 1_000
-/** A folder that nobody has looked at for so long is watched no more, or under another name. */
+/** A folder that was not scanned for this long is no longer watched, or is watched under another path. */
 const FORGOTTEN_AFTER_MS = 7 * DAY
 
-/** Records what waits in a folder now, in place of what waited there before; of more than 1,000 files the first. */
+/** Replaces the waiting files of a folder; only the first 1,000 are recorded. */
 export async function recordWaitingFiles(tx: Tx, report: WaitingReport): Promise<void> {
   const { folder, waiting, lookedAt } = report
   const forgotten = new Date(lookedAt.getTime() - FORGOTTEN_AFTER_MS)
@@ -45,7 +45,7 @@ export async function recordWaitingFiles(tx: Tx, report: WaitingReport): Promise
   )
 }
 
-/** A row for people and programs, in the words of the view. */
+/** A row of `training.waiting_files`. */
 export type WaitingFile = {
   folder: string
   path: string
@@ -56,7 +56,7 @@ export type WaitingFile = {
   waiting_since: Date
 }
 
-/** Finds what waits in all drop folders, the longest first. */
+/** Finds the waiting files of all drop folders, the longest waiting first. */
 export async function findWaitingFiles(tx: Tx): Promise<WaitingFile[]> {
   const { rows } = await tx.client.query<WaitingFile>(
     `select folder, path, account_name as account, size_bytes::float8 as size_bytes, code, reason, waiting_since

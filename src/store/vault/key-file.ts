@@ -6,25 +6,25 @@ import { renameDurably, writeDurably } from '../../kit/durable-file.ts'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
 
 const KEY_BYTES = 32
-/** The key of a rotation that is not over, by its id. */
+/** The key file of an unfinished rotation, with the key's id. */
 const PENDING = /^secret\.key\.new-([0-9a-f]{8})$/
-/** What a crash left of writing one. */
+/** The incomplete file of a crash while one was written. */
 const SCRAP = /^secret\.key\.new-[0-9a-f]{8}\./
 
-/** Where the key file of a data directory lies. */
+/** Returns the path of a data directory's key file. */
 export function secretKeyPath(dataDir: string): string {
   return join(dataDir, 'secret.key')
 }
 
-/** Where the key of that id waits for its rotation to end. */
+/** Returns the path of a key until its rotation is finished. */
 export function pendingKeyPath(dataDir: string, keyId: string): string {
   return `${secretKeyPath(dataDir)}.new-${keyId}`
 }
 
 /**
- * Reads the 32-byte key that seals tokens at rest from `<dataDir>/secret.key`, making it (mode 0600) the first time.
- * Two processes that start at once end up with one key: the file is written whole under another name and then
- * linked into place, which only one of them can do.
+ * Reads the 32-byte key that seals tokens at rest from `<dataDir>/secret.key`, and creates the file (mode
+ * 0600) the first time. Two processes that start at once end up with one key: the file is written under another name and then
+ * linked, which succeeds for one of them only.
  */
 export function readOrMakeSecretKey(dataDir: string): Buffer {
   const path = secretKeyPath(dataDir)
@@ -43,20 +43,20 @@ export function readOrMakeSecretKey(dataDir: string): Buffer {
   return readKeyFile(path) as Buffer
 }
 
-/** Reads the keys that rows may be sealed with now: the key file's first, then those of a rotation that is not over. */
+/** Reads the keys that may seal rows: the key file's first, then those of an unfinished rotation. */
 export function readSecretKeys(dataDir: string): Buffer[] {
-  // The key file last: a rotation that ends between the two looks moves its key there.
+  // The key file last: a rotation that finishes meanwhile moves its key there.
   const pending = readPendingIds(dataDir).flatMap((id) => readKeyFile(pendingKeyPath(dataDir, id)) ?? [])
   const current = readKeyFile(secretKeyPath(dataDir))
   return current ? [current, ...pending] : pending
 }
 
-/** Reads the ids of the keys whose rotation is not over. */
+/** Reads the ids of the keys of unfinished rotations. */
 export function readPendingIds(dataDir: string): string[] {
   return readNames(dataDir).flatMap((name) => PENDING.exec(name)?.[1] ?? [])
 }
 
-/** Removes the keys of rotations that came to nothing, those not in `used`, and what crashes left of writing such keys. */
+/** Removes the keys of failed rotations, which are not in `used`, and incomplete key files of crashes. */
 export async function removePendingKeys(dataDir: string, used: ReadonlySet<string>): Promise<void> {
   for (const name of readNames(dataDir)) {
     const keyId = PENDING.exec(name)?.[1]
@@ -84,7 +84,7 @@ export function readKeyFile(path: string): Buffer | undefined {
   return key
 }
 
-/** Writes a key file, mode 0600, so that it is on the disk when this resolves. */
+/** Writes a key file, mode 0600; it is on the disk when this resolves. */
 export async function writeKeyFile(path: string, key: Buffer): Promise<void> {
   try {
     await writeDurably(path, textOf(key))
@@ -94,7 +94,7 @@ export async function writeKeyFile(path: string, key: Buffer): Promise<void> {
   }
 }
 
-/** Puts the key of that id in the key file's place; one that is there already was put by another process. */
+/** Renames the key of that id to the key file. Does nothing when another process has done so. */
 export async function putKeyInPlace(dataDir: string, keyId: string): Promise<void> {
   const pending = pendingKeyPath(dataDir, keyId)
   try {

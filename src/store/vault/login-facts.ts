@@ -7,21 +7,21 @@ import { type KeyOptions, makeKeyring } from './seal.ts'
 import { makeSpool } from './spool.ts'
 import { UnreadableLoginError } from './unreadable-login-error.ts'
 
-/** What can be told of a login without telling a secret. */
+/** The facts about a login that are not secret. */
 export type LoginFacts = {
   account: string
   keyId: string
-  /** whether a key at hand opens it, or why not; undefined when there is no key */
+  /** true when a known key opens it, else the reason; undefined when there is no key */
   opens: true | UnreadableLoginError | undefined
   obtainedAt: Date
   expiresAt: Date
   failures: number
   notBefore: Date | null
-  /** newer tokens in a spool file: none, waiting to be put in place, or why they cannot be read */
+  /** newer tokens in a spool file: none, waiting for the database, or why they are unreadable */
   spool: 'none' | 'waiting' | UnreadableLoginError
 }
 
-/** Finds what can be told of every login; opens them with the keys at hand, and puts no spooled tokens in place. */
+/** Finds the facts about every login. Opens them with the known keys and changes nothing, also no spooled tokens. */
 export async function findLoginFacts(
   tx: Tx,
   options: { keys: KeyOptions | undefined; spoolDir: string },

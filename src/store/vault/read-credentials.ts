@@ -16,16 +16,16 @@ import type { Spool } from './spool.ts'
 import type { Credentials } from './types.ts'
 import { UnreadableLoginError } from './unreadable-login-error.ts'
 
-/** What the parts of the vault share. */
+/** The dependencies of the vault's functions. */
 export type VaultParts = Readonly<{ store: Store; log: Logger; keys: Keyring; spool: Spool }>
 
-// Nothing is known of these while the database is away.
+// The values of the row while the database is unreachable.
 const UNKNOWN_STATE = { needsLogin: false, failures: 0, notBefore: null }
 
 /**
- * Reads an account's credentials. Tokens in a spool file that are newer than the row's are put in place first; while
- * the database is away they are served from the file, and without a file its TransientError is thrown. An account that was
- * parked because its tokens could not be read is parked no more when they can.
+ * Reads an account's credentials. Newer tokens in a spool file are written to the table first. While the database is
+ * unreachable, the tokens of the file are returned; without a file the TransientError is thrown. When an account was parked
+ * because its tokens were unreadable, and they can be read again, this ends.
  */
 export async function readCredentials(
   parts: VaultParts,
@@ -43,7 +43,7 @@ export async function readCredentials(
   } catch (error) {
     if (!spooled || !(error instanceof TransientError)) throw error
     const sealer = parts.keys.sealerOf(spooled)
-    // Without the account's row only the tokens themselves can tell where they may be sent.
+    // Without the account's row only the tokens themselves name the origin that they may be sent to.
     const { origin } = openSpooled(sealer, spooled)
     if (origin === undefined) throw error
     return openSealed(sealer, spooled, { ...UNKNOWN_STATE, baseUrl: origin })
@@ -51,8 +51,8 @@ export async function readCredentials(
 }
 
 /**
- * Finds the credentials of an account whose row is locked, opened; one that was parked because they could not be read is
- * parked no more. Throws UnreadableLoginError.
+ * Finds and opens the credentials of an account whose row is locked. If the account was parked because they were unreadable,
+ * this ends. Throws UnreadableLoginError.
  */
 export async function findCredentialsAndUnpark(
   tx: Tx,
@@ -66,7 +66,7 @@ export async function findCredentialsAndUnpark(
   return { ...found.credentials, needsLogin: false }
 }
 
-/** Whether the tokens of an account whose row is locked can be read; spooled ones that can are put in place. */
+/** Tells whether the tokens of an account whose row is locked are readable; writes newer readable ones of the spool to the table. */
 export async function isReadable(tx: Tx, parts: VaultParts, accountId: number): Promise<boolean> {
   try {
     const spooled = await parts.spool.read(accountId)
@@ -92,9 +92,9 @@ async function findCredentials(
 }
 
 /**
- * Puts spooled tokens in place when they are newer than the locked row's, sealed with the row's key. Tokens that cannot be
- * opened are left alone (UnreadableLoginError). Those of an account that was signed out are not brought back, nor those of
- * another service than the account is at now.
+ * Writes spooled tokens to the table when they are newer than the locked row's, sealed with the row's key. Throws
+ * UnreadableLoginError for tokens that cannot be opened. Returns false, without a change, for an account that was signed out
+ * and for tokens of another service than the account's.
  */
 export async function restoreSpooledTokens(
   tx: Tx,
@@ -110,7 +110,7 @@ export async function restoreSpooledTokens(
   return true
 }
 
-/** Opens what a spool file holds; bytes that its key does not open are a damaged file. */
+/** Opens the tokens of a spool file; when their key does not open them, the file is damaged (`spool_damaged`). */
 export function openSpooled(sealer: Sealer, spooled: SealedCredentials) {
   try {
     return openFields(sealer, spooled)
@@ -122,10 +122,10 @@ export function openSpooled(sealer: Sealer, spooled: SealedCredentials) {
 
 async function restoreAndRemoveSpool(parts: VaultParts, spooled: SealedCredentials): Promise<void> {
   const { accountId } = spooled
-  const taken = await parts.store.transaction(async (tx) => {
+  const restored = await parts.store.transaction(async (tx) => {
     await lockCredentials(tx, accountId)
     return await restoreSpooledTokens(tx, parts.keys, spooled)
   })
-  if (taken) parts.log.warn({ accountId }, 'put spooled tokens in place')
+  if (restored) parts.log.warn({ accountId }, 'put spooled tokens in place')
   await parts.spool.remove(accountId, spooled.obtainedAt)
 }

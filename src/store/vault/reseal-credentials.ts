@@ -9,11 +9,11 @@ import { UnreadableLoginError } from './unreadable-login-error.ts'
 import { removeSpool } from './use-locked.ts'
 
 /**
- * Seals the credentials of every account with another key, in one transaction that waits for the refreshes under way and
- * keeps new ones, logins and other rotations out. Spooled tokens are put in place first. `nextKey` is called under that
- * lock with the ids of the keys that seal the rows; the key it returns must be on the disk by then. Tokens that cannot be read
- * stay as they are and are reported. Throws UnreadableLoginError and changes nothing when no row's key is at hand, or when a
- * spool file cannot be read from the disk: what is in it needs the key before.
+ * Seals the credentials of every account with another key, in one transaction that waits for running refreshes and blocks new
+ * ones, logins and other rotations. Spooled tokens are written to the table first. Under the lock `nextKey` gets the ids of the
+ * keys that seal the rows, and returns a key that is on the disk already. Unreadable tokens stay as they are and are reported.
+ * Throws UnreadableLoginError and changes nothing when no row's key is known, or when a spool file cannot be read from the
+ * disk: its tokens may need the old key.
  */
 export async function resealCredentials(
   parts: VaultParts,
@@ -60,7 +60,7 @@ async function resealRows(
   for (const row of rows) {
     const from = openers.get(row.accountId)
     if (!from || row.sealed.keyId === to.keyId) continue
-    // Damaged values open with no key. Under the new key's id they keep nobody from removing the key before.
+    // No key opens damaged values. With the new key's id they do not keep the old key from being removed.
     let resealed: SealedCredentials = { ...row.sealed, keyId: to.keyId }
     await unlessUnreadable(unreadable, row, () => {
       resealed = reseal({ from, to }, row.sealed, new URL(row.baseUrl).origin)
@@ -71,7 +71,7 @@ async function resealRows(
   return logins
 }
 
-/** Runs work on one account's tokens; that they cannot be read is kept for the report. */
+/** Runs work on one account's tokens and collects its UnreadableLoginError for the report. */
 async function unlessUnreadable(
   unreadable: Unreadable,
   account: { accountId: number; name: string },
@@ -100,7 +100,7 @@ async function findRows(tx: Tx): Promise<Row[]> {
     .orderBy(asc(credentials.accountId))
 }
 
-// Only what is sealed changes: a pause after a failed refresh and a login that has ended stay as they are.
+// Changes the sealed columns only: a pause after a failed refresh and an ended login stay as they are.
 async function updateSealed(tx: Tx, sealed: SealedCredentials): Promise<void> {
   const { clientSecret, accessToken, refreshToken, password, keyId, accountId } = sealed
   await tx.db

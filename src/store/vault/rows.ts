@@ -7,20 +7,20 @@ import type { Sealer } from './seal.ts'
 import type { Credentials, Login, TokenPair } from './types.ts'
 import { UnreadableLoginError } from './unreadable-login-error.ts'
 
-/** What stands sealed in the table and in a spool file. */
+/** Sealed credentials, as in the table and in a spool file. */
 export type SealedCredentials = Readonly<
   Omit<typeof credentials.$inferSelect, 'updatedAt' | 'failures' | 'notBefore' | 'unreadable'>
 >
 
-// A refresh takes seconds, two requests of 40 s at worst; whoever waits longer waits for a process that hangs.
+// A refresh takes seconds, at most two requests of 40 s; after that the process with the lock hangs.
 const LOCK_TIMEOUT_MS = 90 * SECOND
 
-/** Sets how long this transaction waits for another one's lock. */
+/** Limits how long this transaction waits for a lock. */
 export async function limitLockWait(tx: Tx): Promise<void> {
   await tx.client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`)
 }
 
-/** Locks the credentials row of an account until the transaction ends. Comes before a change of the account's own row. */
+/** Locks the credentials row of an account until the transaction ends. Must come before a change of the account's own row. */
 export async function lockCredentials(tx: Tx, accountId: number): Promise<void> {
   await tx.db
     .select({ one: sql`1` })
@@ -29,7 +29,7 @@ export async function lockCredentials(tx: Tx, accountId: number): Promise<void> 
     .for('update')
 }
 
-/** Locks the credentials row of the account of that name, and tells who is signed in there; undefined when there is none. */
+/** Locks the credentials row of the account of that name, and returns its user name; undefined when there is no row. */
 export async function lockCredentialsOf(
   tx: Tx,
   name: string,
@@ -46,7 +46,7 @@ export async function lockCredentialsOf(
   return row
 }
 
-/** Finds the sealed credentials of an account, with what its row in `accounts` says of them. */
+/** Finds the sealed credentials of an account, with the state of the login in its row of `accounts`. */
 export async function findSealed(tx: Tx, accountId: number) {
   const [row] = await tx.db
     .select({
@@ -92,8 +92,8 @@ export async function recordNeedsLogin(tx: Tx, accountId: number, reason: string
 }
 
 /**
- * Parks an account whose tokens cannot be read, with the reason for a person; with a null reason ends that. Its row of
- * credentials is locked by the caller.
+ * Parks an account whose tokens are unreadable, with the reason for a person; a null reason ends this. The caller has locked
+ * the row of credentials.
  */
 export async function recordUnreadable(tx: Tx, accountId: number, reason: string | null): Promise<void> {
   const set = { unreadable: reason !== null, updatedAt: sql`clock_timestamp()` }
@@ -121,7 +121,7 @@ export async function recordRefreshFailure(
     .where(eq(accounts.accountId, accountId))
 }
 
-/** Whose login it is: its values are sealed for this account and this origin of a service. */
+/** The account and the origin of the service that the values of a login are sealed for. */
 type Owner = Readonly<{ accountId: number; origin: string }>
 
 /** Seals a login for the table and the spool. */
@@ -149,8 +149,8 @@ export function sealPair(sealer: Sealer, owner: Owner, pair: TokenPair) {
 }
 
 /**
- * Seals credentials with another key, or with the same one in the newest form. They keep the origin that they were sealed
- * for; `origin` is for those that hold none. Throws UnreadableLoginError as openFields does.
+ * Seals credentials with another key, or with the same key in the newest version. They keep their origin; `origin` is for
+ * credentials of version 1, which hold none. Throws UnreadableLoginError as openFields does.
  */
 export function reseal(
   sealers: { from: Sealer; to: Sealer },
@@ -173,9 +173,9 @@ export function reseal(
 }
 
 /**
- * Opens sealed credentials. Those that hold no origin belong to the one of the account's address. Throws
- * UnreadableLoginError `secret_key_mismatch` when another key sealed them, `login_damaged`, or `login_elsewhere` when they were sealed for another
- * origin than that address, which must not be shown them.
+ * Opens sealed credentials. Those without an origin belong to the origin of the account's base URL. Throws
+ * UnreadableLoginError `secret_key_mismatch` when another key sealed them, `login_damaged`, or `login_elsewhere` when they were
+ * sealed for another origin than the base URL's: they must not be sent there.
  */
 export function openSealed(
   sealer: Sealer,
@@ -199,7 +199,7 @@ export function openSealed(
   }
 }
 
-/** Opens the sealed fields, and tells the one origin of those that hold one. */
+/** Opens the sealed fields and returns them with their common origin, if they hold one. */
 export function openFields(sealer: Sealer, sealed: SealedCredentials) {
   const { accountId } = sealed
   if (sealed.keyId !== sealer.keyId) throw new UnreadableLoginError('secret_key_mismatch', { accountId })

@@ -3,14 +3,14 @@ import { ConfigError } from '../../kit/errors.ts'
 import { UnreadableLoginError } from './unreadable-login-error.ts'
 
 /**
- * Seals texts with AES-256-GCM. A sealed value opens only for the account and the field that it was sealed for, and tells the
- * origin of the service that it belongs to.
+ * Seals texts with AES-256-GCM. A sealed value opens only for its own account and field, and holds the
+ * origin of its service.
  */
 export type Sealer = {
-  /** first 8 hex digits of the SHA-256 of the key: tells keys apart and gives nothing away */
+  /** first 8 hex digits of the SHA-256 of the key: identifies the key and does not reveal it */
   readonly keyId: string
   seal(text: string, place: SealPlace & Readonly<{ origin: string }>): Buffer
-  /** Throws UnreadableLoginError `login_damaged` when the key, the place or a byte of the value is not the one sealed. */
+  /** Throws UnreadableLoginError `login_damaged` when the key, the place or a byte of the value differs. */
   open(sealed: Buffer, place: SealPlace): Opened
 }
 
@@ -61,7 +61,7 @@ export function makeSealer(secretKey: Buffer): Sealer {
   }
 }
 
-/** Names a key: tells it from others, and gives nothing of it away. */
+/** Returns the id of a key, which identifies it and does not reveal it. */
 export function keyIdOf(secretKey: Buffer): string {
   return createHash('sha256').update(secretKey).digest('hex').slice(0, 8)
 }
@@ -72,24 +72,24 @@ function parseOpened(version: Version, text: string): Opened {
   return { text: text.slice(end + 1), origin: text.slice(0, end) }
 }
 
-/** The version is bound, too: a value cannot be passed off as one that holds no origin. */
+/** Binds the version, too, so that a value cannot be presented as one without an origin. */
 function boundTo(version: Version, { accountId, field }: SealPlace): Buffer {
   const prefix = version === 1 ? 'musette' : `musette ${version}`
   return Buffer.from(`${prefix} ${accountId} ${field}`, 'utf8')
 }
 
-/** `readKeys` reads the keys that are at hand now, the one in use first, then those of a rotation that is not over. */
+/** `readKeys` reads the present keys, the one in use first, then those of an unfinished rotation. */
 export type KeyOptions = Readonly<{ secretKey: Buffer; readKeys?: () => readonly Buffer[] }>
 
-/** The keys that this process knows, so that a rotation by another process is followed without a restart. */
+/** The keys that this process knows; it learns keys of a rotation by another process without a restart. */
 export type Keyring = {
-  /** Finds the sealer of what a row or a spool file holds; throws UnreadableLoginError `secret_key_mismatch`. */
+  /** Returns the sealer of a row or a spool file; throws UnreadableLoginError `secret_key_mismatch`. */
   sealerOf(sealed: Readonly<{ accountId: number; keyId: string }>): Sealer
   /** Chooses the sealer for a new login, given the ids of the keys that seal the rows at this moment. */
   sealerForNew(used: ReadonlySet<string>): Sealer
 }
 
-/** Makes the keyring; throws ConfigError `secret_key_length` for a key that has not 32 bytes. */
+/** Makes the keyring. Throws ConfigError `secret_key_length` for a key that does not have 32 bytes. */
 export function makeKeyring(options: KeyOptions): Keyring {
   const first = makeSealer(options.secretKey)
   const known = new Map([[first.keyId, first]])
@@ -107,7 +107,7 @@ export function makeKeyring(options: KeyOptions): Keyring {
     },
     sealerForNew(used) {
       const sealers = readSealers()
-      // Where no row decides, the key that is to be: a rotation that is under way removes the other one.
+      // When no row decides, the newest key: a running rotation removes the other one.
       return sealers.find(({ keyId }) => used.has(keyId)) ?? sealers.at(-1) ?? first
     },
   }

@@ -6,9 +6,9 @@ import { errorCode } from '../../kit/errors.ts'
 import type { SealedCredentials } from './rows.ts'
 import { spoolName, UnreadableLoginError } from './unreadable-login-error.ts'
 
-/** The one file that holds an account's newest tokens, sealed, while the database has not taken them. */
+/** A file per account with its newest tokens, sealed, as long as they are not in the database. */
 export type Spool = {
-  /** Writes the file so that it is on the disk, under its name and whole, when this resolves. */
+  /** Writes the file; it is on the disk, complete and under its name, when this resolves. */
   write(sealed: SealedCredentials): Promise<void>
   read(accountId: number): Promise<SealedCredentials | undefined>
   /** Removes the file unless it holds tokens newer than `obtainedAt`. */
@@ -33,12 +33,12 @@ const spoolFile = z
     obtainedAt: moment,
     expiresAt: moment.nullable().catch(null),
   })
-  // An end that cannot be read, or is beyond the year 9999, loses no tokens: they count as over and are renewed first.
+  // Tokens with an unreadable end, or one after the year 9999, are kept: they count as expired and are renewed.
   .transform((file) => ({ ...file, expiresAt: file.expiresAt ?? file.obtainedAt }))
 
 /**
- * Makes the spool in `directory`, which is made with mode 0700 at the first write; files have mode 0600. A file that is there
- * and cannot be used is an UnreadableLoginError: `spool_unreadable` for the disk, `spool_damaged` for what it holds.
+ * Makes the spool in `directory`, which is created with mode 0700 at the first write; files have mode 0600. Throws
+ * UnreadableLoginError `spool_unreadable` when the disk fails, `spool_damaged` when the content is not valid.
  */
 export function makeSpool(directory: string): Spool {
   const pathOf = (accountId: number) => join(directory, spoolName(accountId))

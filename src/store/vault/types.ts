@@ -61,21 +61,21 @@ export type TokenVault = {
 
 export type Vault = TokenVault & {
   /**
-   * Keeps a fresh login in place of whatever was there, and makes the account or gives it its new address, in one transaction:
-   * tokens and the address that they may be sent to never part. A login of another rider, or at another address, is mirrored from
-   * the beginning. Waits up to 90 s for a refresh that is under way, then throws TransientError and has changed nothing.
+   * Stores a new login in place of an earlier one, and creates the account or updates its base URL, in one transaction, so that
+   * tokens and base URL always belong together. A login of another rider, or with another base URL, is mirrored from the
+   * beginning. Waits up to 90 s for a running refresh, then throws TransientError and changes nothing.
    */
   saveLogin(account: { name: string; baseUrl: string }, login: Login): Promise<Account>
-  /** Forgets the tokens of an account; the mirror stays. */
+  /** Deletes the tokens of an account; its mirrored data stays. */
   forget(accountId: number): Promise<void>
   /**
-   * Parks an account whose tokens cannot be read, with the error's sentence in its row, and logs it once. It ends by itself when
-   * they can be read again, or with a login.
+   * Parks an account whose tokens are unreadable, with the error's message in its row, and logs it once. This ends when they are
+   * readable again, or with a login.
    */
   parkUnreadable(error: UnreadableLoginError): Promise<void>
   /** Seals every login with the key that `nextKey` returns; see resealCredentials. */
   rotate(nextKey: (used: ReadonlySet<string>) => Promise<Buffer>): Promise<Resealed>
 }
 
-/** How many logins were sealed anew, and those that cannot be read and stayed as they were. */
+/** The number of logins sealed with the new key, and the errors of unreadable ones, which stayed as they were. */
 export type Resealed = { logins: number; unreadable: UnreadableLoginError[] }

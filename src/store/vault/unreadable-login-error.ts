@@ -16,7 +16,7 @@ const SENTENCES = {
 
 type UnreadableCode = keyof typeof SENTENCES
 
-/** One account's tokens cannot be read, which says nothing about another one's. The code is an UnreadableCode. */
+/** The tokens of one account are unreadable; those of others may be readable. */
 export class UnreadableLoginError extends ConfigError {
   declare readonly code: UnreadableCode
   readonly accountId: number
@@ -29,7 +29,7 @@ export class UnreadableLoginError extends ConfigError {
     this.accountId = accountId
   }
 
-  /** The same error with the account's name in its sentence. */
+  /** Returns the same error with the account's name in its message. */
   of({ accountId, name }: { accountId: number; name: string }): UnreadableLoginError {
     return new UnreadableLoginError(this.code, { accountId, name }, { cause: this.cause })
   }

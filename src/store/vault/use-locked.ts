@@ -17,23 +17,23 @@ import type { HeldCredentials, TokenPair } from './types.ts'
 
 type Settled<T> = { ok: true; result: T } | { ok: false; error: unknown }
 
-/** What happened under the lock; it outlives the transaction. */
+/** The progress of the work under the lock. It outlives the transaction, which may roll back. */
 type LockedUse<T> = {
   end: Settled<T> | undefined
   /** the row as it is under the lock, or the pair last handed to save */
   newest: SealedCredentials | undefined
-  /** a spool file was found, and is done with once the transaction commits */
+  /** a spool file was found; it can be removed after the commit */
   leftover: boolean
-  /** a pair was handed to save and is in the spool, so it is safe whatever becomes of the transaction */
+  /** a saved pair is in the spool, so it is safe even when the transaction fails */
   spooled: boolean
-  /** why the table refused that pair, whose only place then is the spool file */
+  /** why the table refused that pair, which then is in the spool file only */
   refused: unknown
 }
 
 /**
- * Runs `use` in one transaction that holds the account's row. A pair handed to `save` is in the spool before the
- * table is tried: when the update or the commit then fails, this ends as `use` ended, and the pair is put in place
- * later. Any other failed commit is thrown as the store maps it.
+ * Runs `use` in one transaction that locks the account's row. `save` writes a pair to the spool before the table. When the
+ * update or the commit then fails, the result of `use` still counts, and the pair is written to the table later. Any other
+ * failed commit is thrown as the store maps it.
  */
 export async function useLocked<T>(
   parts: VaultParts,
@@ -47,7 +47,7 @@ export async function useLocked<T>(
       await limitLockWait(tx)
       await lockCredentials(tx, accountId)
       const held = await readUnderLock(parts, tx, { accountId, state })
-      // What `use` wrote before it threw is kept: neither a saved pair nor a parked account may be rolled back.
+      // Commits also when `use` throws: neither a saved pair nor a parked account may be rolled back.
       state.end = await attempt(() => use(held))
     })
   } catch (error) {
@@ -93,7 +93,7 @@ async function savePair<T>(
       `vault, save tokens: account ${accountId} has none; run: musette login`,
     )
   }
-  // One key seals a row whole, and the key in use may have changed since this process began.
+  // One key seals all values of a row, and another process may have rotated the key.
   const sealer = parts.keys.sealerOf(state.newest)
   const sealed: SealedCredentials = {
     ...reseal({ from: sealer, to: sealer }, state.newest, origin),
@@ -104,7 +104,7 @@ async function savePair<T>(
   try {
     await upsertSealed(tx, sealed)
   } catch (error) {
-    // With the pair in the spool a dead connection is no failure. Its commit fails, too; that of a refused value does not.
+    // With the pair in the spool a lost connection is no failure; its commit fails, too. A refused value lets the commit succeed.
     if (!state.spooled) throw error
     state.refused = error
   }
@@ -128,7 +128,7 @@ async function trySpool(parts: VaultParts, sealed: SealedCredentials): Promise<b
   }
 }
 
-/** Removes a spool file whose tokens the table holds; a failure is only logged, since the next read tries again. */
+/** Removes a spool file whose tokens are in the table. A failure is only logged, because the next read tries again. */
 export async function removeSpool(parts: VaultParts, sealed: SealedCredentials): Promise<void> {
   try {
     await parts.spool.remove(sealed.accountId, sealed.obtainedAt)

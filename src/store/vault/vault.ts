@@ -26,9 +26,9 @@ export type { KeyOptions } from './seal.ts'
 export type { Vault } from './types.ts'
 
 /**
- * Makes the vault that keeps tokens sealed in `musette.credentials`. A new pair goes to a spool file first and then
- * to the table, so neither a crash nor an outage between the two loses it, and whoever gets the lock after a failed
- * commit finds it. Throws ConfigError `secret_key_length` for a key that has not 32 bytes.
+ * Makes the vault that keeps tokens sealed in `musette.credentials`. A new pair is written to a spool file before the table, so
+ * that neither a crash nor an outage loses it, and the next process with the lock finds it after a failed commit. Throws
+ * ConfigError `secret_key_length` for a key that does not have 32 bytes.
  */
 export function makeTokenVault(
   deps: { store: Store; log: Logger },
@@ -45,7 +45,7 @@ export function makeTokenVault(
         const before = await lockCredentialsOf(tx, name)
         const made = await upsertAccount(tx, { name, baseUrl })
         const { accountId } = made
-        // Perhaps another rider: what was mirrored so far does not say how far this one's history is.
+        // Another user name may be another rider, whose history must be mirrored from the beginning.
         if (before?.username !== (login.username ?? null)) await forgetCursors(tx, accountId)
         const sealer = keys.sealerForNew(await findKeyIds(tx))
         const { origin } = new URL(baseUrl)
@@ -56,7 +56,7 @@ export function makeTokenVault(
       await spool.clear(accountId)
       await store.transaction(async (tx) => {
         await lockCredentials(tx, accountId)
-        // Until that file was gone, another process may have parked the account for what is in it.
+        // Before the spool file was removed, another process may have parked the account because of it.
         await findCredentialsAndUnpark(tx, parts, accountId)
       })
       return account
@@ -76,7 +76,7 @@ export function makeTokenVault(
         await lockCredentials(tx, accountId)
         const row = await findSealed(tx, accountId)
         if (await isReadable(tx, parts, accountId)) return false
-        // A login that has ended stays ended, also when its tokens can be read again.
+        // An ended login stays ended, also when its tokens are readable again.
         if (!row || (row.needsLogin && !row.unreadable) || row.lastError === message) return false
         await recordUnreadable(tx, accountId, message)
         return true
@@ -87,7 +87,7 @@ export function makeTokenVault(
   }
 }
 
-/** Gives the error of tokens that cannot be read the account's name, for the command in its sentence. */
+/** Adds the account's name to an UnreadableLoginError, for the command in its message. */
 async function named<T>(store: Store, work: Promise<T>): Promise<T> {
   try {
     return await work
