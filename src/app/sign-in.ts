@@ -44,7 +44,7 @@ export async function beginBrowserLogin(
 ): Promise<BrowserLogin> {
   const client = { ...input.client, baseUrl: await baseUrlOf(app, input.name) }
   const { redirectUri } = input
-  const refusal = await app.service.findAuthorizeRefusal(client, { redirectUri }, input.signal)
+  const refusal = await app.service.fetchAuthorizeRefusal(client, { redirectUri }, input.signal)
   if (refusal !== undefined) {
     const message = `the service refuses the redirect address ${redirectUri} or the client id "${client.clientId}" (${refusal}); run: musette login --browser --client-id ID --redirect-uri URI, with both as they are registered there`
     throw new ConfigError('authorize_refused', message)

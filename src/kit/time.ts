@@ -33,8 +33,8 @@ export function formatDuration(ms: number): string {
 }
 
 /**
- * Waits for work at most `ms` and tells whether it came to its end in time. A failure of the work is thrown when it
- * comes in time; one that comes later is of no interest any more.
+ * Waits for work at most `ms` and tells whether it ended in time. A failure of the work is thrown when it comes in time; a
+ * later one is ignored.
  */
 export async function within(work: Promise<unknown>, ms: number): Promise<boolean> {
   const timer = new AbortController()
@@ -47,6 +47,25 @@ export async function within(work: Promise<unknown>, ms: number): Promise<boolea
     return await Promise.race([work.then(() => true), late])
   } finally {
     timer.abort()
+  }
+}
+
+/**
+ * Waits for a promise that others share; an abort of the signal ends the waiting, never the work, and throws the signal's
+ * reason.
+ */
+export async function waitFor<T>(shared: Promise<T>, signal?: AbortSignal): Promise<T> {
+  if (!signal) return shared
+  signal.throwIfAborted()
+  let stop: () => void = () => undefined
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason)
+    signal.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    return await Promise.race([shared, aborted])
+  } finally {
+    signal.removeEventListener('abort', stop)
   }
 }
 

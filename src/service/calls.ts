@@ -1,24 +1,22 @@
 import { TransientError } from '../kit/errors.ts'
 import { type Backoff, backoffMs, SECOND, type Sleep } from '../kit/time.ts'
-
-import { statusError } from './errors.ts'
-import { parseRetryAfter, type RawAnswer, retryAfterMs, type ServiceRequest } from './message.ts'
+import { parseRetryAfter, type RawAnswer, retryAfterMs, type ServiceRequest } from './http-message.ts'
 import type { Pacer } from './pacer.ts'
-
+import { quoteRefusal } from './quote-refusal.ts'
+import { statusError } from './service-errors.ts'
 import { send, type TransportDeps } from './transport.ts'
-import { quoteRefusal } from './words.ts'
 
 export type CallDeps = { transport: TransportDeps; pacer: Pacer; sleep: Sleep; random: () => number }
 
-/** A GET is tried again this often after a TransientError; longer outages are the callers' to wait for. */
+/** How often a GET is tried again after a TransientError; callers handle longer outages. */
 const READ_RETRIES = 2
 const READ_BACKOFF: Backoff = { firstMs: 1 * SECOND, maxMs: 10 * SECOND, factor: 4 }
-/** How long a 503 may hold back the other calls: it is an outage with a hint, not a limit that was stated. */
+/** How long a 503 pauses the other calls at most: its Retry-After is a hint and not a limit. */
 const MAX_OUTAGE_PAUSE_MS = 60 * SECOND
 
 /**
- * Sends one request in its turn and judges its status. Throws what errors.ts makes of it; an answer that comes back has a
- * status of 200 to 299.
+ * Sends one request when the pacer allows it, and returns an answer with a status of 200 to 299. Throws the error that
+ * service-errors.ts makes of any other status.
  */
 export async function callOnce(
   deps: CallDeps,
@@ -26,17 +24,20 @@ export async function callOnce(
   signal?: AbortSignal,
 ): Promise<RawAnswer> {
   const { request, queue } = input
-  const turn = { queue, origin: request.url.origin }
-  const answer = await deps.pacer.run(turn, () => send(deps.transport, request, signal), signal)
-  hearRetryAfter(deps, answer, request.url.origin)
+  const answer = await deps.pacer.run(
+    { queue, origin: request.url.origin },
+    () => send(deps.transport, request, signal),
+    signal,
+  )
+  applyRetryAfter(deps, answer, request.url.origin)
   const words = request.endpoint === 'POST /oauth/upload' ? quoteRefusal(answer, request.authorization) : ''
   const error = statusError(answer, request.what, deps.transport.now(), words)
   if (error) throw error
   return answer
 }
 
-/** Lets a 429, or a 503 with a Retry-After, hold back every call to the origin. */
-export function hearRetryAfter(
+/** Pauses every call to the origin after a 429, or a 503 with a Retry-After. */
+export function applyRetryAfter(
   deps: Pick<CallDeps, 'transport' | 'pacer'>,
   answer: RawAnswer,
   origin: string,

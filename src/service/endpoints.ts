@@ -1,8 +1,9 @@
 import { type CallDeps, callOnce, callRead } from './calls.ts'
-import { badShape, parseFileText, parseJsonObject } from './errors.ts'
-import type { Endpoint, RawAnswer, ServiceRequest } from './message.ts'
-import type { RefreshDeps } from './refresh.ts'
-import { RECENT_MS, refreshIfDue, type SessionState, withToken } from './session.ts'
+import type { Endpoint, RawAnswer, ServiceRequest } from './http-message.ts'
+import { quoteRefusal } from './quote-refusal.ts'
+import type { RefreshDeps } from './renew-tokens.ts'
+import { badShape, parseFileText, parseJsonObject } from './service-errors.ts'
+import { refreshIfDue, type SessionState, SHARED_READ_MS, withToken } from './session.ts'
 import { makeUploadBody, type UploadFile } from './upload-body.ts'
 import { endpointUrl, fileUrl, objectUrl } from './urls.ts'
 import type { Parsed } from './wire/lenient.ts'
@@ -21,11 +22,10 @@ import {
   type WireWorkout,
   type WireWorkoutList,
 } from './wire/wire-workouts.ts'
-import { quoteRefusal } from './words.ts'
 
 /**
- * An answer understood, with its decoded bytes (and those that came, when they came in gzip), when it was asked for by our
- * clock, and the service's own clock.
+ * A parsed answer: its decoded bytes (and the gzipped ones, when they came in gzip), the time of the request by our clock, and
+ * the time of the answer by the service's clock (undefined without a Date header).
  */
 export type Answer<T> = {
   value: T
@@ -35,14 +35,14 @@ export type Answer<T> = {
   serviceTime: Date | undefined
 }
 
-/** The endpoints that need a rider's token, for one account. Every call is paced and may throw any kind of error. */
+/** The endpoints that need a rider's token, for one account. Every call is paced and may throw every kind of error. */
 export type AccountService = {
   /** Lists activities started in `from` to `to`, with `updatedFrom` only those changed since (endpoint 9). */
   listActivities(
     input: { from: Date; to: Date; updatedFrom?: Date },
     signal?: AbortSignal,
   ): Promise<Answer<WireActivityList>>
-  /** Fetches one activity, with its samples when asked (endpoint 8). */
+  /** Fetches one activity, with `sessionData` also its samples (endpoint 8). */
   fetchActivity(
     path: string,
     input: { sessionData: boolean },
@@ -80,7 +80,7 @@ export function makeAccountService(deps: RefreshDeps, state: SessionState): Acco
     target: Pick<ServiceRequest, 'endpoint' | 'url' | 'what'>,
     interpret: (answer: RawAnswer, what: string) => T,
     signal: AbortSignal | undefined,
-    lookMs?: number,
+    maxAgeMs?: number,
   ): Promise<Answer<T>> =>
     withToken(
       deps,
@@ -89,11 +89,11 @@ export function makeAccountService(deps: RefreshDeps, state: SessionState): Acco
         send: async (token) => {
           const request: ServiceRequest = { ...target, method: 'GET', authorization: `Bearer ${token}` }
           const answer = await callRead(deps.calls, { request, queue }, signal)
-          return answered(answer, interpret(answer, target.what))
+          return makeAnswer(answer, interpret(answer, target.what))
         },
         sendElsewhere: sendElsewhere(target.endpoint, signal),
       },
-      { signal, lookMs },
+      { signal, maxAgeMs },
     )
 
   return {
@@ -111,7 +111,7 @@ export function makeAccountService(deps: RefreshDeps, state: SessionState): Acco
       const query = { include_session_data: input.sessionData ? '1' : '0' }
       const url = objectUrl(baseUrl, '/oauth/activity', path, query)
       const what = `GET activity ${shorten(path)}`
-      return read({ endpoint: 'GET /oauth/activity/<id>', url, what }, readActivity, signal, RECENT_MS)
+      return read({ endpoint: 'GET /oauth/activity/<id>', url, what }, readActivity, signal, SHARED_READ_MS)
     },
     async fetchTrainingInfo(input, signal) {
       const url = endpointUrl(baseUrl, '/oauth/training_info', input.format ? { format: input.format } : {})
@@ -147,7 +147,7 @@ export function makeAccountService(deps: RefreshDeps, state: SessionState): Acco
         const request: ServiceRequest = { method: 'POST', endpoint, url, what, authorization, body }
         const answer = await callOnce(deps.calls, { request, queue }, signal)
         const words = quoteRefusal(answer, authorization)
-        return answered(answer, jsonBy(parseUpload, words)(answer, what))
+        return makeAnswer(answer, jsonBy(parseUpload, words)(answer, what))
       }
       return withToken(deps, state, { send, sendElsewhere: sendElsewhere(endpoint, signal) }, { signal })
     },
@@ -171,7 +171,7 @@ export async function listDefaultWorkouts(
     authorization: undefined,
   }
   const answer = await callRead(deps, { request, queue: what }, signal)
-  return answered(answer, jsonBy(parseWorkoutList)(answer, what))
+  return makeAnswer(answer, jsonBy(parseWorkoutList)(answer, what))
 }
 
 function jsonBy<T>(parse: (wire: Record<string, unknown>) => Parsed<T>, words = '') {
@@ -182,7 +182,7 @@ function jsonBy<T>(parse: (wire: Record<string, unknown>) => Parsed<T>, words = 
   }
 }
 
-function answered<T>(answer: RawAnswer, value: T): Answer<T> {
+function makeAnswer<T>(answer: RawAnswer, value: T): Answer<T> {
   const { body, gzipped, requestedAt, serviceTime } = answer
   return { value, body, gzipped, requestedAt, serviceTime }
 }
@@ -191,15 +191,15 @@ function unixSeconds(moment: Date, round: (seconds: number) => number): string {
   return String(round(moment.getTime() / 1000))
 }
 
-/** A message names its object, but not at the length of a novel. */
+/** Shortens an object's name for a message. */
 function shorten(name: string): string {
   return name.length > 80 ? `${name.slice(0, 79)}…` : name
 }
 
 /**
- * Reads the answer of endpoint 8 (service document, "Activity detail"). Its samples, nearly all of it, are read from the
- * bytes straight into columns and the rest as JSON; an answer whose samples are not plain enough for that is parsed whole.
- * Throws as parseJsonObject does, and UnexpectedResponseError `bad_shape`.
+ * Reads the answer of endpoint 8 (service document, "Activity detail"). The samples, which are nearly all of it, are read from
+ * the bytes into columns, and the rest as JSON; an answer whose samples are not flat objects is parsed as JSON altogether. Throws
+ * the errors of parseJsonObject, and UnexpectedResponseError `bad_shape`.
  */
 export function readActivity(answer: RawAnswer, what: string): WireActivity {
   const { body } = answer
@@ -208,13 +208,13 @@ export function readActivity(answer: RawAnswer, what: string): WireActivity {
   if (start !== undefined && scanned) {
     const rest = Buffer.concat([body.subarray(0, start), Buffer.from('null'), body.subarray(scanned.end)])
     const wire = parseJsonObject({ ...answer, body: rest }, what)
-    // A member that comes twice counts the last time.
-    if (wire.session_data === null) return understood(parseActivity(wire, scanned.data), what)
+    // Of a member that comes twice, JSON.parse keeps the last.
+    if (wire.session_data === null) return parsedOrThrow(parseActivity(wire, scanned.data), what)
   }
-  return understood(parseActivity(parseJsonObject(answer, what)), what)
+  return parsedOrThrow(parseActivity(parseJsonObject(answer, what)), what)
 }
 
-function understood(parsed: ReturnType<typeof parseActivity>, what: string): WireActivity {
+function parsedOrThrow(parsed: ReturnType<typeof parseActivity>, what: string): WireActivity {
   if (!parsed.ok) throw badShape(what, parsed.reason)
   return parsed.value
 }

@@ -1,35 +1,35 @@
 import { RateLimitedError } from '../kit/errors.ts'
 import { type Clock, MINUTE, SECOND, type Sleep } from '../kit/time.ts'
 
-/** Whose turn a call is (accounts take turns), and where it goes (a pause is per origin). */
-type Turn = { queue: string; origin: string }
+/** A call's queue (queues are served in rotation) and its origin (a pause holds for one origin). */
+type PacedCall = { queue: string; origin: string }
 
 export type Pacer = {
   /**
-   * Waits for a turn and runs `work` in it. Throws the signal's reason when it aborts while waiting, and RateLimitedError
-   * `rate_limited` when the origin is held back for longer than `longestPauseMs`.
+   * Runs `work` as soon as the pace allows it. Throws the signal's reason when it aborts while waiting, and RateLimitedError
+   * `rate_limited` when the origin is paused for longer than `longestPauseMs`.
    */
-  run<T>(turn: Turn, work: () => Promise<T>, signal?: AbortSignal): Promise<T>
-  /** Holds back every call to an origin for `ms` from now; a longer pause that runs already stays. */
+  run<T>(call: PacedCall, work: () => Promise<T>, signal?: AbortSignal): Promise<T>
+  /** Pauses every call to an origin for `ms` from now; a longer pause that runs already stays. */
   pause(origin: string, ms: number): void
-  /** How long calls to an origin are still held back, in ms. */
+  /** Returns how long an origin is still paused, in ms. */
   pausedMs(origin: string): number
-  /** Refuses everyone who waits, and whoever comes later, with `reason`. */
+  /** Rejects all calls that wait, and all later ones, with `reason`. */
   close(reason: Error): void
 }
 
-/** Hears by how long, in ms, the service's wish has put off the calls to an origin, beyond a pause that ran already. */
+/** Called with the time, in ms, by which a rate limit has delayed the calls to an origin beyond a pause that ran already. */
 export type OnPause = (ms: number) => void
 
-type Waiter = { turn: Turn; start: () => void; refuse: (reason: unknown) => void }
+type Waiter = { call: PacedCall; start: () => void; refuse: (reason: unknown) => void }
 
-/** A tenth of the minute's requests may go at once, but never more than this: what a page of a browser asks for. */
+/** A tenth of the minute's requests may go at once, but never more than this: as many as one page of a browser requests. */
 const MAX_BURST = 10
 
 /**
- * Makes the one pace of all calls to the service: at most `concurrency` at a time, at most `requestsPerMinute` in any
- * 60 s, spread evenly after a small burst. Callers are served in turn by queue, first come first within one. A pause of
- * an origin up to `longestPauseMs` is waited out; a longer one refuses its callers, so that they hold up no others.
+ * Makes the pacer that all calls to the service go through: at most `concurrency` at a time and `requestsPerMinute` in any 60 s,
+ * spread evenly after a small burst. Queues are served in rotation, each first in, first out. During a pause of an origin up to
+ * `longestPauseMs` its calls wait; a longer pause rejects them, so that they do not delay others.
  */
 export function makePacer(
   deps: { now: Clock; sleep: Sleep; onPause?: OnPause | undefined },
@@ -40,46 +40,46 @@ export function makePacer(
   const pauses = new Map<string, { until: number; ms: number }>()
   const longestPauseMs = options.longestPauseMs ?? Number.POSITIVE_INFINITY
   let running = 0
-  let alarm: AbortController | undefined
+  let timer: AbortController | undefined
   let closed: Error | undefined
 
   const pausedMs = (origin: string): number => {
     const pause = pauses.get(origin)
     if (!pause) return 0
     const left = pause.until - deps.now().getTime()
-    // More is left than was asked for when the clock was set back: the pause must not last as long as the clock jumped.
+    // More than the whole pause is left only when the clock was set back; the pause must not be longer by that jump.
     if (left > 0 && left <= pause.ms) return left
     pauses.delete(origin)
     return 0
   }
 
-  const wakeIn = (ms: number): void => {
+  const startNextIn = (ms: number): void => {
     const own = new AbortController()
-    alarm = own
+    timer = own
     deps.sleep(ms, own.signal).then(
       () => {
-        if (alarm === own) pump()
+        if (timer === own) startNext()
       },
       () => undefined,
     )
   }
 
-  const pump = (): void => {
-    alarm?.abort()
-    alarm = undefined
+  const startNext = (): void => {
+    timer?.abort()
+    timer = undefined
     while (running < options.concurrency && waiting.size() > 0) {
       const now = deps.now().getTime()
       const rateMs = rate.waitMs(now)
       if (rateMs > 0) {
-        wakeIn(rateMs)
+        startNextIn(rateMs)
         return
       }
-      const next = waiting.take((waiter) => pausedMs(waiter.turn.origin) === 0)
+      const next = waiting.dequeue((waiter) => pausedMs(waiter.call.origin) === 0)
       if (!next) {
-        wakeIn(
+        startNextIn(
           waiting
             .list()
-            .reduce((least, { turn }) => Math.min(least, pausedMs(turn.origin)), Number.POSITIVE_INFINITY),
+            .reduce((least, { call }) => Math.min(least, pausedMs(call.origin)), Number.POSITIVE_INFINITY),
         )
         return
       }
@@ -89,39 +89,39 @@ export function makePacer(
     }
   }
 
-  const turnFor = (turn: Turn, signal: AbortSignal | undefined): Promise<void> =>
+  const waitForStart = (call: PacedCall, signal: AbortSignal | undefined): Promise<void> =>
     new Promise((resolve, reject) => {
       if (closed) return reject(closed)
-      const pauseMs = pausedMs(turn.origin)
+      const pauseMs = pausedMs(call.origin)
       if (pauseMs > longestPauseMs) return reject(rateLimited(pauseMs))
-      const give = (settle: () => void) => {
+      const settle = (end: () => void) => {
         signal?.removeEventListener('abort', abandon)
-        settle()
+        end()
       }
       const waiter: Waiter = {
-        turn,
-        start: () => give(resolve),
-        refuse: (reason) => give(() => reject(reason)),
+        call,
+        start: () => settle(resolve),
+        refuse: (reason) => settle(() => reject(reason)),
       }
       const abandon = (): void => {
-        waiting.remove(turn.queue, waiter)
+        waiting.remove(call.queue, waiter)
         waiter.refuse(signal?.reason)
-        pump()
+        startNext()
       }
       signal?.addEventListener('abort', abandon, { once: true })
-      waiting.add(turn.queue, waiter)
-      pump()
+      waiting.add(call.queue, waiter)
+      startNext()
     })
 
   return {
-    async run(turn, work, signal) {
+    async run(call, work, signal) {
       signal?.throwIfAborted()
-      await turnFor(turn, signal)
+      await waitForStart(call, signal)
       try {
         return await work()
       } finally {
         running -= 1
-        pump()
+        startNext()
       }
     },
     pause(origin, ms) {
@@ -132,18 +132,18 @@ export function makePacer(
       }
       if (ms > longestPauseMs) {
         for (const waiter of waiting.list()) {
-          if (waiter.turn.origin !== origin) continue
-          waiting.remove(waiter.turn.queue, waiter)
+          if (waiter.call.origin !== origin) continue
+          waiting.remove(waiter.call.queue, waiter)
           waiter.refuse(rateLimited(pausedMs(origin)))
         }
       }
-      pump()
+      startNext()
     },
     pausedMs,
     close(reason) {
       closed = reason
-      alarm?.abort()
-      alarm = undefined
+      timer?.abort()
+      timer = undefined
       for (const waiter of waiting.drain()) waiter.refuse(reason)
     },
   }
@@ -155,15 +155,15 @@ function rateLimited(pauseMs: number): RateLimitedError {
 }
 
 /**
- * A leaky bucket (GCRA). `ahead` is the moment up to which requests are already spent. The even pace is a little below
- * `perMinute`, by as much as the burst, so that burst and pace together never pass it in any 60 s.
+ * Makes a leaky bucket (GCRA). `ahead` is the moment up to which requests are spent. The even pace is below `perMinute` by the
+ * size of the burst, so that both together never exceed it in any 60 s.
  */
 function makeRate(perMinute: number) {
   const burst = Math.min(MAX_BURST, Math.max(1, Math.floor(perMinute / 10)))
   const intervalMs = MINUTE / (perMinute - burst + 1)
   const allowanceMs = (burst - 1) * intervalMs
   let ahead = 0
-  // A clock that is set back must not hold everyone for as long as it jumped.
+  // A clock that is set back must not delay all calls by that jump.
   const clamp = (now: number): void => {
     ahead = Math.min(ahead, now + allowanceMs + intervalMs)
   }
@@ -178,11 +178,11 @@ function makeRate(perMinute: number) {
   }
 }
 
-/** Items that wait in several queues; the queues take turns, and within one the first come is the first served. */
+/** Items that wait in several queues, which are served in rotation, each first in, first out. */
 type FairQueue<T> = {
   add(queue: string, item: T): void
-  /** Takes the next item that may go; its queue then stands last. Undefined when none may. */
-  take(may: (item: T) => boolean): T | undefined
+  /** Removes and returns the next item that `may` accepts; its queue is then the last. Undefined when there is none. */
+  dequeue(may: (item: T) => boolean): T | undefined
   remove(queue: string, item: T): void
   list(): T[]
   drain(): T[]
@@ -191,7 +191,7 @@ type FairQueue<T> = {
 
 /** Makes an empty fair queue. */
 function makeFairQueue<T>(): FairQueue<T> {
-  // A Map remembers the order of insertion, so a queue that is taken out and put in again stands last.
+  // A Map keeps the order of insertion, so a queue that is deleted and set again is the last.
   const queues = new Map<string, T[]>()
   const list = (): T[] => [...queues.values()].flat()
 
@@ -210,7 +210,7 @@ function makeFairQueue<T>(): FairQueue<T> {
       if (items) items.push(item)
       else queues.set(queue, [item])
     },
-    take(may) {
+    dequeue(may) {
       for (const [queue, items] of queues) {
         const item = items.find(may)
         if (item === undefined) continue

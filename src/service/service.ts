@@ -4,16 +4,16 @@ import { type Clock, type Sleep, systemClock, sleep as systemSleep } from '../ki
 import type { TokenPair, TokenVault } from '../store/vault/types.ts'
 import type { CallDeps } from './calls.ts'
 import { type AccountService, type Answer, listDefaultWorkouts, makeAccountService } from './endpoints.ts'
+import { DEFAULT_MAX_BODY_BYTES, DEFAULT_TIMEOUTS, type Timeouts } from './http-message.ts'
+import { makePacer, type OnPause } from './pacer.ts'
+import { makeSessionState, type SessionState } from './session.ts'
 import {
   type ClientCredentials,
-  findAuthorizeRefusal,
+  fetchAuthorizeRefusal,
   type Grant,
   makeAuthorizeUrl,
   requestTokens,
-} from './grants.ts'
-import { DEFAULT_MAX_BODY_BYTES, DEFAULT_TIMEOUTS, type Timeouts } from './message.ts'
-import { makePacer, type OnPause } from './pacer.ts'
-import { makeSessionState, type SessionState } from './session.ts'
+} from './token-grants.ts'
 import type { OnAnswer } from './transport.ts'
 import type { WireWorkoutList } from './wire/wire-workouts.ts'
 
@@ -22,11 +22,11 @@ export { parseUploadedPath } from './wire/wire-upload.ts'
 
 export type ServiceObserver = { onAnswer: OnAnswer; onPause: OnPause }
 
-/** The service's client: every call of every account goes through its one pace. */
+/** The service's client: every call of every account goes through its one pacer. */
 export type Service = {
-  /** The endpoints that need a token; one account has one session, however often this is called. */
+  /** Makes the endpoints that need a token; an account has one session, however often this is called. */
   forAccount(account: { accountId: number; name: string; baseUrl: string }): AccountService
-  /** Grants ask for a token pair and store nothing (service document, endpoint 1). */
+  /** Requests a token pair and stores nothing, like the other grant (service document, endpoint 1). */
   passwordGrant(
     client: ClientCredentials,
     input: { username: string; password: string },
@@ -37,25 +37,20 @@ export type Service = {
     input: { code: string; redirectUri: string },
     signal?: AbortSignal,
   ): Promise<TokenPair>
-  refreshGrant(
-    client: ClientCredentials,
-    input: { refreshToken: string },
-    signal?: AbortSignal,
-  ): Promise<TokenPair>
-  /** The address a rider's browser is sent to (service document, endpoint 2). */
+  /** Makes the address that a rider's browser is sent to (service document, endpoint 2). */
   authorizeUrl(
     client: Pick<ClientCredentials, 'baseUrl' | 'clientId'>,
     input: { redirectUri: string; state: string },
   ): string
-  /** Finds out whether the service refuses to begin a login there, and in which words; see session/authorize.ts. */
-  findAuthorizeRefusal(
+  /** Requests the login page and returns the reason when the service refuses to begin a login (endpoint 2). */
+  fetchAuthorizeRefusal(
     client: Pick<ClientCredentials, 'baseUrl' | 'clientId'>,
     input: { redirectUri: string },
     signal?: AbortSignal,
   ): Promise<string | undefined>
   /** Lists the default workouts, without a token (service document, endpoint 5). */
   listDefaultWorkouts(baseUrl: string, signal?: AbortSignal): Promise<Answer<WireWorkoutList>>
-  /** Refuses new calls, lets a token refresh under way finish, then drops every connection. */
+  /** Rejects new calls, waits for a token refresh in flight, then closes every connection. */
   close(): Promise<void>
 }
 
@@ -64,17 +59,17 @@ export type ServiceOptions = {
   concurrency: number
   /** requests in any 60 s, over all accounts */
   requestsPerMinute: number
-  /** how long, in ms, a call waits when the service asked for a pause; beyond it is RateLimitedError. Default: without limit */
+  /** how long, in ms, a call waits during a rate limit; a longer one rejects it with RateLimitedError. Default: no limit */
   longestPauseMs?: number | undefined
   userAgent: string
-  /** a person waits: the first renewal of tokens is tried at once, also in the pause after one that failed before */
+  /** a person waits: the first renewal of tokens is tried at once, also during the pause after a failed one */
   byHand?: boolean
   timeouts?: Partial<Timeouts>
   /** the largest answer that is read, after decompression; 200 MB */
   maxBodyBytes?: number
 }
 
-/** Opens the client of the service. A `dispatcher` that is handed in stays the caller's to close. */
+/** Opens the client of the service. The caller closes a `dispatcher` that it hands in. */
 export function openService(
   deps: {
     vault: TokenVault
@@ -83,7 +78,7 @@ export function openService(
     sleep?: Sleep
     random?: () => number
     dispatcher?: Dispatcher
-    /** hears of every request and every wait that the service asked for, as for metrics */
+    /** called for every request and every rate limit, for metrics */
     observer?: ServiceObserver | undefined
   },
   options: ServiceOptions,
@@ -103,9 +98,13 @@ export function openService(
   const calls: CallDeps = { transport, pacer, sleep, random }
   const sessions = new Map<string, SessionState>()
 
-  const grant = (client: ClientCredentials, asked: Grant, signal?: AbortSignal): Promise<TokenPair> => {
-    const turn = { queue: 'login', origin: new URL(client.baseUrl).origin }
-    return pacer.run(turn, () => requestTokens(calls, { client, grant: asked }, signal), signal)
+  const requestGrant = (
+    client: ClientCredentials,
+    grant: Grant,
+    signal?: AbortSignal,
+  ): Promise<TokenPair> => {
+    const call = { queue: 'login', origin: new URL(client.baseUrl).origin }
+    return pacer.run(call, () => requestTokens(calls, { client, grant }, signal), signal)
   }
 
   return {
@@ -118,14 +117,13 @@ export function openService(
       sessions.set(key, state)
       return makeAccountService({ calls, vault, log }, state)
     },
-    passwordGrant: (client, input, signal) => grant(client, { type: 'password', ...input }, signal),
+    passwordGrant: (client, input, signal) => requestGrant(client, { type: 'password', ...input }, signal),
     authorizationCodeGrant: (client, input, signal) =>
-      grant(client, { type: 'authorization_code', ...input }, signal),
-    refreshGrant: (client, input, signal) => grant(client, { type: 'refresh_token', ...input }, signal),
+      requestGrant(client, { type: 'authorization_code', ...input }, signal),
     authorizeUrl: makeAuthorizeUrl,
-    findAuthorizeRefusal(client, input, signal) {
-      const turn = { queue: 'login', origin: new URL(client.baseUrl).origin }
-      return pacer.run(turn, () => findAuthorizeRefusal(calls, { client, ...input }, signal), signal)
+    fetchAuthorizeRefusal(client, input, signal) {
+      const call = { queue: 'login', origin: new URL(client.baseUrl).origin }
+      return pacer.run(call, () => fetchAuthorizeRefusal(calls, { client, ...input }, signal), signal)
     },
     listDefaultWorkouts: (baseUrl, signal) => listDefaultWorkouts(calls, baseUrl, signal),
     async close() {
@@ -140,7 +138,7 @@ function openConnections(timeouts: Timeouts, handedIn: Dispatcher | undefined) {
   if (handedIn) return { get: handedIn, post: handedIn, close: async () => undefined }
   const connect = { timeout: timeouts.connectMs }
   const get = new Agent({ connect })
-  // No connection is used twice for a POST: one that the service has just closed would lose a token or an upload.
+  // Each POST has a new connection: on one that the service has just closed, a token or an upload would be lost.
   const post = new Agent({ connect, pipelining: 0 })
   return {
     get,

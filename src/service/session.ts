@@ -1,5 +1,5 @@
 import { RateLimitedError, RejectedError } from '../kit/errors.ts'
-import { SECOND } from '../kit/time.ts'
+import { SECOND, waitFor } from '../kit/time.ts'
 import type { Credentials } from '../store/vault/types.ts'
 import {
   assertOrigin,
@@ -10,32 +10,32 @@ import {
   refreshPending,
   renewTokens,
   type SessionAccount,
-} from './refresh.ts'
+} from './renew-tokens.ts'
 import { MAX_LIFETIME_MS } from './wire/wire-token.ts'
 
-/** What one process remembers of an account's session; two calls share one refresh through it. */
+/** The state of an account's session in this process; calls share one refresh through it. */
 export type SessionState = {
   account: SessionAccount
   /** the share of a token's life after which it is renewed; drawn once, so that accounts do not come together */
   renewAfter: number
   /** an access token that the service answered with 401 */
   refused: string | undefined
-  /** an access token that was accepted at one address after a 401 at another */
-  proven: string | undefined
-  /** the next renewal does not heed a pause after failures: a person waits for it */
+  /** an access token that one endpoint accepted after another had refused it */
+  accepted: string | undefined
+  /** the next renewal ignores a pause after failures, because a person waits for it */
   mayTryNow: boolean
   inFlight: Promise<Renewal> | undefined
-  /** the last look at the vault and when it was begun (ms); none when what it found is no longer so */
-  look: { at: number; found: Promise<Credentials | undefined>; pending: boolean } | undefined
+  /** the last read of the vault, with its start (ms); undefined when its result is known to be outdated */
+  lastRead: { at: number; found: Promise<Credentials | undefined>; pending: boolean } | undefined
 }
 
 /** A token is renewed between half and six tenths of its life: days remain for an outage of the service to pass. */
 const RENEW_AFTER = 0.5
 const RENEW_JITTER = 0.1
-/** Long enough for fifty rides of a backfill to share a look at the vault, which is a query and a file. */
-export const RECENT_MS = SECOND
+/** Age up to which activities share a read of the vault (a query and a file): fifty of a backfill, or more. */
+export const SHARED_READ_MS = SECOND
 
-/** Makes the memory of an account's session; `byHand` makes one attempt to renew at once, whatever failed before. */
+/** Makes the state of an account's session; with `byHand` the first renewal is attempted at once, whatever failed before. */
 export function makeSessionState(
   account: SessionAccount,
   { random, byHand }: { random: () => number; byHand: boolean },
@@ -44,65 +44,66 @@ export function makeSessionState(
     account,
     renewAfter: RENEW_AFTER + RENEW_JITTER * random(),
     refused: undefined,
-    proven: undefined,
+    accepted: undefined,
     mayTryNow: byHand,
     inFlight: undefined,
-    look: undefined,
+    lastRead: undefined,
   }
 }
 
-/** A request that needs a token, and one to another endpoint, which tells whether a token is refused there, too. */
+/** A request that needs a token, and one to another endpoint, to find out whether that endpoint refuses the token too. */
 type TokenCall<T> = {
   send: (accessToken: string) => Promise<T>
   sendElsewhere: (accessToken: string) => Promise<unknown>
 }
 
 /**
- * Calls the service with an access token. Renews the token beforehand when it is past half its life, and at once on a
- * 401, after which the call is repeated once. The vault is looked at each time, because a sibling process may have renewed
- * the pair or another rider signed in, unless a look `lookMs` old will do: for an object that only one rider has. A 401 that
- * a new token does not end, or where none is to be had, is the object's own when another endpoint accepts the token. Throws
- * CredentialsRejectedError when the login has ended (`needs_login`) or a brand-new token was refused (`token_refused`),
- * TransientError `refresh_pending`, RejectedError `refused_here` for a 401 of its own, and whatever `send` throws.
+ * Calls the service with an access token. Renews the token first when it is past half of its life, and at once after a 401;
+ * then the call is repeated once. The vault is read for each call, because another process may have renewed the pair or another
+ * rider may have signed in; for an object that only one rider has, a read that is `maxAgeMs` old is enough. When the 401
+ * remains with a new token, or no new token can be obtained, the token is tried at another endpoint: if it is accepted there, the
+ * 401 belongs to the object. Throws CredentialsRejectedError when the login has ended (`needs_login`) or a new token was refused
+ * (`token_refused`), TransientError `refresh_pending`, RejectedError `refused_here` for a 401 of the object, and the errors of
+ * `send`.
  */
 export async function withToken<T>(
   deps: RefreshDeps,
   state: SessionState,
   call: TokenCall<T>,
-  options: { signal?: AbortSignal | undefined; lookMs?: number | undefined } = {},
+  options: { signal?: AbortSignal | undefined; maxAgeMs?: number | undefined } = {},
 ): Promise<T> {
   const { signal } = options
-  let { lookMs = 0 } = options
-  let held = await usableCredentials(deps, state, { signal, lookMs })
+  let { maxAgeMs = 0 } = options
+  let held = await usableCredentials(deps, state, { signal, maxAgeMs })
   for (let brandNew = false; ; ) {
     try {
       return await call.send(held.accessToken)
     } catch (error) {
-      if (lookMs > 0 && isMissing(error)) {
-        // Another rider may have signed in since that look, and it is this one's object.
-        lookMs = 0
-        const latest = await usableCredentials(deps, state, { signal, lookMs })
+      if (maxAgeMs > 0 && isMissing(error)) {
+        // Another rider, who has this object, may have signed in since the vault was read.
+        maxAgeMs = 0
+        const latest = await usableCredentials(deps, state, { signal, maxAgeMs })
         if (latest.accessToken === held.accessToken) throw error
         held = latest
         continue
       }
       if (!isUnauthorized(error)) throw error
       const { accessToken } = held
-      // A token that is known to be good is not renewed for each object that is refused.
-      if (brandNew || state.proven === accessToken) {
+      // A token that another endpoint has accepted is not renewed for each object that is refused.
+      if (brandNew || state.accepted === accessToken) {
         const verdict = await tryElsewhere(state, call, { accessToken, signal })
         if (verdict === 'accepted') throw refusedHere(error)
         if (verdict === 'unclear' && brandNew) throw error
       }
       state.refused = accessToken
-      state.look = undefined
+      state.lastRead = undefined
       if (brandNew) return await giveUp(deps, state, held)
       const renewal = await replaceRefused(deps, state, held, signal).catch(async (reason: unknown) => {
         const verdict = await tryElsewhere(state, call, { accessToken, signal })
         throw verdict === 'accepted' ? refusedHere(error) : reason
       })
       held = renewal.credentials
-      // A pair that a sibling had stored may be old as well; only one that was just made ends the attempts.
+      // A pair that another process stored may be old as well; only a pair that was just made ends the attempts.
       brandNew = renewal.kind === 'refreshed'
     }
   }
@@ -121,7 +122,7 @@ async function tryElsewhere(
     signal?.throwIfAborted()
     return isUnauthorized(error) ? 'refused' : 'unclear'
   }
-  state.proven = accessToken
+  state.accepted = accessToken
   if (state.refused === accessToken) state.refused = undefined
   return 'accepted'
 }
@@ -131,7 +132,10 @@ function refusedHere(error: RejectedError): RejectedError {
   return new RejectedError('refused_here', message, { status: 401, cause: error })
 }
 
-/** Renews the token when it is due. `fresh`: nothing was to be done, or the old one serves on until the next attempt. */
+/**
+ * Renews the token (service document, endpoint 1) when it is due. `fresh`: it was not due, or the renewal failed and the old token
+ * is usable until the next attempt.
+ */
 export async function refreshIfDue(
   deps: RefreshDeps,
   state: SessionState,
@@ -150,10 +154,10 @@ export async function refreshIfDue(
 async function usableCredentials(
   deps: RefreshDeps,
   state: SessionState,
-  { signal, lookMs }: { signal: AbortSignal | undefined; lookMs: number },
+  { signal, maxAgeMs }: { signal: AbortSignal | undefined; maxAgeMs: number },
 ): Promise<Credentials> {
   const { account } = state
-  const stored = await look(deps, state, lookMs)
+  const stored = await readCredentials(deps, state, maxAgeMs)
   if (!stored) throw loginEnded(account)
   assertOrigin(account, stored)
   const usable = isUsable(deps, state, stored)
@@ -173,27 +177,27 @@ async function usableCredentials(
 }
 
 /**
- * What the vault holds, or held less than `lookMs` ago; calls of one moment share a look. A login that has ended is looked
- * at each time.
+ * Reads the vault, or returns what was read less than `maxAgeMs` ago; calls of one moment share a read. A login that has ended
+ * is read again each time.
  */
-async function look(
+async function readCredentials(
   deps: RefreshDeps,
   state: SessionState,
-  lookMs: number,
+  maxAgeMs: number,
 ): Promise<Credentials | undefined> {
   const at = now(deps).getTime()
-  const last = state.look
+  const last = state.lastRead
   const age = last ? at - last.at : Number.NaN
-  if (last && age >= 0 && (age < lookMs || (age === 0 && last.pending))) return last.found
+  if (last && age >= 0 && (age < maxAgeMs || (age === 0 && last.pending))) return last.found
   const found = deps.vault.read(state.account.accountId)
   const mine = { at, found, pending: true }
-  state.look = mine
+  state.lastRead = mine
   try {
     const credentials = await found
-    if ((!credentials || credentials.needsLogin) && state.look === mine) state.look = undefined
+    if ((!credentials || credentials.needsLogin) && state.lastRead === mine) state.lastRead = undefined
     return credentials
   } catch (error) {
-    if (state.look === mine) state.look = undefined
+    if (state.lastRead === mine) state.lastRead = undefined
     throw error
   } finally {
     mine.pending = false
@@ -227,7 +231,7 @@ async function giveUp(deps: RefreshDeps, state: SessionState, held: Credentials)
   throw refused
 }
 
-/** One renewal at a time in this process. It runs on when its callers stop waiting: a rotation must reach the store. */
+/** Runs one renewal at a time in this process. It continues when its callers stop waiting: a new pair must be stored. */
 function renewOnce(
   deps: RefreshDeps,
   state: SessionState,
@@ -235,13 +239,13 @@ function renewOnce(
   signal?: AbortSignal,
 ): Promise<Renewal> {
   if (!state.inFlight) {
-    const heedPause = !state.mayTryNow
+    const respectPause = !state.mayTryNow
     state.mayTryNow = false
-    const renewal = renewTokens(deps, { account: state.account, seen, heedPause })
+    const renewal = renewTokens(deps, { account: state.account, seen, respectPause })
     state.inFlight = renewal
     const done = (): void => {
       state.inFlight = undefined
-      state.look = undefined
+      state.lastRead = undefined
     }
     renewal.then(done, done)
   }
@@ -255,7 +259,7 @@ function isUsable(deps: RefreshDeps, state: SessionState, credentials: Credentia
 
 function isDue(deps: RefreshDeps, state: SessionState, credentials: Credentials): boolean {
   const begun = credentials.obtainedAt.getTime()
-  // A row may hold a longer life than is believed today.
+  // A row of an earlier version may have a longer life than is accepted now.
   const life = Math.min(credentials.expiresAt.getTime() - begun, MAX_LIFETIME_MS)
   return now(deps).getTime() >= begun + life * state.renewAfter
 }
@@ -270,20 +274,4 @@ function isUnauthorized(error: unknown): error is RejectedError {
 
 function now(deps: RefreshDeps): Date {
   return deps.calls.transport.now()
-}
-
-/** Waits for a promise that others share; an abort ends the waiting, never the work, and throws the signal's reason. */
-async function waitFor<T>(shared: Promise<T>, signal?: AbortSignal): Promise<T> {
-  if (!signal) return shared
-  signal.throwIfAborted()
-  let stop: () => void = () => undefined
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(signal.reason)
-    signal.addEventListener('abort', stop, { once: true })
-  })
-  try {
-    return await Promise.race([shared, aborted])
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
 }

@@ -2,12 +2,12 @@ import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { errorCode, MusetteError, UnexpectedResponseError } from '../kit/errors.ts'
 import type { Clock } from '../kit/time.ts'
-import { isKnownEncoding, readBody } from './body.ts'
-import { networkError, redirectError, tooLarge } from './errors.ts'
-import type { Endpoint, RawAnswer, RequestBody, ServiceRequest, Timeouts } from './message.ts'
+import type { Endpoint, RawAnswer, RequestBody, ServiceRequest, Timeouts } from './http-message.ts'
+import { isKnownEncoding, readBody } from './read-body.ts'
+import { networkError, redirectError, tooLarge } from './service-errors.ts'
 
 export type TransportDeps = {
-  /** for GET keeps connections; for POST opens a new one each time, because a stale one would lose the request */
+  /** for GET keeps connections; for POST opens a new one each time, because a request on a stale one would be lost */
   dispatchers: { get: Dispatcher; post: Dispatcher }
   now: Clock
   options: { timeouts: Timeouts; maxBodyBytes: number; userAgent: string }
@@ -171,20 +171,20 @@ function parseDate(header: string | undefined): Date | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date
 }
 
-/** What became of one request: an answer of any status, or why there was none. It holds no object's name and no secret. */
-type Seen = {
+/** The end of one request: an answer of any status, or the reason why there is none. It contains no object's name and no secret. */
+type RequestEnd = {
   endpoint: Endpoint
-  /** the answer's HTTP status; undefined when there was no whole answer */
+  /** the answer's HTTP status; undefined without a complete answer */
   status: number | undefined
-  /** the stable code of the error in place of an answer, `aborted` when we gave it up; undefined after an answer */
+  /** the stable code of the error in place of an answer, `aborted` when the caller stopped it; undefined after an answer */
   failure: string | undefined
-  /** how long all of it took, connecting and redirects included */
+  /** the duration in ms, connecting and redirects included */
   ms: number
 }
 
-export type OnAnswer = (seen: Seen) => void
+export type OnAnswer = (end: RequestEnd) => void
 
-/** Runs a request and tells `onAnswer` what became of it; answer and error pass unchanged. */
+/** Runs a request and calls `onAnswer` with its end; answer and error pass unchanged. */
 async function observed(
   onAnswer: OnAnswer | undefined,
   request: ServiceRequest,
@@ -193,15 +193,15 @@ async function observed(
   if (!onAnswer) return work()
   const { endpoint } = request
   const startedAt = performance.now()
-  const tell = (end: Pick<Seen, 'status' | 'failure'>) =>
+  const report = (end: Pick<RequestEnd, 'status' | 'failure'>) =>
     onAnswer({ endpoint, ...end, ms: performance.now() - startedAt })
   try {
     const answer = await work()
-    tell({ status: answer.status, failure: undefined })
+    report({ status: answer.status, failure: undefined })
     return answer
   } catch (error) {
-    // Only our own errors have codes of a known number; what else comes is the signal's reason.
-    tell({ status: undefined, failure: error instanceof MusetteError ? errorCode(error) : 'aborted' })
+    // Our own errors have a fixed set of codes; any other error is the signal's reason.
+    report({ status: undefined, failure: error instanceof MusetteError ? errorCode(error) : 'aborted' })
     throw error
   }
 }
@@ -231,8 +231,8 @@ function makeDeadline(ms: number, outer?: AbortSignal): Deadline {
 }
 
 /**
- * Where a redirect leads; undefined when the answer is none. Throws `redirect_refused` for a POST, another origin (which
- * includes https to http), an unreadable address, or one redirect too many.
+ * Returns the target of a redirect; undefined when the answer is none. Throws `redirect_refused` for a POST, another origin
+ * (which includes https to http), an invalid address, or one redirect too many.
  */
 function nextUrl(
   answer: RawAnswer,

@@ -1,6 +1,6 @@
 import { Blob } from 'node:buffer'
 import { FormData, Response } from 'undici'
-import type { RequestBody } from './message.ts'
+import type { RequestBody } from './http-message.ts'
 
 /** A FIT file to send, and the activity's name if it is to have one. */
 export type UploadFile = {

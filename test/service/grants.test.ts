@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CLIENT, errorOf, openTestService, tokenBody } from './open-test-service.ts'
+import { ACCOUNT, CLIENT, errorOf, openTestService, tokenBody } from './open-test-service.ts'
 
 describe('a grant', () => {
   it('sends the password with Basic credentials, and returns a pair that runs by our clock', async () => {
@@ -37,11 +37,10 @@ describe('a grant', () => {
   })
 
   it('keeps the refresh token when a refresh brings no new one', async () => {
-    const { service } = openTestService(() => ({ body: { access_token: 'a2' } }))
-    expect(await service.refreshGrant(CLIENT, { refreshToken: 'r1' })).toMatchObject({
-      accessToken: 'a2',
-      refreshToken: 'r1',
-    })
+    const { service, vault, clock } = openTestService(() => ({ body: { access_token: 'a2' } }))
+    clock.advance(6 * 24 * 3_600_000)
+    expect(await service.forAccount(ACCOUNT).refreshTokenIfDue()).toBe('refreshed')
+    expect(vault.rows.get(1)).toMatchObject({ accessToken: 'a2', refreshToken: 'refresh-0' })
     expect(await errorOf(service.passwordGrant(CLIENT, { username: 'u', password: 'p' }))).toMatchObject({
       code: 'bad_shape',
     })
@@ -85,7 +84,10 @@ describe('a grant', () => {
   ])('with an expires_in of %s gives tokens that live %d s', async (sent, seconds) => {
     const body = `{"access_token":"a","refresh_token":"r","token_type":"Bearer","expires_in":${sent}}`
     const { service, clock } = openTestService(() => ({ body }))
-    const pair = await service.refreshGrant(CLIENT, { refreshToken: 'r1' })
+    const pair = await service.authorizationCodeGrant(CLIENT, {
+      code: 'c',
+      redirectUri: 'http://127.0.0.1/cb',
+    })
     expect(pair.expiresAt).toEqual(new Date(clock.now().getTime() + seconds * 1_000))
   })
 

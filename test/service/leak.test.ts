@@ -91,7 +91,9 @@ describe.each(REPLIES)('no secret gets out through %s', (_name, reply) => {
     await attempt(() => account.uploadFit({ fileName: 'a.fit', bytes: Buffer.from('x') }))
     await attempt(() => account.refreshTokenIfDue())
     await attempt(() => service.passwordGrant(client, { username: 'rider', password }))
-    await attempt(() => service.refreshGrant(client, { refreshToken: ACCOUNT_SECRETS.refreshToken }))
+    await attempt(() =>
+      service.authorizationCodeGrant(client, { code: SECRET, redirectUri: 'http://127.0.0.1/cb' }),
+    )
     await attempt(() =>
       service.authorizationCodeGrant(client, { code: SECRET, redirectUri: `http://127.0.0.1/?s=${SECRET}` }),
     )
@@ -131,7 +133,7 @@ describe('no secret gets out of a real connection', () => {
     const errors = await Promise.all(
       [
         account.fetchTrainingInfo({}),
-        service.refreshGrant(client, { refreshToken: ACCOUNT_SECRETS.refreshToken }),
+        service.authorizationCodeGrant(client, { code: SECRET, redirectUri: 'http://127.0.0.1/cb' }),
         service.listDefaultWorkouts(server.origin),
       ].map((call) =>
         call.then(

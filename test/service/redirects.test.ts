@@ -54,7 +54,7 @@ describe('a redirect', () => {
 
   it('of a POST is refused', async () => {
     const { service, asked } = openTestService(redirectTo('/end', 307))
-    expect(await errorOf(service.refreshGrant(CLIENT, { refreshToken: 'r' }))).toMatchObject({
+    expect(await errorOf(service.passwordGrant(CLIENT, { username: 'u', password: 'p' }))).toMatchObject({
       code: 'redirect_refused',
     })
     expect(asked).toHaveLength(1)

@@ -3,13 +3,13 @@ import { parseDecimal } from '../../kit/floats.ts'
 import { isObject } from '../../kit/json.ts'
 import { EXAMPLE_CHARACTERS, shorten } from '../../kit/shorten.ts'
 import type { Drift } from '../../store/drift.ts'
-import { findExcess } from './size.ts'
+import { findExcess } from './excess.ts'
 
 export type Parsed<T> = { ok: true; value: T; drift: Drift[] } | { ok: false; reason: string }
 
 /**
  * An item of a list that cannot be used; `index` counts from 0 in the list as sent, `named` is the beginning of its path, or
- * of its name where it has none.
+ * of its name when it has no path.
  */
 export type BadItem = { index: number; reason: string; named?: string }
 
@@ -24,12 +24,12 @@ export function parseLenient<T>(schema: z.ZodType<T>, wire: unknown, prefix = ''
   if (excess !== undefined) return { ok: false, reason: excess }
   const first = schema.safeParse(wire)
   if (first.success) return { ok: true, value: first.data, drift: listUnknownFields(schema, wire, prefix) }
-  const mended = structuredClone(wire)
+  const corrected = structuredClone(wire)
   const drift = first.error.issues.map((issue) => {
-    const example = replaceWithNull(mended, issue.path)
+    const example = replaceWithNull(corrected, issue.path)
     return { field: fieldName(prefix, issue.path), kind: 'type' as const, example: shortenExample(example) }
   })
-  const second = schema.safeParse(mended)
+  const second = schema.safeParse(corrected)
   if (second.success) {
     return { ok: true, value: second.data, drift: [...drift, ...listUnknownFields(schema, wire, prefix)] }
   }
@@ -103,7 +103,7 @@ const TOO_LONG = `is longer than ${MOST_IDENTITY_BYTES} bytes`
 const CLOCK = /^(?:\d+:)?\d{1,2}:\d{2}(?:\.\d+)?$/
 
 // Field schemas that are lenient the way the service is loose: a missing or null field stays missing or null, a numeric
-// string is a number, a number where text is promised is text. Anything else is an issue that ./lenient.ts mends.
+// string is a number, a number where text is promised is text. Anything else is an issue that parseLenient turns into null.
 
 /** A number, a numeric string, or nothing; an empty string is nothing. */
 export const numberField = z.preprocess(readNumber, z.number().nullish()).optional()
@@ -122,8 +122,8 @@ export const durationField = z
   .optional()
 
 /**
- * What a thing is addressed by: a text that is not empty and that an index can hold (1,000 bytes), or a whole number that
- * JSON did not round.
+ * The identity of an object, by which it is addressed: a text that is not empty and that an index can hold (1,000 bytes), or a
+ * whole number that JSON did not round.
  */
 export const identityField = z.preprocess(
   (value) => (Number.isSafeInteger(value) ? String(value) : value),

@@ -3,10 +3,10 @@ import {
   columnNamed,
   finishTable,
   growTo,
+  isLabelAt,
   makeLabel,
   makeTable,
   type SessionData,
-  stands,
   type Table,
 } from './wire-samples.ts'
 
@@ -17,14 +17,14 @@ const [UPPER_E, LOWER_E, LOWER_L, LOWER_N, LOWER_U] = [0x45, 0x65, 0x6c, 0x6e, 0
 const EXACT = 2 ** 53
 const POWERS_OF_TEN = Array.from({ length: 23 }, (_, exponent) => 10 ** exponent)
 
-/** A day and a half of seconds is room enough to begin with, however short the first sample is. */
+/** The first estimate of the number of samples is at most a day and a half of seconds, however short the first sample is. */
 const MOST_EXPECTED = 131_072
 
 /**
- * Reads a JSON list of samples from its bytes into columns, without making an object a sample: most of what fetching an
- * activity cost went into objects that lived for a moment. Each sample is expected to have the fields of the one before in
- * the same order. Every number is the one that JSON.parse makes of it. Returns undefined when the list is anything but
- * flat objects in plain JSON, so that the caller parses it the long way and says what is wrong with it.
+ * Reads a JSON list of samples from its bytes into columns (service document, "session_data entry fields"). It makes no object
+ * for each sample, because these objects were most of the cost of fetching an activity. Each sample is expected to have the
+ * fields of the one before in the same order. Numbers equal those of JSON.parse. Returns undefined when the list contains anything
+ * but flat objects in plain JSON; the caller then parses it with JSON.parse and reports what is wrong.
  */
 export function scanSamples(body: Buffer, start: number): { data: SessionData; end: number } | undefined {
   if (body[start] !== LIST) return undefined
@@ -35,7 +35,7 @@ export function scanSamples(body: Buffer, start: number): { data: SessionData; e
   for (let row = 0; ; row++) {
     const end = growTo(table, row + 1) ? scanSample(body, view, at, row, table) : NOT_JSON
     if (end === NOT_JSON) return undefined
-    // The first sample tells how long they are, and so about how many there will be.
+    // The length of the first sample gives an estimate of how many there are.
     if (row === 0) growTo(table, Math.min(MOST_EXPECTED, Math.ceil((body.length - at) / (end - at))))
     at = skipSpace(body, end)
     if (body[at] === LIST_END) return { data: finishTable(table, row + 1), end: at + 1 }
@@ -51,8 +51,8 @@ function scanSample(body: Buffer, view: DataView, start: number, row: number, ta
   for (let place = 0; ; place++) {
     const expected = table.order[place]
     const column =
-      expected && stands(expected.label, view, at) ? expected : findColumn(body, view, at, place, table)
-    // A name that comes twice counts the last time, which JSON.parse knows how to do.
+      expected && isLabelAt(expected.label, view, at) ? expected : findColumn(body, view, at, place, table)
+    // Of a name that comes twice the last one counts; JSON.parse does that.
     if (!column || column.row === row) return NOT_JSON
     column.row = row
     at = scanValue(body, at + column.label.length, row, column)
@@ -116,7 +116,7 @@ function scanValue(body: Buffer, start: number, row: number, column: Column): nu
   return at
 }
 
-/** Reads what is no plain number: null, numbers with an exponent or too many digits, text, lists and objects. */
+/** Reads a value other than a plain number: null, numbers with an exponent or too many digits, text, lists and objects. */
 function scanOther(body: Buffer, start: number, row: number, column: Column): number {
   if (isNull(body, start)) return start + 4
   const end = skipValue(body, start)
@@ -137,7 +137,7 @@ function isNull(body: Buffer, at: number): boolean {
   )
 }
 
-/** What a scan returns in place of an offset when it meets anything but plain JSON. */
+/** Returned in place of an offset when the bytes are no plain JSON. */
 const NOT_JSON = -1
 
 const SPACES = [0x20, 0x09, 0x0a, 0x0d]
@@ -150,9 +150,7 @@ function skipSpace(body: Buffer, at: number): number {
   return end
 }
 
-/**
- * Returns where the JSON value that begins at `start` ends. Its inside is not checked: whoever needs it parses the slice.
- */
+/** Returns the end of the JSON value that begins at `start`. Its content is not checked; parseSlice does that. */
 function skipValue(body: Buffer, start: number): number {
   const first = body[start]
   if (first === QUOTE) return skipText(body, start)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isObject } from '../../kit/json.ts'
 import type { Drift } from '../../store/drift.ts'
+import { findExcess } from './excess.ts'
 import {
   type BadItem,
   identityField,
@@ -14,7 +15,6 @@ import {
   shortenExample,
   textField,
 } from './lenient.ts'
-import { findExcess } from './size.ts'
 import { columnsOf, type SessionData } from './wire-samples.ts'
 
 /** A serialised PHP DateTime (service document, "start_date object"). */

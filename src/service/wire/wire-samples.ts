@@ -1,6 +1,6 @@
 /** A field while its samples are read. */
 export type Column = {
-  /** how the name last stood in the body, see `makeLabel` */
+  /** the bytes of the name where it last occurred in the body, see `makeLabel` */
   label: Label
   numbers: Float64Array
   others: Map<number, unknown> | undefined
@@ -8,10 +8,10 @@ export type Column = {
   row: number
 }
 
-/** A name with its quotes, the colon and the space around it: its length, and its bytes by fours, the last four at its end. */
+/** A name with its quotes, the colon and the space around it: its length and its bytes in words of four, the last word from its end. */
 type Label = { length: number; words: Int32Array }
 
-/** What is known of the samples so far: the fields by name, and in which order the last sample had them. */
+/** The columns read so far: the fields by name, and the order in which the last sample had them. */
 export type Table = { readonly columns: Map<string, Column>; readonly order: Column[]; capacity: number }
 
 const FIRST_CAPACITY = 64
@@ -47,7 +47,7 @@ export function growTo(table: Table, rows: number): boolean {
   return true
 }
 
-/** Makes the label that stands from `start` to `end`; undefined when it is too short, as an empty name may be. */
+/** Makes the label of the bytes from `start` to `end`; undefined when it is too short, as that of an empty name may be. */
 export function makeLabel(view: DataView, start: number, end: number): Label | undefined {
   const length = end - start
   if (length < WORD) return undefined
@@ -57,8 +57,8 @@ export function makeLabel(view: DataView, start: number, end: number): Label | u
   return { length, words }
 }
 
-/** Whether a label stands at `at`. Four bytes at a time: one by one, this was a third of the time that a scan takes. */
-export function stands({ length, words }: Label, view: DataView, at: number): boolean {
+/** Tells whether the bytes at `at` are the label. It compares four bytes at a time; one by one took a third of the whole scan. */
+export function isLabelAt({ length, words }: Label, view: DataView, at: number): boolean {
   const end = at + length
   if (end > view.byteLength) return false
   const last = words.length - 1
@@ -88,7 +88,7 @@ export type SessionField = { readonly numbers: Float64Array; readonly others: Re
  */
 export type SessionData = { readonly count: number; readonly fields: ReadonlyMap<string, SessionField> }
 
-/** Samples times fields, 128 MB of numbers: a week of recording with 27 fields. More is no activity but an attack. */
+/** Samples times fields, 128 MB of numbers: a week of recording with 27 fields. More is no real activity. */
 const MAX_CELLS = 16_000_000
 /** The document has 17 fields a sample. Each further one is a row of `sample_extras`. */
 const MAX_FIELDS = 1_000

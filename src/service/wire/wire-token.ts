@@ -3,17 +3,17 @@ import { isObject } from '../../kit/json.ts'
 import { DAY, SECOND } from '../../kit/time.ts'
 import { numberField } from './lenient.ts'
 
-/** The document's lifetime of an access token, for an answer that leaves it out or makes no sense. */
+/** The document's lifetime of an access token, for an answer without a valid one. */
 const DOCUMENTED_LIFETIME_S = 604_800
-/** Below this a pair would be over before it is used once, and each call would refresh. */
+/** With a shorter lifetime a pair would expire before its first use, and each call would refresh. */
 const MIN_LIFETIME_S = 1
 /**
- * The longest lifetime that is believed, in ms. A refresh token may live no more than 14 days, and the pair is renewed by six
- * tenths of its life. A longer one may also end at a moment that neither a Date nor Postgres can hold.
+ * The longest lifetime that is accepted, in ms: a refresh token may expire after 14 days, and the pair is renewed at six tenths
+ * of its life. A much longer one would end at a time that neither a Date nor Postgres can hold.
  */
 export const MAX_LIFETIME_MS = 14 * DAY
 
-/** What may stand in a header: visible ASCII without spaces, so that a token can neither split a header nor fail in one. */
+/** Visible ASCII without spaces: any other character could split a header or be refused in one. */
 const TOKEN = /^[\x21-\x7e]+$/
 
 const tokenSchema = z.looseObject({ access_token: z.string().regex(TOKEN) })

@@ -16,7 +16,7 @@ const uploadSchema = z.looseObject({
   json: objectField({ files: z.array(fileSchema.nullish()).nullish() }),
 })
 
-/** What an accepted upload answers (service document, "Upload response"). */
+/** The answer to an accepted upload (service document, "Upload response"). */
 export type WireUpload = z.infer<typeof uploadSchema> & { drift: Drift[] }
 
 /** Parses the answer of endpoint 10. */
@@ -26,7 +26,7 @@ export function parseUpload(wire: Record<string, unknown>): Parsed<WireUpload> {
   return { ...parsed, value: { ...parsed.value, drift: parsed.drift } }
 }
 
-/** Reads the new activity's path: the last part of `json.files[0].url`. Undefined when the service named none that can be one. */
+/** Reads the new activity's path: the last part of `json.files[0].url`. Undefined when there is none, or it is too long. */
 export function parseUploadedPath(upload: WireUpload): string | undefined {
   const url = upload.json?.files?.[0]?.url
   if (!url) return undefined

@@ -13,7 +13,7 @@ import {
   textField,
 } from './lenient.ts'
 
-// `updated_at`, `duration` and `interval_count` are not in the document's list entry, but stand in answers of the service.
+// `updated_at`, `duration` and `interval_count` are not in the document's list entry, but in the service's answers.
 const workoutEntrySchema = z.looseObject({
   path: identityField,
   name: textField,

@@ -3,7 +3,7 @@ import { MINUTE, SECOND } from '../kit/time.ts'
 /** A body to send: a short text, or bytes that go in pieces; `onSent` is called when the connection takes the last piece. */
 export type RequestBody = { contentType: string; content: string | Buffer; onSent?: () => void }
 
-/** The endpoints as the service document writes them; requests are counted by them, so no object's name stands here. */
+/** The endpoints as in the service document; requests are counted by them, so they contain no object's name. */
 export type Endpoint =
   | 'POST /oauth/token'
   | 'GET /oauth/authorize'
@@ -25,7 +25,7 @@ export type ServiceRequest = {
   /** never sent to another origin than the URL's */
   authorization: string | undefined
   body?: RequestBody
-  /** `manual`: a redirect is an answer and is not followed */
+  /** `manual`: a redirect is returned as the answer and not followed */
   redirects?: 'manual'
   totalMs?: number
 }
@@ -40,13 +40,13 @@ export type RawAnswer = {
   requestedAt: Date
   /** the service's own clock, from the Date header */
   serviceTime: Date | undefined
-  /** whether the whole request had left when the answer came */
+  /** whether the connection had taken the whole request when the answer came */
   requestSent: boolean
 }
 
 /** How long each part of a request may take, in ms. */
 export type Timeouts = {
-  /** until a connection stands, TLS included */
+  /** until a connection is established, TLS included */
   connectMs: number
   /** from the request's last byte to the answer's headers; also the longest pause while sending */
   headersMs: number
@@ -58,34 +58,34 @@ export type Timeouts = {
   tokenMs: number
 }
 
-/** An activity's samples are several MB and computed on demand, so an answer may be slow; the total bounds a trickle. */
+/** An activity's samples are several MB and computed on demand, so an answer may be slow; `totalMs` limits one that trickles in. */
 export const DEFAULT_TIMEOUTS: Timeouts = {
   connectMs: 10 * SECOND,
   headersMs: 60 * SECOND,
   bodyIdleMs: 60 * SECOND,
   totalMs: 10 * MINUTE,
-  // Two of them, a refresh and a password, stay below the 90 s after which a waiting sibling gives up.
+  // Two of them, a refresh and a password, take less than the 90 s after which another process stops waiting for the lock.
   tokenMs: 40 * SECOND,
 }
 
-/** A day of samples is about 50 MB; four times that is no activity. */
+/** A day of samples is about 50 MB; no activity is four times as large. */
 export const DEFAULT_MAX_BODY_BYTES = 200_000_000
 
-/** How long to stay away after a 429 that does not say. */
+/** The pause after a 429 without a Retry-After. */
 const DEFAULT_RETRY_AFTER_MS = 60_000
-/** The shortest: a 429 that says 0 would be asked again in a circle. */
+/** The shortest pause: a Retry-After of 0 would repeat the request in a loop. */
 const MIN_RETRY_AFTER_MS = 1_000
-/** The longest stay we believe in: a mistaken year must not silence the daemon for one. */
+/** The longest pause: a date with a wrong year must not stop the daemon for a year. */
 const MAX_RETRY_AFTER_MS = 86_400_000
 
-/** How long a 429 asks to stay away, in ms; 60 s when it does not say. */
+/** Returns the pause that a 429 states, in ms; 60 s when it states none. */
 export function retryAfterMs(answer: RawAnswer, now: Date): number {
   return parseRetryAfter(answer, now) ?? DEFAULT_RETRY_AFTER_MS
 }
 
 /**
- * Reads a Retry-After header, seconds or an HTTP date, in ms, 1 s to a day; undefined when there is none that makes
- * sense. A date is taken by the service's own clock where its answer tells it.
+ * Reads a Retry-After header, seconds or an HTTP date, as ms from 1 s to a day; undefined when it is missing or invalid. A date
+ * is compared with the answer's own Date header, if it has one.
  */
 export function parseRetryAfter(answer: RawAnswer, now: Date): number | undefined {
   const text = answer.headers['retry-after']?.trim()

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { TransientError } from '../kit/errors.ts'
 import type { Clock } from '../kit/time.ts'
 import type { TokenPair } from '../store/vault/types.ts'
-import { type CallDeps, hearRetryAfter } from './calls.ts'
-import { badShape, parseQuietly, tokenError } from './errors.ts'
-import type { RawAnswer, RequestBody, ServiceRequest } from './message.ts'
+import { applyRetryAfter, type CallDeps } from './calls.ts'
+import type { RawAnswer, RequestBody, ServiceRequest } from './http-message.ts'
+import { badShape, parseQuietly, tokenError } from './service-errors.ts'
 import { send } from './transport.ts'
 import { endpointUrl } from './urls.ts'
 import { parseOAuthError, parseToken } from './wire/wire-token.ts'
@@ -36,8 +36,9 @@ function makeTokenRequest(client: ClientCredentials, grant: Grant, totalMs: numb
 }
 
 /**
- * Asks for tokens, outside of any pace or lock; the caller has both. Stores nothing. Throws CredentialsRejectedError
- * when the service refuses the login for good, RejectedError when it refuses the client, and what `send` throws.
+ * Requests tokens (service document, endpoint 1) and stores nothing; pacer and lock are the caller's. Throws
+ * CredentialsRejectedError when the service refuses the login, RejectedError when it refuses the client, and the errors of
+ * `send`.
  */
 export async function requestTokens(
   deps: Pick<CallDeps, 'transport' | 'pacer'>,
@@ -47,17 +48,17 @@ export async function requestTokens(
   const { transport } = deps
   const request = makeTokenRequest(input.client, input.grant, transport.options.timeouts.tokenMs)
   const answer = await send(transport, request, signal)
-  hearRetryAfter(deps, answer, request.url.origin)
+  applyRetryAfter(deps, answer, request.url.origin)
   return interpretTokenAnswer(answer, input.grant, transport.now)
 }
 
-/** Interprets a token answer by its content: an empty access token or an error word with status 200 is a refusal. */
+/** Reads a token answer by its content: an empty access token or an error word with status 200 is a refusal. */
 function interpretTokenAnswer(answer: RawAnswer, grant: Grant, now: Clock): TokenPair {
   const what = WHAT[grant.type]
   const good = answer.status >= 200 && answer.status <= 299
   const token = good ? parseToken(parseQuietly(answer)) : undefined
   if (!token) throw tokenError(answer, what, now(), grant.type === 'password' ? 'password' : 'other')
-  // RFC 6749 section 6: an answer without a new refresh token means that the old one goes on.
+  // RFC 6749 section 6: without a new refresh token in the answer, the old one remains valid.
   const refreshToken =
     token.refresh_token ?? (grant.type === 'refresh_token' ? grant.refreshToken : undefined)
   if (refreshToken === undefined) throw badShape(what, 'the answer holds no refresh token')
@@ -66,7 +67,7 @@ function interpretTokenAnswer(answer: RawAnswer, grant: Grant, now: Clock): Toke
   return { accessToken: token.access_token, refreshToken, obtainedAt, expiresAt }
 }
 
-/** Writes the address a rider's browser is sent to (service document, endpoint 2). */
+/** Makes the address that a rider's browser is sent to (service document, endpoint 2). */
 export function makeAuthorizeUrl(
   client: Pick<ClientCredentials, 'baseUrl' | 'clientId'>,
   input: { redirectUri: string; state: string },
@@ -103,18 +104,18 @@ function formEncode(text: string): string {
 }
 
 /**
- * Asks for the page that begins a login, as a browser would and without following it (service document, endpoint 2), because a
- * service that refuses the client or the redirect address says so on a page and never redirects (RFC 6749 section 4.1.2.1).
- * Returns the refusal as a few words; undefined when there is none, or when the answer does not tell. Throws TransientError
+ * Requests the page that begins a login, as a browser would, without following redirects (service document, endpoint 2): a
+ * service that refuses the client or the redirect address shows a page with the reason and never redirects (RFC 6749 section
+ * 4.1.2.1). Returns the refusal as a few words; undefined when there is none or the answer is unclear. Throws TransientError
  * `connect_failed`.
  */
-export async function findAuthorizeRefusal(
+export async function fetchAuthorizeRefusal(
   deps: Pick<CallDeps, 'transport'>,
   input: { client: Pick<ClientCredentials, 'baseUrl' | 'clientId'>; redirectUri: string },
   signal?: AbortSignal,
 ): Promise<string | undefined> {
   const { client, redirectUri } = input
-  // Of its own: the state of the login is for one answer.
+  // A state of its own: the login's state is valid for one answer only.
   const state = randomBytes(24).toString('base64url')
   const request: ServiceRequest = {
     method: 'GET',
@@ -134,7 +135,7 @@ export async function findAuthorizeRefusal(
   }
 }
 
-/** Only 400 and an OAuth error are a refusal: a 403 may be for programs that are no browser. */
+/** Only 400 and an OAuth error are a refusal: a 403 may be meant for programs that are no browser. */
 function refusalOf(answer: RawAnswer, redirectUri: string): string | undefined {
   const { location } = answer.headers
   const sentBack = location?.startsWith(redirectUri) && URL.canParse(location) ? new URL(location) : undefined

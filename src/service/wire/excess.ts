@@ -1,11 +1,11 @@
-/** The document nests four levels. JSON.stringify, structuredClone and Postgres's jsonb end at some thousands. */
+/** The document nests four levels. JSON.stringify, structuredClone and Postgres's jsonb fail at some thousands. */
 const MOST_LEVELS = 100
 /** The document's largest object has some forty fields. */
 const MOST_FIELDS = 50_000
 
 /**
- * Tells why a decoded JSON value is too large to work with: `is nested deeper than 100 levels` or `has more than 50000
- * fields`, those of all its objects together; undefined when it is not. Needs no stack, however deep the value is.
+ * Returns why a decoded JSON value is too large to work with: `is nested deeper than 100 levels` or `has more than 50000
+ * fields`, counted over all its objects; undefined when it is not. Does not recurse, so that no depth exhausts the stack.
  */
 export function findExcess(value: unknown): string | undefined {
   let fields = 0

@@ -10,43 +10,43 @@ import {
 import { type Backoff, backoffMs, HOUR, SECOND } from '../kit/time.ts'
 import type { Credentials, HeldCredentials, TokenPair, TokenVault } from '../store/vault/types.ts'
 import type { CallDeps } from './calls.ts'
-import { type Grant, requestTokens } from './grants.ts'
+import { type Grant, requestTokens } from './token-grants.ts'
 
 export type RefreshDeps = { calls: CallDeps; vault: TokenVault; log: Logger }
 
-/** What became of a wish for a newer token than the one seen. */
+/** How a renewal of the tokens ended. */
 export type Renewal =
   | { kind: 'refreshed'; credentials: Credentials }
-  /** a sibling process had stored another pair already */
+  /** another process had stored another pair already */
   | { kind: 'newer'; credentials: Credentials }
   | { kind: 'parked' }
   | { kind: 'waiting'; until: Date }
   | { kind: 'failed'; error: unknown }
 
-/** Pauses after a refresh that failed without a verdict. Half a token's life, days, is left for it to come right. */
+/** Pauses after a refresh that failed without a definite refusal. Half of a token's life, days, is left for further attempts. */
 const REFRESH_BACKOFF: Backoff = { firstMs: 30 * SECOND, maxMs: 6 * HOUR, factor: 3 }
 
 /**
- * Renews an account's tokens under its lock: reads them again, and only when they are still the ones `seen` asks the
- * service, once. Only `invalid_grant` ends a login: then one attempt with the password, if it is kept, else the account
- * is parked. Anything else is recorded as a failure with a growing pause, in which nothing
- * is tried unless `heedPause` is false. A pair is stored before anyone gets to use it.
+ * Renews an account's tokens (service document, endpoint 1) under its lock: reads them again, and requests a new pair only when
+ * they are still those in `seen`. Only `invalid_grant` ends a login: then a stored password is tried once, or the account is
+ * parked. Any other failure is recorded with a growing pause; during the pause nothing is requested unless `respectPause` is
+ * false. A new pair is stored before it is used.
  */
 export async function renewTokens(
   deps: RefreshDeps,
-  input: { account: SessionAccount; seen: Credentials; heedPause: boolean },
+  input: { account: SessionAccount; seen: Credentials; respectPause: boolean },
 ): Promise<Renewal> {
-  const { account, seen, heedPause } = input
-  const turn = { queue: account.queue, origin: new URL(account.baseUrl).origin }
-  // The turn is taken before the lock: a pause the service asked for must not be waited out while siblings wait.
-  return deps.calls.pacer.run(turn, () =>
+  const { account, seen, respectPause } = input
+  const call = { queue: account.queue, origin: new URL(account.baseUrl).origin }
+  // The pacer comes before the lock: other processes must not wait for the lock while this one waits for a pause to end.
+  return deps.calls.pacer.run(call, () =>
     deps.vault.locked(account.accountId, async (held): Promise<Renewal> => {
       const stored = held.credentials
       if (!stored) return { kind: 'parked' }
       assertOrigin(account, stored)
       if (!isSamePair(stored, seen)) return { kind: 'newer', credentials: stored }
       if (stored.needsLogin) return { kind: 'parked' }
-      if (heedPause && stored.notBefore && stored.notBefore > deps.calls.transport.now()) {
+      if (respectPause && stored.notBefore && stored.notBefore > deps.calls.transport.now()) {
         return { kind: 'waiting', until: stored.notBefore }
       }
       return attempt(deps, account, { ...held, credentials: stored })
@@ -130,10 +130,10 @@ function withPair(credentials: Credentials, pair: TokenPair): Credentials {
   return { ...credentials, ...pair, needsLogin: false, failures: 0, notBefore: undefined }
 }
 
-/** An account as the session knows it; `queue` is its place in the pacer's round. */
+/** An account with its queue in the pacer. */
 export type SessionAccount = { accountId: number; name: string; baseUrl: string; queue: string }
 
-/** The error of an account that only a person can bring back, with the command that does. */
+/** Makes the error of an account that only a person can sign in again, with the command for it. */
 export function loginEnded(account: { name: string }, code: 'needs_login' | 'token_refused' = 'needs_login') {
   return new CredentialsRejectedError(
     code,
@@ -141,7 +141,7 @@ export function loginEnded(account: { name: string }, code: 'needs_login' | 'tok
   )
 }
 
-/** The error of an account without a usable token while a refresh has failed (`cause`) or must wait (`until`). */
+/** Makes the error of an account without a usable token, because a refresh has failed (`cause`) or must wait (`until`). */
 export function refreshPending(
   account: { name: string },
   { cause, until }: { cause?: unknown; until?: Date } = {},
@@ -153,8 +153,8 @@ export function refreshPending(
 }
 
 /**
- * Keeps tokens of another service from the account's address: the account may be signed in elsewhere since its row was read.
- * Throws TransientError `account_moved`, because who reads the row again finds the new address.
+ * Throws TransientError `account_moved` when the tokens were made by another service than the one at the account's address: the
+ * account was signed in elsewhere after its row was read. It is transient because the next read of the row has the new address.
  */
 export function assertOrigin(account: SessionAccount, credentials: Credentials): void {
   if (credentials.origin === new URL(account.baseUrl).origin) return

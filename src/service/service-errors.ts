@@ -8,15 +8,15 @@ import {
   UnexpectedResponseError,
 } from '../kit/errors.ts'
 import { decodeUtf8, isObject } from '../kit/json.ts'
-import { type RawAnswer, retryAfterMs } from './message.ts'
+import { type RawAnswer, retryAfterMs } from './http-message.ts'
 import { parseOAuthError } from './wire/wire-token.ts'
 
 // The one place that turns a status or a content into an error of the kit. `what` names endpoint and object
-// (`GET activity ab12`); neither a URL's query, nor a token ever stands in a message, and of a body only what quoteRefusal lets through.
+// (`GET activity ab12`). No message contains a URL's query or a token, and of a body only what quoteRefusal returns.
 
-/** OAuth words that mean the access token is of no use, whatever the status (RFC 6750 section 3.1). */
+/** OAuth error words that refuse the access token, with any status (RFC 6750 section 3.1). */
 const TOKEN_ERRORS: readonly string[] = ['invalid_token', 'expired_token', 'invalid_grant']
-/** OAuth words that blame the client or the request, and so say nothing about the rider's login. */
+/** OAuth error words that concern the client or the request, and not the rider's login. */
 const CLIENT_ERRORS: readonly string[] = [
   'invalid_client',
   'unauthorized_client',
@@ -48,7 +48,7 @@ function networkKind(code: string, answered: boolean): { code: string; text: str
   return { code: 'connection_lost', text: 'the connection was lost' }
 }
 
-/** Judges an answer's status; undefined for 200 to 299. `words` is what quoteRefusal made of it. */
+/** Makes the error of an answer's status; undefined for 200 to 299. `words` is the result of quoteRefusal. */
 export function statusError(
   answer: RawAnswer,
   what: string,
@@ -127,8 +127,8 @@ export function parseQuietly(answer: RawAnswer): unknown {
 }
 
 /**
- * Judges a token answer that holds no token, by its content first (service document, endpoint 1): `invalid_grant`, or a
- * refused password, is a CredentialsRejectedError; a refused client a RejectedError; the rest as its status says.
+ * Makes the error of a token answer without a token (service document, endpoint 1). The content decides first: `invalid_grant` or
+ * a refused password is a CredentialsRejectedError, a refused client a RejectedError; otherwise the status decides.
  */
 export function tokenError(
   answer: RawAnswer,
@@ -159,17 +159,17 @@ export function tokenError(
   return badShape(what, 'the answer holds no access token')
 }
 
-/** An answer that lacks what it is about. */
+/** Makes the error of an answer that lacks its main content. */
 export function badShape(what: string, reason: string): UnexpectedResponseError {
   return new UnexpectedResponseError('bad_shape', `${what}: ${reason}`)
 }
 
-/** A redirect that is not followed. */
+/** Makes the error of a redirect that is not followed. */
 export function redirectError(what: string, reason: string): UnexpectedResponseError {
   return new UnexpectedResponseError('redirect_refused', `${what}: ${reason}`)
 }
 
-/** An answer above the body limit, in bytes after decompression. */
+/** Makes the error of an answer above the body limit, in bytes after decompression. */
 export function tooLarge(what: string, limit: number): UnexpectedResponseError {
   return new UnexpectedResponseError('too_large', `${what}: the answer is larger than ${limit} bytes`)
 }
@@ -204,10 +204,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** A chain of causes is short; the bound only guards against one that bites its own tail. */
+/** Chains of causes are short; the limit only guards against a circular one. */
 const MAX_DEPTH = 5
 
-/** The first stable code in an error's chain: undici wraps the socket's error, and Happy Eyeballs an AggregateError. */
+/** Finds the first stable code in an error's chain: undici wraps the socket's error, and Happy Eyeballs makes an AggregateError. */
 function findCode(error: unknown, depth = 0): string {
   const code = errorCode(error)
   if (code !== 'unexpected' || depth >= MAX_DEPTH || !(error instanceof Error)) return code
@@ -216,8 +216,8 @@ function findCode(error: unknown, depth = 0): string {
 }
 
 /**
- * A cause that is safe to log: the code and the kind of a library's error, without its text or fields. undici's parser
- * errors carry bytes of the answer, and an answer may hold tokens.
+ * Makes a cause that is safe to log: the code and the kind of a library's error, without its text or fields, because undici's
+ * parser errors contain bytes of the answer, and an answer may contain tokens.
  */
 function plainCause(error: unknown): Error {
   const code = findCode(error)

@@ -1,21 +1,21 @@
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { tooLarge } from './errors.ts'
+import { tooLarge } from './service-errors.ts'
 
 /** A body, decoded, and as it came when that was gzip. */
 type Body = { decoded: Buffer; gzipped: Buffer | undefined }
 
-/** What a body of unknown length is given at first. */
+/** The first buffer for a body of unknown length. */
 const FIRST_BYTES = 64 * 1024
-/** What gzip can make of one byte, at most. */
+/** Bytes that gzip can make of one byte at most. */
 const GZIP_RATIO = 1_032
-/** The least and the most that a gzip body is decoded into at once, whatever size it says it has. */
+/** Limits of the buffer that a gzip body is decoded into, whatever size its trailer states. */
 const [LEAST_AT_ONCE, MOST_AT_ONCE] = [64 * 1024, 16 * 1024 * 1024]
 
 /**
  * Reads a body and decodes gzip. Throws `too_large` as soon as its size, decoded or not, passes the limit (bytes); a stream
- * or gzip that ends early throws the library's error. `length` is what the headers say of the body as it comes.
+ * or gzip that ends early throws the library's error. `length` is the Content-Length.
  */
 export async function readBody(
   body: Readable,
@@ -37,7 +37,7 @@ async function collect(
   body: Readable,
   { length, maxBytes, what }: { length: number | undefined; maxBytes: number; what: string },
 ): Promise<Buffer> {
-  // What comes goes to its place at once: an answer of several MB is then in memory once and not twice.
+  // Chunks are copied to their place at once, so that an answer of several MB is in memory once and not twice.
   let whole = Buffer.allocUnsafeSlow(Math.min(length ?? FIRST_BYTES, maxBytes))
   let size = 0
   for await (const chunk of body as AsyncIterable<Buffer>) {
@@ -54,12 +54,12 @@ async function collect(
 }
 
 /**
- * The size that a gzip body says it has (its last four bytes), and a little more, so that all of it comes in one piece: each
- * costs a turn of the event loop, and joining them a copy.
+ * Returns the decoded size in a gzip body's trailer (its last four bytes), and a little more, so that it is decoded in one piece:
+ * each further piece costs a turn of the event loop, and joining them a copy.
  */
 function sizeToExpect(gzipped: Buffer): number {
-  const said = gzipped.length < 4 ? 0 : gzipped.readUInt32LE(gzipped.length - 4)
-  return 64 + Math.min(Math.max(said, LEAST_AT_ONCE), gzipped.length * GZIP_RATIO, MOST_AT_ONCE)
+  const stated = gzipped.length < 4 ? 0 : gzipped.readUInt32LE(gzipped.length - 4)
+  return 64 + Math.min(Math.max(stated, LEAST_AT_ONCE), gzipped.length * GZIP_RATIO, MOST_AT_ONCE)
 }
 
 /** Whether a Content-Encoding is one that this client decodes. */

@@ -1,20 +1,20 @@
 import { errorLine } from '../kit/errors.ts'
 import { isObject } from '../kit/json.ts'
-import { parseQuietly } from './errors.ts'
-import type { RawAnswer } from './message.ts'
+import type { RawAnswer } from './http-message.ts'
+import { parseQuietly } from './service-errors.ts'
 
-/** The members of an answer in which services say why, the most telling first. */
+/** The members of an answer that may contain the reason, the most detailed first. */
 const MEMBERS = ['error_description', 'message', 'reason', 'error'] as const
-/** A sentence fits; whatever is longer was not written for a person. */
+/** Enough for a sentence; a longer text was not written for a person. */
 const MOST_CHARACTERS = 200
-/** A run of so many characters that is no plain word may be a token, in whatever encoding. */
+/** A run of this many characters that is no plain word may be a token in some encoding. */
 const LONG_RUN = /[^\s"'(),;<>[\]{}]{16,}/g
 const PLAIN_WORD = /^\p{Lu}?\p{Ll}{0,30}[.:!?]?$/u
 
 /**
- * Quotes the service's own words for a refusal out of a JSON answer, for the end of a message: one line, at most 200
- * characters, nothing that may be a secret. Empty where it says nothing, or repeats what it was sent. Only for requests that carry
- * no secret but their access token.
+ * Quotes the service's reason for a refusal from a JSON answer, for the end of a message: one line of at most 200 characters,
+ * without anything that may be a secret. Empty when there is no reason, or it repeats the request's token. Only for requests with
+ * no other secret than their access token.
  */
 export function quoteRefusal(answer: RawAnswer, authorization: string | undefined): string {
   const wire = parseQuietly(answer)
