@@ -6,13 +6,7 @@ import { dirname } from 'node:path'
 export async function writeDurably(path: string, text: string): Promise<void> {
   const scratch = `${path}.${randomUUID()}`
   try {
-    const file = await open(scratch, 'wx', 0o600)
-    try {
-      await file.writeFile(text)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
+    await writeFlushed(scratch, text, 0o600)
     await renameDurably(scratch, path)
   } catch (error) {
     await rm(scratch, { force: true })
@@ -20,14 +14,25 @@ export async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
+/** Writes a new file and flushes its content to the disk; its name is flushed by `flushDirectory`. */
+export async function writeFlushed(path: string, text: string, mode?: number): Promise<void> {
+  const file = await open(path, 'wx', mode)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
 /** Renames a file within its folder so that a power cut does not undo it. */
 export async function renameDurably(from: string, to: string): Promise<void> {
   await rename(from, to)
-  await syncDirectory(dirname(to))
+  await flushDirectory(dirname(to))
 }
 
-// Windows cannot open a folder to sync it, and does not need to.
-async function syncDirectory(directory: string): Promise<void> {
+/** Flushes the entries of a folder to the disk; Windows cannot open a folder for that, and does not need it. */
+export async function flushDirectory(directory: string): Promise<void> {
   if (process.platform === 'win32') return
   const folder = await open(directory, 'r')
   try {

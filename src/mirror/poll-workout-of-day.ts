@@ -4,7 +4,7 @@ import { isSameMadeFor } from '../normalize/training-info-row.ts'
 import { acquireNamedLock } from '../store/named-lock.ts'
 import { findTrainingInfo, recordWorkoutUrl, type TrainingInfo } from '../store/training/training-info.ts'
 import { findWorkoutFiles, recordWorkoutFile, type WorkoutFormat } from '../store/training/workout-files.ts'
-import { makeFileStem } from '../workoutfolder/folder-files.ts'
+import { makeFileStem } from '../workoutfolder/file-name.ts'
 import { type MirrorDeps, type MirrorInput, withRun } from './mirror.ts'
 
 const FORMATS: readonly WorkoutFormat[] = ['erg', 'zwo']

@@ -1,10 +1,10 @@
 import { mkdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { makeFileStem } from './file-name.ts'
 import {
   flushFolder,
   type Manifest,
-  makeFileStem,
   readFound,
   readManifest,
   removeTemporaries,
@@ -14,16 +14,16 @@ import {
 } from './folder-files.ts'
 
 export type WorkoutFolder = {
-  /** Makes the account's folder hold these files of ours and no others; false when the folder cannot be used. */
+  /** Writes these files of the account and removes its older ones; false when the folder cannot be used. */
   update(account: string, files: readonly WantedFile[]): Promise<boolean>
 }
 
-/** The account whose files lie in the folder itself; others have one below it, by name. */
+/** The account whose files are in the folder itself; each other account has a folder below it. */
 const MAIN_ACCOUNT = 'default'
 
 /**
- * Makes the folder where the workout of the day is written. A folder that cannot be used is said once, until it can be
- * used again or fails differently; the workout of the day is in SQL all the same.
+ * Makes the workout folder, where the workout of the day is written as files. A folder that cannot be used is logged once, until
+ * it can be used again or fails with another code; the workout of the day is in SQL all the same.
  */
 export function makeWorkoutFolder(deps: { log: Logger }, options: { dir: string }): WorkoutFolder {
   const problems = new Map<string, string>()
@@ -54,26 +54,26 @@ export function makeWorkoutFolder(deps: { log: Logger }, options: { dir: string 
   }
 }
 
-/** A file there should be; the name is `<stem>.<format>`, or `<stem> (2).<format>` where that is not ours. */
+/** A file to write; its name is `<stem>.<format>`, or `<stem> (2).<format>` where the first is not ours. */
 type WantedFile = { stem: string; format: string; content: string; sha256: string }
 
 type FolderChanges = { written: string[]; removed: string[] }
 
 type Placed = WantedFile & { name: string; found: 'nothing' | 'same' | 'ours' | 'foreign' }
 
-/** More files of one name than a person would have made. */
+/** More files of one name than a person would make. */
 const MAX_COPIES = 99
 
 /**
- * Makes a folder hold exactly the wanted files of an account, besides whatever is not ours: a file with the wanted
- * content is not touched, our old ones are removed unless somebody changed them. What is about to be written is noted
- * in the manifest first, so a crash at any point leaves nothing that is ours and unknown. Throws the file system's errors.
+ * Writes the wanted files of an account and removes its other files, unless somebody has changed them; files that are not ours
+ * and files with the wanted content are not touched. The manifest names a file before it is written, so that after a crash at
+ * any point all our files are known. Throws the file system's errors.
  */
 async function updateFolder(
   folder: string,
   input: { account: string; files: readonly WantedFile[] },
 ): Promise<FolderChanges> {
-  const before = input.files.length === 0 ? await readIfThere(folder) : await openFolder(folder)
+  const before = input.files.length === 0 ? await readIfOurs(folder) : await openFolder(folder)
   if (!before) return { written: [], removed: [] }
   const placed: Placed[] = []
   for (const file of input.files) placed.push(await place(folder, before, { account: input.account, file }))
@@ -102,8 +102,8 @@ async function openFolder(folder: string): Promise<Manifest> {
   return readManifest(folder)
 }
 
-/** With nothing to write, a folder that is not there, or holds nothing of ours, stays as it is. */
-async function readIfThere(folder: string): Promise<Manifest | undefined> {
+/** Reads the manifest of a folder that nothing is written to; undefined when it is missing or has no file of ours. */
+async function readIfOurs(folder: string): Promise<Manifest | undefined> {
   const manifest = await readManifest(folder)
   return Object.keys(manifest).length > 0 ? manifest : undefined
 }
@@ -151,7 +151,7 @@ function finalManifest(
   }
 }
 
-/** A file that somebody changed since is theirs now: it stays, and is forgotten. */
+/** Removes our files; one that somebody has changed stays and is no longer ours. */
 async function removeOurs(folder: string, before: Manifest, names: readonly string[]): Promise<string[]> {
   const removed: string[] = []
   for (const name of names) {

@@ -1,0 +1,48 @@
+/** Bytes of a whole file name in UTF-8 with its ending: far below every file system's limit, so that copies fit too. */
+const MAX_BYTES = 100
+/** Bytes that are added to a stem: ` (99)` and `.erg`. */
+const RESERVED_BYTES = 9
+
+/** Names that Windows reserves for devices, with any ending. */
+const DEVICE = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])$/i
+/** Separators, and characters that Windows refuses. */
+const REFUSED = /[/\\:*?"<>|]/g
+/** Controls, unpaired surrogates, private characters, and formatting (it can reverse the reading order), except the joiners. */
+const INVISIBLE = /[\p{Cc}\p{Cs}\p{Co}\u2028\u2029]|(?![\u200c\u200d])\p{Cf}/gu
+/** Removed from both ends of a name: it would be hidden, or Windows would drop them. */
+const EDGES = /^[\s.\u200c\u200d]+|[\s.\u200c\u200d]+$/g
+
+/**
+ * Makes the part of a file name before its ending from a name that the service sent: readable, valid on every file system and
+ * never a path. When nothing is left of it, `fallback` is used, and then `workout`.
+ */
+export function makeFileStem(name: string | null, fallback: string): string {
+  for (const text of [name ?? '', fallback]) {
+    const stem = cleanStem(text)
+    if (stem !== '') return stem
+  }
+  return 'workout'
+}
+
+function cleanStem(text: string): string {
+  const readable = text
+    .normalize('NFC')
+    .replace(/\s+/g, ' ')
+    .replace(INVISIBLE, '')
+    .replace(REFUSED, '-')
+    .replace(EDGES, '')
+  const stem = cut(readable, MAX_BYTES - RESERVED_BYTES - 1).replace(EDGES, '')
+  const device = DEVICE.test((stem.split('.')[0] ?? '').trimEnd())
+  return device ? `_${stem}` : stem
+}
+
+/** Cuts between characters as a person sees them (graphemes), never within one. */
+function cut(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes) return text
+  let kept = ''
+  for (const { segment } of new Intl.Segmenter(undefined, { granularity: 'grapheme' }).segment(text)) {
+    if (Buffer.byteLength(kept) + Buffer.byteLength(segment) > maxBytes) break
+    kept += segment
+  }
+  return kept
+}
