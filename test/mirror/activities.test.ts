@@ -52,7 +52,7 @@ describe('the mirror of the activities', () => {
     ])
   })
 
-  it('asks for one list, and for nothing else, when nothing has changed', async () => {
+  it('requests one list and nothing else when nothing has changed', async () => {
     await sync()
     await rig.steer('POST', 'counts/reset')
     expect(await sync()).toMatchObject({ listed: 0, fetched: 0, unchanged: 0 })
@@ -80,7 +80,7 @@ describe('the mirror of the activities', () => {
     await expectMirrored(rig)
   })
 
-  it('asks for the summary alone when a listed activity turns out unchanged', async () => {
+  it('requests only the summary of a listed activity that is unchanged', async () => {
     await sync()
     const [path] = await paths()
     const [before] = await rig.rows('select name from training.activities where path = $1', [path])
@@ -271,7 +271,7 @@ describe('the mirror of the activities', () => {
     expect(await sync()).toMatchObject({ fetched: ACTIVITIES, failed: 0 })
   })
 
-  it('says that a login is needed when the grant is gone, and asks no more', async () => {
+  it('reports that a login is needed when the grant is gone, and sends no more requests', async () => {
     await rig.steer('POST', 'tokens/revoke')
     await expect(sync()).rejects.toThrow('run: musette login')
     await rig.steer('POST', 'counts/reset')
@@ -296,7 +296,7 @@ describe('the mirror of the activities', () => {
     await expectMirrored(rig)
   })
 
-  it('asks for everything again when the clock of the service has gone back', async () => {
+  it('lists everything again when the clock of the service has gone back', async () => {
     await rig.steer('PATCH', 'settings', { clock_skew_ms: 3 * 3_600_000 })
     await sync()
     await rig.steer('PATCH', 'settings', { clock_skew_ms: 0 })

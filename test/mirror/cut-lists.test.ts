@@ -52,7 +52,7 @@ describe('a service that cuts its lists', () => {
     expect(await remembered()).toBe(null)
   })
 
-  it('is still asked only once when nothing has changed', async () => {
+  it('is requested only once when nothing has changed', async () => {
     await cap(CAP)
     await sync()
     await rig.steer('POST', 'counts/reset')

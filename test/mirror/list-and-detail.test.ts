@@ -86,7 +86,7 @@ describe('an activity of which list and detail say different things', () => {
     expect(await revisions()).toEqual([{ name: ['Ride', 'Commute'], description: ['Flat', null] }])
   })
 
-  it('is asked for again when the list says something else of it than before, and only then', async () => {
+  it('is fetched again when its list entry has changed, and only then', async () => {
     await say({ entry: { start_date: { ...UTC, date: '2024-05-02 03:00:00.000000' } } })
     await sync(true)
     expect(await asked()).toBe(1)

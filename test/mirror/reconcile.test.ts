@@ -36,7 +36,7 @@ describe('reconcile', () => {
   })
   afterEach(() => rig.close())
 
-  it('marks what the list names no more, keeps the rows, and counts it', async () => {
+  it('marks what the list no longer names, keeps the rows, and counts them', async () => {
     const [path] = await paths()
     await rig.steer('DELETE', `activities/${path}`)
     expect(await sync()).toMatchObject({ absent: 0 })
@@ -63,7 +63,7 @@ describe('reconcile', () => {
     await expectMirrored(rig)
   })
 
-  it('fetches what is missing here, and what the list calls otherwise than the mirror does', async () => {
+  it('fetches what is missing in the mirror or listed differently', async () => {
     const [lost, renamed] = await paths()
     await rig.rows(
       'delete from training.samples where activity_id = (select activity_id from training.activities where path = $1)',
@@ -76,7 +76,7 @@ describe('reconcile', () => {
     await expectMirrored(rig)
   })
 
-  it('asks for no detail when nothing differs', async () => {
+  it('fetches no activity when nothing differs', async () => {
     await rig.steer('POST', 'counts/reset')
     expect(await full()).toMatchObject({ listed: ACTIVITIES, fetched: 0, unchanged: 0 })
     const { requests } = (await rig.steer('GET', 'counts')) as { requests: Record<string, number> }

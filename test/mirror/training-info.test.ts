@@ -46,7 +46,7 @@ describe('training info', () => {
     })
   })
 
-  it('has no new row while nothing changes, and asks once', async () => {
+  it('has no new row and one request while nothing changes', async () => {
     await scene.pollInfo()
     const [before] = await rows()
     await scene.requests()
@@ -59,7 +59,7 @@ describe('training info', () => {
     expect(after?.wotd_url).toBe(before?.wotd_url)
   })
 
-  it('has no new row for an address of the workout file that depends on the format asked for', async () => {
+  it('has no new row for an address of the workout file that depends on the requested format', async () => {
     for (const ext of ['erg', 'zwo', 'erg']) {
       const url = `/oauth/workout-download/w1.${ext}?signed=${ext}`
       await scene.answer({ ...ANSWER, wotd: { type: 'Scheduled', name: 'W', workoutId: 'w1', url } })
@@ -97,7 +97,7 @@ describe('training info', () => {
     expect(runs).toEqual([{ resource: 'training_info', outcome: 'failed', error_code: 'not_json' }])
   })
 
-  it('is not overwritten by an answer that was asked for earlier', async () => {
+  it('is not overwritten by an answer that was requested earlier', async () => {
     await scene.pollInfo()
     const [row] = await rows()
     const older = {

@@ -66,7 +66,7 @@ describe('two workers on one activity', () => {
     return { deps: { ...rig.app.mirror, serviceOf }, gate: { reached, open } }
   }
 
-  it('leave one truth: the answer asked for earlier is dropped when it comes later', async () => {
+  it('drop the answer that was requested earlier when it comes later', async () => {
     await pollActivities(rig.app.mirror, rig.app.mirrorOptions, { account: rig.account })
     const { activityId, path } = await wanted()
     const { deps, gate } = heldBack()

@@ -50,7 +50,7 @@ describe('what was updated within the lag', () => {
   })
   afterEach(() => rig.close())
 
-  it('is asked for with growing pauses while nothing tells of a change, and a last time after the lag', async () => {
+  it('is fetched with growing pauses while no list shows a change, and a last time after the lag', async () => {
     const asked: number[] = []
     for (let minute = 0; minute < 120; minute += 5) {
       await wait(5 * MINUTE)
@@ -93,7 +93,7 @@ describe('what was updated within the lag', () => {
     expect(after?.avg_power).toBeGreaterThan(Number(before))
   })
 
-  it('is not asked for at each poll when it fails or awaits its samples', async () => {
+  it('is not fetched at each poll when it fails or awaits its samples', async () => {
     const [{ path } = {}] = await rig.rows('select path from training.activities')
     await rig.steer('PATCH', `activities/${path}`, { broken: 'html' })
     await wait(3 * MINUTE)

@@ -51,7 +51,7 @@ describe('the workout of the day', () => {
     expect((await files()).map((file) => file.content)).toEqual(['as it lies there', 'as it lies there'])
   })
 
-  it('has no files and asks for none when there is none', async () => {
+  it('has no files and requests none when there is none', async () => {
     await scene.steer('PATCH', 'settings', { wotd_type: 'None' })
     await scene.requests()
     await scene.pollInfo()

@@ -152,7 +152,7 @@ describe('the workouts', () => {
     })
   })
 
-  it('without sets are resolved, and not asked for again', async () => {
+  it('without sets are resolved, and not fetched again', async () => {
     await scene.answer({ success: true, name: 'Rest', workout: [] }, `^/oauth/workout/${OWN[0]}$`)
     await scene.pollWorkouts()
     await scene.requests()

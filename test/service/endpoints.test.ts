@@ -9,7 +9,7 @@ import {
 } from './open-test-service.ts'
 
 /** Opens an account whose every request is answered alike. */
-function openAccount(reply: Reply | ((asked: AnswerKey) => Reply), baseUrl = BASE_URL) {
+function openAccount(reply: Reply | ((requests: AnswerKey) => Reply), baseUrl = BASE_URL) {
   const opened = openTestService(typeof reply === 'function' ? reply : () => reply)
   return { ...opened, account: opened.service.forAccount({ ...ACCOUNT, baseUrl }) }
 }
@@ -18,10 +18,10 @@ const MARCH = { from: new Date('2024-03-01T00:00:00.900Z'), to: new Date('2024-0
 
 describe('what is sent', () => {
   it('is a GET with token, user agent and whole seconds for the activity list', async () => {
-    const { account, asked } = openAccount({ body: { success: true, activities: [] } })
+    const { account, requests } = openAccount({ body: { success: true, activities: [] } })
     await account.listActivities({ ...MARCH, updatedFrom: new Date('2024-03-02T00:00:00.999Z') })
-    expect(asked[0]?.path).toBe('/oauth/activity?from=1709251200&to=1711843201&updated_from=1709337600')
-    expect(asked[0]?.headers).toEqual({
+    expect(requests[0]?.path).toBe('/oauth/activity?from=1709251200&to=1711843201&updated_from=1709337600')
+    expect(requests[0]?.headers).toEqual({
       accept: '*/*',
       'accept-encoding': 'gzip',
       authorization: 'Bearer access-0',
@@ -29,43 +29,46 @@ describe('what is sent', () => {
     })
   })
 
-  it('asks for samples only when they are wanted', async () => {
-    const { account, asked } = openAccount({ body: { success: true } })
+  it('requests samples only when they are wanted', async () => {
+    const { account, requests } = openAccount({ body: { success: true } })
     await account.fetchActivity('ab12', { sessionData: true })
     await account.fetchActivity('ab12', { sessionData: false })
-    expect(asked.map((one) => one.path)).toEqual([
+    expect(requests.map((one) => one.path)).toEqual([
       '/oauth/activity/ab12?include_session_data=1',
       '/oauth/activity/ab12?include_session_data=0',
     ])
   })
 
   it('keeps the path of the base URL and makes one segment of an identity', async () => {
-    const { account, asked } = openAccount({ body: { success: true, workout: [] } }, `${BASE_URL}/api/`)
+    const { account, requests } = openAccount({ body: { success: true, workout: [] } }, `${BASE_URL}/api/`)
     await account.fetchWorkout('a/../b?c#d')
-    expect(asked[0]?.path).toBe('/api/oauth/workout/a%2F..%2Fb%3Fc%23d')
+    expect(requests[0]?.path).toBe('/api/oauth/workout/a%2F..%2Fb%3Fc%23d')
   })
 
   it.each(['', '.', '..'])('is nothing for the path "%s"', async (path) => {
-    const { account, asked } = openAccount({ body: { success: true } })
+    const { account, requests } = openAccount({ body: { success: true } })
     expect(await errorOf(account.fetchActivity(path, { sessionData: false }))).toMatchObject({
       code: 'bad_path',
     })
-    expect(asked).toEqual([])
+    expect(requests).toEqual([])
   })
 
   it('names the format of the workout file only when one is wanted', async () => {
-    const { account, asked } = openAccount({ body: { success: true } })
+    const { account, requests } = openAccount({ body: { success: true } })
     await account.fetchTrainingInfo({})
     await account.fetchTrainingInfo({ format: 'zwo' })
-    expect(asked.map((one) => one.path)).toEqual(['/oauth/training_info', '/oauth/training_info?format=zwo'])
+    expect(requests.map((one) => one.path)).toEqual([
+      '/oauth/training_info',
+      '/oauth/training_info?format=zwo',
+    ])
   })
 
   it('carries no token for the default workouts', async () => {
-    const { service, asked } = openAccount({ body: { success: true, workouts: [{ path: 'w1' }] } })
+    const { service, requests } = openAccount({ body: { success: true, workouts: [{ path: 'w1' }] } })
     const answer = await service.listDefaultWorkouts(BASE_URL)
     expect(answer.value.entries.map((entry) => entry.path)).toEqual(['w1'])
-    expect(asked[0]).toMatchObject({ path: '/oauth/workout' })
-    expect(asked[0]?.headers).not.toHaveProperty('authorization')
+    expect(requests[0]).toMatchObject({ path: '/oauth/workout' })
+    expect(requests[0]?.headers).not.toHaveProperty('authorization')
   })
 })
 
@@ -96,7 +99,7 @@ describe('how an answer is judged', () => {
     expect(error.message).toContain('GET activity ab12: ')
   })
 
-  it('takes JSON for JSON, whatever its content type and byte order mark', async () => {
+  it('reads JSON with any content type and with a byte order mark', async () => {
     const headers = { 'content-type': 'text/html; charset=UTF-8' }
     const { account } = openAccount({ body: '\uFEFF {"success":true,"name":"Ride"}', headers })
     expect((await account.fetchActivity('ab12', { sessionData: false })).value.name).toBe('Ride')
@@ -105,10 +108,10 @@ describe('how an answer is judged', () => {
   it('tries a GET twice more after a 5xx and never after a 4xx', async () => {
     const broken = openAccount({ status: 502, body: '' })
     await errorOf(broken.account.listWorkouts())
-    expect(broken.asked).toHaveLength(3)
+    expect(broken.requests).toHaveLength(3)
     const refused = openAccount({ status: 404, body: '' })
     await errorOf(refused.account.listWorkouts())
-    expect(refused.asked).toHaveLength(1)
+    expect(refused.requests).toHaveLength(1)
   })
 })
 
@@ -127,12 +130,12 @@ describe('a 429', () => {
     ['with a year', { 'retry-after': '31536000' }, 86_400_000],
   ]
   it.each(cases)('tells the caller how long to wait: %s', async (_name, headers, retryAfterMs) => {
-    const { account, asked } = openAccount({ status: 429, body: '', headers })
+    const { account, requests } = openAccount({ status: 429, body: '', headers })
     expect(await errorOf(account.listWorkouts())).toMatchObject({ name: 'RateLimitedError', retryAfterMs })
-    expect(asked).toHaveLength(1)
+    expect(requests).toHaveLength(1)
   })
 
-  it('holds back every later call until then', async () => {
+  it('pauses every later call until then', async () => {
     let limited = true
     const { account, service, slept } = openAccount(() => {
       const reply = limited
@@ -146,7 +149,7 @@ describe('a 429', () => {
     expect(slept).toEqual([17_000])
   })
 
-  it('is heard on a 503 as well, before the next try', async () => {
+  it('has its pause after a 503 with a Retry-After as well, before the next try', async () => {
     let down = true
     const { account, slept } = openAccount(() => {
       const reply = down

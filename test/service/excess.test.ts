@@ -28,7 +28,7 @@ const NAMED = [
   { index: 5, reason: TOO_DEEP, named: 'Nameless' },
 ]
 
-describe('an entry that is too much to work with is bad, named and shortened, and the rest goes on', () => {
+describe('an oversized entry is reported as bad, with its shortened name, and the other entries are read', () => {
   it.each([
     ['of activities', (items: unknown[]) => parseActivityList({ success: true, activities: items })],
     ['of workouts', (items: unknown[]) => parseWorkoutList({ success: true, workouts: items })],
@@ -46,7 +46,7 @@ describe('an entry that is too much to work with is bad, named and shortened, an
     if (parsed.ok) expect(parsed.value.workout).toHaveLength(1)
   })
 
-  it('while what stands beside the list is drift, whatever it is', () => {
+  it('while any field beside the list is drift', () => {
     const parsed = parseActivityList({ success: true, activities: [{ path: 'a' }], beside: DEEP, ...MANY })
     if (!parsed.ok) throw new Error(parsed.reason)
     expect(parsed.value.entries).toHaveLength(1)
@@ -56,7 +56,7 @@ describe('an entry that is too much to work with is bad, named and shortened, an
     expect(parsed.drift).toHaveLength(200_001)
   })
 
-  it('while thousands of unknown fields in many entries are drift a thousand times at most', () => {
+  it('while thousands of unknown fields in many entries are at most a thousand lines of drift', () => {
     const items = Array.from({ length: 20 }, (_, item) =>
       Object.fromEntries([
         ['path', `p${item}`],
@@ -68,7 +68,7 @@ describe('an entry that is too much to work with is bad, named and shortened, an
   })
 })
 
-describe('an answer that is too much to work with fails with the reason', () => {
+describe('an oversized answer fails with the reason', () => {
   const parsers = [
     ['an activity', (more: object) => parseActivity({ success: true, summary: more })],
     ['training info', (more: object) => parseTrainingInfo({ success: true, wotd: more })],
@@ -96,7 +96,7 @@ describe('an answer that is too much to work with fails with the reason', () => 
 })
 
 describe('a name that no index can hold', () => {
-  it('is none for the activity of an upload, nor for the workout of the day', () => {
+  it('is ignored as the activity of an upload and as the workout of the day', () => {
     const url = `https://service.example/activity/${LONG}`
     expect(parseUploadedPath({ success: true, json: { files: [{ url }] }, drift: [] })).toBeUndefined()
     const parsed = parseTrainingInfo({ success: true, wotd: { type: 'workout', workoutId: LONG } })

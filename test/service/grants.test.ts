@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { ACCOUNT, CLIENT, errorOf, openTestService, tokenBody } from './open-test-service.ts'
 
 describe('a grant', () => {
-  it('sends the password with Basic credentials, and returns a pair that runs by our clock', async () => {
-    const { service, asked, clock, vault } = openTestService(() => ({
+  it('sends the password with Basic credentials, and returns a pair with its times by our clock', async () => {
+    const { service, requests, clock, vault } = openTestService(() => ({
       body: { ...tokenBody(1), expires_in: 100 },
     }))
     const pair = await service.passwordGrant(CLIENT, { username: 'ri der', password: 'p&w=+%é' })
@@ -13,9 +13,9 @@ describe('a grant', () => {
       obtainedAt: clock.now(),
       expiresAt: new Date(clock.now().getTime() + 100_000),
     })
-    expect(asked[0]).toMatchObject({ method: 'POST', path: '/oauth/token' })
-    expect(asked[0]?.headers.authorization).toBe(`Basic ${btoa('service_public:service_public')}`)
-    expect(Object.fromEntries(new URLSearchParams(asked[0]?.body))).toEqual({
+    expect(requests[0]).toMatchObject({ method: 'POST', path: '/oauth/token' })
+    expect(requests[0]?.headers.authorization).toBe(`Basic ${btoa('service_public:service_public')}`)
+    expect(Object.fromEntries(new URLSearchParams(requests[0]?.body))).toEqual({
       grant_type: 'password',
       username: 'ri der',
       password: 'p&w=+%é',
@@ -24,19 +24,19 @@ describe('a grant', () => {
   })
 
   it('sends a code with the redirect address, and form-encodes odd client credentials', async () => {
-    const { service, asked } = openTestService(() => ({ body: tokenBody(1) }))
+    const { service, requests } = openTestService(() => ({ body: tokenBody(1) }))
     const client = { ...CLIENT, clientId: 'my:app', clientSecret: 'a b%' }
     const redirectUri = 'http://127.0.0.1:8000/cb'
     await service.authorizationCodeGrant(client, { code: 'c1', redirectUri })
-    expect(asked[0]?.headers.authorization).toBe(`Basic ${btoa('my%3Aapp:a+b%25')}`)
-    expect(Object.fromEntries(new URLSearchParams(asked[0]?.body))).toEqual({
+    expect(requests[0]?.headers.authorization).toBe(`Basic ${btoa('my%3Aapp:a+b%25')}`)
+    expect(Object.fromEntries(new URLSearchParams(requests[0]?.body))).toEqual({
       grant_type: 'authorization_code',
       code: 'c1',
       redirect_uri: redirectUri,
     })
   })
 
-  it('keeps the refresh token when a refresh brings no new one', async () => {
+  it('keeps the refresh token when a refresh returns no new one', async () => {
     const { service, vault, clock } = openTestService(() => ({ body: { access_token: 'a2' } }))
     clock.advance(6 * 24 * 3_600_000)
     expect(await service.forAccount(ACCOUNT).refreshTokenIfDue()).toBe('refreshed')
@@ -56,10 +56,10 @@ describe('a grant', () => {
     [503, { error: 'invalid_grant' }, 'TransientError', 'server_error'],
     [200, { access_token: '' }, 'UnexpectedResponseError', 'bad_shape'],
   ])('answered with %i %j is a %s', async (status, body, name, code) => {
-    const { service, asked } = openTestService(() => ({ status, body }))
+    const { service, requests } = openTestService(() => ({ status, body }))
     const error = await errorOf(service.passwordGrant(CLIENT, { username: 'u', password: 'p' }))
     expect(error).toMatchObject({ name, code })
-    expect(asked).toHaveLength(1)
+    expect(requests).toHaveLength(1)
   })
 
   const WEEK_S = 604_800

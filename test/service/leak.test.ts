@@ -55,8 +55,8 @@ const REPLIES: Array<[string, Reply | Error]> = [
   ['a lost connection', Object.assign(new Error(`socket ${echo}`), { code: 'ECONNRESET', data: echo })],
 ]
 
-function isToken(asked: AnswerKey): boolean {
-  return asked.path === '/oauth/token'
+function isToken(requests: AnswerKey): boolean {
+  return requests.path === '/oauth/token'
 }
 
 describe.each(REPLIES)('no secret gets out through %s', (_name, reply) => {
@@ -67,10 +67,13 @@ describe.each(REPLIES)('no secret gets out through %s', (_name, reply) => {
 
   it.each([
     ['from the data endpoints', () => reply],
-    ['from the token endpoint', (asked: AnswerKey) => (isToken(asked) ? reply : { status: 401, body: echo })],
+    [
+      'from the token endpoint',
+      (requests: AnswerKey) => (isToken(requests) ? reply : { status: 401, body: echo }),
+    ],
     [
       'from the data endpoints after a refresh',
-      (asked: AnswerKey) => (isToken(asked) ? { status: 401, body: echo } : reply),
+      (requests: AnswerKey) => (isToken(requests) ? { status: 401, body: echo } : reply),
     ],
   ])('%s', async (_where, answer) => {
     const clock = makeTestClock()
@@ -105,7 +108,7 @@ describe.each(REPLIES)('no secret gets out through %s', (_name, reply) => {
   })
 })
 
-describe('no secret gets out of a real connection', () => {
+describe('no secret leaks from a real connection', () => {
   it.each([
     ['that speaks no HTTP', `${echo}\r\n\r\n`],
     ['that breaks off in a header', `HTTP/1.1 200 OK\r\nx-token: ${SECRET}`],

@@ -10,7 +10,7 @@ import {
 } from './open-test-service.ts'
 
 /** A service whose requests and waits are kept as they are told. */
-function open(answer: (asked: AnswerKey) => Reply | Error) {
+function open(answer: (requests: AnswerKey) => Reply | Error) {
   const seen: string[] = []
   const waits: number[] = []
   const observer: ServiceObserver = {
@@ -30,7 +30,7 @@ const upload = () => ({
 })
 
 describe('an observer of the service', () => {
-  it('hears of every request by the pattern of its endpoint, and of no object', async () => {
+  it('is called for every request with the pattern of its endpoint, and with no object', async () => {
     const { account, service, seen } = open(() => ({ status: 404 }))
     await errorOf(account.listActivities({ from: new Date(0), to: new Date() }))
     await errorOf(account.fetchActivity('my-ride', { sessionData: true }))
@@ -59,13 +59,13 @@ describe('an observer of the service', () => {
     ])
   })
 
-  it('hears of each try by itself, and why there was no answer', async () => {
+  it('is called for each try, with the reason why there was no answer', async () => {
     const { account, seen } = open(() => Object.assign(new Error('reset'), { code: 'ECONNRESET' }))
     await errorOf(account.listWorkouts())
     expect(seen).toEqual(Array(3).fill('GET /oauth/workouts connection_lost'))
   })
 
-  it('hears of the refresh that a 401 brings about', async () => {
+  it('is called for the refresh after a 401', async () => {
     let answers = 0
     const { account, seen } = open(({ path }) => {
       answers += 1
@@ -76,7 +76,7 @@ describe('an observer of the service', () => {
     expect(seen).toEqual(['GET /oauth/workouts 401', 'POST /oauth/token 200', 'GET /oauth/workouts 200'])
   })
 
-  it('hears of a request that was given up', async () => {
+  it('is called for a request that was aborted', async () => {
     const stop = new AbortController()
     const { account, seen } = open(() => {
       stop.abort(new Error('enough'))
@@ -86,7 +86,7 @@ describe('an observer of the service', () => {
     expect(seen).toEqual(['GET /oauth/workouts aborted'])
   })
 
-  it('hears how long the service asks to wait, and counts no moment twice', async () => {
+  it('is called with the length of each rate limit, and counts no moment twice', async () => {
     const asks = ['30', '40', '5']
     const { account, waits, clock } = open(() => ({
       status: 429,
@@ -100,7 +100,7 @@ describe('an observer of the service', () => {
     expect(waits).toEqual([30_000, 10_000, 30_000])
   })
 
-  it('hears of no wait when the service only failed', async () => {
+  it('is not called for a pause when the service only failed', async () => {
     const { account, waits } = open(() => ({ status: 503 }))
     await errorOf(account.listWorkouts())
     expect(waits).toEqual([])

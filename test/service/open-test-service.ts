@@ -19,7 +19,7 @@ export type Reply = { status?: number; body?: unknown; headers?: Record<string, 
 export type TestService = {
   service: Service
   vault: MemoryVault
-  asked: AnswerKey[]
+  requests: AnswerKey[]
   /** every log line, as text */
   lines: string[]
   slept: number[]
@@ -57,7 +57,7 @@ export function makeTestLog() {
 
 /** Opens the client against an answering function in place of the network. */
 export function openTestService(
-  answer: (asked: AnswerKey) => Reply | Error,
+  answer: (requests: AnswerKey) => Reply | Error,
   {
     observer,
     ...options
@@ -65,7 +65,7 @@ export function openTestService(
 ): TestService {
   const clock = makeTestClock()
   const { log, lines } = makeTestLog()
-  const asked: AnswerKey[] = []
+  const requests: AnswerKey[] = []
   const vault = options.vault ?? makeMemoryVault({ 1: makeCredentials(clock.now()) })
   const agent = new MockAgent()
   agent.disableNetConnect()
@@ -80,7 +80,7 @@ export function openTestService(
           headers: { ...(request.headers as Record<string, string>) },
           body: String(request.body ?? ''),
         }
-        asked.push(seen)
+        requests.push(seen)
         const reply = answer(seen)
         if (reply instanceof Error) throw reply
         const data = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? {})
@@ -92,7 +92,7 @@ export function openTestService(
     { vault, log, now: clock.now, sleep: clock.sleep, random: () => 0, dispatcher: agent, observer },
     { concurrency: 4, requestsPerMinute: 60_000, userAgent: 'musette/test', ...options },
   )
-  return { service, vault, asked, lines, slept: clock.slept, clock }
+  return { service, vault, requests, lines, slept: clock.slept, clock }
 }
 
 /** A token answer as the document shows it. */

@@ -74,7 +74,7 @@ describe('the pacer', () => {
     for (const gap of gaps.slice(1)) expect(gap).toBeCloseTo(60_000 / 55, -1)
   })
 
-  it('never passes concurrency, nor the minute in any sixty seconds, whatever comes', async () => {
+  it('never exceeds the concurrency, nor the rate in any sixty seconds', async () => {
     const plan = fc.record({
       concurrency: fc.integer({ min: 1, max: 5 }),
       requestsPerMinute: fc.integer({ min: 1, max: 60 }),
@@ -118,7 +118,7 @@ describe('the pacer', () => {
     )
   })
 
-  it('lets accounts take turns, so that a long queue does not hold up a short one', async () => {
+  it('serves accounts in rotation, so that a long queue does not delay a short one', async () => {
     const agenda = makeAgenda()
     const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60_000 })
     const order: string[] = []
@@ -134,7 +134,7 @@ describe('the pacer', () => {
     expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
   })
 
-  it('holds back every call to a paused origin, and no other', async () => {
+  it('pauses every call to a paused origin, and no other', async () => {
     const agenda = makeAgenda()
     const pacer = makePacer(agenda, { concurrency: 4, requestsPerMinute: 60_000 })
     const begin = agenda.time()
@@ -150,7 +150,7 @@ describe('the pacer', () => {
     expect([here.starts, alsoHere.starts]).toEqual([[begin + 30_000], [begin + 30_000]])
   })
 
-  it('refuses callers of an origin that is paused for long, and lets the others use their places', async () => {
+  it('rejects calls to an origin that is paused for long, and runs the others in their place', async () => {
     const agenda = makeAgenda()
     const options = { concurrency: 1, requestsPerMinute: 60_000, longestPauseMs: 5_000 }
     const pacer = makePacer(agenda, options)
@@ -174,7 +174,7 @@ describe('the pacer', () => {
     expect(here.starts).toHaveLength(3)
   })
 
-  it('ends a pause that a clock set back would make longer than the service asked for', async () => {
+  it('ends a pause that would be longer than stated because the clock was set back', async () => {
     const agenda = makeAgenda()
     const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60 })
     pacer.pause(ORIGIN, 30_000)
@@ -185,7 +185,7 @@ describe('the pacer', () => {
     expect(starts).toHaveLength(1)
   })
 
-  it('lets go of a waiter whose signal aborts, and leaves no alarm behind', async () => {
+  it('removes a waiting call whose signal aborts, and leaves no timer', async () => {
     const agenda = makeAgenda()
     const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60 })
     pacer.pause(ORIGIN, 60_000)
@@ -201,7 +201,7 @@ describe('the pacer', () => {
     expect(starts).toEqual([])
   })
 
-  it('gives the place of a failed call to the next', async () => {
+  it('starts the next call after a failed one', async () => {
     const agenda = makeAgenda()
     const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60_000 })
     const failed = errorOf(pacer.run({ queue: '1', origin: ORIGIN }, () => Promise.reject(new Error('no'))))
@@ -221,7 +221,7 @@ describe('the pacer', () => {
     expect(starts).toHaveLength(7)
   })
 
-  it('refuses who waits and who comes once it is closed', async () => {
+  it('rejects waiting and later calls once it is closed', async () => {
     const agenda = makeAgenda()
     const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60 })
     pacer.pause(ORIGIN, 60_000)

@@ -13,28 +13,28 @@ const INFO = { body: { success: true } }
 
 /** The same redirect for everything but `/end`. */
 function redirectTo(location: string | undefined, status = 302) {
-  return (asked: AnswerKey): Reply =>
-    asked.path === '/end' ? INFO : { status, headers: location === undefined ? {} : { location } }
+  return (requests: AnswerKey): Reply =>
+    requests.path === '/end' ? INFO : { status, headers: location === undefined ? {} : { location } }
 }
 
 describe('a redirect', () => {
   it.each([301, 302, 303, 307, 308])(
     'with status %i within the origin is followed with the token',
     async (status) => {
-      const { service, asked } = openTestService(redirectTo('/end', status))
+      const { service, requests } = openTestService(redirectTo('/end', status))
       await service.forAccount(ACCOUNT).fetchTrainingInfo({})
-      expect(asked.map((one) => one.path)).toEqual(['/oauth/training_info', '/end'])
-      expect(asked[1]?.headers.authorization).toBe('Bearer access-0')
+      expect(requests.map((one) => one.path)).toEqual(['/oauth/training_info', '/end'])
+      expect(requests[1]?.headers.authorization).toBe('Bearer access-0')
     },
   )
 
   it('is not followed a fourth time', async () => {
-    const { service, asked } = openTestService(redirectTo('/again'))
+    const { service, requests } = openTestService(redirectTo('/again'))
     expect(await errorOf(service.forAccount(ACCOUNT).fetchTrainingInfo({}))).toMatchObject({
       name: 'UnexpectedResponseError',
       code: 'redirect_refused',
     })
-    expect(asked).toHaveLength(4)
+    expect(requests).toHaveLength(4)
   })
 
   it.each([
@@ -45,19 +45,19 @@ describe('a redirect', () => {
     ['an address that cannot be read', 'https://'],
     ['nowhere', undefined],
   ])('to %s is refused, and the token stays here', async (_name, location) => {
-    const { service, asked } = openTestService(redirectTo(location))
+    const { service, requests } = openTestService(redirectTo(location))
     expect(await errorOf(service.forAccount(ACCOUNT).fetchTrainingInfo({}))).toMatchObject({
       code: 'redirect_refused',
     })
-    expect(asked).toHaveLength(1)
+    expect(requests).toHaveLength(1)
   })
 
   it('of a POST is refused', async () => {
-    const { service, asked } = openTestService(redirectTo('/end', 307))
+    const { service, requests } = openTestService(redirectTo('/end', 307))
     expect(await errorOf(service.passwordGrant(CLIENT, { username: 'u', password: 'p' }))).toMatchObject({
       code: 'redirect_refused',
     })
-    expect(asked).toHaveLength(1)
+    expect(requests).toHaveLength(1)
   })
 })
 
@@ -69,9 +69,9 @@ describe('the address of a workout file', () => {
     '/oauth/workout-download/w1.erg',
     'oauth/workout-download/w1.erg',
   ])('may be %s', async (url) => {
-    const { service, asked } = openTestService(file)
+    const { service, requests } = openTestService(file)
     expect((await service.forAccount(ACCOUNT).downloadWorkout(url)).value).toBe('[COURSE HEADER]\r\n')
-    expect(asked[0]?.path).toBe('/oauth/workout-download/w1.erg')
+    expect(requests[0]?.path).toBe('/oauth/workout-download/w1.erg')
   })
 
   it.each([
@@ -81,12 +81,12 @@ describe('the address of a workout file', () => {
     'https://service.test@elsewhere.test/w1.erg',
     'file:///etc/passwd',
   ])('must lie on the own origin: %s is refused unsent', async (url) => {
-    const { service, asked } = openTestService(file)
+    const { service, requests } = openTestService(file)
     expect(await errorOf(service.forAccount(ACCOUNT).downloadWorkout(url))).toMatchObject({
       name: 'RejectedError',
       code: 'foreign_origin',
     })
-    expect(asked).toEqual([])
+    expect(requests).toEqual([])
   })
 
   it('may answer XML, but not an HTML page', async () => {

@@ -1,5 +1,6 @@
 import { createServer as createHttpServer, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createNetServer, type Socket } from 'node:net'
+import { listen } from '../kit/listen.ts'
 
 export type TestServer = { origin: string; close(): Promise<void> }
 
@@ -17,9 +18,9 @@ export async function openRawServer(answer: (socket: Socket, head: string) => vo
       if (!before && head.includes('\r\n\r\n')) answer(socket, head)
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listen(server)
   return {
-    origin: originOf(server.address()),
+    origin: `http://127.0.0.1:${port}`,
     close: () =>
       new Promise((resolve) => {
         for (const socket of sockets) socket.destroy()
@@ -31,9 +32,9 @@ export async function openRawServer(answer: (socket: Socket, head: string) => vo
 /** A real HTTP server. */
 export async function openHttpServer(listener: RequestListener): Promise<TestServer> {
   const server = createHttpServer(listener)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listen(server)
   return {
-    origin: originOf(server.address()),
+    origin: `http://127.0.0.1:${port}`,
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections()
@@ -46,9 +47,4 @@ export async function openHttpServer(listener: RequestListener): Promise<TestSer
 export function endJson(response: ServerResponse, body: unknown): void {
   response.setHeader('content-type', 'application/json')
   response.end(JSON.stringify(body))
-}
-
-function originOf(address: ReturnType<ReturnType<typeof createNetServer>['address']>): string {
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return `http://127.0.0.1:${address.port}`
 }

@@ -16,20 +16,21 @@ const INFO = { success: true, status: 'Fresh' }
 const START = makeTestClock().now()
 const ago = (ms: number) => new Date(START.getTime() - ms)
 
-function isToken(asked: AnswerKey): boolean {
-  return asked.path === '/oauth/token'
+function isToken(requests: AnswerKey): boolean {
+  return requests.path === '/oauth/token'
 }
 
-function bearerOf(asked: AnswerKey): string | undefined {
-  return asked.headers.authorization?.replace('Bearer ', '')
+function bearerOf(requests: AnswerKey): string | undefined {
+  return requests.headers.authorization?.replace('Bearer ', '')
 }
 
 /** A service that knows one access token at a time and rotates like the real one. */
 function makeRotating(state: { access: string; refresh: string; password?: string }) {
   let count = 0
-  return (asked: AnswerKey): Reply => {
-    if (!isToken(asked)) return bearerOf(asked) === state.access ? { body: INFO } : { status: 401, body: {} }
-    const form = new URLSearchParams(asked.body)
+  return (requests: AnswerKey): Reply => {
+    if (!isToken(requests))
+      return bearerOf(requests) === state.access ? { body: INFO } : { status: 401, body: {} }
+    const form = new URLSearchParams(requests.body)
     const known =
       form.get('grant_type') === 'password'
         ? form.get('password') === state.password
@@ -43,20 +44,23 @@ function makeRotating(state: { access: string; refresh: string; password?: strin
 }
 
 describe('a session', () => {
-  it('uses the stored token and asks for no other while it is young', async () => {
-    const { service, asked } = openTestService(() => ({ body: INFO }))
+  it('uses the stored token and requests no other while it is young', async () => {
+    const { service, requests } = openTestService(() => ({ body: INFO }))
     const answer = await service.forAccount(ACCOUNT).fetchTrainingInfo({})
     expect(answer.value.status).toBe('Fresh')
-    expect(asked.map(bearerOf)).toEqual(['access-0'])
+    expect(requests.map(bearerOf)).toEqual(['access-0'])
   })
 
   it('renews a token past half its life before it uses it', async () => {
     const vault = makeMemoryVault({ 1: makeCredentials(ago(3.6 * DAY)) })
-    const { service, asked } = openTestService(makeRotating({ access: 'access-0', refresh: 'refresh-0' }), {
-      vault,
-    })
+    const { service, requests } = openTestService(
+      makeRotating({ access: 'access-0', refresh: 'refresh-0' }),
+      {
+        vault,
+      },
+    )
     await service.forAccount(ACCOUNT).fetchTrainingInfo({})
-    expect(asked.map((one) => one.path)).toEqual(['/oauth/token', '/oauth/training_info'])
+    expect(requests.map((one) => one.path)).toEqual(['/oauth/token', '/oauth/training_info'])
     expect(vault.rows.get(1)).toMatchObject({
       accessToken: 'access-1',
       refreshToken: 'refresh-1',
@@ -64,7 +68,7 @@ describe('a session', () => {
     })
   })
 
-  it('renews a token within days whatever life its row claims', async () => {
+  it('renews a token within days even when its row has a longer lifetime', async () => {
     const expiresAt = new Date('2342-01-01T00:00:00Z')
     const vault = makeMemoryVault({ 1: makeCredentials(ago(9 * DAY), { expiresAt }) })
     const rotating = makeRotating({ access: 'access-0', refresh: 'refresh-0' })
@@ -73,11 +77,13 @@ describe('a session', () => {
   })
 
   it('makes one refresh for twenty callers at once', async () => {
-    const { service, asked, vault } = openTestService(makeRotating({ access: 'gone', refresh: 'refresh-0' }))
+    const { service, requests, vault } = openTestService(
+      makeRotating({ access: 'gone', refresh: 'refresh-0' }),
+    )
     const calls = Array.from({ length: 20 }, () => service.forAccount(ACCOUNT).fetchTrainingInfo({}))
     const answers = await Promise.all(calls)
     expect(answers.every((answer) => answer.value.status === 'Fresh')).toBe(true)
-    expect(asked.filter(isToken)).toHaveLength(1)
+    expect(requests.filter(isToken)).toHaveLength(1)
     expect(vault.writes).toEqual(['save'])
     expect(vault.locks()).toBe(1)
   })
@@ -87,12 +93,12 @@ describe('a session', () => {
     const answer = makeRotating({ access: 'gone', refresh: 'refresh-0' })
     const [one, two] = [openTestService(answer, { vault }), openTestService(answer, { vault })]
     await Promise.all([one, two].map(({ service }) => service.forAccount(ACCOUNT).fetchTrainingInfo({})))
-    expect([...one.asked, ...two.asked].filter(isToken)).toHaveLength(1)
+    expect([...one.requests, ...two.requests].filter(isToken)).toHaveLength(1)
   })
 
-  it('uses the newer pair of a sibling after a 401 and does not refresh', async () => {
+  it('uses the newer pair of another process after a 401 and does not refresh', async () => {
     const vault = makeMemoryVault({ 1: makeCredentials(START) })
-    const { service, asked } = openTestService(
+    const { service, requests } = openTestService(
       (one) => {
         if (bearerOf(one) === 'access-9') return { body: INFO }
         vault.rows.set(1, makeCredentials(START, { accessToken: 'access-9', refreshToken: 'refresh-9' }))
@@ -101,34 +107,34 @@ describe('a session', () => {
       { vault },
     )
     await service.forAccount(ACCOUNT).fetchTrainingInfo({})
-    expect(asked.map(bearerOf)).toEqual(['access-0', 'access-9'])
+    expect(requests.map(bearerOf)).toEqual(['access-0', 'access-9'])
   })
 
-  it('sends no token to an address that it was not made at, whatever the account said before', async () => {
+  it('sends no token to an address that it was not made at', async () => {
     const moved = makeCredentials(ago(4 * DAY), { origin: 'https://elsewhere.test' })
     const vault = makeMemoryVault({ 1: moved })
-    const { service, asked } = openTestService(() => ({ body: INFO }), { vault })
+    const { service, requests } = openTestService(() => ({ body: INFO }), { vault })
     const account = service.forAccount(ACCOUNT)
     const refusal = { name: 'TransientError', code: 'account_moved' }
     expect(await errorOf(account.fetchTrainingInfo({}))).toMatchObject(refusal)
     expect(await errorOf(account.refreshTokenIfDue())).toMatchObject(refusal)
-    expect(asked).toEqual([])
+    expect(requests).toEqual([])
   })
 
-  it('refreshes nothing when the account moves between the look and the lock', async () => {
+  it('refreshes nothing when the account moves between the read and the lock', async () => {
     const vault = makeMemoryVault({ 1: makeCredentials(ago(4 * DAY)) })
     const locked: typeof vault.locked = (accountId, use) => {
       vault.rows.set(1, makeCredentials(START, { accessToken: 'x', origin: 'https://elsewhere.test' }))
       return vault.locked(accountId, use)
     }
-    const { service, asked } = openTestService(() => ({ body: INFO }), { vault: { ...vault, locked } })
+    const { service, requests } = openTestService(() => ({ body: INFO }), { vault: { ...vault, locked } })
     expect(await errorOf(service.forAccount(ACCOUNT).fetchTrainingInfo({}))).toMatchObject({
       code: 'account_moved',
     })
-    expect(asked).toEqual([])
+    expect(requests).toEqual([])
   })
 
-  it('looks into the vault once for the rides of a second, and anew for every list', async () => {
+  it('reads the vault once for the activities of a second, and again for every list', async () => {
     const { service, vault, clock } = openTestService(() => ({ body: { success: true, activities: [] } }))
     const account = service.forAccount(ACCOUNT)
     const ride = () => account.fetchActivity('ride', { sessionData: true })
@@ -144,20 +150,20 @@ describe('a session', () => {
     }
   })
 
-  it('finds the pair that a sibling stored after that look', async () => {
+  it('finds the pair that another process stored after that read', async () => {
     const state = { access: 'access-0', refresh: 'refresh-0' }
-    const { service, vault, asked } = openTestService(makeRotating(state))
+    const { service, vault, requests } = openTestService(makeRotating(state))
     const account = service.forAccount(ACCOUNT)
     await account.fetchActivity('ride', { sessionData: true })
     state.access = 'access-9'
     vault.rows.set(1, makeCredentials(START, { accessToken: 'access-9', obtainedAt: ago(HOUR) }))
     await account.fetchActivity('other', { sessionData: true })
     await account.fetchActivity('third', { sessionData: true })
-    expect(asked.map(bearerOf)).toEqual(['access-0', 'access-0', 'access-9', 'access-9'])
+    expect(requests.map(bearerOf)).toEqual(['access-0', 'access-0', 'access-9', 'access-9'])
   })
 
-  it('looks again before it believes that a ride is gone: another rider may have signed in', async () => {
-    const { service, vault, asked } = openTestService((one) =>
+  it('reads the vault again before an activity counts as gone, because another rider may have signed in', async () => {
+    const { service, vault, requests } = openTestService((one) =>
       one.path.includes('/theirs') === (bearerOf(one) === 'access-9')
         ? { body: { success: true } }
         : { status: 404, body: {} },
@@ -166,33 +172,33 @@ describe('a session', () => {
     await account.fetchActivity('mine', { sessionData: true })
     vault.rows.set(1, makeCredentials(START, { accessToken: 'access-9', obtainedAt: ago(HOUR) }))
     await account.fetchActivity('theirs', { sessionData: true })
-    expect(asked.map(bearerOf)).toEqual(['access-0', 'access-0', 'access-9'])
+    expect(requests.map(bearerOf)).toEqual(['access-0', 'access-0', 'access-9'])
     expect(await errorOf(account.fetchActivity('mine', { sessionData: true }))).toMatchObject({ status: 404 })
-    expect(asked).toHaveLength(4)
+    expect(requests).toHaveLength(4)
   })
 
   it('renews at once on a 401 and repeats the request once', async () => {
-    const { service, asked } = openTestService(makeRotating({ access: 'gone', refresh: 'refresh-0' }))
+    const { service, requests } = openTestService(makeRotating({ access: 'gone', refresh: 'refresh-0' }))
     await service.forAccount(ACCOUNT).fetchTrainingInfo({})
-    expect(asked.map((one) => one.path)).toEqual([
+    expect(requests.map((one) => one.path)).toEqual([
       '/oauth/training_info',
       '/oauth/token',
       '/oauth/training_info',
     ])
   })
 
-  it('takes an OAuth error that hides behind a 200 for a 401', async () => {
+  it('treats an OAuth error with status 200 as a 401', async () => {
     const rotating = makeRotating({ access: 'gone', refresh: 'refresh-0' })
-    const { service, asked } = openTestService((one) => {
+    const { service, requests } = openTestService((one) => {
       const reply = rotating(one)
       return reply.status === 401 ? { status: 200, body: { error: 'invalid_token' } } : reply
     })
     await service.forAccount(ACCOUNT).fetchTrainingInfo({})
-    expect(asked.filter(isToken)).toHaveLength(1)
+    expect(requests.filter(isToken)).toHaveLength(1)
   })
 
-  it('parks the account when a brand-new token is refused, and then leaves the service alone', async () => {
-    const { service, asked, vault } = openTestService((one) =>
+  it('parks the account when a new token is refused, and then sends no more requests', async () => {
+    const { service, requests, vault } = openTestService((one) =>
       isToken(one) ? { body: tokenBody(1) } : { status: 401, body: {} },
     )
     const account = service.forAccount(ACCOUNT)
@@ -201,26 +207,26 @@ describe('a session', () => {
       code: 'token_refused',
     })
     expect(vault.rows.get(1)?.needsLogin).toBe(true)
-    const count = asked.length
+    const count = requests.length
     expect(await errorOf(account.fetchTrainingInfo({}))).toMatchObject({ code: 'needs_login' })
-    expect(asked).toHaveLength(count)
+    expect(requests).toHaveLength(count)
   })
 })
 
 describe('an object that is refused with 401', () => {
-  const at = (path: string) => (asked: AnswerKey) => asked.path.startsWith(path)
+  const at = (path: string) => (requests: AnswerKey) => requests.path.startsWith(path)
   const refusing =
     (path: string, elsewhere: Reply = { body: INFO }) =>
-    (asked: AnswerKey): Reply => {
-      if (isToken(asked)) return { body: tokenBody(1) }
-      return at(path)(asked) ? { status: 401, body: {} } : elsewhere
+    (requests: AnswerKey): Reply => {
+      if (isToken(requests)) return { body: tokenBody(1) }
+      return at(path)(requests) ? { status: 401, body: {} } : elsewhere
     }
 
   it.each([
     ['an activity', '/oauth/activity/ride', '/oauth/training_info'],
     ['the training info', '/oauth/training_info', '/oauth/workouts'],
   ])('does not end the login when another endpoint accepts the new token: %s', async (_what, path, other) => {
-    const { service, asked, vault } = openTestService(refusing(path))
+    const { service, requests, vault } = openTestService(refusing(path))
     const account = service.forAccount(ACCOUNT)
     const call = () =>
       path.endsWith('ride')
@@ -228,44 +234,44 @@ describe('an object that is refused with 401', () => {
         : account.fetchTrainingInfo({})
     expect(await errorOf(call())).toMatchObject({ name: 'RejectedError', code: 'refused_here', status: 401 })
     expect(vault.writes).toEqual(['save'])
-    expect(asked.at(-1)).toMatchObject({ path: other })
-    expect(bearerOf(asked.at(-1) as AnswerKey)).toBe('access-1')
+    expect(requests.at(-1)).toMatchObject({ path: other })
+    expect(bearerOf(requests.at(-1) as AnswerKey)).toBe('access-1')
   })
 
-  it('costs one refresh, however many there are', async () => {
-    const { service, asked, vault } = openTestService(refusing('/oauth/activity/'))
+  it('costs one refresh, with any number of such objects', async () => {
+    const { service, requests, vault } = openTestService(refusing('/oauth/activity/'))
     const account = service.forAccount(ACCOUNT)
     for (const ride of ['a', 'b', 'c']) {
       expect(await errorOf(account.fetchActivity(ride, { sessionData: false }))).toMatchObject({
         status: 401,
       })
     }
-    expect(asked.filter(isToken)).toHaveLength(1)
+    expect(requests.filter(isToken)).toHaveLength(1)
     expect((await account.fetchTrainingInfo({})).value.status).toBe('Fresh')
     expect(vault.rows.get(1)?.needsLogin).toBe(false)
   })
 
-  it('is no proof when the other endpoint fails in another way: nothing is parked', async () => {
+  it('parks nothing when the other endpoint fails in another way', async () => {
     const { service, vault } = openTestService(refusing('/oauth/activity/', { status: 404, body: {} }))
     const call = service.forAccount(ACCOUNT).fetchActivity('ride', { sessionData: false })
     expect(await errorOf(call)).toMatchObject({ name: 'RejectedError', status: 401 })
     expect(vault.writes).toEqual(['save'])
   })
 
-  it('leaves the last token of a login that has ended to the others', async () => {
+  it('does not stop the use of the last token of a login that has ended for other objects', async () => {
     const vault = makeMemoryVault({ 1: makeCredentials(START, { needsLogin: true }) })
-    const { service, asked } = openTestService(refusing('/oauth/activity/'), { vault })
+    const { service, requests } = openTestService(refusing('/oauth/activity/'), { vault })
     const account = service.forAccount(ACCOUNT)
     expect(await errorOf(account.fetchActivity('ride', { sessionData: false }))).toMatchObject({
       status: 401,
     })
     expect((await account.fetchTrainingInfo({})).value.status).toBe('Fresh')
-    expect(asked.filter(isToken)).toEqual([])
+    expect(requests.filter(isToken)).toEqual([])
   })
 })
 
 describe('a refresh that is refused', () => {
-  it('parks the account on invalid_grant and says what to type', async () => {
+  it('parks the account on invalid_grant and names the command to run', async () => {
     const { service, vault, lines } = openTestService(makeRotating({ access: 'gone', refresh: 'other' }))
     const error = await errorOf(service.forAccount(ACCOUNT).fetchTrainingInfo({}))
     expect(error).toMatchObject({
@@ -283,37 +289,39 @@ describe('a refresh that is refused', () => {
     expect(error.message).toBe('login of account "anna" has ended; run: musette login anna')
   })
 
-  it('lets the old access token serve on while a new sign-in is asked for', async () => {
+  it('leaves the old access token in use while the login has ended', async () => {
     const vault = makeMemoryVault({ 1: makeCredentials(ago(4 * DAY)) })
-    const { service, asked } = openTestService(makeRotating({ access: 'access-0', refresh: 'other' }), {
+    const { service, requests } = openTestService(makeRotating({ access: 'access-0', refresh: 'other' }), {
       vault,
     })
     const account = service.forAccount(ACCOUNT)
     expect((await account.fetchTrainingInfo({})).value.status).toBe('Fresh')
     expect((await account.fetchTrainingInfo({})).value.status).toBe('Fresh')
     expect(vault.rows.get(1)?.needsLogin).toBe(true)
-    expect(asked.filter(isToken)).toHaveLength(1)
+    expect(requests.filter(isToken)).toHaveLength(1)
   })
 
-  it('tries a kept password once, and goes on with its pair', async () => {
+  it('tries a stored password once, and uses its pair', async () => {
     const row = makeCredentials(START, { username: 'rider', password: 'rider' })
     const vault = makeMemoryVault({ 1: row })
     const rotating = makeRotating({ access: 'gone', refresh: 'other', password: 'rider' })
-    const { service, asked } = openTestService(rotating, { vault })
+    const { service, requests } = openTestService(rotating, { vault })
     await service.forAccount(ACCOUNT).fetchTrainingInfo({})
-    expect(asked.filter(isToken).map((one) => new URLSearchParams(one.body).get('grant_type'))).toEqual([
+    expect(requests.filter(isToken).map((one) => new URLSearchParams(one.body).get('grant_type'))).toEqual([
       'refresh_token',
       'password',
     ])
     expect(vault.rows.get(1)).toMatchObject({ accessToken: 'access-1', password: 'rider' })
   })
 
-  it('parks the account when the kept password is refused as well', async () => {
+  it('parks the account when the stored password is refused as well', async () => {
     const vault = makeMemoryVault({ 1: makeCredentials(START, { username: 'rider', password: 'old' }) })
-    const { service, asked } = openTestService(makeRotating({ access: 'gone', refresh: 'other' }), { vault })
+    const { service, requests } = openTestService(makeRotating({ access: 'gone', refresh: 'other' }), {
+      vault,
+    })
     await errorOf(service.forAccount(ACCOUNT).fetchTrainingInfo({}))
     expect(vault.writes).toEqual(['park'])
-    expect(asked.filter(isToken)).toHaveLength(2)
+    expect(requests.filter(isToken)).toHaveLength(2)
   })
 
   it('judges an invalid_grant by its content when the status is 200', async () => {
@@ -325,7 +333,7 @@ describe('a refresh that is refused', () => {
   })
 })
 
-describe('a refresh that gets no verdict', () => {
+describe('a refresh without a definite answer', () => {
   const unclear: Array<[string, Reply | Error]> = [
     ['a 500', { status: 500, body: 'oops' }],
     ['a lost answer', Object.assign(new Error('gone'), { code: 'ECONNRESET' })],
@@ -339,19 +347,19 @@ describe('a refresh that gets no verdict', () => {
   ]
   it.each(unclear)('never ends the login on %s', async (_name, reply) => {
     const vault = makeMemoryVault({ 1: makeCredentials(ago(4 * DAY)) })
-    const { service, asked } = openTestService((one) => (isToken(one) ? reply : { body: INFO }), { vault })
+    const { service, requests } = openTestService((one) => (isToken(one) ? reply : { body: INFO }), { vault })
     const account = service.forAccount(ACCOUNT)
     expect((await account.fetchTrainingInfo({})).value.status).toBe('Fresh')
     expect(vault.rows.get(1)).toMatchObject({ needsLogin: false, failures: 1, accessToken: 'access-0' })
     await account.fetchTrainingInfo({})
-    expect(asked.filter(isToken)).toHaveLength(1)
+    expect(requests.filter(isToken)).toHaveLength(1)
   })
 
-  it('waits longer after each failure, and comes back by itself', async () => {
+  it('waits longer after each failure, and recovers by itself', async () => {
     const vault = makeMemoryVault({ 1: makeCredentials(ago(4 * DAY)) })
     let down = true
     const rotating = makeRotating({ access: 'access-0', refresh: 'refresh-0' })
-    const { service, clock, asked } = openTestService(
+    const { service, clock, requests } = openTestService(
       (one) => (isToken(one) && down ? { status: 503, body: '' } : rotating(one)),
       { vault },
     )
@@ -367,20 +375,20 @@ describe('a refresh that gets no verdict', () => {
     down = false
     await account.fetchTrainingInfo({})
     expect(vault.rows.get(1)).toMatchObject({ accessToken: 'access-1', failures: 0, notBefore: undefined })
-    expect(asked.filter(isToken)).toHaveLength(4)
+    expect(requests.filter(isToken)).toHaveLength(4)
   })
 
-  it('makes no attempt before the remembered moment, not even for a token that was refused', async () => {
+  it('makes no attempt before the stored time, not even for a token that was refused', async () => {
     const row = makeCredentials(START, { failures: 3, notBefore: new Date(START.getTime() + HOUR) })
     const vault = makeMemoryVault({ 1: row })
-    const { service, asked } = openTestService(() => ({ status: 401, body: {} }), { vault })
+    const { service, requests } = openTestService(() => ({ status: 401, body: {} }), { vault })
     const account = service.forAccount(ACCOUNT)
     expect(await errorOf(account.fetchTrainingInfo({}))).toMatchObject({
       name: 'TransientError',
       code: 'refresh_pending',
     })
     await errorOf(account.fetchTrainingInfo({}))
-    expect(asked.map((one) => one.path)).toEqual(['/oauth/training_info', '/oauth/workouts'])
+    expect(requests.map((one) => one.path)).toEqual(['/oauth/training_info', '/oauth/workouts'])
   })
 
   it.each(['has run out', 'was refused'])(
@@ -396,38 +404,38 @@ describe('a refresh that gets no verdict', () => {
     },
   )
 
-  it('is tried once a process for a person, and says why it failed', async () => {
+  it('is tried once in a process for a person, and reports why it failed', async () => {
     const notBefore = new Date(START.getTime() + HOUR)
     const vault = makeMemoryVault({ 1: makeCredentials(ago(8 * DAY), { failures: 3, notBefore }) })
     const down = { status: 503, body: '' }
-    const { service, asked } = openTestService(() => down, { vault, byHand: true })
+    const { service, requests } = openTestService(() => down, { vault, byHand: true })
     const account = service.forAccount(ACCOUNT)
     expect((await errorOf(account.fetchTrainingInfo({}))).message).toMatch(/status 503/)
     expect((await errorOf(account.fetchTrainingInfo({}))).message).toMatch(/the next attempt comes .* after/)
-    expect(asked).toHaveLength(1)
+    expect(requests).toHaveLength(1)
   })
 
-  it('throws a TransientError when the old token has run out', async () => {
+  it('throws a TransientError when the old token has expired', async () => {
     const vault = makeMemoryVault({ 1: makeCredentials(ago(8 * DAY)) })
-    const { service, asked } = openTestService(() => ({ status: 500, body: '' }), { vault })
+    const { service, requests } = openTestService(() => ({ status: 500, body: '' }), { vault })
     const error = await errorOf(service.forAccount(ACCOUNT).fetchTrainingInfo({}))
     expect(error).toMatchObject({ name: 'TransientError', code: 'refresh_pending' })
     expect(error.cause).toMatchObject({ code: 'server_error' })
-    expect(asked).toHaveLength(1)
+    expect(requests).toHaveLength(1)
   })
 })
 
 describe('a parked account', () => {
-  it('throws without touching the network once its token has run out', async () => {
+  it('throws without a request once its token has expired', async () => {
     const vault = makeMemoryVault({ 1: makeCredentials(ago(8 * DAY), { needsLogin: true }) })
-    const { service, asked } = openTestService(() => ({ body: INFO }), { vault })
+    const { service, requests } = openTestService(() => ({ body: INFO }), { vault })
     expect(await errorOf(service.forAccount(ACCOUNT).fetchTrainingInfo({}))).toMatchObject({
       code: 'needs_login',
     })
-    expect(asked).toEqual([])
+    expect(requests).toEqual([])
   })
 
-  it('is heard again after a person has signed in', async () => {
+  it('works again after a person has signed in', async () => {
     const vault = makeMemoryVault({ 1: makeCredentials(ago(8 * DAY), { needsLogin: true }) })
     const { service } = openTestService(() => ({ body: INFO }), { vault })
     const account = service.forAccount(ACCOUNT)
@@ -436,19 +444,19 @@ describe('a parked account', () => {
     expect((await account.fetchTrainingInfo({})).value.status).toBe('Fresh')
   })
 
-  it('never asks for tokens after its old access token was refused', async () => {
+  it('never requests tokens after its old access token was refused', async () => {
     const vault = makeMemoryVault({ 1: makeCredentials(START, { needsLogin: true }) })
-    const { service, asked } = openTestService(() => ({ status: 401, body: {} }), { vault })
+    const { service, requests } = openTestService(() => ({ status: 401, body: {} }), { vault })
     const account = service.forAccount(ACCOUNT)
     await errorOf(account.fetchTrainingInfo({}))
     expect(await errorOf(account.fetchTrainingInfo({}))).toMatchObject({ code: 'needs_login' })
-    expect(asked.map((one) => one.path)).toEqual(['/oauth/training_info', '/oauth/workouts'])
+    expect(requests.map((one) => one.path)).toEqual(['/oauth/training_info', '/oauth/workouts'])
   })
 
-  it('stands for an account that never signed in, too', async () => {
-    const { service, asked } = openTestService(() => ({ body: INFO }), { vault: makeMemoryVault() })
+  it('behaves like an account that never signed in', async () => {
+    const { service, requests } = openTestService(() => ({ body: INFO }), { vault: makeMemoryVault() })
     expect(await errorOf(service.forAccount(ACCOUNT).listWorkouts())).toMatchObject({ code: 'needs_login' })
-    expect(asked).toEqual([])
+    expect(requests).toEqual([])
   })
 })
 
@@ -477,8 +485,8 @@ describe('refreshTokenIfDue', () => {
   })
 })
 
-describe('stopping while a refresh is under way', () => {
-  it('lets the caller go, and stores the new pair all the same before the client is closed', async () => {
+describe('a stop during a refresh', () => {
+  it('ends the waiting of the caller, and stores the new pair before the client is closed', async () => {
     const vault = makeMemoryVault({ 1: makeCredentials(START) })
     const stop = new AbortController()
     const rotating = makeRotating({ access: 'gone', refresh: 'refresh-0' })

@@ -34,20 +34,20 @@ const LONG = BODY + ' '.repeat(400_000)
 const RANGE = { from: new Date(0), to: new Date(1_000) }
 
 describe('answers that are cut or slow', () => {
-  it('notices an answer that ends before its Content-Length, and asks twice more', async () => {
-    let asked = 0
+  it('detects an answer that ends before its Content-Length, and tries twice more', async () => {
+    let requests = 0
     const server = await openRawServer((socket) => {
-      asked += 1
+      requests += 1
       socket.end(`${HEAD}Content-Length: ${BODY.length + 50}\r\n\r\n${BODY}`)
     })
     const { account, slept } = openReal(server)
     const error = await errorOf(account.listActivities(RANGE))
     expect(error).toMatchObject({ name: 'TransientError', code: 'cut_answer' })
-    expect(asked).toBe(3)
+    expect(requests).toBe(3)
     expect(slept).toEqual([500, 2_000])
   })
 
-  it('notices a chunked answer that stops in the middle', async () => {
+  it('detects a chunked answer that stops in the middle', async () => {
     const server = await openRawServer((socket) => {
       socket.end(`${HEAD}Transfer-Encoding: chunked\r\n\r\n5\r\n{"suc\r\n`)
     })
@@ -55,7 +55,7 @@ describe('answers that are cut or slow', () => {
     expect(await errorOf(account.listActivities(RANGE))).toMatchObject({ code: 'cut_answer' })
   })
 
-  it('notices a gzip body that stops in the middle', async () => {
+  it('detects a gzip body that stops in the middle', async () => {
     const zipped = gzipSync(BODY)
     const half = zipped.subarray(0, zipped.length - 12)
     const server = await openHttpServer((_request, response) => {
@@ -66,7 +66,7 @@ describe('answers that are cut or slow', () => {
     expect(await errorOf(account.listActivities(RANGE))).toMatchObject({ code: 'cut_answer' })
   })
 
-  it('calls JSON cut when a close is all that ends the answer', async () => {
+  it('reports cut JSON when only the close of the connection ends the answer', async () => {
     const server = await openRawServer((socket) =>
       socket.end(`${HEAD}Connection: close\r\n\r\n${BODY.slice(0, 30)}`),
     )
@@ -77,7 +77,7 @@ describe('answers that are cut or slow', () => {
     })
   })
 
-  it('gives up on headers that never come', async () => {
+  it('times out on headers that never come', async () => {
     const server = await openRawServer(() => undefined)
     const { account } = openReal(server)
     expect(await errorOf(account.listActivities(RANGE))).toMatchObject({
@@ -86,7 +86,7 @@ describe('answers that are cut or slow', () => {
     })
   })
 
-  it('gives up on a body that stalls', async () => {
+  it('times out on a body that stalls', async () => {
     const server = await openRawServer((socket) =>
       socket.write(`${HEAD}Content-Length: 500\r\n\r\n{"success"`),
     )
@@ -97,7 +97,7 @@ describe('answers that are cut or slow', () => {
     })
   })
 
-  it('gives up on a trickle that would outlast the total deadline', async () => {
+  it('times out on a slow body that would exceed the total deadline', async () => {
     const timers = new Set<NodeJS.Timeout>()
     const server = await openRawServer((socket) => {
       socket.write(`${HEAD}Content-Length: 500000\r\n\r\n`)
@@ -113,13 +113,13 @@ describe('answers that are cut or slow', () => {
     for (const timer of timers) clearInterval(timer)
   })
 
-  it('says connection_lost when the service hangs up without a word', async () => {
+  it('reports connection_lost when the service closes the connection without an answer', async () => {
     const server = await openRawServer((socket) => socket.destroy())
     const { account } = openReal(server)
     expect(await errorOf(account.listActivities(RANGE))).toMatchObject({ code: 'connection_lost' })
   })
 
-  it('says connect_failed when nobody listens', async () => {
+  it('reports connect_failed when nobody listens', async () => {
     const server = await openRawServer(() => undefined)
     const { account } = openReal(server)
     await server.close()
@@ -129,11 +129,11 @@ describe('answers that are cut or slow', () => {
     })
   })
 
-  it('goes on when a later try succeeds', async () => {
-    let asked = 0
+  it('returns the answer when a later try succeeds', async () => {
+    let requests = 0
     const server = await openRawServer((socket) => {
-      asked += 1
-      if (asked < 3) socket.destroy()
+      requests += 1
+      if (requests < 3) socket.destroy()
       else socket.end(`${HEAD}Content-Length: ${BODY.length}\r\n\r\n${BODY}`)
     })
     const { account } = openReal(server)
@@ -142,15 +142,15 @@ describe('answers that are cut or slow', () => {
 
   it('stops at once when the signal aborts, without another try', async () => {
     const stop = new AbortController()
-    let asked = 0
+    let requests = 0
     const server = await openRawServer((socket) => {
-      asked += 1
+      requests += 1
       socket.write(`${HEAD}Content-Length: 500\r\n\r\n{`)
       stop.abort()
     })
     const { account } = openReal(server)
     expect(await errorOf(account.listActivities(RANGE, stop.signal))).toBe(stop.signal.reason)
-    expect(asked).toBe(1)
+    expect(requests).toBe(1)
   })
 })
 
@@ -190,7 +190,7 @@ describe('answers that are long or compressed', () => {
     expect(await errorOf(account.listActivities(RANGE))).toMatchObject({ code: 'too_large' })
   })
 
-  it('asks for gzip, decodes it, and hands over the decoded bytes with the service clock', async () => {
+  it('accepts gzip, decodes it, and returns the decoded bytes with the time of the service', async () => {
     let accepted: string | undefined
     const server = await openHttpServer((request, response) => {
       accepted = String(request.headers['accept-encoding'])
@@ -217,7 +217,7 @@ describe('answers that are long or compressed', () => {
     expect(answer.body.equals(gunzipSync(zipped))).toBe(true)
   })
 
-  it('refuses an encoding nobody asked for', async () => {
+  it('refuses an encoding that it did not accept', async () => {
     const server = await openHttpServer((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'br' }).end('x')
     })
@@ -227,7 +227,7 @@ describe('answers that are long or compressed', () => {
 })
 
 describe('a refresh over a real connection', () => {
-  it('counts an answer that never comes as a failure, within its own deadline', async () => {
+  it('fails within its own deadline when no answer comes', async () => {
     const server = await openRawServer((socket, head) => {
       if (!head.startsWith('POST')) socket.end('HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n')
     })

@@ -73,7 +73,7 @@ function readParts({ headers, body }: Received): Array<{ head: string; content: 
 }
 
 describe('an upload', () => {
-  it('arrives byte for byte, with its length told beforehand', async () => {
+  it('arrives byte for byte, with a Content-Length', async () => {
     const { server, uploads } = await openReceiver(() => ({ status: 200, body: ACCEPTED }))
     const answer = await openAccount(server).uploadFit(makeFile({ name: 'Évening ride' }))
     expect(answer.value.json?.files?.[0]?.url).toBe('/activity/ab12')
@@ -103,7 +103,7 @@ describe('an upload', () => {
     ])
   })
 
-  it('goes again whole when a 401 refuses it, with the new token', async () => {
+  it('is sent again whole with the new token when a 401 refuses it', async () => {
     const { server, uploads } = await openReceiver((count) =>
       count === 1 ? { status: 401, body: {} } : { status: 200, body: ACCEPTED },
     )
@@ -166,7 +166,7 @@ describe('an upload', () => {
     expect(sent).toBe(0)
   })
 
-  it('ends with the reason of a caller who stops in its middle, and was not sent whole', async () => {
+  it('ends with the reason of the signal that aborts it, and was not sent whole', async () => {
     const stop = new AbortController()
     const server = await openRawServer(() => stop.abort())
     let sent = 0

@@ -27,7 +27,7 @@ describe('the activity list', () => {
     expect(list).toEqual({ entries: [PUBLISHED_ENTRY], bad: [], drift: [] })
   })
 
-  it('goes on past bad items and says which and why', () => {
+  it('reads the other items when some are bad, and reports which and why', () => {
     const activities = [
       { path: 1234 },
       null,
@@ -118,7 +118,7 @@ describe('an activity', () => {
     ])
   })
 
-  it('hands the samples on untouched, and leaves out what is none', () => {
+  it('passes the samples on unchanged, and leaves out what is no sample', () => {
     const samples = [{ power: '200', unix_time: 1 }, { odd: true }]
     const { session_data: held } = unwrap(parseActivity({ success: true, session_data: samples }))
     expect(held?.count).toBe(2)
@@ -130,13 +130,13 @@ describe('an activity', () => {
     expect(mixed.drift).toEqual([{ field: 'session_data', kind: 'type', example: null }])
   })
 
-  it('tells no samples from none asked for', () => {
+  it('distinguishes an answer with no samples from one that was requested without them', () => {
     expect(unwrap(parseActivity({ success: true, session_data: null })).session_data).toBeNull()
     expect(unwrap(parseActivity({ success: true, session_data: {} })).session_data?.count).toBe(0)
     expect(unwrap(parseActivity({ success: true }))).not.toHaveProperty('session_data')
   })
 
-  it('is read whatever any field of it holds', () => {
+  it('is read with any value in any field', () => {
     const names = ['xss', 'focus', 'sig', 'prev_sig', 'session', 'start_date', 'progression', 'medal']
     const summaries = fc.dictionary(fc.constantFrom(...names), fc.jsonValue())
     fc.assert(
@@ -215,7 +215,7 @@ describe('an upload answer', () => {
 })
 
 describe('a token answer', () => {
-  it('is judged by its content', () => {
+  it('is read by its content', () => {
     expect(parseToken({ access_token: 'a', refresh_token: 'r', expires_in: '3600' })).toEqual({
       access_token: 'a',
       refresh_token: 'r',

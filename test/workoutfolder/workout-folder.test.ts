@@ -58,7 +58,7 @@ describe('the workout folder', () => {
     expect(await look()).toEqual(before)
   })
 
-  it("loses yesterday's files and keeps every file that is not ours", async () => {
+  it("removes yesterday's files and keeps every file that is not ours", async () => {
     await wotd('Yesterday', 'y')
     await scene.pollInfo()
     await writeFile(join(dir, 'Mine.erg'), 'mine')
@@ -106,7 +106,7 @@ describe('the workout folder', () => {
     expect(await names()).toEqual(['Ride.erg', 'Ride.zwo'])
   })
 
-  it('knows a file as ours that was in its place when the process died', async () => {
+  it('recognizes a file as ours that was in its place when the process died', async () => {
     await wotd('Ride', 'r')
     await scene.pollInfo()
     const manifest = JSON.parse(await readFile(join(dir, MANIFEST), 'utf8'))
@@ -118,7 +118,7 @@ describe('the workout folder', () => {
     expect(await names()).toEqual([])
   })
 
-  it('does not reach out of the folder, whatever the manifest says', async () => {
+  it('removes nothing outside the folder, with any manifest', async () => {
     await wotd('Ride', 'r')
     await scene.pollInfo()
     const manifest = JSON.parse(await readFile(join(dir, MANIFEST), 'utf8'))
@@ -130,7 +130,7 @@ describe('the workout folder', () => {
     expect(await names(join(temp.path, 'sub'))).toContain('out.erg')
   })
 
-  it('takes no name out of the folder', async () => {
+  it('never writes outside the folder, with any name of a workout', async () => {
     await wotd('../../../etc/\u0000pass\nwd', 'r')
     await scene.pollInfo()
     expect((await names()).map((name) => name.replace(/\.(erg|zwo)$/, ''))).toEqual([
@@ -140,7 +140,7 @@ describe('the workout folder', () => {
     expect(await names(temp.path)).toEqual(['sub'])
   })
 
-  it('is complained of once while it cannot be written; SQL is filled all the same', async () => {
+  it('is logged once while it cannot be written, and SQL is filled all the same', async () => {
     await mkdir(join(temp.path, 'sub'))
     await writeFile(dir, 'a file in its place')
     expect(await scene.pollInfo()).toMatchObject({ fetched: 2, failed: 1 })
