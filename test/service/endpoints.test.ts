@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import {
   ACCOUNT,
-  type AnswerKey,
   BASE_URL,
   errorOf,
   openTestService,
   type Reply,
+  type SentRequest,
 } from './open-test-service.ts'
 
 /** Opens an account whose every request is answered alike. */
-function openAccount(reply: Reply | ((requests: AnswerKey) => Reply), baseUrl = BASE_URL) {
+function openAccount(reply: Reply | ((requests: SentRequest) => Reply), baseUrl = BASE_URL) {
   const opened = openTestService(typeof reply === 'function' ? reply : () => reply)
   return { ...opened, account: opened.service.forAccount({ ...ACCOUNT, baseUrl }) }
 }

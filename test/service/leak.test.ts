@@ -3,11 +3,11 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { openService } from '../../src/service/service.ts'
 import { makeCredentials, makeMemoryVault } from './memory-vault.ts'
 import {
-  type AnswerKey,
   makeTestClock,
   makeTestLog,
   openTestService,
   type Reply,
+  type SentRequest,
 } from './open-test-service.ts'
 import { openRawServer } from './servers.ts'
 
@@ -55,7 +55,7 @@ const REPLIES: Array<[string, Reply | Error]> = [
   ['a lost connection', Object.assign(new Error(`socket ${echo}`), { code: 'ECONNRESET', data: echo })],
 ]
 
-function isToken(requests: AnswerKey): boolean {
+function isToken(requests: SentRequest): boolean {
   return requests.path === '/oauth/token'
 }
 
@@ -69,11 +69,11 @@ describe.each(REPLIES)('no secret gets out through %s', (_name, reply) => {
     ['from the data endpoints', () => reply],
     [
       'from the token endpoint',
-      (requests: AnswerKey) => (isToken(requests) ? reply : { status: 401, body: echo }),
+      (requests: SentRequest) => (isToken(requests) ? reply : { status: 401, body: echo }),
     ],
     [
       'from the data endpoints after a refresh',
-      (requests: AnswerKey) => (isToken(requests) ? { status: 401, body: echo } : reply),
+      (requests: SentRequest) => (isToken(requests) ? { status: 401, body: echo } : reply),
     ],
   ])('%s', async (_where, answer) => {
     const clock = makeTestClock()

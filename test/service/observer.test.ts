@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest'
 import type { ServiceObserver } from '../../src/service/service.ts'
 import {
   ACCOUNT,
-  type AnswerKey,
   errorOf,
   openTestService,
   type Reply,
+  type SentRequest,
   tokenBody,
 } from './open-test-service.ts'
 
 /** A service whose requests and waits are kept as they are told. */
-function open(answer: (requests: AnswerKey) => Reply | Error) {
+function open(answer: (requests: SentRequest) => Reply | Error) {
   const seen: string[] = []
   const waits: number[] = []
   const observer: ServiceObserver = {

@@ -13,13 +13,13 @@ export const BASE_URL = 'https://service.test'
 export const ACCOUNT = { accountId: 1, name: 'default', baseUrl: BASE_URL }
 export const CLIENT = { baseUrl: BASE_URL, clientId: 'service_public', clientSecret: 'service_public' }
 
-export type AnswerKey = { method: string; path: string; headers: Record<string, string>; body: string }
+export type SentRequest = { method: string; path: string; headers: Record<string, string>; body: string }
 export type Reply = { status?: number; body?: unknown; headers?: Record<string, string> }
 
 export type TestService = {
   service: Service
   vault: MemoryVault
-  requests: AnswerKey[]
+  requests: SentRequest[]
   /** every log line, as text */
   lines: string[]
   slept: number[]
@@ -57,7 +57,7 @@ export function makeTestLog() {
 
 /** Opens the client against an answering function in place of the network. */
 export function openTestService(
-  answer: (requests: AnswerKey) => Reply | Error,
+  answer: (requests: SentRequest) => Reply | Error,
   {
     observer,
     ...options
@@ -65,7 +65,7 @@ export function openTestService(
 ): TestService {
   const clock = makeTestClock()
   const { log, lines } = makeTestLog()
-  const requests: AnswerKey[] = []
+  const requests: SentRequest[] = []
   const vault = options.vault ?? makeMemoryVault({ 1: makeCredentials(clock.now()) })
   const agent = new MockAgent()
   agent.disableNetConnect()
@@ -74,7 +74,7 @@ export function openTestService(
       .get(BASE_URL)
       .intercept({ path: () => true, method })
       .reply((request) => {
-        const seen: AnswerKey = {
+        const seen: SentRequest = {
           method,
           path: request.path,
           headers: { ...(request.headers as Record<string, string>) },

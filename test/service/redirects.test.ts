@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import {
   ACCOUNT,
-  type AnswerKey,
   BASE_URL,
   CLIENT,
   errorOf,
   openTestService,
   type Reply,
+  type SentRequest,
 } from './open-test-service.ts'
 
 const INFO = { body: { success: true } }
 
 /** The same redirect for everything but `/end`. */
 function redirectTo(location: string | undefined, status = 302) {
-  return (requests: AnswerKey): Reply =>
+  return (requests: SentRequest): Reply =>
     requests.path === '/end' ? INFO : { status, headers: location === undefined ? {} : { location } }
 }
 

@@ -4,11 +4,11 @@ import { DAY, HOUR } from '../../src/kit/time.ts'
 import { makeCredentials, makeMemoryVault } from './memory-vault.ts'
 import {
   ACCOUNT,
-  type AnswerKey,
   errorOf,
   makeTestClock,
   openTestService,
   type Reply,
+  type SentRequest,
   tokenBody,
 } from './open-test-service.ts'
 
@@ -16,18 +16,18 @@ const INFO = { success: true, status: 'Fresh' }
 const START = makeTestClock().now()
 const ago = (ms: number) => new Date(START.getTime() - ms)
 
-function isToken(requests: AnswerKey): boolean {
+function isToken(requests: SentRequest): boolean {
   return requests.path === '/oauth/token'
 }
 
-function bearerOf(requests: AnswerKey): string | undefined {
+function bearerOf(requests: SentRequest): string | undefined {
   return requests.headers.authorization?.replace('Bearer ', '')
 }
 
 /** A service that knows one access token at a time and rotates like the real one. */
 function makeRotating(state: { access: string; refresh: string; password?: string }) {
   let count = 0
-  return (requests: AnswerKey): Reply => {
+  return (requests: SentRequest): Reply => {
     if (!isToken(requests))
       return bearerOf(requests) === state.access ? { body: INFO } : { status: 401, body: {} }
     const form = new URLSearchParams(requests.body)
@@ -214,10 +214,10 @@ describe('a session', () => {
 })
 
 describe('an object that is refused with 401', () => {
-  const at = (path: string) => (requests: AnswerKey) => requests.path.startsWith(path)
+  const at = (path: string) => (requests: SentRequest) => requests.path.startsWith(path)
   const refusing =
     (path: string, elsewhere: Reply = { body: INFO }) =>
-    (requests: AnswerKey): Reply => {
+    (requests: SentRequest): Reply => {
       if (isToken(requests)) return { body: tokenBody(1) }
       return at(path)(requests) ? { status: 401, body: {} } : elsewhere
     }
@@ -235,7 +235,7 @@ describe('an object that is refused with 401', () => {
     expect(await errorOf(call())).toMatchObject({ name: 'RejectedError', code: 'refused_here', status: 401 })
     expect(vault.writes).toEqual(['save'])
     expect(requests.at(-1)).toMatchObject({ path: other })
-    expect(bearerOf(requests.at(-1) as AnswerKey)).toBe('access-1')
+    expect(bearerOf(requests.at(-1) as SentRequest)).toBe('access-1')
   })
 
   it('costs one refresh, with any number of such objects', async () => {
