@@ -30,8 +30,6 @@ export type App = {
 
 /** A fetch holds one connection while it writes, a token refresh one while it waits for the service; the rest is polls. */
 export const CONNECTIONS_BESIDE_FETCHES = 6
-/** A daemon with all roles holds one connection for each of its leader locks: of the scheduler and of the watcher. */
-export const CONNECTIONS_OF_LEADER_LOCKS = 2
 
 /**
  * Opens database, vault and service client from the configuration. The embedded Postgres is brought to this version

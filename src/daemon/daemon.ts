@@ -2,7 +2,6 @@ import type { Logger } from 'pino'
 import { type App, openApp, VERSION } from '../app/app.ts'
 import { parkUnreadableLogins } from '../app/unreadable-logins.ts'
 import type { Config } from '../config/config.ts'
-import { createDropFolder } from '../dropfolder/drop-folder.ts'
 import { type Jobs, openJobs } from '../jobs/jobs.ts'
 import { intervalsOf } from '../jobs/schedules.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
@@ -14,11 +13,9 @@ import { makeMetrics } from '../web/metrics.ts'
 import { assertNotExposed, openWeb, type WebDeps, type WebOptions } from '../web/web.ts'
 import { makeDashboard } from './dashboard-views.ts'
 import { makeHandlers } from './handlers.ts'
-import { openElected, type Post, readFolderId } from './leader.ts'
 import { makeHealthReader, makeReadiness, makeReading } from './probes.ts'
 import type { Role } from './roles.ts'
 import { openSchemaWatch } from './schema-watch.ts'
-
 import { openWatcher } from './watcher.ts'
 
 /** A job that waits longer for a service that asked for a pause gives its place to jobs for other services. */
@@ -85,11 +82,10 @@ export async function openDaemon(
       },
     )
     release.defer('jobs', () => jobs.close())
-    // The post of a folder that comes to be is another one, and would change hands in the middle of the first files.
-    if (input.roles.includes('watcher')) await createDropFolder(log, config.drop.dir)
-    for (const post of postsOf({ app, jobs }, input.roles)) {
-      const elected = await openElected(app, post)
-      release.defer(post.name, () => elected.close())
+    if (input.roles.includes('scheduler')) await jobs.keepSchedules()
+    if (input.roles.includes('watcher')) {
+      const watcher = await openWatcher(app, jobs)
+      release.defer('watcher', () => watcher.close())
     }
     const web =
       http && (await openDaemonWeb({ app, jobs, metrics, readHealth }, { http, roles: input.roles }))
@@ -127,13 +123,4 @@ function makeEndedSessions({ store }: Pick<App, 'store'>): WebDeps['endedSession
     find: makeReading(() => store.read(findEndedSessions), ENDED_SESSIONS),
     record: (session) => store.transaction((tx) => recordEndedSession(tx, session)),
   }
-}
-
-/** What one process does for all that share the database, and the others when it is gone. */
-function postsOf({ app, jobs }: { app: App; jobs: Jobs }, roles: readonly Role[]): Post[] {
-  const posts: Post[] = [
-    { name: 'scheduler', open: (input) => jobs.openSchedules(input) },
-    { name: 'watcher', id: () => readFolderId(app.config.drop.dir), open: () => openWatcher(app, jobs) },
-  ]
-  return posts.filter(({ name }) => roles.some((role) => role === name))
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { CONNECTIONS_BESIDE_FETCHES, CONNECTIONS_OF_LEADER_LOCKS } from '../app/app.ts'
+import { CONNECTIONS_BESIDE_FETCHES } from '../app/app.ts'
 import { QUEUE_CONNECTIONS } from '../jobs/backend.ts'
 import { errorCode } from '../kit/errors.ts'
 import { type DatabaseFacts, findDatabaseFacts } from '../store/database-facts.ts'
@@ -34,7 +34,7 @@ function awayCommand(config: DoctorContext['config']): string {
 /** How many connections a daemon and the verbs beside it may open at once. */
 function connectionsOf(config: DoctorContext['config']): number {
   const ofQueue = config.redisUrl ? 0 : QUEUE_CONNECTIONS
-  const ofDaemon = config.service.concurrency + CONNECTIONS_BESIDE_FETCHES + CONNECTIONS_OF_LEADER_LOCKS
+  const ofDaemon = config.service.concurrency + CONNECTIONS_BESIDE_FETCHES
   return ofDaemon + ofQueue + CONNECTIONS_OF_VERBS
 }
 

@@ -10,6 +10,7 @@ import {
   enqueueJobs,
   fetchCounts,
   fetchPaused,
+  hasWorkers,
   type JobQueue,
   makeQueues,
   resumeQueues,
@@ -62,10 +63,10 @@ export type Jobs = Readonly<{
   /** Fetches the names of the paused queues; each is resumed within a minute. */
   paused: () => Promise<QueueName[]>
   /**
-   * Brings the schedules up to date, and keeps them so until `close`; with `atStart` every scheduled job also runs once at
-   * once. One process is enough to keep them up to date; they run without it, too.
+   * Brings the schedules up to date, now and every minute until `close`. Any number of processes may do so. When no other
+   * process had a worker as this one began, every scheduled job also runs once at once.
    */
-  openSchedules: (input: { atStart: boolean }) => Promise<{ close: () => Promise<void> }>
+  keepSchedules: () => Promise<void>
   /** The queues themselves, for the board that shows them. */
   boards: () => readonly JobQueue[]
   /** Stops in order: schedules, workers (bounded wait), queues, connections. A second call is harmless. */
@@ -117,6 +118,7 @@ async function openParts(
     await queues[name].waitUntilReady()
   }
 
+  const isFirst = !(await hasWorkers(queues.polls, options.backend))
   const workers: JobWorker[] = []
   if (options.roles.worker) {
     const enqueueDue = makeEnqueueDue({ enqueue: (input) => enqueueJobs({ queues }, input) })
@@ -179,15 +181,10 @@ async function openParts(
       assertOpen()
       return await fetchPaused({ queues })
     },
-    openSchedules: async ({ atStart }) => {
+    keepSchedules: async () => {
       assertOpen()
-      await reconcile(atStart)
+      await reconcile(isFirst)
       keepsSchedules = true
-      return {
-        close: async () => {
-          keepsSchedules = false
-        },
-      }
     },
     boards: () => QUEUE_NAMES.map((name) => queues[name]),
     close: () => {

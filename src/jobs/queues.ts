@@ -101,6 +101,14 @@ export async function fetchCounts(deps: {
   return { polls, fetches }
 }
 
+/** Tells whether a worker of any process is connected to the queue. Throws the backend's errors. */
+export async function hasWorkers(queue: JobQueue, { url }: { url: string }): Promise<boolean> {
+  const workers = await queue.getWorkers()
+  // Redis lists the clients of all its databases, each with the number of its own.
+  const database = new URL(url).pathname.slice(1) || '0'
+  return workers.some(({ db = database }) => db === database)
+}
+
 /**
  * Resumes every paused queue and logs it: musette never pauses a queue, so another program did, and a paused queue stops the
  * mirror without an error. Throws the backend's errors.

@@ -8,12 +8,11 @@ import { ConfigError, UnexpectedResponseError } from '../kit/errors.ts'
 import { PostgresClient } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 import { mapDatabaseError, unmigrated } from './database-errors.ts'
-import { createLockView, lockView } from './leader-lock.ts'
+import { createMigrationLock, lockMigrations } from './migration-lock.ts'
 import type { Tx } from './store.ts'
 
 const JOURNAL = { migrationsSchema: 'musette', migrationsTable: 'migrations' } as const
 
-const MIGRATION = { view: 'lock_migration', comment: 'Locked by the process that migrates this database' }
 // Long enough for a migration that rewrites a table of samples in another process.
 const LOCK_TIMEOUT_MS = 10 * MINUTE
 
@@ -50,10 +49,10 @@ export async function migrate(input: {
   }
   try {
     await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
-    await createLockView(client, MIGRATION)
+    await createMigrationLock(client)
     // The migrator's own BEGIN is a warning in this transaction, and its COMMIT ends it.
     await client.query('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE')
-    await lockView(client, MIGRATION)
+    await lockMigrations(client)
     const { version: before, target } = await findVersion(client)
     await runMigrations(drizzle(client), { migrationsFolder: migrationsFolder(), ...JOURNAL })
     await client.query('COMMIT')

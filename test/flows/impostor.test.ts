@@ -7,7 +7,6 @@ import { makeQueuePool, migrateQueueTables } from '../../src/jobs/backend.ts'
 import { inspectQueue } from '../../src/jobs/inspect-queue.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { systemClock } from '../../src/kit/time.ts'
-import { makeLeaderLock } from '../../src/store/leader-lock.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { collectResults, openQueries } from '../../src/store/query/raw-query.ts'
 import { openStore } from '../../src/store/store.ts'
@@ -36,11 +35,6 @@ const CLIENTS: Record<string, (url: string) => Promise<unknown>> = {
     const queries = await openQueries({ connectionString: url, write: false })
     release.defer('queries', () => queries.close())
     await collectResults(queries, `select 'sent'`)
-  },
-  'an election': async (url) => {
-    const leaderLock = makeLeaderLock({ connectionString: url, applicationName: 'test' })
-    release.defer('ballot', () => leaderLock.close())
-    await leaderLock.acquire('sent')
   },
   'the queue': async (url) => {
     const pool = makeQueuePool(url)

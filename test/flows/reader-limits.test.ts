@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { upsertReader } from '../../src/app/reader.ts'
@@ -6,7 +5,6 @@ import { syncAccount } from '../../src/app/sync-account.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { migrateQueueTables } from '../../src/jobs/backend.ts'
-import { makeLeaderLock } from '../../src/store/leader-lock.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { queryOnce } from '../kit/postgres.ts'
@@ -44,10 +42,8 @@ function keysOf(accountId: number): string[] {
     `musette.${word}`,
     `musette listing ${word}`,
   ])
-  const post = createHash('sha256').update('musette post scheduler').digest().readBigInt64BE()
   return [
     String(0x6d757365),
-    `'${post}'::bigint`,
     ...names.flatMap((name) => [
       `hashtext('${name}')`,
       `hashtext('${name}'), ${accountId}`,
@@ -58,7 +54,7 @@ function keysOf(accountId: number): string[] {
 }
 
 describe('the login of an analyst', () => {
-  it('holds up no poll, upload, election or migration by advisory locks, where it may take them', async () => {
+  it('holds up no poll, upload or migration by advisory locks, where it may take them', async () => {
     const rig = await openUploadRig({ activities: 2 })
     const { make, url } = await openScene({ database: { url: rig.databaseUrl, close: rig.close } })
     const reader = await make()
@@ -68,17 +64,11 @@ describe('the login of an analyst', () => {
 
     expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ fetched: 2, failed: 0 })
     expect(await rig.importFile('ride.fit', makeRide())).toEqual({ action: 'done' })
-    const leaderLock = makeLeaderLock({ connectionString: url, applicationName: 'test' })
-    onTestFinished(() => leaderLock.close())
-    expect(await leaderLock.acquire('scheduler')).toBe(true)
     await migrate({ connectionString: url, log: makeSilentLog() })
   })
 
   it('takes no advisory lock, none of the locks of musette, and makes no temporary table and no large object', async () => {
     const { make, url } = await openScene()
-    const leaderLock = makeLeaderLock({ connectionString: url, applicationName: 'test' })
-    onTestFinished(() => leaderLock.close())
-    await leaderLock.acquire('scheduler')
     const reader = await make()
     expect(reader.openRights).toEqual([])
     const client = await connect(reader.url)

@@ -70,7 +70,7 @@ async function openRig(name: BackendName) {
         { ...QUICK, backend: choice, ...options },
       )
       opened.push(jobs)
-      if (options.roles?.scheduler) await jobs.openSchedules({ atStart: true })
+      if (options.roles?.scheduler) await jobs.keepSchedules()
       return jobs
     },
     async reset() {

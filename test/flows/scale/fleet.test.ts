@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { eventually } from '../../kit/eventually.ts'
 import { describeWithRedis } from '../../kit/redis.ts'
 import { expectMirrored } from '../../mirror/truth.ts'
-import { type Fleet, findLeaders, openFleet } from './fleet.ts'
+import { type Fleet, openFleet } from './fleet.ts'
 import { endBadDay, type Life, makeLife, passWaits, planBadDay } from './life.ts'
 
 let fleet: Fleet | undefined
@@ -36,7 +36,6 @@ async function expectWhole(own: Fleet, life: Life): Promise<void> {
       'select activity_id, t from training.samples group by activity_id, t having count(*) > 1 limit 1',
     ),
   ).toEqual([])
-  await findLeaders(own)
   for (const member of own.members) expect(await member.kill('SIGTERM')).toMatchObject({ code: 0 })
 }
 
@@ -64,7 +63,6 @@ describeWithRedis('four daemons on one Redis, one database and one folder', () =
       await busy(fleet)
       await fleet.replace(place)
     }
-    await findLeaders(fleet)
 
     await life.stir()
     const redis = new Redis(fleet.redis?.url ?? '')
@@ -79,7 +77,7 @@ describeWithRedis('four daemons on one Redis, one database and one folder', () =
     await busy(fleet)
     fleet.line.become('cut')
     await life.stir()
-    // As long as it takes for both leaders to have missed it; no clock is asked.
+    // Long enough that each has noticed it; no clock is asked.
     for (const member of fleet.members) await member.waitForLine(/"level":40.*database/)
     fleet.line.become('good')
     await life.stir()

@@ -1,7 +1,6 @@
 import { mkdir, readdir, rename, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
-import { eventually } from '../../kit/eventually.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { type Line, openLine } from '../../kit/postgres-line.ts'
 import { distPath, type Running, runNode, startNode } from '../../kit/processes.ts'
@@ -118,23 +117,4 @@ export async function openFleet(input: {
     await release.release()
     throw error
   }
-}
-
-/** Waits until each post is held by exactly one of the living, and returns their process ids by post. */
-export async function findLeaders(fleet: Fleet): Promise<Record<string, number>> {
-  const alive = fleet.members.map(({ pid }) => pid)
-  return await eventually(
-    async () => {
-      const held = await fleet.rows(
-        `select split_part(application_name, ' ', 2) as post, split_part(application_name, ' ', 4)::int as pid
-         from pg_stat_activity where datname = current_database() and state = 'idle in transaction'
-           and application_name ~ '^musette (scheduler|watcher) '`,
-      )
-      const posts = held.map(({ post }) => String(post)).sort()
-      const good =
-        posts.join() === 'scheduler,watcher' && held.every(({ pid }) => alive.includes(Number(pid)))
-      return good && Object.fromEntries(held.map(({ post, pid }) => [String(post), Number(pid)]))
-    },
-    { timeoutMs: 40_000, everyMs: 200, what: 'one leader for each post' },
-  )
 }

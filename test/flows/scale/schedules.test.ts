@@ -1,21 +1,93 @@
 import { expect, it } from 'vitest'
+import type { Jobs } from '../../../src/jobs/jobs.ts'
 import { fetchSchedules } from '../../../src/jobs/schedules.ts'
+import { QUICK } from '../../jobs/quick.ts'
 import { describeJobs } from '../../jobs/rig.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { makeGate } from './gate.ts'
 
 const ACCOUNTS = 500
+const SOON = { timeoutMs: 30_000 }
+
+/** Five an account, and the sweep. */
+async function countSchedules(jobs: Jobs): Promise<number> {
+  const polls = jobs.boards().find(({ name }) => name === 'polls')
+  if (!polls) throw new Error('no queue of polls')
+  return (await fetchSchedules(polls)).size
+}
 
 describeJobs('the schedules of a club', (rig) => {
   it('are all found again, however many pages they fill, and none is run a second time for it', async () => {
     const ids = Array.from({ length: ACCOUNTS }, (_, index) => index + 1)
     const jobs = await rig().open({ roles: { scheduler: true, worker: false }, accounts: async () => ids })
-    const polls = jobs.boards().find(({ name }) => name === 'polls')
-    if (!polls) throw new Error('no queue of polls')
-    // Five an account, and the sweep.
-    expect((await fetchSchedules(polls)).size).toBe(5 * ACCOUNTS + 1)
+    expect(await countSchedules(jobs)).toBe(5 * ACCOUNTS + 1)
     const before = await jobs.counts()
     rig().lines.length = 0
     await jobs.openSchedules({ atStart: false })
     expect(await jobs.counts()).toEqual(before)
     expect(rig().lines.filter(({ msg }) => msg.includes('brought up to date'))).toEqual([])
+  })
+})
+
+describeJobs('three processes that all keep the schedules', (rig) => {
+  const IDS = Array.from({ length: 20 }, (_, index) => index + 1)
+
+  it('make each once, run what an emptied queue has lost once, and start nothing when they join', async () => {
+    const polls: number[] = []
+    let compared = 0
+    let gate = makeGate()
+    gate.open()
+    const input = {
+      roles: { scheduler: true, worker: true },
+      heartbeatMs: 20,
+      accounts: async () => {
+        compared += 1
+        return IDS
+      },
+      poll: async (id: number) => {
+        await gate.passed
+        polls.push(id)
+        return undefined
+      },
+    }
+    const compareManyTimes = async () => {
+      const before = compared
+      await eventually(() => compared >= before + 30, SOON)
+    }
+    const first = await rig().open(input)
+    await eventually(() => polls.length === IDS.length, SOON)
+    await Promise.all([rig().open(input), rig().open(input)])
+    await compareManyTimes()
+    expect(polls).toHaveLength(IDS.length)
+    expect(await countSchedules(first)).toBe(5 * IDS.length + 1)
+
+    gate = makeGate()
+    await rig().emptyQueue()
+    await compareManyTimes()
+    gate.open()
+    await eventually(() => polls.length === 2 * IDS.length, SOON)
+    await compareManyTimes()
+    expect(polls.toSorted((a, b) => a - b)).toEqual(IDS.flatMap((id) => [id, id]))
+    expect(await countSchedules(first)).toBe(5 * IDS.length + 1)
+  })
+
+  it('poll no account more often than one process does', async () => {
+    const polledAt: number[] = []
+    const input = {
+      roles: { scheduler: true, worker: true },
+      heartbeatMs: 20,
+      every: { ...QUICK.every, poll: 500 },
+      accounts: async () => [1],
+      poll: async () => {
+        polledAt.push(Date.now())
+        return undefined
+      },
+    }
+    const openedAt = Date.now()
+    await rig().open(input)
+    await Promise.all([rig().open(input), rig().open(input)])
+    await eventually(() => polledAt.length >= 8, SOON)
+    // The first poll is that of the start, the second comes at any time within the first interval.
+    expect((polledAt[7] ?? 0) - openedAt).toBeGreaterThanOrEqual(6 * 500)
   })
 })
