@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { ConfigError, loginCommand } from '../kit/errors.ts'
+import { ConfigError, commandFor } from '../kit/errors.ts'
 import { isPlainHttp } from '../kit/loopback.ts'
 import { type Account, findAccount } from '../store/accounts.ts'
 import type { TokenPair } from '../store/vault/types.ts'
@@ -81,7 +81,7 @@ export async function signOut(app: App, name: string): Promise<Account> {
 export async function accountNamed(app: App, name: string): Promise<Account> {
   const account = await app.store.read((tx) => findAccount(tx, name))
   if (account) return account
-  throw new ConfigError('no_account', `there is no account "${name}" yet; run: ${loginCommand(name)}`)
+  throw new ConfigError('no_account', `there is no account "${name}" yet; run: ${commandFor('login', name)}`)
 }
 
 /** Finds an account by name whose login opens: one that does not is an UnreadableLoginError before anything is touched. */

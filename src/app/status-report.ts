@@ -1,4 +1,5 @@
-import { loginCommand } from '../kit/errors.ts'
+import type { Config } from '../config/config.ts'
+import { commandFor } from '../kit/errors.ts'
 import {
   type AccountStatus,
   type FailedActivity,
@@ -20,6 +21,14 @@ export type Status = {
   waiting_files: WaitingFile[]
 }
 
+/** A poll may be late by a run that waits for the service; more than this many intervals late is not fresh. */
+const FRESH_INTERVALS = 3
+
+/** How old the last good poll of an account may be, ms, before it counts as late. */
+export function freshMs(config: Pick<Config, 'mirror'>): number {
+  return FRESH_INTERVALS * config.mirror.pollEveryMs
+}
+
 /** Named failures are for reading, not for counting: the count stands in each account's row. */
 const FAILED_SHOWN = 20
 
@@ -37,7 +46,7 @@ export async function findStatus(app: App): Promise<Status> {
     accounts: statuses.map((status) => ({
       ...status,
       login: status.needs_login ? 'needs login' : 'signed in',
-      next_command: status.needs_login ? loginCommand(status.account) : null,
+      next_command: status.needs_login ? commandFor('login', status.account) : null,
     })),
     failed_activities: failed,
     uploads,

@@ -139,7 +139,7 @@ const HINTS: Readonly<Record<string, string>> = {
   server_error: 'the service is in trouble; run it again later',
   account_moved: 'run it again',
   refresh_pending: 'the service is in trouble; run it again later',
-  rate_limited: 'the service asks for patience; run it again later',
+  rate_limited: 'the service limits the rate of requests; run it again later',
   not_json: 'look at MUSETTE_BASE_URL: what answers there may not be the service',
   rejected: 'look at MUSETTE_BASE_URL: what answers there may not be the service',
   invalid_client: 'look at MUSETTE_CLIENT_ID and MUSETTE_CLIENT_SECRET',

@@ -11,9 +11,10 @@ import { recordRefetchOfIncomplete } from '../store/activities/refetch.ts'
 import { findRunsMark, recordRunsAbandoned } from '../store/runs.ts'
 import { makeMetrics } from '../web/metrics.ts'
 import { assertNotExposed, openWeb, type WebDeps, type WebOptions } from '../web/web.ts'
+import { makeCachedProbe } from './cached-probe.ts'
 import { makeDashboard } from './dashboard-views.ts'
 import { makeHandlers } from './handlers.ts'
-import { makeHealthReader, makeReadiness, makeReading } from './probes.ts'
+import { makeHealthReader, makeReadiness } from './probes.ts'
 import type { Role } from './roles.ts'
 import { openSchemaWatch } from './schema-watch.ts'
 import { openWatcher } from './watcher.ts'
@@ -116,11 +117,11 @@ function openDaemonWeb(
 }
 
 /** A page asks several times a second, and the database need not be asked each time; a slow one must not hold up a page. */
-const ENDED_SESSIONS = { keepMs: 5 * SECOND, patienceMs: 1 * SECOND }
+const ENDED_SESSIONS = { keepMs: 5 * SECOND, timeoutMs: 1 * SECOND }
 
 function makeEndedSessions({ store }: Pick<App, 'store'>): WebDeps['endedSessions'] {
   return {
-    find: makeReading(() => store.read(findEndedSessions), ENDED_SESSIONS),
+    find: makeCachedProbe(() => store.read(findEndedSessions), ENDED_SESSIONS),
     record: (session) => store.transaction((tx) => recordEndedSession(tx, session)),
   }
 }

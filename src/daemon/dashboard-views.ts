@@ -18,20 +18,21 @@ import {
 import { findActivityLines, findUploadLines } from '../store/dashboard/overview-page.ts'
 import { findRecentRuns } from '../store/runs.ts'
 import type { DashboardDeps } from '../web/dashboard-types.ts'
+import { makeCachedProbe } from './cached-probe.ts'
 
 type AccountStatus = Status['accounts'][number]
 
 /** Enough for a screen; what is older is asked for by the page. */
 const LINES_SHOWN = 15
 const OLDER_SHOWN = 30
-/** Several open pages cost the database no more than one. */
-const SHARED_FOR_MS = 1 * SECOND
+/** So that several open pages cost the database no more than one. */
+const OVERVIEW_KEEP_MS = 1 * SECOND
 
 /** Makes what the dashboard shows out of the store. */
 export function makeDashboard(app: App): DashboardDeps {
   const { store } = app
   return {
-    findOverview: shareFor(SHARED_FOR_MS, () => findOverview(app)),
+    findOverview: makeCachedProbe(() => findOverview(app), { keepMs: OVERVIEW_KEEP_MS }),
     findOlderActivities: ({ than }) =>
       store.read((tx) => findActivityLines(tx, { limit: OLDER_SHOWN, than })),
     findActivity: (input) => findActivity(app, input),
@@ -117,20 +118,5 @@ function viewOf({ base_url: baseUrl, cursor, list_cap, reconciled_at, last_run, 
     service: URL.canParse(baseUrl) ? new URL(baseUrl).host : '',
     fetched_per_minute: busy ? account.fetched_per_minute : null,
     seconds_to_go: busy ? account.seconds_to_go : null,
-  }
-}
-
-/** Lets all who ask while an answer is on its way, or shortly after, have that one. */
-function shareFor<T>(ms: number, find: () => Promise<T>): () => Promise<T> {
-  let shared: { answer: Promise<T>; until: number } | undefined
-  return () => {
-    if (shared && shared.until > Date.now()) return shared.answer
-    const made = { answer: find(), until: Number.POSITIVE_INFINITY }
-    const settle = () => {
-      made.until = Date.now() + ms
-    }
-    made.answer.then(settle, settle)
-    shared = made
-    return made.answer
   }
 }

@@ -4,14 +4,14 @@ import { QUEUE_CONNECTIONS } from '../jobs/backend.ts'
 import { errorCode } from '../kit/errors.ts'
 import { type DatabaseFacts, findDatabaseFacts } from '../store/database-facts.ts'
 import { quote } from './check-machine.ts'
-import type { DoctorContext } from './context.ts'
+import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, formatBytes, ok, problem, problemOf, warning } from './finding.ts'
 
 const LEAST_VERSION = 14
-/** For `status`, `sync`, `sql`, a migration and this look, beside the daemon. */
+/** For `status`, `sync`, `sql`, a migration and the doctor, beside the daemon. */
 const CONNECTIONS_OF_VERBS = 8
 
-/** Looks whether the database answers, is at this version, and has room for all the connections of a daemon. */
+/** Checks that the database answers, is at this version, and has room for all connections of a daemon. */
 export async function checkDatabase({ config, database }: DoctorContext): Promise<Finding[]> {
   const which = config.databaseUrl ? 'DATABASE_URL' : 'the embedded Postgres'
   const found = await database()
@@ -19,7 +19,7 @@ export async function checkDatabase({ config, database }: DoctorContext): Promis
   if (found.kind === 'away') return [problemOf(found.error, awayCommand(config))]
   const facts = await found.store.read(findDatabaseFacts)
   const isOwn = config.databaseUrl === undefined
-  const findings = [...judgeSchema(found.mismatch, isOwn), ...judgeServer(facts, connectionsOf(config))]
+  const findings = [...schemaFindings(found.mismatch, isOwn), ...serverFindings(facts, connectionsOf(config))]
   if (findings.some(({ state }) => state === 'problem')) return findings
   return [ok(`${which}, Postgres ${facts.version}, ${formatBytes(facts.size_bytes)}`), ...findings]
 }
@@ -38,7 +38,7 @@ function connectionsOf(config: DoctorContext['config']): number {
   return ofDaemon + ofQueue + CONNECTIONS_OF_VERBS
 }
 
-function judgeSchema(mismatch: unknown, isOwn: boolean): Finding[] {
+function schemaFindings(mismatch: unknown, isOwn: boolean): Finding[] {
   if (!mismatch) return []
   const isBehind = errorCode(mismatch) === 'database_unmigrated'
   if (!isBehind) return [problemOf(mismatch)]
@@ -52,8 +52,8 @@ function judgeSchema(mismatch: unknown, isOwn: boolean): Finding[] {
   return [problem('configuration', 'it is empty or older than this version of musette', 'musette migrate')]
 }
 
-/** Judges a server by what it says of itself; `needed` connections may be open at once. */
-export function judgeServer(facts: DatabaseFacts, needed: number): Finding[] {
+/** Makes findings of a server's version and settings; `needed` connections may be open at once. */
+export function serverFindings(facts: DatabaseFacts, needed: number): Finding[] {
   const findings: Finding[] = []
   if (facts.version_number < LEAST_VERSION * 10_000) {
     const found = `Postgres ${facts.version} is too old: ${LEAST_VERSION} is the least; upgrade it, or unset DATABASE_URL for the embedded one`

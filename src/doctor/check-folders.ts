@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { type ProbeResult, probeFolder } from '../dropfolder/probe-folder.ts'
 import { errorCode, errorLine } from '../kit/errors.ts'
 import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
-import { findExisting, isAllowed, quote, readFolder } from './check-machine.ts'
-import type { DoctorContext } from './context.ts'
+import { isAllowed, quote, readFolder, readNearestFolder } from './check-machine.ts'
+import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 
-/** Looks whether files can be dropped, noticed and moved away; `probe` is for tests. */
+/** Checks that files can be dropped, noticed and moved; `probe` is for tests. */
 export async function checkDropFolder(
   { config }: Pick<DoctorContext, 'config'>,
   probe: (dir: string) => Promise<ProbeResult> = probeFolder,
@@ -30,13 +30,13 @@ export async function checkDropFolder(
     const found = `${dir} cannot be written, so uploaded files stay in it`
     return [problem('configuration', found, 'export MUSETTE_AFTER_UPLOAD=keep')]
   }
-  const findings = afterUpload === 'move' ? await judgeMoves(dir, folder.stats.dev) : []
+  const findings = afterUpload === 'move' ? await moveFindings(dir, folder.stats.dev) : []
   if (polling) return [...findings, ok(`${dir}, looked through every few seconds`)]
   if (!isWritable) return [...findings, ok(`${dir}, read-only, so its events cannot be tried`)]
-  return [...findings, judgeProbe(dir, await tryProbe(dir, probe))]
+  return [...findings, probeFinding(dir, await tryProbe(dir, probe))]
 }
 
-async function judgeMoves(dir: string, device: number): Promise<Finding[]> {
+async function moveFindings(dir: string, device: number): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const name of ['done', 'failed']) {
     const stats = await stat(join(dir, name)).catch(() => undefined)
@@ -59,7 +59,7 @@ async function tryProbe(
   }
 }
 
-function judgeProbe(dir: string, probed: ProbeResult | { error: unknown }): Finding {
+function probeFinding(dir: string, probed: ProbeResult | { error: unknown }): Finding {
   if ('error' in probed) {
     const found = `${dir}: a file could not be written for a try (${errorLine(probed.error)})`
     return problem('configuration', found, `df -h ${quote(dir)}`)
@@ -73,10 +73,10 @@ function judgeProbe(dir: string, probed: ProbeResult | { error: unknown }): Find
   return warning(found, 'export MUSETTE_WATCH_POLLING=true')
 }
 
-/** How many are named; the rest stands in `musette status`. */
+/** How many files are named; `musette status` names all. */
 const NAMED = 5
 
-/** Looks what waits in the drop folder for a person, as the daemon that watches it has said last. */
+/** Checks which files in the drop folder wait for a person, by the last report of the daemon that watches it. */
 export async function checkWaitingFiles({ mirror }: Pick<DoctorContext, 'mirror'>): Promise<Finding[]> {
   const found = await mirror()
   if ('reason' in found) return [leftOut(found.reason)]
@@ -90,14 +90,14 @@ export async function checkWaitingFiles({ mirror }: Pick<DoctorContext, 'mirror'
   return findings
 }
 
-/** Looks whether the workout of the day can be written as files. */
+/** Checks that the workout of the day can be written as files. */
 export async function checkWorkoutFolder({ config }: Pick<DoctorContext, 'config'>): Promise<Finding[]> {
   const { workoutDir } = config
   if (workoutDir === undefined)
     return [ok('MUSETTE_WORKOUT_DIR is not set: the workout of the day is only in SQL')]
   const folder = await readFolder(workoutDir, 'MUSETTE_WORKOUT_DIR')
   if ('wrong' in folder) return [folder.wrong]
-  if (await isAllowed(await findExisting(workoutDir), 'write')) {
+  if (await isAllowed(await readNearestFolder(workoutDir), 'write')) {
     return [ok(folder.stats ? workoutDir : `${workoutDir} is not there yet; the first workout makes it`)]
   }
   const found = `${workoutDir} cannot be written by this user, so the workout of the day is only in SQL`

@@ -1,4 +1,5 @@
-import { loginCommand } from '../kit/errors.ts'
+import { freshMs } from '../app/status-report.ts'
+import { commandFor } from '../kit/errors.ts'
 import { formatDuration } from '../kit/time.ts'
 import { type AccountStatus, findAccountStatuses } from '../store/account-status.ts'
 import type { Store } from '../store/store.ts'
@@ -6,13 +7,13 @@ import { readPendingIds, readSecretKeys, secretKeyPath } from '../store/vault/ke
 import { findLoginFacts, type LoginFacts } from '../store/vault/login-facts.ts'
 import { UnreadableLoginError } from '../store/vault/unreadable-login-error.ts'
 import type { KeyOptions } from '../store/vault/vault.ts'
-import type { DoctorContext } from './context.ts'
+import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, problemOf, warning } from './finding.ts'
 
-/** A token is renewed by six tenths of its life at the latest; by this share a daemon should long have done it. */
+/** A daemon renews a token by six tenths of its life at the latest; above this share of it none does. */
 const RENEWED_BY = 0.7
 
-/** Looks whether each account is signed in, and how old its tokens are. */
+/** Checks that each account is signed in, and how old its tokens are. */
 export async function checkLogins({ config, mirror }: DoctorContext): Promise<Finding[]> {
   const found = await mirror()
   if ('reason' in found && !found.fresh) return [leftOut(found.reason)]
@@ -23,14 +24,15 @@ export async function checkLogins({ config, mirror }: DoctorContext): Promise<Fi
   const logins = await findLogins(found.store, config)
   return statuses.flatMap((status) => {
     const login = logins.find(({ account }) => account === status.account)
-    const findings = [judgeLogin(status, login), ...judgeSpool(status.account, login)]
-    return [...findings, ...judgeAddress(status, config.service.baseUrl)]
+    const findings = [loginFinding(status, login), ...spoolFindings(status.account, login)]
+    return [...findings, ...addressFindings(status, config.service.baseUrl)]
   })
 }
 
-function judgeLogin({ account, needs_login }: AccountStatus, login: LoginFacts | undefined): Finding {
+function loginFinding({ account, needs_login }: AccountStatus, login: LoginFacts | undefined): Finding {
   const name = `account "${account}"`
-  if (needs_login || !login) return problem('credentials', `${name} needs a login`, loginCommand(account))
+  if (needs_login || !login)
+    return problem('credentials', `${name} needs a login`, commandFor('login', account))
   const now = Date.now()
   const age = now - login.obtainedAt.getTime()
   const left = login.expiresAt.getTime() - now
@@ -40,7 +42,7 @@ function judgeLogin({ account, needs_login }: AccountStatus, login: LoginFacts |
   }
   if (left <= 0) {
     const found = `${name}: its token ended ${formatDuration(-left)} ago; the next sync refreshes it`
-    return warning(found, syncCommand(account))
+    return warning(found, commandFor('sync', account))
   }
   const found = `${name} is signed in; its token is ${formatDuration(age)} old and ends in ${formatDuration(left)}`
   return age > RENEWED_BY * (age + left)
@@ -48,41 +50,34 @@ function judgeLogin({ account, needs_login }: AccountStatus, login: LoginFacts |
     : ok(found)
 }
 
-function judgeSpool(account: string, login: LoginFacts | undefined): Finding[] {
+function spoolFindings(account: string, login: LoginFacts | undefined): Finding[] {
   if (login?.spool === 'waiting') {
     const found = `account "${account}": newer tokens wait in a spool file, because the database did not take them; the next sync puts them in place`
-    return [warning(found, syncCommand(account))]
+    return [warning(found, commandFor('sync', account))]
   }
   if (!login || login.spool === 'none') return []
-  return [problemOf(login.spool, loginCommand(account))]
+  return [problemOf(login.spool, commandFor('login', account))]
 }
 
-function judgeAddress({ account, base_url }: AccountStatus, configured: string | undefined): Finding[] {
+function addressFindings({ account, base_url }: AccountStatus, configured: string | undefined): Finding[] {
   if (configured === undefined || configured === base_url) return []
   const found = `account "${account}" is signed in to ${base_url}, and MUSETTE_BASE_URL is another address, which only counts at a login`
-  return [warning(found, loginCommand(account))]
+  return [warning(found, commandFor('login', account))]
 }
 
-function syncCommand(account: string): string {
-  return account === 'default' ? 'musette sync' : `musette sync ${account}`
-}
-
-/** A poll may be late by a run that waits for the service; this many intervals late is not fresh. */
-const FRESH_WITHIN_INTERVALS = 3
-
-/** Looks whether each account was polled lately, and what of it could not be mirrored. */
+/** Checks that each account was polled lately, and whether items of it could not be mirrored. */
 export async function checkMirrors({ config, mirror }: DoctorContext): Promise<Finding[]> {
   const found = await mirror()
   if ('reason' in found) return [leftOut(found.reason)]
   const statuses = await found.store.read(findAccountStatuses)
   if (statuses.length === 0) return [leftOut('there is no account yet')]
   return statuses.flatMap((status) => [
-    judgePoll(status, FRESH_WITHIN_INTERVALS * config.mirror.pollEveryMs),
-    ...judgeTrouble(status),
+    pollFinding(status, freshMs(config)),
+    ...failureFindings(status),
   ])
 }
 
-function judgePoll({ account, polled_at, mirrored, activities }: AccountStatus, freshMs: number): Finding {
+function pollFinding({ account, polled_at, mirrored, activities }: AccountStatus, freshMs: number): Finding {
   const name = `account "${account}"`
   if (!polled_at) return warning(`${name} was never polled`, 'musette start')
   const age = Date.now() - polled_at.getTime()
@@ -90,7 +85,7 @@ function judgePoll({ account, polled_at, mirrored, activities }: AccountStatus, 
   return age > freshMs ? warning(found, 'musette start') : ok(found)
 }
 
-function judgeTrouble({ account, failed, reconcile_error }: AccountStatus): Finding[] {
+function failureFindings({ account, failed, reconcile_error }: AccountStatus): Finding[] {
   const findings: Finding[] = []
   if (failed > 0) {
     const found = `account "${account}": ${failed} activities failed; they are asked for again by themselves`
@@ -100,7 +95,7 @@ function judgeTrouble({ account, failed, reconcile_error }: AccountStatus): Find
   return findings
 }
 
-/** Looks whether the key at hand opens every login. It makes no key. */
+/** Checks that the present key opens every login. It makes no key. */
 export async function checkSecretKey({ config, mirror }: DoctorContext): Promise<Finding[]> {
   const keys = readKeys(config)
   const place = config.secretKey ? 'MUSETTE_SECRET_KEY' : secretKeyPath(config.dataDir)
@@ -108,7 +103,8 @@ export async function checkSecretKey({ config, mirror }: DoctorContext): Promise
   if ('reason' in found && keys) return [leftOut(`${found.reason}: ${place} is there, and may fit or not`)]
   const logins = 'reason' in found ? [] : await findLogins(found.store, config)
   const shut = logins.filter(({ opens }) => opens !== true)
-  if (shut.length > 0) return shut.map((login) => judgeShut(login, keys ? place : `a lost key (${place})`))
+  if (shut.length > 0)
+    return shut.map((login) => unreadableLoginFinding(login, keys ? place : `a lost key (${place})`))
   if (!keys) return [ok('there is no key yet; the first login makes it')]
   const pending = config.secretKey ? [] : readPendingIds(config.dataDir)
   const cut = pending.filter((id) => logins.some(({ keyId }) => keyId === id))
@@ -119,20 +115,20 @@ export async function checkSecretKey({ config, mirror }: DoctorContext): Promise
   return [ok(`${place} opens ${logins.length === 1 ? 'the one login' : `all ${logins.length} logins`}`)]
 }
 
-/** Finds what can be told of every login, opened with the keys at hand. */
+/** Finds the facts of every login, opened with the present keys. */
 async function findLogins(store: Store, config: DoctorContext['config']): Promise<LoginFacts[]> {
   const keys = readKeys(config)
   return store.read((tx) => findLoginFacts(tx, { keys, spoolDir: config.dataDir }))
 }
 
-function judgeShut({ account, keyId, opens }: LoginFacts, place: string): Finding {
+function unreadableLoginFinding({ account, keyId, opens }: LoginFacts, place: string): Finding {
   if (opens instanceof UnreadableLoginError && opens.code !== 'secret_key_mismatch')
-    return problemOf(opens, loginCommand(account))
+    return problemOf(opens, commandFor('login', account))
   const found = `the login of account "${account}" was sealed with another key (id ${keyId}) than ${place}; put that one back, or sign in again`
-  return problem('configuration', found, loginCommand(account))
+  return problem('configuration', found, commandFor('login', account))
 }
 
-/** The keys at hand; undefined when there are none. Throws ConfigError for a key file that cannot be used. */
+/** Reads the present keys; undefined when there are none. Throws ConfigError for a key file that cannot be used. */
 function readKeys({ secretKey, dataDir }: DoctorContext['config']): KeyOptions | undefined {
   if (secretKey) return { secretKey }
   const [first, ...others] = readSecretKeys(dataDir)

@@ -2,12 +2,12 @@ import type { Stats } from 'node:fs'
 import { access, constants, readdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { errorCode } from '../kit/errors.ts'
-import type { DoctorContext } from './context.ts'
+import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, formatBytes, leftOut, ok, problem, warning } from './finding.ts'
 
 const LEAST = [20, 19] as const
 
-/** Looks at the version of Node; `version` is for tests. */
+/** Checks the version of Node; `version` is for tests. */
 export async function checkNode(_context: unknown, version = process.versions.node): Promise<Finding[]> {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (major < LEAST[0] || (major === LEAST[0] && minor < LEAST[1])) {
@@ -18,7 +18,7 @@ export async function checkNode(_context: unknown, version = process.versions.no
   return [ok(`Node ${version}${note}`)]
 }
 
-/** Names every variable that is wrong; its sentence says what to write instead. */
+/** Makes a finding of every wrong variable; its sentence says what to write instead. */
 export async function checkConfiguration({ problems }: Pick<DoctorContext, 'problems'>): Promise<Finding[]> {
   if (problems.length === 0) return [ok('every variable can be understood')]
   return problems.map(({ name, sentence }) =>
@@ -29,32 +29,32 @@ export async function checkConfiguration({ problems }: Pick<DoctorContext, 'prob
 /** Files that hold a key, a password or sealed tokens: for their owner alone. */
 const SECRETS = /^(secret\.key(\.new-.*)?|postgres\.json|tokens-.*\.spool.*)$/
 
-/** Looks whether the data directory can be used, by this user and by nobody else. */
+/** Checks that this user can use the data directory and that nobody else can. */
 export async function checkDataDirectory({ config }: Pick<DoctorContext, 'config'>): Promise<Finding[]> {
   const { dataDir } = config
   const folder = await readFolder(dataDir, 'MUSETTE_DATA_DIR')
   if ('wrong' in folder) return [folder.wrong]
   const { stats } = folder
-  if (!stats) return [await judgeMissing(dataDir)]
+  if (!stats) return [await missingFolderFinding(dataDir)]
   if (!(await isAllowed(dataDir, 'write'))) {
     const found = `${dataDir} cannot be written by this user`
     return [problem('configuration', found, `sudo chown -R "$(id -un)" ${quote(dataDir)}`)]
   }
-  const findings = [...(await judgeSecrets(dataDir)), ...judgeOwner(dataDir, stats)]
+  const findings = [...(await secretFindings(dataDir)), ...ownerFindings(dataDir, stats)]
   return findings.length > 0 ? findings : [ok(dataDir)]
 }
 
-async function judgeMissing(dataDir: string): Promise<Finding> {
-  const parent = await findExisting(dataDir)
+async function missingFolderFinding(dataDir: string): Promise<Finding> {
+  const parent = await readNearestFolder(dataDir)
   if (await isAllowed(parent, 'write')) return ok(`${dataDir} is not there yet; the first login makes it`)
   const found = `${dataDir} is not there and cannot be made in ${parent}; set MUSETTE_DATA_DIR to a folder of yours`
   return problem('configuration', found, 'export MUSETTE_DATA_DIR="$HOME/.musette"')
 }
 
-async function judgeSecrets(dataDir: string): Promise<Finding[]> {
+async function secretFindings(dataDir: string): Promise<Finding[]> {
   if (process.platform === 'win32') return []
   const names = (await readdir(dataDir)).filter((name) => SECRETS.test(name))
-  const looks = await Promise.all(
+  const findings = await Promise.all(
     names.map(async (name) => {
       const stats = await stat(join(dataDir, name)).catch(() => undefined)
       if (!stats || (stats.mode & 0o077) === 0) return []
@@ -62,10 +62,10 @@ async function judgeSecrets(dataDir: string): Promise<Finding[]> {
       return [problem('configuration', `others may read ${path}`, `chmod 600 ${quote(path)}`)]
     }),
   )
-  return looks.flat()
+  return findings.flat()
 }
 
-function judgeOwner(dataDir: string, stats: { mode: number; uid: number }): Finding[] {
+function ownerFindings(dataDir: string, stats: { mode: number; uid: number }): Finding[] {
   if (process.platform === 'win32') return []
   const findings: Finding[] = []
   if ((stats.mode & 0o007) !== 0) {
@@ -82,10 +82,10 @@ function judgeOwner(dataDir: string, stats: { mode: number; uid: number }): Find
 const MEGABYTE = 1_000_000
 /** Postgres stops when its disk is full, and its log of changes alone may grow to half a gigabyte. */
 const PROBLEM_BELOW = 600 * MEGABYTE
-/** Some thousand rides: time enough for a person to see the warning. */
+/** Room for some thousand activities: time enough for a person to see the warning. */
 const WARNING_BELOW = 3_000 * MEGABYTE
 
-/** Looks how much room is left on each disk that musette writes to; `space` is for tests. */
+/** Checks how much room is left on each disk that musette writes to; `space` is for tests. */
 export async function checkDiskSpace(
   { config }: Pick<DoctorContext, 'config'>,
   space: typeof statfs = statfs,
@@ -93,16 +93,16 @@ export async function checkDiskSpace(
   const folders = [config.dataDir, config.drop.dir, ...(config.workoutDir ? [config.workoutDir] : [])]
   const disks = new Map<number, string>()
   for (const folder of folders) {
-    const existing = await findExisting(folder)
+    const existing = await readNearestFolder(folder)
     const { dev } = await stat(existing)
     if (!disks.has(dev)) disks.set(dev, existing)
   }
-  return Promise.all([...disks.values()].map((folder) => judgeDisk(folder, space)))
+  return Promise.all([...disks.values()].map((folder) => diskFinding(folder, space)))
 }
 
-async function judgeDisk(folder: string, space: typeof statfs): Promise<Finding> {
+async function diskFinding(folder: string, space: typeof statfs): Promise<Finding> {
   const { blocks, bavail, bsize, files, ffree } = await space(folder)
-  // What has no size of its own (a share that does not tell) cannot be judged.
+  // Some network shares do not tell their size.
   if (blocks === 0) return leftOut(`the disk of ${folder} does not tell its size`)
   const free = bavail * bsize
   const found = `${formatBytes(free)} free on the disk of ${folder}`
@@ -114,7 +114,7 @@ async function judgeDisk(folder: string, space: typeof statfs): Promise<Finding>
   return free < WARNING_BELOW ? warning(`${found}; make room`, run) : ok(found)
 }
 
-/** Looks at a folder: what the disk says of it, undefined when it is not there, or the finding of what is wrong with it. */
+/** Reads the file status of a folder, undefined when it does not exist, or returns the finding of what is wrong with it. */
 export async function readFolder(
   path: string,
   variable: string,
@@ -130,7 +130,7 @@ export async function readFolder(
   }
 }
 
-/** Whether this user may read, enter and, with `write`, change a folder. */
+/** Tells whether this user may read, enter and, with `write`, change a folder. */
 export async function isAllowed(path: string, right: 'read' | 'write'): Promise<boolean> {
   const rights = constants.R_OK | constants.X_OK | (right === 'write' ? constants.W_OK : 0)
   return access(path, rights).then(
@@ -139,8 +139,8 @@ export async function isAllowed(path: string, right: 'read' | 'write'): Promise<
   )
 }
 
-/** The nearest folder above a path that is there. */
-export async function findExisting(path: string): Promise<string> {
+/** Finds the nearest existing folder at or above a path. */
+export async function readNearestFolder(path: string): Promise<string> {
   for (let folder = path; ; folder = dirname(folder)) {
     const isThere = await stat(folder).then(
       (stats) => stats.isDirectory(),
@@ -150,7 +150,7 @@ export async function findExisting(path: string): Promise<string> {
   }
 }
 
-/** Writes a path as a shell takes it. */
+/** Quotes a path for a shell. */
 export function quote(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
 }

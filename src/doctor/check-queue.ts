@@ -4,10 +4,10 @@ import { intervalsOf } from '../jobs/schedules.ts'
 import { errorLine } from '../kit/errors.ts'
 import { systemClock } from '../kit/time.ts'
 import { findAccounts } from '../store/accounts.ts'
-import type { DoctorContext } from './context.ts'
+import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, formatBytes, leftOut, ok, problem, problemOf, warning } from './finding.ts'
 
-/** Looks how much waits in the queue, and whether every schedule is there. */
+/** Checks how much waits in the queue, and that every schedule exists. */
 export async function checkQueue({ config, mirror }: DoctorContext): Promise<Finding[]> {
   const found = await mirror()
   if ('reason' in found) return [leftOut(found.reason)]
@@ -26,10 +26,10 @@ export async function checkQueue({ config, mirror }: DoctorContext): Promise<Fin
   } catch (error) {
     return [redisUrl ? leftOut('Redis cannot be used') : problemOf(error)]
   }
-  return facts ? judgeQueue(facts) : [ok('there is no queue yet; musette start makes it')]
+  return facts ? queueFindings(facts) : [ok('there is no queue yet; musette start makes it')]
 }
 
-function judgeQueue({ counts, paused, schedules }: QueueFacts): Finding[] {
+function queueFindings({ counts, paused, schedules }: QueueFacts): Finding[] {
   const sum = (state: string) => (counts.polls[state] ?? 0) + (counts.fetches[state] ?? 0)
   const found = `${sum('waiting')} jobs wait, ${sum('active')} run, ${sum('delayed')} are for later`
   const findings: Finding[] = []
@@ -49,10 +49,10 @@ function judgeQueue({ counts, paused, schedules }: QueueFacts): Finding[] {
 }
 
 const LEAST = [6, 2] as const
-/** Above this share of its limit a Redis that evicts nothing will soon refuse new jobs. */
+/** A Redis without eviction refuses new jobs at its limit; above this share of it there is a warning. */
 const MEMORY_SHARE = 0.9
 
-/** Looks whether Redis answers and is set up so that it loses no jobs. */
+/** Checks that Redis answers and that its settings lose no jobs. */
 export async function checkRedis({ config }: Pick<DoctorContext, 'config'>): Promise<Finding[]> {
   const { redisUrl } = config
   if (redisUrl === undefined) return [ok('REDIS_URL is not set: the queue is in Postgres')]
@@ -63,12 +63,12 @@ export async function checkRedis({ config }: Pick<DoctorContext, 'config'>): Pro
     const found = `Redis cannot be used (${errorLine(error)}); look at REDIS_URL, and whether it runs`
     return [problem('unreachable', found, 'redis-cli -u "$REDIS_URL" ping')]
   }
-  const findings = judgeRedis(facts)
+  const findings = redisFindings(facts)
   if (findings.some(({ state }) => state === 'problem')) return findings
   return [ok(`Redis ${facts.version}, ${formatBytes(facts.usedMemory)} used`), ...findings]
 }
 
-function judgeRedis(facts: RedisFacts): Finding[] {
+function redisFindings(facts: RedisFacts): Finding[] {
   const findings: Finding[] = []
   const [major = 0, minor = 0] = facts.version.split('.').map(Number)
   if (major < LEAST[0] || (major === LEAST[0] && minor < LEAST[1])) {

@@ -8,27 +8,27 @@ import { openService, type Service } from '../service/service.ts'
 import { findAccounts } from '../store/accounts.ts'
 import type { TokenVault } from '../store/vault/types.ts'
 import type { Readiness } from '../web/health-routes.ts'
-import type { DoctorContext } from './context.ts'
+import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, problemOf, warning } from './finding.ts'
 
-/** A clock that is kept by the network is off by less than a second, and a `Date` header tells whole ones. */
+/** A clock that the network keeps is off by less than a second, and a `Date` header has whole seconds. */
 const SKEW_WARNING_MS = 30 * SECOND
-/** Less than this is not told by a header of whole seconds. */
+/** A smaller difference cannot be measured with a header of whole seconds. */
 const TELLABLE_MS = 2 * SECOND
-/** Tokens would seem to have ended, or certificates not to have begun. */
+/** With such a difference tokens seem expired, or certificates not yet valid. */
 const SKEW_PROBLEM_MS = 30 * MINUTE
 /** Two attempts more, and the pauses before them, still fit into the time of a check. */
 const TIMEOUTS = { connectMs: 5 * SECOND, headersMs: 6 * SECOND, totalMs: 6 * SECOND }
 
-/** Nobody is signed in for a look: the one endpoint that is asked needs no token. */
+/** Without tokens: the one endpoint that is requested needs none. */
 const NO_VAULT: TokenVault = {
   read: async () => undefined,
   locked: async () => {
-    throw new Error('a look at the service signs nobody in')
+    throw new Error('the check of the service signs nobody in')
   },
 }
 
-/** Looks whether the service answers at each address in use, without a token, and whether the clocks agree. */
+/** Checks that the service answers at each address in use, without a token, and that the clocks agree. */
 export async function checkService({ config, log, mirror }: DoctorContext): Promise<Finding[]> {
   const found = await mirror()
   const accounts = 'reason' in found ? [] : await found.store.read(findAccounts)
@@ -44,26 +44,26 @@ export async function checkService({ config, log, mirror }: DoctorContext): Prom
     { concurrency: 1, requestsPerMinute: 60, userAgent: `musette/${VERSION}`, timeouts: TIMEOUTS },
   )
   try {
-    const looks = await Promise.all([...addresses].map((address) => lookAt(service, address)))
-    return looks.flat()
+    const findings = await Promise.all([...addresses].map((address) => probeService(service, address)))
+    return findings.flat()
   } finally {
     await service.close()
   }
 }
 
-async function lookAt(service: Service, baseUrl: string): Promise<Finding[]> {
+async function probeService(service: Service, baseUrl: string): Promise<Finding[]> {
   try {
     const answer = await service.listDefaultWorkouts(baseUrl)
     const answeredAt = new Date()
-    const findings = [...judgeAddress(baseUrl), ...judgeClock(answer, answeredAt)]
+    const findings = [...addressFindings(baseUrl), ...clockFindings(answer, answeredAt)]
     const ms = answeredAt.getTime() - answer.requestedAt.getTime()
     return [ok(`${baseUrl} answers within ${ms} ms`), ...findings]
   } catch (error) {
-    return [judgeFailure(baseUrl, error)]
+    return [unreachableFinding(baseUrl, error)]
   }
 }
 
-function judgeFailure(baseUrl: string, error: unknown): Finding {
+function unreachableFinding(baseUrl: string, error: unknown): Finding {
   const cause = error instanceof Error ? errorCode(error.cause) : ''
   if (/CERT|SSL|TLS|SELF_SIGNED|VERIFY_LEAF/.test(cause)) {
     const found = `${baseUrl}: its certificate cannot be trusted (${cause}); look at the clock, and at NODE_EXTRA_CA_CERTS for an authority of your own`
@@ -76,13 +76,13 @@ function judgeFailure(baseUrl: string, error: unknown): Finding {
   return problemOf(error, `curl -I ${baseUrl}`)
 }
 
-function judgeAddress(baseUrl: string): Finding[] {
+function addressFindings(baseUrl: string): Finding[] {
   if (!isPlainHttp(baseUrl)) return []
   const found = `${baseUrl} is not https, so tokens travel in the clear`
   return [warning(found, 'export MUSETTE_BASE_URL=https://…')]
 }
 
-function judgeClock(
+function clockFindings(
   answer: { requestedAt: Date; serviceTime: Date | undefined },
   answeredAt: Date,
 ): Finding[] {
@@ -99,7 +99,7 @@ function judgeClock(
   return [ok(Math.abs(skew) < TELLABLE_MS ? "this clock agrees with the service's" : found)]
 }
 
-/** Looks whether the daemon may listen where it is told to, whether one runs there, and whether it is ready. */
+/** Checks that the daemon may listen on its address, whether one runs there, and whether it is ready. */
 export async function checkDaemon({ config }: Pick<DoctorContext, 'config'>): Promise<Finding[]> {
   const { http } = config
   if (!http) return [ok('MUSETTE_HTTP is off, so it cannot be asked whether it runs')]
@@ -117,9 +117,9 @@ export async function checkDaemon({ config }: Pick<DoctorContext, 'config'>): Pr
 const ANSWER_WITHIN_MS = 5 * SECOND
 const readinessSchema = z.object({ ready: z.boolean(), parts: z.record(z.string(), z.string()) })
 
-/** Asks the daemon that runs with this configuration whether it is ready; one that does not answer is not. */
+/** Fetches from the running daemon of this configuration whether it is ready; one that does not answer is not. Throws ConfigError `http_off`. */
 export async function fetchReadiness(config: Config): Promise<Pick<Readiness, 'ready' | 'parts'>> {
-  if (!config.http) throw new ConfigError('http_off', 'MUSETTE_HTTP is off, so there is nobody to ask')
+  if (!config.http) throw new ConfigError('http_off', 'MUSETTE_HTTP is off, so the daemon cannot be asked')
   const { host, port } = config.http
   // An address to listen on everywhere is reached on loopback.
   const reachable = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host

@@ -7,48 +7,48 @@ import { checkLogins, checkMirrors, checkSecretKey } from './check-logins.ts'
 import { checkConfiguration, checkDataDirectory, checkDiskSpace, checkNode } from './check-machine.ts'
 import { checkQueue, checkRedis } from './check-queue.ts'
 import { checkDaemon, checkService } from './check-service.ts'
-import { type DoctorContext, openDoctorContext } from './context.ts'
+import { type DoctorContext, openDoctorContext } from './doctor-context.ts'
 import { type Finding, leftOut, problem, problemOf } from './finding.ts'
 
-/** One look at one thing. It makes a finding of everything it expects, and may throw what it does not. */
+/** Checks one thing. Expected trouble becomes a finding; an error that it throws becomes one, too. */
 export type Check = Readonly<{
   name: string
-  /** the variables it goes by; with one of them wrong it would look at the wrong thing */
-  goesBy: readonly string[]
-  look: (context: DoctorContext) => Promise<readonly Finding[]>
+  /** the variables that it uses; it is left out when one of them is wrong */
+  variables: readonly string[]
+  run: (context: DoctorContext) => Promise<readonly Finding[]>
 }>
 
 const DATABASE = ['DATABASE_URL', 'MUSETTE_DATA_DIR']
 
-/** Every check, from the ground up: what comes later stands on what comes before. */
+/** All checks, in the order in which their findings are printed: each depends only on those before it. */
 export const CHECKS: readonly Check[] = [
-  { name: 'node', goesBy: [], look: checkNode },
-  { name: 'configuration', goesBy: [], look: checkConfiguration },
-  { name: 'data directory', goesBy: ['MUSETTE_DATA_DIR'], look: checkDataDirectory },
+  { name: 'node', variables: [], run: checkNode },
+  { name: 'configuration', variables: [], run: checkConfiguration },
+  { name: 'data directory', variables: ['MUSETTE_DATA_DIR'], run: checkDataDirectory },
   {
     name: 'disk space',
-    goesBy: ['MUSETTE_DATA_DIR', 'MUSETTE_DROP_DIR', 'MUSETTE_WORKOUT_DIR'],
-    look: checkDiskSpace,
+    variables: ['MUSETTE_DATA_DIR', 'MUSETTE_DROP_DIR', 'MUSETTE_WORKOUT_DIR'],
+    run: checkDiskSpace,
   },
-  { name: 'database', goesBy: [...DATABASE, 'REDIS_URL', 'MUSETTE_CONCURRENCY'], look: checkDatabase },
-  { name: 'redis', goesBy: ['REDIS_URL'], look: checkRedis },
+  { name: 'database', variables: [...DATABASE, 'REDIS_URL', 'MUSETTE_CONCURRENCY'], run: checkDatabase },
+  { name: 'redis', variables: ['REDIS_URL'], run: checkRedis },
   {
     name: 'queue',
-    goesBy: [...DATABASE, 'REDIS_URL', 'MUSETTE_POLL_EVERY', 'MUSETTE_RECONCILE_EVERY'],
-    look: checkQueue,
+    variables: [...DATABASE, 'REDIS_URL', 'MUSETTE_POLL_EVERY', 'MUSETTE_RECONCILE_EVERY'],
+    run: checkQueue,
   },
-  { name: 'secret key', goesBy: [...DATABASE, 'MUSETTE_SECRET_KEY'], look: checkSecretKey },
-  { name: 'service', goesBy: [...DATABASE, 'MUSETTE_BASE_URL'], look: checkService },
-  { name: 'login', goesBy: [...DATABASE, 'MUSETTE_SECRET_KEY', 'MUSETTE_BASE_URL'], look: checkLogins },
-  { name: 'mirror', goesBy: [...DATABASE, 'MUSETTE_POLL_EVERY'], look: checkMirrors },
+  { name: 'secret key', variables: [...DATABASE, 'MUSETTE_SECRET_KEY'], run: checkSecretKey },
+  { name: 'service', variables: [...DATABASE, 'MUSETTE_BASE_URL'], run: checkService },
+  { name: 'login', variables: [...DATABASE, 'MUSETTE_SECRET_KEY', 'MUSETTE_BASE_URL'], run: checkLogins },
+  { name: 'mirror', variables: [...DATABASE, 'MUSETTE_POLL_EVERY'], run: checkMirrors },
   {
     name: 'drop folder',
-    goesBy: ['MUSETTE_DATA_DIR', 'MUSETTE_DROP_DIR', 'MUSETTE_AFTER_UPLOAD', 'MUSETTE_WATCH_POLLING'],
-    look: checkDropFolder,
+    variables: ['MUSETTE_DATA_DIR', 'MUSETTE_DROP_DIR', 'MUSETTE_AFTER_UPLOAD', 'MUSETTE_WATCH_POLLING'],
+    run: checkDropFolder,
   },
-  { name: 'waiting files', goesBy: DATABASE, look: checkWaitingFiles },
-  { name: 'workout folder', goesBy: ['MUSETTE_WORKOUT_DIR'], look: checkWorkoutFolder },
-  { name: 'daemon', goesBy: ['MUSETTE_HTTP', 'MUSETTE_HTTP_TOKEN'], look: checkDaemon },
+  { name: 'waiting files', variables: DATABASE, run: checkWaitingFiles },
+  { name: 'workout folder', variables: ['MUSETTE_WORKOUT_DIR'], run: checkWorkoutFolder },
+  { name: 'daemon', variables: ['MUSETTE_HTTP', 'MUSETTE_HTTP_TOKEN'], run: checkDaemon },
 ]
 
 /** A finding with the name of the check that made it. */
@@ -58,18 +58,18 @@ export type Diagnosis = Finding & { check: string }
 const CHECK_WITHIN_MS = 30 * SECOND
 
 /**
- * Looks at everything that musette stands on, all at once, and yields what each check found, in the order of the checks.
- * No check keeps another from being made, nor takes longer than half a minute; one that goes by a variable that is wrong
- * is left out. Nothing is mended, no token is used or refreshed, and a daemon that runs goes on undisturbed.
+ * Runs all checks at the same time and yields the findings of each, in the order of the checks. A check that fails does not
+ * affect the others, and none takes longer than 30 seconds. The doctor changes nothing, uses and refreshes no token, and does
+ * not disturb a running daemon.
  */
-export async function* examine(
+export async function* diagnose(
   deps: { log: Logger },
   input: { config: Config; problems: readonly ConfigProblem[] },
 ): AsyncGenerator<Diagnosis> {
   const { context, close } = openDoctorContext(deps, input)
   try {
-    const looks = CHECKS.map((check) => ({ check, findings: look(check, context) }))
-    for (const { check, findings } of looks) {
+    const running = CHECKS.map((check) => ({ check, findings: runCheck(check, context) }))
+    for (const { check, findings } of running) {
       for (const finding of await findings) yield { check: check.name, ...finding }
     }
   } finally {
@@ -77,11 +77,11 @@ export async function* examine(
   }
 }
 
-async function look(check: Check, context: DoctorContext): Promise<readonly Finding[]> {
-  const wrong = context.problems.find(({ variable }) => check.goesBy.includes(variable))
+async function runCheck(check: Check, context: DoctorContext): Promise<readonly Finding[]> {
+  const wrong = context.problems.find(({ variable }) => check.variables.includes(variable))
   if (wrong) return [leftOut(`${wrong.name} is wrong`)]
   try {
-    const findings = await within(check.look(context), CHECK_WITHIN_MS)
+    const findings = await within(check.run(context), CHECK_WITHIN_MS)
     return findings ?? [problem('unreachable', `no answer within ${CHECK_WITHIN_MS / SECOND} s`)]
   } catch (error) {
     return [problemOf(error)]

@@ -87,7 +87,11 @@ export function isAbort(error: unknown, signal?: AbortSignal): boolean {
   return error instanceof Error && error.name === 'AbortError'
 }
 
-/** The command that signs an account in again, for the sentences that send a person there. */
-export function loginCommand(account: string): string {
-  return account === 'default' ? 'musette login' : `musette login ${account}`
+/** Writes the command of a verb for an account, for sentences that tell a person what to type; `default` is left out. */
+export function commandFor(
+  verb: 'login' | 'sync' | 'upload --force',
+  account: string,
+): string {
+  if (account === 'default') return `musette ${verb}`
+  return verb.startsWith('upload') ? `musette ${verb} --account ${account}` : `musette ${verb} ${account}`
 }

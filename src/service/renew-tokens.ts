@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
 import {
   CredentialsRejectedError,
+  commandFor,
   errorCode,
   errorLine,
-  loginCommand,
   RateLimitedError,
   TransientError,
 } from '../kit/errors.ts'
@@ -137,7 +137,7 @@ export type SessionAccount = { accountId: number; name: string; baseUrl: string;
 export function loginEnded(account: { name: string }, code: 'needs_login' | 'token_refused' = 'needs_login') {
   return new CredentialsRejectedError(
     code,
-    `login of account "${account.name}" has ended; run: ${loginCommand(account.name)}`,
+    `login of account "${account.name}" has ended; run: ${commandFor('login', account.name)}`,
   )
 }
 

@@ -1,3 +1,4 @@
+import { commandFor } from '../kit/errors.ts'
 import type { Upload } from '../store/uploads/uploads.ts'
 
 /**
@@ -36,9 +37,8 @@ export function describeFailedFile(results: readonly ContentResult[], account: s
     advice.push('It was not sent: only FIT activities are, and the same file would be refused again.')
   }
   if (failed.length > refused.length) {
-    const option = account === 'default' ? '' : ` --account ${account}`
     if (refused.length === 0) advice.push('Nothing needs to be done: the service has it.')
-    advice.push(`To send a duplicate all the same: musette upload --force${option} FILE`)
+    advice.push(`To send a duplicate all the same: ${commandFor('upload --force', account)} FILE`)
   }
   return `${results.map(describeContent).join('\n')}\n\n${advice.join('\n')}\n`
 }

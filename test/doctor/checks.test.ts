@@ -3,7 +3,7 @@ import { mkdir, readdir, type statfs, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readAnyConfig } from '../../src/config/config.ts'
-import { judgeServer } from '../../src/doctor/check-database.ts'
+import { serverFindings } from '../../src/doctor/check-database.ts'
 import { checkDropFolder } from '../../src/doctor/check-folders.ts'
 import { checkDiskSpace, checkNode } from '../../src/doctor/check-machine.ts'
 import { probeFolder } from '../../src/dropfolder/probe-folder.ts'
@@ -63,22 +63,22 @@ describe('a Postgres server', () => {
   }
 
   it('with room for everything is fine', () => {
-    expect(judgeServer(facts, 28)).toEqual([])
+    expect(serverFindings(facts, 28)).toEqual([])
   })
 
   it('that is too old is a problem', () => {
     const old = { ...facts, version: '13.12', version_number: 130_012 }
-    expect(judgeServer(old, 28)).toMatchObject([{ state: 'problem', kind: 'configuration' }])
+    expect(serverFindings(old, 28)).toMatchObject([{ state: 'problem', kind: 'configuration' }])
   })
 
   it('whose connections others hold is told how many there should be', () => {
-    expect(judgeServer({ ...facts, connections_of_others: 80 }, 28)).toMatchObject([
+    expect(serverFindings({ ...facts, connections_of_others: 80 }, 28)).toMatchObject([
       { state: 'warning', run: 'musette sql --write "alter system set max_connections = 118"' },
     ])
   })
 
   it('that does not clean up is told', () => {
-    const idle = judgeServer({ ...facts, autovacuum: false }, 28)
+    const idle = serverFindings({ ...facts, autovacuum: false }, 28)
     expect(idle).toMatchObject([{ state: 'warning', run: expect.stringContaining('set autovacuum = on') }])
   })
 })

@@ -29,7 +29,7 @@ describe('while the database is unreachable', () => {
       const answer = await open.ask('/readyz')
       return answer.status === 503 && answer
     }, SOON)
-    expect(JSON.parse(ready.body).parts.database).toMatch(/^no use \(\w+\); run: musette status$/)
+    expect(JSON.parse(ready.body).parts.database).toMatch(/^unreachable \(\w+\); run: musette status$/)
     expect(await open.ask('/healthz')).toMatchObject({ status: 200 })
   }
   const expectBack = async (open: WebRig) => {

@@ -39,9 +39,9 @@ async function doctor(
 ): Promise<number> {
   const { config, log } = context
   // Redis, Postgres and the service's client are only loaded by who needs them.
-  const { examine } = await import('../../doctor/doctor.ts')
+  const { diagnose } = await import('../../doctor/doctor.ts')
   const findings: Diagnosis[] = []
-  for await (const finding of examine({ log }, { config, problems })) {
+  for await (const finding of diagnose({ log }, { config, problems })) {
     findings.push(finding)
     if (!options.json) context.print(lineOf(finding))
     context.signal.throwIfAborted()

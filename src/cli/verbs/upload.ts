@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { openApp } from '../../app/app.ts'
 import type { HandUpload } from '../../app/upload-files.ts'
-import { ConfigError, errorCode } from '../../kit/errors.ts'
+import { ConfigError, commandFor, errorCode } from '../../kit/errors.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
 
 type UploadOptions = { account: string; name?: string; force?: boolean }
@@ -81,6 +81,6 @@ function sentenceOf(end: HandUpload, options: UploadOptions): string {
   if (state === 'duplicate')
     return `${fileName}: duplicate, ${activity}: ${reason ?? 'the service had it already'}`
   if (!known) return `${fileName}: ${state}, ${activity}`
-  const account = options.account === 'default' ? '' : ` --account ${options.account}`
-  return `${fileName}: ${state}, ${activity}, uploaded before as "${upload.fileName}"; to send it again: musette upload --force${account} FILE`
+  const again = commandFor('upload --force', options.account)
+  return `${fileName}: ${state}, ${activity}, uploaded before as "${upload.fileName}"; to send it again: ${again} FILE`
 }

@@ -1,4 +1,4 @@
-import { ConfigError, loginCommand } from '../../kit/errors.ts'
+import { ConfigError, commandFor } from '../../kit/errors.ts'
 
 /** Why the tokens of an account cannot be read, each with its sentence. */
 const SENTENCES = {
@@ -24,7 +24,7 @@ export class UnreadableLoginError extends ConfigError {
   constructor(code: UnreadableCode, account: { accountId: number; name?: string }, options?: ErrorOptions) {
     const { accountId, name } = account
     const who = name === undefined ? `account ${accountId}` : `account "${name}"`
-    const command = name === undefined ? 'musette login ACCOUNT' : loginCommand(name)
+    const command = name === undefined ? 'musette login ACCOUNT' : commandFor('login', name)
     super(code, `${SENTENCES[code](who, spoolName(accountId))}; run: ${command}`, options)
     this.accountId = accountId
   }

@@ -15,7 +15,7 @@ type FoundDatabase =
   | { kind: 'away'; error: unknown }
   | { kind: 'there'; url: string; store: Store; mismatch: unknown }
 
-/** What the checks look at. The database is opened by the first that asks for it and shared by all. */
+/** Everything that the checks use. The first check that needs the database opens it, and all share it. */
 export type DoctorContext = Readonly<{
   config: Config
   problems: readonly ConfigProblem[]
@@ -28,7 +28,7 @@ export type DoctorContext = Readonly<{
 /** A Postgres that recovers from a crash takes a while. */
 const START_WITHIN_MS = 20 * SECOND
 
-/** Opens what the checks look at; `close` lets go of the database. */
+/** Makes the context of the checks; `close` closes the database if a check has opened it. */
 export function openDoctorContext(
   deps: { log: Logger },
   input: { config: Config; problems: readonly ConfigProblem[] },
@@ -73,7 +73,7 @@ async function openFound(
   return { kind: 'there', url, store, mismatch }
 }
 
-/** Joins the embedded Postgres or starts it for the while, as it is: a look at it neither makes nor migrates it. */
+/** Joins the embedded Postgres or starts it for the checks; neither makes nor migrates it. */
 async function openEmbedded(
   log: Logger,
   dataDir: string,
