@@ -109,9 +109,11 @@ function keysOf({ secretKey, dataDir }: Config): KeyOptions {
 }
 
 /** Ends the pauses that were made while this machine's clock was ahead, and says how many. */
-export async function endPauses({ store, mirror, mirrorOptions, log }: App): Promise<void> {
-  const { lagMs } = mirrorOptions
-  const pauses = await store.transaction((tx) => recordPausesEnded(tx, { now: mirror.now(), lagMs }))
+export async function endPauses({
+  mirror: { store, log, now },
+  mirrorOptions: { lagMs },
+}: Pick<App, 'mirror' | 'mirrorOptions'>): Promise<void> {
+  const pauses = await store.transaction((tx) => recordPausesEnded(tx, { now: now(), lagMs }))
   if (pauses > 0) log.warn({ pauses }, 'pauses that were made while the clock was ahead are ended')
 }
 

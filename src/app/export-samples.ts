@@ -22,7 +22,7 @@ type Piece = string | Uint8Array
  * ConfigError `no_account` and `unknown_activity`.
  */
 export async function exportActivity(
-  app: App,
+  app: Pick<App, 'store'>,
   input: {
     name: string
     path: string

@@ -29,7 +29,10 @@ export type Rotation = Resealed & { path: string; byHand: boolean }
  * the new one. A key from the environment can only be replaced by a person: the new one is read from the file `to`, which
  * is made when it is not there. Killed at any moment it leaves logins that open, and the same command finishes it.
  */
-export async function rotateKey(app: App, input: { to: string | undefined }): Promise<Rotation> {
+export async function rotateKey(
+  app: Pick<App, 'config' | 'store' | 'vault'>,
+  input: { to: string | undefined },
+): Promise<Rotation> {
   const { secretKey, dataDir } = app.config
   if (secretKey) return rotateToFile(app, { secretKey, to: input.to })
   if (input.to === undefined) return rotateInPlace(app)
@@ -51,7 +54,7 @@ export async function finishRotation(
   }
 }
 
-async function rotateInPlace(app: App): Promise<Rotation> {
+async function rotateInPlace(app: Pick<App, 'config' | 'vault'>): Promise<Rotation> {
   const { dataDir } = app.config
   const key = makeKey()
   const keyId = keyIdOf(key)
@@ -75,7 +78,7 @@ function isInUse(dataDir: string, used: ReadonlySet<string>, pendingId: string):
 }
 
 async function rotateToFile(
-  app: App,
+  app: Pick<App, 'store' | 'vault'>,
   input: { secretKey: Buffer; to: string | undefined },
 ): Promise<Rotation> {
   if (input.to === undefined) {

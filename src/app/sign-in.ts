@@ -10,7 +10,7 @@ type Client = { clientId: string; clientSecret: string }
 
 /** Signs in with the rider's own name and password; the password is kept, sealed, only when asked to. */
 export async function signInWithPassword(
-  app: App,
+  app: Pick<App, 'config' | 'service' | 'store' | 'vault'>,
   input: { name: string; username: string; password: string; keepPassword: boolean; signal?: AbortSignal },
 ): Promise<Account> {
   const { username, password } = input
@@ -21,7 +21,10 @@ export async function signInWithPassword(
 }
 
 /** Finds the address that a login of an account would go to in the clear; undefined where nobody on the way can read it. */
-export async function findPlainAddress(app: App, name: string): Promise<string | undefined> {
+export async function findPlainAddress(
+  app: Pick<App, 'config' | 'store'>,
+  name: string,
+): Promise<string | undefined> {
   const baseUrl = await baseUrlOf(app, name)
   return isPlainHttp(baseUrl) ? baseUrl : undefined
 }
@@ -39,7 +42,7 @@ type BrowserLogin = {
  * `authorize_refused` when the service refuses the client or the redirect address.
  */
 export async function beginBrowserLogin(
-  app: App,
+  app: Pick<App, 'config' | 'service' | 'store' | 'vault'>,
   input: { name: string; client: Client; redirectUri: string; signal?: AbortSignal },
 ): Promise<BrowserLogin> {
   const client = { ...input.client, baseUrl: await baseUrlOf(app, input.name) }
@@ -71,21 +74,21 @@ export async function beginBrowserLogin(
 }
 
 /** Forgets the tokens of an account; what is mirrored stays. */
-export async function signOut(app: App, name: string): Promise<Account> {
+export async function signOut(app: Pick<App, 'store' | 'vault'>, name: string): Promise<Account> {
   const account = await accountNamed(app, name)
   await app.vault.forget(account.accountId)
   return account
 }
 
 /** Finds an account by name; a ConfigError with code `no_account` says how to make it. */
-export async function accountNamed(app: App, name: string): Promise<Account> {
+export async function accountNamed(app: Pick<App, 'store'>, name: string): Promise<Account> {
   const account = await app.store.read((tx) => findAccount(tx, name))
   if (account) return account
   throw new ConfigError('no_account', `there is no account "${name}" yet; run: ${commandFor('login', name)}`)
 }
 
 /** Finds an account by name whose login opens: one that does not is an UnreadableLoginError before anything is touched. */
-export async function accountToUse(app: App, name: string): Promise<Account> {
+export async function accountToUse(app: Pick<App, 'store' | 'vault'>, name: string): Promise<Account> {
   const account = await accountNamed(app, name)
   try {
     await app.vault.read(account.accountId)
@@ -97,14 +100,14 @@ export async function accountToUse(app: App, name: string): Promise<Account> {
 }
 
 /** The address in the environment, else the one the account was signed in to before. */
-async function baseUrlOf(app: App, name: string): Promise<string> {
+async function baseUrlOf(app: Pick<App, 'config' | 'store'>, name: string): Promise<string> {
   const baseUrl = app.config.service.baseUrl ?? (await app.store.read((tx) => findAccount(tx, name)))?.baseUrl
   if (baseUrl) return baseUrl
   throw new ConfigError('no_base_url', 'MUSETTE_BASE_URL is not set; set it to the address of the service')
 }
 
 async function saveLogin(
-  app: App,
+  app: Pick<App, 'vault'>,
   name: string,
   client: Client & { baseUrl: string },
   pair: TokenPair,

@@ -33,7 +33,7 @@ export function freshMs(config: Pick<Config, 'mirror'>): number {
 const FAILED_SHOWN = 20
 
 /** Finds where everything stands, with the command that mends what a person must mend. */
-export async function findStatus(app: App): Promise<Status> {
+export async function findStatus(app: Pick<App, 'config' | 'store'>): Promise<Status> {
   const { statuses, failed, uploads, waiting } = await app.store.read(async (tx) => ({
     statuses: await findAccountStatuses(tx),
     failed: await findFailedActivities(tx, { limit: FAILED_SHOWN }),

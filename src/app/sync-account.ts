@@ -19,6 +19,8 @@ import { accountToUse } from './sign-in.ts'
 /** What a pass counted, and how many of the listed activities are mirrored or still to be fetched after it. */
 export type SyncCounts = PassCounts & { mirrored: number; unfetched: number }
 
+type SyncApp = Pick<App, 'config' | 'vault' | 'mirror' | 'mirrorOptions'>
+
 type Watched = { name: string; signal?: AbortSignal; onProgress?: (progress: Progress) => void }
 
 /**
@@ -27,11 +29,11 @@ type Watched = { name: string; signal?: AbortSignal; onProgress?: (progress: Pro
  * only the failures are counted.
  */
 export async function syncAccount(
-  app: App,
+  app: SyncApp,
   input: Watched & { full?: boolean; acceptRemovals?: boolean; training?: boolean },
 ): Promise<SyncCounts> {
   const { name, training, ...rest } = input
-  const account = await takeAccount(app, name)
+  const account = await beginPass(app, name)
   const { concurrency } = app.config.service
   const halt = new AbortController()
   const signal = rest.signal ? AbortSignal.any([rest.signal, halt.signal]) : halt.signal
@@ -53,7 +55,7 @@ export async function syncAccount(
     const counts = await syncActivities(app.mirror, app.mirrorOptions, asked)
     const failed = await begin()
     await app.mirror.vacuum.whenIdle()
-    const states = await app.store.read((tx) => countByState(tx, account.accountId))
+    const states = await app.mirror.store.read((tx) => countByState(tx, account.accountId))
     const here = { mirrored: states.mirrored, unfetched: states.wanted }
     return { ...counts, ...here, failed: counts.failed + failed }
   } catch (error) {
@@ -65,22 +67,24 @@ export async function syncAccount(
 
 /** Fetches activities of one account again and rewrites them, in this process. */
 export async function resyncAccount(
-  app: App,
+  app: SyncApp,
   input: Watched & { choice: ResyncChoice },
 ): Promise<FetchCounts & { marked: number }> {
   const { name, ...rest } = input
-  const account = await takeAccount(app, name)
+  const account = await beginPass(app, name)
   const { concurrency } = app.config.service
   const counts = await resyncActivities(app.mirror, app.mirrorOptions, { account, concurrency, ...rest })
   await app.mirror.vacuum.whenIdle()
   return counts
 }
 
-async function takeAccount(app: App, name: string): Promise<Account> {
-  const account = await accountToUse(app, name)
+async function beginPass(app: SyncApp, name: string): Promise<Account> {
+  const account = await accountToUse({ store: app.mirror.store, vault: app.vault }, name)
   // A run of a process that still lives writes its own end over this.
   const { accountId } = account
-  await app.store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date(), accountId }))
+  await app.mirror.store.transaction((tx) =>
+    recordRunsAbandoned(tx, { startedBefore: new Date(), accountId }),
+  )
   await endPauses(app)
   return account
 }
@@ -93,7 +97,7 @@ const WORKOUTS_EVERY_MS = 20 * HOUR
  * fails is logged and counted and stops nothing else; only an abort is thrown. Returns how many items failed.
  */
 export async function syncTraining(
-  app: App,
+  app: Pick<App, 'mirror'>,
   input: { account: Account; full?: boolean; signal?: AbortSignal },
 ): Promise<number> {
   const { account, full = false, signal } = input

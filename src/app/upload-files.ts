@@ -17,7 +17,10 @@ import { accountNamed, accountToUse } from './sign-in.ts'
 const MEMORY_BYTES = 64 * 1_024 * 1_024
 
 /** Makes what the upload room needs of the App; `onWanted` hears of each new activity to fetch. */
-export function makeUploadDeps(app: App, onWanted?: NonNullable<UploadDeps['onWanted']>): UploadDeps {
+export function makeUploadDeps(
+  app: Pick<App, 'store' | 'log' | 'mirror'>,
+  onWanted?: NonNullable<UploadDeps['onWanted']>,
+): UploadDeps {
   const { store, log } = app
   const { serviceOf, now } = app.mirror
   return {
@@ -37,7 +40,7 @@ export function makeUploadDeps(app: App, onWanted?: NonNullable<UploadDeps['onWa
 
 /** Finds the ledger row of a FIT file's bytes; undefined when they were never seen. Throws ConfigError `no_account`. */
 export async function findUploadOf(
-  app: App,
+  app: Pick<App, 'store'>,
   input: { account: string; bytes: Uint8Array },
 ): Promise<Upload | undefined> {
   const { accountId } = await accountNamed(app, input.account)
@@ -57,7 +60,7 @@ export type HandUpload = { fileName: string } & (
  * service cannot be reached or refuses the login; the ledger then knows the file, and the same command goes on with it.
  */
 export async function uploadByHand(
-  app: App,
+  app: Pick<App, 'store' | 'vault' | 'log' | 'mirror'>,
   input: {
     account: string
     path: string
@@ -88,7 +91,7 @@ function describeFault({ verdict, reason }: Fault): string {
 }
 
 async function uploadOne(
-  app: App,
+  app: Pick<App, 'store' | 'log' | 'mirror'>,
   input: Omit<Parameters<typeof uploadByHand>[1], 'account' | 'bytes'> & { account: Account; fit: ReadFit },
 ): Promise<HandUpload> {
   const { fit, signal } = input

@@ -11,14 +11,16 @@ import type { Context } from './context.ts'
 /** Long enough to find a password manager and read the consent screen. */
 const WAIT_MS = 10 * MINUTE
 
+type LoginApp = Parameters<typeof beginBrowserLogin>[0]
+
 type Input = { name: string; paste?: boolean; clientId?: string; clientSecret?: string; redirectUri?: string }
 
 /** Signs in by the authorization code flow: over a listener on loopback, or by pasting the address the browser ended at. */
-export function loginInBrowser(context: Context, app: App, input: Input) {
+export function loginInBrowser(context: Context, app: LoginApp, input: Input) {
   return input.paste ? loginByPaste(context, app, input) : loginByRedirect(context, app, input)
 }
 
-async function loginByRedirect(context: Context, app: App, input: Input) {
+async function loginByRedirect(context: Context, app: LoginApp, input: Input) {
   const listener = await openRedirectListener(addressOf(input.redirectUri))
   try {
     const redirectUri = input.redirectUri ?? listener.redirectUri
@@ -42,7 +44,7 @@ async function loginByRedirect(context: Context, app: App, input: Input) {
   }
 }
 
-async function loginByPaste(context: Context, app: App, input: Input) {
+async function loginByPaste(context: Context, app: LoginApp, input: Input) {
   // Nothing listens there: the browser shows an error page, and its address bar holds the answer.
   const redirectUri = input.redirectUri ?? 'http://127.0.0.1:8976/callback'
   const login = await beginBrowserLogin(app, {
@@ -73,7 +75,7 @@ async function loginByPaste(context: Context, app: App, input: Input) {
   throw new ConfigError('no_answer', 'nothing was pasted; run: musette login --browser --paste')
 }
 
-function clientOf(app: App, input: Input) {
+function clientOf(app: Pick<App, 'config'>, input: Input) {
   const { service } = app.config
   return {
     clientId: input.clientId ?? service.clientId,

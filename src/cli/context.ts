@@ -152,7 +152,10 @@ const EMBEDDED_HINTS: Readonly<Record<string, string>> = {
 }
 
 /** Reads every login before it is told about; one that cannot be read needs a login, and a wrong key is said beside the answer. */
-export async function noteUnreadableLogins(context: Context, app: App): Promise<void> {
+export async function noteUnreadableLogins(
+  context: Pick<Context, 'note'>,
+  app: Pick<App, 'store' | 'vault'>,
+): Promise<void> {
   const wrongKey = await parkUnreadableLogins(app)
   if (wrongKey) context.note(`musette: ${wrongKey.message}`)
 }

@@ -176,7 +176,10 @@ from training.power_curves where duration_s in (5, 60, 300, 1200, 3600) group by
 ]
 
 /** Prints a few questions with the SQL that answers them and the answers. */
-export async function printQueries(context: Context, app: App): Promise<void> {
+export async function printQueries(
+  context: Pick<Context, 'print'>,
+  app: Pick<App, 'databaseUrl'>,
+): Promise<void> {
   for (const { question, sql } of QUERIES) {
     const [result] = await queryApp(app, sql)
     context.print(`\n${question}`)

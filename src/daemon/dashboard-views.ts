@@ -29,7 +29,7 @@ const OLDER_SHOWN = 30
 const OVERVIEW_KEEP_MS = 1 * SECOND
 
 /** Makes what the dashboard shows out of the store. */
-export function makeDashboard(app: App): DashboardDeps {
+export function makeDashboard(app: Pick<App, 'config' | 'store'>): DashboardDeps {
   const { store } = app
   return {
     findOverview: makeCachedProbe(() => findOverview(app), { keepMs: OVERVIEW_KEEP_MS }),
@@ -44,7 +44,7 @@ export function makeDashboard(app: App): DashboardDeps {
   }
 }
 
-async function findOverview(app: App) {
+async function findOverview(app: Pick<App, 'config' | 'store'>) {
   const status = await findStatus(app)
   const lines = await app.store.read(async (tx) => ({
     accounts: await findAccounts(tx),
@@ -80,7 +80,7 @@ async function findOverview(app: App) {
   }
 }
 
-async function findActivity({ store }: App, { activityId }: { activityId: number }) {
+async function findActivity({ store }: Pick<App, 'store'>, { activityId }: { activityId: number }) {
   return await store.read(async (tx) => {
     const facts = await findActivityFacts(tx, activityId)
     if (!facts) return undefined
@@ -90,7 +90,7 @@ async function findActivity({ store }: App, { activityId }: { activityId: number
   })
 }
 
-async function findFitness({ store }: App, input: { accountId?: number | undefined }) {
+async function findFitness({ store }: Pick<App, 'store'>, input: { accountId?: number | undefined }) {
   return await store.read(async (tx) => {
     const accounts = await findAccounts(tx)
     const accountId = input.accountId ?? accounts[0]?.accountId ?? null

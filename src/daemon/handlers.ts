@@ -24,13 +24,13 @@ import { checkStatus } from '../upload/check-status.ts'
 
 /** How many wanted activities one sweep enqueues for an account; the next sweep brings the rest. */
 const SWEEP_LIMIT = 10_000
-/** An activity that started this long before it is enqueued is history: rides of these days overtake it. */
+/** Activities that started within this time are new: they are fetched before older ones. */
 const NEW_WITHIN_MS = 14 * DAY
 
-/** Makes the handler of every job in the catalog; `jobs` is asked for late, because the queue needs the handlers first. */
+/** Makes the handler of every job in the catalog; `jobs` is a function because the queue needs the handlers first. */
 export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
   const { store, mirror, mirrorOptions } = app
-  const sayProgress = makeProgressLog(app)
+  const logProgress = makeProgressLog(app)
   return {
     async 'poll-activities'({ accountId }, { signal }) {
       const account = await findAccount(app, accountId)
@@ -80,7 +80,7 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
       for (const account of await store.read((tx) => findAccountsWithWanted(tx, mirror.now()))) {
         wanted += await enqueueWanted(app, jobs(), account)
       }
-      await sayProgress(wanted)
+      await logProgress(wanted)
       if (wanted === 0) await mirror.vacuum.whenIdle()
       return undefined
     },
@@ -89,10 +89,15 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
 }
 
 /**
- * Enqueues a fetch for every activity that is due: rides of these days first, then what was never fetched, last what is
- * known and has changed, as after a recalculation of the whole history. What is in the queue already stays there once.
+ * Enqueues a fetch for every activity that is due: new ones first, then those never fetched, last those that have changed,
+ * as after a recalculation of the whole history. An activity that is already in the queue is not added again. Returns how
+ * many are due.
  */
-async function enqueueWanted(app: App, jobs: Jobs, account: Account): Promise<number> {
+async function enqueueWanted(
+  app: Pick<App, 'store' | 'mirror'>,
+  jobs: Pick<Jobs, 'enqueue'>,
+  account: Account,
+): Promise<number> {
   const { accountId } = account
   const now = app.mirror.now()
   const wanted = await app.store.read((tx) => findWanted(tx, { accountId, limit: SWEEP_LIMIT, now }))
@@ -106,7 +111,7 @@ async function enqueueWanted(app: App, jobs: Jobs, account: Account): Promise<nu
   return wanted.length
 }
 
-/** What became due when the job was made may have been fetched since. */
+/** Tells whether an activity is still due: it may have been fetched since the job was made. */
 function isToFetch({ nextFetchAt, detailState }: WantedActivity, now: Date): boolean {
   return nextFetchAt ? nextFetchAt <= now : detailState !== 'mirrored'
 }
@@ -116,15 +121,18 @@ function priorityOf(activity: WantedActivity, newSince: Date): 'new' | 'normal' 
   return activity.fetchedAt === null ? 'normal' : 'backfill'
 }
 
-async function findAccount(app: App, accountId: number): Promise<Account | undefined> {
+async function findAccount(app: Pick<App, 'store'>, accountId: number): Promise<Account | undefined> {
   return app.store.read((tx) => findAccountById(tx, accountId))
 }
 
-/** How many uploads one sweep enqueues a look for; the next sweep brings the rest. */
+/** How many uploads one sweep enqueues a status check for; the next sweep brings the rest. */
 const UPLOAD_SWEEP_LIMIT = 1_000
 
-/** Brings the ledger up to what the mirror knows, and enqueues a look for every upload that is due for one. */
-async function enqueueDueUploads(app: App, jobs: Jobs): Promise<void> {
+/** Records the uploads whose activities are mirrored, and enqueues a status check for every upload that is due for one. */
+async function enqueueDueUploads(
+  app: Pick<App, 'store' | 'mirror'>,
+  jobs: Pick<Jobs, 'enqueue'>,
+): Promise<void> {
   const now = app.mirror.now()
   const due = await app.store.transaction(async (tx) => {
     await recordUploadsComplete(tx, { now })
@@ -133,10 +141,10 @@ async function enqueueDueUploads(app: App, jobs: Jobs): Promise<void> {
   if (due.length > 0) await jobs.enqueue('settle-upload', due)
 }
 
-/** Settles one upload by looking for its activity; the new activity is fetched at once. */
+/** Checks one upload at the service; a new activity is enqueued for its fetch. */
 async function checkUploadStatus(
-  app: App,
-  jobs: Jobs,
+  app: Pick<App, 'store' | 'vault' | 'log' | 'mirror'>,
+  jobs: Pick<Jobs, 'enqueue'>,
   input: { accountId: number; contentId: string; signal: AbortSignal },
 ): Promise<void> {
   const { accountId, contentId, signal } = input
@@ -149,7 +157,9 @@ async function checkUploadStatus(
 }
 
 /** Makes the handlers of the jobs around training info and workouts. */
-export function makeTrainingHandlers(app: App): Pick<Handlers, 'poll-training-info' | 'poll-workouts'> {
+export function makeTrainingHandlers(
+  app: Pick<App, 'store' | 'vault' | 'mirror'>,
+): Pick<Handlers, 'poll-training-info' | 'poll-workouts'> {
   const handler =
     (useCase: (deps: MirrorDeps, input: MirrorInput) => Promise<MirrorCounts>) =>
     async ({ accountId }: { accountId: number }, { signal }: { signal: AbortSignal }) => {
@@ -162,10 +172,13 @@ export function makeTrainingHandlers(app: App): Pick<Handlers, 'poll-training-in
 }
 
 /**
- * Tells whether an account's whole list is to be compared with the mirror: not before the first poll, which compares
- * it, and not when that was done within half of the interval, because every start of the daemon runs every schedule.
+ * Tells whether an account's whole list is to be compared with the mirror: not before the first poll, which compares it
+ * itself, and not when that was done within half of the interval, because a start of the daemon runs every schedule.
  */
-async function isReconcileDue(app: App, accountId: number): Promise<boolean> {
+async function isReconcileDue(
+  app: Pick<App, 'store' | 'mirror' | 'config'>,
+  accountId: number,
+): Promise<boolean> {
   const key = { accountId, resource: ACTIVITIES }
   const { cursor, compared } = await app.store.read(async (tx) => ({
     cursor: await findCursor(tx, key),
@@ -173,14 +186,14 @@ async function isReconcileDue(app: App, accountId: number): Promise<boolean> {
   }))
   if (!compared) return cursor !== undefined
   const ago = app.mirror.now().getTime() - compared.checkedAt.getTime()
-  // A moment ahead of now was written while the clock was wrong.
+  // A time in the future was written while the clock was wrong.
   return ago < 0 || ago >= app.config.mirror.reconcileEveryMs / 2
 }
 
 /**
- * Works for an account, and parks it when its tokens cannot be read. An account that is known to need a login is tried, because
- * its last token may still serve, but its refusal is no news: it was said when the login ended, and status, the dashboard and
- * doctor go on saying it.
+ * Runs work for an account, and parks the account when its tokens cannot be read. An account that needs a login is tried, too,
+ * because its last token may still be valid; a refusal is then expected and not thrown: status, the dashboard and the doctor
+ * already show it.
  */
 async function unlessParked<T>(
   app: Pick<App, 'vault'>,
@@ -196,21 +209,21 @@ async function unlessParked<T>(
   }
 }
 
-/** How often a long backfill says how far it is. */
-const SAY_EVERY_MS = MINUTE
-/** Fewer activities than this are here before anybody has read the line. */
-const WORTH_SAYING = 20
+/** How often the progress of a long backfill is logged. */
+const PROGRESS_EVERY_MS = MINUTE
+/** Fewer activities than this are fetched before anyone could read the line. */
+const PROGRESS_FROM = 20
 
-/** Makes what says in the log, once a minute at most, how many activities of each account are left to fetch. */
-function makeProgressLog(app: App): (left: number) => Promise<void> {
-  let saidAt = 0
+/** Makes the function that logs, once a minute at most, how many activities of each account are left to fetch. */
+function makeProgressLog(app: Pick<App, 'store' | 'log' | 'mirror'>): (left: number) => Promise<void> {
+  let loggedAt = 0
   return async (left) => {
     const now = app.mirror.now().getTime()
-    if (left < WORTH_SAYING || Math.abs(now - saidAt) < SAY_EVERY_MS) return
-    saidAt = now
+    if (left < PROGRESS_FROM || Math.abs(now - loggedAt) < PROGRESS_EVERY_MS) return
+    loggedAt = now
     for (const status of await app.store.read(findAccountStatuses)) {
       const { account, activities, wanted, fetched_per_minute: rate, seconds_to_go: seconds } = status
-      if (wanted < WORTH_SAYING) continue
+      if (wanted < PROGRESS_FROM) continue
       const pace = rate !== null && { perMinute: Math.round(rate) }
       const toGo = seconds !== null && { toGo: formatDuration(seconds * SECOND) }
       app.log.info(

@@ -18,7 +18,10 @@ const TOGETHER_MS = 2 * SECOND
  * sees it, because only that one can read it; the ledger says when it is due, so no queue is needed for it, and any number
  * of processes may watch one folder.
  */
-export async function openWatcher(app: App, jobs: Jobs): Promise<DropFolder> {
+export async function openWatcher(
+  app: Pick<App, 'store' | 'log' | 'config' | 'mirror'>,
+  jobs: Pick<Jobs, 'enqueue'>,
+): Promise<DropFolder> {
   const { log, config, store } = app
   const { dir, polling, afterUpload } = config.drop
   const deps = makeUploadDeps(app, async (activity) => {
