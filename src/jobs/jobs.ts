@@ -63,8 +63,8 @@ export type Jobs = Readonly<{
   /** Fetches the names of the paused queues; each is resumed within a minute. */
   paused: () => Promise<QueueName[]>
   /**
-   * Brings the schedules up to date, now and every minute until `close`. Any number of processes may do so. When no other
-   * process had a worker as this one began, every scheduled job also runs once at once.
+   * Brings the schedules up to date, now and every minute until `close`. Any number of processes may do so. Unless another
+   * process had a worker when this one began, the first call also runs every scheduled job once at once.
    */
   keepSchedules: () => Promise<void>
   /** The queues themselves, for the board that shows them. */
@@ -118,7 +118,7 @@ async function openParts(
     await queues[name].waitUntilReady()
   }
 
-  const isFirst = !(await hasWorkers(queues.polls, options.backend))
+  let runsAll = !(await hasWorkers(queues.polls, options.backend))
   const workers: JobWorker[] = []
   if (options.roles.worker) {
     const enqueueDue = makeEnqueueDue({ enqueue: (input) => enqueueJobs({ queues }, input) })
@@ -183,7 +183,8 @@ async function openParts(
     },
     keepSchedules: async () => {
       assertOpen()
-      await reconcile(isFirst)
+      await reconcile(runsAll)
+      runsAll = false
       keepsSchedules = true
     },
     boards: () => QUEUE_NAMES.map((name) => queues[name]),

@@ -88,10 +88,7 @@ export function isAbort(error: unknown, signal?: AbortSignal): boolean {
 }
 
 /** Writes the command of a verb for an account, for sentences that tell a person what to type; `default` is left out. */
-export function commandFor(
-  verb: 'login' | 'sync' | 'upload --force',
-  account: string,
-): string {
+export function commandFor(verb: 'login' | 'sync' | 'upload --force', account: string): string {
   if (account === 'default') return `musette ${verb}`
   return verb.startsWith('upload') ? `musette ${verb} --account ${account}` : `musette ${verb} ${account}`
 }

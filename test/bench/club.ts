@@ -72,8 +72,8 @@ async function measureClub(accounts: number): Promise<Row[]> {
 async function measureSchedules(backend: BackendChoice, accounts: number): Promise<Row[]> {
   const ids = Array.from({ length: accounts }, (_, index) => index + 1)
   const jobs = await openIdleJobs(backend, ids)
-  const made = await timed(() => jobs.openSchedules({ atStart: false }))
-  const compared = await timed(() => jobs.openSchedules({ atStart: false }))
+  const made = await timed(() => jobs.keepSchedules())
+  const compared = await timed(() => jobs.keepSchedules())
   await jobs.close()
   const on = `${count(accounts)} accounts, ${backend.kind === 'redis' ? 'Redis' : 'Postgres'}`
   return [

@@ -118,7 +118,7 @@ describeJobs('schedules', (rig) => {
     })
     expect(await schedulesOf(jobs)).toEqual([])
     const before = polled.length
-    await jobs.openSchedules({ atStart: false })
+    await jobs.keepSchedules()
     expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
     await until('it was polled again', () => polled.length === before + 1)
   })
@@ -156,7 +156,7 @@ describeJobs('schedules', (rig) => {
       template,
     )
     expect((await queue.getJobScheduler(id))?.next).toBeGreaterThan(Date.now() + 2 * HOUR)
-    await jobs.openSchedules({ atStart: false })
+    await jobs.keepSchedules()
     expect((await queue.getJobScheduler(id))?.next).toBeLessThanOrEqual(Date.now() + HOUR)
   })
 
@@ -167,10 +167,10 @@ describeJobs('schedules', (rig) => {
     const nextRun = async () => (await queue.getJobScheduler('poll-activities-account-1'))?.next ?? 0
     const before = await nextRun()
     await until('it is overdue', () => Date.now() > before + 250)
-    await jobs.openSchedules({ atStart: false })
+    await jobs.keepSchedules()
     expect(await nextRun()).toBe(before)
     await rig().losePolls()
-    await jobs.openSchedules({ atStart: false })
+    await jobs.keepSchedules()
     expect(await nextRun()).toBeGreaterThan(before)
   })
 
@@ -183,7 +183,7 @@ describeJobs('schedules', (rig) => {
       poll: async (id) => void polled.add(id),
     })
     ids = [2]
-    await jobs.openSchedules({ atStart: false })
+    await jobs.keepSchedules()
     expect(await schedulesOf(jobs)).toEqual(ofAccounts(2))
     await until('the new account was polled', () => polled.has(2))
   })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Jobs } from '../../../src/jobs/jobs.ts'
 import { fetchSchedules } from '../../../src/jobs/schedules.ts'
-import { QUICK } from '../../jobs/quick.ts'
+import { QUICK } from '../../jobs/handlers.ts'
 import { describeJobs } from '../../jobs/rig.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { makeGate } from './gate.ts'
@@ -23,7 +23,7 @@ describeJobs('the schedules of a club', (rig) => {
     expect(await countSchedules(jobs)).toBe(5 * ACCOUNTS + 1)
     const before = await jobs.counts()
     rig().lines.length = 0
-    await jobs.openSchedules({ atStart: false })
+    await jobs.keepSchedules()
     expect(await jobs.counts()).toEqual(before)
     expect(rig().lines.filter(({ msg }) => msg.includes('brought up to date'))).toEqual([])
   })
