@@ -71,10 +71,7 @@ export async function checkMirrors({ config, mirror }: DoctorContext): Promise<F
   if ('reason' in found) return [leftOut(found.reason)]
   const statuses = await found.store.read(findAccountStatuses)
   if (statuses.length === 0) return [leftOut('there is no account yet')]
-  return statuses.flatMap((status) => [
-    pollFinding(status, freshMs(config)),
-    ...failureFindings(status),
-  ])
+  return statuses.flatMap((status) => [pollFinding(status, freshMs(config)), ...failureFindings(status)])
 }
 
 function pollFinding({ account, polled_at, mirrored, activities }: AccountStatus, freshMs: number): Finding {

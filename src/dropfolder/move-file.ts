@@ -1,4 +1,4 @@
-import { constants } from 'node:fs'
+import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, stat, unlink } from 'node:fs/promises'
 import { ConfigError, errorCode } from '../kit/errors.ts'
 import { moveToFolder, textName } from './move-to-folder.ts'
@@ -56,18 +56,18 @@ async function moveInto(
   folders: readonly string[],
   afterwards?: (folder: OpenFolder, name: Buffer) => Promise<void>,
 ): Promise<Moved> {
-  const before = await lstat(file.path).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return undefined
-    throw error
-  })
+  const before = await readStatus(file.path)
   if (!before) return { outcome: 'gone' }
   if (!before.isFile() || !isUnchanged(file.identity, identityOf(before))) return { outcome: 'changed' }
   const folder = await openFolder(file.home, folders)
   try {
     const target = await moveToFolder(file.path, folder.via, file.rawName)
     if (!target) return { outcome: 'gone' }
+    const moved = await readStatus(target)
+    // Another process that watches this folder has moved it back, because the file had changed.
+    if (!moved) return { outcome: 'gone' }
     // A new file may have got the name between the check and the move; it was not imported, so it is moved back.
-    if (!hasSameContent(file.identity, identityOf(await lstat(target)))) {
+    if (!hasSameContent(file.identity, identityOf(moved))) {
       await moveToFolder(target, folderOf(file.path), file.rawName)
       return { outcome: 'changed' }
     }
@@ -79,6 +79,14 @@ async function moveInto(
   } finally {
     await folder.close()
   }
+}
+
+/** Reads the status of a file; undefined when it does not exist. Throws Node's errors. */
+async function readStatus(path: Buffer): Promise<Stats | undefined> {
+  return lstat(path).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw error
+  })
 }
 
 /** Syncs a folder where the system allows it; elsewhere the rename is durable already, or cannot be made durable. */

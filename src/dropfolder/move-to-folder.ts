@@ -19,8 +19,8 @@ const NO_LINKS: ReadonlySet<string> = new Set([
 /**
  * Moves a file into a folder of the same file system under its name, or under the first numbered name that is free.
  * Nothing is overwritten, even while other processes move files there: creating a hard link fails when the name exists,
- * which a rename does not. Returns the new path, or undefined when the file is gone. After a crash in the middle both
- * names are the same file, and the next call finishes the move. Throws Node's errors (EROFS, ENOSPC, EXDEV).
+ * which a rename does not. Returns the new path, or undefined when the file is gone or another process has moved it.
+ * After a crash in the middle both names are the same file, and the next call finishes the move. Throws Node's errors (EROFS, ENOSPC, EXDEV).
  */
 export async function moveToFolder(path: Buffer, folder: Buffer, name: Buffer): Promise<Buffer | undefined> {
   for (let n = 1; ; n++) {
@@ -38,30 +38,30 @@ export async function moveToFolder(path: Buffer, folder: Buffer, name: Buffer): 
         throw error
       }
     }
-    await removeOldName(path, { folder, target, name })
-    return target
+    return (await removeOldName(path, { folder, target, name })) ? target : undefined
   }
 }
 
 /**
  * Removes the old name of a moved file. It is first renamed to a hidden name and compared with the target: a new file
  * that was put in its place since the link was made is moved back, so that only the second name of the moved file is
- * removed.
+ * removed. Returns false when another process has removed the old name first; that one has moved the file.
  */
 async function removeOldName(
   path: Buffer,
   moved: { folder: Buffer; target: Buffer; name: Buffer },
-): Promise<void> {
+): Promise<boolean> {
   const aside = joinPath(moved.folder, asideName(moved.name))
   try {
     await rename(path, aside)
   } catch (error) {
     // Another daemon on the same folder removed it first.
-    if (errorCode(error) === 'ENOENT') return
+    if (errorCode(error) === 'ENOENT') return false
     throw error
   }
   if (await isSameFile(aside, moved.target)) await removeFile(aside)
   else await moveToFolder(aside, folderOf(path), moved.name)
+  return true
 }
 
 /** Moves like moveToFolder on file systems without hard links: an empty file reserves the name, and the rename replaces it. */

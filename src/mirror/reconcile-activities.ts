@@ -1,4 +1,4 @@
-import { UnexpectedResponseError } from '../kit/errors.ts'
+import { commandFor, UnexpectedResponseError } from '../kit/errors.ts'
 import { DAY } from '../kit/time.ts'
 import type { Account } from '../store/accounts.ts'
 import { findKnownActivities, type KnownActivity, recordAbsent } from '../store/activities/absent.ts'
@@ -116,11 +116,10 @@ function selectRemoved(input: {
 function assertPlausible(input: { account: string; listed: number; present: number; removed: number }): void {
   const { account, listed, present, removed } = input
   if (!isShrunken({ before: present, gone: removed, listed, emptyAllowed: 0 })) return
-  const name = account === 'default' ? '' : ` ${account}`
   throw new UnexpectedResponseError(
     'list_shrunken',
     `mirror, reconcile account "${account}": ${removed} of ${present} activities are missing in the list of the ` +
-      `service, so nothing was changed; if they are really gone, run: musette sync${name} --full --accept-removals`,
+      `service, so nothing was changed; if they are really gone, run: ${commandFor('sync', account)} --full --accept-removals`,
   )
 }
 

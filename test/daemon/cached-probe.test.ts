@@ -3,15 +3,15 @@ import { makeCachedProbe } from '../../src/daemon/cached-probe.ts'
 
 const LONG_MS = 3_600_000
 
-/** A read that counts how often it is made and ends when told. */
+/** A read that counts its calls and ends when the test says so. */
 function makeRead() {
   const ends: Array<{ resolve(value: number): void; reject(error: Error): void }> = []
   const read = () => new Promise<number>((resolve, reject) => void ends.push({ resolve, reject }))
   return { read, ends }
 }
 
-describe('a reading', () => {
-  it('is read once, however many ask for it, and again when it is old', async () => {
+describe('a cached probe', () => {
+  it('runs once for all callers at a time, and again when its answer is old', async () => {
     const { read, ends } = makeRead()
     const probe = makeCachedProbe(read, { keepMs: 0, timeoutMs: LONG_MS })
     const asked = Promise.all([probe(), probe(), probe()])
@@ -23,7 +23,7 @@ describe('a reading', () => {
     expect(await again).toBe(2)
   })
 
-  it('is not read again while it is fresh, also when it failed', async () => {
+  it('does not run again while its answer is fresh, also when it failed', async () => {
     const { read, ends } = makeRead()
     const probe = makeCachedProbe(read, { keepMs: LONG_MS, timeoutMs: LONG_MS })
     const asked = probe()
@@ -33,7 +33,7 @@ describe('a reading', () => {
     expect(ends).toHaveLength(1)
   })
 
-  it('lets nobody wait long, and gives what came meanwhile to who asks next', async () => {
+  it('ends a long wait, and gives the late answer to the next caller', async () => {
     const { read, ends } = makeRead()
     const probe = makeCachedProbe(read, { keepMs: LONG_MS, timeoutMs: 1 })
     await expect(probe()).rejects.toMatchObject({ code: 'no_answer' })

@@ -1,4 +1,4 @@
-import { link, lstat, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { link, lstat, mkdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { moveDone, moveFailed } from '../../src/dropfolder/move-file.ts'
@@ -42,6 +42,34 @@ describe('moving a file', () => {
     await rename(join(home, 'new'), join(home, 'ride.fit'))
     expect(await moveDone(before, at)).toEqual({ outcome: 'changed' })
     expect(listAll(home)).toEqual(['ride.fit'])
+  })
+
+  it('fails for none of two processes that move it while a person gives it another time, and leaves one file', async () => {
+    for (let round = 0; round < 150; round++) {
+      const name = `ride-${round}.fit`
+      await write(name, 'ride')
+      const file = await found(name)
+      await Promise.all([
+        moveDone(file, at),
+        moveDone(file, at),
+        utimes(file.path, round, round).catch(() => undefined),
+        moveDone(file, at),
+      ])
+      const left = listAll(home).filter((path) => path.endsWith(name))
+      expect(left).toHaveLength(1)
+      expect(left[0]?.includes('.moving-')).toBe(false)
+    }
+  })
+
+  it('is done by one of several processes at once, which alone writes the reason', async () => {
+    for (let round = 0; round < 50; round++) {
+      const name = `ride-${round}.fit`
+      await write(name, 'ride')
+      const file = await found(name)
+      const ends = await Promise.all([1, 2, 3].map(() => moveFailed(file, at, 'why')))
+      expect(ends.map(({ outcome }) => outcome).sort()).toEqual(['gone', 'gone', 'moved'])
+      expect((await read(`failed/${name}.txt`)).match(/why/g)).toHaveLength(1)
+    }
   })
 
   it('says gone when somebody else moved it', async () => {
