@@ -13,6 +13,15 @@ export function cleanNullable(text: string | null): string | null {
   return text === null ? null : cleanText(text)
 }
 
+/** Cleans the texts among the values of a row. */
+export function cleanRow<Row extends object>(row: Row): Row {
+  const entries = Object.entries(row).map(([key, value]: [string, unknown]) => [
+    key,
+    typeof value === 'string' ? cleanText(value) : value,
+  ])
+  return Object.fromEntries(entries)
+}
+
 /**
  * Converts a value to one that jsonb accepts: texts and keys are cleaned, NaN and infinities become null, undefined members
  * are left out.

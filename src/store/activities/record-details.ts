@@ -1,5 +1,5 @@
 import { MusetteError } from '../../kit/errors.ts'
-import { cleanJson, cleanText } from '../clean.ts'
+import { cleanJson, cleanRow } from '../clean.ts'
 import type { Samples } from '../samples/encode-samples.ts'
 import {
   deleteSamples,
@@ -183,14 +183,6 @@ async function replaceContent(tx: Tx, replaced: readonly Replaced[]): Promise<vo
       rawDocument ? [{ activityId, fetchedAt: requestedAt, packed: rawDocument }] : [],
     ),
   )
-}
-
-function cleanRow(row: ActivityDetailRow): ActivityDetailRow {
-  const entries = Object.entries(row).map(([key, value]) => [
-    key,
-    typeof value === 'string' ? cleanText(value) : value,
-  ])
-  return Object.fromEntries(entries)
 }
 
 function unavailable(activityId: number, together: number): MusetteError {

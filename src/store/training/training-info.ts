@@ -1,9 +1,8 @@
 import { and, desc, eq } from 'drizzle-orm'
 import { MINUTE } from '../../kit/time.ts'
-import { cleanJson, cleanText } from '../clean.ts'
+import { cleanJson, cleanRow, cleanText } from '../clean.ts'
 import { acquireNamedLock } from '../named-lock.ts'
 import { trainingInfo } from '../schema/index.ts'
-import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
 
 export type TrainingInfo = Readonly<typeof trainingInfo.$inferSelect>
@@ -76,14 +75,6 @@ export async function recordWorkoutUrl(
 
 function isRow(row: Pick<TrainingInfo, 'accountId' | 'observedAt'>) {
   return and(eq(trainingInfo.accountId, row.accountId), eq(trainingInfo.observedAt, row.observedAt))
-}
-
-function cleanRow(row: TrainingInfoRow): TrainingInfoRow {
-  const entries = Object.entries(row).map(([key, value]: [string, Json]) => [
-    key,
-    typeof value === 'string' ? cleanText(value) : value,
-  ])
-  return Object.fromEntries(entries)
 }
 
 /** The longest time that a request takes; an answer that seems older comes from a clock that was set back. */
