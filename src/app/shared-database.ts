@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { findSharedUrl } from '../embedded/embedded.ts'
-import { acquireHolding, type Holding, isHeld, requestHolding } from '../embedded/ownership.ts'
+import { acquireKeepAlive, isKeptAlive, type KeepAlive, requestKeepAlive } from '../embedded/keep-alive.ts'
 import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
 import { MINUTE, SECOND, sleep } from '../kit/time.ts'
 import { collectResults, openQueries } from '../store/query/raw-query.ts'
@@ -32,13 +32,13 @@ export async function shareDatabaseUrl(
   const { config, log } = deps
   if (config.databaseUrl) return config.databaseUrl
   // Also beside one that runs: whoever runs it may be a short verb, and the holder takes over when that ends.
-  let held = await requestHolding(config.dataDir)
+  let held = await requestKeepAlive(config.dataDir)
   for (let waited = 0; waited < SHARE_WITHIN_MS; waited += LOOK_EVERY_MS) {
     if (!held) await startHolder(log, options.signal)
     const url = await findSharedUrl(config.dataDir, options)
     if (url) return url
     await sleep(LOOK_EVERY_MS, options.signal)
-    held = await isHeld(config.dataDir)
+    held = await isKeptAlive(config.dataDir)
   }
   throw new TransientError('embedded_not_started', 'the embedded Postgres did not start; run: musette doctor')
 }
@@ -89,13 +89,13 @@ export async function holdDatabase(
   const { config, log, report } = deps
   const { signal, idleMs = HOLD_IDLE_MS, lookEveryMs = HOLD_LOOK_EVERY_MS } = options
   try {
-    const holding = await acquireHolding(config.dataDir)
-    if (!holding) return report({})
+    const keepAlive = await acquireKeepAlive(config.dataDir)
+    if (!keepAlive) return report({})
     const database = await openDatabase(config, log, signal)
     try {
       report({})
       await stayWhileNeeded(
-        { holding, url: database.url, dataDir: config.dataDir },
+        { keepAlive, url: database.url, dataDir: config.dataDir },
         { signal, idleMs, lookEveryMs },
       )
     } finally {
@@ -109,20 +109,20 @@ export async function holdDatabase(
 }
 
 async function stayWhileNeeded(
-  held: { holding: Holding; url: string; dataDir: string },
+  held: { keepAlive: KeepAlive; url: string; dataDir: string },
   options: { signal: AbortSignal; idleMs: number; lookEveryMs: number },
 ): Promise<void> {
-  const { holding, url, dataDir } = held
+  const { keepAlive, url, dataDir } = held
   const { signal, idleMs, lookEveryMs } = options
   let idle = 0
   for (;;) {
     await sleep(lookEveryMs, signal)
     // Nothing is held in a folder that was deleted.
     if (!(await stat(dataDir).catch(() => undefined))) return
-    const needed = (await holding.wasRequested()) || (await isInUse(url).catch(() => false))
+    const needed = (await keepAlive.wasRequested()) || (await isInUse(url).catch(() => false))
     idle = needed ? 0 : idle + lookEveryMs
     if (idle < idleMs) continue
-    if (await holding.release()) return
+    if (await keepAlive.release()) return
     idle = 0
   }
 }

@@ -5,19 +5,18 @@ import { join } from 'node:path'
 import { writeDurably } from '../kit/durable-file.ts'
 import { DATABASE, USER } from './cluster.ts'
 
-/** What is needed to connect: TCP port on 127.0.0.1 and the superuser's password (hexadecimal). */
+/** The data for a connection: TCP port on 127.0.0.1 and the superuser's password (hexadecimal). */
 export type Access = { port: number; password: string }
 
 const FILE = 'postgres.json'
 const PASSWORD_FILE = 'postgres.pgpass'
 
-// Below the range from which Linux and macOS take ports for outgoing connections, so that the port stays free
-// between two runs.
+// Below the range that Linux and macOS use for outgoing connections, so that the port stays free between two runs.
 const FIRST_PORT = 20_000
 const LAST_PORT = 29_999
 const PORT_ATTEMPTS = 50
 
-/** Reads the access kept in `dataDir`; undefined when there is none or it is damaged. */
+/** Reads the access stored in `dataDir`; undefined when there is none or it is damaged. */
 export async function readAccess(dataDir: string): Promise<Access | undefined> {
   let text: string
   try {
@@ -30,19 +29,19 @@ export async function readAccess(dataDir: string): Promise<Access | undefined> {
     const { port, password } = JSON.parse(text)
     if (Number.isInteger(port) && /^[0-9a-f]{32,}$/.test(password)) return { port, password }
   } catch {
-    // Damaged counts as lost: a new password is set at the next start.
+    // A damaged file counts as lost: a new password is set at the next start.
   }
   return undefined
 }
 
-/** Keeps the access in `dataDir`, readable to the owner alone. */
+/** Stores the access in `dataDir`, readable by the owner only. */
 export async function writeAccess(dataDir: string, access: Access): Promise<void> {
   await writeDurably(join(dataDir, FILE), `${JSON.stringify(access)}\n`)
 }
 
 /**
- * Writes the password for programs on libpq (psql, DuckDB, psycopg), readable to the owner alone, and returns the path of
- * the file. It names the port, so that no other server is given the password.
+ * Writes the password file for programs on libpq (psql, DuckDB, psycopg), readable by the owner only, and returns its path.
+ * The file names the port, so that the password is sent to no other server.
  */
 export async function writePasswordFile(dataDir: string, access: Access): Promise<string> {
   const path = join(dataDir, PASSWORD_FILE)
@@ -56,8 +55,8 @@ export function makePassword(): string {
   return randomBytes(24).toString('hex')
 }
 
-/** Chooses a port that is free on 127.0.0.1: `preferred` when it is. */
-export async function findFreePort(preferred?: number): Promise<number> {
+/** Chooses a free port on 127.0.0.1 by listening on it for a moment: `preferred` when that is free. */
+export async function chooseFreePort(preferred?: number): Promise<number> {
   if (preferred !== undefined && (await isPortFree(preferred))) return preferred
   for (let attempt = 0; attempt < PORT_ATTEMPTS; attempt++) {
     const port = randomInt(FIRST_PORT, LAST_PORT + 1)

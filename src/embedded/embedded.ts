@@ -4,18 +4,18 @@ import type { Logger } from 'pino'
 import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
 import { type Backoff, backoffMs, MINUTE, SECOND, sleep } from '../kit/time.ts'
 import { type Access, readAccess, writePasswordFile } from './access.ts'
-import { findDiskFull, makeSharedUrl, makeUrl } from './cluster.ts'
-import { type OwnedServer, openOwnedServer } from './owner.ts'
-import { acquireOwnership, isOwned, type Ownership } from './ownership.ts'
-import { tryConnect } from './server.ts'
+import { makeSharedUrl, makeUrl, readDiskFull } from './cluster.ts'
+import { acquireLock, isLocked, type Lock } from './lock.ts'
+import { tryConnect } from './postgres-server.ts'
+import { openSupervisedServer, type SupervisedServer } from './supervisor.ts'
 
 /** A Postgres that runs on 127.0.0.1 for as long as this process, or the one that owns it, wants it. */
 export type EmbeddedPostgres = {
-  /** for clients of ours: `postgres://musette:…@127.0.0.1:port/musette?…`, with the superuser's password; unchanged until `close` */
+  /** for our own clients: `postgres://musette:…@127.0.0.1:port/musette?…`, with the superuser's password; unchanged until `close` */
   readonly url: string
   /** whether this process runs it; false while another living process does */
   readonly owned: boolean
-  /** stops the server when it is owned, else only lets go; a second call waits for the first */
+  /** stops the server when this process runs it; a second call waits for the first */
   close(): Promise<void>
 }
 
@@ -28,16 +28,15 @@ const DIRECTORY_CODES: ReadonlySet<string> = new Set([
   'ENOSPC',
 ])
 
-/** Another process may be making the files or recovering from a crash. */
+/** Another process may be creating the files or recovering from a crash. */
 const JOIN_WITHIN_MS = 10 * MINUTE
-const LOOK_EVERY_MS = 50
-/** A server that another process is starting is ready long before this, if the disk has room for it. */
+const CHECK_EVERY_MS = 50
+/** A server that another process is starting is ready long before this, unless the disk is full. */
 const START_MS = 10 * SECOND
 
 /**
- * Opens the embedded Postgres of `dataDir`, its files in `<dataDir>/postgres`: starts it, or joins the one that another
- * process runs there, and takes that one over should its owner end. Its port is chosen once and kept, unless `port`
- * asks for one. `signal` ends the opening, not the server. Throws ConfigError `embedded_unavailable` and others that
+ * Opens the embedded Postgres of `dataDir`, with its files in `<dataDir>/postgres`: starts it, or joins the one that another
+ * process runs there, and takes it over when that process ends. Its port is chosen once and kept, unless `port` is given. `signal` ends the opening and not the server. Throws ConfigError `embedded_unavailable` and others that
  * begin with `embedded_`, and TransientError when the server does not start.
  */
 export async function openEmbeddedPostgres(
@@ -48,16 +47,16 @@ export async function openEmbeddedPostgres(
 }
 
 /**
- * Finds the URL of the embedded Postgres of `dataDir` for other programs if it accepts connections now. It names a file
+ * Returns the URL of the embedded Postgres of `dataDir` for other programs if it accepts connections now. It names a file
  * with the superuser's password (libpq's `passfile`), because every user of the machine can read a command line; with
- * `withPassword` it holds the password itself, for programs that read no such file.
+ * `withPassword` it contains the password itself, for programs that cannot read such a file.
  */
 export async function findSharedUrl(
   dataDir: string,
   options: { withPassword?: boolean } = {},
 ): Promise<string | undefined> {
   return inDataDirectory(dataDir, async () => {
-    const access = await findAccess(dataDir)
+    const access = await probeAccess(dataDir)
     if (!access || options.withPassword) return access && makeSharedUrl(access)
     const path = await writePasswordFile(dataDir, access)
     return `${makeSharedUrl({ port: access.port })}?passfile=${encodeURIComponent(path)}`
@@ -73,14 +72,14 @@ async function openOrJoin(
   let begun: number | undefined
   for (;;) {
     deps.signal?.throwIfAborted()
-    const ownership = await acquireOwnership(dataDir)
-    if (ownership) return own(deps, { ...options, dataDir }, ownership)
-    const access = await findAccess(dataDir)
+    const lock = await acquireLock(dataDir)
+    if (lock) return supervise(deps, { ...options, dataDir }, lock)
+    const access = await probeAccess(dataDir)
     if (access) return join(deps, dataDir, access)
     if (begun === undefined) deps.log.debug('waiting for the embedded Postgres, which another process starts')
     begun ??= Date.now()
     const waitedMs = Date.now() - begun
-    const full = waitedMs > START_MS ? await findDiskFull(dataDir) : undefined
+    const full = waitedMs > START_MS ? await readDiskFull(dataDir) : undefined
     if (full) throw full
     if (waitedMs > JOIN_WITHIN_MS) {
       throw new TransientError(
@@ -88,16 +87,16 @@ async function openOrJoin(
         `the embedded Postgres in ${dataDir} did not become ready`,
       )
     }
-    await sleep(LOOK_EVERY_MS, deps.signal)
+    await sleep(CHECK_EVERY_MS, deps.signal)
   }
 }
 
-async function own(
+async function supervise(
   deps: { log: Logger; signal?: AbortSignal },
   input: { dataDir: string; port?: number },
-  ownership: Ownership,
+  lock: Lock,
 ): Promise<EmbeddedPostgres> {
-  const server = await openOwnedServer({ ...deps, ownership }, input)
+  const server = await openSupervisedServer({ ...deps, lock }, input)
   return { url: server.url, owned: true, close: () => server.close() }
 }
 
@@ -112,13 +111,13 @@ function join(deps: { log: Logger }, dataDir: string, access: Access): EmbeddedP
   }
 }
 
-async function findAccess(dataDir: string): Promise<Access | undefined> {
+async function probeAccess(dataDir: string): Promise<Access | undefined> {
   const access = await readAccess(dataDir)
   if (!access || (await tryConnect(makeUrl(access))) !== undefined) return undefined
   return access
 }
 
-/** Says in plain words that the data directory cannot be used, and what to do. */
+/** Turns an error of the data directory into a ConfigError with the remedy. */
 async function inDataDirectory<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -136,33 +135,33 @@ async function inDataDirectory<T>(path: string, work: () => Promise<T>): Promise
 
 type JoinedServer = { isOwner(): boolean; close(): Promise<void> }
 
-/** How long the database may be gone after its owner ended; a look costs three small reads. */
-const JOIN_LOOK_EVERY_MS = SECOND
+/** How long the database may be gone after its owner ended; a check costs three small reads. */
+const OWNER_CHECK_EVERY_MS = SECOND
 const TAKE_OVER: Backoff = { firstMs: SECOND, maxMs: 30 * SECOND, factor: 2 }
 
 /**
- * Stays beside a server that another process owns. When that process ends, this one takes the server over, on the same
- * port, so that a daemon which found the database run by a short command does not lose it with the command.
+ * Joins a server that another process owns. When that process ends, this one takes the server over on the same port, so that
+ * a daemon does not lose the database that a short command had started.
  */
 function joinServer(deps: { log: Logger }, input: { dataDir: string; port: number }): JoinedServer {
   const leaving = new AbortController()
-  let owner: OwnedServer | undefined
+  let owner: SupervisedServer | undefined
 
   async function takeOver(): Promise<void> {
-    const ownership = await acquireOwnership(input.dataDir)
-    if (!ownership) return
+    const lock = await acquireLock(input.dataDir)
+    if (!lock) return
     deps.log.info('taking over the embedded Postgres')
-    owner = await openOwnedServer({ ...deps, ownership, signal: leaving.signal }, input)
+    owner = await openSupervisedServer({ ...deps, lock, signal: leaving.signal }, input)
   }
 
   async function follow(): Promise<void> {
     for (let failures = 0; !owner; ) {
-      const pauseMs = failures === 0 ? JOIN_LOOK_EVERY_MS : backoffMs(TAKE_OVER, failures)
-      // Not a reason to keep the process alive.
+      const pauseMs = failures === 0 ? OWNER_CHECK_EVERY_MS : backoffMs(TAKE_OVER, failures)
+      // Unreferenced, so that it does not keep the process alive.
       await delay(pauseMs, undefined, { ref: false, signal: leaving.signal }).catch(() => undefined)
       if (leaving.signal.aborted) return
       try {
-        if (!(await isOwned(input.dataDir))) await takeOver()
+        if (!(await isLocked(input.dataDir))) await takeOver()
         failures = 0
       } catch (error) {
         if (leaving.signal.aborted) return

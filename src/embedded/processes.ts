@@ -5,28 +5,28 @@ import { promisify } from 'node:util'
 import { TransientError } from '../kit/errors.ts'
 import { SECOND, sleep } from '../kit/time.ts'
 
-/** A process that stays distinguishable from a later one with the same number. */
+/** Identifies a process, also from a later one with the same number. */
 export type ProcessIdentity = { pid: number; startedAt: string }
 
 const run = promisify(execFile)
 
-/** Returns the identity of a living process; `startedAt` is empty when there is none with that number. */
+/** Reads the identity of a living process; `startedAt` is empty when there is none with that number. */
 export async function readProcessIdentity(pid: number): Promise<ProcessIdentity> {
   return { pid, startedAt: process.platform === 'linux' ? await readLinuxStart(pid) : await readStart(pid) }
 }
 
-/** Whether exactly this process still lives, and not another with its number. */
+/** Whether this process still lives, and not another with its number. */
 export async function isProcessAlive(identity: ProcessIdentity): Promise<boolean> {
   if (!Number.isSafeInteger(identity.pid) || identity.pid <= 0 || identity.startedAt === '') return false
   return (await readProcessIdentity(identity.pid)).startedAt === identity.startedAt
 }
 
 /**
- * Lists the numbers of living processes that run a server on `directory`: on Linux those that work in it (a server
- * and each of its children do), elsewhere the one that postmaster.pid names, if its command line names the directory.
+ * Reads the numbers of living processes that run a server on `directory`: on Linux those with it as working directory (a
+ * server and each of its children), elsewhere the one that postmaster.pid names, if its command line names the directory.
  */
-async function listServerProcesses(directory: string): Promise<number[]> {
-  if (process.platform !== 'linux') return listByCommand(directory)
+async function readServerProcesses(directory: string): Promise<number[]> {
+  if (process.platform !== 'linux') return readByCommand(directory)
   const found: number[] = []
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name)) continue
@@ -34,18 +34,18 @@ async function listServerProcesses(directory: string): Promise<number[]> {
       if ((await readlink(`/proc/${name}/cwd`)) !== directory) continue
       if ((await readLinuxStart(Number(name))) !== '' && (await isPostgres(name))) found.push(Number(name))
     } catch {
-      // It ended meanwhile, or is another user's and so none of ours.
+      // It has ended, or belongs to another user.
     }
   }
   return found
 }
 
-// A person's shell may stand in the directory, too.
+// A shell may have the directory as its working directory, too.
 async function isPostgres(pid: string): Promise<boolean> {
   return (await readFile(`/proc/${pid}/comm`, 'utf8')).startsWith('postgres')
 }
 
-async function listByCommand(directory: string): Promise<number[]> {
+async function readByCommand(directory: string): Promise<number[]> {
   const pid = await readPostmasterPid(directory)
   if (pid === undefined) return []
   try {
@@ -67,7 +67,7 @@ async function readPostmasterPid(directory: string): Promise<number | undefined>
   }
 }
 
-// The boot is part of it, because numbers and ticks begin again with the machine.
+// The boot id is part of it, because process numbers and start times begin again at each boot.
 async function readLinuxStart(pid: number): Promise<string> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
@@ -92,34 +92,34 @@ async function readStart(pid: number): Promise<string> {
   }
 }
 
-/** An orphan has nobody waiting for its answers, and its watchdog is stopping it as well. */
+/** An orphan has no clients left to wait for, and its watchdog is stopping it as well. */
 const FAST_MS = 10 * SECOND
 const IMMEDIATE_MS = 5 * SECOND
-const LOOK_EVERY_MS = 20
+const CHECK_EVERY_MS = 20
 
 /**
- * Stops every server process still at work in `cluster`, then removes the postmaster.pid that would be in the way, since
- * its number may belong to another program by now. Only the owner of the data directory may call it.
+ * Stops every server process that still works on `cluster`, then removes its postmaster.pid, which would stop the next start
+ * when another program has its number by now. Only the owner of the data directory may call it.
  */
 export async function stopOrphans(cluster: string): Promise<void> {
-  const found = await listServerProcesses(cluster)
+  const found = await readServerProcesses(cluster)
   const postmaster = await readPostmasterPid(cluster)
   if (found.length > 0 && postmaster !== undefined && found.includes(postmaster))
     signalAll([postmaster], 'SIGINT')
-  if (await isDeserted(cluster, FAST_MS)) return removePidFile(cluster)
-  signalAll(await listServerProcesses(cluster), 'SIGQUIT')
-  if (await isDeserted(cluster, IMMEDIATE_MS)) return removePidFile(cluster)
-  signalAll(await listServerProcesses(cluster), 'SIGKILL')
-  if (await isDeserted(cluster, IMMEDIATE_MS)) return removePidFile(cluster)
+  if (await waitUntilDeserted(cluster, FAST_MS)) return removePidFile(cluster)
+  signalAll(await readServerProcesses(cluster), 'SIGQUIT')
+  if (await waitUntilDeserted(cluster, IMMEDIATE_MS)) return removePidFile(cluster)
+  signalAll(await readServerProcesses(cluster), 'SIGKILL')
+  if (await waitUntilDeserted(cluster, IMMEDIATE_MS)) return removePidFile(cluster)
   throw new TransientError(
     'embedded_orphan',
     `cannot stop the embedded Postgres that still runs in ${cluster}`,
   )
 }
 
-async function isDeserted(cluster: string, withinMs: number): Promise<boolean> {
-  for (const end = Date.now() + withinMs; Date.now() < end; await sleep(LOOK_EVERY_MS)) {
-    if ((await listServerProcesses(cluster)).length === 0) return true
+async function waitUntilDeserted(cluster: string, withinMs: number): Promise<boolean> {
+  for (const end = Date.now() + withinMs; Date.now() < end; await sleep(CHECK_EVERY_MS)) {
+    if ((await readServerProcesses(cluster)).length === 0) return true
   }
   return false
 }
@@ -133,7 +133,7 @@ function signalAll(pids: number[], signal: NodeJS.Signals): void {
     try {
       process.kill(pid, signal)
     } catch {
-      // It ended meanwhile.
+      // It has ended.
     }
   }
 }

@@ -4,8 +4,8 @@ import { ConfigError } from '../kit/errors.ts'
 import { type Binaries, unavailable } from './binaries.ts'
 
 /**
- * How programs of the embedded Postgres are run: `prefix` stands before the command, `uid` and `gid` are the user's who
- * must own the data directory (undefined: leave ownership alone), `switchUser` says whether spawn changes to it.
+ * How programs of the embedded Postgres are run: `prefix` is put before the command, `owner` must own the database's files,
+ * and `switchUser` says whether the program runs as that user.
  */
 export type RunAs = {
   prefix: readonly string[]
@@ -14,21 +14,22 @@ export type RunAs = {
   env: Readonly<Record<string, string>>
 }
 
-/** A finished program: exit code (or signal) and all it printed, both channels together. */
+/** A finished program: exit code or signal, and the end of its output, both channels together. */
 export type Finished = { code: number | null; signal: NodeJS.Signals | null; output: string }
 
-/** Postgres refuses to run as root, so it is run as one of these, the first that exists. */
+/** Postgres refuses to run as root, so it runs as the first of these users that exists. */
 const SERVER_USERS = ['postgres', '_postgres', 'nobody']
 
-/** Inside this name space root appears as a user without rights, and still reaches its own folders. */
+/** In this user namespace root appears as a user without rights, and can still enter its own folders. */
 const AS_NOBODY = ['unshare', '--user', '--map-user=65534', '--map-group=65534', '--']
 
 /**
- * Finds a way to run the server that reaches both the programs and `dataDir`. An ordinary user runs it as it is; root
- * runs it as `postgres` or `nobody`, or where that user cannot enter the folders, as itself in a user name space.
+ * Detects, by running the program, as which user the server can enter both the programs' folder and `dataDir`. An ordinary
+ * user runs it as itself; root as `postgres` or `nobody`, or when that user cannot enter the folders, as itself in a user
+ * namespace.
  * Throws ConfigError `embedded_unavailable` when the programs do not run here, `embedded_unreachable` when no way does.
  */
-export async function findRunAs(binaries: Binaries, dataDir: string): Promise<RunAs> {
+export async function detectRunAs(binaries: Binaries, dataDir: string): Promise<RunAs> {
   const env = makeEnvironment(binaries)
   const self = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
   const plain: RunAs = { prefix: [], switchUser: false, owner: self, env }
@@ -36,11 +37,11 @@ export async function findRunAs(binaries: Binaries, dataDir: string): Promise<Ru
   if (probe.code !== 0) throw unavailable(`its programs do not run here (${lastLine(probe.output)})`)
   if (self.uid !== 0) return plain
 
-  const user = await findServerUser()
+  const user = await readServerUser()
   const ways: RunAs[] = [{ prefix: AS_NOBODY, switchUser: false, owner: self, env }]
   if (user) ways.unshift({ prefix: [], switchUser: true, owner: user, env })
   for (const way of ways) if ((await tryRun(way, binaries, dataDir)).code === 0) return way
-  // Everything secret in the data directory is readable to its owner alone, so others may pass through it.
+  // Every secret file in the data directory is readable by its owner only, so other users may pass through it.
   await chmod(dataDir, (await stat(dataDir)).mode | 0o011)
   for (const way of ways) if ((await tryRun(way, binaries, dataDir)).code === 0) return way
   throw new ConfigError(
@@ -50,14 +51,14 @@ export async function findRunAs(binaries: Binaries, dataDir: string): Promise<Ru
   )
 }
 
-/** Starts a program in the way of `runAs`. */
+/** Starts a program as `runAs` says. */
 export function spawnAs(runAs: RunAs, command: readonly string[], options: SpawnOptions): ChildProcess {
   const [program = '', ...args] = [...runAs.prefix, ...command]
   const user = runAs.switchUser ? runAs.owner : {}
   return spawn(program, args, { ...options, ...user, env: runAs.env })
 }
 
-/** Runs a program in the way of `runAs` to its end, with `input` on its standard input, in `cwd`. */
+/** Runs a program as `runAs` says and waits for its end, with `input` on its standard input, in `cwd`. */
 export function runToEnd(
   runAs: RunAs,
   command: readonly string[],
@@ -82,18 +83,18 @@ export function runToEnd(
   })
 }
 
-/** Makes `directory` belong to the user that the server runs as. */
-export async function makeOwnDirectory(runAs: RunAs, directory: string): Promise<void> {
+/** Creates `directory` with the user that the server runs as for its owner. */
+export async function createOwnDirectory(runAs: RunAs, directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   if (runAs.switchUser) await chown(directory, runAs.owner.uid, runAs.owner.gid)
 }
 
-/** Returns the last printed line that says something, for an error message. */
+/** Returns the last line of the output, for an error message. */
 function lastLine(output: string): string {
   return output.trim().split('\n').at(-1)?.trim() || 'it said nothing'
 }
 
-// The server gets no variable of ours: PGOPTIONS or PGDATA of a person's shell must not steer it.
+// The server inherits no variable: PGOPTIONS or PGDATA of a person's shell must not change it.
 function makeEnvironment(binaries: Binaries): Record<string, string> {
   const env: Record<string, string> = {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
@@ -110,7 +111,7 @@ function tryRun(runAs: RunAs, binaries: Binaries, dataDir: string): Promise<Fini
   return runToEnd(runAs, ['/bin/sh', '-c', script, 'sh', dataDir, binaries.postgres], { cwd: '/' })
 }
 
-async function findServerUser(): Promise<{ uid: number; gid: number } | undefined> {
+async function readServerUser(): Promise<{ uid: number; gid: number } | undefined> {
   const passwd = await readFile('/etc/passwd', 'utf8').catch(() => '')
   for (const name of SERVER_USERS) {
     const fields = passwd

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { findDiskFull } from '../../src/embedded/cluster.ts'
-import { acquireOwnership } from '../../src/embedded/ownership.ts'
-import { waitUntilReady } from '../../src/embedded/server.ts'
+import { readDiskFull } from '../../src/embedded/cluster.ts'
+import { acquireLock } from '../../src/embedded/lock.ts'
+import { waitUntilReady } from '../../src/embedded/postgres-server.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { listen } from '../kit/listen.ts'
 import { makeSilentLog } from '../kit/log.ts'
@@ -61,8 +61,8 @@ describe('a verb that waits for the embedded Postgres', () => {
     const folder = await openTempDir('waiting')
     release.defer('folder', () => folder.close())
     // This process has the right to run the server, and never does.
-    const ownership = await acquireOwnership(folder.path)
-    release.defer('ownership', () => ownership?.release())
+    const lock = await acquireLock(folder.path)
+    release.defer('ownership', () => lock?.release())
     const status = startNode([distPath('main.js'), 'status'], {
       env: { MUSETTE_DATA_DIR: folder.path, MUSETTE_LOG_LEVEL: 'debug' },
     })
@@ -86,7 +86,7 @@ describe.skipIf(!canMount())('on a disk that is full', () => {
 
   it('a server that does not become ready is not waited for', async () => {
     const disk = await openSmallDisk(40)
-    expect(await findDiskFull(disk)).toBeUndefined()
+    expect(await readDiskFull(disk)).toBeUndefined()
     const { bavail, bsize } = await statfs(disk)
     await writeFile(join(disk, 'filler'), Buffer.alloc(bavail * bsize))
     const { createServer } = await import('node:net')

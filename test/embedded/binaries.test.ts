@@ -1,8 +1,8 @@
 import { chmod, cp, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { findBinaryPackage, openBinaries } from '../../src/embedded/binaries.ts'
-import { findRunAs } from '../../src/embedded/run-as.ts'
+import { openBinaries, resolveBinaryPackage } from '../../src/embedded/binaries.ts'
+import { detectRunAs } from '../../src/embedded/run-as.ts'
 import { distPath, runNode } from '../kit/processes.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 import { findOrdinaryUser } from './ordinary-user.ts'
@@ -13,7 +13,7 @@ beforeEach(async () => {
   folder = await openTempDir('binaries')
   packageDir = join(folder.path, 'package')
   // As npm unpacks it when install scripts do not run: without a single link.
-  await cp(findBinaryPackage(), packageDir, {
+  await cp(resolveBinaryPackage(), packageDir, {
     recursive: true,
     verbatimSymlinks: true,
     filter: async (path) => !(await lstat(path)).isSymbolicLink(),
@@ -26,7 +26,7 @@ afterEach(async () => {
 it('makes the missing links between the libraries in place, so that the programs run', async () => {
   const binaries = await openBinaries(packageDir, join(folder.path, 'links'))
   expect(binaries.libraries).toBeUndefined()
-  await expect(findRunAs(binaries, folder.path)).resolves.toBeDefined()
+  await expect(detectRunAs(binaries, folder.path)).resolves.toBeDefined()
   expect(await openBinaries(packageDir, join(folder.path, 'links'))).toEqual(binaries)
 })
 
@@ -39,9 +39,9 @@ it('makes the links elsewhere when the package lies in a folder that cannot be w
   const script = `
     const [, binariesModule, runAsModule, packageDir, links] = process.argv
     const { openBinaries } = await import(binariesModule)
-    const { findRunAs, runToEnd } = await import(runAsModule)
+    const { detectRunAs, runToEnd } = await import(runAsModule)
     const binaries = await openBinaries(packageDir, links)
-    const runAs = await findRunAs(binaries, '/')
+    const runAs = await detectRunAs(binaries, '/')
     const { code, output } = await runToEnd(runAs, [binaries.postgres, '--version'], { cwd: '/' })
     console.log(JSON.stringify({ libraries: binaries.libraries, code, output }))`
   const modules = ['binaries', 'run-as'].map((name) => distPath(`embedded/${name}.js`))
@@ -62,7 +62,7 @@ it('says what to do when the programs are built for another system', async () =>
   await rm(binaries.postgres)
   await writeFile(binaries.postgres, '#!/nonexistent/loader\n')
   await chmod(binaries.postgres, 0o755)
-  await expect(findRunAs(binaries, folder.path)).rejects.toMatchObject({
+  await expect(detectRunAs(binaries, folder.path)).rejects.toMatchObject({
     name: 'ConfigError',
     code: 'embedded_unavailable',
     message: expect.stringContaining('set DATABASE_URL'),

@@ -64,8 +64,8 @@ describe('openEmbeddedPostgres', () => {
   })
 
   it('keeps the password from other users and from every log', async () => {
-    const { log: own, text } = makeTestLog()
-    const database = await openEmbeddedPostgres({ log: own }, { dataDir: folder.path })
+    const { log: supervise, text } = makeTestLog()
+    const database = await openEmbeddedPostgres({ log: supervise }, { dataDir: folder.path })
     const { password } = new URL(database.url)
     await database.close()
     expect((await stat(join(folder.path, 'postgres.json'))).mode & 0o777).toBe(0o600)

@@ -6,24 +6,24 @@ import { ConfigError, errorCode, TransientError } from '../kit/errors.ts'
 import { PostgresClient } from '../kit/postgres-client.ts'
 import { SECOND, sleep, within } from '../kit/time.ts'
 import type { Binaries } from './binaries.ts'
-import { findDiskFull } from './cluster.ts'
+import { readDiskFull } from './cluster.ts'
 import { stopOrphans } from './processes.ts'
 import { type RunAs, spawnAs } from './run-as.ts'
 
 /** One run of the server program. */
 export type Server = {
-  /** resolves with a plain phrase (`exit code 1`, `SIGKILL`) when the program has ended */
+  /** resolves with the reason (`exit code 1`, `SIGKILL`) when the program has ended */
   ended: Promise<string>
-  /** what it wrote to its log since it was started, the last few lines */
+  /** reads the last few lines that it has written to its log since its start */
   readLogTail(): Promise<string>
-  /** stops it: fast, at once after 30 s, by force after 35 s; returns when no process of it is left */
+  /** stops it: fast shutdown, immediate shutdown after 30 s, kill after 35 s; resolves when no process of it is left */
   stop(): Promise<void>
 }
 
 type Launch = { runAs: RunAs; binaries: Binaries; dataDir: string; port: number }
 
 const LOG_LIMIT_BYTES = 5 * 1024 * 1024
-/** A fast shutdown writes everything in memory to disk first, which a slow disk takes time for. */
+/** A fast shutdown first writes everything in memory to disk, which takes a while on a slow disk. */
 const FAST_MS = 30 * SECOND
 const IMMEDIATE_MS = 5 * SECOND
 
@@ -58,7 +58,7 @@ export async function startServer(launch: Launch): Promise<Server> {
   return {
     ended: gone,
     async readLogTail() {
-      // The log explains another failure; its own absence must not hide that one.
+      // The log explains another failure, which a missing log must not hide.
       const bytes = await readFile(logPath).catch(() => Buffer.alloc(0))
       return bytes.subarray(logStart).toString('utf8').trim().split('\n').slice(-5).join('\n')
     },
@@ -97,18 +97,18 @@ async function rotateLog(path: string): Promise<void> {
   if (size > LOG_LIMIT_BYTES) await rename(path, `${path}.1`)
 }
 
-const LOOK_EVERY_MS = 20
-/** Each look during a long recovery leaves a line in the server's log. */
-const SLOW_LOOK_EVERY_MS = 500
+const CHECK_EVERY_MS = 20
+/** Each check during a long recovery writes a line to the server's log. */
+const SLOW_CHECK_EVERY_MS = 500
 const REPORT_EVERY_MS = 10 * SECOND
-/** The port's last user may be answering yet; ours gets no better by waiting. */
+/** The port's former user may still be answering; our own server's refusal does not change by waiting. */
 const WRONG_PASSWORD_MS = 2 * SECOND
 const WRONG_PASSWORD = '28P01'
 const RECOVERING = '57P03'
 const CONNECT_WITHIN_MS = 5 * SECOND
 
 /**
- * Waits until the server accepts connections. Throws TransientError `embedded_start_failed` when it ends before,
+ * Waits until the server accepts connections. Throws TransientError `embedded_start_failed` when it ends first,
  * `embedded_disk_full` when the disk leaves it no room, ConfigError `embedded_password` when it refuses the password, or the
  * signal's reason.
  */
@@ -124,22 +124,22 @@ export async function waitUntilReady(
   })
   const begun = Date.now()
   let reportAt = begun + REPORT_EVERY_MS
-  for (let pauseMs = LOOK_EVERY_MS; ; pauseMs = Math.min(pauseMs * 1.5, SLOW_LOOK_EVERY_MS)) {
+  for (let pauseMs = CHECK_EVERY_MS; ; pauseMs = Math.min(pauseMs * 1.5, SLOW_CHECK_EVERY_MS)) {
     signal?.throwIfAborted()
     const refusal = await tryConnect(input.url)
     if (refusal === undefined) return
     await Promise.race([watching, sleep(pauseMs, signal)])
     if (how !== undefined) {
-      const full = await findDiskFull(input.dataDir)
+      const full = await readDiskFull(input.dataDir)
       if (full) throw full
       const message = `the embedded Postgres ended while starting (${how}):\n${await server.readLogTail()}`
       throw new TransientError('embedded_start_failed', message)
     }
     if (refusal === WRONG_PASSWORD && Date.now() > begun + WRONG_PASSWORD_MS) throw wrongPassword()
     if (Date.now() < reportAt) continue
-    const full = await findDiskFull(input.dataDir)
+    const full = await readDiskFull(input.dataDir)
     if (full) throw full
-    // Reading its log after a crash may take minutes.
+    // The recovery after a crash may take minutes.
     const state = refusal === RECOVERING ? 'is recovering' : 'is starting'
     log.warn({ code: refusal }, `embedded Postgres ${state}`)
     reportAt += REPORT_EVERY_MS
@@ -171,13 +171,13 @@ function wrongPassword(): ConfigError {
   return new ConfigError('embedded_password', message)
 }
 
-/** Stands by to stop a server whose owner dies; `dismiss` sends it away without harm. */
+/** Stops the server when its owner dies; `dismiss` ends the watchdog without touching the server. */
 type Watchdog = { dismiss(): Promise<void> }
 
 /**
- * Waits on a pipe that only the owner holds. A line means the owner stopped the server itself; the end of the pipe that
- * it died. The server is stopped as long as postmaster.pid names it, so that a number that the system has given to
- * another program meanwhile is left alone: fast, and after 30 s at once (nothing is lost by either).
+ * Waits on a pipe that only the owner has open. A line means that the owner has stopped the server itself; the end of the
+ * pipe, that the owner died. The server is stopped only while postmaster.pid names it, because the system may have given its
+ * number to another program: by a fast shutdown, and after 30 s by an immediate one (neither loses data).
  */
 const SCRIPT = `
 trap '' HUP INT TERM

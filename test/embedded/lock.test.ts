@@ -2,19 +2,19 @@ import { randomUUID } from 'node:crypto'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { acquireOwnership, isOwned } from '../../src/embedded/ownership.ts'
+import { acquireLock, isLocked } from '../../src/embedded/lock.ts'
 import { isProcessAlive, readProcessIdentity } from '../../src/embedded/processes.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 
 let folder: TempDir
 beforeEach(async () => {
-  folder = await openTempDir('ownership')
+  folder = await openTempDir('lock')
 })
 afterEach(async () => {
   await folder.close()
 })
 
-/** A holder whose number lives, but as another process: what a crash followed by a reused number leaves. */
+/** Writes the lock of a dead holder whose number another process has by now. */
 async function writeDeadHolder(name: string): Promise<string> {
   const token = randomUUID()
   const holder = { pid: process.pid, startedAt: 'another time', token }
@@ -22,22 +22,22 @@ async function writeDeadHolder(name: string): Promise<string> {
   return token
 }
 
-it('gives the right to one of many that ask at once, and to the next when it is given back', async () => {
+it('gives the lock to one of many that acquire it at once, and to the next after its release', async () => {
   for (let round = 0; round < 5; round++) {
-    const asked = await Promise.all(Array.from({ length: 20 }, () => acquireOwnership(folder.path)))
+    const asked = await Promise.all(Array.from({ length: 20 }, () => acquireLock(folder.path)))
     const given = asked.filter((one) => one !== undefined)
     expect(given).toHaveLength(1)
-    expect(await isOwned(folder.path)).toBe(true)
+    expect(await isLocked(folder.path)).toBe(true)
     await given[0]?.release()
-    expect(await isOwned(folder.path)).toBe(false)
+    expect(await isLocked(folder.path)).toBe(false)
   }
   expect(await readdir(folder.path)).toEqual([])
 })
 
-it('gives the right of a dead holder to one of many that ask at once', async () => {
+it('gives the lock of a dead holder to one of many that acquire it at once', async () => {
   for (let round = 0; round < 5; round++) {
     await writeDeadHolder('postgres.owner')
-    const asked = await Promise.all(Array.from({ length: 20 }, () => acquireOwnership(folder.path)))
+    const asked = await Promise.all(Array.from({ length: 20 }, () => acquireLock(folder.path)))
     const given = asked.filter((one) => one !== undefined)
     expect(given).toHaveLength(1)
     await given[0]?.release()
@@ -45,15 +45,15 @@ it('gives the right of a dead holder to one of many that ask at once', async () 
   }
 })
 
-it('follows holders that died one after another while taking over, and clears up behind them', async () => {
+it('follows holders that died one after another while taking over, and removes their files', async () => {
   const first = await writeDeadHolder('postgres.owner')
   const second = await writeDeadHolder(`postgres.owner.${first}`)
   await writeDeadHolder(`postgres.owner.${second}`)
-  expect(await isOwned(folder.path)).toBe(false)
-  const ownership = await acquireOwnership(folder.path)
+  expect(await isLocked(folder.path)).toBe(false)
+  const lock = await acquireLock(folder.path)
   expect(await readdir(folder.path)).toEqual(['postgres.owner'])
-  expect(await acquireOwnership(folder.path)).toBeUndefined()
-  await ownership?.release()
+  expect(await acquireLock(folder.path)).toBeUndefined()
+  await lock?.release()
 })
 
 it('tells a process from a later one with the same number', async () => {

@@ -2,35 +2,34 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ConfigError, errorLine } from '../kit/errors.ts'
 import { type Backoff, backoffMs, MINUTE, SECOND, sleep } from '../kit/time.ts'
-
-import { type Access, findFreePort, isPortFree, makePassword, readAccess, writeAccess } from './access.ts'
-import { findBinaryPackage, openBinaries } from './binaries.ts'
-import { makeCluster, makeUrl, setPassword } from './cluster.ts'
-import type { Ownership } from './ownership.ts'
+import { type Access, chooseFreePort, isPortFree, makePassword, readAccess, writeAccess } from './access.ts'
+import { openBinaries, resolveBinaryPackage } from './binaries.ts'
+import { makeUrl, prepareCluster, setPassword } from './cluster.ts'
+import type { Lock } from './lock.ts'
+import { type Server, startServer, waitUntilReady } from './postgres-server.ts'
 import { stopOrphans } from './processes.ts'
-import { findRunAs } from './run-as.ts'
-import { type Server, startServer, waitUntilReady } from './server.ts'
+import { detectRunAs } from './run-as.ts'
 
-export type OwnedServer = { url: string; close(): Promise<void> }
+export type SupervisedServer = { url: string; close(): Promise<void> }
 
 type Launched = { server: Server; access: Access }
 
-/** The server dies of a full disk or the kernel's memory shortage; both take a while to pass. */
+/** A server dies of a full disk or of memory shortage; both last for a while. */
 const RELAUNCH: Backoff = { firstMs: 200, maxMs: 30 * SECOND, factor: 2 }
-/** Having run this long, the next death is a new story. */
+/** After this long without a crash the pauses start anew. */
 const SETTLED_MS = MINUTE
-/** Another program can take the port between our look and the server's start, but hardly thrice. */
+/** Another program can take the port between our check and the server's start, but hardly five times. */
 const PORT_ATTEMPTS = 5
 
 /**
- * Runs the server of `dataDir` until `close`, starting it again whenever it dies, on the same port. The caller holds
- * the ownership, which `close` gives back, as does a failed start. A `port` asked for that is taken is a ConfigError.
+ * Runs the server of `dataDir` until `close`, and starts it again on the same port whenever it dies. The caller has acquired
+ * `lock`; `close` releases it, as does a failed start. Throws ConfigError `embedded_port_taken` when the given `port` is in use.
  */
-export async function openOwnedServer(
-  deps: { log: Logger; ownership: Ownership; signal?: AbortSignal },
+export async function openSupervisedServer(
+  deps: { log: Logger; lock: Lock; signal?: AbortSignal },
   input: { dataDir: string; port?: number },
-): Promise<OwnedServer> {
-  const { log, ownership } = deps
+): Promise<SupervisedServer> {
+  const { log, lock } = deps
   const begun = Date.now()
   const closing = new AbortController()
   try {
@@ -47,7 +46,7 @@ export async function openOwnedServer(
         await supervised
         log.info('embedded Postgres is stopped')
       } finally {
-        await ownership.release()
+        await lock.release()
       }
     }
     return {
@@ -58,19 +57,19 @@ export async function openOwnedServer(
       },
     }
   } catch (error) {
-    await ownership.release()
+    await lock.release()
     throw error
   }
 }
 
-/** Brings everything to where the server can be started: programs, user, files, password. */
+/** Prepares the start of the server: programs, user, files, password. */
 async function prepare(dataDir: string) {
-  const binaries = await openBinaries(findBinaryPackage(), join(dataDir, 'postgres.lib'))
-  const runAs = await findRunAs(binaries, dataDir)
+  const binaries = await openBinaries(resolveBinaryPackage(), join(dataDir, 'postgres.lib'))
+  const runAs = await detectRunAs(binaries, dataDir)
   await stopOrphans(join(dataDir, 'postgres'))
   const kept = await readAccess(dataDir)
   const password = kept?.password ?? makePassword()
-  const fresh = await makeCluster({ runAs, binaries }, { dataDir, password })
+  const fresh = await prepareCluster({ runAs, binaries }, { dataDir, password })
   if (!kept && !fresh) await setPassword({ runAs, binaries }, { dataDir, password })
   return { binaries, runAs, password, keptPort: kept?.port }
 }
@@ -95,7 +94,7 @@ async function launchFirst(
 }
 
 async function choosePort(input: { port?: number; keptPort: number | undefined }): Promise<number> {
-  if (input.port === undefined) return findFreePort(input.keptPort)
+  if (input.port === undefined) return chooseFreePort(input.keptPort)
   if (await isPortFree(input.port)) return input.port
   throw new ConfigError(
     'embedded_port_taken',
