@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
 import { eventually } from '../kit/eventually.ts'
 import { queryOnce } from '../kit/postgres.ts'
-import { makeRide } from '../upload/rig.ts'
+import { makeRide } from '../kit/ride.ts'
 
 const LOGIN = ['login', '--username', 'rider', '--password-stdin']
 const makeKeyText = () => randomBytes(32).toString('base64')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../kit/eventually.ts'
 import { queryOnce } from '../kit/postgres.ts'
-import { makeRide } from '../upload/rig.ts'
+import { makeRide } from '../kit/ride.ts'
 import { type CliRig, openCliRig } from './rig.ts'
 
 describe('musette upload', () => {

@@ -6,8 +6,8 @@ import { eventually } from '../kit/eventually.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { openLine } from '../kit/postgres-line.ts'
 import type { Running } from '../kit/processes.ts'
+import { makeRide } from '../kit/ride.ts'
 import { expectMirrored } from '../mirror/truth.ts'
-import { makeRide } from '../upload/rig.ts'
 import { type Narrow, openNarrow } from './narrow.ts'
 
 const ACTIVITIES = 16

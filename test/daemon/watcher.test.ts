@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
 import { eventually } from '../kit/eventually.ts'
+import { makeRide } from '../kit/ride.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
-import { makeRide } from '../upload/rig.ts'
 
 let rig: Rig
 let daemons: Daemon[]

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { ImportResult } from '../../src/dropfolder/claim-file.ts'
 import { eventually } from '../kit/eventually.ts'
-import { drop, listAll, makeRide, openRig, type Rig, readOpen } from './rig.ts'
+import { makeRide } from '../kit/ride.ts'
+import { drop, listAll, openRig, type Rig, readOpen } from './rig.ts'
 
 const open: Rig[] = []
 const opened = async (...options: Parameters<typeof openRig>) => {
@@ -79,7 +80,7 @@ describe('a file in the drop folder', () => {
   it('never replaces another of its name', async () => {
     const rig = await opened()
     for (const seed of [1, 2, 3]) {
-      await drop(rig.dir, 'ride.fit.gz', makeRide(seed))
+      await drop(rig.dir, 'ride.fit.gz', makeRide({ seed }))
       await rig.folder.scan()
     }
     const failed = join(rig.dir, 'failed')
@@ -91,12 +92,12 @@ describe('a file in the drop folder', () => {
       'ride.fit.gz',
       'ride.fit.gz.txt',
     ])
-    expect(await readFile(join(failed, 'ride (2).fit.gz'))).toEqual(makeRide(2))
+    expect(await readFile(join(failed, 'ride (2).fit.gz'))).toEqual(makeRide({ seed: 2 }))
   })
 
   it('is left alone in keep mode, and imported again only when it changes', async () => {
     const rig = await opened({ afterUpload: 'keep' })
-    await drop(rig.dir, 'ride.fit', makeRide(1))
+    await drop(rig.dir, 'ride.fit', makeRide({ seed: 1 }))
     await drop(rig.dir, 'bad.fit', Buffer.from('no FIT file, and long enough'))
     await rig.folder.scan()
     await rig.folder.scan()
@@ -104,7 +105,7 @@ describe('a file in the drop folder', () => {
       ['bad.fit', 'failed'],
       ['ride.fit', 'done'],
     ])
-    await drop(rig.dir, 'ride.fit', makeRide(2))
+    await drop(rig.dir, 'ride.fit', makeRide({ seed: 2 }))
     await rig.folder.scan()
     expect(rig.imported).toHaveLength(3)
     expect(listAll(rig.dir)).toEqual(['bad.fit', 'ride.fit'])
@@ -114,15 +115,15 @@ describe('a file in the drop folder', () => {
     const rig = await opened({
       importFile: async (file, open) => {
         const bytes = await readOpen(open)
-        if (bytes.equals(makeRide(1))) await drop(rig.dir, file.name, makeRide(2))
+        if (bytes.equals(makeRide({ seed: 1 }))) await drop(rig.dir, file.name, makeRide({ seed: 2 }))
         return { action: 'done' }
       },
     })
-    await drop(rig.dir, 'ride.fit', makeRide(1))
+    await drop(rig.dir, 'ride.fit', makeRide({ seed: 1 }))
     await rig.folder.scan()
-    expect(await readFile(join(rig.dir, 'ride.fit'))).toEqual(makeRide(2))
+    expect(await readFile(join(rig.dir, 'ride.fit'))).toEqual(makeRide({ seed: 2 }))
     await rig.folder.scan()
-    expect(await readFile(join(rig.dir, `done/${month}/ride.fit`))).toEqual(makeRide(2))
+    expect(await readFile(join(rig.dir, `done/${month}/ride.fit`))).toEqual(makeRide({ seed: 2 }))
     expect(rig.imported).toHaveLength(2)
   })
 
@@ -198,7 +199,7 @@ describe('many files', () => {
         return { action: 'keep' }
       },
     })
-    for (let i = 0; i < 20; i++) await drop(rig.dir, `ride-${i}.fit`, makeRide(1))
+    for (let i = 0; i < 20; i++) await drop(rig.dir, `ride-${i}.fit`, makeRide({ seed: 1 }))
     await rig.folder.scan()
     expect(most).toBe(3)
   })

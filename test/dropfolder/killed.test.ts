@@ -1,7 +1,8 @@
 import { link, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { listAll, makeRide, openRig, type Rig } from './rig.ts'
+import { makeRide } from '../kit/ride.ts'
+import { listAll, openRig, type Rig } from './rig.ts'
 
 let rig: Rig
 afterEach(() => rig.close())

@@ -7,13 +7,8 @@ import type { FolderReport } from '../../src/dropfolder/folder-report.ts'
 import { isDroppable } from '../../src/fit/fit-names.ts'
 import { readFit } from '../../src/fit/read-fit.ts'
 import { unpackDropped } from '../../src/fit/unpack.ts'
-import { makeFitFile } from '../../src/sandbox/fit-file.ts'
 import { makeTestLog } from '../kit/log.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
-
-/** A small whole ride; another `seed` gives other bytes. */
-export const makeRide = (seed = 1) =>
-  Buffer.from(makeFitFile({ startedAt: new Date('2026-03-11T16:00:00Z'), seconds: 20, seed }))
 
 /** Imports as the daemon does, but sends nothing: whole files are done, refused ones failed, others wait. */
 export const judgeFile: ImportFile = async (file, open) => {

@@ -6,7 +6,8 @@ import type { FolderReport } from '../../src/dropfolder/folder-report.ts'
 import { isDroppable } from '../../src/fit/fit-names.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog, makeTestLog } from '../kit/log.ts'
-import { drop, listAll, makeRide, openRig, type Rig, readOpen } from './rig.ts'
+import { makeRide } from '../kit/ride.ts'
+import { drop, listAll, openRig, type Rig, readOpen } from './rig.ts'
 
 const ride = makeRide()
 let rig: Rig
@@ -34,7 +35,7 @@ describe('the folder', () => {
     await mkdir(rig.dir)
     await rig.folder.scan()
     expect(rig.problem()).toBeUndefined()
-    await drop(rig.dir, 'two.fit', makeRide(2))
+    await drop(rig.dir, 'two.fit', makeRide({ seed: 2 }))
     await eventually(() => rig.imported.some((file) => file.name === 'two.fit'))
   })
 
@@ -120,7 +121,9 @@ describe('the folder', () => {
     )
     try {
       const names = Array.from({ length: 200 }, (_, i) => `ride-${String(i).padStart(3, '0')}.fit`)
-      await Promise.all(names.map((name, i) => writeFile(join(rig.dir, name), makeRide((i % 3) + 1))))
+      await Promise.all(
+        names.map((name, i) => writeFile(join(rig.dir, name), makeRide({ seed: (i % 3) + 1 }))),
+      )
       await Promise.all([rig.folder.scan(), other.scan()])
       await eventually(async () => {
         await Promise.all([rig.folder.scan(), other.scan()])
@@ -134,7 +137,7 @@ describe('the folder', () => {
     }
     expect(
       await readFile(join(rig.dir, listAll(rig.dir).find((path) => path.endsWith('ride-001.fit')) ?? '')),
-    ).toEqual(makeRide(2))
+    ).toEqual(makeRide({ seed: 2 }))
   })
 
   it('stays silent and stops while nothing at all works', async () => {

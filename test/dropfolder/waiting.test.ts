@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
 import { eventually } from '../kit/eventually.ts'
-import { listAll, makeRide, openRig, type Rig, readOpen } from './rig.ts'
+import { makeRide } from '../kit/ride.ts'
+import { listAll, openRig, type Rig, readOpen } from './rig.ts'
 
 let rig: Rig
 afterEach(() => rig.close())
@@ -73,7 +74,7 @@ describe('a file that is being written', () => {
     rig = await openRig({
       polling: true,
       importFile: async (file, open) => {
-        if (writes++ === 0) await writeFile(join(rig.dir, file.name), makeRide(2))
+        if (writes++ === 0) await writeFile(join(rig.dir, file.name), makeRide({ seed: 2 }))
         await readOpen(open)
         return { action: 'done' }
       },

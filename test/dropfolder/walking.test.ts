@@ -3,8 +3,9 @@ import { mkdirSync, readdirSync } from 'node:fs'
 import { mkdir, readFile, rename, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { makeRide } from '../kit/ride.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
-import { drop, listAll, makeRide, openRig, type Rig, readOpen } from './rig.ts'
+import { drop, listAll, openRig, type Rig, readOpen } from './rig.ts'
 
 const ride = makeRide()
 let rig: Rig

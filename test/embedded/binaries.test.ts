@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openBinaries, resolveBinaryPackage } from '../../src/embedded/binaries.ts'
 import { detectRunAs } from '../../src/embedded/run-as.ts'
+import { findOrdinaryUser } from '../kit/ordinary-user.ts'
 import { distPath, runNode } from '../kit/processes.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
-import { findOrdinaryUser } from './ordinary-user.ts'
 
 let folder: TempDir
 let packageDir: string

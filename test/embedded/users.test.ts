@@ -5,10 +5,10 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog } from '../kit/log.ts'
+import { findOrdinaryUser } from '../kit/ordinary-user.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { listProcessesNaming } from '../kit/processes.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
-import { findOrdinaryUser } from './ordinary-user.ts'
 import { startChild } from './owner-child.ts'
 
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url))

@@ -8,9 +8,10 @@ import { migrateQueueTables } from '../../src/jobs/backend.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { queryOnce } from '../kit/postgres.ts'
+import { makeRide } from '../kit/ride.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { openScene } from '../store/sql/reader-scene.ts'
-import { makeRide, openUploadRig } from '../upload/rig.ts'
+import { openUploadRig } from '../upload/rig.ts'
 
 const FORBIDDEN = expect.objectContaining({ code: '42501' })
 

@@ -2,7 +2,8 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { contentIdOf } from '../../src/fit/read-fit.ts'
 import { makeZip } from '../fit/make-zip.ts'
-import { makeRide, openUploadRig, type UploadRig } from './rig.ts'
+import { makeRide } from '../kit/ride.ts'
+import { openUploadRig, type UploadRig } from './rig.ts'
 
 let rig: UploadRig
 beforeEach(async () => {

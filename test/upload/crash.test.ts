@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { MINUTE } from '../../src/kit/time.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { UploadDeps } from '../../src/upload/upload-deps.ts'
-import { makeRide, openUploadRig, type UploadRig } from './rig.ts'
+import { makeRide } from '../kit/ride.ts'
+import { openUploadRig, type UploadRig } from './rig.ts'
 
 let rig: UploadRig
 beforeEach(async () => {

@@ -4,7 +4,8 @@ import { contentIdOf } from '../../src/fit/read-fit.ts'
 import { DAY, HOUR, MINUTE } from '../../src/kit/time.ts'
 import type { ImportOutcome } from '../../src/upload/import-file.ts'
 import { makeZip } from '../fit/make-zip.ts'
-import { makeRide, openUploadRig, type UploadRig } from './rig.ts'
+import { makeRide } from '../kit/ride.ts'
+import { openUploadRig, type UploadRig } from './rig.ts'
 
 let rig: UploadRig
 beforeEach(async () => {

@@ -3,7 +3,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { judgeFit } from '../../src/fit/judge.ts'
-import { makeRide, openUploadRig, type UploadRig } from './rig.ts'
+import { makeRide } from '../kit/ride.ts'
+import { openUploadRig, type UploadRig } from './rig.ts'
 
 // Files of real devices lie beside a checkout, where somebody has put them; a ride of our own stands in for them elsewhere.
 const folder = fileURLToPath(new URL('../../../shared/fit', import.meta.url))

@@ -2,7 +2,6 @@ import { makeUploadDeps } from '../../src/app/upload-files.ts'
 import { contentIdOf } from '../../src/fit/read-fit.ts'
 import { sourceOf } from '../../src/fit/unpack.ts'
 import { mirrorActivity } from '../../src/mirror/mirror-activity.ts'
-import { makeFitFile } from '../../src/sandbox/fit-file.ts'
 import { findWanted } from '../../src/store/activities/wanted.ts'
 import { findDueUploads, recordUploadsComplete } from '../../src/store/uploads/due-uploads.ts'
 import { findUpload, type Upload } from '../../src/store/uploads/uploads.ts'
@@ -77,10 +76,4 @@ export async function openUploadRig(options: { activities?: number } = {}): Prom
     },
     fault: (fault) => rig.steer('POST', 'faults', { path: '^/oauth/upload$', ...fault }),
   }
-}
-
-/** A ride of a minute or so; another `start` or `seed` gives other bytes. */
-export function makeRide(input: { start?: string; seed?: number; seconds?: number } = {}): Uint8Array {
-  const startedAt = new Date(input.start ?? '2026-05-03T08:00:00Z')
-  return makeFitFile({ startedAt, seconds: input.seconds ?? 60, seed: input.seed ?? 1 })
 }

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { TransientError } from '../../src/kit/errors.ts'
 import { MINUTE } from '../../src/kit/time.ts'
-import { makeRide, openUploadRig, type UploadRig } from './rig.ts'
+import { makeRide } from '../kit/ride.ts'
+import { openUploadRig, type UploadRig } from './rig.ts'
 
 let rig: UploadRig
 beforeEach(async () => {

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { TransientError } from '../../src/kit/errors.ts'
 import { makeZip } from '../fit/make-zip.ts'
-import { makeRide, openUploadRig, type UploadRig } from './rig.ts'
+import { makeRide } from '../kit/ride.ts'
+import { openUploadRig, type UploadRig } from './rig.ts'
 
 let rig: UploadRig
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { makeRide } from '../../upload/rig.ts'
+import { makeRide } from '../../kit/ride.ts'
 import { DATA, ECHOES, TOKEN, unauthorized } from './echoes.ts'
 import type { Echo } from './hostile.ts'
 import { findLeaks, SECRETS } from './marked.ts'

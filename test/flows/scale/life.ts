@@ -1,4 +1,4 @@
-import { makeRide } from '../../upload/rig.ts'
+import { makeRide } from '../../kit/ride.ts'
 import type { Fleet } from './fleet.ts'
 
 /** What goes on at the service and in the drop folder while the fleet is troubled. */

@@ -1,4 +1,4 @@
-import { distPath, runNode } from '../kit/processes.ts'
+import { distPath, runNode } from './processes.ts'
 
 /** What stands before a command so that a user without rights runs it. */
 const WAYS = [
