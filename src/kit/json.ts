@@ -1,8 +1,8 @@
 import { isAscii } from 'node:buffer'
 
-/** Decodes UTF-8 without its byte order mark, if it has one: JSON.parse refuses the mark. */
+/** Decodes UTF-8 and removes a byte order mark, because JSON.parse refuses it. */
 export function decodeUtf8(bytes: Buffer): string {
-  // Most answers are ASCII only, and copying that is several times faster than decoding it.
+  // Most answers are ASCII only, and to copy bytes is several times faster than to decode them.
   if (isAscii(bytes)) return bytes.toString('latin1')
   return bytes.toString('utf8').replace(/^\uFEFF/, '')
 }
