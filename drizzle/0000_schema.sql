@@ -543,7 +543,7 @@ CREATE TABLE training.uploads (
   mirrored_at timestamptz,
   next_try_at timestamptz,
   settle_after timestamptz,
-  looks integer NOT NULL DEFAULT 0,
+  status_checks integer NOT NULL DEFAULT 0,
   CONSTRAINT uploads_account_id_content_id_pk PRIMARY KEY (account_id, content_id),
   CONSTRAINT uploads_state
     CHECK (state IN ('seen', 'sending', 'unconfirmed', 'accepted', 'mirrored', 'duplicate', 'refused')),
@@ -572,7 +572,7 @@ COMMENT ON COLUMN training.uploads.accepted_at IS 'When the service took it';
 COMMENT ON COLUMN training.uploads.mirrored_at IS 'When its activity was here with samples';
 COMMENT ON COLUMN training.uploads.next_try_at IS 'When it is sent again (seen), given up by its sender (sending) or looked for (unconfirmed, accepted); NULL when nothing is due';
 COMMENT ON COLUMN training.uploads.settle_after IS 'While unconfirmed: when an activity that is still not listed counts as not arrived';
-COMMENT ON COLUMN training.uploads.looks IS 'Looks at the activity list since the last change of state';
+COMMENT ON COLUMN training.uploads.status_checks IS 'Times the activity list was checked since the last change of state';
 
 CREATE TABLE training.upload_copies (
   account_id integer NOT NULL,

@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
 import pretty from 'pino-pretty'
-import { escapeDelete, nameControlsInJson } from './kit/control-characters.ts'
+import { escapeDelete, nameControlsInJson } from './kit/text.ts'
 
 /** Names under which a secret could stand in a logged object, at any of the first three depths. */
 const SECRET_NAMES = [
@@ -31,7 +31,7 @@ export function makeLogger(options: {
   terminal: boolean
   destination?: DestinationStream
 }): Logger {
-  const destination = options.destination ?? (options.terminal ? openTerminal() : openLines())
+  const destination = options.destination ?? (options.terminal ? makeTerminalStream() : makeLineStream())
   return pino(
     {
       level: options.level,
@@ -45,7 +45,7 @@ export function makeLogger(options: {
 }
 
 /** Readable lines on standard error. Names come from the service and from files: they must not steer the terminal. */
-function openTerminal(): DestinationStream {
+function makeTerminalStream(): DestinationStream {
   const readable = pretty({
     destination: 2,
     sync: true,
@@ -56,7 +56,7 @@ function openTerminal(): DestinationStream {
 }
 
 /** JSON lines on standard error. They are often shown on a terminal later, which obeys more than JSON escapes. */
-function openLines(): DestinationStream {
+function makeLineStream(): DestinationStream {
   const lines = pino.destination({ dest: 2, sync: true })
   return { write: (line) => void lines.write(escapeDelete(line)) }
 }

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
-import { findSharedUrl } from '../embedded/embedded.ts'
+import { readSharedUrl } from '../embedded/embedded.ts'
 import { acquireKeepAlive, isKeptAlive, type KeepAlive, requestKeepAlive } from '../embedded/keep-alive.ts'
 import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
 import { MINUTE, SECOND, sleep } from '../kit/time.ts'
@@ -35,7 +35,7 @@ export async function shareDatabaseUrl(
   let held = await requestKeepAlive(config.dataDir)
   for (let waited = 0; waited < SHARE_WITHIN_MS; waited += LOOK_EVERY_MS) {
     if (!held) await startHolder(log, options.signal)
-    const url = await findSharedUrl(config.dataDir, options)
+    const url = await readSharedUrl(config.dataDir, options)
     if (url) return url
     await sleep(LOOK_EVERY_MS, options.signal)
     held = await isKeptAlive(config.dataDir)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { ConfigError, commandFor } from '../kit/errors.ts'
 import { isPlainHttp } from '../kit/loopback.ts'
-import { type Account, findAccount } from '../store/accounts.ts'
+import { type Account, findAccount } from '../store/account-rows.ts'
 import type { TokenPair } from '../store/vault/types.ts'
 import type { App } from './app.ts'
 import { parkIfDamaged } from './unreadable-logins.ts'

@@ -10,7 +10,7 @@ import {
   resyncActivities,
   syncActivities,
 } from '../mirror/sync-activities.ts'
-import type { Account } from '../store/accounts.ts'
+import type { Account } from '../store/account-rows.ts'
 import { countByState } from '../store/activities/wanted.ts'
 import { recordRunsAbandoned } from '../store/runs.ts'
 import { type App, endPauses } from './app.ts'
@@ -42,7 +42,7 @@ export async function syncAccount(
   const begin = () => {
     if (besides) return besides
     besides = training ? syncTraining(app, { account, full, signal }) : Promise.resolve(0)
-    // Whether it failed is asked when the activities are through.
+    // A failure is thrown where the result is awaited, after the activities.
     besides.catch(() => undefined)
     return besides
   }
@@ -51,8 +51,8 @@ export async function syncAccount(
     rest.onProgress?.(progress)
   }
   try {
-    const asked = { ...rest, account, concurrency, onProgress }
-    const counts = await syncActivities(app.mirror, app.mirrorOptions, asked)
+    const passInput = { ...rest, account, concurrency, onProgress }
+    const counts = await syncActivities(app.mirror, app.mirrorOptions, passInput)
     const failed = await begin()
     await app.mirror.vacuum.whenIdle()
     const states = await app.mirror.store.read((tx) => countByState(tx, account.accountId))
@@ -102,14 +102,14 @@ export async function syncTraining(
 ): Promise<number> {
   const { account, full = false, signal } = input
   const deps = app.mirror
-  const asked = { account, ...(signal && { signal }) }
+  const mirrorInput = { account, ...(signal && { signal }) }
   const { accountId } = account
   const steps: Array<readonly [string, () => Promise<MirrorCounts>]> = [
-    ['training info', () => mirrorTrainingInfo(deps, asked)],
+    ['training info', () => mirrorTrainingInfo(deps, mirrorInput)],
   ]
   const since = new Date(deps.now().getTime() - WORKOUTS_EVERY_MS)
   if (full || !(await findWorkoutsMirrored(deps, { accountId, since }))) {
-    steps.push(['workouts', () => mirrorWorkouts(deps, asked)])
+    steps.push(['workouts', () => mirrorWorkouts(deps, mirrorInput)])
   }
   let failed = 0
   for (const [what, step] of steps) {

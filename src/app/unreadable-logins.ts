@@ -1,5 +1,5 @@
-import { findAccounts } from '../store/accounts.ts'
-import { UnreadableLoginError } from '../store/vault/unreadable-login-error.ts'
+import { findAccounts } from '../store/account-rows.ts'
+import { UnreadableLoginError } from '../store/vault/seal.ts'
 import type { App } from './app.ts'
 
 /**

@@ -10,7 +10,7 @@ import { findUploadOf } from '../app/upload-files.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { type Daemon, openDaemon } from '../daemon/daemon.ts'
 import { ROLES } from '../daemon/roles.ts'
-import { findSharedUrl } from '../embedded/embedded.ts'
+import { readSharedUrl } from '../embedded/embedded.ts'
 import { TransientError } from '../kit/errors.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { MINUTE, sleep } from '../kit/time.ts'
@@ -23,7 +23,7 @@ import { tableOf } from './sql-formats.ts'
 
 export type DemoOptions = { once?: boolean; activities: number }
 
-/** Runs the demo: stand-in service, embedded Postgres, daemon, upload and SQL; then waits for the signal, unless `once` is set. */
+/** Shows everything on this machine: stand-in service, embedded Postgres, daemon, upload, SQL. Ends after `once`. */
 export async function demo(context: Context, options: DemoOptions): Promise<undefined> {
   const release = makeReleaseStack()
   const startedAt = Date.now()
@@ -45,7 +45,7 @@ export async function demo(context: Context, options: DemoOptions): Promise<unde
     await followUpload(context, daemon)
     await printQueries(context, daemon.app)
     context.note(`everything above took ${((Date.now() - startedAt) / 1_000).toFixed(1)} s`)
-    context.print(`\ndatabase:  ${await findSharedUrl(config.dataDir)}`)
+    context.print(`\ndatabase:  ${await readSharedUrl(config.dataDir)}`)
     context.print(`dashboard: ${daemon.url}`)
     if (options.once) return
     context.note('the daemon goes on; Ctrl-C stops it')
@@ -55,7 +55,7 @@ export async function demo(context: Context, options: DemoOptions): Promise<unde
   }
 }
 
-/** Signs in before the daemon starts: in a second run the account still has the address of the first run's stand-in service. */
+/** Before the daemon starts: in a second run the account still has the address of the stand-in service of the first. */
 async function signIn(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   const app = await openApp(config, log, { signal })
   try {
@@ -66,13 +66,13 @@ async function signIn(config: Config, log: Logger, signal: AbortSignal): Promise
   }
 }
 
-/** Makes the configuration of the demo. The environment is ignored. */
+/** The demo's own configuration: a folder, a pace and intervals of its own, whatever the environment says. */
 function demoConfig(baseUrl: string) {
   const dataDir = join(process.cwd(), '.musette', 'demo')
   return readConfig({
     MUSETTE_BASE_URL: baseUrl,
     MUSETTE_DATA_DIR: dataDir,
-    // The stand-in service runs on this machine, so no limit is needed.
+    // The stand-in service runs on this machine and need not be spared.
     MUSETTE_REQUESTS_PER_MINUTE: '60000',
     MUSETTE_POLL_EVERY: '30s',
     MUSETTE_HTTP: '127.0.0.1:0',
@@ -80,11 +80,11 @@ function demoConfig(baseUrl: string) {
 }
 
 const LOOK_EVERY_MS = 200
-/** The stand-in service needs two seconds to make samples; a very busy machine needs more. */
+/** The stand-in service makes samples in two seconds; this is for a machine that is very busy. */
 const UPLOAD_WITHIN_MS = 2 * MINUTE
 const UPLOAD_SECONDS = 20 * 60
 
-/** Shows the progress of the backfill until every listed activity is mirrored; `since` is the start of this demo. */
+/** Shows the backfill until every activity that the service lists is mirrored. */
 export async function followBackfill(context: Context, daemon: Daemon, since: Date): Promise<void> {
   const line = makeProgressLine(context, 'activities')
   try {
@@ -115,10 +115,7 @@ async function showUntilMirrored(
   }
 }
 
-/**
- * Makes a FIT file that ends now, puts it into the drop folder and waits until its samples are in SQL. Throws TransientError
- * `upload_not_mirrored` after two minutes.
- */
+/** Drops a FIT file made for this moment into the watched folder and follows it until its samples are in SQL. */
 export async function followUpload(context: Context, daemon: Daemon): Promise<void> {
   const { dir } = daemon.app.config.drop
   const startedAt = new Date(Date.now() - UPLOAD_SECONDS * 1_000)
@@ -130,10 +127,10 @@ export async function followUpload(context: Context, daemon: Daemon): Promise<vo
   context.note(`dropped ${fileName} (${bytes.length} bytes) into ${dir}`)
   const seconds = await followLedger(context, daemon, bytes)
   context.note(`its samples are in SQL, ${seconds.toFixed(1)} s after it was seen`)
-  context.note(`the file is now ${await findMoved(context, dir, fileName)}`)
+  context.note(`the file is now ${await readMovedPath(context, dir, fileName)}`)
 }
 
-/** Notes each state of the file in the ledger once, until its activity is mirrored. Returns the time from seen to mirrored, s. */
+/** Shows each state of the file in the ledger once, until its activity is mirrored; returns how many seconds that took. */
 async function followLedger(context: Context, daemon: Daemon, bytes: Uint8Array): Promise<number> {
   let shown: string | undefined
   for (let waited = 0; waited < UPLOAD_WITHIN_MS; waited += LOOK_EVERY_MS) {
@@ -148,7 +145,7 @@ async function followLedger(context: Context, daemon: Daemon, bytes: Uint8Array)
   throw new TransientError('upload_not_mirrored', 'the upload has no samples yet; run: npx musette status')
 }
 
-async function findMoved(context: Context, dir: string, fileName: string): Promise<string> {
+async function readMovedPath(context: Context, dir: string, fileName: string): Promise<string> {
   for (let waited = 0; waited < UPLOAD_WITHIN_MS; waited += LOOK_EVERY_MS) {
     const names = await readdir(join(dir, 'done'), { recursive: true }).catch(() => [])
     const name = names.find((path) => path.endsWith(fileName))
@@ -178,7 +175,7 @@ from training.power_curves where duration_s in (5, 60, 300, 1200, 3600) group by
   },
 ]
 
-/** Prints some questions, each with its SQL and the result. */
+/** Prints a few questions with the SQL that answers them and the answers. */
 export async function printQueries(
   context: Pick<Context, 'print'>,
   app: Pick<App, 'databaseUrl'>,

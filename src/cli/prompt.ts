@@ -1,14 +1,14 @@
 import { addAbortSignal, type Readable } from 'node:stream'
-import { password as askHidden, text as askText } from '@clack/prompts'
+import { password as promptHidden, text as promptText } from '@clack/prompts'
 
 /** Asks for a line on the terminal. Throws an AbortError at Ctrl-C, Ctrl-D and Escape, and when the signal aborts. */
-export function askForText(message: string, signal: AbortSignal): Promise<string> {
-  return untilCancelled(signal, (cancel) => askText({ message, output: process.stderr, signal: cancel }))
+export function promptForText(message: string, signal: AbortSignal): Promise<string> {
+  return untilCancelled(signal, (cancel) => promptText({ message, output: process.stderr, signal: cancel }))
 }
 
 /** Asks for a secret on the terminal, which shows a mask. Throws as askForText does. */
-export function askForSecret(message: string, signal: AbortSignal): Promise<string> {
-  return untilCancelled(signal, (cancel) => askHidden({ message, output: process.stderr, signal: cancel }))
+export function promptForSecret(message: string, signal: AbortSignal): Promise<string> {
+  return untilCancelled(signal, (cancel) => promptHidden({ message, output: process.stderr, signal: cancel }))
 }
 
 async function untilCancelled(
@@ -16,7 +16,7 @@ async function untilCancelled(
   ask: (cancel: AbortSignal) => Promise<string | symbol>,
 ): Promise<string> {
   const cancel = new AbortController()
-  // The library ignores Ctrl-D and would wait for ever on a closed input.
+  // The library does not hear Ctrl-D, and would wait for ever behind an input that is closed.
   const onKey = (_text: string | undefined, key: { ctrl?: boolean; name?: string } | undefined) => {
     if (key?.ctrl && key.name === 'd') cancel.abort()
   }
@@ -30,7 +30,7 @@ async function untilCancelled(
   }
 }
 
-/** Reads a stream to its end as UTF-8 text. Throws an AbortError when the signal aborts first. */
+/** Reads a stream to its end as text. Throws an AbortError when the signal aborts before. */
 export async function readInput(stream: Readable, signal?: AbortSignal): Promise<string> {
   if (signal) addAbortSignal(signal, stream)
   const chunks: Buffer[] = []

@@ -1,7 +1,7 @@
 import type { App } from '../app/app.ts'
 import { findStatus, type Status } from '../app/status-report.ts'
 import { SECOND } from '../kit/time.ts'
-import { findAccounts } from '../store/accounts.ts'
+import { findAccounts } from '../store/account-rows.ts'
 import {
   findActivityFacts,
   findBests,

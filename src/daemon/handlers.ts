@@ -9,8 +9,8 @@ import { ACTIVITIES, pollActivities } from '../mirror/poll-activities.ts'
 import { mirrorTrainingInfo } from '../mirror/poll-training-info.ts'
 import { mirrorWorkouts } from '../mirror/poll-workouts.ts'
 import { reconcileActivities } from '../mirror/reconcile-activities.ts'
+import { type Account, findAccountById } from '../store/account-rows.ts'
 import { findAccountStatuses } from '../store/account-status.ts'
-import { type Account, findAccountById } from '../store/accounts.ts'
 import {
   findAccountsWithWanted,
   findActivity,
@@ -19,7 +19,7 @@ import {
 } from '../store/activities/wanted.ts'
 import { findCursor, findListCap } from '../store/cursors.ts'
 import { findDueUploads, recordUploadsComplete } from '../store/uploads/due-uploads.ts'
-import { UnreadableLoginError } from '../store/vault/unreadable-login-error.ts'
+import { UnreadableLoginError } from '../store/vault/seal.ts'
 import { checkStatus } from '../upload/check-status.ts'
 
 /** How many wanted activities one sweep enqueues for an account; the next sweep brings the rest. */

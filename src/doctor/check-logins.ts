@@ -5,7 +5,7 @@ import { type AccountStatus, findAccountStatuses } from '../store/account-status
 import type { Store } from '../store/store.ts'
 import { readPendingIds, readSecretKeys, secretKeyPath } from '../store/vault/key-file.ts'
 import { findLoginFacts, type LoginFacts } from '../store/vault/login-facts.ts'
-import { UnreadableLoginError } from '../store/vault/unreadable-login-error.ts'
+import { UnreadableLoginError } from '../store/vault/seal.ts'
 import type { KeyOptions } from '../store/vault/vault.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, problemOf, warning } from './finding.ts'

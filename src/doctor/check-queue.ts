@@ -3,7 +3,7 @@ import { inspectQueue, type QueueFacts } from '../jobs/inspect-queue.ts'
 import { intervalsOf } from '../jobs/schedules.ts'
 import { errorLine } from '../kit/errors.ts'
 import { systemClock } from '../kit/time.ts'
-import { findAccounts } from '../store/accounts.ts'
+import { findAccounts } from '../store/account-rows.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, formatBytes, leftOut, ok, problem, problemOf, warning } from './finding.ts'
 

@@ -5,7 +5,7 @@ import { ConfigError, errorCode, errorLine, RejectedError, UnexpectedResponseErr
 import { isLoopback, isPlainHttp } from '../kit/loopback.ts'
 import { formatDuration, MINUTE, SECOND } from '../kit/time.ts'
 import { openService, type Service } from '../service/service.ts'
-import { findAccounts } from '../store/accounts.ts'
+import { findAccounts } from '../store/account-rows.ts'
 import type { TokenVault } from '../store/vault/types.ts'
 import type { Readiness } from '../web/health-routes.ts'
 import type { DoctorContext } from './doctor-context.ts'

@@ -66,7 +66,7 @@ export async function walkFolder(
   const unownedFolders = new Set<string>()
   for (let place = places.pop(); place; place = places.pop()) {
     if (place.path === place.home) walked.homes.push(place.home)
-    const entries = await listEntries(place, walked)
+    const entries = await readEntries(place, walked)
     walked.entries += entries.length
     const names: Buffer[] = []
     let hasInterrupted = false
@@ -90,7 +90,7 @@ export async function walkFolder(
   return walked
 }
 
-async function listEntries(place: Place, walked: WalkResult): Promise<Dirent<Buffer>[]> {
+async function readEntries(place: Place, walked: WalkResult): Promise<Dirent<Buffer>[]> {
   try {
     return await readdir(place.path, { withFileTypes: true, encoding: 'buffer' })
   } catch (error) {

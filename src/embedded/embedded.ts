@@ -51,7 +51,7 @@ export async function openEmbeddedPostgres(
  * with the superuser's password (libpq's `passfile`), because every user of the machine can read a command line; with
  * `withPassword` it contains the password itself, for programs that cannot read such a file.
  */
-export async function findSharedUrl(
+export async function readSharedUrl(
   dataDir: string,
   options: { withPassword?: boolean } = {},
 ): Promise<string | undefined> {
@@ -137,7 +137,7 @@ type JoinedServer = { isOwner(): boolean; close(): Promise<void> }
 
 /** How long the database may be gone after its owner ended; a check costs three small reads. */
 const OWNER_CHECK_EVERY_MS = SECOND
-const TAKE_OVER: Backoff = { firstMs: SECOND, maxMs: 30 * SECOND, factor: 2 }
+const REOPEN_BACKOFF: Backoff = { firstMs: SECOND, maxMs: 30 * SECOND, factor: 2 }
 
 /**
  * Joins a server that another process owns. When that process ends, this one takes the server over on the same port, so that
@@ -147,7 +147,7 @@ function joinServer(deps: { log: Logger }, input: { dataDir: string; port: numbe
   const leaving = new AbortController()
   let owner: SupervisedServer | undefined
 
-  async function takeOver(): Promise<void> {
+  async function reopen(): Promise<void> {
     const lock = await acquireLock(input.dataDir)
     if (!lock) return
     deps.log.info('taking over the embedded Postgres')
@@ -156,12 +156,12 @@ function joinServer(deps: { log: Logger }, input: { dataDir: string; port: numbe
 
   async function follow(): Promise<void> {
     for (let failures = 0; !owner; ) {
-      const pauseMs = failures === 0 ? OWNER_CHECK_EVERY_MS : backoffMs(TAKE_OVER, failures)
+      const pauseMs = failures === 0 ? OWNER_CHECK_EVERY_MS : backoffMs(REOPEN_BACKOFF, failures)
       // Unreferenced, so that it does not keep the process alive.
       await delay(pauseMs, undefined, { ref: false, signal: leaving.signal }).catch(() => undefined)
       if (leaving.signal.aborted) return
       try {
-        if (!(await isLocked(input.dataDir))) await takeOver()
+        if (!(await isLocked(input.dataDir))) await reopen()
         failures = 0
       } catch (error) {
         if (leaving.signal.aborted) return

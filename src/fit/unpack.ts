@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { DROP_LIMITS, type DropLimits, type Fault, judgeFront, mostUnpacked, refused } from './archive.ts'
 import { cleanFitName } from './fit-names.ts'
 import { gunzip } from './gzip.ts'
-import { listZip } from './zip.ts'
+import { unpackZip } from './zip.ts'
 
 /** A FIT file in a dropped file. `open` reads its bytes from the start, and throws UnpackError where they cannot be unpacked. */
 export type DroppedFit = { name: string; open: () => AsyncIterable<Uint8Array> }
@@ -25,7 +25,7 @@ export async function unpackDropped(
     verdict: 'files',
     files: [{ name: cleanFitName(name), open }],
   })
-  if (/\.zip$/i.test(name)) return judgeFront(await readFront(source), 'zip') ?? listZip(source, limits)
+  if (/\.zip$/i.test(name)) return judgeFront(await readFront(source), 'zip') ?? unpackZip(source, limits)
   if (/\.gz$/i.test(name)) {
     const most = mostUnpacked(source.sizeBytes, limits)
     return judgeFront(await readFront(source), 'gzip') ?? one(() => gunzip(source.open(), most))

@@ -33,7 +33,7 @@ const SMALLER = 'drop its files in smaller archives'
  * activities would be missed silently. An archive whose directory is not there yet is `unready`. Throws the error of the
  * source when reading fails.
  */
-export async function listZip(source: ByteSource, limits: DropLimits): Promise<Unpacked> {
+export async function unpackZip(source: ByteSource, limits: DropLimits): Promise<Unpacked> {
   const files: DroppedFit[] = []
   let claimed = 0
   try {

@@ -1,8 +1,13 @@
 import { isAscii } from 'node:buffer'
 
-/** Decodes UTF-8 and removes a byte order mark, because JSON.parse refuses it. */
+/** An API nests a few levels. JSON.stringify, structuredClone and Postgres's jsonb fail at some thousands. */
+const MOST_LEVELS = 100
+/** The largest objects of an API have some hundreds of fields. */
+const MOST_FIELDS = 50_000
+
+/** Decodes UTF-8 without its byte order mark, if it has one: JSON.parse refuses the mark. */
 export function decodeUtf8(bytes: Buffer): string {
-  // Most answers are ASCII only, and to copy bytes is several times faster than to decode them.
+  // Most answers are ASCII only, and copying that is several times faster than decoding it.
   if (isAscii(bytes)) return bytes.toString('latin1')
   return bytes.toString('utf8').replace(/^\uFEFF/, '')
 }
@@ -15,4 +20,29 @@ export function parseJson(bytes: Buffer): unknown {
 /** Tells whether a value is a JSON object, neither null nor an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * Returns why a decoded JSON value is too large to work with: `is nested deeper than 100 levels` or `has more than 50000
+ * fields`, counted over all its objects; undefined when it is not. Does not recurse, so that no depth exhausts the stack.
+ */
+export function excessOf(value: unknown): string | undefined {
+  let fields = 0
+  let level = [value].filter(isParent)
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > MOST_LEVELS) return `is nested deeper than ${MOST_LEVELS} levels`
+    const below: object[] = []
+    for (const parent of level) {
+      const members: unknown[] = Array.isArray(parent) ? parent : Object.values(parent)
+      if (!Array.isArray(parent)) fields += members.length
+      if (fields > MOST_FIELDS) return `has more than ${MOST_FIELDS} fields`
+      for (const member of members) if (isParent(member)) below.push(member)
+    }
+    level = below
+  }
+  return undefined
+}
+
+function isParent(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { CredentialsRejectedError, errorLine, isAbort, TransientError } from '../kit/errors.ts'
 import { formatDuration, SECOND, within } from '../kit/time.ts'
-import type { Account } from '../store/accounts.ts'
+import type { Account } from '../store/account-rows.ts'
 import { countByState, findWanted, type WantedActivity } from '../store/activities/wanted.ts'
 import { fetchServiceState, OUTAGE_AFTER } from './item-failure.ts'
 import { type MirrorDeps, type MirrorOptions, retryWhenRateLimited, withRun } from './mirror.ts'

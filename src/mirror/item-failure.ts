@@ -8,7 +8,7 @@ import {
   TransientError,
 } from '../kit/errors.ts'
 import { type Backoff, backoffMs, DAY, MINUTE } from '../kit/time.ts'
-import type { Account } from '../store/accounts.ts'
+import type { Account } from '../store/account-rows.ts'
 import { recordFetchFailure } from '../store/activities/activity-outcome.ts'
 import { findMirroredPath, type WantedActivity } from '../store/activities/wanted.ts'
 import type { MirrorDeps } from './mirror.ts'

@@ -1,7 +1,7 @@
 import { SECOND } from '../kit/time.ts'
 import { normalizeListEntry } from '../normalize/activity-row.ts'
 import { driftOfDate } from '../normalize/dates.ts'
-import type { Account } from '../store/accounts.ts'
+import type { Account } from '../store/account-rows.ts'
 import type { ListedActivity } from '../store/activities/upsert-listed.ts'
 import type { Drift } from '../store/drift.ts'
 import type { MirrorDeps } from './mirror.ts'

@@ -3,7 +3,7 @@ import { errorCode, errorLine, isAbort, RateLimitedError } from '../kit/errors.t
 import type { Clock } from '../kit/time.ts'
 import type { AccountService, Answer } from '../service/service.ts'
 import type { WireWorkoutList } from '../service/wire/wire-workouts.ts'
-import type { Account } from '../store/accounts.ts'
+import type { Account } from '../store/account-rows.ts'
 import { type RunResult, recordRunFinished, recordRunStarted } from '../store/runs.ts'
 import type { SamplesVacuum } from '../store/samples/vacuum.ts'
 import type { Store } from '../store/store.ts'

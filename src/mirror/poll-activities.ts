@@ -1,5 +1,5 @@
 import { DAY, SECOND } from '../kit/time.ts'
-import type { Account } from '../store/accounts.ts'
+import type { Account } from '../store/account-rows.ts'
 import { upsertListed, type WhenSame } from '../store/activities/upsert-listed.ts'
 import { type Cursor, findCursor, findListCap, recordCursor, recordListCap } from '../store/cursors.ts'
 import { recordDrift } from '../store/drift.ts'

@@ -1,7 +1,7 @@
 import { parseJson } from '../kit/json.ts'
 import { isSameTrainingInfo, normalizeTrainingInfo } from '../normalize/training-info-row.ts'
 import { recordDrift } from '../store/drift.ts'
-import { recordTrainingInfo } from '../store/training/training-info.ts'
+import { recordTrainingInfo } from '../store/training/training-info-rows.ts'
 import { type MirrorCounts, type MirrorDeps, type MirrorInput, type RunTally, withRun } from './mirror.ts'
 import { mirrorWorkoutOfDay } from './poll-workout-of-day.ts'
 

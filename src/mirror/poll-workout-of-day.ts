@@ -2,7 +2,11 @@ import { errorLine, RejectedError, UnexpectedResponseError } from '../kit/errors
 import { DAY } from '../kit/time.ts'
 import { isSameMadeFor } from '../normalize/training-info-row.ts'
 import { acquireNamedLock } from '../store/named-lock.ts'
-import { findTrainingInfo, recordWorkoutUrl, type TrainingInfo } from '../store/training/training-info.ts'
+import {
+  findTrainingInfo,
+  recordWorkoutUrl,
+  type TrainingInfo,
+} from '../store/training/training-info-rows.ts'
 import { findWorkoutFiles, recordWorkoutFile, type WorkoutFormat } from '../store/training/workout-files.ts'
 import { makeFileStem } from '../workoutfolder/file-name.ts'
 import { type MirrorDeps, type MirrorInput, withRun } from './mirror.ts'

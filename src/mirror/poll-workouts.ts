@@ -7,7 +7,7 @@ import { recordDrift } from '../store/drift.ts'
 import { acquireNamedLock } from '../store/named-lock.ts'
 import { findFailingSince, findRecentRuns } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
-import { findTrainingInfo } from '../store/training/training-info.ts'
+import { findTrainingInfo } from '../store/training/training-info-rows.ts'
 import {
   findPresentWorkouts,
   type ListOwner,

@@ -1,6 +1,6 @@
 import { commandFor, UnexpectedResponseError } from '../kit/errors.ts'
 import { DAY } from '../kit/time.ts'
-import type { Account } from '../store/accounts.ts'
+import type { Account } from '../store/account-rows.ts'
 import { findKnownActivities, type KnownActivity, recordAbsent } from '../store/activities/absent.ts'
 import { upsertListed } from '../store/activities/upsert-listed.ts'
 import { cleanText } from '../store/clean.ts'

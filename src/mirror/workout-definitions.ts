@@ -2,7 +2,7 @@ import { errorLine, isAbort, TransientError, UnexpectedResponseError } from '../
 import { isSameSignature, type Signature } from '../normalize/training-info-row.ts'
 import { normalizeWorkoutSets } from '../normalize/workout-rows.ts'
 import { recordDrift } from '../store/drift.ts'
-import { findTrainingInfo } from '../store/training/training-info.ts'
+import { findTrainingInfo } from '../store/training/training-info-rows.ts'
 import {
   type DefinitionState,
   findDefinitionStates,

@@ -1,5 +1,5 @@
 import type { WireTrainingInfo } from '../service/wire/wire-training-info.ts'
-import type { TrainingInfoRow } from '../store/training/training-info.ts'
+import type { TrainingInfoRow } from '../store/training/training-info-rows.ts'
 
 /** Normalizes training info (service document, "Training info") to its row; null where a field is missing. */
 export function normalizeTrainingInfo(wire: WireTrainingInfo): TrainingInfoRow {

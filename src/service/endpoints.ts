@@ -4,10 +4,10 @@ import { quoteRefusal } from './quote-refusal.ts'
 import type { RefreshDeps } from './renew-tokens.ts'
 import { badShape, parseFileText, parseJsonObject } from './service-errors.ts'
 import { refreshIfDue, type SessionState, SHARED_READ_MS, withToken } from './session.ts'
-import { makeUploadBody, type UploadFile } from './upload-body.ts'
+import { encodeUpload, type UploadFile } from './upload-body.ts'
 import { endpointUrl, fileUrl, objectUrl } from './urls.ts'
 import type { Parsed } from './wire/lenient.ts'
-import { findMember, scanSamples } from './wire/scan-samples.ts'
+import { scanSamples, seekMember } from './wire/scan-samples.ts'
 import {
   parseActivity,
   parseActivityList,
@@ -142,7 +142,7 @@ export function makeAccountService(deps: RefreshDeps, state: SessionState): Acco
       const endpoint = 'POST /oauth/upload'
       const url = endpointUrl(baseUrl, '/oauth/upload')
       const send = async (token: string): Promise<Answer<WireUpload>> => {
-        const body = await makeUploadBody(file)
+        const body = await encodeUpload(file)
         const authorization = `Bearer ${token}`
         const request: ServiceRequest = { method: 'POST', endpoint, url, what, authorization, body }
         const answer = await callOnce(deps.calls, { request, queue }, signal)
@@ -203,7 +203,7 @@ function shorten(name: string): string {
  */
 export function readActivity(answer: RawAnswer, what: string): WireActivity {
   const { body } = answer
-  const start = findMember(body, 'session_data')
+  const start = seekMember(body, 'session_data')
   const scanned = start === undefined ? undefined : scanSamples(body, start)
   if (start !== undefined && scanned) {
     const rest = Buffer.concat([body.subarray(0, start), Buffer.from('null'), body.subarray(scanned.end)])

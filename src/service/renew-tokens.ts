@@ -11,6 +11,7 @@ import { type Backoff, backoffMs, HOUR, SECOND } from '../kit/time.ts'
 import type { Credentials, HeldCredentials, TokenPair, TokenVault } from '../store/vault/types.ts'
 import type { CallDeps } from './calls.ts'
 import { type Grant, requestTokens } from './token-grants.ts'
+import { assertOrigin } from './urls.ts'
 
 export type RefreshDeps = { calls: CallDeps; vault: TokenVault; log: Logger }
 
@@ -150,14 +151,4 @@ export function refreshPending(
   const next = until ? `; the next attempt comes by itself after ${until.toISOString()}` : ''
   const text = `the tokens of account "${account.name}" could not be refreshed${reason}${next}`
   return new TransientError('refresh_pending', text, cause === undefined ? {} : { cause })
-}
-
-/**
- * Throws TransientError `account_moved` when the tokens were made by another service than the one at the account's address: the
- * account was signed in elsewhere after its row was read. It is transient because the next read of the row has the new address.
- */
-export function assertOrigin(account: SessionAccount, credentials: Credentials): void {
-  if (credentials.origin === new URL(account.baseUrl).origin) return
-  const message = `account "${account.name}" is signed in at another address since this began; the next attempt goes there`
-  throw new TransientError('account_moved', message)
 }

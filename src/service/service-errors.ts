@@ -9,7 +9,6 @@ import {
 } from '../kit/errors.ts'
 import { decodeUtf8, isObject } from '../kit/json.ts'
 import { type RawAnswer, retryAfterMs } from './http-message.ts'
-import { parseOAuthError } from './wire/wire-token.ts'
 
 // The one place that turns a status or a content into an error of the kit. `what` names endpoint and object
 // (`GET activity ab12`). No message contains a URL's query or a token, and of a body only what quoteRefusal returns.
@@ -30,7 +29,7 @@ export function networkError(
   what: string,
   at: { requestSent: boolean; answered: boolean },
 ): TransientError {
-  const code = findCode(error)
+  const code = networkCodeOf(error)
   const kind = networkKind(code, at.answered)
   const requestSent = at.requestSent && kind.code !== 'connect_failed'
   return new TransientError(kind.code, `${what}: ${kind.text} (${code})`, {
@@ -208,11 +207,12 @@ function parseJson(text: string): unknown {
 const MAX_DEPTH = 5
 
 /** Finds the first stable code in an error's chain: undici wraps the socket's error, and Happy Eyeballs makes an AggregateError. */
-function findCode(error: unknown, depth = 0): string {
+function networkCodeOf(error: unknown, depth = 0): string {
   const code = errorCode(error)
   if (code !== 'unexpected' || depth >= MAX_DEPTH || !(error instanceof Error)) return code
-  if (error instanceof AggregateError && error.errors.length > 0) return findCode(error.errors[0], depth + 1)
-  return error.cause === undefined ? code : findCode(error.cause, depth + 1)
+  if (error instanceof AggregateError && error.errors.length > 0)
+    return networkCodeOf(error.errors[0], depth + 1)
+  return error.cause === undefined ? code : networkCodeOf(error.cause, depth + 1)
 }
 
 /**
@@ -220,6 +220,12 @@ function findCode(error: unknown, depth = 0): string {
  * parser errors contain bytes of the answer, and an answer may contain tokens.
  */
 function plainCause(error: unknown): Error {
-  const code = findCode(error)
+  const code = networkCodeOf(error)
   return Object.assign(new Error(`${error instanceof Error ? error.name : 'Error'} ${code}`), { code })
+}
+
+/** Reads the `error` word of an OAuth error body (RFC 6749 section 5.2); undefined when there is none. */
+export function parseOAuthError(wire: unknown): string | undefined {
+  if (!isObject(wire) || typeof wire.error !== 'string' || wire.error === '') return undefined
+  return wire.error
 }

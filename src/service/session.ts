@@ -2,7 +2,6 @@ import { RateLimitedError, RejectedError } from '../kit/errors.ts'
 import { SECOND, waitFor } from '../kit/time.ts'
 import type { Credentials } from '../store/vault/types.ts'
 import {
-  assertOrigin,
   loginEnded,
   parkAccount,
   type RefreshDeps,
@@ -11,6 +10,7 @@ import {
   renewTokens,
   type SessionAccount,
 } from './renew-tokens.ts'
+import { assertOrigin } from './urls.ts'
 import { MAX_LIFETIME_MS } from './wire/wire-token.ts'
 
 /** The state of an account's session in this process; calls share one refresh through it. */

@@ -4,10 +4,10 @@ import type { Clock } from '../kit/time.ts'
 import type { TokenPair } from '../store/vault/types.ts'
 import { applyRetryAfter, type CallDeps } from './calls.ts'
 import type { RawAnswer, RequestBody, ServiceRequest } from './http-message.ts'
-import { badShape, parseQuietly, tokenError } from './service-errors.ts'
+import { badShape, parseOAuthError, parseQuietly, tokenError } from './service-errors.ts'
 import { send } from './transport.ts'
 import { endpointUrl } from './urls.ts'
-import { parseOAuthError, parseToken } from './wire/wire-token.ts'
+import { parseToken } from './wire/wire-token.ts'
 
 export type ClientCredentials = { baseUrl: string; clientId: string; clientSecret: string }
 

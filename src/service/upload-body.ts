@@ -15,7 +15,7 @@ export type UploadFile = {
  * Encodes an upload as multipart/form-data: `name`, only when given, then `file` (service document, endpoint 10). The file
  * name is the last segment of a path, with control characters replaced.
  */
-export async function makeUploadBody({ fileName, bytes, name, onSent }: UploadFile): Promise<RequestBody> {
+export async function encodeUpload({ fileName, bytes, name, onSent }: UploadFile): Promise<RequestBody> {
   const form = new FormData()
   if (name !== undefined) form.append('name', name)
   form.append('file', new Blob([bytes]), plainName(fileName))

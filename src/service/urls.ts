@@ -1,4 +1,6 @@
-import { RejectedError } from '../kit/errors.ts'
+import { RejectedError, TransientError } from '../kit/errors.ts'
+import type { Credentials } from '../store/vault/types.ts'
+import type { SessionAccount } from './renew-tokens.ts'
 
 /** The address of an endpoint below the base URL, which may have a path of its own. */
 export function endpointUrl(baseUrl: string, path: string, query: Record<string, string> = {}): URL {
@@ -34,4 +36,14 @@ export function fileUrl(baseUrl: string, address: string, what: string): URL {
   const url = new URL(address, base)
   if (url.origin === base.origin) return url
   throw new RejectedError('foreign_origin', `${what}: the address does not belong to the service`)
+}
+
+/**
+ * Throws TransientError `account_moved` when the tokens were made by another service than the one at the account's address: the
+ * account was signed in elsewhere after its row was read. It is transient because the next read of the row has the new address.
+ */
+export function assertOrigin(account: SessionAccount, credentials: Credentials): void {
+  if (credentials.origin === new URL(account.baseUrl).origin) return
+  const message = `account "${account.name}" is signed in at another address since this began; the next attempt goes there`
+  throw new TransientError('account_moved', message)
 }

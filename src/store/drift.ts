@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { EXAMPLE_CHARACTERS, shorten } from '../kit/shorten.ts'
+import { EXAMPLE_CHARACTERS, shorten } from '../kit/text.ts'
 import { cleanJson, cleanText } from './clean.ts'
 import { drift } from './schema/index.ts'
 import type { Tx } from './store.ts'

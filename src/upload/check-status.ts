@@ -1,10 +1,10 @@
 import type { RejectedError } from '../kit/errors.ts'
 import { type Backoff, backoffMs, DAY, MINUTE, SECOND } from '../kit/time.ts'
-import type { Account } from '../store/accounts.ts'
+import type { Account } from '../store/account-rows.ts'
 import type { Tx } from '../store/store.ts'
 import { findClaims } from '../store/uploads/upload-claims.ts'
-import { upsertUploaded } from '../store/uploads/uploaded-activities.ts'
-import { findUpload, recordUploadState, type Upload } from '../store/uploads/uploads.ts'
+import { findUpload, recordUploadState, type Upload, upsertUploaded } from '../store/uploads/uploads.ts'
+
 import { type Match, matchActivity, START_WITHIN_MS } from './match-activity.ts'
 import type { Listed, UploadDeps } from './upload-deps.ts'
 import { isNew, recordAccepted, recordDuplicate, recordReplaced, UNCONFIRMED_MS } from './upload-outcome.ts'
@@ -34,26 +34,32 @@ export async function checkStatus(
 ): Promise<Upload | undefined> {
   const { account, contentId, signal } = input
   const key = { accountId: account.accountId, contentId }
-  const askedAt = deps.now()
+  const requestedAt = deps.now()
   await deps.store.transaction(async (tx) => {
-    const settleAfter = new Date(askedAt.getTime() + UNCONFIRMED_MS)
+    const settleAfter = new Date(requestedAt.getTime() + UNCONFIRMED_MS)
     const reason = 'the process that sent it ended before the answer came'
-    const change = { state: 'unconfirmed' as const, reason, settleAfter, nextTryAt: askedAt, looks: 0 }
-    await recordUploadState(tx, key, change, { from: ['sending'], dueAt: askedAt })
+    const change = {
+      state: 'unconfirmed' as const,
+      reason,
+      settleAfter,
+      nextTryAt: requestedAt,
+      statusChecks: 0,
+    }
+    await recordUploadState(tx, key, change, { from: ['sending'], dueAt: requestedAt })
   })
   const upload = await deps.store.read((tx) => findUpload(tx, key))
-  if (!upload?.startedAt || !isDue(upload, askedAt)) return undefined
+  if (!upload?.startedAt || !isDue(upload, requestedAt)) return undefined
   const { startedAt } = upload
   let listed: Listed[]
   try {
     listed = await listNear(deps, { account, startedAt, ...(signal && { signal }) })
   } catch (error) {
     await deps.store.transaction((tx) =>
-      recordUploadState(tx, key, nextCheck(upload, askedAt), [upload.state]),
+      recordUploadState(tx, key, nextCheck(upload, requestedAt), [upload.state]),
     )
     throw error
   }
-  const settled = await deps.store.transaction((tx) => settleRow(tx, { key, listed, askedAt }))
+  const settled = await deps.store.transaction((tx) => settleRow(tx, { key, listed, requestedAt }))
   if (settled && settled.state !== upload.state) {
     const { fileName, state, activityPath, reason } = settled
     deps.log.info({ file: fileName, contentId, state, path: activityPath, reason }, 'upload settled')
@@ -70,55 +76,57 @@ export async function checkStatus(
 }
 
 function isDue(upload: Upload, now: Date): boolean {
-  if (upload.state === 'mirrored') return upload.looks === 0
+  if (upload.state === 'mirrored') return upload.statusChecks === 0
   const isChecked = upload.state === 'unconfirmed' || upload.state === 'accepted'
   return isChecked && upload.nextTryAt !== null && upload.nextTryAt <= now
 }
 
 async function settleRow(
   tx: Tx,
-  input: { key: { accountId: number; contentId: string }; listed: Listed[]; askedAt: Date },
+  input: { key: { accountId: number; contentId: string }; listed: Listed[]; requestedAt: Date },
 ): Promise<Upload | undefined> {
-  const { listed, askedAt } = input
+  const { listed, requestedAt } = input
   const paths = listed.map(({ path }) => path)
   const claims = await findClaims(tx, input.key, paths)
   // Read under the lock that findClaims takes, so that no other process changes it.
   const upload = await findUpload(tx, input.key)
-  if (!upload?.startedAt || !isDue(upload, askedAt)) return undefined
+  if (!upload?.startedAt || !isDue(upload, requestedAt)) return undefined
   const known = { startedAt: upload.startedAt, fileName: upload.fileName }
   const fresh = listed.filter(({ path }) => isNew(upload, claims, path))
   if (upload.state === 'unconfirmed') {
     const match = matchActivity({ ...known, candidates: fresh, rivals: claims.rivals })
-    if (match.kind === 'found') return recordAccepted(tx, { upload, path: match.path, claims, now: askedAt })
-    return recordUploadState(tx, upload, stillUnconfirmed(upload, match, askedAt), ['unconfirmed'])
+    if (match.kind === 'found')
+      return recordAccepted(tx, { upload, path: match.path, claims, now: requestedAt })
+    return recordUploadState(tx, upload, stillUnconfirmed(upload, match, requestedAt), ['unconfirmed'])
   }
   const path = upload.activityPath
   if (path !== null && paths.includes(path)) {
     // It was fetched before the service had it.
-    await upsertUploaded(tx, { accountId: upload.accountId, path, listedAt: askedAt })
-    return recordUploadState(tx, upload, nextCheck(upload, askedAt), [upload.state])
+    await upsertUploaded(tx, { accountId: upload.accountId, path, listedAt: requestedAt })
+    return recordUploadState(tx, upload, nextCheck(upload, requestedAt), [upload.state])
   }
-  if (path !== null && isTooEarly(upload, askedAt)) {
-    return recordUploadState(tx, upload, nextCheck(upload, askedAt), [upload.state])
+  if (path !== null && isTooEarly(upload, requestedAt)) {
+    return recordUploadState(tx, upload, nextCheck(upload, requestedAt), [upload.state])
   }
   const own = matchActivity({ ...known, candidates: fresh, rivals: claims.rivals })
   const match = own.kind === 'found' ? own : matchActivity({ ...known, candidates: listed, rivals: [] })
-  if (match.kind !== 'found') return recordUploadState(tx, upload, stillGone(upload, askedAt), [upload.state])
-  await recordReplaced(tx, { upload, path: match.path, now: askedAt })
-  return recordAccepted(tx, { upload, path: match.path, claims, now: askedAt })
+  if (match.kind !== 'found')
+    return recordUploadState(tx, upload, stillGone(upload, requestedAt), [upload.state])
+  await recordReplaced(tx, { upload, path: match.path, now: requestedAt })
+  return recordAccepted(tx, { upload, path: match.path, claims, now: requestedAt })
 }
 
-function stillUnconfirmed(upload: Upload, match: Match, askedAt: Date) {
+function stillUnconfirmed(upload: Upload, match: Match, requestedAt: Date) {
   if (match.kind === 'unclear') {
     const reason = `it may be any of the activities ${match.paths.join(', ')}; if it is none, run: musette upload --force FILE`
-    return { ...nextCheck(upload, askedAt), reason }
+    return { ...nextCheck(upload, requestedAt), reason }
   }
   const { settleAfter } = upload
-  if (settleAfter && settleAfter <= askedAt) {
+  if (settleAfter && settleAfter <= requestedAt) {
     const reason = 'the service did not take it; it is sent again'
-    return { state: 'seen' as const, reason, nextTryAt: null, settleAfter: null, looks: 0 }
+    return { state: 'seen' as const, reason, nextTryAt: null, settleAfter: null, statusChecks: 0 }
   }
-  const next = nextCheck(upload, askedAt)
+  const next = nextCheck(upload, requestedAt)
   const nextTryAt = settleAfter && settleAfter < next.nextTryAt ? settleAfter : next.nextTryAt
   return { ...next, nextTryAt }
 }
@@ -130,19 +138,19 @@ function isTooEarly(upload: Upload, now: Date): boolean {
 }
 
 /** The checks of an activity that is gone end: at once when its samples are in the mirror, else after a week. */
-function stillGone(upload: Upload, askedAt: Date) {
+function stillGone(upload: Upload, requestedAt: Date) {
   const since = upload.acceptedAt ?? upload.seenAt
-  const over = upload.state === 'mirrored' || askedAt.getTime() - since.getTime() > GONE_WITHIN_MS
-  if (!over) return nextCheck(upload, askedAt)
+  const over = upload.state === 'mirrored' || requestedAt.getTime() - since.getTime() > GONE_WITHIN_MS
+  if (!over) return nextCheck(upload, requestedAt)
   const reason = `the service no longer shows activity ${upload.activityPath ?? '(unnamed)'}, nor another of that start`
-  return { state: upload.state, looks: upload.looks + 1, nextTryAt: null, reason }
+  return { state: upload.state, statusChecks: upload.statusChecks + 1, nextTryAt: null, reason }
 }
 
 function nextCheck(upload: Upload, now: Date) {
   const { state } = upload
-  const looks = upload.looks + 1
+  const statusChecks = upload.statusChecks + 1
   const backoff = state === 'unconfirmed' ? UNCONFIRMED_BACKOFF : GONE_BACKOFF
-  return { state, looks, nextTryAt: new Date(now.getTime() + backoffMs(backoff, looks)) }
+  return { state, statusChecks, nextTryAt: new Date(now.getTime() + backoffMs(backoff, statusChecks)) }
 }
 
 /** Lists the activities that started within two minutes of `startedAt` (service document, endpoint 9). Throws the client's errors. */

@@ -10,7 +10,7 @@ import {
   TransientError,
 } from '../kit/errors.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../kit/time.ts'
-import type { Account } from '../store/accounts.ts'
+import type { Account } from '../store/account-rows.ts'
 import { recordUploadCopies } from '../store/uploads/uploads.ts'
 import { type ContentResult, describeFailedFile, isUploaded } from './failure-text.ts'
 import { recordRefused, sendFile } from './send-file.ts'

@@ -3,7 +3,7 @@ import type { ReadFit } from '../fit/read-fit.ts'
 import { errorLine, RejectedError, TransientError } from '../kit/errors.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 import { parseUploadedPath } from '../service/service.ts'
-import type { Account } from '../store/accounts.ts'
+import type { Account } from '../store/account-rows.ts'
 import { findClaims } from '../store/uploads/upload-claims.ts'
 import {
   findUpload,
@@ -122,7 +122,7 @@ function judgeResend(upload: Upload, input: SendInput, now: Date): 'no' | 'now' 
 /** Makes a row ready to be sent again; it counts as seen now, so that the service's older activities are no match for it. */
 async function reopen(deps: UploadDeps, upload: Upload): Promise<Upload> {
   const seenAt = upload.state === 'seen' ? upload.seenAt : deps.now()
-  const change = { state: 'seen' as const, seenAt, nextTryAt: null, settleAfter: null, looks: 0 }
+  const change = { state: 'seen' as const, seenAt, nextTryAt: null, settleAfter: null, statusChecks: 0 }
   const reopened = await deps.store.transaction((tx) =>
     recordUploadState(tx, upload, change, { from: [upload.state], attempts: upload.attempts }),
   )

@@ -3,7 +3,7 @@ import type { LogOnce } from '../kit/log-once.ts'
 import type { Semaphore } from '../kit/semaphore.ts'
 import type { Clock } from '../kit/time.ts'
 import type { AccountService } from '../service/service.ts'
-import type { Account } from '../store/accounts.ts'
+import type { Account } from '../store/account-rows.ts'
 import type { Store } from '../store/store.ts'
 
 /** An activity in the service's list, with what shows which file it came from. */

@@ -11,12 +11,12 @@ import { type Backoff, backoffMs, DAY, MINUTE, SECOND } from '../kit/time.ts'
 import { recordAbsent } from '../store/activities/absent.ts'
 import type { Tx } from '../store/store.ts'
 import type { Claims } from '../store/uploads/upload-claims.ts'
-import { upsertUploaded } from '../store/uploads/uploaded-activities.ts'
 import {
   recordUploadState,
   type Upload,
   type UploadChange,
   type UploadState,
+  upsertUploaded,
 } from '../store/uploads/uploads.ts'
 
 /** Pauses before a file is sent again: an outage of hours costs few tries, and its end is noticed soon. */
@@ -46,7 +46,12 @@ export async function recordAccepted(
   const { upload, path, claims, now } = input
   const { accountId, contentId } = upload
   const key = { accountId, contentId }
-  const accepted = { acceptedAt: upload.acceptedAt ?? now, activityPath: path, looks: 0, settleAfter: null }
+  const accepted = {
+    acceptedAt: upload.acceptedAt ?? now,
+    activityPath: path,
+    statusChecks: 0,
+    settleAfter: null,
+  }
   const looked = { ...accepted, reason: null, nextTryAt: new Date(now.getTime() + FIRST_CHECK_MS) }
   if (path === null) {
     return recordUploadState(tx, key, { ...looked, state: 'accepted', activityId: null }, OPEN_STATES)
@@ -76,7 +81,7 @@ export async function recordDuplicate(
   const { accountId } = upload
   const activityId =
     claims.known.get(path)?.activityId ?? (await upsertUploaded(tx, { accountId, path, listedAt: now }))
-  const end = { activityPath: path, activityId, reason, looks: 0, settleAfter: null, nextTryAt: null }
+  const end = { activityPath: path, activityId, reason, statusChecks: 0, settleAfter: null, nextTryAt: null }
   return recordUploadState(tx, upload, { ...end, ...more, state: 'duplicate' })
 }
 
@@ -121,7 +126,7 @@ export function judgeFailure(input: {
   if (mayHaveArrived(error, input.bodySent)) {
     const answered = error instanceof TransientError && error.code === 'server_error'
     const settleAfter = later(answered ? UNCONFIRMED_AFTER_5XX_MS : UNCONFIRMED_MS)
-    return { state: 'unconfirmed', reason, settleAfter, nextTryAt: now, looks: 0 }
+    return { state: 'unconfirmed', reason, settleAfter, nextTryAt: now, statusChecks: 0 }
   }
   // A stop of the daemon costs no pause.
   if (isAbort(error)) return { state: 'seen', reason: 'the sending was interrupted', nextTryAt: null }

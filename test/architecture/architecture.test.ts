@@ -1,4 +1,6 @@
+import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { listLyingVerbs, listRetiredNames, listTwinNames } from './names.ts'
 import { findCycle, listViolations, parseSource, readSources } from './rooms.ts'
 
 const sources = readSources()
@@ -79,5 +81,48 @@ describe('the rooms of src', () => {
     expect(at(0.9)).toBeLessThan(250)
     expect(at(0.5)).toBeGreaterThanOrEqual(80)
     expect(at(0.5)).toBeLessThanOrEqual(150)
+  })
+
+  it('are not deep: at most 15 files a folder and two levels of folders in a room', () => {
+    const folders = new Map<string, number>()
+    for (const { path } of sources) folders.set(dirname(path), (folders.get(dirname(path)) ?? 0) + 1)
+    expect([...folders].filter(([, files]) => files > 15)).toEqual([])
+    expect([...folders.keys()].filter((folder) => folder.split('/').length > 3)).toEqual([])
+  })
+})
+
+describe('the names in src', () => {
+  it('are words of the trade', () => {
+    expect(listRetiredNames(sources)).toEqual([])
+  })
+
+  it('tell the cost of a function by its verb', () => {
+    expect(listLyingVerbs(sources)).toEqual([])
+  })
+
+  it('stand for one file each', () => {
+    expect(listTwinNames(sources)).toEqual([])
+  })
+
+  it('would be caught when they do not', () => {
+    const planted = [
+      parseSource('store/utils.ts', `export async function makeHouse(tx: Tx) {\n  await tx.run()\n}\n`),
+      parseSource('upload/utils.ts', `export function findName(text: string) {\n  return text.trim()\n}\n`),
+      parseSource(
+        'fit/lap.ts',
+        `// A handful of rides is fine in a comment.\nexport const rideCount = 'told'\n`,
+      ),
+    ]
+    expect(listRetiredNames(planted)).toEqual([
+      'store/utils.ts: utils; say a word for what it does',
+      'store/utils.ts: makeHouse; say App',
+      'upload/utils.ts: utils; say a word for what it does',
+      'fit/lap.ts: rideCount; say activity',
+    ])
+    expect(listLyingVerbs(planted)).toEqual([
+      'store/utils.ts: makeHouse does no input or output, by its name',
+      'upload/utils.ts: findName uses the database, by its name',
+    ])
+    expect(listTwinNames(planted)).toEqual(['store/utils.ts and upload/utils.ts'])
   })
 })

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type EmbeddedPostgres, findSharedUrl, openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
+import { type EmbeddedPostgres, openEmbeddedPostgres, readSharedUrl } from '../../src/embedded/embedded.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeTestLog } from '../kit/log.ts'
 import { queryOnce } from '../kit/postgres.ts'
@@ -59,7 +59,7 @@ it('replaces a server that outlived both its owner and its watchdog', async () =
   await child.waitForLine(/^committed 10$/)
   await killAll('musette-watchdog')
   await child.kill('SIGKILL')
-  expect(await findSharedUrl(folder.path, { withPassword: true })).toBe(url.split('?')[0])
+  expect(await readSharedUrl(folder.path, { withPassword: true })).toBe(url.split('?')[0])
   const before = await readFile(join(folder.path, 'postgres/postmaster.pid'), 'utf8')
 
   const reopened = await open()

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { findSharedUrl, openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
+import { openEmbeddedPostgres, readSharedUrl } from '../../src/embedded/embedded.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { queryOnce } from '../kit/postgres.ts'
@@ -34,9 +34,9 @@ it('joins a server that another process runs, and leaves it running', async () =
   expect(joined).toMatchObject({ url, owned: false })
   expect(await queryOnce(joined.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
   await joined.close()
-  expect(await findSharedUrl(folder.path, { withPassword: true })).toBe(url.split('?')[0])
+  expect(await readSharedUrl(folder.path, { withPassword: true })).toBe(url.split('?')[0])
   expect(await owner.kill('SIGTERM')).toMatchObject({ code: 0 })
-  expect(await findSharedUrl(folder.path, { withPassword: true })).toBeUndefined()
+  expect(await readSharedUrl(folder.path, { withPassword: true })).toBeUndefined()
 })
 
 it('ends up with one server when many processes open an empty folder at once', async () => {
@@ -67,7 +67,7 @@ it('takes the server over, at the same URL, when its owner closes it', async () 
   await eventually(() => joined.owned, { what: 'the take-over' })
   expect(await queryOnce(joined.url, 'SELECT number FROM kept')).toEqual([])
   await joined.close()
-  expect(await findSharedUrl(folder.path, { withPassword: true })).toBeUndefined()
+  expect(await readSharedUrl(folder.path, { withPassword: true })).toBeUndefined()
 })
 
 it('takes the server over, at the same URL, when its owner is killed', async () => {

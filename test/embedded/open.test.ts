@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { findSharedUrl, openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
+import { openEmbeddedPostgres, readSharedUrl } from '../../src/embedded/embedded.ts'
 import { makeTestLog } from '../kit/log.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { listProcessesNaming } from '../kit/processes.ts'
@@ -155,14 +155,14 @@ describe('openEmbeddedPostgres', () => {
   })
 })
 
-describe('findSharedUrl', () => {
+describe('readSharedUrl', () => {
   it('finds the URL while the server runs, and only then', async () => {
-    expect(await findSharedUrl(folder.path, { withPassword: true })).toBeUndefined()
+    expect(await readSharedUrl(folder.path, { withPassword: true })).toBeUndefined()
     const database = await open()
-    expect(await findSharedUrl(folder.path, { withPassword: true })).toBe(database.url.split('?')[0])
+    expect(await readSharedUrl(folder.path, { withPassword: true })).toBe(database.url.split('?')[0])
     await database.close()
-    expect(await findSharedUrl(folder.path, { withPassword: true })).toBeUndefined()
-    expect(await findSharedUrl(join(folder.path, 'nowhere'), { withPassword: true })).toBeUndefined()
+    expect(await readSharedUrl(folder.path, { withPassword: true })).toBeUndefined()
+    expect(await readSharedUrl(join(folder.path, 'nowhere'), { withPassword: true })).toBeUndefined()
   })
 })
 

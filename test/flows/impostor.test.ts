@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { makeUrl } from '../../src/embedded/cluster.ts'
-import { findSharedUrl, openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
+import { openEmbeddedPostgres, readSharedUrl } from '../../src/embedded/embedded.ts'
 import { makeQueuePool, migrateQueueTables } from '../../src/jobs/backend.ts'
 import { inspectQueue } from '../../src/jobs/inspect-queue.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
@@ -74,7 +74,7 @@ describe.each(TRICKS)('another program on the port of the embedded Postgres, by 
       join(folder.path, 'postgres.json'),
       JSON.stringify({ port: fake.port, password: PASSWORD }),
     )
-    expect(await findSharedUrl(folder.path, { withPassword: true })).toBeUndefined()
+    expect(await readSharedUrl(folder.path, { withPassword: true })).toBeUndefined()
     expect(fake.clients()).toBe(1)
     expect(fake.received()).not.toContain(PASSWORD)
   })

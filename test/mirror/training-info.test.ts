@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { recordTrainingInfo } from '../../src/store/training/training-info.ts'
+import { recordTrainingInfo } from '../../src/store/training/training-info-rows.ts'
 import { openScene, type Scene } from './training-scene.ts'
 
 const ANSWER = {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readActivity } from '../../src/service/endpoints.ts'
-import { findMember, scanSamples } from '../../src/service/wire/scan-samples.ts'
+import { scanSamples, seekMember } from '../../src/service/wire/scan-samples.ts'
 import { parseActivity } from '../../src/service/wire/wire-activity.ts'
 import { columnsOf, type SessionData } from '../../src/service/wire/wire-samples.ts'
 
@@ -34,7 +34,7 @@ function bodyOf(list: unknown, space?: string | number, around: object = {}): Bu
 }
 
 function scan(body: Buffer): SessionData | undefined {
-  const start = findMember(body, 'session_data')
+  const start = seekMember(body, 'session_data')
   return start === undefined ? undefined : scanSamples(body, start)?.data
 }
 

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
-import { upsertAccount } from '../../src/store/accounts.ts'
+import { upsertAccount } from '../../src/store/account-rows.ts'
 import { type ListedActivity, upsertListed } from '../../src/store/activities/upsert-listed.ts'
 import { findWanted } from '../../src/store/activities/wanted.ts'
 import { openStore, type Store } from '../../src/store/store.ts'

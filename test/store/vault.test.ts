@@ -1,7 +1,7 @@
 import { createCipheriv, randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { TransientError } from '../../src/kit/errors.ts'
-import { findAccount, upsertAccount } from '../../src/store/accounts.ts'
+import { findAccount, upsertAccount } from '../../src/store/account-rows.ts'
 import { makeSealer } from '../../src/store/vault/seal.ts'
 import { rowsOf } from './open.ts'
 import { ACCOUNT, openTestVault, pairAt } from './vault.ts'

@@ -4,7 +4,7 @@ import { findStatus } from '../../app/status-report.ts'
 import { noteUnreadableLogins, type Run } from '../context.ts'
 import { printTable } from '../output.ts'
 
-/** Adds the verb `accounts` to the program. */
+/** Adds `accounts`. */
 export function addAccountsVerb(program: Command, run: Run): void {
   program
     .command('accounts')

@@ -4,7 +4,7 @@ import { findPlainAddress, signInWithPassword, signOut } from '../../app/sign-in
 import { ConfigError } from '../../kit/errors.ts'
 import { loginInBrowser } from '../browser-login.ts'
 import type { Context, Run } from '../context.ts'
-import { askForSecret, askForText, readInput } from '../prompt.ts'
+import { promptForSecret, promptForText, readInput } from '../prompt.ts'
 
 type LoginOptions = {
   username?: string
@@ -20,7 +20,7 @@ type LoginOptions = {
 const REDIRECT_URI =
   'with --browser or --paste: the redirect address registered for your application; --browser listens on its port, as in http://127.0.0.1:8976/callback'
 
-/** Adds the verbs `login` and `logout` to the program. */
+/** Adds `login` and `logout`. */
 export function addLoginVerbs(program: Command, run: Run): void {
   program
     .command('login [account]')
@@ -82,7 +82,7 @@ function warningOf(address: string, what: string): string {
   return `musette: ${address} is not https, so anybody on the way can read ${what}; stop here and set MUSETTE_BASE_URL=https://… unless you trust this network`
 }
 
-// The name is also the name of a folder (`<drop>/<account>/`) and part of commands that people type.
+// The name becomes a folder's (`<drop>/<account>/`) and stands in commands that people type.
 function checkAccountName(name: string): void {
   if (/^[a-z0-9][a-z0-9_-]{0,62}$/i.test(name) && !['done', 'failed'].includes(name)) return
   throw new ConfigError(
@@ -96,7 +96,7 @@ async function readCredentials(
   options: LoginOptions,
 ): Promise<{ username: string; password: string }> {
   const canAsk = context.terminal && Boolean(process.stdin.isTTY)
-  const username = options.username ?? (canAsk ? await askForText('User name', context.signal) : undefined)
+  const username = options.username ?? (canAsk ? await promptForText('User name', context.signal) : undefined)
   if (!username) throw new ConfigError('no_username', 'no user name; run: musette login --username NAME')
   if (options.passwordStdin)
     return { username, password: (await readInput(process.stdin, context.signal)).replace(/\r?\n$/, '') }
@@ -106,5 +106,5 @@ async function readCredentials(
       'no terminal to ask on; run: musette login --username NAME --password-stdin',
     )
   }
-  return { username, password: await askForSecret('Password', context.signal) }
+  return { username, password: await promptForSecret('Password', context.signal) }
 }

@@ -14,7 +14,7 @@ type Options = {
   redirectUri: string[]
 }
 
-/** Adds the verb `sandbox` to the program. */
+/** Adds `sandbox`. */
 export function addSandboxVerb(program: Command, run: Run): void {
   program
     .command('sandbox')

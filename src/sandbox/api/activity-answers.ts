@@ -2,8 +2,8 @@ import { DateTime } from 'luxon'
 import type { Zone } from '../athlete/history.ts'
 import { simulateTrack } from '../athlete/ride.ts'
 import { type Scored, scoreTrack, sumTrack } from '../athlete/score.ts'
+import { makeSamples } from '../athlete/session-samples.ts'
 import { makeSummary, type StartDate, type Summary, thinSummary } from '../athlete/summary.ts'
-import { makeSamples } from '../athlete/wire-samples.ts'
 import type { Params } from '../http/http-server.ts'
 import {
   html,

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { parseDecimal } from '../../kit/floats.ts'
-import { isObject } from '../../kit/json.ts'
-import { EXAMPLE_CHARACTERS, shorten } from '../../kit/shorten.ts'
+import { excessOf, isObject } from '../../kit/json.ts'
+import { EXAMPLE_CHARACTERS, shorten } from '../../kit/text.ts'
 import type { Drift } from '../../store/drift.ts'
-import { findExcess } from './excess.ts'
 
 export type Parsed<T> = { ok: true; value: T; drift: Drift[] } | { ok: false; reason: string }
 
@@ -20,10 +19,10 @@ export type BadItem = { index: number; reason: string; named?: string }
  */
 export function parseLenient<T>(schema: z.ZodType<T>, wire: unknown, prefix = ''): Parsed<T> {
   if (!isObject(wire)) return { ok: false, reason: 'is not an object' }
-  const excess = findExcess(wire)
+  const excess = excessOf(wire)
   if (excess !== undefined) return { ok: false, reason: excess }
   const first = schema.safeParse(wire)
-  if (first.success) return { ok: true, value: first.data, drift: listUnknownFields(schema, wire, prefix) }
+  if (first.success) return { ok: true, value: first.data, drift: unknownFieldsOf(schema, wire, prefix) }
   const corrected = structuredClone(wire)
   const drift = first.error.issues.map((issue) => {
     const example = replaceWithNull(corrected, issue.path)
@@ -31,7 +30,7 @@ export function parseLenient<T>(schema: z.ZodType<T>, wire: unknown, prefix = ''
   })
   const second = schema.safeParse(corrected)
   if (second.success) {
-    return { ok: true, value: second.data, drift: [...drift, ...listUnknownFields(schema, wire, prefix)] }
+    return { ok: true, value: second.data, drift: [...drift, ...unknownFieldsOf(schema, wire, prefix)] }
   }
   const field = fieldName('', second.error.issues[0]?.path ?? [])
   const own = first.error.issues.find(
@@ -70,7 +69,7 @@ function nameOf(item: unknown): { named?: string } {
 }
 
 /** Lists the fields of an answer's outermost object that are not among `known`. */
-export function listUnknownOutside(wire: Record<string, unknown>, known: readonly string[]): Drift[] {
+export function unknownOutsideOf(wire: Record<string, unknown>, known: readonly string[]): Drift[] {
   return Object.entries(wire)
     .filter(([key]) => !known.includes(key))
     .map(([field, value]) => ({ field, kind: 'unknown', example: shortenExample(value) }))
@@ -182,7 +181,7 @@ export function shortenExample(value: unknown): unknown {
 }
 
 function textOf(value: unknown): string {
-  const excess = findExcess(value)
+  const excess = excessOf(value)
   return excess === undefined ? (JSON.stringify(value) ?? String(value)) : `(a value that ${excess})`
 }
 
@@ -202,20 +201,20 @@ function addDrift(known: Map<string, Drift>, drift: readonly Drift[]): Map<strin
 }
 
 /** Lists the fields of `value` that `schema` does not know, by dotted name under `prefix`, through nested objects. */
-function listUnknownFields(schema: z.core.$ZodType, value: unknown, prefix: string): Drift[] {
+function unknownFieldsOf(schema: z.core.$ZodType, value: unknown, prefix: string): Drift[] {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
-    return listUnknownFields(schema.unwrap(), value, prefix)
+    return unknownFieldsOf(schema.unwrap(), value, prefix)
   }
-  if (schema instanceof z.ZodPipe) return listUnknownFields(schema.out, value, prefix)
+  if (schema instanceof z.ZodPipe) return unknownFieldsOf(schema.out, value, prefix)
   if (schema instanceof z.ZodArray && Array.isArray(value)) {
-    return dedupeDrift(value.flatMap((item) => listUnknownFields(schema.element, item, `${prefix}[]`)))
+    return dedupeDrift(value.flatMap((item) => unknownFieldsOf(schema.element, item, `${prefix}[]`)))
   }
   if (!(schema instanceof z.ZodObject) || typeof value !== 'object' || value === null) return []
   const shape: Readonly<Record<string, z.core.$ZodType>> = schema.shape
   return Object.entries(value).flatMap(([key, inner]): Drift[] => {
     const field = prefix === '' ? key : `${prefix}.${key}`
     const known = Object.hasOwn(shape, key) ? shape[key] : undefined
-    if (known) return listUnknownFields(known, inner, field)
+    if (known) return unknownFieldsOf(known, inner, field)
     return [{ field, kind: 'unknown', example: shortenExample(inner) }]
   })
 }

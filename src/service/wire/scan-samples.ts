@@ -51,7 +51,7 @@ function scanSample(body: Buffer, view: DataView, start: number, row: number, ta
   for (let place = 0; ; place++) {
     const expected = table.order[place]
     const column =
-      expected && isLabelAt(expected.label, view, at) ? expected : findColumn(body, view, at, place, table)
+      expected && isLabelAt(expected.label, view, at) ? expected : seekColumn(body, view, at, place, table)
     // Of a name that comes twice the last one counts; JSON.parse does that.
     if (!column || column.row === row) return NOT_JSON
     column.row = row
@@ -65,7 +65,7 @@ function scanSample(body: Buffer, view: DataView, start: number, row: number, ta
 }
 
 /** Finds the column of the label at `at` (a name, the colon and the space around it), and expects it there from now on. */
-function findColumn(
+function seekColumn(
   body: Buffer,
   view: DataView,
   at: number,
@@ -181,7 +181,7 @@ function parseSlice(body: Buffer, start: number, end: number): unknown {
  * Finds where the value of a member of the body's outermost object begins; undefined when it has no such member, or is
  * no object. `name` must need no escapes.
  */
-export function findMember(body: Buffer, name: string): number | undefined {
+export function seekMember(body: Buffer, name: string): number | undefined {
   const quoted = Buffer.from(JSON.stringify(name))
   let at = skipSpace(body, 0)
   if (body[at] !== OBJECT) return undefined

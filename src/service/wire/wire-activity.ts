@@ -1,11 +1,9 @@
 import { z } from 'zod'
-import { isObject } from '../../kit/json.ts'
+import { excessOf, isObject } from '../../kit/json.ts'
 import type { Drift } from '../../store/drift.ts'
-import { findExcess } from './excess.ts'
 import {
   type BadItem,
   identityField,
-  listUnknownOutside,
   numberField,
   objectField,
   type Parsed,
@@ -14,6 +12,7 @@ import {
   parseList,
   shortenExample,
   textField,
+  unknownOutsideOf,
 } from './lenient.ts'
 import { columnsOf, type SessionData } from './wire-samples.ts'
 
@@ -41,7 +40,7 @@ export type WireActivityList = { entries: WireListEntry[]; bad: BadItem[]; drift
 export function parseActivityList(wire: Record<string, unknown>): Parsed<WireActivityList> {
   const list = parseList(listEntrySchema, wire.activities, 'activities[]')
   if (!list) return { ok: false, reason: 'activities is missing or not a list' }
-  const drift = [...listUnknownOutside(wire, ['success', 'activities']), ...list.drift]
+  const drift = [...unknownOutsideOf(wire, ['success', 'activities']), ...list.drift]
   return { ok: true, value: { ...list, drift }, drift }
 }
 
@@ -113,7 +112,7 @@ export function parseActivity(wire: Record<string, unknown>, scanned?: SessionDa
   const samples = scanned ? { data: scanned, drift: [] } : parseSamples(sent)
   if (samples.data === undefined)
     return { ok: false, reason: 'its samples, or their fields, are too many to hold' }
-  const excess = samples.data && findExcessOfSamples(samples.data)
+  const excess = samples.data && excessOfSamples(samples.data)
   if (excess) return { ok: false, reason: `a value of its samples ${excess}` }
   const drift = [...parsed.drift, ...samples.drift]
   const held = sent === undefined ? {} : { session_data: samples.data }
@@ -131,10 +130,10 @@ function parseSamples(sent: unknown): { data: SessionData | null | undefined; dr
   }
 }
 
-function findExcessOfSamples({ fields }: SessionData): string | undefined {
+function excessOfSamples({ fields }: SessionData): string | undefined {
   for (const { others } of fields.values()) {
     for (const value of others.values()) {
-      const excess = findExcess(value)
+      const excess = excessOf(value)
       if (excess !== undefined) return excess
     }
   }

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { isObject } from '../../kit/json.ts'
 import { DAY, SECOND } from '../../kit/time.ts'
 import { numberField } from './lenient.ts'
 
@@ -39,10 +38,4 @@ export function parseToken(wire: unknown): WireToken | undefined {
 function lifetimeOf(expiresIn: unknown): number {
   const lifetime = numberField.safeParse(expiresIn).data ?? 0
   return lifetime < MIN_LIFETIME_S ? DOCUMENTED_LIFETIME_S : Math.min(lifetime, MAX_LIFETIME_MS / SECOND)
-}
-
-/** Reads the `error` word of an OAuth error body (RFC 6749 section 5.2); undefined when there is none. */
-export function parseOAuthError(wire: unknown): string | undefined {
-  if (!isObject(wire) || typeof wire.error !== 'string' || wire.error === '') return undefined
-  return wire.error
 }

@@ -5,12 +5,12 @@ import {
   durationField,
   identityField,
   integerField,
-  listUnknownOutside,
   numberField,
   type Parsed,
   parseLenient,
   parseList,
   textField,
+  unknownOutsideOf,
 } from './lenient.ts'
 
 // `updated_at`, `duration` and `interval_count` are not in the document's list entry, but in the service's answers.
@@ -62,7 +62,7 @@ export type WireWorkout = z.infer<typeof workoutSchema> & {
 export function parseWorkoutList(wire: Record<string, unknown>): Parsed<WireWorkoutList> {
   const list = parseList(workoutEntrySchema, wire.workouts, 'workouts[]')
   if (!list) return { ok: false, reason: 'workouts is missing or not a list' }
-  const drift = [...listUnknownOutside(wire, ['success', 'workouts']), ...list.drift]
+  const drift = [...unknownOutsideOf(wire, ['success', 'workouts']), ...list.drift]
   return { ok: true, value: { ...list, drift }, drift }
 }
 

@@ -225,3 +225,16 @@ type OwnColumn =
 export type ActivityDetailRow = Readonly<
   Omit<Row, ListColumn | OwnColumn> & Partial<Pick<Row, ListColumn>> & { elapsedS?: number | null }
 >
+
+/** Marks the accepted uploads of these activities, if there are any, as mirrored. */
+export async function recordUploadsMirrored(
+  tx: Tx,
+  input: { activityIds: readonly number[]; mirroredAt: Date },
+): Promise<void> {
+  if (input.activityIds.length === 0) return
+  await tx.client.query(
+    `update training.uploads set state = 'mirrored', mirrored_at = $2, next_try_at = null, status_checks = 0
+     where activity_id = any ($1) and state = 'accepted'`,
+    [input.activityIds, input.mirroredAt],
+  )
+}

@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, exists, isNull, lte, not, or, type SQL, sql } from 'drizzle-orm'
-import type { Account } from '../accounts.ts'
+import type { Account } from '../account-rows.ts'
 import { accounts, activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 

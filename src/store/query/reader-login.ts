@@ -42,7 +42,7 @@ export async function upsertReaderLogin(tx: Tx, login: ReaderLogin): Promise<voi
   await grantToReader(tx)
   if (!known) await run(`CREATE ROLE ${name}`)
   await run(`COMMENT ON ROLE ${name} IS ${pg.escapeLiteral(MARK)}`)
-  const password = pg.escapeLiteral(makeScramVerifier(login.password))
+  const password = pg.escapeLiteral(deriveScramVerifier(login.password))
   await run(`ALTER ROLE ${name} LOGIN CONNECTION LIMIT ${CONNECTIONS} PASSWORD ${password}`)
   await run(`GRANT ${READER} TO ${name}`)
   await run(`ALTER ROLE ${name} SET search_path = training`)
@@ -85,7 +85,7 @@ async function grantToReader(tx: Tx): Promise<void> {
 }
 
 /** The form in which Postgres keeps a password: RFC 5802 with SHA-256. Plain ASCII needs no preparation. */
-function makeScramVerifier(password: string): string {
+function deriveScramVerifier(password: string): string {
   const salt = randomBytes(16)
   const salted = pbkdf2Sync(password, salt, SCRAM_ROUNDS, 32, 'sha256')
   const keyOf = (label: string) => createHmac('sha256', salted).update(label).digest()

@@ -27,7 +27,7 @@ export const uploads = training.table(
     mirroredAt: instant('mirrored_at'),
     nextTryAt: instant('next_try_at'),
     settleAfter: instant('settle_after'),
-    looks: integer('looks').notNull().default(0),
+    statusChecks: integer('status_checks').notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.contentId] }),

@@ -3,7 +3,7 @@ import { and, asc, eq, gt, lte, or } from 'drizzle-orm'
 import { cleanJson, cleanText } from '../clean.ts'
 import { workoutFiles } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
-import { olderUntil } from './training-info.ts'
+import { olderUntil } from './training-info-rows.ts'
 
 export type WorkoutFormat = 'erg' | 'zwo'
 type WorkoutFile = Readonly<typeof workoutFiles.$inferSelect>

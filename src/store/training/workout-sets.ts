@@ -3,7 +3,7 @@ import { cleanJson, cleanNullable, cleanText } from '../clean.ts'
 import { acquireNamedLock } from '../named-lock.ts'
 import { workoutDefinitions, workoutSets } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
-import { olderUntil } from './training-info.ts'
+import { olderUntil } from './training-info-rows.ts'
 
 const KEY = [workoutDefinitions.accountId, workoutDefinitions.path]
 

@@ -19,7 +19,7 @@ export type UploadChange = {
   mirroredAt?: Date | null
   nextTryAt?: Date | null
   settleAfter?: Date | null
-  looks?: number
+  statusChecks?: number
   /** counts one more attempt to send */
   countAttempt?: boolean
 }
@@ -120,4 +120,26 @@ export async function recordUploadCopies(tx: Tx, copies: readonly UploadCopy[]):
     .insert(uploadCopies)
     .values([...keyed.values()].map((copy) => ({ ...copy, fileName: cleanText(copy.fileName) })))
     .onConflictDoUpdate({ target: [accountId, contentId, fileName], set: { seenAt: sql`excluded.seen_at` } })
+}
+
+/**
+ * Makes the activity of an accepted upload wanted before a list contains it, and returns its `activity_id`. A known activity
+ * becomes wanted again, and is no longer absent.
+ */
+export async function upsertUploaded(
+  tx: Tx,
+  input: { accountId: number; path: string; listedAt: Date },
+): Promise<number> {
+  const { rows } = await tx.client.query<{ activity_id: number }>(
+    `insert into training.activities as a (account_id, path, detail_state, listed_at, wanted_at)
+     values ($1, $2, 'wanted', $3, $3)
+     on conflict (account_id, path) do update
+       set detail_state = 'wanted', wanted_at = greatest(a.wanted_at, excluded.wanted_at), next_fetch_at = null,
+         absent_since = null
+     returning activity_id`,
+    [input.accountId, input.path, input.listedAt],
+  )
+  const [row] = rows
+  if (!row) throw new Error('an upsert returns its row')
+  return row.activity_id
 }

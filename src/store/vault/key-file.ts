@@ -30,7 +30,7 @@ export function readOrMakeSecretKey(dataDir: string): Buffer {
   const path = secretKeyPath(dataDir)
   const found = readKeyFile(path)
   if (found) return found
-  makeFolder(dataDir)
+  createFolder(dataDir)
   const scratch = `${path}.${process.pid}`
   writeFileSync(scratch, textOf(makeKey()), { mode: 0o600, flush: true })
   try {
@@ -124,7 +124,7 @@ function textOf(key: Buffer): string {
   return `${key.toString('base64')}\n`
 }
 
-function makeFolder(dataDir: string): void {
+function createFolder(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   } catch (error) {

@@ -1,11 +1,10 @@
 import { asc, eq } from 'drizzle-orm'
 import { accounts, credentials } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
-import { openSpooled } from './read-credentials.ts'
-import { openSealed } from './rows.ts'
-import { type KeyOptions, makeKeyring } from './seal.ts'
+import { unsealSpooled } from './read-credentials.ts'
+import { unsealCredentials } from './rows.ts'
+import { type KeyOptions, makeKeyring, UnreadableLoginError } from './seal.ts'
 import { makeSpool } from './spool.ts'
-import { UnreadableLoginError } from './unreadable-login-error.ts'
 
 /** The facts about a login that are not secret. */
 export type LoginFacts = {
@@ -40,13 +39,13 @@ export async function findLoginFacts(
     const opens =
       keyring &&
       (await orUnreadable(named, () => {
-        openSealed(keyring.sealerOf(sealed), sealed, { ...sealed, needsLogin: false, baseUrl })
+        unsealCredentials(keyring.sealerOf(sealed), sealed, { ...sealed, needsLogin: false, baseUrl })
         return true as const
       }))
     const spooled = await orUnreadable(named, async () => {
       const found = await spool.read(accountId)
       if (!found || found.obtainedAt <= obtainedAt) return 'none' as const
-      if (keyring) openSpooled(keyring.sealerOf(found), found)
+      if (keyring) unsealSpooled(keyring.sealerOf(found), found)
       return 'waiting' as const
     })
     facts.push({ account, keyId, opens, obtainedAt, expiresAt, failures, notBefore, spool: spooled })

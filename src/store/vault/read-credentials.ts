@@ -4,17 +4,17 @@ import type { Store, Tx } from '../store.ts'
 import {
   findSealed,
   lockCredentials,
-  openFields,
-  openSealed,
   recordUnreadable,
   reseal,
   type SealedCredentials,
+  unsealCredentials,
+  unsealFields,
   upsertSealed,
 } from './rows.ts'
 import type { Keyring, Sealer } from './seal.ts'
+import { UnreadableLoginError } from './seal.ts'
 import type { Spool } from './spool.ts'
 import type { Credentials } from './types.ts'
-import { UnreadableLoginError } from './unreadable-login-error.ts'
 
 /** The dependencies of the vault's functions. */
 export type VaultParts = Readonly<{ store: Store; log: Logger; keys: Keyring; spool: Spool }>
@@ -44,9 +44,9 @@ export async function readCredentials(
     if (!spooled || !(error instanceof TransientError)) throw error
     const sealer = parts.keys.sealerOf(spooled)
     // Without the account's row only the tokens themselves name the origin that they may be sent to.
-    const { origin } = openSpooled(sealer, spooled)
+    const { origin } = unsealSpooled(sealer, spooled)
     if (origin === undefined) throw error
-    return openSealed(sealer, spooled, { ...UNKNOWN_STATE, baseUrl: origin })
+    return unsealCredentials(sealer, spooled, { ...UNKNOWN_STATE, baseUrl: origin })
   }
 }
 
@@ -87,7 +87,7 @@ async function findCredentials(
   const row = await findSealed(tx, accountId)
   if (!row) return undefined
   const { sealed, needsLogin, baseUrl, unreadable } = row
-  const credentials = openSealed(keys.sealerOf(sealed), sealed, { ...sealed, needsLogin, baseUrl })
+  const credentials = unsealCredentials(keys.sealerOf(sealed), sealed, { ...sealed, needsLogin, baseUrl })
   return { credentials, unreadable }
 }
 
@@ -105,15 +105,15 @@ export async function restoreSpooledTokens(
   if (!row || row.sealed.obtainedAt >= spooled.obtainedAt) return false
   const sealers = { from: keys.sealerOf(spooled), to: keys.sealerOf(row.sealed) }
   const { origin } = new URL(row.baseUrl)
-  if ((openSpooled(sealers.from, spooled).origin ?? origin) !== origin) return false
+  if ((unsealSpooled(sealers.from, spooled).origin ?? origin) !== origin) return false
   await upsertSealed(tx, reseal(sealers, spooled, origin))
   return true
 }
 
 /** Opens the tokens of a spool file; when their key does not open them, the file is damaged (`spool_damaged`). */
-export function openSpooled(sealer: Sealer, spooled: SealedCredentials) {
+export function unsealSpooled(sealer: Sealer, spooled: SealedCredentials) {
   try {
-    return openFields(sealer, spooled)
+    return unsealFields(sealer, spooled)
   } catch (error) {
     if (!(error instanceof UnreadableLoginError) || error.code !== 'login_damaged') throw error
     throw new UnreadableLoginError('spool_damaged', spooled)

@@ -3,9 +3,8 @@ import { accounts, credentials } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import { restoreSpooledTokens, type VaultParts } from './read-credentials.ts'
 import { limitLockWait, reseal, type SealedCredentials } from './rows.ts'
-import { makeSealer, type Sealer } from './seal.ts'
+import { makeSealer, type Sealer, UnreadableLoginError } from './seal.ts'
 import type { Resealed } from './types.ts'
-import { UnreadableLoginError } from './unreadable-login-error.ts'
 import { removeSpool } from './use-locked.ts'
 
 /**

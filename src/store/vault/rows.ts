@@ -4,8 +4,8 @@ import { cleanText } from '../clean.ts'
 import { accounts, credentials } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import type { Sealer } from './seal.ts'
+import { UnreadableLoginError } from './seal.ts'
 import type { Credentials, Login, TokenPair } from './types.ts'
-import { UnreadableLoginError } from './unreadable-login-error.ts'
 
 /** Sealed credentials, as in the table and in a spool file. */
 export type SealedCredentials = Readonly<
@@ -159,7 +159,7 @@ export function reseal(
 ): SealedCredentials {
   const { from, to } = sealers
   const { accountId } = sealed
-  const opened = openFields(from, sealed)
+  const opened = unsealFields(from, sealed)
   const seal = (text: string, field: string) =>
     to.seal(text, { accountId, field, origin: opened.origin ?? origin })
   return {
@@ -177,12 +177,12 @@ export function reseal(
  * UnreadableLoginError `secret_key_mismatch` when another key sealed them, `login_damaged`, or `login_elsewhere` when they were
  * sealed for another origin than the base URL's: they must not be sent there.
  */
-export function openSealed(
+export function unsealCredentials(
   sealer: Sealer,
   sealed: SealedCredentials,
   state: { needsLogin: boolean; failures: number; notBefore: Date | null; baseUrl: string },
 ): Credentials {
-  const opened = openFields(sealer, sealed)
+  const opened = unsealFields(sealer, sealed)
   const origin = new URL(state.baseUrl).origin
   if (opened.origin !== undefined && opened.origin !== origin)
     throw new UnreadableLoginError('login_elsewhere', sealed)
@@ -200,7 +200,7 @@ export function openSealed(
 }
 
 /** Opens the sealed fields and returns them with their common origin, if they hold one. */
-export function openFields(sealer: Sealer, sealed: SealedCredentials) {
+export function unsealFields(sealer: Sealer, sealed: SealedCredentials) {
   const { accountId } = sealed
   if (sealed.keyId !== sealer.keyId) throw new UnreadableLoginError('secret_key_mismatch', { accountId })
   const origins = new Set<string>()

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { writeDurably } from '../../kit/durable-file.ts'
 import { errorCode } from '../../kit/errors.ts'
 import type { SealedCredentials } from './rows.ts'
-import { spoolName, UnreadableLoginError } from './unreadable-login-error.ts'
+import { spoolName, UnreadableLoginError } from './seal.ts'
 
 /** A file per account with its newest tokens, sealed, as long as they are not in the database. */
 export type Spool = {

@@ -1,5 +1,5 @@
-import type { Account } from '../accounts.ts'
-import type { UnreadableLoginError } from './unreadable-login-error.ts'
+import type { Account } from '../account-rows.ts'
+import type { UnreadableLoginError } from './seal.ts'
 
 /** The tokens of one grant (service document, "Token response"), with their times by this machine's clock. */
 export type TokenPair = { accessToken: string; refreshToken: string; obtainedAt: Date; expiresAt: Date }

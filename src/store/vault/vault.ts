@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import type { Logger } from 'pino'
-import { findAccountById, forgetCursors, upsertAccount } from '../accounts.ts'
+import { findAccountById, forgetCursors, upsertAccount } from '../account-rows.ts'
 import { credentials } from '../schema/index.ts'
 import type { Store } from '../store.ts'
 import { findCredentialsAndUnpark, isReadable, readCredentials } from './read-credentials.ts'
@@ -16,10 +16,10 @@ import {
   sealLogin,
   upsertSealed,
 } from './rows.ts'
-import { type KeyOptions, makeKeyring } from './seal.ts'
+import { type KeyOptions, makeKeyring, UnreadableLoginError } from './seal.ts'
 import { makeSpool } from './spool.ts'
 import type { Vault } from './types.ts'
-import { UnreadableLoginError } from './unreadable-login-error.ts'
+
 import { useLocked } from './use-locked.ts'
 
 export type { KeyOptions } from './seal.ts'

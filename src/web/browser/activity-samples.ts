@@ -48,7 +48,7 @@ export function makeSteps(samples: Samples): Step[] {
   for (let from = 0; from <= total && begin < samples.elapsed_s.length; from += length) {
     let end = begin
     while (end < samples.elapsed_s.length && (samples.elapsed_s[end] ?? 0) < from + length) end++
-    const recorded = (column: ReadonlyArray<number | null>) => listRecorded(column.slice(begin, end))
+    const recorded = (column: ReadonlyArray<number | null>) => recordedFieldsOf(column.slice(begin, end))
     steps.push({
       from_s: from,
       mean_power: meanOf(recorded(samples.power)),
@@ -61,7 +61,7 @@ export function makeSteps(samples: Samples): Step[] {
   return steps
 }
 
-export function listRecorded(column: ReadonlyArray<number | null>): number[] {
+export function recordedFieldsOf(column: ReadonlyArray<number | null>): number[] {
   return column.filter((value) => value !== null)
 }
 

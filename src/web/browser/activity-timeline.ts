@@ -2,11 +2,11 @@ import type { ActivityFacts, SampleColumns } from '../../store/dashboard/page-ro
 import type { Serialized } from '../dashboard-types.ts'
 import {
   highestOf,
-  listRecorded,
   lowestOf,
   makeLocalClock,
   makeSteps,
   meanOf,
+  recordedFieldsOf,
   type Step,
   withPauses,
 } from './activity-samples.ts'
@@ -72,10 +72,10 @@ function describe({ elapsed_s: elapsed, power, mpa, hr }: Samples): string {
   const sentences = [
     `${formatStopwatch(elapsed.at(-1))} long.`,
     isRecorded(power) &&
-      `Power: ${formatNumber(meanOf(listRecorded(power)), 'W')} on average, ${formatNumber(highestOf(listRecorded(power)), 'W')} at most.`,
-    isRecorded(mpa) && `MPA fell to ${formatNumber(lowestOf(listRecorded(mpa)), 'W')}.`,
+      `Power: ${formatNumber(meanOf(recordedFieldsOf(power)), 'W')} on average, ${formatNumber(highestOf(recordedFieldsOf(power)), 'W')} at most.`,
+    isRecorded(mpa) && `MPA fell to ${formatNumber(lowestOf(recordedFieldsOf(mpa)), 'W')}.`,
     isRecorded(hr)
-      ? `Heart rate: ${formatNumber(meanOf(listRecorded(hr)), '/min')} on average, ${formatNumber(highestOf(listRecorded(hr)), '/min')} at most.`
+      ? `Heart rate: ${formatNumber(meanOf(recordedFieldsOf(hr)), '/min')} on average, ${formatNumber(highestOf(recordedFieldsOf(hr)), '/min')} at most.`
       : 'No heart rate was recorded.',
   ]
   return sentences.filter(Boolean).join(' ')

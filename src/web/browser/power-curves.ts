@@ -33,14 +33,14 @@ export function makeActivityCurve(view: Serialized<ActivityView>): Child[] {
               colour: 'best',
               look: 'dashed',
             },
-            { key: 'ride', label: 'This ride', unit: 'W', colour: 'power', look: 'line' },
+            { key: 'activity', label: 'This ride', unit: 'W', colour: 'power', look: 'line' },
           ],
         },
       ],
     },
     {
       x: curve.map((point) => point.duration_s),
-      lines: { best: curve.map((point) => point.best_watts), ride: curve.map((point) => point.watts) },
+      lines: { best: curve.map((point) => point.best_watts), activity: curve.map((point) => point.watts) },
     },
   )
   const compared = curve.filter((point) => COMPARED_S.includes(point.duration_s) && point.watts !== null)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { upsertAccount } from '../../../src/store/accounts.ts'
+import { upsertAccount } from '../../../src/store/account-rows.ts'
 import { recordAbsent } from '../../../src/store/activities/absent.ts'
 import { recordFetchFailure } from '../../../src/store/activities/activity-outcome.ts'
 import { upsertListed } from '../../../src/store/activities/upsert-listed.ts'

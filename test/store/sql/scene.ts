@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { upsertAccount } from '../../../src/store/accounts.ts'
+import { upsertAccount } from '../../../src/store/account-rows.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { openTestStore } from '../open.ts'
 

@@ -1,0 +1,163 @@
+import { basename } from 'node:path'
+import type { SourceFile } from './rooms.ts'
+import { roomOf } from './rooms.ts'
+
+/** Words that a newcomer would have to learn here, or that mean several things, each with the word to write in its place. */
+export const RETIRED: Readonly<Record<string, string>> = {
+  house: 'App',
+  patient: 'DoctorContext',
+  patiently: 'retryWhenRateLimited, or within for a time-out',
+  ballot: 'leader lock',
+  voice: 'logOnce',
+  handful: 'batch',
+  coaching: 'training info, or workouts',
+  told: 'answered, or logged',
+  asked: 'requested, or fetched',
+  stranger: 'the name of what it is',
+  strangers: 'nonFitFiles',
+  turns: 'semaphore',
+  dues: 'dueUploads',
+  ring: 'enqueueDue',
+  door: 'auth',
+  figures: 'metrics',
+  standing: 'status',
+  standings: 'statuses',
+  upkeep: 'vacuum',
+  offer: 'send',
+  statusChecks: 'checks',
+  entity: 'row, or activity',
+  dto: 'row, or wire',
+  repository: 'store',
+  bookmark: 'cursor',
+  util: 'a word for what it does',
+  utils: 'a word for what it does',
+  helper: 'a word for what it does',
+  helpers: 'a word for what they do',
+}
+/** Verbs that say too little at the head of a name; `ask` is a request, a prompt or a query, and `take` has six meanings. */
+const RETIRED_VERBS: Readonly<Record<string, string>> = {
+  ask: 'fetch, or prompt',
+  take: 'claim, accept, import or dequeue',
+  tell: 'log, or format',
+  handle: 'the verb of what it does',
+  manage: 'the verb of what it does',
+}
+/** Methods that the library pg calls by these names. */
+const CALLED_BY_PG: readonly string[] = [
+  'handleRowDescription',
+  'handleDataRow',
+  'handleCopyData',
+  'handleCommandComplete',
+  'handleError',
+  'handleReadyForQuery',
+]
+/** A rider rides: the sandbox has an athlete. Everywhere else it is an activity, which may be a swim. */
+const RIDING_ROOMS = ['sandbox']
+
+const wordsOf = (name: string) =>
+  name
+    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
+    .split(/[^A-Za-z\d]+/)
+    .map((word) => word.toLowerCase())
+
+/** Returns the text without comments, strings and regular expressions, which speak to people. */
+function codeOf(text: string): string {
+  return text
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/(^|[^:'"`])\/\/.*$/gm, '$1')
+    .replace(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g, "''")
+    .replace(/`(?:[^`\\]|\\[\s\S])*`/g, '``')
+}
+
+/** Lists, as sentences, each name of a file or in its code that is or begins with a retired word. */
+export function listRetiredNames(files: readonly SourceFile[]): string[] {
+  const found = new Set<string>()
+  for (const { path, text } of files) {
+    const names = [basename(path, '.ts'), ...(codeOf(text).match(/[A-Za-z_$][\w$]*/g) ?? [])]
+    for (const name of names) {
+      if (CALLED_BY_PG.includes(name)) continue
+      const words = wordsOf(name)
+      for (const word of words) {
+        if (Object.hasOwn(RETIRED, word)) found.add(`${path}: ${name}; say ${RETIRED[word]}`)
+        if (/^rides?$/.test(word) && !RIDING_ROOMS.includes(roomOf(path)))
+          found.add(`${path}: ${name}; say activity`)
+      }
+      const verb = words[0] as string
+      if (words.length > 1 && Object.hasOwn(RETIRED_VERBS, verb))
+        found.add(`${path}: ${name}; say ${RETIRED_VERBS[verb]}`)
+    }
+  }
+  return [...found]
+}
+
+type Declared = { path: string; name: string; head: string; body: string; isAsync: boolean }
+
+/** Lists the functions that a file declares at its top level. */
+function functionsOf({ path, text }: SourceFile): Declared[] {
+  const declared: Declared[] = []
+  for (const match of text.matchAll(/^(?:export )?(async )?function\*? (\w+)([\s\S]*?)\n}/gm)) {
+    const whole = match[3] as string
+    const at = whole.search(/\{\n/)
+    const [head, body] = at < 0 ? [whole, whole] : [whole.slice(0, at), whole.slice(at)]
+    declared.push({ path, name: match[2] as string, head, body, isAsync: match[1] !== undefined })
+  }
+  return declared
+}
+
+const NETWORK_ROOMS = ['service', 'mirror', 'upload', 'jobs', 'doctor', 'web', 'cli', 'sandbox']
+/** The handles of the database, of the queue, and of the ledger in it. */
+const DATABASE =
+  /\b(?:tx|store|Tx|Store|client|queries|database|vault|cluster|pool|queue)\b|\b(?:find|upsert|record)[A-Z]/
+
+/** What a verb says about the cost of a function, and how one that does not keep it is found. */
+const VERBS: ReadonlyArray<{ verbs: RegExp; says: string; breaks(declared: Declared): boolean }> = [
+  {
+    verbs: /^(?:make|normalize|parse|format)(?=[A-Z])/,
+    says: 'does no input or output',
+    // The functions that it returns may do some; their lines are indented further.
+    breaks: ({ isAsync, body }) =>
+      isAsync ||
+      /^ {2}(?:\S.* )?await\b/m.test(body) ||
+      /^ {2}\S.*\b(?:read|write|stat|mkdir|open|rm)\w*Sync\(/m.test(body),
+  },
+  {
+    verbs: /^(?:find|upsert|record)(?=[A-Z])/,
+    says: 'uses the database',
+    breaks: ({ head, body }) => !DATABASE.test(head) && !DATABASE.test(body),
+  },
+  {
+    verbs: /^(?:fetch|list)(?=[A-Z])/,
+    says: 'uses the network',
+    breaks: ({ path, head, isAsync }) =>
+      !NETWORK_ROOMS.includes(roomOf(path)) || !(isAsync || /Promise<|AsyncGenerator/.test(head)),
+  },
+  {
+    verbs: /^open(?=[A-Z])/,
+    says: 'opens what is closed later',
+    breaks: ({ isAsync, head, body }) => !isAsync && !/close|Promise|open[A-Z]/.test(`${head}${body}`),
+  },
+]
+
+/** Lists, as sentences, the functions whose verb says another cost than they have. */
+export function listLyingVerbs(files: readonly SourceFile[]): string[] {
+  // The sandbox keeps its world in memory: its database is a map.
+  const checked = files.filter(({ path }) => roomOf(path) !== 'sandbox')
+  return checked.flatMap((file) =>
+    functionsOf(file).flatMap((declared) =>
+      VERBS.filter(({ verbs, breaks }) => verbs.test(declared.name) && breaks(declared)).map(
+        ({ says }) => `${file.path}: ${declared.name} ${says}, by its name`,
+      ),
+    ),
+  )
+}
+
+/** Lists the file names that stand twice, but for a verb of the command line and the room it is named after. */
+export function listTwinNames(files: readonly SourceFile[]): string[] {
+  const byName = new Map<string, string[]>()
+  for (const { path } of files) {
+    if (path.startsWith('cli/verbs/')) continue
+    const name = basename(path)
+    byName.set(name, [...(byName.get(name) ?? []), path])
+  }
+  return [...byName.values()].filter((paths) => paths.length > 1).map((paths) => paths.join(' and '))
+}
