@@ -2,7 +2,7 @@ import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
 import pretty from 'pino-pretty'
 import { escapeDelete, nameControlsInJson } from './kit/text.ts'
 
-/** Names under which a secret could stand in a logged object, at any of the first three depths. */
+/** Names of properties that could contain a secret, at any of the first three depths of a logged object. */
 const SECRET_NAMES = [
   'authorization',
   'access_token',
@@ -17,14 +17,14 @@ const SECRET_NAMES = [
 
 const REDACTED = [
   ...SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
-  // An OAuth authorization code in a form is a secret; `code` elsewhere is the stable word of an error.
+  // An OAuth authorization code in a form is a secret; `code` elsewhere is the code of an error.
   'form.code',
   '*.form.code',
 ]
 
 /**
- * Makes the one logger: JSON lines on a pipe, readable lines on a terminal, secrets redacted by name.
- * `destination` is for tests; otherwise it writes to standard error, so that standard output stays the answer's.
+ * Makes the logger: JSON lines, or readable lines on a terminal, with secrets redacted by property name. It writes to
+ * standard error, because standard output is for the answer of a verb; `destination` is for tests.
  */
 export function makeLogger(options: {
   level: string
@@ -44,7 +44,7 @@ export function makeLogger(options: {
   )
 }
 
-/** Readable lines on standard error. Names come from the service and from files: they must not steer the terminal. */
+/** Makes a stream of readable lines on standard error. Control characters are escaped, so that texts of the service cannot control the terminal. */
 function makeTerminalStream(): DestinationStream {
   const readable = pretty({
     destination: 2,
@@ -55,20 +55,20 @@ function makeTerminalStream(): DestinationStream {
   return { write: (line) => void readable.write(nameControlsInJson(line)) }
 }
 
-/** JSON lines on standard error. They are often shown on a terminal later, which obeys more than JSON escapes. */
+/** Makes a stream of JSON lines on standard error. Control characters that JSON allows are escaped, because a terminal may show the lines later. */
 function makeLineStream(): DestinationStream {
   const lines = pino.destination({ dest: 2, sync: true })
   return { write: (line) => void lines.write(escapeDelete(line)) }
 }
 
 /**
- * Turns debug lines on, and at the next call off again; where they are configured, the other way round. Says so in the
- * log, and returns the level that holds now. Loggers made from this one earlier keep their level.
+ * Switches the level between the configured one and `debug`, or `info` when `debug` or `trace` is configured. Logs the change
+ * and returns the new level. Child loggers that exist already keep their level.
  */
 export function toggleDebug(log: Logger, configured: string): string {
   const other = configured === 'trace' || configured === 'debug' ? 'info' : 'debug'
   const level = log.level === configured ? other : configured
-  // Said at the more talkative of the two levels, or nobody would see it.
+  // Logged at the lower of the two levels, because the higher one may hide the line.
   if (level === 'debug') log.level = level
   log.warn({ shown: level }, 'log level changed; the same signal changes it back')
   log.level = level

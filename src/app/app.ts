@@ -15,7 +15,7 @@ import { makeWorkoutFolder } from '../workoutfolder/workout-folder.ts'
 import { finishRotation } from './key-rotation.ts'
 import { openDatabase } from './open-database.ts'
 
-/** The parts that every verb stands on; `close` stops them in reverse order. */
+/** The parts that verbs and daemon share; `close` stops them in reverse order. */
 export type App = {
   config: Config
   log: Logger
@@ -28,14 +28,14 @@ export type App = {
   close(): Promise<void>
 }
 
-/** A fetch holds one connection while it writes, a token refresh one while it waits for the service; the rest is polls. */
+/** Database connections besides one for each concurrent fetch: token refreshes hold one during their request, polls need the rest. */
 export const CONNECTIONS_BESIDE_FETCHES = 6
 
 /**
- * Opens database, vault and service client from the configuration. The embedded Postgres is brought to this version
- * by itself; a database of the user's own is only checked, and refused with the command to type (ConfigError). The
- * `signal` ends the opening, not the App; the `observer` hears of every request to the service; `longestPauseMs` and
- * `byHand` are the service client's.
+ * Opens database, vault and service client from the configuration. The embedded Postgres is migrated to this version; the
+ * user's own database is only checked: ConfigError when it is at another version, TransientError when it is unreachable. The
+ * `signal` cancels the opening only; the `observer` is called for every request to the service; `longestPauseMs` and
+ * `byHand` are options of the service client.
  */
 export async function openApp(
   config: Config,
@@ -102,13 +102,13 @@ export async function openApp(
   }
 }
 
-/** A key in the data directory may change while this runs; one from the environment cannot. */
+/** Returns the vault's keys: a key in the data directory may change while this process runs, one from the environment cannot. */
 function keysOf({ secretKey, dataDir }: Config): KeyOptions {
   if (secretKey) return { secretKey }
   return { secretKey: readOrMakeSecretKey(dataDir), readKeys: () => readSecretKeys(dataDir) }
 }
 
-/** Ends the pauses that were made while this machine's clock was ahead, and says how many. */
+/** Ends the pauses that were recorded while this machine's clock was ahead, and logs their number. */
 export async function endPauses({
   mirror: { store, log, now },
   mirrorOptions: { lagMs },
@@ -117,7 +117,7 @@ export async function endPauses({
   if (pauses > 0) log.warn({ pauses }, 'pauses that were made while the clock was ahead are ended')
 }
 
-/** The version in package.json, which lies two folders above both src/daemon and dist/daemon. */
+/** The version in package.json, which is two folders above both src/app and dist/app. */
 export const VERSION: string = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 ).version

@@ -17,9 +17,9 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 type Piece = string | Uint8Array
 
 /**
- * Exports the samples of one activity, as they stand at one moment, piece by piece: the next is made when `write` has
- * taken the last. Returns undefined, or, with nothing written, the sentence that says why there are no samples. Throws
- * ConfigError `no_account` and `unknown_activity`.
+ * Exports the samples of one activity in one snapshot, piece by piece: each is made after `write` of the last one has
+ * resolved. Returns undefined, or, when there are no samples and nothing was written, the reason as a sentence. Throws
+ * ConfigError `no_account` and `unknown_activity`, and the signal's reason.
  */
 export async function exportActivity(
   app: Pick<App, 'store'>,
@@ -75,14 +75,14 @@ function whyNoSamples({ detailState, fetchError }: ExportedActivity): string {
   if (detailState === 'failed')
     return `its last fetch failed (${fetchError ?? 'no reason'}); run: musette status`
   if (detailState === 'mirrored') return 'the service has none of it'
-  return 'the service has none of it yet, and is asked again by itself; run: musette status'
+  return 'the service has none of it yet, and musette fetches it again by itself; run: musette status'
 }
 
 type Column = { name: string; data: Array<number | bigint | null> }
 
 /**
  * Encodes the samples of an activity as one Parquet file: `t` in microseconds of UTC, the rest in the types of the table.
- * The format has its directory at the end, so the file is made in memory: some 3 MB for a ride of twelve hours.
+ * The file is made in memory, because the format has its directory at the end: about 3 MB for an activity of twelve hours.
  */
 async function* encodeParquet(tx: Tx, input: { activityId: number }): AsyncGenerator<Uint8Array> {
   const columns: Column[] = EXPORT_COLUMNS.map((name) => ({ name, data: [] }))
@@ -92,13 +92,13 @@ async function* encodeParquet(tx: Tx, input: { activityId: number }): AsyncGener
       for (const [index, value] of values.entries()) columns[index + 1]?.data.push(value)
     }
   }
-  // Only this format needs the library.
+  // Loaded only here, because no other format needs the library.
   const { parquetWriteBuffer } = await import('hyparquet-writer')
   yield new Uint8Array(
     parquetWriteBuffer({
       columnData: columns,
       schema: [{ name: 'samples', num_children: columns.length }, ...columns.map(elementOf)],
-      // One group of rows: a ride is small for this format.
+      // One row group, because an activity is small for this format.
       rowGroupSize: Math.max(1, columns[0]?.data.length ?? 0),
       createdBy: 'musette',
     }),

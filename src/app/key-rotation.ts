@@ -19,15 +19,16 @@ import type { Resealed } from '../store/vault/types.ts'
 import type { App } from './app.ts'
 
 /**
- * How many logins were sealed anew, those that cannot be read and stay as they are, and the file that holds the key; `byHand`: a
- * person must name it to musette.
+ * The result of a rotation: the number of resealed logins, the unreadable ones, which are unchanged, and the path of the key
+ * file. `byHand` is true when a person must set MUSETTE_SECRET_KEY_FILE to that path.
  */
 export type Rotation = Resealed & { path: string; byHand: boolean }
 
 /**
- * Seals every login with a new key. A key in the data directory is replaced there, and a daemon that runs goes on with
- * the new one. A key from the environment can only be replaced by a person: the new one is read from the file `to`, which
- * is made when it is not there. Killed at any moment it leaves logins that open, and the same command finishes it.
+ * Seals every login with a new key. A key in the data directory is replaced there, and a running daemon reads the new one.
+ * A key from the environment can only be replaced by a person: the new one is read from the file `to`, which is created
+ * if it does not exist. After a crash at any moment every login can be opened, and the same command completes the rotation.
+ * Throws ConfigError `key_in_data_dir`, `key_from_environment` and `same_key`.
  */
 export async function rotateKey(
   app: Pick<App, 'config' | 'store' | 'vault'>,
@@ -40,7 +41,7 @@ export async function rotateKey(
   throw new ConfigError('key_in_data_dir', message)
 }
 
-/** Puts the key of a rotation in its place that was cut off after the logins had been sealed with it. */
+/** Completes a rotation that was interrupted after the logins were sealed: moves the new key into the key file. */
 export async function finishRotation(
   deps: { store: Store; log: Logger },
   { secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataDir'>,
@@ -58,7 +59,7 @@ async function rotateInPlace(app: Pick<App, 'config' | 'vault'>): Promise<Rotati
   const { dataDir } = app.config
   const key = makeKey()
   const keyId = keyIdOf(key)
-  // Each key waits under a name of its own, so that whoever ends a rotation late cannot put a later one's key in place.
+  // Each pending key has its own file name, so that a slow rotation cannot put the key of a later one in place.
   const resealed = await app.vault.rotate(async (used) => {
     for (const id of readPendingIds(dataDir)) {
       if (isInUse(dataDir, used, id)) await putKeyInPlace(dataDir, id)
@@ -71,7 +72,7 @@ async function rotateInPlace(app: Pick<App, 'config' | 'vault'>): Promise<Rotati
   return { ...resealed, path: secretKeyPath(dataDir), byHand: false }
 }
 
-/** Whether the logins are sealed with this waiting key, and with the one in the key file no more. */
+/** Tells whether logins are sealed with this pending key and none with the key in the key file. */
 function isInUse(dataDir: string, used: ReadonlySet<string>, pendingId: string): boolean {
   const current = readKeyFile(secretKeyPath(dataDir))
   return used.has(pendingId) && !(current && used.has(keyIdOf(current)))
@@ -93,7 +94,7 @@ async function rotateToFile(
   }
   const key = found ?? makeKey()
   const used = await app.store.read(findKeyIds)
-  // All of it was done before: only the person's part is left.
+  // An earlier call has sealed every login: only the person's step is left.
   const isDone = used.size > 0 && [...used].every((id) => id === keyIdOf(key))
   const nextKey = async () => {
     if (!found) await writeKeyFile(path, key)

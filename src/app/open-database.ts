@@ -12,8 +12,8 @@ import {
 type Database = { url: string; close(): Promise<void> }
 
 /**
- * Opens the database: the user's own by URL as it is, or the embedded one, which belongs to this program and is
- * brought to this version by itself.
+ * Opens the database: returns the URL of the user's own database without a check, or starts the embedded one and migrates it
+ * to this version. `close` releases the embedded one. Throws the errors of the start and of the migration.
  */
 export async function openDatabase(config: Config, log: Logger, signal?: AbortSignal): Promise<Database> {
   if (config.databaseUrl) return { url: config.databaseUrl, close: async () => undefined }
@@ -27,7 +27,7 @@ export async function openDatabase(config: Config, log: Logger, signal?: AbortSi
   return { url: embedded.url, close: () => embedded.close() }
 }
 
-/** Brings the database to this version. */
+/** Migrates the database to this version. Throws ConfigError when it cannot be migrated. */
 export async function migrateDatabase(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   const database = await openDatabase(config, log, signal)
   try {
@@ -37,7 +37,7 @@ export async function migrateDatabase(config: Config, log: Logger, signal: Abort
   }
 }
 
-/** Opens a connection for SQL that a person typed, starting the embedded Postgres if it does not run. */
+/** Opens a connection for SQL that a person typed; starts the embedded Postgres if it does not run. `write` allows changes. */
 export async function openQueries(
   config: Config,
   log: Logger,
@@ -62,7 +62,7 @@ export async function openQueries(
   }
 }
 
-/** Runs SQL beside an open App, on a connection of its own. */
+/** Runs read-only SQL on a new connection to the App's database and returns the results. Throws ConfigError `sql_rejected`. */
 export async function queryApp(app: { databaseUrl: string }, text: string): Promise<QueryResult[]> {
   const queries = await openRawQueries({ connectionString: app.databaseUrl, write: false })
   try {

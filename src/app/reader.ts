@@ -10,20 +10,20 @@ import { openStore } from '../store/store.ts'
 import { openDatabase } from './open-database.ts'
 
 export type ReaderLogin = {
-  /** the connection URL of the login, with its password: shown once, kept nowhere */
+  /** the connection URL of the login, with its password, which is shown once and not stored */
   url: string
-  /** schemas in which the login may create tables, by the habits of this server */
+  /** schemas in which every login of this server may create tables */
   writableSchemas: string[]
-  /** what the login may still use, because the user of DATABASE_URL may not withhold it */
+  /** rights that the login has because the user of DATABASE_URL may not revoke them */
   openRights: OpenRight[]
 }
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 
 /**
- * Makes a login for analysts in the user's own database or the embedded one, with a new password unless one is given. A
- * login made earlier gets the new password in place of the old. Throws ConfigError, among others `reader_forbidden`
- * when the user of DATABASE_URL may not create roles.
+ * Makes a login for analysts in the user's own database or the embedded one, with a generated password unless one is given.
+ * An existing login gets the new password. Throws ConfigError `bad_reader_name`, `bad_reader_password`, `reader_name_taken`,
+ * and `reader_forbidden` when the user of DATABASE_URL may not create roles.
  */
 export async function upsertReader(
   config: Config,
@@ -66,7 +66,7 @@ function checkName(name: string): void {
   )
 }
 
-// What Postgres would prepare or a URL would need to escape twice is refused rather than guessed at.
+// Other characters are refused, because Postgres would normalize them (SASLprep) or a URL would escape them twice.
 function checkPassword(password: string): void {
   if (/^[\x21-\x7e]{12,128}$/.test(password)) return
   throw new ConfigError(
@@ -77,12 +77,12 @@ function checkPassword(password: string): void {
 
 function urlFor(databaseUrl: string, name: string, password: string): string {
   const url = new URL(databaseUrl)
-  // What proves the owner's identity is not the analyst's; and programs older than Postgres 16 refuse `require_auth`.
+  // The owner's credentials are not for the analyst; and programs older than Postgres 16 refuse `require_auth`.
   for (const field of ['user', 'password', 'passfile', 'sslcert', 'sslkey', 'sslpassword', 'require_auth']) {
     url.searchParams.delete(field)
   }
   if (url.host === '') {
-    // A socket's URL names no host, and then has no place for a user but the query.
+    // The URL of a socket has no host, so user and password are in the query.
     url.searchParams.set('user', name)
     url.searchParams.set('password', password)
   } else {

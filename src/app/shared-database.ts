@@ -10,20 +10,20 @@ import { MINUTE, SECOND, sleep } from '../kit/time.ts'
 import { collectResults, openQueries } from '../store/query/raw-query.ts'
 import { openDatabase } from './open-database.ts'
 
-/** The embedded Postgres goes away when no other program has been connected or has asked for it for this long. */
+/** The embedded Postgres stops when no program was connected and no `db-url` ran for this long. */
 const HOLD_IDLE_MS = 10 * MINUTE
 const HOLD_LOOK_EVERY_MS = 30 * SECOND
-/** The first start makes the database's files, which can take a while on a slow disk. */
+/** The first start creates the files of the database, which takes long on a slow disk. */
 const SHARE_WITHIN_MS = 60 * SECOND
 const LOOK_EVERY_MS = 100
 
-/** What the holding process tells the one that started it: that it is ready, or why it is not. */
+/** The message of the background process to its parent: ready, or the failure; `mendable` is true for a ConfigError. */
 type Report = { failure?: { code: string; message: string; mendable: boolean } }
 
 /**
- * Returns a connection URL that other programs can use now and in a while: one process in the background starts the
- * embedded Postgres, or joins the one that runs, and holds it while a program is connected. The URL names a file with
- * the password, unless it is to hold the password itself. Throws the error that kept the database from starting.
+ * Returns a connection URL for other programs. A background process starts the embedded Postgres, or joins the running one, and
+ * keeps it running while a program is connected. The URL names a password file, or contains the password with `withPassword`.
+ * Throws the error of the start, and TransientError `embedded_not_started` after a minute.
  */
 export async function shareDatabaseUrl(
   deps: { config: Config; log: Logger },
@@ -31,19 +31,19 @@ export async function shareDatabaseUrl(
 ): Promise<string> {
   const { config, log } = deps
   if (config.databaseUrl) return config.databaseUrl
-  // Also beside one that runs: whoever runs it may be a short verb, and the holder takes over when that ends.
-  let held = await requestKeepAlive(config.dataDir)
+  // Needed also when a Postgres runs: a short verb may own it, and the background process keeps it running after that.
+  let keptAlive = await requestKeepAlive(config.dataDir)
   for (let waited = 0; waited < SHARE_WITHIN_MS; waited += LOOK_EVERY_MS) {
-    if (!held) await startHolder(log, options.signal)
+    if (!keptAlive) await startHolder(log, options.signal)
     const url = await readSharedUrl(config.dataDir, options)
     if (url) return url
     await sleep(LOOK_EVERY_MS, options.signal)
-    held = await isKeptAlive(config.dataDir)
+    keptAlive = await isKeptAlive(config.dataDir)
   }
   throw new TransientError('embedded_not_started', 'the embedded Postgres did not start; run: musette doctor')
 }
 
-/** Starts the holding process and waits until it is ready, or another one holds already. Throws its failure. */
+/** Starts the background process and waits until it, or another one, keeps the database running. Throws its failure. */
 async function startHolder(log: Logger, signal: AbortSignal | undefined): Promise<void> {
   const main = fileURLToPath(new URL('../main.js', import.meta.url))
   const child = spawn(process.execPath, [main, 'db-hold'], {
@@ -59,7 +59,7 @@ async function startHolder(log: Logger, signal: AbortSignal | undefined): Promis
         reject(
           new TransientError(
             'embedded_not_started',
-            `the process that holds the database ended (${how ?? code})`,
+            `the process that keeps the database running ended (${how ?? code})`,
           ),
         ),
       )
@@ -69,7 +69,7 @@ async function startHolder(log: Logger, signal: AbortSignal | undefined): Promis
       )
     })
     const { failure } = report
-    if (!failure) return log.debug('a process holds the embedded Postgres')
+    if (!failure) return log.debug('a process keeps the embedded Postgres running')
     throw new (failure.mendable ? ConfigError : TransientError)(failure.code, failure.message)
   } finally {
     giveUp.abort()
@@ -79,8 +79,9 @@ async function startHolder(log: Logger, signal: AbortSignal | undefined): Promis
 }
 
 /**
- * Holds the embedded Postgres until no other program has been connected or has asked for it for ten minutes, or until
- * told to stop; ends at once when another process holds it. `report` hears once how the start went.
+ * Keeps the embedded Postgres running until no program was connected and no `db-url` ran for ten minutes (`idleMs`), or until
+ * the signal aborts. Returns at once when another process does so. `report` is called once with the result of the start.
+ * Throws the errors of the start, and the signal's reason.
  */
 export async function holdDatabase(
   deps: { config: Config; log: Logger; report: (report: Report) => void },
@@ -109,15 +110,15 @@ export async function holdDatabase(
 }
 
 async function stayWhileNeeded(
-  held: { keepAlive: KeepAlive; url: string; dataDir: string },
+  database: { keepAlive: KeepAlive; url: string; dataDir: string },
   options: { signal: AbortSignal; idleMs: number; lookEveryMs: number },
 ): Promise<void> {
-  const { keepAlive, url, dataDir } = held
+  const { keepAlive, url, dataDir } = database
   const { signal, idleMs, lookEveryMs } = options
   let idle = 0
   for (;;) {
     await sleep(lookEveryMs, signal)
-    // Nothing is held in a folder that was deleted.
+    // The data directory was deleted, so there is no database to keep.
     if (!(await stat(dataDir).catch(() => undefined))) return
     const needed = (await keepAlive.wasRequested()) || (await isInUse(url).catch(() => false))
     idle = needed ? 0 : idle + lookEveryMs
@@ -127,7 +128,7 @@ async function stayWhileNeeded(
   }
 }
 
-/** Whether another program than musette, which keeps the database for itself, is connected. */
+/** Tells whether a program other than musette is connected. */
 async function isInUse(url: string): Promise<boolean> {
   const queries = await openQueries({ connectionString: url, write: false })
   try {

@@ -8,7 +8,10 @@ import { parkIfDamaged } from './unreadable-logins.ts'
 
 type Client = { clientId: string; clientSecret: string }
 
-/** Signs in with the rider's own name and password; the password is kept, sealed, only when asked to. */
+/**
+ * Signs in by the password grant (service document, endpoint 1) and stores the tokens; the password is stored, sealed, only with
+ * `keepPassword`. Throws CredentialsRejectedError when the service refuses them, and ConfigError `no_base_url`.
+ */
 export async function signInWithPassword(
   app: Pick<App, 'config' | 'service' | 'store' | 'vault'>,
   input: { name: string; username: string; password: string; keepPassword: boolean; signal?: AbortSignal },
@@ -20,7 +23,7 @@ export async function signInWithPassword(
   return saveLogin(app, input.name, client, pair, { username, ...(input.keepPassword && { password }) })
 }
 
-/** Finds the address that a login of an account would go to in the clear; undefined where nobody on the way can read it. */
+/** Finds the address that a login would send passwords or tokens to without encryption; undefined for https or this machine. */
 export async function findPlainAddress(
   app: Pick<App, 'config' | 'store'>,
   name: string,
@@ -29,16 +32,16 @@ export async function findPlainAddress(
   return isPlainHttp(baseUrl) ? baseUrl : undefined
 }
 
-/** An authorization code login under way: where the rider's browser goes, and what finishes it. */
+/** An authorization code login that has begun: `authorizeUrl` is for the rider's browser. */
 type BrowserLogin = {
   authorizeUrl: string
   state: string
-  /** Exchanges the code for tokens and stores them; throws when `state` is not the one that was sent. */
+  /** Exchanges the code for tokens and stores them. Throws ConfigError `state_mismatch` for an answer to another login. */
   finish(answer: { code: string; state: string | undefined }, signal?: AbortSignal): Promise<Account>
 }
 
 /**
- * Begins the authorization code flow (service document, endpoint 2) with a fresh, unguessable `state`. Throws ConfigError
+ * Begins the authorization code flow (service document, endpoint 2) with a new random `state`. Throws ConfigError
  * `authorize_refused` when the service refuses the client or the redirect address.
  */
 export async function beginBrowserLogin(
@@ -73,21 +76,24 @@ export async function beginBrowserLogin(
   }
 }
 
-/** Forgets the tokens of an account; what is mirrored stays. */
+/** Deletes the tokens of an account and keeps its mirror. Throws ConfigError `no_account`. */
 export async function signOut(app: Pick<App, 'store' | 'vault'>, name: string): Promise<Account> {
   const account = await accountNamed(app, name)
   await app.vault.forget(account.accountId)
   return account
 }
 
-/** Finds an account by name; a ConfigError with code `no_account` says how to make it. */
+/** Finds an account by name. Throws ConfigError `no_account`, whose message has the command that makes it. */
 export async function accountNamed(app: Pick<App, 'store'>, name: string): Promise<Account> {
   const account = await app.store.read((tx) => findAccount(tx, name))
   if (account) return account
   throw new ConfigError('no_account', `there is no account "${name}" yet; run: ${commandFor('login', name)}`)
 }
 
-/** Finds an account by name whose login opens: one that does not is an UnreadableLoginError before anything is touched. */
+/**
+ * Finds an account by name and checks that its login can be read. Throws ConfigError `no_account`, and UnreadableLoginError
+ * before any other work.
+ */
 export async function accountToUse(app: Pick<App, 'store' | 'vault'>, name: string): Promise<Account> {
   const account = await accountNamed(app, name)
   try {
@@ -99,7 +105,7 @@ export async function accountToUse(app: Pick<App, 'store' | 'vault'>, name: stri
   return account
 }
 
-/** The address in the environment, else the one the account was signed in to before. */
+/** Finds the service's base URL: from the environment, else from the account's last login. Throws ConfigError `no_base_url`. */
 async function baseUrlOf(app: Pick<App, 'config' | 'store'>, name: string): Promise<string> {
   const baseUrl = app.config.service.baseUrl ?? (await app.store.read((tx) => findAccount(tx, name)))?.baseUrl
   if (baseUrl) return baseUrl

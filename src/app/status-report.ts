@@ -17,22 +17,22 @@ export type Status = {
   accounts: Array<AccountStatus & { login: 'signed in' | 'needs login'; next_command: string | null }>
   failed_activities: FailedActivity[]
   uploads: UploadCounts[]
-  /** what waits in the drop folder without a row in the ledger, or is wrong with the folder */
+  /** files that wait in the drop folder without a row in the ledger, and problems of the folder itself */
   waiting_files: WaitingFile[]
 }
 
-/** A poll may be late by a run that waits for the service; more than this many intervals late is not fresh. */
+/** The age, in poll intervals, up to which a poll is fresh: a poll may be late because it waits for the service. */
 const FRESH_INTERVALS = 3
 
-/** How old the last good poll of an account may be, ms, before it counts as late. */
+/** Returns the age of the last good poll, ms, from which an account counts as late. */
 export function freshMs(config: Pick<Config, 'mirror'>): number {
   return FRESH_INTERVALS * config.mirror.pollEveryMs
 }
 
-/** Named failures are for reading, not for counting: the count stands in each account's row. */
+/** The most failed activities in the report; the row of each account has their count. */
 const FAILED_SHOWN = 20
 
-/** Finds where everything stands, with the command that mends what a person must mend. */
+/** Finds the state of accounts, activities, uploads and waiting files, with the next command where a person must act. */
 export async function findStatus(app: Pick<App, 'config' | 'store'>): Promise<Status> {
   const { statuses, failed, uploads, waiting } = await app.store.read(async (tx) => ({
     statuses: await findAccountStatuses(tx),

@@ -16,7 +16,7 @@ import { recordRunsAbandoned } from '../store/runs.ts'
 import { type App, endPauses } from './app.ts'
 import { accountToUse } from './sign-in.ts'
 
-/** What a pass counted, and how many of the listed activities are mirrored or still to be fetched after it. */
+/** The counts of a pass, and the numbers of listed activities that are mirrored, or not fetched yet, after it. */
 export type SyncCounts = PassCounts & { mirrored: number; unfetched: number }
 
 type SyncApp = Pick<App, 'config' | 'vault' | 'mirror' | 'mirrorOptions'>
@@ -24,9 +24,9 @@ type SyncApp = Pick<App, 'config' | 'vault' | 'mirror' | 'mirrorOptions'>
 type Watched = { name: string; signal?: AbortSignal; onProgress?: (progress: Progress) => void }
 
 /**
- * Mirrors one account in this process, without the queue; with `full` it reconciles, too. With `training`, training info and
- * workouts are mirrored beside the activities, which may take hours, from the moment the first activity is done; of them
- * only the failures are counted.
+ * Mirrors one account in this process, without the queue; `full` also reconciles. With `training`, training info and workouts
+ * are mirrored at the same time, from the first fetched activity on, because the activities may take hours; the counts include
+ * only their failures. Throws ConfigError `no_account`, UnreadableLoginError, the errors of the pass, and the signal's reason.
  */
 export async function syncAccount(
   app: SyncApp,
@@ -38,13 +38,13 @@ export async function syncAccount(
   const halt = new AbortController()
   const signal = rest.signal ? AbortSignal.any([rest.signal, halt.signal]) : halt.signal
   const { full = false } = rest
-  let besides: Promise<number> | undefined
+  let trainingFailures: Promise<number> | undefined
   const begin = () => {
-    if (besides) return besides
-    besides = training ? syncTraining(app, { account, full, signal }) : Promise.resolve(0)
-    // A failure is thrown where the result is awaited, after the activities.
-    besides.catch(() => undefined)
-    return besides
+    if (trainingFailures) return trainingFailures
+    trainingFailures = training ? syncTraining(app, { account, full, signal }) : Promise.resolve(0)
+    // The error is thrown where this promise is awaited, after the activities.
+    trainingFailures.catch(() => undefined)
+    return trainingFailures
   }
   const onProgress = (progress: Progress) => {
     begin()
@@ -60,12 +60,12 @@ export async function syncAccount(
     return { ...counts, ...here, failed: counts.failed + failed }
   } catch (error) {
     halt.abort(error)
-    await besides?.catch(() => undefined)
+    await trainingFailures?.catch(() => undefined)
     throw error
   }
 }
 
-/** Fetches activities of one account again and rewrites them, in this process. */
+/** Fetches activities of one account again and rewrites them, in this process. Throws as syncAccount does. */
 export async function resyncAccount(
   app: SyncApp,
   input: Watched & { choice: ResyncChoice },
@@ -80,7 +80,7 @@ export async function resyncAccount(
 
 async function beginPass(app: SyncApp, name: string): Promise<Account> {
   const account = await accountToUse({ store: app.mirror.store, vault: app.vault }, name)
-  // A run of a process that still lives writes its own end over this.
+  // The run of another process that is alive records its own end later.
   const { accountId } = account
   await app.mirror.store.transaction((tx) =>
     recordRunsAbandoned(tx, { startedBefore: new Date(), accountId }),
@@ -89,12 +89,12 @@ async function beginPass(app: SyncApp, name: string): Promise<Account> {
   return account
 }
 
-/** `sync` asks for the workout lists once a day, like the daemon; a little sooner, for one that runs at a fixed hour. */
+/** `sync` lists the workouts once a day, like the daemon; less than 24 hours, for a `sync` that runs at a fixed hour. */
 const WORKOUTS_EVERY_MS = 20 * HOUR
 
 /**
- * Mirrors training info and the workout of the day, and the workouts when they are due or `full` asks for it. Whatever
- * fails is logged and counted and stops nothing else; only an abort is thrown. Returns how many items failed.
+ * Mirrors training info and the workout of the day, and the workouts when they are due or with `full`. A failure is logged and
+ * counted and does not stop the other items; only an abort is thrown. Returns the number of failed items.
  */
 export async function syncTraining(
   app: Pick<App, 'mirror'>,

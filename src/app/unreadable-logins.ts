@@ -3,8 +3,8 @@ import { UnreadableLoginError } from '../store/vault/seal.ts'
 import type { App } from './app.ts'
 
 /**
- * Reads the login of every account, and parks those that cannot be read, so that the others go on. When not one of them opens
- * with the key at hand, the key is the wrong one and not the accounts: nothing is touched, and the error of the first is returned.
+ * Reads the login of every account and parks those that cannot be read, so that the others go on. When no login can be opened
+ * with the current key, the key is wrong: no account is parked, and the error of the first one is returned.
  */
 export async function parkUnreadableLogins(
   app: Pick<App, 'store' | 'vault'>,
@@ -25,7 +25,7 @@ export async function parkUnreadableLogins(
   return undefined
 }
 
-/** Parks an account for tokens that this process cannot read, unless only the key of this process may be the reason. */
+/** Parks the account of an UnreadableLoginError, unless this process may only have the wrong key; ignores other errors. */
 export async function parkIfDamaged(app: Pick<App, 'vault'>, error: unknown): Promise<void> {
   if (!(error instanceof UnreadableLoginError) || error.code === 'secret_key_mismatch') return
   await app.vault.parkUnreadable(error)

@@ -13,10 +13,10 @@ import type { UploadDeps } from '../upload/upload-deps.ts'
 import type { App } from './app.ts'
 import { accountNamed, accountToUse } from './sign-in.ts'
 
-/** What the files that are being sent may hold of memory together, bytes: as much as the largest FIT file. */
+/** The memory of all files that are being sent, bytes: the size of the largest FIT file. */
 const MEMORY_BYTES = 64 * 1_024 * 1_024
 
-/** Makes what the upload room needs of the App; `onWanted` hears of each new activity to fetch. */
+/** Makes the dependencies of the upload room from the App; `onWanted` is called for each new activity to fetch. */
 export function makeUploadDeps(
   app: Pick<App, 'store' | 'log' | 'mirror'>,
   onWanted?: NonNullable<UploadDeps['onWanted']>,
@@ -38,7 +38,7 @@ export function makeUploadDeps(
   }
 }
 
-/** Finds the ledger row of a FIT file's bytes; undefined when they were never seen. Throws ConfigError `no_account`. */
+/** Finds the ledger row of a FIT file by its content; undefined when there is none. Throws ConfigError `no_account`. */
 export async function findUploadOf(
   app: Pick<App, 'store'>,
   input: { account: string; bytes: Uint8Array },
@@ -48,16 +48,17 @@ export async function findUploadOf(
   return app.store.read((tx) => findUpload(tx, { accountId, contentId }))
 }
 
-/** What became of one file that a person named: the ledger row of each FIT file in it, or why it was not even tried. */
+/** The result for one FIT file: its ledger row (`known`: uploaded before), or the reason why it was not sent. */
 export type HandUpload = { fileName: string } & (
   | { upload: Upload; known: boolean; problem?: undefined }
   | { problem: string }
 )
 
 /**
- * Uploads a file by hand through the ledger, in this process, and waits until the service has taken or refused everything in
- * it; a lost answer is waited for until it is settled. `force` sends again what the ledger knows. Throws the error when the
- * service cannot be reached or refuses the login; the ledger then knows the file, and the same command goes on with it.
+ * Uploads a file through the ledger, in this process, and waits until the service has accepted or refused every FIT file in it,
+ * also after a lost answer. `force` sends files again that were uploaded before. Throws the error when the service is
+ * unreachable or refuses the login: the file is in the ledger then, and the same command continues. Throws ConfigError
+ * `no_account`, and the signal's reason.
  */
 export async function uploadByHand(
   app: Pick<App, 'store' | 'vault' | 'log' | 'mirror'>,
@@ -96,7 +97,7 @@ async function uploadOne(
 ): Promise<HandUpload> {
   const { fit, signal } = input
   const fileName = fit.name
-  // A person may still have the whole file, so what is cut gets no row of the ledger.
+  // A truncated file gets no row in the ledger, because the person may still have the whole file.
   if (fit.cut && fit.verdict.verdict === 'refused') return { fileName, problem: fit.verdict.reason }
   const deps = makeUploadDeps(app)
   let again: 'refused' | 'always' | 'never' = input.force ? 'always' : 'refused'
@@ -104,7 +105,7 @@ async function uploadOne(
     const { upload, error, known } = await sendFile(deps, { ...input, again, byHand: isFirst })
     const moving = upload.state === 'seen' || upload.state === 'sending' || upload.state === 'unconfirmed'
     if (!moving) return { fileName, upload, known: isFirst && known }
-    // A person had better hear at once that the service is away than wait for it.
+    // The person learns at once that the service is unreachable, instead of waiting for it.
     if (upload.state === 'seen' && error !== undefined) throw error
     again = 'never'
     input.onWait(upload)
@@ -112,7 +113,7 @@ async function uploadOne(
   }
 }
 
-/** A row that others work on is looked at once a second. */
+/** Returns the pause until a moment, ms: a second at least, also for a row that another process works on. */
 function pauseUntil(moment: Date | null, now: Date): number {
   return Math.max(1_000, (moment?.getTime() ?? 0) - now.getTime())
 }

@@ -35,8 +35,8 @@ export type Config = Readonly<{
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Reads the whole environment once and validates it. An empty variable counts as not set.
- * Throws a ConfigError that names every wrong variable at once, never its value.
+ * Reads the environment and validates it. An empty variable counts as not set.
+ * Throws ConfigError `bad_config`, which names every wrong variable and never a value.
  */
 export function readConfig(env: Environment = process.env): Config {
   const { config, problems } = readAnyConfig(env)
@@ -45,10 +45,10 @@ export function readConfig(env: Environment = process.env): Config {
   throw new ConfigError('bad_config', `the configuration is wrong:\n${lines.join('\n')}`)
 }
 
-/** What is wrong with a variable; the sentence goes on from its name. */
+/** A wrong variable: `name` is the one that was set (perhaps with `_FILE`); the sentence begins after the name. */
 export type ConfigProblem = Readonly<{ name: string; variable: string; sentence: string }>
 
-/** Reads the environment as readConfig does, but goes on: a wrong variable has its default, and stands in `problems`. */
+/** Reads the environment as readConfig does, but never throws: a wrong variable gets its default and is listed in `problems`. */
 export function readAnyConfig(env: Environment = process.env): {
   config: Config
   problems: ConfigProblem[]
@@ -75,7 +75,7 @@ function readTwins(env: Environment): { raw: Record<string, string>; problems: C
     const file = env[name]
     if (!file) continue
     const complain = (sentence: string) => problems.push({ name, variable, sentence })
-    if (raw[variable] !== undefined) complain(`is set beside ${variable}; keep one of them`)
+    if (raw[variable] !== undefined) complain(`is set together with ${variable}; keep one of them`)
     try {
       raw[variable] = readFileSync(file, 'utf8').trim()
     } catch {

@@ -80,7 +80,7 @@ const day = z
     return z.NEVER
   })
 
-/** Every environment variable musette reads, by name: how it is checked, what it becomes, what it defaults to. */
+/** Every environment variable of musette, by name, with its check, its parsed form and its default. */
 export const VARIABLES = {
   MUSETTE_BASE_URL: baseUrl.optional(),
   MUSETTE_CLIENT_ID: z.string().default('service_public'),
@@ -113,7 +113,7 @@ export const VARIABLES = {
     .default('info'),
 } as const
 
-/** Secrets and URLs, each of which can be read from a file named by its `…_FILE` twin. */
+/** Secrets and URLs, which can also be read from the file that the variable `…_FILE` names. */
 export const FROM_FILE = [
   'MUSETTE_BASE_URL',
   'MUSETTE_CLIENT_ID',

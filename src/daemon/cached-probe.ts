@@ -2,9 +2,9 @@ import { TransientError } from '../kit/errors.ts'
 import { sleep } from '../kit/time.ts'
 
 /**
- * Makes a probe that any number of callers may use: it runs once at a time, and again only `keepMs` after its last answer.
- * With `timeoutMs` no caller waits longer: the probe then throws TransientError `no_answer`, goes on, and the next caller may
- * get its answer. Failures are kept as long as answers, so that callers do not make an outage worse.
+ * Makes a probe with a cache for any number of callers: it runs once at a time, and again only `keepMs` after its last result.
+ * With `timeoutMs` a caller gets TransientError `no_answer` after that time; the probe goes on, and a later caller may get its
+ * result. Errors are cached as long as results, so that callers do not make an outage worse.
  */
 export function makeCachedProbe<T>(
   probe: () => Promise<T>,

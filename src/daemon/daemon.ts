@@ -19,22 +19,23 @@ import type { Role } from './roles.ts'
 import { openSchemaWatch } from './schema-watch.ts'
 import { openWatcher } from './watcher.ts'
 
-/** A job that waits longer for a service that asked for a pause gives its place to jobs for other services. */
+/** A job that must wait longer for a rate-limited service goes back to the queue, so that jobs for other services run. */
 const LONGEST_PAUSE_MS = 5 * SECOND
 
 export type Daemon = {
   app: App
   jobs: Jobs
-  /** the dashboard's address; undefined when it is off */
+  /** the URL of the dashboard; undefined when it is off */
   url: string | undefined
-  /** resolves with the reason when the daemon must not go on: another version has migrated the database */
+  /** resolves with the error when the daemon must stop: another version has migrated the database */
   failed: Promise<Error>
   close(): Promise<void>
 }
 
 /**
- * Builds every part of the daemon from the configuration and starts it; `close` stops it in the reverse of this order:
- * watcher, schedules and workers, queues, service client, Postgres, log.
+ * Opens every part of the daemon that the roles need. `close` stops them in reverse order: web server, watcher, schedules and
+ * workers, queues, schema watch, service client, Postgres. The `signal` cancels the opening and the running jobs. Throws the
+ * errors of every part, and UnreadableLoginError when the secret key is the wrong one.
  */
 export async function openDaemon(
   config: Config,
@@ -116,7 +117,7 @@ function openDaemonWeb(
   )
 }
 
-/** A page asks several times a second, and the database need not be asked each time; a slow one must not hold up a page. */
+/** Caches the ended sessions, because a page sends several requests a second; a slow database must not delay a page. */
 const ENDED_SESSIONS = { keepMs: 5 * SECOND, timeoutMs: 1 * SECOND }
 
 function makeEndedSessions({ store }: Pick<App, 'store'>): WebDeps['endedSessions'] {

@@ -22,13 +22,13 @@ import { makeCachedProbe } from './cached-probe.ts'
 
 type AccountStatus = Status['accounts'][number]
 
-/** Enough for a screen; what is older is asked for by the page. */
+/** The lines of one list, enough for a screen; the page requests older ones. */
 const LINES_SHOWN = 15
 const OLDER_SHOWN = 30
-/** So that several open pages cost the database no more than one. */
+/** The overview is cached, so that several open pages cost the database as much as one. */
 const OVERVIEW_KEEP_MS = 1 * SECOND
 
-/** Makes what the dashboard shows out of the store. */
+/** Makes the views of the dashboard from the store. */
 export function makeDashboard(app: Pick<App, 'config' | 'store'>): DashboardDeps {
   const { store } = app
   return {
@@ -109,12 +109,12 @@ async function findFitness({ store }: Pick<App, 'store'>, input: { accountId?: n
   })
 }
 
-/** Takes what the page shows of an account; a rate that nobody waits for would only make every answer a new one. */
+/** Selects the fields of an account for the page. The rate is left out when nothing is wanted, because it changes all the time. */
 function viewOf({ base_url: baseUrl, cursor, list_cap, reconciled_at, last_run, ...account }: AccountStatus) {
   const busy = account.wanted > 0
   return {
     ...account,
-    // An address might hold more than is meant for a page.
+    // Only the host, because a URL may contain a path that is not for the page.
     service: URL.canParse(baseUrl) ? new URL(baseUrl).host : '',
     fetched_per_minute: busy ? account.fetched_per_minute : null,
     seconds_to_go: busy ? account.seconds_to_go : null,

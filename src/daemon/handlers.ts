@@ -211,7 +211,7 @@ async function unlessParked<T>(
 
 /** How often the progress of a long backfill is logged. */
 const PROGRESS_EVERY_MS = MINUTE
-/** Fewer activities than this are fetched before anyone could read the line. */
+/** The progress of fewer activities is not logged, because they are fetched within seconds. */
 const PROGRESS_FROM = 20
 
 /** Makes the function that logs, once a minute at most, how many activities of each account are left to fetch. */

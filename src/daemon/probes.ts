@@ -11,9 +11,9 @@ import type { Readiness } from '../web/health-routes.ts'
 import { makeCachedProbe } from './cached-probe.ts'
 import type { Role } from './roles.ts'
 
-/** Any client may ask, so database and queue are read at most once in this time. */
+/** Any client may request the readiness, so database and queue are read at most once in this time. */
 const KEEP_MS = 1 * SECOND
-/** Shorter than the wait of `musette healthcheck`, which then hears what is missing. */
+/** Shorter than the timeout of `musette healthcheck`, so that its answer names the missing part. */
 const TIMEOUT_MS = 3 * SECOND
 
 /**
@@ -58,14 +58,14 @@ export function makeReadiness(
   }
 }
 
-/** Names the error by its code only: its message may contain hosts and users, and this is shown without a login. */
+/** Returns the state as text. Of an error only the code is shown: the message may contain hosts and users, and no login is needed. */
 function stateOf(probed: PromiseSettledResult<unknown>): string {
   return probed.status === 'fulfilled'
     ? 'ok'
     : `unreachable (${errorCode(probed.reason)}); run: musette status`
 }
 
-/** However many programs scrape, the database is read no more often than this. */
+/** Any number of programs may scrape, so the database is read at most once in this time. */
 const METRICS_KEEP_MS = 5 * SECOND
 
 /**

@@ -7,14 +7,14 @@ import { checkSchema } from '../store/migrate.ts'
 const EVERY_MS = 1 * MINUTE
 
 type SchemaWatch = {
-  /** resolves with the ConfigError once the database is no longer at this process's version; never without that */
+  /** resolves with the ConfigError when the database is at another version than this process; else stays pending */
   changed: Promise<ConfigError>
   close(): Promise<void>
 }
 
 /**
- * Watches whether another musette has migrated the database meanwhile: a process of the older version would go on writing
- * rows that lack what the newer one derives. A database that is away changes nothing.
+ * Opens a watch that checks the version of the database every minute (`everyMs`): after a migration by a newer musette an older
+ * process would write rows without the newer version's derived columns. An unreachable database is ignored.
  */
 export function openSchemaWatch(
   { store, log }: Pick<App, 'store' | 'log'>,

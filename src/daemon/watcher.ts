@@ -14,9 +14,9 @@ import { importFile } from '../upload/import-file.ts'
 const TOGETHER_MS = 2 * SECOND
 
 /**
- * Opens the drop folder of this process and carries what is dropped through the ledger. A file is sent by the process that
- * sees it, because only that one can read it; the ledger says when it is due, so no queue is needed for it, and any number
- * of processes may watch one folder.
+ * Opens the drop folder of this process and imports its files. Each file is sent by the process that watches its folder, because
+ * other processes may not be able to read it. The ledger has the time of the next attempt, so files need no queue, and any
+ * number of processes may watch one folder. Throws the errors of the folder.
  */
 export async function openWatcher(
   app: Pick<App, 'store' | 'log' | 'config' | 'mirror'>,
@@ -43,7 +43,7 @@ export async function openWatcher(
         if (early) return early
         const account = await store.read((tx) => findAccount(tx, file.account))
         if (!account) return { action: 'wait' }
-        // Of its own, because every request listens to it and the folder's one would have listeners by the dozen.
+        // Every request listens to the signal; a separate one per file keeps the listeners of the folder's signal few.
         const own = AbortSignal.any([signal])
         const { name, restingSince, mtimeMs } = file
         const input = { account, name, open, restingSince, changedAt: new Date(mtimeMs), signal: own }
@@ -67,7 +67,7 @@ export async function openWatcher(
 
 type Wait = { action: 'wait'; dueAt?: Date; reason?: string }
 
-/** Remembers when waiting files are due, so that they are neither read before nor later than that. */
+/** Remembers the next time of each waiting file, and calls `onDue` then, so that files are not read too early or too late. */
 function makeDueUploads(onDue: () => void) {
   const waits = new Map<string, Wait & { dueAt: Date }>()
   let timer: NodeJS.Timeout | undefined
@@ -87,7 +87,7 @@ function makeDueUploads(onDue: () => void) {
     arm()
   }
   return {
-    /** What a file that is not due yet waits for. */
+    /** Returns the wait of a file that is not due yet; undefined for one that is due. */
     early(file: DroppedFile): Wait | undefined {
       const due = waits.get(keyOf(file))
       return due && due.dueAt.getTime() > Date.now() ? due : undefined
@@ -104,10 +104,10 @@ function makeDueUploads(onDue: () => void) {
   }
 }
 
-/** A report that has not changed is written again after so long, which says that somebody still looks. */
+/** An unchanged report is written again after this time, to show that the folder is still watched. */
 const SHOWN_AGAIN_MS = 10 * MINUTE
 
-/** Makes what writes a folder's report to the database, when it has changed or was written long ago. */
+/** Makes the function that records a folder's report in the database when it has changed or its last record is old. */
 function makeShown(store: Store) {
   let shown = { text: '', at: Number.NEGATIVE_INFINITY }
   return async (report: WaitingReport): Promise<void> => {

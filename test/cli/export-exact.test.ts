@@ -123,7 +123,7 @@ describe('an exported activity', () => {
   it('is told to be empty, with nothing written and the reason', async () => {
     for (const [state, reason] of [
       ['wanted', 'run: musette sync'],
-      ['awaiting_samples', 'asked again by itself'],
+      ['awaiting_samples', 'fetches it again by itself'],
       ['mirrored', 'the service has none of it'],
       ['failed', 'the answer was cut'],
     ]) {
