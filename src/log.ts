@@ -44,7 +44,10 @@ export function makeLogger(options: {
   )
 }
 
-/** Makes a stream of readable lines on standard error. Control characters are escaped, so that texts of the service cannot control the terminal. */
+/**
+ * Makes a stream of readable lines on standard error. Control characters are escaped, so that texts of the service cannot
+ * control the terminal.
+ */
 function makeTerminalStream(): DestinationStream {
   const readable = pretty({
     destination: 2,
@@ -55,7 +58,10 @@ function makeTerminalStream(): DestinationStream {
   return { write: (line) => void readable.write(nameControlsInJson(line)) }
 }
 
-/** Makes a stream of JSON lines on standard error. Control characters that JSON allows are escaped, because a terminal may show the lines later. */
+/**
+ * Makes a stream of JSON lines on standard error. Control characters that JSON allows are escaped, because a terminal may show
+ * the lines later.
+ */
 function makeLineStream(): DestinationStream {
   const lines = pino.destination({ dest: 2, sync: true })
   return { write: (line) => void lines.write(escapeDelete(line)) }

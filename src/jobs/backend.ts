@@ -17,7 +17,7 @@ import { MINUTE, SECOND, sleep, within } from '../kit/time.ts'
 
 export type BackendChoice = Readonly<{ kind: 'redis'; url: string } | { kind: 'postgres'; url: string }>
 
-/** BullMQ's backend without its kind: what a queue or worker is built on, the connection already inside. */
+/** The factory of BullMQ's backends, either kind, with its connection; queues and workers are made with it. */
 type Factory = BackendFactory<IQueueBackend, object>
 
 export type Backend = Readonly<{ factory: Factory; close: () => Promise<void> }>
@@ -26,12 +26,12 @@ export type Backend = Readonly<{ factory: Factory; close: () => Promise<void> }>
 export const CONNECTION_MS = 10 * SECOND
 /** How long a connection to Postgres is kept for the next job, ms: signing in again costs more than most jobs. */
 const CONNECTION_IDLE_MS = 1 * MINUTE
-/** Grows to two seconds between attempts, ms: the worker outlives an outage, and its end is noticed soon. */
+/** Computes the pause before a reconnect, ms, at most two seconds: a worker survives an outage and notices its end soon. */
 const redisPauseMs = (times: number) => Math.min(2_000, times * 200)
 
 /**
  * Opens the backend of the queues, Redis or Postgres, and checks that it answers; on Postgres BullMQ's tables are migrated
- * first. Everything after this is one code path. Throws TransientError `queue_unreachable`.
+ * first. All later code is the same for both. Throws TransientError `queue_unreachable`.
  */
 export async function openBackend(deps: { log: Logger }, choice: BackendChoice): Promise<Backend> {
   try {
@@ -56,7 +56,7 @@ async function openPostgres(url: string): Promise<Backend> {
   return makePostgresBackend(url)
 }
 
-/** Makes the backend on Redis; connections are opened by the queues that use it. */
+/** Makes the backend on Redis; its queues and workers open the connections. */
 export function makeRedisBackend(url: string): Backend {
   const common = { url, retryStrategy: redisPauseMs, connectTimeout: CONNECTION_MS }
   // An enqueue without Redis fails within ms and is repeated by the sweep; a worker waits for Redis to come back.
@@ -73,7 +73,7 @@ export function makeRedisBackend(url: string): Backend {
   }
 }
 
-/** Makes the backend on Postgres, whose tables must exist; connections are opened by the queues that use it. */
+/** Makes the backend on Postgres, whose tables must exist; its queues and workers open the connections. */
 export function makePostgresBackend(url: string): Backend {
   const pool = makeQueuePool(url)
   return {

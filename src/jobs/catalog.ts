@@ -3,11 +3,11 @@ import { z } from 'zod'
 import { MusetteError } from '../kit/errors.ts'
 import { type Backoff, DAY, HOUR, MINUTE, SECOND } from '../kit/time.ts'
 
-/** Waits 5 to 10 s first and 7 to 15 min at most: an outage of hours costs few requests, and its end is noticed soon. */
+/** The first pause is 5 to 10 s, the longest 7 to 15 min: few requests in an outage of hours, and its end is noticed soon. */
 const BACKOFF: Backoff = { firstMs: 10 * SECOND, factor: 3, maxMs: 15 * MINUTE }
-/** Done jobs are only looked at while a person watches the queue: an hour, and no more than a page or two. */
+/** Completed jobs are only for a person who watches the queue: an hour, and about two pages. */
 const KEEP_COMPLETED: Retention = { age: HOUR / SECOND, count: 200 }
-/** Dead jobs are kept for a person: a week, and so few that a broken service cannot fill the disk. */
+/** Dead jobs are kept for a person: a week, and few enough that an outage cannot fill the disk. */
 const KEEP_FAILED: Retention = { age: (7 * DAY) / SECOND, count: 1_000 }
 
 const id = z.int().positive()
@@ -88,7 +88,7 @@ export const CATALOG: { readonly [N in JobName]: JobDefinition<Payloads[N]> } = 
 
 export const JOB_NAMES: readonly JobName[] = Object.keys(ENTRIES).filter(isJobName)
 
-/** Whether a text is the name of a job in the catalog. */
+/** Tells whether a text is the name of a job in the catalog. */
 export function isJobName(name: string): name is JobName {
   return Object.hasOwn(ENTRIES, name)
 }
@@ -104,7 +104,7 @@ type Retention = Readonly<{ age: number; count: number }>
 /** Everything about a kind of job except its handler. */
 type JobDefinition<P = unknown> = Readonly<{
   queue: QueueName
-  /** Ids only: never a secret, never a file. */
+  /** Contains ids only, never a secret or a file. */
   payload: z.ZodType<P>
   /** Two jobs with the same key are one job: the key is the deduplication id and the schedule's id. */
   key: (payload: P) => string

@@ -20,7 +20,7 @@ export type QueueFacts = Readonly<{
 }>
 
 /**
- * Fetches facts about the queue without changing it, beside a running daemon or without one. Undefined when no daemon has
+ * Fetches facts about the queue without changing it, with or without a running daemon. Returns undefined when no daemon has
  * made a queue in this Postgres yet. Throws the backend's errors.
  */
 export async function inspectQueue(

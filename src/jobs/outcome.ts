@@ -11,7 +11,7 @@ import {
 } from '../kit/errors.ts'
 import { HOUR, SECOND } from '../kit/time.ts'
 
-/** Tries of a job that fails for an unknown reason: it is a bug of ours, and repeating it only fills the log. */
+/** Tries of a job that fails for an unknown reason: it is a bug of musette, and more tries only fill the log. */
 const BUG_ATTEMPTS = 3
 /** The bounds of a wait that the service asks for, ms: no busy loop on `Retry-After: 0`, no silent year on a mistake. */
 const WAIT_MIN_MS = 1 * SECOND
@@ -80,7 +80,7 @@ export function makeFailure(error: unknown, dead: boolean): Error {
   return failure
 }
 
-/** Whether a failed job has no attempt left; `attemptsMade` counts the ones before this one. */
+/** Tells whether a failed job has no attempt left; `made` is the number of attempts before this one. */
 export function isDead(outcome: Outcome, attempts: { made: number; allowed: number }): boolean {
   if (outcome.kind === 'park' || outcome.kind === 'refuse') return true
   const allowed = outcome.kind === 'bug' ? Math.min(BUG_ATTEMPTS, attempts.allowed) : attempts.allowed

@@ -4,13 +4,13 @@ import { type Clock, SECOND, sleep } from '../kit/time.ts'
 
 /** Pause between two beats while the queue is failing, ms. */
 const FAILING_EVERY_MS = 2 * SECOND
-/** An error that was not seen again for this long, ms, is over. */
+/** An error is over when it did not occur again for this long, ms. */
 const OVER_AFTER_MS = 10 * SECOND
 
 export type Heartbeat = Readonly<{
   /** Ends the current pause: a connection came back, or an error was recorded. */
   wake(): void
-  /** Stops after the beat that is under way. */
+  /** Stops after the running beat. */
   stop(): Promise<void>
 }>
 
@@ -52,9 +52,9 @@ export function startHeartbeat(
 type ErrorTally = Readonly<{
   /** Logs an error once; repetitions are only counted. */
   record(where: string, error: unknown): void
-  /** Whether errors were recorded that are not over. */
+  /** Tells whether errors were recorded that are not over. */
   failing(): boolean
-  /** To be called after a success: logs how often each error came that is over, and forgets it. */
+  /** Logs how often each error occurred that is over, and forgets it; the caller calls this after a success. */
   settle(): void
 }>
 

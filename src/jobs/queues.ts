@@ -14,7 +14,7 @@ export type Enqueue = <N extends JobName>(
   options?: Readonly<{ priority?: Priority }>,
 ) => Promise<number>
 
-/** The prefix of every key on Redis; on Postgres the schema `bullmq` has its purpose. */
+/** The prefix of every key on Redis; on Postgres the schema `bullmq` separates the tables instead. */
 export const PREFIX = 'musette'
 /**
  * A type that BullMQ does not know, so that the workers compute the pause from the catalog. Jobs that were queued under
@@ -37,7 +37,7 @@ export function makeQueues(deps: {
   onError: (where: string, error: unknown) => void
 }): Queues {
   const make = (name: QueueName): JobQueue => {
-    // The connection is inside the factory, so the option that BullMQ demands here is empty.
+    // The factory has the connection, so this option, which BullMQ requires, is empty.
     const queue: JobQueue = new Queue(name, { connection: {}, prefix: PREFIX }, deps.backend.factory)
     queue.on('error', (error) => deps.onError(`queue ${name}`, error))
     return queue

@@ -72,7 +72,7 @@ export async function fetchSchedules(queue: JobQueue): Promise<Map<string, Found
   return found
 }
 
-/** Judges a schedule, and fetches the job of an overdue one: while that exists, the workers are busy and it is fine. */
+/** Fetches the state of a schedule; an overdue one whose job exists is fine: all workers are busy. Throws the backend's errors. */
 export async function fetchVerdict(
   queue: JobQueue,
   found: FoundSchedule | undefined,
@@ -119,7 +119,7 @@ type WantedSchedule = Readonly<{
   offset: number
 }>
 
-/** Lists every schedule that must exist: one an account and scheduled job, and the daemon's own. Pure. */
+/** Returns every schedule that must exist: one for each account and scheduled job, and those of the daemon. Pure. */
 export function wantedSchedules(
   accountIds: readonly number[],
   every: Readonly<Record<ScheduleName, number>>,
@@ -196,10 +196,10 @@ export function makeEnqueueDue(deps: {
 const REFRESH_CHECK_EVERY_MS = DAY / 2
 /** Training load and status change with the hours; a row is written only on a change. */
 const TRAINING_INFO_EVERY_MS = 1 * HOUR
-/** Work that a crash or a flushed queue left behind, or whose pause is over, is found again within this. */
+/** Within this time the sweep finds work whose pause is over, or whose job was lost in a crash or with a flushed queue. */
 const SWEEP_EVERY_MS = 10 * SECOND
 
-/** Lists how often the daemon does each thing that is scheduled, in ms. */
+/** Returns the interval of each schedule, ms. */
 export function intervalsOf(config: Config): Readonly<Record<ScheduleName, number>> {
   return {
     poll: config.mirror.pollEveryMs,

@@ -16,7 +16,7 @@ import { isDead, makeFailure, outcomeOf } from './outcome.ts'
 import { PREFIX } from './queues.ts'
 import { DUE_JOB, type EnqueueDue } from './schedules.ts'
 
-/** Crashes that one job may take part in: one is bad luck, a deploy loop makes a few, eleven are caused by the job. */
+/** Crashes of the process during one job that are accepted: repeated deployments cause a few, eleven are caused by the job. */
 const MAX_CRASHES = 10
 /**
  * Starts of one job for any reason. Only the last barrier: waiting for the end of a rate limit counts as a start, too, so a
@@ -47,13 +47,13 @@ type WorkerInput = Readonly<{
 
 export type JobWorker = Readonly<{
   run(): void
-  /** Takes no further job and aborts the running ones. A second call does nothing. */
+  /** Starts no further job and aborts the running ones. A second call does nothing. */
   halt(): void
   /** Waits for running jobs at most `graceMs`, then closes; jobs that still run are found as stalled by another worker. */
   close(graceMs: number): Promise<void>
 }>
 
-/** Opens the worker of one queue; it takes no job before `run`. Throws the backend's errors when it is unreachable. */
+/** Opens the worker of one queue; it starts no job before `run`. Throws the backend's errors when it is unreachable. */
 export async function openWorker(deps: WorkerDeps, input: WorkerInput): Promise<JobWorker> {
   const running = new Set<AbortController>()
   const halted = new AbortController()
@@ -61,7 +61,7 @@ export async function openWorker(deps: WorkerDeps, input: WorkerInput): Promise<
 
   const runJob = async (job: Job, token = '', bullSignal?: AbortSignal): Promise<void> => {
     const controller = new AbortController()
-    // One job may have many requests under way, and each listens; Node warns of a leak at eleven.
+    // Each request of a job listens to the signal; Node warns of a leak from eleven listeners on.
     setMaxListeners(0, controller.signal)
     const abort = () => controller.abort(new DOMException('jobs: the worker is stopping', 'AbortError'))
     running.add(controller)
@@ -82,7 +82,7 @@ export async function openWorker(deps: WorkerDeps, input: WorkerInput): Promise<
     input.queue,
     (job: Job, token?: string, signal?: AbortSignal) => runJob(job, token, signal),
     {
-      connection: {}, // inside the factory
+      connection: {}, // the factory has it
       prefix: PREFIX,
       autorun: false,
       concurrency: input.concurrency,
@@ -147,7 +147,7 @@ async function workOnJob(
 ): Promise<void> {
   const { job } = input
   const claimed: ClaimedJob = { ...input, log: deps.log.child({ job: job.name, id: job.id }) }
-  // A request for a job that was sent before the stop may still bring one after it.
+  // BullMQ may still hand out a job after the stop, for a request from before it.
   if (input.signal.aborted) throw await putBack(claimed, 0)
   const startedAt = performance.now()
   let result: HandlerResult

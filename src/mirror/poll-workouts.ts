@@ -23,15 +23,15 @@ const DEFAULT_WORKOUTS = 'default_workouts'
 const OWN_WORKOUTS = 'workouts'
 
 const LIST_SHRUNKEN = 'list_shrunken'
-/** A shrunken list is accepted when the service has sent it for this long. */
+/** A shrunken list is accepted when the service has sent shrunken lists for this long. */
 const ACCEPTED_AFTER_MS = 3 * DAY
 /** An empty list is accepted when it held at most this many workouts before. */
 const EMPTY_ALLOWED = 2
 
 /**
  * Mirrors both workout lists (service document, endpoints 5 and 6), then the definitions of the workouts in them (endpoint 7).
- * A list that cannot be used stops neither the other nor the definitions; the first such error is thrown at the end. An outage
- * or a lost login is thrown at once.
+ * RejectedError and UnexpectedResponseError of one list stop neither the other list nor the definitions; the first of them is
+ * thrown at the end. Other errors, such as an outage or a rejected login, are thrown at once.
  */
 export async function mirrorWorkouts(deps: MirrorDeps, input: MirrorInput): Promise<MirrorCounts> {
   const { accountId } = input.account
@@ -50,7 +50,7 @@ export async function mirrorWorkouts(deps: MirrorDeps, input: MirrorInput): Prom
   }
   await attempt(() => pollDefaultWorkouts(deps, input))
   await attempt(() => pollOwnWorkouts(deps, input))
-  // The sets are resolved for the signature in the training info.
+  // The definitions depend on the signature, which is in the training info.
   const known = await deps.store.read((tx) => findTrainingInfo(tx, accountId))
   if (!known) await attempt(() => pollTrainingInfo(deps, input))
   await attempt(() => mirrorDefinitions(deps, input))
@@ -59,8 +59,8 @@ export async function mirrorWorkouts(deps: MirrorDeps, input: MirrorInput): Prom
 }
 
 /**
- * Finds whether both lists and the definitions were mirrored since a moment. Single workouts may have failed: they are
- * fetched again at the next run.
+ * Finds whether both lists and the definitions were mirrored since a time. Single workouts may have failed: the next run
+ * fetches them again.
  */
 export async function findWorkoutsMirrored(
   deps: Pick<MirrorDeps, 'store'>,
@@ -145,7 +145,7 @@ async function recordList(
   }
   await recordDrift(tx, resource, drift)
   const changed = await upsertWorkouts(tx, { owner, entries, listedAt: answer.requestedAt })
-  // An entry that cannot be read may be any of the missing ones.
+  // With entries that cannot be read no workout is recorded as absent: they may be the missing ones.
   const paths = bad.length > 0 ? [] : gone
   const absent = await recordWorkoutsAbsent(tx, { owner, paths, absentSince: answer.requestedAt })
   return { changed, absent }
@@ -154,6 +154,6 @@ async function recordList(
 function shrunkenError(resource: string, before: number, gone: number): UnexpectedResponseError {
   return new UnexpectedResponseError(
     LIST_SHRUNKEN,
-    `mirror, ${resource}: the list lacks ${gone} of ${before} workouts and is not believed; nothing is changed, and it counts when the service says the same for three days`,
+    `mirror, ${resource}: the list lacks ${gone} of ${before} workouts and is not accepted; nothing is changed; it is accepted when the service has sent such a list for three days`,
   )
 }

@@ -2,7 +2,7 @@ import { RejectedError, TransientError } from '../kit/errors.ts'
 import type { Credentials } from '../store/vault/types.ts'
 import type { SessionAccount } from './renew-tokens.ts'
 
-/** The address of an endpoint below the base URL, which may have a path of its own. */
+/** Makes the URL of an endpoint; the base URL may have a path. */
 export function endpointUrl(baseUrl: string, path: string, query: Record<string, string> = {}): URL {
   const base = new URL(baseUrl)
   const url = new URL(`${base.origin}${base.pathname.replace(/\/+$/, '')}${path}`)
@@ -10,24 +10,28 @@ export function endpointUrl(baseUrl: string, path: string, query: Record<string,
   return url
 }
 
-/** The address of one object below an endpoint; its path is one segment, whatever stands in it. */
+/**
+ * Makes the URL of one object below an endpoint (service document, endpoints 7 and 8); the object's path is escaped to one
+ * segment. Throws RejectedError `bad_path` for an empty path and for dots.
+ */
 export function objectUrl(
   baseUrl: string,
   folder: string,
   path: string,
   query: Record<string, string> = {},
 ): URL {
-  // A segment of dots would climb up to another endpoint.
+  // URL resolves segments of dots, so the request would go to another endpoint.
   if (path === '' || path === '.' || path === '..') {
     throw new RejectedError('bad_path', `GET ${folder.replace('/oauth/', '')}: "${path}" is not a path`)
   }
-  // Through a Buffer, because encodeURIComponent throws at half a surrogate pair.
+  // The Buffer replaces unpaired surrogates, at which encodeURIComponent throws.
   return endpointUrl(baseUrl, `${folder}/${encodeURIComponent(Buffer.from(path).toString())}`, query)
 }
 
 /**
- * The address of a workout file as the service gave it, absolute or relative. Throws RejectedError `foreign_origin`
- * unless it lies on the base URL's own origin, and `bad_url` when it is no address.
+ * Makes the URL of a workout file (service document, endpoint 4) from the service's address, absolute or relative. `what` is the
+ * request, for messages. Throws RejectedError `foreign_origin` for another origin than the base URL's, and `bad_url` for a
+ * text that is not a URL.
  */
 export function fileUrl(baseUrl: string, address: string, what: string): URL {
   const base = endpointUrl(baseUrl, '/')

@@ -2,7 +2,7 @@ import type { Tx } from '../store.ts'
 import { ACTIVITY_LINE } from './overview-page.ts'
 import type { ActivityFacts, BestPoint, CurvePoint, Neighbours, SampleColumns } from './page-rows.ts'
 
-/** Finds one activity, also an absent one; undefined when there is none of that key. */
+/** Finds one activity, also an absent one; undefined when there is none with this id. */
 export async function findActivityFacts(tx: Tx, activityId: number): Promise<ActivityFacts | undefined> {
   const { rows } = await tx.client.query<ActivityFacts>(
     `select ${ACTIVITY_LINE}, v.account_id, v.path, v.description, v.timezone, v.started_at, v.sample_count, v.max_power,
@@ -33,7 +33,7 @@ export async function findNeighbours(tx: Tx, activityId: number): Promise<Neighb
   return rows[0] ?? { older_id: null, newer_id: null }
 }
 
-/** Finds an activity's power curve beside the best of its season, by duration; either may lack a point. */
+/** Finds the power curve of an activity and the best of its season, W, by duration in s; either may lack a point. */
 export async function findCurve(
   tx: Tx,
   input: { activityId: number; accountId: number; season: number | null },
@@ -65,7 +65,7 @@ export async function findBests(tx: Tx, accountId: number): Promise<BestPoint[]>
   return rows
 }
 
-/** Finds an activity's samples as columns for a plot; those without a time have no place in it and are left out. */
+/** Finds an activity's samples as columns for a plot; samples without a time are left out. */
 export async function findSampleColumns(tx: Tx, activityId: number): Promise<SampleColumns> {
   const { rows } = await tx.client.query<[number, number | null, number | null, number | null]>({
     text: `select extract(epoch from t - min(t) over ())::float8, round(power::numeric)::int, round(mpa::numeric)::int,

@@ -1,7 +1,7 @@
 import type { Tx } from '../store.ts'
 import type { FitnessNow, LoadColumns, SignatureColumns, TimeColumns, WeekColumns } from './page-rows.ts'
 
-/** Finds an account's fitness in the newest answer of the service; undefined before the first. */
+/** Finds an account's fitness from the newest training info (service document, endpoint 3); undefined before the first. */
 export async function findFitnessNow(tx: Tx, accountId: number): Promise<FitnessNow | undefined> {
   const { rows } = await tx.client.query<FitnessNow>(
     `select last_seen_at as seen_at, status, weight_kg, ftp, ltp, hie as hie_kj, pp, tl_total, target_total
@@ -33,7 +33,7 @@ export async function findLoadColumns(tx: Tx, accountId: number): Promise<LoadCo
   })
 }
 
-/** Runs a query of a time and one column a name. */
+/** Runs a query whose first column is the time and whose other columns have the names, and returns its columns. */
 async function findColumns<Name extends string>(
   tx: Tx,
   input: { names: readonly Name[]; accountId: number; text: string },

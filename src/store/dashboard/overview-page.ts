@@ -1,14 +1,17 @@
 import type { Tx } from '../store.ts'
 import type { ActivityLine, UploadLine } from './page-rows.ts'
 
-/** The columns of an ActivityLine, of activities `v` and accounts `a`. A driver's date would be in this machine's zone. */
+/**
+ * The SQL columns of an ActivityLine, from activities `v` and accounts `a`. Local times are texts, because the driver would read
+ * them in this machine's zone.
+ */
 export const ACTIVITY_LINE = `v.activity_id, a.name as account, v.name, v.activity_type,
   to_char(v.started_at_local, 'YYYY-MM-DD"T"HH24:MI:SS') as started_at_local, v.detail_state, v.elapsed_s,
   v.distance as distance_km, v.avg_power, v.xss, v.breakthrough`
 
 /**
- * Finds listed activities of all accounts by their start, newest first and those without a start last; with `than`, only
- * those that come after that one.
+ * Finds listed activities of all accounts by their start, newest first and those without a start last; with `than`, an
+ * activity's id, only those after it in this order.
  */
 export async function findActivityLines(
   tx: Tx,
@@ -30,7 +33,7 @@ export async function findActivityLines(
   return rows
 }
 
-/** Finds the newest files, newest first. */
+/** Finds the newest files of the drop folder and of `musette upload`, newest first. */
 export async function findUploadLines(tx: Tx, input: { limit: number }): Promise<UploadLine[]> {
   // First the newest rows of each table by its index: Postgres would read the view, a union, as a whole to sort it.
   const newestOf = (table: string) =>

@@ -1,4 +1,4 @@
-// Types without an import: the browser's scripts take them from here and know neither Node nor Postgres.
+// Types without imports, because the browser's scripts use them, too, and have neither Node nor Postgres.
 
 /** An activity as a line of a list. `started_at_local` is its own local time as ISO text without an offset. */
 export type ActivityLine = {
@@ -40,7 +40,7 @@ export type ActivityFacts = ActivityLine & {
   prev_sig_ftp: number | null
   medal: number | null
   freshness: string | null
-  /** the drop folder's file that it came from */
+  /** the file of the drop folder that was uploaded as this activity */
   file_name: string | null
   fetch_error: string | null
   next_fetch_at: Date | null
@@ -53,7 +53,7 @@ export type ActivityFacts = ActivityLine & {
 /** The listed activities of the same account just before and just after one. */
 export type Neighbours = { older_id: number | null; newer_id: number | null }
 
-/** A duration of an activity's power curve, W, with the best of its season. */
+/** One duration of an activity's power curve, and the best of its season; powers in W. */
 export type CurvePoint = {
   duration_s: number
   watts: number | null
@@ -77,14 +77,14 @@ export type UploadLine = {
   state: string
   reason: string | null
   seen_at: Date
-  /** from seen to mirrored */
+  /** time from seen to mirrored, s */
   took_s: number | null
   activity_id: number | null
   activity_name: string | null
   xss: number | null
 }
 
-/** The last training info of the service. */
+/** The newest training info (service document, endpoint 3). */
 export type FitnessNow = {
   seen_at: Date
   status: string | null
@@ -100,7 +100,7 @@ export type FitnessNow = {
 /** One array a quantity; `at` is seconds since 1970 and ascends. */
 export type TimeColumns<Name extends string> = Record<Name, Array<number | null>> & { at: number[] }
 export type SignatureColumns = TimeColumns<'ftp' | 'hie_kj' | 'pp' | 'ltp'>
-/** The service names no units of these. */
+/** The service document names no units of these. */
 export type LoadColumns = TimeColumns<'training_load' | 'recovery_load' | 'form'>
 
 /** `monday` is seconds since 1970 of that day at 0:00 UTC, and ascends without gaps. */

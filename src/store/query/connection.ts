@@ -6,9 +6,9 @@ import { type Part, runStatement } from './statement.ts'
 
 /** A connection for statements that a person or another program wrote. */
 type Connection = {
-  /** Runs a text; the answer comes part by part, as `runStatement` tells. */
+  /** Runs a text and yields the parts of its result, as `runStatement` does. */
   run(text: string, signal?: AbortSignal): AsyncGenerator<Part, void, undefined>
-  /** Ends what runs, rolls back what is not committed, and closes. Never throws. */
+  /** Ends the running statement, rolls back uncommitted changes and closes the connection. Never throws. */
   close(): Promise<void>
 }
 
@@ -25,25 +25,28 @@ const CLOSE_WITHIN_MS = 2 * SECOND
 const SETTINGS: ReadonlyArray<readonly [name: string, value: string]> = [
   ['search_path', 'training,public'],
   ['TimeZone', 'UTC'],
-  // A person may take long between two pages.
+  // A person may read one page of results for hours.
   ['idle_in_transaction_session_timeout', '0'],
 ]
 
-// SELECT takes a snapshot; after that no statement can make the transaction writable.
+// The SELECT takes a snapshot; after that no statement can make the transaction writable.
 const BEGIN_GUARDED = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT'
 
 /**
- * Opens a connection that only reads. Each `run` takes one statement, and runs it in a read-only transaction that has
- * already read, so that neither the statement nor the settings of the session, the user or the URL can make it
- * writable; the server refuses a second statement in the same text. Statements share the transaction, and see one moment, until
- * one of them ends it. It guards the database against statements that write, and not against the powers of a
- * superuser, such as COPY … TO PROGRAM: statements of untrusted people also need a login without them. Throws what the store throws.
+ * Opens a connection that only reads. Each `run` accepts one statement and runs it in a read-only transaction that already has
+ * a snapshot, so that neither the statement nor the settings of session, user or URL can make it writable; the server refuses
+ * a second statement in the same text. The statements share the transaction and its snapshot until one of them ends it. This
+ * prevents writes to the database, but not the other rights of a superuser, such as COPY … TO PROGRAM: untrusted people also
+ * need a login without those rights. Throws the errors of `mapDatabaseError`.
  */
 export async function openGuardedConnection(options: ConnectionOptions): Promise<Connection> {
   return makeConnection(await connect(options), { settings: SETTINGS, guarded: true })
 }
 
-/** Opens a connection that may write; `run` takes any number of statements, which are one transaction unless they say otherwise. */
+/**
+ * Opens a connection that may write. `run` accepts any number of statements, in one transaction unless they contain their own
+ * BEGIN or COMMIT. Throws the errors of `mapDatabaseError`.
+ */
 export async function openWritableConnection(options: ConnectionOptions): Promise<Connection> {
   const settings = [...SETTINGS, ['default_transaction_read_only', 'off'] as const]
   return makeConnection(await connect(options), { settings, guarded: false })
@@ -91,8 +94,8 @@ async function connect(options: ConnectionOptions): Promise<pg.Client> {
   }
 }
 
-// As statements, not as startup options: these would replace the `options` of the URL, and poolers refuse them. The driver
-// reads every text as UTF-8.
+// Statements and not startup options: startup options would replace the `options` of the URL, and poolers refuse them. The
+// driver decodes every text as UTF-8.
 function settingsOf(settings: typeof SETTINGS): string {
   const values = settings.map((pair) => `(${pair.map((text) => pg.escapeLiteral(text)).join(', ')})`)
   return `SET client_encoding = 'UTF8';
@@ -100,7 +103,7 @@ function settingsOf(settings: typeof SETTINGS): string {
     JOIN pg_catalog.pg_settings USING (name) WHERE source <> 'client'`
 }
 
-// A statement may have ended the transaction, or, with AND CHAIN, begun another read-only one that has not read yet.
+// A statement may have ended the transaction, or, with AND CHAIN, begun another one without a snapshot.
 function guardOf(client: pg.Client): string {
   const status = client.getTransactionStatus()
   if (status === 'T') return 'SELECT'

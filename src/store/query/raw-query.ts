@@ -9,26 +9,26 @@ export type { Field, Part, Row } from './statement.ts'
 
 export type Queries = {
   /**
-   * Runs the statements of a text one after the other and yields their answers as they come, in constant memory. An
-   * abort cancels the statement at the server, and throws its reason. Throws ConfigError `sql_rejected` with
-   * what Postgres says about a statement, and what the store throws.
+   * Runs the statements of a text in order and yields the parts of their results, in constant memory. An abort cancels the
+   * statement at the server and throws the signal's reason. Throws ConfigError `sql_rejected` with Postgres's message about a
+   * statement, and the store's errors.
    */
   run(text: string, signal?: AbortSignal): AsyncGenerator<Part, void, undefined>
-  /** Rolls back what is not committed, and closes the connection. Never throws. */
+  /** Rolls back uncommitted changes and closes the connection. Never throws. */
   close(): Promise<void>
 }
 
-/** The whole answer of one statement; one that returns no rows has no fields. */
+/** The whole result of one statement; without rows it has no fields. `command` is the command tag: `SELECT 12`. */
 export type QueryResult = { command: string; fields: readonly Field[]; rows: Row[] }
 
 type QueriesOptions = { connectionString: string; write: boolean; signal?: AbortSignal | undefined }
 
-// read_only_sql_transaction; active_sql_transaction: what cannot run in the transaction that guards, VACUUM for instance
+// SQLSTATEs read_only_sql_transaction and active_sql_transaction; the latter for statements like VACUUM.
 const NEEDS_WRITE: ReadonlySet<string> = new Set(['25006', '25001'])
 
 /**
- * Opens one connection for SQL that a person typed: any number of statements, each with its own answer. Without
- * `write` it only reads: one mistyped statement must not empty the mirror.
+ * Opens a connection for SQL that a person typed: any number of statements, each with its own result. Without `write` it only
+ * reads, because one mistyped statement could delete the mirror. Throws the store's errors.
  */
 export async function openQueries({ write, ...options }: QueriesOptions): Promise<Queries> {
   const open = write ? openWritableConnection : openGuardedConnection
@@ -45,7 +45,7 @@ export async function openQueries({ write, ...options }: QueriesOptions): Promis
   }
 }
 
-/** Runs the statements of a text and collects what they answer: for answers that are known to be small. */
+/** Runs the statements of a text and collects their results in memory, for small results. Throws as `run` does. */
 export async function collectResults(queries: Pick<Queries, 'run'>, text: string): Promise<QueryResult[]> {
   const results: QueryResult[] = []
   let fields: readonly Field[] = []
@@ -62,7 +62,7 @@ export async function collectResults(queries: Pick<Queries, 'run'>, text: string
 }
 
 function rejected(error: unknown, write: boolean): unknown {
-  // The statement is the person's own, so Postgres's complaint about it may be shown whole.
+  // The person wrote the statement, so the whole message of Postgres may be shown.
   if (!(error instanceof pg.DatabaseError) || /^(57P|08(?!P01))/.test(error.code ?? '')) {
     return mapDatabaseError(error, 'query', true)
   }

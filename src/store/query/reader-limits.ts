@@ -1,7 +1,7 @@
 import pg from 'pg'
 import type { Tx } from '../store.ts'
 
-/** Rights that every login has on a new server, and with which a read-only login could block others. */
+/** Rights that every login has on a new server, and by which a read-only login could block others or fill the disk. */
 export type OpenRight = 'temporary tables' | 'advisory locks' | 'large objects'
 
 /** The functions of advisory locks and of large objects. */
@@ -9,10 +9,11 @@ const FUNCTIONS = `pronamespace = 'pg_catalog'::regnamespace
   and (proname ~ '^pg_(try_)?advisory_' or proname ~ '^lo_' or proname in ('loread', 'lowrite'))`
 
 /**
- * Takes temporary tables, advisory locks and large objects from PUBLIC, as far as the user may: the first needs the owner
- * of the database, the others a superuser. Every role that owns or was granted something in this database keeps them,
- * except those that `readers` (a condition on `r`, a role) names; a role made later needs grants.
- * `wholeServer`: no other database of the server is anybody else's, and logins are kept from them.
+ * Revokes temporary tables, advisory locks and large objects from PUBLIC, as far as the user may: the first needs the owner
+ * of the database, the others the owner of the functions, a superuser. Every role that owns or was granted something in this
+ * database keeps these rights, except the roles that match `readers`, an SQL condition on the role `r`; later roles need
+ * grants. `wholeServer` means that no other program uses this server: then the right to connect to its other databases is
+ * revoked, too.
  */
 export async function revokeFromPublic(
   tx: Tx,
@@ -40,7 +41,7 @@ export async function revokeFromPublic(
   }
 }
 
-/** Finds which of these rights a role has. */
+/** Finds the open rights that a role has. */
 export async function findOpenRights(tx: Tx, name: string): Promise<OpenRight[]> {
   const { rows } = await tx.client.query<{ what: OpenRight }>(
     `select what from (values

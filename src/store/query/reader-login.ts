@@ -6,33 +6,34 @@ import type { Tx } from '../store.ts'
 import { revokeFromPublic } from './reader-limits.ts'
 
 const READER = 'musette_reader'
-/** Marks the logins that may be changed here: a name typed wrong must not change the password of another role. */
+/** The comment of the logins that this module made; other roles are never changed, because a name may be mistyped. */
 const MARK = 'Reads schema training, for analysts; made by musette'
-/** Of a role `r`: the group of readers, or a login made here. */
+/** An SQL condition on a role `r`: the group of readers, or a login that this module made. */
 const IS_READER = `r.rolname = '${READER}' or shobj_description(r.oid, 'pg_authid') is not distinct from '${MARK}'`
-/** As many rounds as Postgres itself takes for a password. */
+/** The rounds of Postgres's own hashes. */
 const SCRAM_ROUNDS = 4096
-/** Of the 60 connections of the embedded server. Grafana and Metabase keep a few each. */
+/** The most connections of one login, of the 60 of the embedded server; Grafana and Metabase keep a few each. */
 const CONNECTIONS = 10
-/** Long enough for a panel over all samples; a migration waits twice as long for a table that is being read. */
+/** Long enough for a panel over all samples; a migration waits twice as long for its table locks. */
 const STATEMENT_MS = 5 * MINUTE
-/** How long a transaction may rest: an open one holds up migrations and vacuum. */
+/** How long a transaction may be idle: an open transaction blocks migrations and vacuum. */
 const IDLE_IN_TRANSACTION_MS = 5 * MINUTE
 
 type ReaderLogin = {
   name: string
   password: string
-  /** 5 minutes unless given */
+  /** undefined: 5 minutes */
   statementTimeoutMs: number | undefined
-  /** whether no other program uses this server, which is so for the embedded one */
+  /** whether no other program uses this server, which is true for the embedded one */
   wholeServer: boolean
 }
 
 /**
- * Makes a login that reads schema `training` and nothing else, or gives the one made earlier this password and these
- * settings. It has ten connections at most; the two timeouts are what each session begins with and may change. Temporary
- * tables, advisory locks and large objects are withheld where the user may do so (`findOpenRights`). The server is sent what proves the password and not the password, so it stands in no log of statements.
- * Throws ConfigError `reader_name_taken` for a role that was made by somebody else.
+ * Creates a login that reads schema `training` and nothing else, or gives an existing one this password and these settings.
+ * It has ten connections at most; the two timeouts are defaults that a session may change. Temporary tables, advisory locks
+ * and large objects are revoked as far as the user may (see `findOpenRights`). The statement contains a SCRAM verifier and
+ * not the password, because the server may log statements. Throws ConfigError `reader_name_taken` for any other role of
+ * this name.
  */
 export async function upsertReaderLogin(tx: Tx, login: ReaderLogin): Promise<void> {
   const run = (statement: string) => tx.client.query(statement)
@@ -69,8 +70,8 @@ async function findRole(tx: Tx, name: string): Promise<{ mark: string | null } |
   return rows[0]
 }
 
-// The migration has done this, unless its user may not create roles; and a dump that was restored on another server has
-// left the role behind.
+// Needed when the user of the migration could not create roles, and after a restore on another server, because a dump contains
+// no roles.
 async function grantToReader(tx: Tx): Promise<void> {
   if (!(await findRole(tx, READER))) await tx.client.query(`CREATE ROLE ${READER} NOLOGIN`)
   const { rows } = await tx.client.query<{ owner: string }>(
@@ -84,7 +85,7 @@ async function grantToReader(tx: Tx): Promise<void> {
   )
 }
 
-/** The form in which Postgres keeps a password: RFC 5802 with SHA-256. Plain ASCII needs no preparation. */
+/** Makes the verifier that Postgres stores for a password (RFC 5802 with SHA-256). ASCII passwords need no normalization. */
 function deriveScramVerifier(password: string): string {
   const salt = randomBytes(16)
   const salted = pbkdf2Sync(password, salt, SCRAM_ROUNDS, 32, 'sha256')

@@ -1,5 +1,5 @@
-// Each alternative is one token that a semicolon may stand in. One that has no end reaches to the end of the text, and
-// the server says so. Two neighbouring quotes inside quotes need no rule: they end one token and begin the next.
+// Each alternative is one token that may contain a semicolon. A token without an end extends to the end of the text, and the
+// server reports it. Doubled quotes need no rule: they end one token and begin the next.
 const TOKEN = new RegExp(
   [
     /--[^\n\r]*/,
@@ -18,7 +18,7 @@ const TOKEN = new RegExp(
 
 /**
  * Splits a text of SQL at the semicolons that end its statements, as psql does: not in quotes, comments and brackets.
- * A part that holds only comments is not a statement.
+ * A part with comments only is not a statement.
  */
 export function splitStatements(text: string): string[] {
   const statements: string[] = []

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { SECOND } from '../../kit/time.ts'
 
 /**
- * The form of a column's texts. `number`: numbers that a JavaScript number holds exactly; `digits`: numbers with more digits;
+ * The form of a column's texts. `number`: numbers that are exact as JavaScript numbers; `digits`: numbers with more digits;
  * `json`: JSON texts.
  */
 type Form = 'number' | 'digits' | 'boolean' | 'json' | 'text'
@@ -13,8 +13,8 @@ export type Field = { name: string; form: Form }
 export type Row = ReadonlyArray<string | null>
 
 /**
- * A part of what statements answer, in the order in which it comes. A statement that returns rows: `fields`, then `rows`
- * any number of times, then `done`. Any other: `done` alone, or after `copied` bytes of a COPY … TO STDOUT.
+ * A part of the results of statements. A statement that returns rows has `fields`, then `rows` any number of times, then
+ * `done`. Any other statement has only `done`, after the `copied` bytes of a COPY … TO STDOUT.
  */
 export type Part =
   | { kind: 'fields'; fields: readonly Field[] }
@@ -25,12 +25,12 @@ export type Part =
 
 type Statement = {
   text: string
-  /** `extended` takes exactly one statement, `simple` any number of them */
+  /** `extended` allows exactly one statement, `simple` any number of them */
   protocol: 'simple' | 'extended'
   signal?: AbortSignal | undefined
 }
 
-/** A cancelled statement that has not ended after this time, ms, loses its connection: the server does not answer. */
+/** The connection of a cancelled statement is destroyed after this time, ms: the server does not answer. */
 const CANCEL_WITHIN_MS = 15 * SECOND
 
 const { builtins } = pg.types
@@ -52,7 +52,7 @@ const FORMS: ReadonlyMap<number, Form> = new Map<number, Form>([
   [builtins.JSONB, 'json'],
 ])
 
-// The driver's callbacks of a query, which its types leave out.
+// The driver's callbacks of a query, which its types lack.
 type Driver = {
   handleRowDescription(message: { fields: pg.FieldDef[] }): void
   handleDataRow(message: { fields: Row }): void
@@ -63,10 +63,10 @@ type Driver = {
 }
 
 /**
- * Runs a text on a connection that is not in use and yields its answer as it comes. The server is read from only while
- * somebody waits for the next part, so memory holds what came in one piece, about 64 kB. An abort, or a reader that
- * leaves early, cancels the statement at the server; the connection can be used again. Throws what Postgres says, as the
- * driver throws it, and the signal's reason after an abort.
+ * Runs a text on an idle connection and yields the parts of its result as they arrive. The socket is only read while the caller
+ * waits for the next part, so memory contains one chunk of the socket, about 64 kB. An abort, or an early return of the
+ * caller, cancels the statement at the server; the connection can be used again. Throws the driver's errors, and the signal's
+ * reason after an abort.
  */
 export async function* runStatement(
   client: pg.Client,
@@ -101,7 +101,7 @@ export async function* runStatement(
     handleCopyData: ({ chunk }) => add({ kind: 'copied', bytes: Uint8Array.from(chunk) }),
     handleCommandComplete: ({ text: command }) => add({ kind: 'done', command }),
     handleError(error) {
-      // After a complaint of the server the driver forgets the query, and the connection is free when it says so.
+      // After an error of the server the driver drops the query; the connection is idle again at `readyForQuery`.
       if (!(error instanceof pg.DatabaseError)) return end(error)
       for (const sign of ['readyForQuery', 'end']) client.connection.once(sign, () => end(error))
     },
@@ -148,8 +148,8 @@ function fieldOf({ name, dataTypeID }: pg.FieldDef): Field {
 }
 
 /**
- * Asks the server to cancel what runs on a connection, as psql does: on a connection of its own, with the key that the
- * server gave out. Returns what ends the attempt.
+ * Sends a cancel request for a connection's running statement, as psql does: on a second connection, with the key that the
+ * server has sent. Returns a function that ends the attempt.
  */
 function cancelAtServer(client: pg.Client): () => void {
   const { processID, secretKey } = client as unknown as Record<'processID' | 'secretKey', number>
