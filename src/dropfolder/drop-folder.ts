@@ -6,10 +6,9 @@ import { type Clock, MINUTE, SECOND } from '../kit/time.ts'
 import { claimFile, finishFile, type ImportFile } from './claim-file.ts'
 import { type FolderReport, makeProblems, makeReporter } from './folder-report.ts'
 import { makeMoveRecovery } from './move-to-folder.ts'
-import { makeScanTimer } from './scan-timer.ts'
 import { makeSeenFiles } from './seen-files.ts'
 import { type Found, type WalkResult, walkFolder } from './walk-folder.ts'
-import { makeFolderWatch } from './watch.ts'
+import { makeFolderWatch, makeScanTimer } from './watch.ts'
 
 export type { DroppedFile } from './claim-file.ts'
 
@@ -207,7 +206,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
 }
 
 /** Creates the folder if it is missing. A failure is only logged: the scan reports the missing folder. */
-export async function createDropFolder(log: Logger, dir: string): Promise<void> {
+async function createDropFolder(log: Logger, dir: string): Promise<void> {
   await mkdir(dir, { recursive: true }).catch((error: unknown) =>
     log.debug({ dir, reason: errorLine(error) }, 'the drop folder could not be made'),
   )

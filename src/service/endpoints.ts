@@ -4,7 +4,6 @@ import { quoteRefusal } from './quote-refusal.ts'
 import type { RefreshDeps } from './renew-tokens.ts'
 import { badShape, parseFileText, parseJsonObject } from './service-errors.ts'
 import { refreshIfDue, type SessionState, SHARED_READ_MS, withToken } from './session.ts'
-import { encodeUpload, type UploadFile } from './upload-body.ts'
 import { endpointUrl, fileUrl, objectUrl } from './urls.ts'
 import type { Parsed } from './wire/lenient.ts'
 import { scanSamples, seekMember } from './wire/scan-samples.ts'
@@ -15,7 +14,8 @@ import {
   type WireActivityList,
 } from './wire/wire-activity.ts'
 import { parseTrainingInfo, type WireTrainingInfo } from './wire/wire-training-info.ts'
-import { parseUpload, type WireUpload } from './wire/wire-upload.ts'
+import { encodeUpload, parseUpload, type UploadFile, type WireUpload } from './wire/wire-upload.ts'
+
 import {
   parseWorkout,
   parseWorkoutList,

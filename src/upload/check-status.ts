@@ -2,8 +2,13 @@ import type { RejectedError } from '../kit/errors.ts'
 import { type Backoff, backoffMs, DAY, MINUTE, SECOND } from '../kit/time.ts'
 import type { Account } from '../store/account-rows.ts'
 import type { Tx } from '../store/store.ts'
-import { findClaims } from '../store/uploads/upload-claims.ts'
-import { findUpload, recordUploadState, type Upload, upsertUploaded } from '../store/uploads/uploads.ts'
+import {
+  findClaims,
+  findUpload,
+  recordUploadState,
+  type Upload,
+  upsertUploaded,
+} from '../store/uploads/uploads.ts'
 
 import { type Match, matchActivity, START_WITHIN_MS } from './match-activity.ts'
 import type { Listed, UploadDeps } from './upload-deps.ts'

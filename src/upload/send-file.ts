@@ -4,8 +4,8 @@ import { errorLine, RejectedError, TransientError } from '../kit/errors.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 import { parseUploadedPath } from '../service/service.ts'
 import type { Account } from '../store/account-rows.ts'
-import { findClaims } from '../store/uploads/upload-claims.ts'
 import {
+  findClaims,
   findUpload,
   recordUploadAlive,
   recordUploadSeen,
@@ -13,6 +13,7 @@ import {
   type Upload,
   type UploadKey,
 } from '../store/uploads/uploads.ts'
+
 import { checkRefusal, checkStatus } from './check-status.ts'
 import type { UploadDeps } from './upload-deps.ts'
 import { judgeFailure, recordAccepted } from './upload-outcome.ts'

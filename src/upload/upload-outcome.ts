@@ -10,8 +10,8 @@ import {
 import { type Backoff, backoffMs, DAY, MINUTE, SECOND } from '../kit/time.ts'
 import { recordAbsent } from '../store/activities/absent.ts'
 import type { Tx } from '../store/store.ts'
-import type { Claims } from '../store/uploads/upload-claims.ts'
 import {
+  type Claims,
   recordUploadState,
   type Upload,
   type UploadChange,

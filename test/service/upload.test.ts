@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { openService } from '../../src/service/service.ts'
-import type { UploadFile } from '../../src/service/upload-body.ts'
+import type { UploadFile } from '../../src/service/wire/wire-upload.ts'
 import { makeCredentials, makeMemoryVault } from './memory-vault.ts'
 import { errorOf, makeTestClock, makeTestLog } from './open-test-service.ts'
 import { endJson, openHttpServer, openRawServer, type TestServer } from './servers.ts'

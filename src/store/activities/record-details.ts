@@ -13,10 +13,10 @@ import {
 } from '../samples/write-samples.ts'
 import type { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
+import { type ActivityChange, recordRevision, updateActivities } from './activity-changes.ts'
 import type { AnswerKey } from './activity-outcome.ts'
 import { type PackedDocument, recordRawDocuments } from './raw-documents.ts'
-import { recordRevision } from './revisions.ts'
-import { type ActivityChange, updateActivities } from './update-activities.ts'
+
 import { exactStart } from './upsert-listed.ts'
 
 /** One answer about one activity. It is dropped when it was requested before the row's own. */
