@@ -15,7 +15,11 @@ type LoginApp = Parameters<typeof beginBrowserLogin>[0]
 
 type Input = { name: string; paste?: boolean; clientId?: string; clientSecret?: string; redirectUri?: string }
 
-/** Signs in by the authorization code flow: over a listener on loopback, or by pasting the address the browser ended at. */
+/**
+ * Signs in by the authorization code flow (service document, endpoint 2): the browser's redirect reaches a listener on loopback,
+ * or the person pastes the redirect address. Throws ConfigError when the login is refused, times out or is not answered, and
+ * the signal's reason after an abort.
+ */
 export function loginInBrowser(context: Context, app: LoginApp, input: Input) {
   return input.paste ? loginByPaste(context, app, input) : loginByRedirect(context, app, input)
 }
@@ -45,7 +49,7 @@ async function loginByRedirect(context: Context, app: LoginApp, input: Input) {
 }
 
 async function loginByPaste(context: Context, app: LoginApp, input: Input) {
-  // Nothing listens there: the browser shows an error page, and its address bar holds the answer.
+  // No program listens at this address: the browser shows an error page, and its address bar shows the code.
   const redirectUri = input.redirectUri ?? 'http://127.0.0.1:8976/callback'
   const login = await beginBrowserLogin(app, {
     name: input.name,
@@ -70,7 +74,7 @@ async function loginByPaste(context: Context, app: LoginApp, input: Input) {
     lines.close()
   }
   context.signal.throwIfAborted()
-  // Ctrl-D: on a terminal nobody forgot to pipe the address in.
+  // Ctrl-D at a terminal cancels; an empty pipe is an error.
   if (process.stdin.isTTY) throw new DOMException('the prompt was cancelled', 'AbortError')
   throw new ConfigError('no_answer', 'nothing was pasted; run: musette login --browser --paste')
 }
@@ -99,15 +103,15 @@ function addressOf(redirectUri: string | undefined): { host: string; port: numbe
 
 type RedirectListener = {
   redirectUri: string
-  /** Resolves with the first answer that carries `state`; others get a page that says so and change nothing. */
+  /** Resolves with the first answer that has this `state`; other requests get an error page and change nothing. */
   answer(state: string, signal: AbortSignal): Promise<{ code: string; state: string | undefined }>
   close(): Promise<void>
 }
 
-/** Long enough for the page that says how the login ended to reach the browser. */
+/** How long open connections remain after the login, so that the browser can load the last page. */
 const LAST_PAGE_MS = 1 * SECOND
 
-/** Opens a listener on loopback for the browser's redirect; port 0 takes a free one (RFC 8252, section 7.3). */
+/** Opens a listener on loopback for the browser's redirect; port 0 selects a free one (RFC 8252, section 7.3). */
 async function openRedirectListener(options: { host: string; port: number }): Promise<RedirectListener> {
   const server = createServer()
   await new Promise<void>((resolve, reject) => {
@@ -147,14 +151,14 @@ async function openRedirectListener(options: { host: string; port: number }): Pr
       new Promise((resolve) => {
         server.close(() => resolve())
         server.closeIdleConnections()
-        // A browser opens connections ahead of need; one without a request does not count as idle.
+        // A browser opens spare connections; Node does not count a connection without a request as idle.
         setTimeout(() => server.closeAllConnections(), LAST_PAGE_MS).unref()
       }),
   }
 }
 
 function cannotListen(port: number, error: Error): ConfigError {
-  const message = `port ${port} on this machine cannot be listened on (${errorCode(error)}); end the program that has it, or run: musette login --paste`
+  const message = `port ${port} on this machine cannot be listened on (${errorCode(error)}); end the program that uses it, or run: musette login --paste`
   return new ConfigError('port_unusable', message, { cause: error })
 }
 
@@ -171,7 +175,7 @@ function sendPage(response: ServerResponse, status: number, sentence: string): v
   response.end(`<!doctype html><title>musette</title><p>${sentence}</p>`)
 }
 
-/** Parses the address a browser was redirected to; the service's refusal becomes a sentence. */
+/** Parses the redirect address. Throws ConfigError: `login_refused` when the service refused, `no_code` without a code. */
 function parseAnswer(address: string): { code: string; state: string | undefined } {
   const query = URL.canParse(address) ? new URL(address).searchParams : new URLSearchParams()
   const refusal = query.get('error')
@@ -181,7 +185,7 @@ function parseAnswer(address: string): { code: string; state: string | undefined
   if (!code)
     throw new ConfigError(
       'no_code',
-      'that address holds no code; paste the whole address the browser ended at',
+      'that address contains no code; paste the whole address from the address bar of the browser',
     )
   return { code, state: query.get('state') ?? undefined }
 }

@@ -18,7 +18,7 @@ import { addStatusVerb } from './verbs/status.ts'
 import { addResyncVerb, addSyncVerb } from './verbs/sync.ts'
 import { addUploadVerb } from './verbs/upload.ts'
 
-/** Parses the command line, runs one verb, and resolves to the exit code; every failure is one sentence on standard error. */
+/** Parses the command line, runs one verb and returns the exit code. A failure is one sentence on standard error. Never throws. */
 export async function runCli(argv: readonly string[]): Promise<number> {
   let code: number = EXIT.done
   const run: Run = async (verb, options) => {

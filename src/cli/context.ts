@@ -17,24 +17,24 @@ import { MINUTE } from '../kit/time.ts'
 import { makeLogger } from '../log.ts'
 import { escapeControls } from './output.ts'
 
-/** npm and npx hand a terminal's Ctrl-C on, so that one press of it comes twice; the second must not cut the stopping short. */
+/** One Ctrl-C arrives twice under npm and npx, because they forward it; the second must not end the process at once. */
 const SAME_PRESS_MS = 500
 
-/** Longer than a token request may take, which is never cancelled; what hangs longer is found by the next run as after a crash. */
+/** Longer than a token request, because it is never cancelled. The next run repairs unfinished work, as after a crash. */
 const STOP_WITHIN_MS = MINUTE
 
-/** What a verb is handed: the configuration, the log, and the signal that says to stop. */
+/** The arguments of every verb: configuration, log, output, and the signal that aborts at SIGINT or SIGTERM. */
 export type Context = {
   config: Config
   log: Logger
   signal: AbortSignal
-  /** whether a person watches: progress moves and questions can be asked */
+  /** whether standard error is a terminal: progress is redrawn in place, and verbs may ask questions */
   terminal: boolean
-  /** writes one line of the answer to standard output, control characters in it as psql does */
+  /** writes one line of the answer to standard output; control characters are escaped as psql does */
   print(line: string): void
   /** writes the answer as one line of JSON to standard output */
   printJson(answer: unknown): void
-  /** writes one line beside the answer, to standard error, control characters in it as psql does */
+  /** writes one line that is not part of the answer to standard error; control characters are escaped as psql does */
   note(line: string): void
 }
 
@@ -42,16 +42,19 @@ export type Context = {
 type Verb = (context: Context) => Promise<number | undefined>
 
 /**
- * Runs a verb inside the program. `quiet` verbs answer a question and log warnings only; the others log their work. Without
- * `config` the configuration is read, and a wrong one ends the program.
+ * Runs a verb and turns its errors into an exit code. `quiet` verbs log warnings only; the others log their work. Without
+ * `config` the configuration is read from the environment, and a wrong one ends the program.
  */
 export type Run = (verb: Verb, options?: { quiet?: boolean; config?: Config }) => Promise<void>
 
-/** Reads the configuration, unless it is handed in, and listens for SIGINT and SIGTERM; `dispose` stops listening. */
+/**
+ * Makes the context of a verb: reads the configuration unless `config` is given, and listens for SIGINT and SIGTERM until
+ * `dispose`. Throws ConfigError.
+ */
 export function makeContext(options: { quiet: boolean; config?: Config }): Context & { dispose(): void } {
   const config = options.config ?? readConfig()
   const terminal = Boolean(process.stderr.isTTY)
-  // A verb that answers a question logs only what went wrong, unless a level was asked for.
+  // A quiet verb logs only warnings and errors, unless the environment sets another level.
   const level = options.quiet && config.logLevel === 'info' ? 'warn' : config.logLevel
   const stop = listenForStop()
   return {
@@ -68,7 +71,7 @@ export function makeContext(options: { quiet: boolean; config?: Config }): Conte
 
 function listenForStop(): { signal: AbortSignal; dispose(): void } {
   const controller = new AbortController()
-  // Every request, pause and job of the process listens to this one signal; Node warns of a leak at eleven.
+  // Every request, pause and job of the process listens to this signal; Node warns of a leak from eleven listeners on.
   setMaxListeners(0, controller.signal)
   let firstAt: number | undefined
   const stop = () => {
@@ -104,7 +107,7 @@ export const EXIT = {
 /** Codes of errors after which a person must sign in, or give other credentials. */
 const LOGIN_CODES: ReadonlySet<string> = new Set(['no_account', 'invalid_client', 'unauthorized_client'])
 
-/** Turns the error that ended a verb into its exit code and the sentence for the person; `embedded`: without DATABASE_URL. */
+/** Returns the exit code of an error that ended a verb, and the sentence to print; `embedded` is true without DATABASE_URL. */
 export function exitFor(
   error: unknown,
   options: { signal?: AbortSignal; embedded?: boolean } = {},
@@ -129,29 +132,29 @@ function codeFor(error: MusetteError): number {
   return EXIT.unexpected
 }
 
-/** What a person types or looks at next, by the code of the error, where its own sentence leaves that open. */
+/** The next step for the person, by the code of the error, where the message of the error does not name one. */
 const HINTS: Readonly<Record<string, string>> = {
   database_unreachable: 'look at DATABASE_URL, and whether the database runs',
   database_busy: 'run it again in a moment',
   database_error: 'run it again with MUSETTE_LOG_LEVEL=debug',
   connect_failed: 'look at MUSETTE_BASE_URL and the network, and run it again',
-  timeout: 'the service is slow or away; run it again',
-  server_error: 'the service is in trouble; run it again later',
+  timeout: 'the service does not answer in time; run it again',
+  server_error: 'the service does not work at the moment; run it again later',
   account_moved: 'run it again',
-  refresh_pending: 'the service is in trouble; run it again later',
+  refresh_pending: 'the service does not work at the moment; run it again later',
   rate_limited: 'the service limits the rate of requests; run it again later',
-  not_json: 'look at MUSETTE_BASE_URL: what answers there may not be the service',
-  rejected: 'look at MUSETTE_BASE_URL: what answers there may not be the service',
+  not_json: 'look at MUSETTE_BASE_URL: the server at that address may not be the service',
+  rejected: 'look at MUSETTE_BASE_URL: the server at that address may not be the service',
   invalid_client: 'look at MUSETTE_CLIENT_ID and MUSETTE_CLIENT_SECRET',
   unauthorized_client: 'look at MUSETTE_CLIENT_ID and MUSETTE_CLIENT_SECRET',
 }
 
-/** The same for the embedded Postgres, of which a person has set nothing. */
+/** Hints that replace the above ones for the embedded Postgres, where DATABASE_URL is not set. */
 const EMBEDDED_HINTS: Readonly<Record<string, string>> = {
   database_unreachable: 'its disk may be full; run: musette doctor',
 }
 
-/** Reads every login before it is told about; one that cannot be read needs a login, and a wrong key is said beside the answer. */
+/** Parks the accounts whose tokens cannot be read, so that the following report says so; notes a wrong key on standard error. */
 export async function noteUnreadableLogins(
   context: Pick<Context, 'note'>,
   app: Pick<App, 'store' | 'vault'>,

@@ -23,7 +23,7 @@ import { tableOf } from './sql-formats.ts'
 
 export type DemoOptions = { once?: boolean; activities: number }
 
-/** Shows everything on this machine: stand-in service, embedded Postgres, daemon, upload, SQL. Ends after `once`. */
+/** Runs the demo: stand-in service, embedded Postgres, daemon, upload and SQL; then waits for the signal, unless `once` is set. */
 export async function demo(context: Context, options: DemoOptions): Promise<undefined> {
   const release = makeReleaseStack()
   const startedAt = Date.now()
@@ -55,7 +55,7 @@ export async function demo(context: Context, options: DemoOptions): Promise<unde
   }
 }
 
-/** Before the daemon starts: in a second run the account still has the address of the stand-in service of the first. */
+/** Signs in before the daemon starts: in a second run the account still has the address of the first run's stand-in service. */
 async function signIn(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   const app = await openApp(config, log, { signal })
   try {
@@ -66,13 +66,13 @@ async function signIn(config: Config, log: Logger, signal: AbortSignal): Promise
   }
 }
 
-/** The demo's own configuration: a folder, a pace and intervals of its own, whatever the environment says. */
+/** Makes the configuration of the demo. The environment is ignored. */
 function demoConfig(baseUrl: string) {
   const dataDir = join(process.cwd(), '.musette', 'demo')
   return readConfig({
     MUSETTE_BASE_URL: baseUrl,
     MUSETTE_DATA_DIR: dataDir,
-    // The stand-in service runs on this machine and need not be spared.
+    // The stand-in service runs on this machine, so no limit is needed.
     MUSETTE_REQUESTS_PER_MINUTE: '60000',
     MUSETTE_POLL_EVERY: '30s',
     MUSETTE_HTTP: '127.0.0.1:0',
@@ -80,11 +80,11 @@ function demoConfig(baseUrl: string) {
 }
 
 const LOOK_EVERY_MS = 200
-/** The stand-in service makes samples in two seconds; this is for a machine that is very busy. */
+/** The stand-in service needs two seconds to make samples; a very busy machine needs more. */
 const UPLOAD_WITHIN_MS = 2 * MINUTE
 const UPLOAD_SECONDS = 20 * 60
 
-/** Shows the backfill until every activity that the service lists is mirrored. */
+/** Shows the progress of the backfill until every listed activity is mirrored; `since` is the start of this demo. */
 export async function followBackfill(context: Context, daemon: Daemon, since: Date): Promise<void> {
   const line = makeProgressLine(context, 'activities')
   try {
@@ -115,7 +115,10 @@ async function showUntilMirrored(
   }
 }
 
-/** Drops a FIT file made for this moment into the watched folder and follows it until its samples are in SQL. */
+/**
+ * Makes a FIT file that ends now, puts it into the drop folder and waits until its samples are in SQL. Throws TransientError
+ * `upload_not_mirrored` after two minutes.
+ */
 export async function followUpload(context: Context, daemon: Daemon): Promise<void> {
   const { dir } = daemon.app.config.drop
   const startedAt = new Date(Date.now() - UPLOAD_SECONDS * 1_000)
@@ -130,7 +133,7 @@ export async function followUpload(context: Context, daemon: Daemon): Promise<vo
   context.note(`the file is now ${await readMovedPath(context, dir, fileName)}`)
 }
 
-/** Shows each state of the file in the ledger once, until its activity is mirrored; returns how many seconds that took. */
+/** Notes each state of the file in the ledger once, until its activity is mirrored. Returns the time from seen to mirrored, s. */
 async function followLedger(context: Context, daemon: Daemon, bytes: Uint8Array): Promise<number> {
   let shown: string | undefined
   for (let waited = 0; waited < UPLOAD_WITHIN_MS; waited += LOOK_EVERY_MS) {
@@ -175,7 +178,7 @@ from training.power_curves where duration_s in (5, 60, 300, 1200, 3600) group by
   },
 ]
 
-/** Prints a few questions with the SQL that answers them and the answers. */
+/** Prints some questions, each with its SQL and the result. */
 export async function printQueries(
   context: Pick<Context, 'print'>,
   app: Pick<App, 'databaseUrl'>,

@@ -6,19 +6,19 @@ import type { Context } from './context.ts'
 type Column = { name: string; numeric: boolean }
 
 type Layout = {
-  /** columns of the terminal that a line takes when none of its own is narrowed */
+  /** the width of a line, in columns of the terminal, when no column of the table is narrowed */
   width: number
-  /** the names, and a rule under them */
+  /** the line of names and the rule under it */
   heading: readonly string[]
   /** Writes a row's cells as one line. */
   line(cells: readonly string[]): string
 }
 
 const GAP = '  '
-/** A column that is cut keeps this many columns of the terminal at least. */
+/** The smallest width of a narrowed column, in columns of the terminal. */
 const NARROWEST = 3
 
-/** Prints rows as aligned columns under their names, numbers to the right; NULL is an empty cell. */
+/** Prints rows as aligned columns under their names, numbers aligned to the right; NULL is an empty cell. */
 export function printTable(context: Pick<Context, 'print'>, rows: ReadonlyArray<object>): void {
   const names = Object.keys(rows[0] ?? {})
   const memberOf = (row: object, name: string) => (row as Record<string, unknown>)[name]
@@ -32,9 +32,9 @@ export function printTable(context: Pick<Context, 'print'>, rows: ReadonlyArray<
 }
 
 /**
- * Makes the layout of a table from its first rows. A later cell that is wider than its column moves the next ones to the
- * right, as far as these have no room to spare. With `limit`, the widest columns are narrowed until a line takes at
- * most so many columns of the terminal, and cells that make a line wider are cut.
+ * Makes the layout of a table from its first rows. A later cell that is wider than its column moves the next cells of its
+ * line to the right until spare room in them compensates. With `limit`, in columns of the terminal, the widest columns are
+ * narrowed until a line fits, and the cells of a line that does not fit are cut.
  */
 export function makeLayout(
   columns: readonly Column[],
@@ -66,7 +66,7 @@ export function makeLayout(
   return { width: sumOf(natural), heading: [line(names), rule], line }
 }
 
-/** Writes a text as one line of a cell: a line break is a sign. */
+/** Returns a text as one line, escaped for the terminal; a line break becomes the sign ⏎. */
 export function cellOf(text: string): string {
   return escapeControls(text).replaceAll('\n', '⏎')
 }
@@ -91,11 +91,11 @@ function sumOf(widths: readonly number[]): number {
 
 const graphemes = new Intl.Segmenter()
 
-/** What a terminal shows nothing of: marks of direction, joiners that stand alone. Joiners inside an emoji belong to it. */
+/** Characters that a terminal does not show: direction marks and joiners. The joiners inside an emoji are not included. */
 const INVISIBLE = /(?!\u200d|[\u{e0020}-\u{e007f}])\p{Cf}/gu
 
 /**
- * Writes control characters as psql does, `\x1B`, `\r`, `\u009B`, so that no text can steer the terminal. Tabs become
+ * Escapes control characters as psql does, `\x1B`, `\r`, `\u009B`, so that no text can control the terminal. Tabs become
  * spaces; line breaks stay.
  */
 export function escapeControls(text: string): string {
@@ -106,9 +106,9 @@ export function escapeControls(text: string): string {
   )
 }
 
-/** The number of a terminal's columns that a line takes. */
+/** Returns the width of a line in columns of the terminal. */
 export function widthOf(line: string): number {
-  // Decomposed Korean is counted by its syllables, as terminals show it.
+  // NFC composes Korean letters into syllables, which is how terminals show them.
   return isPlain(line) ? line.length : width(line.normalize('NFC').replace(INVISIBLE, ''))
 }
 
@@ -119,7 +119,7 @@ export function cutTo(line: string, limit: number): string {
   return `${widthOf(start) < limit ? start : ''}…`
 }
 
-/** Breaks a line into pieces of at most `limit` columns, never inside of what is one character to a person. */
+/** Splits a line into pieces of at most `limit` columns, never inside a grapheme. */
 export function wrapTo(line: string, limit: number): string[] {
   if (widthOf(line) <= limit) return [line]
   const pieces: string[] = []
@@ -138,7 +138,7 @@ export function wrapTo(line: string, limit: number): string[] {
   return [...pieces, piece]
 }
 
-/** Fills a cell with spaces up to a width in columns. */
+/** Pads a cell with spaces to a width in columns; `side` is the side on which the text stands. */
 export function padTo(cell: string, columns: number, side: 'left' | 'right'): string {
   const spaces = ' '.repeat(Math.max(0, columns - widthOf(cell)))
   return side === 'left' ? cell + spaces : spaces + cell

@@ -4,27 +4,27 @@ import { escapeControls } from './output.ts'
 
 export type ProgressLine = {
   show(now: { done: number; total: number }): void
-  /** leaves the last state in place and goes on below it; a second call, or one after `finish`, does nothing */
+  /** ends the line and keeps its last state; a second call, or a call after `finish`, does nothing */
   close(): void
   finish(sentence: string): void
 }
 
-/** A terminal, as far as a moving line needs it. */
+/** The part of a terminal that a redrawn line needs. */
 type Terminal = { columns?: number; write(text: string): unknown }
 
-/** How often a plain line is written where no terminal redraws it. */
+/** The interval of the plain lines when the output is not a terminal. */
 const PLAIN_EVERY_MS = 5 * SECOND
 const REDRAW_EVERY_MS = 100
-/** For a terminal that does not tell its width. */
+/** The width of a terminal that does not report it, in columns. */
 const USUAL_COLUMNS = 80
-/** A bar says nothing below this width. */
+/** A shorter bar, in columns, shows too little and is left out. */
 const SHORTEST_BAR = 10
 const LONGEST_BAR = 40
 const CLEAR_LINE = '\r\x1b[2K'
 
 /**
- * Makes a progress line with rate and time to go: one that is redrawn on a terminal, now and then a plain line elsewhere. It
- * leaves keys and signals alone, so that Ctrl-C stops the work in order.
+ * Makes a progress line with rate and remaining time: redrawn in place on a terminal, a plain line every five seconds
+ * elsewhere. It handles no keys and no signals, so that Ctrl-C stops the work in order.
  */
 export function makeProgressLine(
   context: Pick<Context, 'terminal' | 'note'>,
@@ -50,7 +50,7 @@ function makeMovingLine(
       if (drawnAt !== undefined && now() - drawnAt < REDRAW_EVERY_MS && done < total) return
       drawnAt = now()
       const sentence = sentenceOf(what, done, total, drawnAt - startedAt)
-      // A full last column would begin a new line on some terminals. The cursor waits in the first one for a line of the log.
+      // Some terminals begin a new line after a full last column. The cursor returns, so that a log line overwrites this one.
       const width = (terminal.columns || USUAL_COLUMNS) - 1
       terminal.write(`${CLEAR_LINE}${withBar(sentence, done / Math.max(1, total), width)}\r`)
     },
@@ -65,7 +65,7 @@ function makeMovingLine(
   }
 }
 
-/** Writes a sentence and, where there is room, a bar behind it, in `width` columns. */
+/** Returns a sentence and, if `width` columns suffice, a bar behind it. */
 function withBar(sentence: string, share: number, width: number): string {
   const length = Math.min(LONGEST_BAR, width - sentence.length - 2)
   if (length < SHORTEST_BAR) return sentence.slice(0, width)

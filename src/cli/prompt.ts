@@ -16,7 +16,7 @@ async function untilCancelled(
   ask: (cancel: AbortSignal) => Promise<string | symbol>,
 ): Promise<string> {
   const cancel = new AbortController()
-  // The library does not hear Ctrl-D, and would wait for ever behind an input that is closed.
+  // The library ignores Ctrl-D and would wait for ever on a closed input.
   const onKey = (_text: string | undefined, key: { ctrl?: boolean; name?: string } | undefined) => {
     if (key?.ctrl && key.name === 'd') cancel.abort()
   }
@@ -30,7 +30,7 @@ async function untilCancelled(
   }
 }
 
-/** Reads a stream to its end as text. Throws an AbortError when the signal aborts before. */
+/** Reads a stream to its end as UTF-8 text. Throws an AbortError when the signal aborts first. */
 export async function readInput(stream: Readable, signal?: AbortSignal): Promise<string> {
   if (signal) addAbortSignal(signal, stream)
   const chunks: Buffer[] = []

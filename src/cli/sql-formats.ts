@@ -3,31 +3,31 @@ import { escapeDelete } from '../kit/text.ts'
 import type { Field, QueryResult, Row } from '../store/query/raw-query.ts'
 import { cellOf, escapeControls, makeLayout, padTo, widthOf, wrapTo } from './output.ts'
 
-/** Writes the answers of statements as text, piece by piece; what it returns is printed as it is, line breaks included. */
+/** Formats the results of statements, piece by piece. Each returned text is printed unchanged; it contains its own line breaks. */
 export type Printer = {
-  /** The beginning of an answer that has rows. */
+  /** Begins a result that has rows. */
   begin(fields: readonly Field[]): string
-  /** The next rows of the answer that has begun. */
+  /** Formats the next rows of the current result. */
   rows(rows: readonly Row[]): string
-  /** The next bytes that COPY … TO STDOUT writes. */
+  /** Formats the next bytes of COPY … TO STDOUT. */
   copied(bytes: Uint8Array): Uint8Array
-  /** The end of a statement, whether it had an answer with rows or not. */
+  /** Ends a statement, with or without rows; `command` is its command tag. */
   end(command: string): string
 }
 
 export type TableOptions = {
-  /** the terminal's width in columns; undefined when the output is not a terminal, and then nothing is cut */
+  /** the terminal's width in columns; undefined when the output is not a terminal: then nothing is cut */
   columns?: number | undefined
-  /** whether rows are written one value a line; undefined: when they are wider than the terminal */
+  /** whether each value has its own line; undefined: only when the rows are wider than the terminal */
   expanded?: boolean | undefined
 }
 
-/** The rows that widths are taken from. An answer that is no longer is aligned exactly; memory holds no more of one. */
+/** The number of first rows that set the column widths, and that are kept in memory for that. */
 const FIRST_ROWS = 1_000
-/** The same in characters, for rows with long values: about 10 MB of memory. */
+/** The same limit in characters, for rows with long values: about 10 MB of memory. */
 const FIRST_CHARACTERS = 4_000_000
 
-/** Makes a printer of aligned columns, numbers to the right, or of one value a line; NULL is nothing. */
+/** Makes a printer of aligned columns, numbers aligned to the right, or of one value a line; NULL is empty. */
 export function makeTablePrinter(options: TableOptions): Printer {
   let fields: readonly Field[] | undefined
   let first: Row[] = []
@@ -68,7 +68,7 @@ export function makeTablePrinter(options: TableOptions): Printer {
   }
 }
 
-/** Writes a whole answer as a table that is not cut, without a line break at its end. */
+/** Returns a whole result as a table in full width, without a line break at its end. */
 export function tableOf({ fields, rows, command }: QueryResult): string {
   const printer = makeTablePrinter({})
   return (printer.begin(fields) + printer.rows(rows) + printer.end(command)).trimEnd()
@@ -98,14 +98,14 @@ function cellsOf(row: Row): string[] {
   return row.map((value) => (value === null ? '' : cellOf(value)))
 }
 
-/** A value has this much of a line at least, in columns, beside names that are longer than the terminal is wide. */
+/** The smallest width of a value, in columns, also when the names are longer than the terminal is wide. */
 const NARROWEST_VALUE = 20
 const TITLE_WIDTH = 40
 const GAP = '  '
 
 /**
- * Makes a function that writes rows one value a line, under a line with the row's number. Values keep their line breaks;
- * with `columns`, longer lines go on in the next one. Nothing is cut.
+ * Makes a function that formats rows with one value a line, under a line with the row's number. Values keep their line
+ * breaks; with `columns`, longer lines are wrapped. Nothing is cut.
  */
 function makeExpandedRows(fields: readonly string[], columns?: number): (rows: readonly Row[]) => string {
   const names = fields.map(cellOf)
@@ -135,8 +135,9 @@ function padTitle(title: string, width: number): string {
 }
 
 /**
- * Makes a printer of one JSON array for each statement, a row in a line. Nothing is lost: a name that comes again is
- * numbered, JSON stays as it is, and what JavaScript would round (bigint, numeric) or JSON does not know (infinity) is a string.
+ * Makes a printer of one JSON array for each statement, one row a line. Nothing is lost: repeated names are numbered, JSON
+ * values stay unchanged, and values that JavaScript would round (bigint, numeric) or JSON lacks (infinity) are strings. Its
+ * `copied` throws ConfigError `bad_usage`.
  */
 export function makeJsonPrinter(): Printer {
   let fields: readonly Field[] = []
@@ -154,7 +155,7 @@ export function makeJsonPrinter(): Printer {
       return text
     },
     copied() {
-      throw new ConfigError('bad_usage', 'what COPY writes is not JSON; leave out --json')
+      throw new ConfigError('bad_usage', 'the output of COPY is not JSON; leave out --json')
     },
     end() {
       const text = before === '[' ? '[]\n' : ']\n'
@@ -164,7 +165,7 @@ export function makeJsonPrinter(): Printer {
   }
 }
 
-/** Numbers the second and later columns of one name, `max`, `max_2`, `max_3`, past the names that other columns have. */
+/** Returns unique names: repeated ones are numbered, `max`, `max_2`, `max_3`, without the names of other columns. */
 export function uniqueNames(names: readonly string[]): string[] {
   const taken = new Set(names)
   const used = new Set<string>()
@@ -194,7 +195,7 @@ function stringOf(text: string): string {
   return escapeDelete(JSON.stringify(text))
 }
 
-/** Makes a printer of CSV as `psql --csv` prints it: a line of names, then the rows; a statement without rows prints nothing. */
+/** Makes a printer of CSV in the format of `psql --csv`: a line of names, then the rows; nothing for a statement without rows. */
 export function makeCsvPrinter(): Printer {
   return {
     begin: (fields) => csvLineOf(fields.map(({ name }) => name)),
@@ -208,7 +209,7 @@ function csvLineOf(values: ReadonlyArray<string | null>): string {
   return `${values.map(escapeField).join(',')}\n`
 }
 
-// psql quotes the two signs that end the data of a COPY, too.
+// psql also quotes the text `\.`, because it ends the data of a COPY.
 function escapeField(value: string | null): string {
   if (value === null) return ''
   return /[",\r\n]/.test(value) || value === '\\.' ? `"${value.replaceAll('"', '""')}"` : value

@@ -47,7 +47,7 @@ export type JobsOptions = Readonly<{
   every: Readonly<Record<ScheduleName, number>>
   /** Fetches at once. */
   concurrency: number
-  /** The rest is for tests, in ms; the defaults and their reasons stand above. */
+  /** The following options are for tests, in ms; the constants above are their defaults. */
   lockMs?: number
   stalledMs?: number
   heartbeatMs?: number

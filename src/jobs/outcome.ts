@@ -13,7 +13,7 @@ import { HOUR, SECOND } from '../kit/time.ts'
 
 /** Tries of a job that fails for an unknown reason: it is a bug of musette, and more tries only fill the log. */
 const BUG_ATTEMPTS = 3
-/** The bounds of a wait that the service asks for, ms: no busy loop on `Retry-After: 0`, no silent year on a mistake. */
+/** The bounds of a wait that the service requires, ms: no busy loop after `Retry-After: 0`, and no wait of a year after a mistake. */
 const WAIT_MIN_MS = 1 * SECOND
 const WAIT_MAX_MS = 6 * HOUR
 /** Characters of a stack kept with a dead job. */
@@ -35,7 +35,7 @@ type Outcome = Readonly<
 /** Node's and Postgres's codes of transient failures, for errors without a kind of our own. */
 const TRANSIENT_CODES: ReadonlySet<string> = new Set([
   'ECONNREFUSED', // the server is not up yet
-  'ECONNRESET', // the other side went away
+  'ECONNRESET', // the other side closed the connection
   'EPIPE',
   'ETIMEDOUT',
   'EAI_AGAIN', // the resolver is not up yet

@@ -173,7 +173,7 @@ export function verdictOn(found: FoundSchedule | undefined, wanted: WantedSchedu
 
 /**
  * The name of the job that a schedule adds. It only enqueues the real job, which is deduplicated: BullMQ does not
- * deduplicate scheduled jobs, so without this step a slow poll would run beside the next one.
+ * deduplicate scheduled jobs, so without this step a slow poll and the next one would run at the same time.
  */
 export const DUE_JOB = 'due'
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Writes a file of mode 0600 so that it is on the disk, under its name and whole, when this resolves. */
+/** Writes a file of mode 0600 by a temporary file and a rename; it is flushed to the disk, name and content, when this resolves. */
 export async function writeDurably(path: string, text: string): Promise<void> {
   const scratch = `${path}.${randomUUID()}`
   try {
@@ -14,7 +14,7 @@ export async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-/** Writes a new file and flushes its content to the disk; its name is flushed by `flushDirectory`. */
+/** Writes a new file and flushes its content to the disk, but not its name (see flushDirectory). Throws EEXIST. */
 export async function writeFlushed(path: string, text: string, mode?: number): Promise<void> {
   const file = await open(path, 'wx', mode)
   try {
@@ -31,7 +31,7 @@ export async function renameDurably(from: string, to: string): Promise<void> {
   await flushDirectory(dirname(to))
 }
 
-/** Flushes the entries of a folder to the disk; Windows cannot open a folder for that, and does not need it. */
+/** Flushes the entries of a folder to the disk. Does nothing on Windows, which cannot open a folder and does not need it. */
 export async function flushDirectory(directory: string): Promise<void> {
   if (process.platform === 'win32') return
   const folder = await open(directory, 'r')

@@ -1,8 +1,8 @@
 import { shorten } from './text.ts'
 
 /**
- * The kinds of error that code may decide by. `code` is stable and greppable; `message` is for people and
- * ends with what to type next where a person can mend it; no decision is ever made by message text.
+ * The base of musette's kinds of error. Code decides by kind and by `code`, which is stable, and never by the text of
+ * `message`. `message` is for people and ends with the next command where a person can mend the problem.
  */
 export class MusetteError extends Error {
   override readonly name: string = 'MusetteError'
@@ -14,12 +14,12 @@ export class MusetteError extends Error {
   }
 }
 
-/** Usage or configuration is wrong; only a person can mend it. */
+/** An error in usage or configuration that only a person can mend. */
 export class ConfigError extends MusetteError {
   override readonly name = 'ConfigError'
 }
 
-/** The other side is busy and said so (429). `retryAfterMs` is how long it asked us to stay away, in ms. */
+/** An answer of status 429. `retryAfterMs` is the pause that the other side requires, in ms. */
 export class RateLimitedError extends MusetteError {
   override readonly name = 'RateLimitedError'
   readonly retryAfterMs: number
@@ -31,8 +31,8 @@ export class RateLimitedError extends MusetteError {
 }
 
 /**
- * Nobody's fault and likely to pass: timeout, reset, 5xx, database restarting. `requestSent` is true when the
- * whole request had left before it failed, so the other side may have acted on it.
+ * A failure that is likely to pass: timeout, reset, 5xx, database restart. `requestSent` is true when the whole request
+ * was sent before the failure, so the other side may have acted on it.
  */
 export class TransientError extends MusetteError {
   override readonly name = 'TransientError'
@@ -44,12 +44,12 @@ export class TransientError extends MusetteError {
   }
 }
 
-/** The service definitely refused the login: `invalid_grant`, or a 401 with a token that was just made. */
+/** A definite refusal of the login: `invalid_grant`, or a 401 with a new token. */
 export class CredentialsRejectedError extends MusetteError {
   override readonly name = 'CredentialsRejectedError'
 }
 
-/** The request was understood and refused (4xx, `success: false`); asking again would not help. */
+/** A refusal of the request (4xx, `success: false`); a retry would be refused, too. */
 export class RejectedError extends MusetteError {
   override readonly name = 'RejectedError'
   readonly status: number | undefined
@@ -65,7 +65,7 @@ export class UnexpectedResponseError extends MusetteError {
   override readonly name = 'UnexpectedResponseError'
 }
 
-/** The code of any error: ours, Node's (`ECONNRESET`), Postgres's SQLSTATE, or `unexpected`. */
+/** Returns the code of any error: musette's, Node's (`ECONNRESET`), Postgres's SQLSTATE, or `unexpected`. */
 export function errorCode(error: unknown): string {
   if (typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string') {
     return error.code
@@ -73,21 +73,21 @@ export function errorCode(error: unknown): string {
   return 'unexpected'
 }
 
-/** One line for a log, a table cell or a person: no stack, no line breaks, no NUL, at most `limit` characters. */
+/** Returns the message of any error as one line of at most `limit` characters, without stack and control characters. */
 export function errorLine(error: unknown, limit = 500): string {
   const text = error instanceof Error ? error.message : String(error)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern removes control characters
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
   return shorten(line, limit)
 }
 
-/** Whether an abort, ours or a library's, and no failure, ended the work. */
+/** Tells whether an error is an abort, by the signal or by a library, and not a failure. */
 export function isAbort(error: unknown, signal?: AbortSignal): boolean {
   if (signal?.aborted && error === signal.reason) return true
   return error instanceof Error && error.name === 'AbortError'
 }
 
-/** Writes the command of a verb for an account, for sentences that tell a person what to type; `default` is left out. */
+/** Returns the command line of a verb for an account, for messages; the account `default` is left out. */
 export function commandFor(verb: 'login' | 'sync' | 'upload --force', account: string): string {
   if (account === 'default') return `musette ${verb}`
   return verb.startsWith('upload') ? `musette ${verb} --account ${account}` : `musette ${verb} ${account}`

@@ -1,13 +1,13 @@
 import { isAscii } from 'node:buffer'
 
-/** An API nests a few levels. JSON.stringify, structuredClone and Postgres's jsonb fail at some thousands. */
+/** The deepest nesting that is accepted: an API needs a few levels; JSON.stringify and Postgres's jsonb fail at some thousands. */
 const MOST_LEVELS = 100
-/** The largest objects of an API have some hundreds of fields. */
+/** The most fields that are accepted: the largest objects of an API have some hundreds. */
 const MOST_FIELDS = 50_000
 
-/** Decodes UTF-8 without its byte order mark, if it has one: JSON.parse refuses the mark. */
+/** Decodes UTF-8 and removes a byte order mark, because JSON.parse refuses it. */
 export function decodeUtf8(bytes: Buffer): string {
-  // Most answers are ASCII only, and copying that is several times faster than decoding it.
+  // Most answers are ASCII only, and to copy bytes is several times faster than to decode them.
   if (isAscii(bytes)) return bytes.toString('latin1')
   return bytes.toString('utf8').replace(/^\uFEFF/, '')
 }

@@ -1,16 +1,16 @@
 import type { Logger } from 'pino'
 
 export type LogOnce = {
-  /** Logs a problem when it begins or reads differently from before; a repetition is only counted. */
+  /** Logs a problem when it begins or its sentence changes; a repetition is only counted. */
   say(level: 'warn' | 'error', key: string, sentence: string, fields?: Record<string, unknown>): void
-  /** Logs that the problem is over and how often it came; nothing when there was none. */
+  /** Logs that the problem is over and how often it occurred; does nothing when there was none. */
   over(key: string): void
 }
 
-/** A mistake in a key must not become a leak: the oldest problem is forgotten above this many. */
+/** The most problems that are remembered; above this number the oldest is forgotten, so that changing keys cause no leak. */
 const MOST_KEPT = 1_000
 
-/** Makes a voice for problems that come again and again: each is said once, then counted, and said again when it changes or ends. */
+/** Makes a logger of repeated problems: each is logged once, then counted, and logged again when it changes or ends. */
 export function makeLogOnce(log: Logger): LogOnce {
   const held = new Map<string, { sentence: string; times: number }>()
   return {

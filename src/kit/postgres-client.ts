@@ -1,21 +1,21 @@
 import pg from 'pg'
 import { TransientError } from './errors.ts'
 
-/** libpq's name and value for it, so that a DATABASE_URL can ask for the same. */
+/** The name and value of libpq for this, so that a DATABASE_URL can require the same. */
 const SCRAM_ONLY = /[?&]require_auth=scram-sha-256(?:&|$)/
 
-/** Messages of a server that show it the password, or something that it can compute the password from. */
+/** Requests of a server after which the client would send the password, or a hash from which the server can compute it. */
 const SHOWS_PASSWORD: ReadonlySet<unknown> = new Set([
   'authenticationCleartextPassword',
   'authenticationMD5Password',
 ])
-/** Messages of a server that has accepted the client, and must have proved itself before. */
+/** Messages by which a server accepts the client; the server must have proved its identity before. */
 const ACCEPTS_CLIENT: ReadonlySet<unknown> = new Set(['authenticationOk', 'readyForQuery'])
 
 /**
- * The client of every connection to Postgres, also in pools. Where the URL says `require_auth=scram-sha-256`, it sends the
- * password in no other way than SCRAM, by which the server proves that it knows the password, too (RFC 5802): another
- * program on the server's port learns nothing. The connection then fails with TransientError `database_untrusted`.
+ * The client of every connection to Postgres, also in pools. With `require_auth=scram-sha-256` in the URL it authenticates by
+ * SCRAM only, in which the server also proves that it knows the password (RFC 5802): another program on the server's port
+ * does not learn the password. The connection to such a program fails with TransientError `database_untrusted`.
  */
 export class PostgresClient extends pg.Client {
   constructor(config: pg.ClientConfig = {}) {
@@ -25,38 +25,38 @@ export class PostgresClient extends pg.Client {
 }
 
 /**
- * Ends a pool, which waits for the work that its connections do. What happens to a connection from then on is no news: the
- * server may go as soon as this is done, and says so to connections that are still on their way out.
+ * Ends a pool after the running queries of its connections. Later errors of connections are ignored: the server may stop as
+ * soon as this is done, and reports that to connections that are still closing.
  */
 export async function endPool(pool: pg.Pool): Promise<void> {
   pool.removeAllListeners('error').on('error', () => undefined)
   await pool.end()
 }
 
-/** The driver has no option for this; it hears every message of the server as an event of its connection. */
+/** Checks the events of a connection, one for each message of the server, because the driver has no option for this. */
 function requireScram({ connection, host, port }: pg.Client): void {
   const emit = connection.emit.bind(connection)
   let proved = false
   let failed = false
   connection.emit = (event, ...values) => {
     if (event === 'error') failed = true
-    // What a refused server has sent in the same breath must not complete the connection.
+    // Later messages in the same packet of a refused server must not complete the connection.
     if (failed) return event === 'error' || event === 'end' ? emit(event, ...values) : false
     if (SHOWS_PASSWORD.has(event) || (ACCEPTS_CLIENT.has(event) && !proved)) {
       failed = true
       connection.stream.destroy()
       return emit('error', untrusted(host, port))
     }
-    const heard = emit(event, ...values)
+    const hadListener = emit(event, ...values)
     if (event === 'authenticationSASLFinal') proved = !failed
-    return heard
+    return hadListener
   }
 }
 
 function untrusted(host: string, port: number): TransientError {
   return new TransientError(
     'database_untrusted',
-    `what answers at ${host}:${port} did not prove by SCRAM that it is the database, so it was not sent the password; ` +
+    `the server at ${host}:${port} did not prove by SCRAM that it is the database, so musette did not send the password; ` +
       'end the program that listens there, then run it again',
   )
 }

@@ -1,11 +1,11 @@
 export type ReleaseStack = {
-  /** Adds a step that undoes what was just started. */
+  /** Adds the step that stops a part which was just started; `name` is for the log. */
   defer(name: string, release: () => Promise<unknown> | unknown): void
-  /** Runs every step in reverse order, each one even when another fails; throws the first error at the end. */
+  /** Runs every step in reverse order, also after a failed one; throws the first error at the end. */
   release(): Promise<void>
 }
 
-/** Remembers how to undo what was started: what goes up first comes down last. `onError` hears every failed step. */
+/** Makes a stack of steps that stop the started parts in reverse order. `onError` is called for every failed step. */
 export function makeReleaseStack(onError?: (step: string, error: unknown) => void): ReleaseStack {
   const steps: Array<{ name: string; release: () => Promise<unknown> | unknown }> = []
   return {

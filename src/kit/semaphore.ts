@@ -1,8 +1,8 @@
 export type Semaphore = <T>(units: number, work: () => Promise<T>) => Promise<T>
 
 /**
- * Makes a semaphore over `total` units (bytes, or places): each piece of work waits, in the order they came, until its units
- * fit beside those of the running ones. Work of more units than the total runs alone.
+ * Makes a semaphore over `total` units (bytes, or places): work runs in the order of the calls, each as soon as its units and
+ * those of the running work fit into the total. Work of more units than the total runs alone.
  */
 export function makeSemaphore(total: number): Semaphore {
   const waiting: Array<{ units: number; begin: () => void }> = []

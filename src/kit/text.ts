@@ -1,17 +1,17 @@
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern finds control characters
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
-/** An escape of JSON, or a control character that JSON leaves as it is. */
+/** An escape sequence of JSON, or a control character that JSON does not escape. */
 const ESCAPE_OR_CONTROL = /\\(u00[0-9a-f]{2}|.)|[\u007f-\u009f]/gi
 
 /**
- * Writes control characters as psql does, `\x1B`, `\r`, `\u009B`, so that no text can steer a terminal. Tabs and line breaks
- * stay.
+ * Escapes control characters as psql does, `\x1B`, `\r`, `\u009B`, so that no text can control a terminal. Tabs and line
+ * breaks stay.
  */
 export function nameControls(text: string): string {
   return text.replace(CONTROL, nameControl)
 }
 
-/** Does the same to the texts in JSON, so that whoever decodes it gets no control characters but tabs and line breaks. */
+/** Escapes the control characters in the texts of JSON as nameControls does; decoded, they have only tabs and line breaks. */
 export function nameControlsInJson(json: string): string {
   return json.replace(ESCAPE_OR_CONTROL, (found) => {
     const text = found.startsWith('\\') ? (JSON.parse(`"${found}"`) as string) : found
@@ -20,7 +20,7 @@ export function nameControlsInJson(json: string): string {
   })
 }
 
-/** Escapes the control characters that JSON may hold as they are, though a terminal obeys them: U+007F to U+009F. */
+/** Escapes the control characters that JSON allows unescaped, U+007F to U+009F, because a terminal obeys them. */
 export function escapeDelete(json: string): string {
   return json.replace(/[\u007f-\u009f]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)
 }
@@ -32,10 +32,10 @@ function nameControl(character: string): string {
   return code < 0x80 ? `\\x${digits.padStart(2, '0')}` : `\\u${digits.padStart(4, '0')}`
 }
 
-/** Characters of a value that an example shows: enough to recognise it by, short enough for a log line or a table cell. */
+/** The most characters of a value in an example: enough to recognise it, and short enough for a log line or a table cell. */
 export const EXAMPLE_CHARACTERS = 100
 
-/** Cuts a text to at most `limit` characters; the last one is then an ellipsis. */
+/** Cuts a text to at most `limit` characters; a cut text ends with an ellipsis. */
 export function shorten(text: string, limit: number): string {
   return text.length > limit ? `${text.slice(0, limit - 1)}…` : text
 }

@@ -7,7 +7,7 @@ export const DAY = 24 * HOUR
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY }
 
-/** Parses `90s`, `15m`, `1h`, `1d`, `250ms` into milliseconds; undefined when it is none of these. */
+/** Parses a duration like `90s`, `15m`, `1h`, `1d` or `250ms` to milliseconds; undefined for any other text. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim())
   if (!match) return undefined
@@ -15,7 +15,7 @@ export function parseDuration(text: string): number | undefined {
   return Math.round(Number(match[1]) * unit)
 }
 
-/** Writes milliseconds as a person says it, two units at most: `3 d 4 h`, `12 min 5 s`, `0.4 s`. */
+/** Formats milliseconds for a person, in at most two units: `3 d 4 h`, `12 min 5 s`, `0.4 s`. */
 export function formatDuration(ms: number): string {
   if (ms < 10 * SECOND) return `${(ms / SECOND).toFixed(1)} s`
   const parts: Array<[number, string]> = [
@@ -33,8 +33,8 @@ export function formatDuration(ms: number): string {
 }
 
 /**
- * Waits for work at most `ms` and tells whether it ended in time. A failure of the work is thrown when it comes in time; a
- * later one is ignored.
+ * Waits for work at most `ms` and tells whether it ended in time. Throws the error of the work when it fails in time; a later
+ * error is ignored.
  */
 export async function within(work: Promise<unknown>, ms: number): Promise<boolean> {
   const timer = new AbortController()
@@ -51,8 +51,8 @@ export async function within(work: Promise<unknown>, ms: number): Promise<boolea
 }
 
 /**
- * Waits for a promise that others share; an abort of the signal ends the waiting, never the work, and throws the signal's
- * reason.
+ * Waits for a promise that several callers share. An abort of the signal ends only this wait and throws the signal's
+ * reason; the work goes on.
  */
 export async function waitFor<T>(shared: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return shared
@@ -69,9 +69,10 @@ export async function waitFor<T>(shared: Promise<T>, signal?: AbortSignal): Prom
   }
 }
 
-/** A pause that ends early, by throwing the signal's reason, when the signal aborts. */
+/** The type of `sleep`, for functions that get the pause as a parameter. */
 export type Sleep = (ms: number, signal?: AbortSignal) => Promise<void>
 
+/** Pauses for `ms`. Throws the signal's reason when the signal aborts. */
 export const sleep: Sleep = async (ms, signal) => {
   try {
     await delay(ms, undefined, signal ? { signal } : undefined)
@@ -81,27 +82,28 @@ export const sleep: Sleep = async (ms, signal) => {
   }
 }
 
-/** A growing pause: `firstMs`, then `factor` times more each attempt, never above `maxMs`. */
+/** Growing pauses: `firstMs` first, then multiplied by `factor` after each attempt, `maxMs` at most. */
 export type Backoff = Readonly<{ firstMs: number; maxMs: number; factor: number }>
 
 /**
- * The pause before the next attempt, in whole milliseconds (BullMQ's Postgres backend chokes on fractions).
- * `attempt` counts from 1. Half of the pause is random, so that many waiters do not come back at once.
+ * Computes the pause before the next attempt, in whole milliseconds, because BullMQ's Postgres backend refuses fractions.
+ * `attempt` counts from 1. Half of the pause is random, so that many clients do not retry at once.
  */
 export function backoffMs(backoff: Backoff, attempt: number, random: () => number = Math.random): number {
   const full = Math.min(backoff.maxMs, backoff.firstMs * backoff.factor ** (Math.max(1, attempt) - 1))
   return Math.round(full / 2 + (random() * full) / 2)
 }
 
-/** The present moment; handed in, so that tests can turn it. */
+/** Returns the current time; a parameter of functions, so that tests can set it. */
 export type Clock = () => Date
 
+/** Returns the current time of this machine. */
 export const systemClock: Clock = () => new Date()
 
-/** Parses a day as a person types it, `2024-01-31`, to its first moment in UTC; undefined when there is no such day. */
+/** Parses a day, `2024-01-31`, to its first moment in UTC; undefined when the text is not a day of the calendar. */
 export function parseDay(text: string): Date | undefined {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined
   const day = new Date(`${text}T00:00:00Z`)
-  // Date takes 31 February for 2 March.
+  // Date reads 31 February as 2 March.
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text) ? day : undefined
 }

@@ -4,7 +4,7 @@ import { findStatus } from '../../app/status-report.ts'
 import { noteUnreadableLogins, type Run } from '../context.ts'
 import { printTable } from '../output.ts'
 
-/** Adds `accounts`. */
+/** Adds the verb `accounts` to the program. */
 export function addAccountsVerb(program: Command, run: Run): void {
   program
     .command('accounts')

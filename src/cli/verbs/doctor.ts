@@ -6,27 +6,27 @@ import { type Context, EXIT, type Run } from '../context.ts'
 
 type DoctorOptions = { json?: boolean }
 
-/** What must be mended first, first: without a configuration nothing else can be judged. */
+/** The kinds of problem in the order of repair: without a configuration no other check is possible. */
 const GRAVEST_FIRST: ReadonlyArray<[kind: ProblemKind, code: number]> = [
   ['configuration', EXIT.usage],
   ['unreachable', EXIT.unreachable],
   ['credentials', EXIT.noLogin],
   ['unexpected', EXIT.unexpected],
 ]
-/** How long what a check still waits for may keep the program after its last line, ms. */
+/** How long unfinished requests of a check may keep the process alive after the last line, ms. */
 const LINGER_MS = 2_000
 
 /**
- * Adds `doctor`. Its exit code is 0 when nothing but warnings was found, else that of the gravest problem: 2 for the
- * configuration of musette, its machine, key or database, 4 for what cannot be reached, 3 for logins, 1 for the rest.
+ * Adds the verb `doctor` to the program. The exit code is 0 without problems (warnings are allowed), else that of the gravest
+ * one: 2 for the configuration of musette, its machine, key or database, 4 for an unreachable server, 3 for logins, 1 for others.
  */
 export function addDoctorVerb(program: Command, run: Run): void {
   program
     .command('doctor')
-    .description('look at everything musette stands on; say what is wrong and the command that mends it')
+    .description('check everything that musette needs; print each problem and the command that mends it')
     .option('--json', 'as one JSON object')
     .action((options: DoctorOptions) => {
-      // A wrong variable is a finding like any other, not the end of the program.
+      // A wrong variable is one of the findings and does not end the program.
       const { config, problems } = readAnyConfig()
       return run((context) => doctor(context, problems, options), { quiet: true, config })
     })
@@ -38,7 +38,7 @@ async function doctor(
   options: DoctorOptions,
 ): Promise<number> {
   const { config, log } = context
-  // Redis, Postgres and the service's client are only loaded by who needs them.
+  // Loaded only here, because it imports Redis, Postgres and the service client: other verbs start faster.
   const { diagnose } = await import('../../doctor/doctor.ts')
   const findings: Diagnosis[] = []
   for await (const finding of diagnose({ log }, { config, problems })) {

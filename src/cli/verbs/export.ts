@@ -6,7 +6,7 @@ import { type Context, EXIT, type Run } from '../context.ts'
 
 type ExportOptions = { format: ExportFormat; account: string }
 
-/** Adds `export`. */
+/** Adds the verb `export` to the program. */
 export function addExportVerb(program: Command, run: Run): void {
   program
     .command('export <path>')
@@ -37,7 +37,7 @@ async function exportTo(
   }
   const app = await openApp(context.config, context.log, { signal: context.signal })
   try {
-    // Waits until the reader has taken the piece. A reader that has gone ends the process, as it does for every verb.
+    // Waits until the reader has read the piece. A closed pipe ends the process, as for every verb.
     const write = (piece: string | Uint8Array) =>
       new Promise<void>((resolve, reject) => {
         output.write(piece, (error) => (error ? reject(error) : resolve()))

@@ -3,15 +3,15 @@ import { openApp } from '../../app/app.ts'
 import { type Rotation, rotateKey } from '../../app/key-rotation.ts'
 import { EXIT, type Run } from '../context.ts'
 
-/** Adds `key rotate`. */
+/** Adds the verb `key rotate` to the program. */
 export function addKeyVerbs(program: Command, run: Run): void {
-  const key = program.command('key').description('care for the key that seals the tokens')
+  const key = program.command('key').description('manage the key that seals the tokens')
   key
     .command('rotate')
     .description('seal every login with a new key')
     .option(
       '--to <file>',
-      'where MUSETTE_SECRET_KEY is set: the file of the new key, made if it is not there',
+      'when MUSETTE_SECRET_KEY is set: the file of the new key, created if it does not exist',
     )
     .action((options: { to?: string }) =>
       run(
@@ -36,5 +36,5 @@ function sentenceOf({ logins, path, byHand }: Rotation): string {
   if (!byHand)
     return `${count} sealed with a new key, in ${path}; a daemon that runs goes on with it by itself`
   const sealed = logins === 0 ? 'no login was left to seal' : `${count} sealed anew`
-  return `${sealed}; from now on set MUSETTE_SECRET_KEY_FILE=${path} in place of the key before, and start the daemon again`
+  return `${sealed}; from now on set MUSETTE_SECRET_KEY_FILE=${path} in place of the old key, and start the daemon again`
 }

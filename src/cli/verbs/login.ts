@@ -20,7 +20,7 @@ type LoginOptions = {
 const REDIRECT_URI =
   'with --browser or --paste: the redirect address registered for your application; --browser listens on its port, as in http://127.0.0.1:8976/callback'
 
-/** Adds `login` and `logout`. */
+/** Adds the verbs `login` and `logout` to the program. */
 export function addLoginVerbs(program: Command, run: Run): void {
   program
     .command('login [account]')
@@ -82,7 +82,7 @@ function warningOf(address: string, what: string): string {
   return `musette: ${address} is not https, so anybody on the way can read ${what}; stop here and set MUSETTE_BASE_URL=https://… unless you trust this network`
 }
 
-// The name becomes a folder's (`<drop>/<account>/`) and stands in commands that people type.
+// The name is also the name of a folder (`<drop>/<account>/`) and part of commands that people type.
 function checkAccountName(name: string): void {
   if (/^[a-z0-9][a-z0-9_-]{0,62}$/i.test(name) && !['done', 'failed'].includes(name)) return
   throw new ConfigError(

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { migrateDatabase } from '../../app/open-database.ts'
 import type { Run } from '../context.ts'
 
-/** Adds `migrate`. */
+/** Adds the verb `migrate` to the program. */
 export function addMigrateVerb(program: Command, run: Run): void {
   program
     .command('migrate')

@@ -8,7 +8,7 @@ import { readInput } from '../prompt.ts'
 
 type ReaderOptions = { passwordStdin?: boolean; statementTimeout?: number }
 
-/** Adds `reader`. */
+/** Adds the verb `reader` to the program. */
 export function addReaderVerb(program: Command, run: Run): void {
   program
     .command('reader [name]')
@@ -26,7 +26,7 @@ export function addReaderVerb(program: Command, run: Run): void {
     )
 }
 
-/** The URL alone goes to standard output. */
+/** Makes the login and prints its URL on standard output; everything else goes to standard error. */
 async function printReader(context: Context, name: string, options: ReaderOptions): Promise<undefined> {
   const { config, log, signal } = context
   const password = options.passwordStdin
@@ -73,7 +73,7 @@ function adviceFor(
   }
   if (openRights.length > 0) {
     lines.push(
-      `the login may use ${openRights.join(', ')}, as every login of this server, and could hold up musette or fill the disk; a superuser ends that, and gives it a new password, with: DATABASE_URL=postgres://superuser:…@host:5432/database musette reader ${name}`,
+      `the login may use ${openRights.join(', ')}, as every login of this server, and could block musette or fill the disk; a superuser ends that, and gives it a new password, with: DATABASE_URL=postgres://superuser:…@host:5432/database musette reader ${name}`,
     )
   }
   return lines

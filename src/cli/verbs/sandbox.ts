@@ -14,7 +14,7 @@ type Options = {
   redirectUri: string[]
 }
 
-/** Adds `sandbox`. */
+/** Adds the verb `sandbox` to the program. */
 export function addSandboxVerb(program: Command, run: Run): void {
   program
     .command('sandbox')

@@ -16,7 +16,7 @@ a line; elsewhere nothing is cut. Ctrl-C cancels the statement at the server.
         is true or false, json stays as it is; all else is a string with the digits that Postgres writes.
 --csv   As psql --csv: NULL and an empty text are both an empty field.`
 
-/** Adds `sql`. */
+/** Adds the verb `sql` to the program. */
 export function addSqlVerb(program: Command, run: Run): void {
   program
     .command('sql [query]')
@@ -69,7 +69,7 @@ async function printAnswers(
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
   stopped.catch(() => undefined)
-  // Waits until the reader has taken the piece, and no longer than until the signal.
+  // Waits until the reader has read the piece, or until the signal aborts.
   const write = (piece: string | Uint8Array): Promise<void> => {
     const taken = new Promise<void>((resolve, reject) => {
       output.write(piece, (error) => (error ? reject(error) : resolve()))

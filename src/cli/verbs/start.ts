@@ -7,25 +7,25 @@ import { SECOND } from '../../kit/time.ts'
 import { toggleDebug } from '../../log.ts'
 import { EXIT, type Run } from '../context.ts'
 
-/** Longer than a token request may take, which is never cancelled; shorter than a container's grace of a minute. */
+/** Longer than a token request may take, because it is never cancelled; shorter than a container's grace of a minute. */
 const STOP_WITHIN_MS = 55 * SECOND
 
-/** What a process that has stopped may still need: the last lines of its log. */
+/** Time for the last lines of the log to be written before the process ends. */
 const END_WITHIN_MS = 1 * SECOND
 
-/** Adds `start`. */
+/** Adds the verb `start` to the program. */
 export function addStartVerb(program: Command, run: Run): void {
   program
     .command('start')
-    .description('run the daemon until it is told to stop')
+    .description('run the daemon until a signal stops it')
     .option('--roles <roles>', `which parts, separated by commas: ${ROLES.join(', ')}`, parseRoles, [
       ...ROLES,
     ])
     .action((options: { roles: readonly Role[] }) =>
       run(async ({ config, log, signal }) => {
-        // Queues and web server are only loaded by who runs them: the other verbs answer the sooner.
+        // Loaded only here, because it imports queues and web server: other verbs start faster.
         const { openDaemon } = await import('../../daemon/daemon.ts')
-        // From before anything is open: a signal that nobody listens to ends the process.
+        // Before anything is opened: without a listener this signal ends the process.
         process.on('SIGUSR2', () => toggleDebug(log, config.logLevel))
         const daemon = await openDaemon(config, log, { roles: options.roles, signal }).catch(
           (error: unknown) => {
@@ -33,20 +33,20 @@ export function addStartVerb(program: Command, run: Run): void {
             throw error
           },
         )
-        // Told to stop before it was open: to a daemon that is no failure.
+        // A stop during the opening is not a failure of a daemon.
         if (!daemon) return undefined
         const stopped = signal.aborted || once(signal, 'abort')
         const failure = await Promise.race([daemon.failed, stopped])
         log.info('stopping')
         const deadline = setTimeout(() => {
-          log.fatal('could not stop in time; what was under way is found again at the next start')
+          log.fatal('could not stop in time; the next start continues the interrupted work')
           process.exit(EXIT.unexpected)
         }, STOP_WITHIN_MS)
         try {
           await daemon.close()
         } finally {
           clearTimeout(deadline)
-          // A client of a Redis that is gone may go on calling for it, and nothing else is left to wait for.
+          // A Redis client may still try to reconnect and keep the process alive; nothing else is left to do.
           setTimeout(() => process.exit(), END_WITHIN_MS).unref()
         }
         if (failure instanceof Error) throw failure
@@ -67,7 +67,7 @@ function isRole(word: string): word is Role {
   return (ROLES as readonly string[]).includes(word)
 }
 
-/** Adds `healthcheck`. */
+/** Adds the verb `healthcheck` to the program. */
 export function addHealthcheckVerb(program: Command, run: Run): void {
   program
     .command('healthcheck')

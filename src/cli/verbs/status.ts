@@ -5,11 +5,11 @@ import { formatDuration, SECOND } from '../../kit/time.ts'
 import { type Context, noteUnreadableLogins, type Run } from '../context.ts'
 import { printTable } from '../output.ts'
 
-/** Adds `status`. */
+/** Adds the verb `status` to the program. */
 export function addStatusVerb(program: Command, run: Run): void {
   program
     .command('status')
-    .description('where things stand: logins, how much is mirrored, what waits, what failed')
+    .description('show logins, mirrored activities, waiting files, uploads and failures')
     .option('--json', 'as one JSON object')
     .action((options: { json?: boolean }) =>
       run(
@@ -48,7 +48,7 @@ function printStatus(context: Pick<Context, 'print'>, status: Status): void {
     )
     if (account.list_cap !== null)
       context.print(
-        `  the service cuts its lists at ${account.list_cap} entries; smaller windows are asked for`,
+        `  the service cuts its lists at ${account.list_cap} entries; musette lists shorter periods`,
       )
     if (account.reconcile_error) context.print(`  last reconcile failed: ${account.reconcile_error}`)
     if (account.last_run) {
@@ -65,7 +65,7 @@ function printStatus(context: Pick<Context, 'print'>, status: Status): void {
     for (const { path, reason } of status.waiting_files) context.print(`  ${path}: ${reason}`)
   }
   if (status.failed_activities.length === 0) return
-  context.print('\nactivities that failed, asked for again by themselves:')
+  context.print('\nactivities that failed; musette fetches them again by itself:')
   printTable(context, status.failed_activities)
 }
 

@@ -10,16 +10,16 @@ import { makeProgressLine } from '../progress.ts'
 
 type SyncOptions = { full?: boolean; acceptRemovals?: boolean; json?: boolean }
 
-/** Adds `sync`. */
+/** Adds the verb `sync` to the program. */
 export function addSyncVerb(program: Command, run: Run): void {
   program
     .command('sync [account]')
     .description('mirror every known change in one pass, in this process, without the queue')
-    .option('--full', 'compare the whole list with the mirror, too: removals, and edits that were missed')
     .option(
-      '--accept-removals',
-      'with --full: take it that activities missing in the list are gone, however many',
+      '--full',
+      'also compare the whole list with the mirror: finds removals, and edits that were missed',
     )
+    .option('--accept-removals', 'with --full: accept any number of removed activities')
     .option('--json', 'print the counts as one JSON object')
     .action((account: string | undefined, options: SyncOptions) =>
       run((context) => sync(context, account ?? 'default', options), { quiet: true }),
@@ -55,7 +55,7 @@ async function sync(context: Context, name: string, options: SyncOptions): Promi
   }
 }
 
-/** Says what the pass changed and what is not mirrored, with the reason and the command that goes on. */
+/** Returns a sentence about the changes of a pass and the activities that are not mirrored, with reason and next command. */
 function sentenceOf(counts: SyncCounts): string {
   const { listed, fetched, unchanged, absent, failed, pending, mirrored, unfetched, reason } = counts
   const withoutSamples = pending - unfetched
@@ -78,7 +78,7 @@ function sentenceOf(counts: SyncCounts): string {
 
 type ResyncOptions = { since?: Date; account: string; json?: boolean }
 
-/** Adds `resync`. */
+/** Adds the verb `resync` to the program. */
 export function addResyncVerb(program: Command, run: Run): void {
   program
     .command('resync [paths...]')
@@ -132,22 +132,23 @@ function readDay(text: string): Date {
 }
 
 /**
- * The answers in flight lie outside of V8's heap and are large beside it: by default they count as its growth, all of it is
- * looked through every third ride, and that takes a fifth of the processor. It may grow to six times what lives in it. And
- * what is hot is compiled once, for its next call, and not before that in the middle of its loop, too.
+ * V8's flags for a short pass. Response bodies are outside V8's heap and large compared with it, but V8 counts them as heap
+ * growth: with the default it collects the whole heap every third activity, which costs a fifth of the processor time. So the
+ * heap may grow to six times its live size. Without on-stack replacement a hot function is compiled once, for its next call,
+ * and not another time for the loop that runs.
  */
 const FLAGS = ['--heap-growing-percent=500', '--no-use-osr']
 
-/** Node 20's V8 compiles early and thoroughly what a pass of a second has no time to earn back; newer ones know other flags. */
+/** Node 20's V8 optimizes functions earlier and longer than a pass of a second repays; newer versions have other flags. */
 const FLAGS_OF_NODE_20 = ['--interrupt-budget=400000', '--turbo-force-mid-tier-regalloc']
 
 /**
- * Sets V8 and zod up for a process that ends when its pass does: less is compiled, and more memory is held. A daemon keeps
- * the defaults, it would hold that room for years.
+ * Configures V8 and zod for a process that ends with its pass: they compile less and use more memory. The daemon keeps the
+ * defaults, because it would use that memory for its whole life.
  */
 function tuneForPass(): void {
   const isNode20 = process.versions.node.startsWith('20.')
   for (const flag of isNode20 ? [...FLAGS, ...FLAGS_OF_NODE_20] : FLAGS) setFlagsFromString(flag)
-  // zod writes a program for each schema, which pays after thousands of answers.
+  // zod compiles a function for each schema, which is only faster after thousands of answers.
   z.config({ jitless: true })
 }

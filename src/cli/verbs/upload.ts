@@ -8,7 +8,7 @@ import { type Context, EXIT, type Run } from '../context.ts'
 
 type UploadOptions = { account: string; name?: string; force?: boolean }
 
-/** Adds `upload`. */
+/** Adds the verb `upload` to the program. */
 export function addUploadVerb(program: Command, run: Run): void {
   program
     .command('upload <file...>')
@@ -25,7 +25,7 @@ async function upload(context: Context, paths: string[], options: UploadOptions)
   if (options.name !== undefined && paths.length > 1) {
     throw new ConfigError('one_name', '--name is for one file; run musette upload for each')
   }
-  // What reads FIT files is only loaded here: the other verbs answer the sooner.
+  // Loaded only here, because it imports the FIT reader: other verbs start faster.
   const { uploadByHand } = await import('../../app/upload-files.ts')
   const files = await Promise.all(paths.map(async (path) => ({ path, bytes: await readNamed(path) })))
   const app = await openApp(context.config, context.log, { signal: context.signal, byHand: true })
@@ -51,7 +51,7 @@ async function upload(context: Context, paths: string[], options: UploadOptions)
   }
 }
 
-/** Says what is waited for, each thing once. */
+/** Returns a function that notes the state of an upload when it changes. */
 function noteChanges(
   context: Context,
   fileName: string,
