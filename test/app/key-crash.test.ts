@@ -17,7 +17,7 @@ const MOMENTS = [
 let rig: CliRig
 beforeAll(async () => {
   rig = await openCliRig({ activities: 1 })
-  await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+  await rig.signIn()
 })
 afterAll(() => rig.close())
 

@@ -6,8 +6,7 @@ import { makeTokenVault } from '../../src/store/vault/vault.ts'
 import { eventually } from '../kit/eventually.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { quiet, rowsOf } from '../store/open.ts'
-import { ACCOUNT, openTestVault, pairAt } from '../store/vault.ts'
-import { makeSpoolText } from './spool-text.ts'
+import { ACCOUNT, makeSpoolText, openTestVault, pairAt } from '../store/vault.ts'
 
 /** A vault whose process began with the first key; the list is what lies on the disk now. */
 async function openRotatable() {

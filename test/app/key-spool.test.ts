@@ -8,7 +8,7 @@ import { queryOnce } from '../kit/postgres.ts'
 let rig: CliRig
 beforeEach(async () => {
   rig = await openCliRig({ activities: 1 })
-  await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+  await rig.signIn()
 })
 afterEach(async () => {
   await connections(true)
@@ -25,15 +25,12 @@ async function connections(allowed: boolean): Promise<void> {
 }
 
 const spools = async () => (await readdir(rig.dataDir)).filter((name) => name.endsWith('.spool'))
-const grants = async () => (await rig.ask<{ refresh: string[] }>('tokens')).refresh.length
+const grants = async () => (await rig.steer<{ refresh: string[] }>('GET', 'tokens')).refresh.length
 
 /** Loses the database between the service's answer to a refresh and the row it is for. */
 async function loseDatabaseWhileRefreshing(): Promise<void> {
-  await fetch(`${rig.sandboxUrl}/_sandbox/tokens/expire`, { method: 'POST' })
-  await fetch(`${rig.sandboxUrl}/_sandbox/faults`, {
-    method: 'POST',
-    body: JSON.stringify({ path: '^/oauth/token$', kind: 'slow', duration_ms: 1_500 }),
-  })
+  await rig.steer('POST', 'tokens/expire')
+  await rig.steer('POST', 'faults', { path: '^/oauth/token$', kind: 'slow', duration_ms: 1_500 })
   const before = await grants()
   const sync = rig.start(['sync'])
   await eventually(async () => (await grants()) > before, { timeoutMs: 30_000 })

@@ -47,9 +47,9 @@ describe('a key in the data directory', () => {
     expect(rotated.stdout + rotated.stderr).not.toContain(key.trim())
     const after = await keyId()
     expect(after).not.toBe(before)
-    const granted = async () => (await rig.ask<{ refresh: string[] }>('tokens')).refresh.length
+    const granted = async () => (await rig.steer<{ refresh: string[] }>('GET', 'tokens')).refresh.length
     const grants = await granted()
-    await fetch(`${rig.sandboxUrl}/_sandbox/tokens/expire`, { method: 'POST' })
+    await rig.steer('POST', 'tokens/expire')
     await eventually(async () => (await granted()) > grants, { timeoutMs: 30_000 })
     const polled = await polls()
     await eventually(async () => (await polls()) > polled + 1, { timeoutMs: 30_000 })

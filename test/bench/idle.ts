@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { findRedisBinary } from '../kit/binaries.ts'
 import { distPath, startNode } from '../kit/processes.ts'
-import { findRedisBinary, openRedisServer } from '../kit/redis-server.ts'
+import { openRedisServer } from '../kit/redis-server.ts'
 import { memoryOf, processorSecondsOf } from './process.ts'
 import { openBench, type Row } from './rig.ts'
 

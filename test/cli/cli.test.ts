@@ -49,10 +49,10 @@ describe('the command line', () => {
       'pending',
       'duration_ms',
     ])
-    await fetch(`${rig.sandboxUrl}/_sandbox/counts/reset`, { method: 'POST' })
+    await rig.steer('POST', 'counts/reset')
     const second = await rig.musette(['sync', '--json'])
     expect(JSON.parse(second.stdout)).toMatchObject({ fetched: 0, failed: 0, pending: 0 })
-    const asked = await rig.ask<{ requests: Record<string, number> }>('counts')
+    const asked = await rig.steer<{ requests: Record<string, number> }>('GET', 'counts')
     const requests = Object.values(asked.requests).reduce((sum, count) => sum + count, 0)
     expect(requests).toBeLessThanOrEqual(2)
   })
@@ -117,7 +117,7 @@ describe('the command line', () => {
     const dump = JSON.stringify(texts)
     expect(dump).toContain('needs_login')
     const logged = await rig.musette(['sync'], { env: { MUSETTE_LOG_LEVEL: 'trace' } })
-    const granted = await rig.ask<{ access: string[]; refresh: string[] }>('tokens')
+    const granted = await rig.steer<{ access: string[]; refresh: string[] }>('GET', 'tokens')
     const secrets = [...granted.access, ...granted.refresh]
     expect(secrets.length).toBeGreaterThan(1)
     for (const secret of secrets) {

@@ -10,7 +10,7 @@ describe('a process that is killed', () => {
   let rig: CliRig
   beforeAll(async () => {
     rig = await openCliRig({ activities: ACTIVITIES })
-    await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+    await rig.signIn()
   })
   afterAll(() => rig.close())
 
@@ -23,10 +23,7 @@ describe('a process that is killed', () => {
   }
 
   it('in the middle of a sync, again and again, leaves what the next one completes', async () => {
-    await fetch(`${rig.sandboxUrl}/_sandbox/settings`, {
-      method: 'PATCH',
-      body: JSON.stringify({ latency_ms: 60 }),
-    })
+    await rig.steer('PATCH', 'settings', { latency_ms: 60 })
     for (const least of [1, 5, 9]) {
       const sync = rig.start(['sync'], { env: { MUSETTE_CONCURRENCY: '2' } })
       await eventually(async () => (await mirrored()) >= least, { timeoutMs: 30_000 })
@@ -50,11 +47,8 @@ describe('a sync that is stopped', () => {
   it('at SIGINT says so with exit code 130, and the next one goes on', async () => {
     const rig = await openCliRig({ activities: ACTIVITIES })
     try {
-      await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
-      await fetch(`${rig.sandboxUrl}/_sandbox/settings`, {
-        method: 'PATCH',
-        body: JSON.stringify({ latency_ms: 100 }),
-      })
+      await rig.signIn()
+      await rig.steer('PATCH', 'settings', { latency_ms: 100 })
       const sync = rig.start(['sync'])
       await eventually(
         () =>
@@ -78,7 +72,7 @@ describe.each(['postgres', 'redis'])('the daemon with its queue in %s', (queue) 
   let rig: CliRig
   beforeAll(async () => {
     rig = await openCliRig({ activities: ACTIVITIES, queue })
-    await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+    await rig.signIn()
   })
   afterAll(() => rig.close())
 
@@ -86,10 +80,7 @@ describe.each(['postgres', 'redis'])('the daemon with its queue in %s', (queue) 
     const daemon = rig.start(['start'], { env: { MUSETTE_POLL_EVERY: '1s' } })
     await eventually(() => expectMirrored(rig).then(() => true), { timeoutMs: 60_000, everyMs: 500 })
     const [row] = await queryOnce(rig.databaseUrl, 'select path from training.activities limit 1')
-    await fetch(`${rig.sandboxUrl}/_sandbox/activities/${row?.path}`, {
-      method: 'PATCH',
-      body: JSON.stringify({ name: 'Edited meanwhile' }),
-    })
+    await rig.steer('PATCH', `activities/${row?.path}`, { name: 'Edited meanwhile' })
     await eventually(
       () =>
         queryOnce(rig.databaseUrl, `select 1 from training.activities where name = 'Edited meanwhile'`).then(
@@ -106,10 +97,7 @@ describe.each(['postgres', 'redis'])('the daemon with its queue in %s', (queue) 
       rig.databaseUrl,
       'truncate training.activities, training.samples, training.sync_cursors cascade',
     )
-    await fetch(`${rig.sandboxUrl}/_sandbox/settings`, {
-      method: 'PATCH',
-      body: JSON.stringify({ latency_ms: 60 }),
-    })
+    await rig.steer('PATCH', 'settings', { latency_ms: 60 })
     const first = rig.start(['start'])
     await eventually(
       () =>

@@ -20,7 +20,7 @@ describe('a sync', () => {
   it('that cannot write what it fetched ends with 5, the number and the reason', async () => {
     const rig = await openCliRig({ activities: 12 })
     release.defer('rig', () => rig.close())
-    await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+    await rig.signIn()
     // Postgres says the same of a disk that is full for some rows and not for others.
     await queryOnce(
       rig.databaseUrl,
@@ -45,7 +45,7 @@ describe('a sync', () => {
   it('that finds nothing new says so, and how many activities are mirrored', async () => {
     const rig = await openCliRig({ activities: 3 })
     release.defer('rig', () => rig.close())
-    await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+    await rig.signIn()
     const first = await rig.musette(['sync'])
     expect(first.stderr).toContain('account "default": 3 listed, 3 fetched, 3 mirrored in all\n')
     const second = await rig.musette(['sync', '--json'])

@@ -6,15 +6,15 @@ import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { distPath, runNode } from '../kit/processes.ts'
+import { openReaderLogin } from '../kit/reader-login.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
-import { openScene } from '../store/sql/reader-scene.ts'
 
 const musette = (args: readonly string[], options: { env: Record<string, string>; input?: string }) =>
   runNode([distPath('main.js'), ...args], options)
 
 describe('musette reader', () => {
   it('prints the URL alone, once, on a database named by a file', async () => {
-    const { name, url } = await openScene()
+    const { name, url } = await openReaderLogin()
     const folder = await openTempDir('reader')
     onTestFinished(() => folder.close())
     const file = join(folder.path, 'url')
@@ -49,7 +49,7 @@ describe('musette reader', () => {
   })
 
   it('refuses what it does not understand with exit code 2, and an unmigrated database with the command', async () => {
-    const { name, url } = await openScene({ migrated: false })
+    const { name, url } = await openReaderLogin({ migrated: false })
     const env = { DATABASE_URL: url }
     for (const args of [
       ['Analyst'],

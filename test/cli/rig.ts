@@ -2,6 +2,7 @@ import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { openTestDatabase } from '../kit/postgres.ts'
 import { distPath, type Finished, type Running, runNode, startNode } from '../kit/processes.ts'
 import { openTestRedis } from '../kit/redis.ts'
+import { steer } from '../kit/steer.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
 export type CliRig = {
@@ -15,8 +16,10 @@ export type CliRig = {
     options?: { input?: string; env?: Record<string, string> },
   ): Promise<Finished>
   start(args: readonly string[], options?: { env?: Record<string, string>; typed?: boolean }): Running
-  /** asks the sandbox under /_sandbox/ */
-  ask<T>(path: string): Promise<T>
+  /** signs the rider in; nothing is checked */
+  signIn(): Promise<Finished>
+  /** sends a request to the sandbox, below /_sandbox/ */
+  steer<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<T>
   close(): Promise<void>
 }
 
@@ -47,20 +50,22 @@ export async function openCliRig(options: {
       MUSETTE_REQUESTS_PER_MINUTE: '100000',
       MUSETTE_HTTP: '127.0.0.1:0',
     }
+    const musette: CliRig['musette'] = (args, more) =>
+      runNode([main, ...args], {
+        cwd: folder.path,
+        env: { ...env, ...more?.env },
+        ...(more?.input !== undefined && { input: more.input }),
+      })
     return {
       sandboxUrl,
       databaseUrl: database.url,
       dataDir: folder.path,
       env,
-      musette: (args, more) =>
-        runNode([main, ...args], {
-          cwd: folder.path,
-          env: { ...env, ...more?.env },
-          ...(more?.input !== undefined && { input: more.input }),
-        }),
+      musette,
+      signIn: () => musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' }),
       start: (args, more) =>
         startNode([main, ...args], { ...more, cwd: folder.path, env: { ...env, ...more?.env } }),
-      ask: async <T>(path: string) => (await (await fetch(`${sandboxUrl}/_sandbox/${path}`)).json()) as T,
+      steer: (method, path, body) => steer(sandboxUrl, method, path, body),
       close: () => release.release(),
     }
   } catch (error) {

@@ -17,7 +17,7 @@ const PASTE = ['login', '--paste', '--client-id', 'demo_app', '--client-secret',
 let rig: CliRig
 beforeAll(async () => {
   rig = await openCliRig({ activities: ACTIVITIES })
-  await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+  await rig.signIn()
 })
 afterAll(() => rig.close())
 
@@ -27,8 +27,7 @@ const type = (args: string[], columns?: number) =>
     env: { ...rig.env, MUSETTE_CONCURRENCY: '1' },
     ...(columns && { columns }),
   })
-const steer = (path: string, body: object, method = 'POST') =>
-  fetch(`${rig.sandboxUrl}/_sandbox/${path}`, { method, body: JSON.stringify(body) })
+const steer = (path: string, body: object, method = 'POST') => rig.steer(method, path, body)
 const rows = (query: string) => queryOnce(rig.databaseUrl, query)
 
 describe('Ctrl-C on a terminal', () => {
@@ -53,7 +52,7 @@ describe('Ctrl-C on a terminal', () => {
     await steer('tokens/expire', {})
     const sync = rig.start(['sync'])
     await eventually(async () => {
-      return (await rig.ask<{ faults: number }>('counts')).faults > 0
+      return (await rig.steer<{ faults: number }>('GET', 'counts')).faults > 0
     }, SOON)
     process.kill(sync.pid, 'SIGINT')
     process.kill(sync.pid, 'SIGINT')

@@ -17,10 +17,7 @@ describe('musette upload', () => {
 
   const write = (name: string, bytes: Uint8Array) => writeFile(join(rig.dataDir, name), bytes)
   const fault = (body: Record<string, unknown>) =>
-    fetch(`${rig.sandboxUrl}/_sandbox/faults`, {
-      method: 'POST',
-      body: JSON.stringify({ path: '^/oauth/upload$', ...body }),
-    })
+    rig.steer('POST', 'faults', { path: '^/oauth/upload$', ...body })
 
   it('wants a file that is there, and an account', async () => {
     const missing = await rig.musette(['upload', 'nothing.fit'])
@@ -33,22 +30,22 @@ describe('musette upload', () => {
   })
 
   it('says where the activity is, knows the content again, and sends it again only by force', async () => {
-    await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+    await rig.signIn()
     const first = await rig.musette(['upload', 'ride.fit', '--name', 'By hand'])
     expect(first).toMatchObject({ code: 0, stderr: '' })
     const path = /accepted, activity (\S+)/.exec(first.stdout)?.[1]
-    expect(await rig.ask<object>(`activities/${path}`)).toMatchObject({ name: 'By hand' })
+    expect(await rig.steer('GET', `activities/${path}`)).toMatchObject({ name: 'By hand' })
     await write('copy.fit', makeRide())
     const again = await rig.musette(['upload', 'copy.fit'])
     expect(again.code).toBe(0)
     expect(again.stdout).toContain(`activity ${path}, uploaded before as "ride.fit"`)
     expect(again.stdout).toContain('musette upload --force')
-    const { uploads } = await rig.ask<{ uploads: object }>('counts')
+    const { uploads } = await rig.steer<{ uploads: object }>('GET', 'counts')
     expect(uploads).toEqual({ accepted: 1, refused: 0 })
     const forced = await rig.musette(['upload', '--force', 'copy.fit'])
     expect(forced.code).toBe(0)
     expect(forced.stdout).not.toContain(`${path}`)
-    expect(await rig.ask<{ uploads: object }>('counts')).toMatchObject({ uploads: { accepted: 2 } })
+    expect(await rig.steer<{ uploads: object }>('GET', 'counts')).toMatchObject({ uploads: { accepted: 2 } })
   })
 
   it('ends with 5 when one of several is refused, and sends the others', async () => {
@@ -79,11 +76,12 @@ describe('musette upload', () => {
 
   it('that is killed while the answer is awaited is settled by the next one without sending again', async () => {
     await write('fifth.fit', makeRide({ seed: 5, start: '2026-05-07T08:00:00Z' }))
-    await fetch(`${rig.sandboxUrl}/_sandbox/counts/reset`, { method: 'POST' })
+    await rig.steer('POST', 'counts/reset')
     await fault({ kind: 'slow', duration_ms: 60_000 })
     const killed = rig.start(['upload', 'fifth.fit'])
     await eventually(
-      async () => (await rig.ask<{ uploads: { accepted: number } }>('counts')).uploads.accepted === 1,
+      async () =>
+        (await rig.steer<{ uploads: { accepted: number } }>('GET', 'counts')).uploads.accepted === 1,
     )
     await killed.kill('SIGKILL')
     // The dead sender's lease, which is a minute, is over.
@@ -94,16 +92,17 @@ describe('musette upload', () => {
     const next = await rig.musette(['upload', 'fifth.fit'])
     expect(next.code).toBe(0)
     expect(next.stdout).toMatch(/^fifth\.fit: accepted, activity /m)
-    expect(await rig.ask<object>('counts')).toMatchObject({ uploads: { accepted: 1 } })
+    expect(await rig.steer('GET', 'counts')).toMatchObject({ uploads: { accepted: 1 } })
   })
 
   it('and the daemon that is killed between sending and answer leave one activity', async () => {
     const drop = join(rig.dataDir, 'drop')
     await mkdir(drop, { recursive: true })
     await writeFile(join(drop, 'sixth.fit'), makeRide({ seed: 6, start: '2026-05-08T08:00:00Z' }))
-    await fetch(`${rig.sandboxUrl}/_sandbox/counts/reset`, { method: 'POST' })
+    await rig.steer('POST', 'counts/reset')
     await fault({ kind: 'slow', duration_ms: 60_000 })
-    const accepted = async () => (await rig.ask<{ uploads: { accepted: number } }>('counts')).uploads.accepted
+    const accepted = async () =>
+      (await rig.steer<{ uploads: { accepted: number } }>('GET', 'counts')).uploads.accepted
     const first = rig.start(['start'])
     await eventually(async () => (await accepted()) === 1, { timeoutMs: 30_000 })
     await first.kill('SIGKILL')

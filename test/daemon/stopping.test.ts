@@ -1,14 +1,15 @@
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
+import { createServer, connect as netConnect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
 import { eventually } from '../kit/eventually.ts'
+import { listen } from '../kit/listen.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { openLine } from '../kit/postgres-line.ts'
 import type { Running } from '../kit/processes.ts'
 import { makeRide } from '../kit/ride.ts'
 import { expectMirrored } from '../mirror/truth.ts'
-import { type Narrow, openNarrow } from './narrow.ts'
 
 const ACTIVITIES = 16
 const STOPPED = { code: 0, signal: null }
@@ -40,16 +41,10 @@ async function start(env: Record<string, string> = {}): Promise<Running> {
 }
 
 const rows = (text: string) => queryOnce(rig.databaseUrl, text)
-const steer = async (method: string, path: string, body?: unknown) => {
-  const answer = await fetch(`${rig.sandboxUrl}/_sandbox/${path}`, {
-    method,
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
-  expect(answer.ok).toBe(true)
-}
+const steer = (method: string, path: string, body?: unknown) => rig.steer(method, path, body)
 const faultHit = () =>
   eventually(async () => {
-    const { faults } = await rig.ask<{ faults: Array<{ hits: number }> }>('faults')
+    const { faults } = await rig.steer<{ faults: Array<{ hits: number }> }>('GET', 'faults')
     return faults.some(({ hits }) => hits > 0)
   }, SOON)
 const expectMirroredSoon = () =>
@@ -73,7 +68,7 @@ describe.each(['postgres', 'redis'])('a daemon with its queue in %s that is told
     const next = await start()
     await expectMirroredSoon()
     // Rides that were whole are not fetched again: what is asked for is the rest, and what each answer's summary needs.
-    const { requests } = await rig.ask<{ requests: Record<string, number> }>('counts')
+    const { requests } = await rig.steer<{ requests: Record<string, number> }>('GET', 'counts')
     const fetched = requests['GET /oauth/activity/:path'] ?? 0
     expect(fetched).toBeGreaterThanOrEqual(ACTIVITIES - before.length)
     expect(fetched).toBeLessThanOrEqual(ACTIVITIES)
@@ -119,7 +114,8 @@ describe('a daemon that is told to stop during an upload', () => {
     await rename(join(folder, 'ride.part'), join(folder, 'ride.fit'))
   }
   const upload = async () => (await rows('select state, attempts, reason from training.uploads'))[0]
-  const accepted = async () => (await rig.ask<{ uploads: { accepted: number } }>('counts')).uploads.accepted
+  const accepted = async () =>
+    (await rig.steer<{ uploads: { accepted: number } }>('GET', 'counts')).uploads.accepted
   const done = async () =>
     (await readdir(join(rig.dataDir, 'drop', 'done'), { recursive: true }).catch(() => [])).some((name) =>
       name.endsWith('ride.fit'),
@@ -185,9 +181,65 @@ describe('a daemon that is told to stop during a token refresh', () => {
     expect(await readdir(rig.dataDir)).not.toContainEqual(expect.stringContaining('.spool'))
     const next = await start()
     await expectMirroredSoon()
-    const { tokens } = await rig.ask<{ tokens: Record<string, number> }>('counts')
+    const { tokens } = await rig.steer<{ tokens: Record<string, number> }>('GET', 'counts')
     expect(tokens).toMatchObject({ password: 1, refresh_token: 1, rejected: 0 })
     expect(await rows('select needs_login from training.accounts')).toEqual([{ needs_login: false }])
     expect(await next.kill('SIGTERM')).toMatchObject(STOPPED)
   })
 })
+
+/** A way to the service on which uploads can get stuck: nothing more is read of them. */
+type Narrow = {
+  url: string
+  /** from now on a connection on which an upload begins is not read any further */
+  stick(): void
+  /** how many uploads are stuck */
+  stuck(): number
+  /** lets everything through again; what was stuck is gone */
+  free(): void
+  close(): Promise<void>
+}
+
+/** Opens a way to the service at `url`. */
+async function openNarrow(url: string): Promise<Narrow> {
+  const target = new URL(url)
+  const sockets = new Set<Socket>()
+  const stuck = new Set<Socket>()
+  let sticks = false
+  const server = createServer((client) => {
+    const upstream = netConnect(Number(target.port), target.hostname)
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => undefined)
+      socket.on('close', () => {
+        sockets.delete(socket)
+        stuck.delete(socket)
+        client.destroy()
+        upstream.destroy()
+      })
+    }
+    upstream.on('data', (chunk) => void client.write(chunk))
+    client.on('data', (chunk: Buffer) => {
+      if (!sticks || !chunk.includes('POST /oauth/upload')) return void upstream.write(chunk)
+      stuck.add(client)
+      client.pause()
+    })
+  })
+  const port = await listen(server)
+  const free = () => {
+    sticks = false
+    for (const socket of stuck) socket.destroy()
+  }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    stick() {
+      sticks = true
+    },
+    stuck: () => stuck.size,
+    free,
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

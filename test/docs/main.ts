@@ -9,7 +9,7 @@ import { migrate } from '../../src/store/migrate.ts'
 import { answerAll } from './cookbook/answer.ts'
 import { mirrorHistory } from './cookbook/history.ts'
 import { parseRecipes, withAnswers } from './cookbook/recipes.ts'
-import { describeSchema } from './schema/describe.ts'
+import { describeSchema } from './describe-schema.ts'
 
 const SCHEMA = fileURLToPath(new URL('../../docs/schema.md', import.meta.url))
 const COOKBOOK = fileURLToPath(new URL('../../docs/cookbook.md', import.meta.url))

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
-import { describeSchema } from './schema/describe.ts'
+import { describeSchema } from './describe-schema.ts'
 
 const FILE = fileURLToPath(new URL('../../docs/schema.md', import.meta.url))
 

@@ -23,7 +23,7 @@ describe('the doctor of a mirror in order', () => {
     await eventually(async () => (await rig.musette(['healthcheck'], { env: http })).code === 0, {
       timeoutMs: 40_000,
     })
-    const tokens = await rig.ask<object>('tokens')
+    const tokens = await rig.steer('GET', 'tokens')
     const { code, findings, of } = await doctor(rig, http)
     expect(findings.filter(({ state }) => state !== 'ok')).toEqual([])
     expect(code).toBe(0)
@@ -32,7 +32,7 @@ describe('the doctor of a mirror in order', () => {
     expect(of('daemon')[0]?.found).toBe('runs and is ready')
     expect(of('service')[1]?.found).toContain('agrees')
     expect(of('login')[0]?.found).toMatch(/"default" is signed in; its token is .* old and ends in 6 d 23 h/)
-    expect(await rig.ask<object>('tokens')).toEqual(tokens)
+    expect(await rig.steer('GET', 'tokens')).toEqual(tokens)
     const end = await daemon.kill('SIGTERM')
     expect(end.code).toBe(0)
     expect(end.stderr).not.toMatch(/"level":[456]0/)

@@ -1,9 +1,9 @@
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makeSpoolText } from '../app/spool-text.ts'
 import type { CliRig } from '../cli/rig.ts'
 import { queryOnce } from '../kit/postgres.ts'
+import { makeSpoolText } from '../store/vault.ts'
 import { doctor, openSignedIn } from './rig.ts'
 
 let rig: CliRig

@@ -58,11 +58,7 @@ describe('what is broken', () => {
   })
 
   it('is a clock that differs from that of the service', async () => {
-    const setSkew = (ms: number) =>
-      fetch(`${rig.sandboxUrl}/_sandbox/settings`, {
-        method: 'PATCH',
-        body: JSON.stringify({ clock_skew_ms: ms }),
-      })
+    const setSkew = (ms: number) => rig.steer('PATCH', 'settings', { clock_skew_ms: ms })
     try {
       await setSkew(-120_000)
       const little = await doctor(rig)

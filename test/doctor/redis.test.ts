@@ -14,7 +14,7 @@ describeWithRedis('a queue in Redis', () => {
     server = await openOwnRedis()
     redis = new Redis(server.url, { maxRetriesPerRequest: 1 })
     rig = await openCliRig({ activities: 1 })
-    await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+    await rig.signIn()
   })
   afterAll(async () => {
     redis.disconnect()

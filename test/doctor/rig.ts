@@ -22,7 +22,7 @@ export async function doctor(
 /** Opens a mirror in order: signed in, and mirrored. */
 export async function openSignedIn(): Promise<CliRig> {
   const rig = await openCliRig({ activities: 2 })
-  await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+  await rig.signIn()
   await rig.musette(['sync'])
   return rig
 }

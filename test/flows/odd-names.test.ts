@@ -14,18 +14,15 @@ const STEERS = ['\x1b]0;', '\x07', '\x9b', '\rname']
 let rig: CliRig
 beforeAll(async () => {
   rig = await openCliRig({ activities: 1 })
-  await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
+  await rig.signIn()
 })
 afterAll(() => rig.close())
 
 const type = (args: string[], env: Record<string, string> = {}) =>
   startOnTerminal([distPath('main.js'), ...args], { cwd: rig.dataDir, env: { ...rig.env, ...env } }).finished
 const fault = (path: string, body: object) =>
-  fetch(`${rig.sandboxUrl}/_sandbox/faults`, {
-    method: 'POST',
-    body: JSON.stringify({
-      ...{ method: 'GET', path, kind: 'status', status: 200, times: 'always', body: JSON.stringify(body) },
-    }),
+  rig.steer('POST', 'faults', {
+    ...{ method: 'GET', path, kind: 'status', status: 200, times: 'always', body: JSON.stringify(body) },
   })
 
 function expectHarmless(text: string): void {

@@ -8,9 +8,9 @@ import { migrateQueueTables } from '../../src/jobs/backend.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { queryOnce } from '../kit/postgres.ts'
+import { openReaderLogin } from '../kit/reader-login.ts'
 import { makeRide } from '../kit/ride.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
-import { openScene } from '../store/sql/reader-scene.ts'
 import { openUploadRig } from '../upload/rig.ts'
 
 const FORBIDDEN = expect.objectContaining({ code: '42501' })
@@ -57,7 +57,7 @@ function keysOf(accountId: number): string[] {
 describe('the login of an analyst', () => {
   it('holds up no poll, upload or migration by advisory locks, where it may take them', async () => {
     const rig = await openUploadRig({ activities: 2 })
-    const { make, url } = await openScene({ database: { url: rig.databaseUrl, close: rig.close } })
+    const { make, url } = await openReaderLogin({ database: { url: rig.databaseUrl, close: rig.close } })
     const reader = await make()
     await queryOnce(url, 'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pg_catalog TO PUBLIC')
     const client = await connect(reader.url)
@@ -69,7 +69,7 @@ describe('the login of an analyst', () => {
   })
 
   it('takes no advisory lock, none of the locks of musette, and makes no temporary table and no large object', async () => {
-    const { make, url } = await openScene()
+    const { make, url } = await openReaderLogin()
     const reader = await make()
     expect(reader.openRights).toEqual([])
     const client = await connect(reader.url)
@@ -102,14 +102,14 @@ describe('the login of an analyst', () => {
   })
 
   it('has ten connections at most', async () => {
-    const { make } = await openScene()
+    const { make } = await openReaderLogin()
     const { url } = await make()
     for (let count = 1; count <= 10; count += 1) await connect(url)
     await expect(queryOnce(url, 'select 1')).rejects.toMatchObject({ code: '53300' })
   })
 
   it('leaves the other users of a database what they had, and the queue works', async () => {
-    const { name, make, url } = await openScene()
+    const { name, make, url } = await openReaderLogin()
     const database = new URL(url).pathname.slice(1)
     const other = await makeUser(url, `${name}_other`)
     await queryOnce(url, `GRANT CREATE ON DATABASE ${database} TO ${name}_other`)
@@ -122,7 +122,7 @@ describe('the login of an analyst', () => {
   })
 
   it('keeps what its maker may not withhold, and that is told', async () => {
-    const { name, url } = await openScene({ migrated: false })
+    const { name, url } = await openReaderLogin({ migrated: false })
     const database = new URL(url).pathname.slice(1)
     const maker = await makeUser(url, `${name}_maker`, 'CREATEROLE')
     await queryOnce(url, `GRANT CREATE ON DATABASE ${database} TO ${name}_maker`)

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { HOUR } from '../../src/kit/time.ts'
+import { eventually } from '../kit/eventually.ts'
 import { QUICK } from './handlers.ts'
 import { describeJobs, type Rig } from './rig.ts'
-import { until } from './until.ts'
 
 const both = { scheduler: true, worker: true }
 const schedulerOnly = { scheduler: true, worker: false }
@@ -38,7 +38,7 @@ describeJobs('schedules', (rig) => {
       poll: async (id) => void polled.push(id),
     })
     expect(await schedulesOf(jobs)).toEqual(ofAccounts(1, 12))
-    await until('both accounts were polled', () => polled.length === 2)
+    await eventually(() => polled.length === 2, { what: 'both accounts were polled' })
     expect(polled.toSorted()).toEqual([1, 12])
     const nextRuns = (await pollsOf(jobs).getJobSchedulers(0, -1)).map(({ next }) => next ?? 0)
     expect(Math.min(...nextRuns)).toBeGreaterThan(Date.now())
@@ -55,7 +55,7 @@ describeJobs('schedules', (rig) => {
       accounts: async () => [1],
       poll: async () => void polled.push(Date.now()),
     })
-    await until('five polls ran', () => polled.length >= 5)
+    await eventually(() => polled.length >= 5, { what: 'five polls ran' })
     expect((polled[4] ?? 0) - openedAt).toBeGreaterThanOrEqual(3 * 300)
   })
 
@@ -81,12 +81,11 @@ describeJobs('schedules', (rig) => {
       },
     })
     const schedule = () => pollsOf(jobs).getJobScheduler('poll-activities-account-1')
-    await until(
-      'the schedule came round several times',
-      async () => ((await schedule())?.iterationCount ?? 0) >= 5,
-    )
+    await eventually(async () => ((await schedule())?.iterationCount ?? 0) >= 5, {
+      what: 'the schedule came round several times',
+    })
     letGo()
-    await until('it goes on afterwards', () => ended >= 3)
+    await eventually(() => ended >= 3, { what: 'it goes on afterwards' })
     expect(most).toBe(1)
   })
 
@@ -110,26 +109,28 @@ describeJobs('schedules', (rig) => {
       accounts: async () => [1],
       poll: async () => void polled.push(1),
     })
-    await until('the first poll ran', () => polled.length === 1)
+    await eventually(() => polled.length === 1, { what: 'the first poll ran' })
     // What the queue does when its connection is ready may still be under way, and bring them back.
-    await until('the queue stays empty', async () => {
-      await rig().emptyQueue()
-      return (await schedulesOf(jobs)).length === 0
-    })
+    await eventually(
+      async () => {
+        await rig().emptyQueue()
+        return (await schedulesOf(jobs)).length === 0
+      },
+      { what: 'the queue stays empty' },
+    )
     expect(await schedulesOf(jobs)).toEqual([])
     const before = polled.length
     await jobs.keepSchedules()
     expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
-    await until('it was polled again', () => polled.length === before + 1)
+    await eventually(() => polled.length === before + 1, { what: 'it was polled again' })
   })
 
   it('notices an emptied queue by itself', async () => {
     const jobs = await rig().open({ roles: schedulerOnly, accounts: async () => [1], heartbeatMs: 100 })
     await rig().emptyQueue()
-    await until(
-      'the schedules are back',
-      async () => (await schedulesOf(jobs)).length === ofAccounts(1).length,
-    )
+    await eventually(async () => (await schedulesOf(jobs)).length === ofAccounts(1).length, {
+      what: 'the schedules are back',
+    })
   })
 
   it('lets a changed interval take effect at once', async () => {
@@ -139,7 +140,7 @@ describeJobs('schedules', (rig) => {
     const polled: number[] = []
     const every = { ...QUICK.every, poll: 200 }
     const jobs = await rig().open({ roles: both, accounts, every, poll: async () => void polled.push(1) })
-    await until('the new interval runs', () => polled.length >= 4)
+    await eventually(() => polled.length >= 4, { what: 'the new interval runs' })
     expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
   })
 
@@ -166,7 +167,7 @@ describeJobs('schedules', (rig) => {
     const queue = pollsOf(jobs)
     const nextRun = async () => (await queue.getJobScheduler('poll-activities-account-1'))?.next ?? 0
     const before = await nextRun()
-    await until('it is overdue', () => Date.now() > before + 250)
+    await eventually(() => Date.now() > before + 250, { what: 'it is overdue' })
     await jobs.keepSchedules()
     expect(await nextRun()).toBe(before)
     await rig().losePolls()
@@ -185,7 +186,7 @@ describeJobs('schedules', (rig) => {
     ids = [2]
     await jobs.keepSchedules()
     expect(await schedulesOf(jobs)).toEqual(ofAccounts(2))
-    await until('the new account was polled', () => polled.has(2))
+    await eventually(() => polled.has(2), { what: 'the new account was polled' })
   })
 
   it('changes nothing when the accounts cannot be read', async () => {
@@ -196,7 +197,7 @@ describeJobs('schedules', (rig) => {
     }
     const jobs = await rig().open({ roles: schedulerOnly, accounts, heartbeatMs: 50 })
     broken = true
-    await until('it was said', () => rig().lines.some(({ where }) => where === 'heartbeat'))
+    await eventually(() => rig().lines.some(({ where }) => where === 'heartbeat'), { what: 'it was said' })
     expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
   })
 })

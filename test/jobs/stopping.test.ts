@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { expect, it } from 'vitest'
 import { openJobs } from '../../src/jobs/jobs.ts'
+import { eventually } from '../kit/eventually.ts'
 import { handlersOf, QUICK } from './handlers.ts'
 import { describeJobs, ride } from './rig.ts'
-import { until } from './until.ts'
 
 describeJobs('stopping', (rig) => {
   const never = new Promise<undefined>(() => undefined)
@@ -25,7 +25,7 @@ describeJobs('stopping', (rig) => {
     }
     const done: number[] = []
     await rig().open({ lockMs: 1_000, stalledMs: 300, fetch: async (id) => void done.push(id) })
-    await until('another worker did it', () => done.length)
+    await eventually(() => done.length > 0, { what: 'another worker did it' })
     expect(done).toEqual([1])
   })
 
@@ -40,13 +40,15 @@ describeJobs('stopping', (rig) => {
       },
     })
     await jobs.enqueue('fetch-activity', [ride(1)])
-    await until('the job runs', () => started)
+    await eventually(() => started, { what: 'the job runs' })
     await jobs.close()
     const done: number[] = []
     const next = await rig().open({ fetch: async (id) => void done.push(id) })
-    await until('it runs again', () => done.length)
+    await eventually(() => done.length > 0, { what: 'it runs again' })
     const queue = next.boards().find(({ name }) => name === 'fetches')
-    const job = await until('it is done', async () => (await queue?.getJobs(['completed']))?.[0])
+    const job = await eventually(async () => (await queue?.getJobs(['completed']))?.[0], {
+      what: 'it is done',
+    })
     expect(job.attemptsMade).toBe(1)
     expect(rig().lines.filter(({ level }) => level >= 40)).toEqual([])
   })
@@ -64,7 +66,7 @@ describeJobs('stopping', (rig) => {
       },
     })
     await jobs.enqueue('fetch-activity', [ride(1)])
-    await until('the job runs', () => started)
+    await eventually(() => started, { what: 'the job runs' })
     const closed = jobs.close()
     finish()
     await closed
@@ -82,7 +84,7 @@ describeJobs('stopping', (rig) => {
       },
     })
     await jobs.enqueue('fetch-activity', [ride(1)])
-    await until('the job runs', () => started)
+    await eventually(() => started, { what: 'the job runs' })
     await jobs.close()
     expect(rig().lines.some(({ level, running }) => level === 40 && running === 1)).toBe(true)
   })
@@ -101,7 +103,7 @@ describeJobs('stopping', (rig) => {
       },
     })
     await jobs.enqueue('fetch-activity', [ride(1), ride(2)])
-    await until('the first job runs', () => started)
+    await eventually(() => started, { what: 'the first job runs' })
     stop.abort()
     await jobs.close()
     expect([started, aborted]).toEqual([1, [true]])

@@ -1,19 +1,19 @@
 import { expect, it } from 'vitest'
 import { RateLimitedError, RejectedError, TransientError } from '../../src/kit/errors.ts'
+import { eventually } from '../kit/eventually.ts'
 import { describeJobs, type Rig, ride } from './rig.ts'
-import { until } from './until.ts'
 
 describeJobs('jobs', (rig) => {
   const only = async (state: 'completed' | 'failed', jobs: Awaited<ReturnType<Rig['open']>>) => {
     const [queue] = jobs.boards().filter(({ name }) => name === 'fetches')
-    return until(`a job is ${state}`, async () => (await queue?.getJobs([state]))?.[0])
+    return eventually(async () => (await queue?.getJobs([state]))?.[0], { what: `a job is ${state}` })
   }
 
   it('runs a job with its payload', async () => {
     const done: number[] = []
     const jobs = await rig().open({ fetch: async (id) => void done.push(id) })
     expect(await jobs.enqueue('fetch-activity', [ride(7)])).toBe(1)
-    await until('the job ran', () => done.length)
+    await eventually(() => done.length > 0, { what: 'the job ran' })
     expect(done).toEqual([7])
     expect((await only('completed', jobs)).data).toEqual(ride(7))
   })
@@ -48,12 +48,14 @@ describeJobs('jobs', (rig) => {
       poll: async () => void others.push(Date.now()),
     })
     await jobs.enqueue('fetch-activity', [ride(1)])
-    await until('the limit was met', () => starts.length)
-    await until('the limit holds', async () => rig().lines.some(({ waitMs }) => waitMs === 4_001))
+    await eventually(() => starts.length > 0, { what: 'the limit was met' })
+    await eventually(async () => rig().lines.some(({ waitMs }) => waitMs === 4_001), {
+      what: 'the limit holds',
+    })
     await jobs.enqueue('poll-activities', [{ accountId: 2 }])
-    await until('the other account is polled', () => others.length)
+    await eventually(() => others.length > 0, { what: 'the other account is polled' })
     expect(starts).toHaveLength(1)
-    await until('the job runs again', () => starts.length === 2)
+    await eventually(() => starts.length === 2, { what: 'the job runs again' })
     expect((starts[1] ?? 0) - (starts[0] ?? 0)).toBeGreaterThanOrEqual(4_000)
     const job = await only('completed', jobs)
     expect(job.attemptsMade).toBe(1)
@@ -66,7 +68,7 @@ describeJobs('jobs', (rig) => {
     await polls?.pause()
     expect(await jobs.paused()).toEqual(['polls'])
     await jobs.enqueue('poll-activities', [{ accountId: 1 }])
-    await until('the paused queue works again', () => polled.length)
+    await eventually(() => polled.length > 0, { what: 'the paused queue works again' })
     expect(await jobs.paused()).toEqual([])
     expect(rig().lines.filter(({ level, queue }) => level === 40 && queue === 'polls')).toHaveLength(1)
   })
@@ -109,10 +111,10 @@ describeJobs('jobs', (rig) => {
     expect(await producer.enqueue('fetch-activity', [ride(2), ride(3)])).toBe(1)
     expect((await producer.counts()).fetches.waiting).toBe(3)
     const jobs = await rig().open({ fetch: async (id) => void done.push(id) })
-    await until('all are done', async () => (await jobs.counts()).fetches.completed === 3)
+    await eventually(async () => (await jobs.counts()).fetches.completed === 3, { what: 'all are done' })
     expect(done.toSorted()).toEqual([1, 2, 3])
     expect(await jobs.enqueue('fetch-activity', [ride(2)])).toBe(1)
-    await until('it ran again', () => done.length === 4)
+    await eventually(() => done.length === 4, { what: 'it ran again' })
   })
 
   it('lets new rides overtake the backfill', async () => {
@@ -122,7 +124,7 @@ describeJobs('jobs', (rig) => {
     await producer.enqueue('fetch-activity', [ride(3)])
     await producer.enqueue('fetch-activity', [ride(4), ride(5)], { priority: 'new' })
     await rig().open({ concurrency: 1, fetch: async (id) => void done.push(id) })
-    await until('all are done', () => done.length === 5)
+    await eventually(() => done.length === 5, { what: 'all are done' })
     expect(done).toEqual([4, 5, 3, 1, 2])
   })
 

@@ -1,6 +1,6 @@
 import { type Browser, chromium } from 'playwright-core'
 import { describe } from 'vitest'
-import { findChromium, WITHOUT_CHROMIUM } from './chromium-binary.ts'
+import { findChromium, WITHOUT_CHROMIUM } from './binaries.ts'
 
 /** No sandbox, because tests may run as root; and nothing that asks the network by itself. */
 const QUIET = [

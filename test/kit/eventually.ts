@@ -2,14 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 /**
  * Calls `look` until it returns something other than undefined, null or false and does not throw, and returns that.
- * After `timeoutMs` it throws, with the last error as cause. For what happens in another process or server, where no
- * clock can be handed in.
+ * After `timeoutMs` it throws, with `what` in the message and the last error as cause. For changes in another process or
+ * server, where no clock can be handed in.
  */
 export async function eventually<T>(
   look: () => Promise<T> | T,
   options: { timeoutMs?: number; everyMs?: number; what?: string } = {},
 ): Promise<Exclude<T, undefined | null | false>> {
-  const { timeoutMs = 10_000, everyMs = 25, what = 'the expected state' } = options
+  const { timeoutMs = 20_000, everyMs = 25, what = 'the expected state' } = options
   const end = Date.now() + timeoutMs
   let last: unknown
   for (;;) {
@@ -20,7 +20,7 @@ export async function eventually<T>(
     } catch (error) {
       last = error
     }
-    if (Date.now() >= end) throw new Error(`${what} did not come within ${timeoutMs} ms`, { cause: last })
+    if (Date.now() >= end) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`, { cause: last })
     await delay(everyMs)
   }
 }

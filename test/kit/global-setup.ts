@@ -7,10 +7,10 @@ import type { TestProject } from 'vitest/node'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { errorLine } from '../../src/kit/errors.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../src/kit/release-stack.ts'
-import { findChromium, WITHOUT_CHROMIUM } from './chromium-binary.ts'
+import { findChromium, findRedisBinary, WITHOUT_CHROMIUM } from './binaries.ts'
 import { makeSilentLog } from './log.ts'
 import type { Provided } from './provided.ts'
-import { findRedisBinary, openRedisServer } from './redis-server.ts'
+import { openRedisServer } from './redis-server.ts'
 import { openTempDir } from './temp-dir.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { accessSync, constants } from 'node:fs'
 import { createServer } from 'node:net'
-import { delimiter, join } from 'node:path'
+import { listen } from './listen.ts'
 
 export type RedisServer = {
   url: string
@@ -16,23 +15,9 @@ export type RedisServer = {
 const DATABASES = 2_000
 const READY_WITHIN_MS = 10_000
 
-/** Finds redis-server on the PATH; undefined when this machine has none. */
-export function findRedisBinary(): string | undefined {
-  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
-    const path = join(folder, 'redis-server')
-    try {
-      accessSync(path, constants.X_OK)
-      return path
-    } catch {
-      // not in this folder
-    }
-  }
-  return undefined
-}
-
 /** Starts a Redis server on a free port of 127.0.0.1 that writes nothing to disk. */
 export async function openRedisServer(binary: string): Promise<RedisServer> {
-  const port = await findPort()
+  const port = await findFreePort()
   let child = await startRedis(binary, port)
   const kill = () => end(child, 'SIGKILL')
   return {
@@ -78,14 +63,9 @@ function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   })
 }
 
-function findPort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      const port = typeof address === 'object' && address ? address.port : 0
-      server.close(() => resolve(port))
-    })
-  })
+async function findFreePort(): Promise<number> {
+  const server = createServer()
+  const port = await listen(server)
+  await new Promise((resolve) => server.close(resolve))
+  return port
 }

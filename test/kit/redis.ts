@@ -1,7 +1,8 @@
 import { Redis } from 'ioredis'
 import { describe, inject } from 'vitest'
 import './provided.ts'
-import { findRedisBinary, openRedisServer, type RedisServer } from './redis-server.ts'
+import { findRedisBinary } from './binaries.ts'
+import { openRedisServer, type RedisServer } from './redis-server.ts'
 
 const WITHOUT =
   'redis-server is not installed, so the tests that need it do not run; run: apt-get install redis-server'

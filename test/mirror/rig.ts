@@ -6,6 +6,7 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Account } from '../../src/store/account-rows.ts'
 import { makeTestLog, type TestLog } from '../kit/log.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
+import { steer } from '../kit/steer.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
 export type Rig = {
@@ -15,8 +16,8 @@ export type Rig = {
   dataDir: string
   sandboxUrl: string
   databaseUrl: string
-  /** asks or orders the sandbox under /_sandbox/ */
-  steer(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>
+  /** sends a request to the sandbox, below /_sandbox/ */
+  steer<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<T>
   rows(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>
   close(): Promise<void>
 }
@@ -67,22 +68,4 @@ async function openDatabase(release: ReleaseStack): Promise<string> {
   const database = await openTestDatabase()
   release.defer('database', () => database.close())
   return database.url
-}
-
-async function steer(
-  url: string,
-  method: string,
-  path: string,
-  body: unknown,
-): Promise<Record<string, unknown>> {
-  const answer = await fetch(`${url}/_sandbox/${path}`, {
-    method,
-    ...(body !== undefined && {
-      body: JSON.stringify(body),
-      headers: { 'content-type': 'application/json' },
-    }),
-  })
-  const text = await answer.text()
-  if (!answer.ok) throw new Error(`${method} /_sandbox/${path}: ${answer.status} ${text}`)
-  return text === '' ? {} : JSON.parse(text)
 }

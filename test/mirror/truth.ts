@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'vitest'
 import { queryOnce } from '../kit/postgres.ts'
+import { steer } from '../kit/steer.ts'
 
 type Truth = {
   path: string
@@ -27,11 +28,10 @@ const FIELDS = [
 
 /** Asks the sandbox for everything it knows of the rider's listed activities, with every sample. */
 export async function fetchTruth(sandboxUrl: string, rider = 'rider'): Promise<Truth[]> {
-  const all = await fetchJson<{ activities: Array<{ path: string; rider: string; listed: boolean }> }>(
-    `${sandboxUrl}/_sandbox/activities`,
-  )
+  type All = { activities: Array<{ path: string; rider: string; listed: boolean }> }
+  const all = await steer<All>(sandboxUrl, 'GET', 'activities')
   const listed = all.activities.filter((activity) => activity.listed && activity.rider === rider)
-  return Promise.all(listed.map(({ path }) => fetchJson<Truth>(`${sandboxUrl}/_sandbox/activities/${path}`)))
+  return Promise.all(listed.map(({ path }) => steer<Truth>(sandboxUrl, 'GET', `activities/${path}`)))
 }
 
 /** Expects the database to hold exactly what the service has: the activities, every sample, every number of the summary. */
@@ -78,10 +78,4 @@ function fromWire(sample: Record<string, unknown>): unknown[] {
 export function unpack(row: { encoding: string; body: Buffer }): unknown {
   expect(row.encoding).toBe('gzip')
   return JSON.parse(gunzipSync(row.body).toString('utf8'))
-}
-
-async function fetchJson<T>(url: string): Promise<T> {
-  const answer = await fetch(url)
-  if (!answer.ok) throw new Error(`${url}: ${answer.status}`)
-  return (await answer.json()) as T
 }

@@ -5,8 +5,7 @@ import { RejectedError } from '../../src/kit/errors.ts'
 import { sqlstateOf } from '../../src/store/database-errors.ts'
 import { accounts, syncRuns } from '../../src/store/schema/index.ts'
 import { openStore } from '../../src/store/store.ts'
-import { makeAccount, openTestStore, quiet, rowsOf } from './open.ts'
-import { backendPidOf, terminate } from './terminate.ts'
+import { backendPidOf, makeAccount, openTestStore, quiet, rowsOf, terminate } from './open.ts'
 
 const SECRET = 'token-that-must-not-be-seen'
 

@@ -1,10 +1,11 @@
+import type pg from 'pg'
 import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
 import { upsertAccount } from '../../src/store/account-rows.ts'
 import { type ListedActivity, upsertListed } from '../../src/store/activities/upsert-listed.ts'
 import { findWanted } from '../../src/store/activities/wanted.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
-import { openTestDatabase } from '../kit/postgres.ts'
+import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
 
 export const quiet = pino({ level: 'silent' })
 
@@ -19,11 +20,9 @@ export async function openTestStore(): Promise<{ store: Store; url: string }> {
   return { store, url: database.url }
 }
 
-/** An account named `default`. */
-export async function makeAccount(store: Store): Promise<number> {
-  const account = await store.transaction((tx) =>
-    upsertAccount(tx, { name: 'default', baseUrl: 'http://127.0.0.1:9' }),
-  )
+/** Records an account, named `default` unless told. */
+export async function makeAccount(store: Store, name = 'default'): Promise<number> {
+  const account = await store.transaction((tx) => upsertAccount(tx, { name, baseUrl: 'http://127.0.0.1:9' }))
   return account.accountId
 }
 
@@ -57,4 +56,15 @@ export async function rowsOf(
   values: unknown[] = [],
 ): Promise<Record<string, unknown>[]> {
   return await store.read(async (tx) => (await tx.client.query(text, values)).rows)
+}
+
+/** Ends the server's side of a connection, as a restart of Postgres would. */
+export async function terminate(url: string, backendPid: number): Promise<void> {
+  await queryOnce(url, 'SELECT pg_terminate_backend($1, 10000)', [backendPid])
+}
+
+/** Asks a connection for the process id of its server side. */
+export async function backendPidOf(client: pg.ClientBase): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  return rows[0]?.pid ?? 0
 }

@@ -4,8 +4,7 @@ import { encodeSamples, SAMPLE_FIELDS } from '../../src/store/samples/encode-sam
 import { insertSamples } from '../../src/store/samples/write-samples.ts'
 import { makeSamples } from '../kit/samples.ts'
 import { replaceSamples } from './detail.ts'
-import { openTestStore, rowsOf } from './open.ts'
-import { backendPidOf, terminate } from './terminate.ts'
+import { backendPidOf, openTestStore, rowsOf, terminate } from './open.ts'
 
 const COLUMNS = ['extract(epoch from t) * 1000 AS t', ...SAMPLE_FIELDS].join(', ')
 

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
 import type { TokenPair } from '../../src/store/vault/types.ts'
 import { makeTokenVault } from '../../src/store/vault/vault.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
 import { openTestStore, quiet } from './open.ts'
 
 /** The account of a test vault. */
@@ -18,17 +16,11 @@ export function pairAt(second: number): TokenPair {
   return { accessToken: `access-${second}`, refreshToken: `refresh-${second}`, obtainedAt, expiresAt }
 }
 
-/** A spool folder that is removed at the end of the test. */
-export async function makeSpoolDir(): Promise<string> {
-  const spoolDir = await mkdtemp(join(tmpdir(), 'musette-spool-'))
-  onTestFinished(() => rm(spoolDir, { recursive: true, force: true }))
-  return spoolDir
-}
-
 /** A vault with one account signed in with the pair of second 0. */
 export async function openTestVault() {
   const { store, url } = await openTestStore()
-  const spoolDir = await makeSpoolDir()
+  const { path: spoolDir, close } = await openTempDir('spool')
+  onTestFinished(close)
   const secretKey = randomBytes(32)
   const vaultOn = (other: Store, key = secretKey) =>
     makeTokenVault({ store: other, log: quiet }, { secretKey: key, spoolDir })
@@ -41,4 +33,22 @@ export async function openTestVault() {
     password: 'pässword',
   })
   return { store, url, accountId, spoolDir, secretKey, vault, vaultOn }
+}
+
+/** Makes the text of a spool file from a row of musette.credentials, whole as pg reads it; `change` in the file's own names. */
+export function makeSpoolText(row: Record<string, unknown> = {}, change: { obtainedAt?: Date } = {}): string {
+  const base64 = (name: string) => Buffer.from(row[name] as Buffer).toString('base64')
+  return JSON.stringify({
+    accountId: row.account_id,
+    clientId: row.client_id,
+    clientSecret: base64('client_secret'),
+    accessToken: base64('access_token'),
+    refreshToken: base64('refresh_token'),
+    username: row.username,
+    password: null,
+    keyId: row.key_id,
+    obtainedAt: row.obtained_at,
+    expiresAt: row.expires_at,
+    ...change,
+  })
 }

@@ -1,3 +1,4 @@
+import pg from 'pg'
 import type { Logger } from 'pino'
 import { type App, openApp } from '../../../src/app/app.ts'
 import { signInWithPassword } from '../../../src/app/sign-in.ts'
@@ -7,8 +8,32 @@ import { readConfig } from '../../../src/config/config.ts'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
-import { RIDES, ZONE } from './rides.ts'
-import { stopClock } from './stopped-clock.ts'
+import { steer } from '../../kit/steer.ts'
+
+/** Where the rider lives. */
+const ZONE = { style: 3, name: 'America/Toronto' }
+
+/** The rides of June besides the history of the seed: four weeks, the last one the hardest. */
+const RIDES: readonly object[] = [
+  ride('2025-06-03T21:30:00Z', 'intervals', 3_600, 'Tuesday intervals'),
+  ride('2025-06-05T21:45:00Z', 'tempo', 4_500, 'Sweet spot', { indoor: true }),
+  ride('2025-06-07T12:10:00Z', 'endurance', 9_600, 'Long Saturday'),
+  ride('2025-06-10T21:30:00Z', 'sprints', 3_300, 'Town sign sprints'),
+  ride('2025-06-14T12:00:00Z', 'endurance', 11_400, 'Long Saturday'),
+  ride('2025-06-17T21:30:00Z', 'intervals', 3_900, 'Tuesday intervals'),
+  ride('2025-06-19T21:40:00Z', 'tempo', 4_800, 'Sweet spot', { indoor: true }),
+  ride('2025-06-21T12:20:00Z', 'endurance', 10_200, 'Long Saturday'),
+  ride('2025-06-24T21:30:00Z', 'intervals', 4_200, 'Hill repeats'),
+  ride('2025-06-25T21:30:00Z', 'recovery', 2_700, 'Coffee ride'),
+  ride('2025-06-26T21:40:00Z', 'tempo', 5_100, 'Sweet spot', { indoor: true }),
+  ride('2025-06-28T12:00:00Z', 'endurance', 13_500, 'Long Saturday'),
+  ride('2025-06-29T18:00:00Z', 'race', 5_400, 'Club race'),
+]
+
+function ride(startedAt: string, kind: string, seconds: number, name: string, more: object = {}): object {
+  const path = `june${startedAt.slice(0, 10).replaceAll('-', '')}`
+  return { path, name, started_at: startedAt, seconds, kind, zone: ZONE, ...more }
+}
 
 /** The moment at which every question of the cookbook is asked: a Tuesday evening. */
 export const NOW = new Date('2025-07-01T20:00:00Z')
@@ -129,11 +154,23 @@ function configOf(baseUrl: string, place: { databaseUrl: string; dataDir: string
   })
 }
 
-async function steer(url: string, method: string, path: string, body: object = {}): Promise<void> {
-  const answer = await fetch(`${url}/_sandbox/${path}`, {
-    method,
-    body: JSON.stringify(body),
-    headers: { 'content-type': 'application/json' },
-  })
-  if (!answer.ok) throw new Error(`${method} /_sandbox/${path}: ${answer.status} ${await answer.text()}`)
+/**
+ * Writes `at` into the views of a database in the place of `now()`, so that the same history gives the same answers on any
+ * day.
+ */
+async function stopClock(databaseUrl: string, at: Date): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ name: string; definition: string }>(
+      `select format('%I.%I', schemaname, viewname) as name, definition
+       from pg_views where schemaname = 'training' and definition like '%now()%' order by viewname`,
+    )
+    for (const { name, definition } of rows) {
+      const moment = `'${at.toISOString()}'::timestamptz`
+      await client.query(`create or replace view ${name} as ${definition.replaceAll('now()', moment)}`)
+    }
+  } finally {
+    await client.end()
+  }
 }

@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { inject } from 'vitest'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
+import { findRedisBinary } from '../../kit/binaries.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { distPath, type Finished, type Running, runNode, startNode } from '../../kit/processes.ts'
-import { findRedisBinary, openRedisServer } from '../../kit/redis-server.ts'
+import { openRedisServer } from '../../kit/redis-server.ts'
+import { steer } from '../../kit/steer.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { type Hostile, openHostile } from './hostile.ts'
 import { SECRETS } from './marked.ts'
@@ -27,6 +29,8 @@ export type LeakRig = {
   close(): Promise<void>
 }
 
+type Tokens = { access: string[]; refresh: string[] }
+
 /** Opens it; nobody is signed in. */
 export async function openLeakRig(): Promise<LeakRig> {
   const release = makeReleaseStack()
@@ -36,7 +40,7 @@ export async function openLeakRig(): Promise<LeakRig> {
     release.defer('sandbox', () => sandbox.kill('SIGKILL'))
     const sandboxUrl = (await sandbox.waitForLine(/^listening /)).replace('listening ', '').trim()
     const rider = { username: 'marked', password: SECRETS.password, activities: 3 }
-    await fetch(`${sandboxUrl}/_sandbox/riders`, { method: 'POST', body: JSON.stringify(rider) })
+    await steer(sandboxUrl, 'POST', 'riders', rider)
     const hostile = await openHostile(sandboxUrl)
     release.defer('hostile', () => hostile.close())
     const role = `marked_${randomBytes(4).toString('hex')}`
@@ -86,8 +90,7 @@ export async function openLeakRig(): Promise<LeakRig> {
         }),
       said: () => said,
       async tokens() {
-        const answer = await fetch(`${sandboxUrl}/_sandbox/tokens`)
-        const { access, refresh } = (await answer.json()) as { access: string[]; refresh: string[] }
+        const { access, refresh } = await steer<Tokens>(sandboxUrl, 'GET', 'tokens')
         return [...access, ...refresh]
       },
       close: () => release.release(),

@@ -6,6 +6,7 @@ import { type Line, openLine } from '../../kit/postgres-line.ts'
 import { distPath, type Running, runNode, startNode } from '../../kit/processes.ts'
 import { openOwnRedis } from '../../kit/redis.ts'
 import type { RedisServer } from '../../kit/redis-server.ts'
+import { steer } from '../../kit/steer.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 
 /** Several daemons on one database, one queue and one drop folder, and the stand-in service. */
@@ -91,15 +92,7 @@ export async function openFleet(input: {
         await members[place]?.kill('SIGKILL')
         await start(place)
       },
-      async steer(method, path, body) {
-        const answer = await fetch(`${sandboxUrl}/_sandbox/${path}`, {
-          method,
-          ...(body !== undefined && { body: JSON.stringify(body) }),
-        })
-        if (!answer.ok)
-          throw new Error(`${method} /_sandbox/${path}: ${answer.status} ${await answer.text()}`)
-        return (await answer.json()) as Record<string, unknown>
-      },
+      steer: (method, path, body) => steer(sandboxUrl, method, path, body),
       rows: (text, values) => queryOnce(database.url, text, values),
       async drop(name, bytes) {
         await mkdir(dropDir, { recursive: true })

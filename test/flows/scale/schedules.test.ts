@@ -4,7 +4,6 @@ import { fetchSchedules } from '../../../src/jobs/schedules.ts'
 import { QUICK } from '../../jobs/handlers.ts'
 import { describeJobs } from '../../jobs/rig.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { makeGate } from './gate.ts'
 
 const ACCOUNTS = 500
 const SOON = { timeoutMs: 30_000 }
@@ -91,3 +90,12 @@ describeJobs('three processes that all keep the schedules', (rig) => {
     expect((polledAt[7] ?? 0) - openedAt).toBeGreaterThanOrEqual(6 * 500)
   })
 })
+
+/** Makes a promise that lasts until somebody opens it. */
+function makeGate(): { passed: Promise<void>; open(): void } {
+  let open: () => void = () => undefined
+  const passed = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { passed, open: () => open() }
+}

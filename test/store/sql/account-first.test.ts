@@ -3,8 +3,8 @@ import { findBests, findCurve, findNeighbours } from '../../../src/store/dashboa
 import { findActivityLines, findUploadLines } from '../../../src/store/dashboard/overview-page.ts'
 import { openStore, type Store, type Tx } from '../../../src/store/store.ts'
 import { makeSilentLog } from '../../kit/log.ts'
+import { findTouched, type Plan, type Touched } from '../../kit/plan.ts'
 import { openTestDatabase, type TestDatabase } from '../../kit/postgres.ts'
-import { findTouched, type Plan, type Touched } from './plan.ts'
 
 const ACCOUNTS = 100
 const BIG = 1

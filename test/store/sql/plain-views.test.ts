@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { differences, PLAIN_VIEWS, plainViewStatements } from './plain-views.ts'
 import { openScene, type Scene } from './scene.ts'
 
 const HOUR_MS = 3_600_000
@@ -122,4 +121,206 @@ async function columnsOf(scene: Scene): Promise<Map<string, string[]>> {
      where c.relnamespace = 'plain'::regnamespace and c.relkind = 'v' group by 1`,
   )
   return new Map(rows.map(({ relname, names }) => [String(relname), names as string[]]))
+}
+
+/**
+ * The views that read one account at a time, restated for all accounts at once: no LATERAL from an account to its rows, no
+ * index in mind, no column that a trigger keeps. Slow, and to be compared with the ones that the schema has.
+ */
+const PLAIN_VIEWS: Readonly<Record<string, string>> = {
+  today: `
+    select account_id, utc_offset, (now() at time zone 'UTC' + utc_offset)::date as day
+    from (
+      select distinct on (a.account_id) a.account_id,
+        coalesce(v.started_at_local - v.started_at at time zone 'UTC', interval '0') as utc_offset
+      from training.accounts a
+      left join training.activities v on v.account_id = a.account_id and v.absent_since is null and v.started_at is not null
+      order by a.account_id, v.started_at desc
+    ) newest`,
+
+  daily_load: `
+    with ride as (
+      select *, started_at_local::date as day from training.activities
+      where absent_since is null and started_at_local is not null
+    ), calendar as (
+      select account_id,
+        generate_series(min(r.day)::timestamp, greatest(max(r.day), t.day)::timestamp, interval '1 day')::date as day
+      from ride r join plain.today t using (account_id) group by account_id, t.day
+    )
+    select c.account_id, c.day, count(r.activity_id)::int as activities,
+      case when count(r.activity_id) = 0 then 0 else sum(xlss) end as low_xss,
+      case when count(r.activity_id) = 0 then 0 else sum(xhss) end as high_xss,
+      case when count(r.activity_id) = 0 then 0 else sum(xpss) end as peak_xss,
+      case when count(r.activity_id) = 0 then 0 else sum(xss) end as xss,
+      count(r.activity_id) filter (where xss is null)::int as without_xss
+    from calendar c left join ride r on r.account_id = c.account_id and r.day = c.day
+    group by c.account_id, c.day`,
+
+  weekly_summary: `
+    select account_id, date_trunc('week', started_at_local)::date as week, activity_type, count(*)::int as activities,
+      sum(elapsed_s) as elapsed_s, sum(distance) as distance, sum(total_calories) as total_calories,
+      sum(total_elevation_gain) as total_elevation_gain,
+      sum(xlss) as low_xss, sum(xhss) as high_xss, sum(xpss) as peak_xss, sum(xss) as xss
+    from training.activities
+    where absent_since is null and started_at_local is not null
+    group by 1, 2, 3`,
+
+  power_bests: `
+    with point as (
+      select a.account_id, date_part('year', a.started_at_local)::int as year, c.duration_s, c.watts, c.activity_id,
+        a.started_at_local, a.started_at_local::date as day
+      from training.power_curves c join training.activities a using (activity_id)
+      where a.absent_since is null and a.started_at_local is not null
+        and c.duration_s <> 77 -- which is none of the durations that the view knows
+    ), held as (
+      select 'all time' as span, null::int as season, point.* from point
+      union all
+      select 'season', year, point.* from point
+      union all
+      select 'last 90 days', null, point.* from point join plain.today t using (account_id)
+      where point.day between t.day - 89 and t.day
+    )
+    select distinct on (account_id, span, season, duration_s)
+      account_id, span, season, duration_s, watts, activity_id, day
+    from held
+    order by account_id, span, season, duration_s, watts desc, started_at_local, activity_id`,
+
+  ride_intensity: `
+    with ride as (
+      select i.*, a.account_id as owner, a.started_at_local::date as start_day, date_trunc('month', a.started_at_local) as start_month
+      from training.activity_intensity i join training.activities a using (activity_id)
+      where a.absent_since is null
+    ), highest as (
+      select r.activity_id, max(other.hr_peak) as hr_max
+      from ride r join ride other on other.owner = r.owner
+        and other.start_month between r.start_month - interval '12 months' and r.start_month
+      group by r.activity_id
+    ), bordered as (
+      select r.*, h.hr_max, case when h.hr_max is not null then r.hr_at_least_s end as beats,
+        (h.hr_max * 6 + 9) / 10 as b60, (h.hr_max * 7 + 9) / 10 as b70, (h.hr_max * 8 + 9) / 10 as b80, (h.hr_max * 9 + 9) / 10 as b90
+      from ride r left join highest h using (activity_id)
+    ), counted as (
+      select *, case when beats is not null then coalesce(beats[b60], 0) end as s60,
+        case when beats is not null then coalesce(beats[b70], 0) end as s70,
+        case when beats is not null then coalesce(beats[b80], 0) end as s80,
+        case when beats is not null then coalesce(beats[b90], 0) end as s90
+      from bordered
+    )
+    select owner as account_id, activity_id, start_day as day, ftp,
+      power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s, hr_max,
+      beats[1] - s60 as hr_z1_s, s60 - s70 as hr_z2_s, s70 - s80 as hr_z3_s, s80 - s90 as hr_z4_s, s90 as hr_z5_s,
+      near_mpa_s, above_ftp_s, hr_peak
+    from counted`,
+
+  zones_by_week: `
+    select account_id, date_trunc('week', day::timestamp)::date as week, count(*)::int as activities,
+      sum(power_z1_s)::int as power_z1_s, sum(power_z2_s)::int as power_z2_s, sum(power_z3_s)::int as power_z3_s,
+      sum(power_z4_s)::int as power_z4_s, sum(power_z5_s)::int as power_z5_s, sum(power_z6_s)::int as power_z6_s,
+      sum(power_z7_s)::int as power_z7_s, sum(hr_z1_s)::int as hr_z1_s, sum(hr_z2_s)::int as hr_z2_s,
+      sum(hr_z3_s)::int as hr_z3_s, sum(hr_z4_s)::int as hr_z4_s, sum(hr_z5_s)::int as hr_z5_s,
+      sum(near_mpa_s)::int as near_mpa_s, sum(above_ftp_s)::int as above_ftp_s
+    from plain.ride_intensity
+    where day is not null
+    group by 1, 2`,
+
+  mirror_health: `
+    with activity as (
+      select account_id, detail_state, count(*) as count, min(wanted_at) as since,
+        (array_agg(fetch_error order by wanted_at desc) filter (where fetch_error is not null))[1] as error
+      from training.activities where absent_since is null group by 1, 2
+    ), ridden as (
+      select distinct account_id, date_trunc('month', started_at_local)::date as month
+      from training.activities where absent_since is null and started_at_local is not null
+    ), good as (
+      select distinct on (account_id, kind) * from training.sync_runs
+      where resource = 'activities' and outcome in ('done', 'partial') order by account_id, kind, started_at desc
+    ), ended as (
+      select distinct on (account_id) * from training.sync_runs
+      where resource = 'activities' and kind = 'reconcile' and outcome <> 'running' order by account_id, started_at desc
+    ), latest as (
+      select distinct on (account_id, resource, kind) * from training.sync_runs
+      order by account_id, resource, kind, started_at desc
+    ), item as (
+      select account_id, 'needs login' as item, null::date as month, case when needs_login then 1 else 0 end as count,
+        null::timestamptz as at, last_error as detail
+      from training.accounts
+      union all
+      select a.account_id, 'last good poll', null, null, max(good.finished_at), null
+      from training.accounts a left join good on good.account_id = a.account_id and good.kind in ('poll', 'backfill')
+      group by 1
+      union all
+      select a.account_id, 'last reconcile', null, good.listed, good.finished_at, ended.error
+      from training.accounts a left join good on good.account_id = a.account_id and good.kind = 'reconcile'
+      left join ended on ended.account_id = a.account_id
+      union all
+      select a.account_id, 'activities ' || replace(state, '_', ' '), null, coalesce(activity.count, 0),
+        case when state <> 'mirrored' then activity.since end, case when state <> 'mirrored' then activity.error end
+      from training.accounts a
+      cross join unnest('{mirrored, wanted, awaiting_samples, failed}'::text[]) as state
+      left join activity on activity.account_id = a.account_id and activity.detail_state = state
+      union all
+      select a.account_id, 'uploads on their way', null, count(u.state), min(u.seen_at),
+        (array_agg(u.reason order by u.seen_at desc) filter (where u.reason is not null))[1]
+      from training.accounts a
+      left join training.uploads u on u.account_id = a.account_id and u.state in ('seen', 'sending', 'unconfirmed', 'accepted')
+      group by 1
+      union all
+      select account_id, 'month without activities', month, 0, null, null
+      from (
+        select account_id, generate_series(min(month)::timestamp, day::timestamp, interval '1 month')::date as month
+        from ridden join plain.today using (account_id) group by account_id, day
+        except select account_id, month from ridden
+      ) missing
+      union all
+      select account_id, 'last run of ' || resource || ' ' || kind, null, failed, started_at, concat_ws(': ', outcome, error)
+      from latest where account_id is not null
+    )
+    select account_id, a.name as account, i.item, i.month, i.count, i.at, i.detail
+    from item i join training.accounts a using (account_id)`,
+
+  recalculations: `
+    with revision as (
+      select a.account_id, a.activity_id, a.started_at_local::date as day, r.observed_at,
+        (r.changes #>> '{xss,0}')::float8 as xss_before, (r.changes #>> '{xss,1}')::float8 as xss_after,
+        (r.changes #>> '{sig_ftp,0}')::float8 as ftp_before, (r.changes #>> '{sig_ftp,1}')::float8 as ftp_after
+      from training.activity_revisions r join training.activities a using (activity_id)
+      where a.absent_since is null and exists (
+        select from unnest('{xss, sig_ftp, sig_pp, tl_ftp}'::text[]) as field
+        where r.changes #>> array[field, '0'] is not null and r.changes #>> array[field, '1'] is not null)
+    ), begun as (
+      select *, observed_at - lag(observed_at) over (partition by account_id order by observed_at) <= interval '1 hour' as goes_on
+      from revision
+    ), pass as (
+      select *, count(*) filter (where goes_on is not true) over (partition by account_id order by observed_at) as number
+      from begun
+    ), changed as (
+      select account_id, number, activity_id, day, min(observed_at) as observed_from, max(observed_at) as observed_to,
+        (array_agg(xss_before order by observed_at) filter (where xss_before + xss_after is not null))[1] as xss_before,
+        (array_agg(xss_after order by observed_at desc) filter (where xss_before + xss_after is not null))[1] as xss_after,
+        (array_agg(ftp_before order by observed_at) filter (where ftp_before + ftp_after is not null))[1] as ftp_before,
+        (array_agg(ftp_after order by observed_at desc) filter (where ftp_before + ftp_after is not null))[1] as ftp_after
+      from pass group by 1, 2, 3, 4
+    )
+    select account_id, (min(observed_from) at time zone 'UTC' + utc_offset)::date as day_observed,
+      count(*)::int as activities,
+      sum(xss_before) as xss_before, sum(xss_after) as xss_after, sum(xss_after) - sum(xss_before) as xss_change,
+      avg(ftp_before) as ftp_before, avg(ftp_after) as ftp_after,
+      min(changed.day) as first_ride, max(changed.day) as last_ride, min(observed_from) as observed_from, max(observed_to) as observed_to
+    from changed join plain.today using (account_id)
+    group by account_id, number, utc_offset
+    having count(*) >= 5`,
+}
+
+/** Makes the statements that put these views into a schema of their own. */
+function plainViewStatements(): string {
+  const views = Object.entries(PLAIN_VIEWS).map(([name, text]) => `create view plain.${name} as ${text}`)
+  return ['create schema plain', ...views].join(';\n')
+}
+
+/** Makes the query for the rows that only one of a view's two versions has, by the columns of the plain one. */
+function differences(view: string, columns: readonly string[]): string {
+  const rows = (schema: string) =>
+    `select ${columns.map((name) => `"${name}"`).join(', ')} from ${schema}.${view}`
+  const only = (one: string, other: string) => `(${rows(one)} except all ${rows(other)})`
+  return `${only('training', 'plain')} union all ${only('plain', 'training')}`
 }

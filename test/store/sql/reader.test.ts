@@ -8,8 +8,8 @@ import { upsertReaderLogin } from '../../../src/store/query/reader-login.ts'
 import type { Tx } from '../../../src/store/store.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { queryOnce } from '../../kit/postgres.ts'
+import { openReaderLogin } from '../../kit/reader-login.ts'
 import { openTestStore } from '../open.ts'
-import { openScene } from './reader-scene.ts'
 
 const FORBIDDEN = expect.objectContaining({ code: '42501' })
 
@@ -34,7 +34,7 @@ async function relationsOf(url: string, schema: string): Promise<string[]> {
 
 describe('the login of an analyst', () => {
   it('reads every table and view of training, without naming the schema, and later ones too', async () => {
-    const { url, make } = await openScene()
+    const { url, make } = await openReaderLogin()
     const reader = await make()
     await queryOnce(url, 'CREATE VIEW training.later AS SELECT 1 AS x')
     const client = await connect(reader.url)
@@ -45,7 +45,7 @@ describe('the login of an analyst', () => {
   })
 
   it('reads again where a restored dump had lost the rights', async () => {
-    const { url, make } = await openScene()
+    const { url, make } = await openReaderLogin()
     await queryOnce(url, 'DROP OWNED BY musette_reader')
     const client = await connect((await make()).url)
     await queryOnce(url, 'CREATE TABLE training.later (x int)')
@@ -53,7 +53,7 @@ describe('the login of an analyst', () => {
   })
 
   it('reads nothing of musette, of the queue or of the server', async () => {
-    const { url, make } = await openScene()
+    const { url, make } = await openReaderLogin()
     await migrateQueueTables(url)
     const client = await connect((await make()).url)
     const secret = [...(await relationsOf(url, 'musette')), ...(await relationsOf(url, 'bullmq'))]
@@ -65,7 +65,7 @@ describe('the login of an analyst', () => {
   })
 
   it('writes and makes nothing, also when it asks for a transaction that writes', async () => {
-    const { name, url, make } = await openScene()
+    const { name, url, make } = await openReaderLogin()
     const reader = await make()
     const client = await connect(reader.url)
     for (const statement of [
@@ -93,7 +93,7 @@ describe('the login of an analyst', () => {
   })
 
   it('begins with transactions that only read, and with limits in time', async () => {
-    const { make } = await openScene()
+    const { make } = await openReaderLogin()
     const settings = `select current_setting('transaction_read_only') as reads, current_setting('search_path') as path,
                       current_setting('statement_timeout') as timeout,
                       current_setting('idle_in_transaction_session_timeout') as idle`
@@ -105,7 +105,7 @@ describe('the login of an analyst', () => {
   })
 
   it('gets a new password when it is made again, and the old one ends', async () => {
-    const { name, make } = await openScene()
+    const { name, make } = await openReaderLogin()
     const first = await make()
     const second = await make()
     expect(second.url).not.toBe(first.url)
@@ -114,7 +114,7 @@ describe('the login of an analyst', () => {
   })
 
   it('takes a password of any signs, and a URL that is ready for them', async () => {
-    const { name, make } = await openScene()
+    const { name, make } = await openReaderLogin()
     const { url } = await make({ password: 'a/b@c:d%41?#[x]"\'\\' })
     expect(await queryOnce(url, 'select current_user as name')).toEqual([{ name }])
     await expect(make({ password: 'short' })).rejects.toMatchObject({ code: 'bad_reader_password' })
@@ -124,7 +124,7 @@ describe('the login of an analyst', () => {
   })
 
   it('has a password that stands in no statement, no log line and no table', async () => {
-    const { name, log, url, make } = await openScene()
+    const { name, log, url, make } = await openReaderLogin()
     const password = randomBytes(24).toString('hex')
     const statements: string[] = []
     const { store } = await openTestStore()
@@ -151,7 +151,7 @@ describe('the login of an analyst', () => {
   })
 
   it('does not take the name of a role that was made by somebody else', async () => {
-    const { name, url, make } = await openScene()
+    const { name, url, make } = await openReaderLogin()
     await queryOnce(url, `CREATE ROLE ${name} LOGIN PASSWORD 'theirs'`)
     await expect(make()).rejects.toMatchObject({
       code: 'reader_name_taken',
@@ -164,7 +164,7 @@ describe('the login of an analyst', () => {
   })
 
   it('is refused where the user may not make logins, with what to type', async () => {
-    const { name, url } = await openScene()
+    const { name, url } = await openReaderLogin()
     await queryOnce(url, `CREATE ROLE ${name} LOGIN PASSWORD 'plain'`)
     await queryOnce(url, `GRANT USAGE ON SCHEMA musette TO ${name}`)
     await queryOnce(url, `GRANT SELECT ON ALL TABLES IN SCHEMA musette TO ${name}`)

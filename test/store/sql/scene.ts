@@ -1,7 +1,6 @@
 import pg from 'pg'
-import { upsertAccount } from '../../../src/store/account-rows.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { openTestStore } from '../open.ts'
+import { makeAccount, openTestStore } from '../open.ts'
 
 /** Every view of the schema, as its readers know them. */
 export const VIEWS = [
@@ -32,7 +31,7 @@ export async function openScene() {
     query: (text: string, values: unknown[] = []) => query(store, text, values),
     /** the rows of a view, days as texts */
     view: (name: (typeof VIEWS)[number], rest = '') => query(store, `select * from training.${name} ${rest}`),
-    account: (name = 'default') => makeAccount(store, name),
+    account: (name?: string) => makeAccount(store, name),
     ride: (accountId: number, startedAt: string, more: Ride = {}) =>
       makeRide(store, accountId, startedAt, more),
   }
@@ -57,11 +56,6 @@ async function makeRide(store: Store, accountId: number, startedAt: string, ride
     [accountId, startedAt, zone, ...Object.values(row)],
   )
   return Number(made?.activity_id)
-}
-
-async function makeAccount(store: Store, name: string): Promise<number> {
-  const account = await store.transaction((tx) => upsertAccount(tx, { name, baseUrl: 'http://127.0.0.1:9' }))
-  return account.accountId
 }
 
 async function query(store: Store, text: string, values: unknown[] = []): Promise<Row[]> {

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { onTestFinished } from 'vitest'
-import { upsertReader } from '../../../src/app/reader.ts'
-import { readConfig } from '../../../src/config/config.ts'
-import { makeTestLog } from '../../kit/log.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
+import { upsertReader } from '../../src/app/reader.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { makeTestLog } from './log.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from './postgres.ts'
 
 /** A database of its own or one at hand, and a name for a login that is gone at the end: logins belong to the whole server. */
-export async function openScene(options: { migrated?: boolean; database?: TestDatabase } = {}) {
+export async function openReaderLogin(options: { migrated?: boolean; database?: TestDatabase } = {}) {
   const database = options.database ?? (await openTestDatabase(options))
   const name = `analyst_${randomBytes(4).toString('hex')}`
   onTestFinished(async () => {

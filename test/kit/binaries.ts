@@ -1,0 +1,31 @@
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+export const WITHOUT_CHROMIUM = 'chromium is not installed; run: apt-get install chromium'
+
+/** Debian's name first; the browsers of other makers that are built from the same source work too. */
+const CHROMIUM_NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
+
+/** Finds chromium on the PATH; undefined when this machine has none. */
+export function findChromium(): string | undefined {
+  return findBinary(CHROMIUM_NAMES)
+}
+
+/** Finds redis-server on the PATH; undefined when this machine has none. */
+export function findRedisBinary(): string | undefined {
+  return findBinary(['redis-server'])
+}
+
+function findBinary(names: readonly string[]): string | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
