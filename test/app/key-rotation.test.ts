@@ -38,7 +38,7 @@ const waitsForLock = (url: string, count: number) =>
       ).length === count,
   )
 
-test('seals all of a login with the new key and changes nothing else', async () => {
+test('a rotation seals all of a login with the new key and changes nothing else', async () => {
   const { vault, vaultOn, store, accountId, next, rotate } = await openRotatable()
   const notBefore = new Date('2024-06-01T13:00:00Z')
   await vault.locked(accountId, (held) => held.recordFailure({ notBefore, reason: 'timed out' }))
@@ -51,7 +51,7 @@ test('seals all of a login with the new key and changes nothing else', async () 
   await expect(vaultOn(store).read(accountId)).rejects.toMatchObject(refusal)
 })
 
-test('leaves alone a login that was sealed with a key that is not at hand, and names it', async () => {
+test('a rotation leaves alone a login that was sealed with a key that is not at hand, and names it', async () => {
   const { store, vaultOn, accountId, next, rotate } = await openRotatable()
   await vaultOn(store, randomBytes(32)).saveLogin({ ...ACCOUNT, name: 'other' }, LOGIN)
   const other = () =>
@@ -65,7 +65,7 @@ test('leaves alone a login that was sealed with a key that is not at hand, and n
   expect(await vaultOn(store, next).read(accountId)).toMatchObject(pairAt(0))
 })
 
-test('changes nothing when no login was sealed with a key that is at hand', async () => {
+test('a rotation changes nothing when no login was sealed with a key that is at hand', async () => {
   const { store, vaultOn } = await openRotatable()
   const rows = () => rowsOf(store, 'SELECT c::text FROM musette.credentials c ORDER BY account_id')
   const before = await rows()
@@ -76,7 +76,7 @@ test('changes nothing when no login was sealed with a key that is at hand', asyn
   expect(await rows()).toEqual(before)
 })
 
-test('is followed by a process that began with the key before, when it reads and when it refreshes', async () => {
+test('a rotation is followed by a process that began with the key before, when it reads and when it refreshes', async () => {
   const { following, vaultOn, store, accountId, next, rotate } = await openRotatable()
   expect(await following.read(accountId)).toMatchObject(pairAt(0))
   await rotate()
@@ -85,7 +85,7 @@ test('is followed by a process that began with the key before, when it reads and
   expect(await vaultOn(store, next).read(accountId)).toMatchObject({ ...pairAt(5), password: 'pässword' })
 })
 
-test('waits for a refresh under way, takes its tokens along, and keeps the next one waiting', async () => {
+test('a rotation waits for a refresh under way, takes its tokens along, and keeps the next one waiting', async () => {
   const { url, following, vaultOn, store, accountId, next, rotate } = await openRotatable()
   const order: string[] = []
   let release: () => void = () => undefined
@@ -114,7 +114,7 @@ test('waits for a refresh under way, takes its tokens along, and keeps the next 
   expect(await vaultOn(store, next).read(accountId)).toMatchObject(pairAt(9))
 })
 
-test('lets a first login that comes meanwhile wait, and seals it with the key that stays', async () => {
+test('a rotation lets a first login that comes meanwhile wait, and seals it with the key that stays', async () => {
   const { url, vault, vaultOn, store, accountId, following, disk, next } = await openRotatable()
   await vault.forget(accountId)
   let login: Promise<unknown> | undefined
@@ -128,7 +128,7 @@ test('lets a first login that comes meanwhile wait, and seals it with the key th
   expect(await vaultOn(store, next).read(accountId)).toMatchObject(pairAt(3))
 })
 
-test('puts spooled tokens in place first, and removes their file', async () => {
+test('a rotation puts spooled tokens in place first, and removes their file', async () => {
   const { vaultOn, store, accountId, spoolDir, next, rotate, url } = await openRotatable()
   // A spool file whose tokens the table has not: written by a process that lost the database at once.
   const cutting = vaultOn({
@@ -148,7 +148,7 @@ test('puts spooled tokens in place first, and removes their file', async () => {
   expect(await vaultOn(store, next).read(accountId)).toMatchObject(pairAt(7))
 })
 
-test('is not held up by an old spool file that was sealed with the key before', async () => {
+test('a rotation is not held up by an old spool file that was sealed with the key before', async () => {
   const { vault, vaultOn, store, accountId, spoolDir, next, rotate } = await openRotatable()
   const [row] = await rowsOf(store, 'SELECT * FROM musette.credentials')
   await rotate()

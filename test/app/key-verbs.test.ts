@@ -68,7 +68,7 @@ describe('a key in the data directory', () => {
   })
 
   it.each(['start', 'sync', 'upload ride.fit', 'key rotate --to next.key'])(
-    'that is another one is said at once by %s, and nothing is touched',
+    'that does not fit is reported at once by %s, and nothing is changed',
     async (verb) => {
       await writeFile(join(rig.dataDir, 'ride.fit'), makeRide())
       const all = () =>

@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(() => rig.close())
 
-it('mirrors from the beginning when the same account signs in to another service', async () => {
+it('an account mirrors from the beginning when it signs in to another service', async () => {
   const other = await startSandbox({ activities: 3, seed: 9 })
   const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, MUSETTE_BASE_URL: other.url }
   const app = await openApp(readConfig(env), makeSilentLog())
@@ -29,7 +29,7 @@ it('mirrors from the beginning when the same account signs in to another service
   }
 })
 
-it('leaves a login as it was when one to another address fails half way, and tells that address nothing', async () => {
+it('a login to another address that fails half way leaves the previous one as it was, and tells that address nothing', async () => {
   const other = await startSandbox({ activities: 3, seed: 9 })
   const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, MUSETTE_BASE_URL: other.url }
   const app = await openApp(readConfig(env), makeSilentLog())
@@ -59,7 +59,7 @@ it('leaves a login as it was when one to another address fails half way, and tel
   }
 })
 
-it('sends no tokens to an address that a row names and that did not make them', async () => {
+it('no tokens are sent to an address that a row names and that did not make them', async () => {
   const other = await startSandbox({ activities: 3, seed: 9 })
   try {
     await rig.rows('update training.accounts set base_url = $1', [other.url])
@@ -70,7 +70,7 @@ it('sends no tokens to an address that a row names and that did not make them', 
   }
 })
 
-it('mirrors from the beginning when another rider signs in, and goes on where it was for the same one', async () => {
+it('an account mirrors from the beginning when another rider signs in, and goes on where it was for the same one', async () => {
   const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
   await signInWithPassword(rig.app, login)
   expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ listed: 0 })
@@ -79,7 +79,7 @@ it('mirrors from the beginning when another rider signs in, and goes on where it
   expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ listed: 2, fetched: 2 })
 })
 
-it('keeps a password only when asked to, and then signs in again with it when the grant is gone', async () => {
+it('a login keeps a password only when asked to, and then signs in again with it when the grant is gone', async () => {
   const login = { name: 'default', username: 'rider', password: 'rider' }
   await signInWithPassword(rig.app, { ...login, keepPassword: true })
   await rig.steer('POST', 'tokens/revoke')
@@ -89,7 +89,7 @@ it('keeps a password only when asked to, and then signs in again with it when th
   await expect(syncAccount(rig.app, { name: 'default' })).rejects.toThrow('run: musette login')
 })
 
-it('signs in and refreshes with a service that tells an absurd lifetime', async () => {
+it('a login works and refreshes at a service that states an absurd lifetime', async () => {
   const absurd = (name: string) => ({
     path: '^/oauth/token$',
     kind: 'status',

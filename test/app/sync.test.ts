@@ -33,7 +33,7 @@ describe('sync', () => {
     expect(await scene.requests()).toMatchObject({ 'GET /oauth/workout': 1, 'GET /oauth/workouts': 1 })
   })
 
-  it('tells the counts of the activities when the rest fails, and counts what failed', async () => {
+  it('reports the counts of the activities when the rest fails, and counts the failures', async () => {
     await scene.fault('^/oauth/training_info$', { kind: 'html' })
     await scene.fault('^/oauth/workouts$', { kind: 'html' })
     expect(await sync()).toMatchObject({ listed: 2, fetched: 2, failed: 2 })
@@ -43,7 +43,7 @@ describe('sync', () => {
     expect(await sync()).toMatchObject({ failed: 0 })
   })
 
-  it('asks for a workout that always fails once a day, and is well in between', async () => {
+  it('fetches a workout that always fails once a day, and succeeds in between', async () => {
     await scene.fault('^/oauth/workout/own0tempo0000001$', { kind: 'status', status: 500 })
     expect(await sync()).toMatchObject({ failed: 1 })
     await scene.requests()

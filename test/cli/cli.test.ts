@@ -57,7 +57,7 @@ describe('the command line', () => {
     expect(requests).toBeLessThanOrEqual(2)
   })
 
-  it('tells where things stand, for people and for programs', async () => {
+  it('shows the status, for people and for programs', async () => {
     const status = await rig.musette(['status'])
     expect(status.stdout).toContain(`${ACTIVITIES} activities, ${ACTIVITIES} mirrored`)
     const json = JSON.parse((await rig.musette(['status', '--json'])).stdout)

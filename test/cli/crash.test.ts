@@ -44,7 +44,7 @@ describe('a process that is killed', () => {
 })
 
 describe('a sync that is stopped', () => {
-  it('at SIGINT says so with exit code 130, and the next one goes on', async () => {
+  it('by SIGINT says so with exit code 130, and the next one goes on', async () => {
     const rig = await openCliRig({ activities: ACTIVITIES })
     try {
       await rig.signIn()
@@ -76,7 +76,7 @@ describe.each(['postgres', 'redis'])('the daemon with its queue in %s', (queue) 
   })
   afterAll(() => rig.close())
 
-  it('mirrors the history by itself, follows an edit, and goes at SIGTERM with exit code 0', async () => {
+  it('mirrors the history by itself, follows an edit, and ends at SIGTERM with exit code 0', async () => {
     const daemon = rig.start(['start'], { env: { MUSETTE_POLL_EVERY: '1s' } })
     await eventually(() => expectMirrored(rig).then(() => true), { timeoutMs: 60_000, everyMs: 500 })
     const [row] = await queryOnce(rig.databaseUrl, 'select path from training.activities limit 1')
@@ -92,7 +92,7 @@ describe.each(['postgres', 'redis'])('the daemon with its queue in %s', (queue) 
     expect(end).toMatchObject({ code: 0, signal: null })
   })
 
-  it('is killed in the middle of the backfill, and the next one completes it', async () => {
+  it('may be killed in the middle of the backfill, and the next one completes it', async () => {
     await queryOnce(
       rig.databaseUrl,
       'truncate training.activities, training.samples, training.sync_cursors cascade',

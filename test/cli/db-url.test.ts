@@ -49,7 +49,7 @@ describe('db-url', () => {
     expect(await queryOnce(whole.stdout.trim(), 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  it('leaves one process, however often it is asked, and at once', async () => {
+  it('starts one process only, however often and however closely it is run', async () => {
     const urls = await Promise.all([dbUrl(), dbUrl(), dbUrl()])
     expect(urls.map(({ code }) => code)).toEqual([0, 0, 0])
     expect(new Set(urls.map(({ stdout }) => stdout)).size).toBe(1)
@@ -83,7 +83,7 @@ describe('the process that holds the database', () => {
   const hold = (idleMs: number, signal = new AbortController().signal, report = () => {}) =>
     holdDatabase({ config: config(), log, report }, { signal, idleMs, lookEveryMs: 20 })
 
-  it('goes when no other program is connected, also beside a musette that is', async () => {
+  it('ends when no other program is connected, also while a musette is', async () => {
     const daemon = await openDatabase(config(), log)
     await hold(40)
     expect(await queryOnce(daemon.url, 'select 1 as one')).toEqual([{ one: 1 }])
@@ -104,7 +104,7 @@ describe('the process that holds the database', () => {
     await daemon.close()
   })
 
-  it('goes with the folder that it holds', async () => {
+  it('ends when its folder is removed', async () => {
     const held = await new Promise<{ end: Promise<void> }>((resolve) => {
       const end = hold(600_000, undefined, () => resolve({ end }))
     })

@@ -75,7 +75,7 @@ describe('a verb that waits for the embedded Postgres', () => {
 
 // Mounting a small disk takes the rights of root, and Linux.
 describe.skipIf(!canMount())('on a disk that is full', () => {
-  it('a verb says so and what to do', async () => {
+  it('a verb says so, and what to do', async () => {
     const disk = await openSmallDisk(40)
     const status = () =>
       startNode([distPath('main.js'), 'status'], { env: { MUSETTE_DATA_DIR: join(disk, 'data') } }).finished

@@ -35,7 +35,7 @@ describe('an exported activity', () => {
   const textOf = async (path: string, format: ExportFormat) => (await bytesOf(path, format)).bytes.toString()
   const jsonOf = async (path: string): Promise<Exported> => JSON.parse(await textOf(path, 'json'))
 
-  it('is in CSV what the service has of every ride, to the digits that the table holds', async () => {
+  it('has in CSV the samples that the service has, to the digits that the table holds', async () => {
     for (const { path, detail } of await fetchTruth(rig.sandboxUrl)) {
       const text = await textOf(path, 'csv')
       expect(text.endsWith('\n')).toBe(true)
@@ -45,7 +45,7 @@ describe('an exported activity', () => {
     }
   })
 
-  it('is in JSON the same, with the activity and with the fields that have no column', async () => {
+  it('has the same in JSON, with the activity and with the fields that have no column', async () => {
     let extras = 0
     for (const { path, started_at, detail } of await fetchTruth(rig.sandboxUrl)) {
       const { activity, samples } = await jsonOf(path)
@@ -61,7 +61,7 @@ describe('an exported activity', () => {
     expect(extras).toBeGreaterThan(0)
   })
 
-  it('is in Parquet what the table holds, and NULL where that is NULL', async () => {
+  it('has in Parquet the values of the table, and NULL where the table has NULL', async () => {
     for (const { path } of await fetchTruth(rig.sandboxUrl)) {
       const { bytes } = await bytesOf(path, 'parquet')
       const rows = await parquetReadObjects({ file: new Uint8Array(bytes).buffer })
@@ -75,7 +75,7 @@ describe('an exported activity', () => {
     }
   })
 
-  it('keeps what is rare: infinities, finer times, none at all, and two samples at one time', async () => {
+  it('keeps rare values: infinities, finer times, no time at all, and two samples at one time', async () => {
     const path = await makeRareRide(rig)
     const lines = (await textOf(path, 'csv')).trimEnd().split('\n').slice(1)
     expect(lines.map((line) => line.split(',').slice(0, 2))).toEqual([
@@ -93,7 +93,7 @@ describe('an exported activity', () => {
     ])
   })
 
-  it('keeps what belongs to each of two samples at one time when rows of the table have moved', async () => {
+  it('keeps the extra fields of each of two samples at one time when rows of the table have moved', async () => {
     const path = await makeRareRide(rig, 'moved')
     const before = await jsonOf(path)
     await rig.rows(
@@ -120,7 +120,7 @@ describe('an exported activity', () => {
     await expect(bytesOf(String(ride?.path), 'csv', stopped)).rejects.toBe(stopped.reason)
   })
 
-  it('is told to be empty, with nothing written and the reason', async () => {
+  it('is not written when it has no samples, and the reason is given', async () => {
     for (const [state, reason] of [
       ['wanted', 'run: musette sync'],
       ['awaiting_samples', 'fetches it again by itself'],

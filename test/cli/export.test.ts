@@ -38,7 +38,7 @@ describe('musette export', () => {
     expect(stderr).toBe('code 0\n')
   })
 
-  it('refuses what is not there with the code and the command to type', async () => {
+  it('refuses an unknown activity, account or format with the exit code and the command to type', async () => {
     const unknown = await rig.musette(['export', 'nowhere'])
     expect(unknown).toMatchObject({ code: 2, stdout: '' })
     expect(unknown.stderr).toContain('has no activity nowhere; the paths are in: musette sql')

@@ -82,8 +82,8 @@ describe('Ctrl-C and Ctrl-D at a prompt', () => {
   })
 })
 
-describe('input that is waited for', () => {
-  it('is waited for no longer when the verb is stopped', async () => {
+describe('the wait for input', () => {
+  it('ends when the verb is stopped', async () => {
     const stop = new AbortController()
     const reading = readInput(new PassThrough(), stop.signal)
     stop.abort()

@@ -79,7 +79,7 @@ describe('the configuration', () => {
     expect(() => Object.assign(config.mirror, { lagMs: 0 })).toThrow(TypeError)
   })
 
-  it('is listed whole in config/example.env', () => {
+  it('is listed completely in config/example.env', () => {
     const example = readFileSync(new URL('../../config/example.env', import.meta.url), 'utf8')
     const names = [...Object.keys(VARIABLES), ...FROM_FILE.map((name) => `${name}_FILE`)]
     expect(names.filter((name) => !new RegExp(`^#? ?${name}=`, 'm').test(example))).toEqual([])

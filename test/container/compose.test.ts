@@ -65,7 +65,7 @@ describe('the compose file', () => {
     }
   })
 
-  it('gives what stops the time that stopping takes', () => {
+  it('gives every program of ours the time that its stop takes', () => {
     const [, given] = /STOP_WITHIN_MS = (\d+) \* SECOND/.exec(readTop('src/cli/verbs/start.ts')) ?? []
     for (const [name, service] of ours) {
       expect(Number.parseInt(String(service.stop_grace_period), 10), name).toBeGreaterThan(Number(given))
@@ -90,7 +90,7 @@ describe('the compose file', () => {
     for (const name of ['postgres', 'redis']) expect(of(name), name).toHaveProperty('healthcheck.test')
   })
 
-  it('keeps jobs: Redis writes them down and forgets none', () => {
+  it('makes Redis write jobs to disk and evict none', () => {
     const settings = of('redis').command.join(' ')
     expect(settings).toContain('--appendonly yes')
     expect(settings).toContain('--maxmemory-policy noeviction')
@@ -141,7 +141,7 @@ describe('the lines of docs/operating.md', () => {
       expect(section).toMatch(new RegExp(`mkdir [^&\n]*${source.slice(2)}\\b`))
   })
 
-  it('type verbs that there are', async () => {
+  it('type verbs that exist', async () => {
     const verbs = [...section.matchAll(/docker compose run --rm (?:-T )?musette (\w+)/g)].map(
       ([, verb]) => verb ?? '',
     )
@@ -152,8 +152,8 @@ describe('the lines of docs/operating.md', () => {
   })
 })
 
-describe('what the compose file sets', () => {
-  it('is what musette reads, and no secret but by file', () => {
+describe('the compose file, held against the code,', () => {
+  it('sets only variables that musette reads, and secrets only by file', () => {
     const known = [...Object.keys(VARIABLES), ...FROM_FILE.map((name) => `${name}_FILE`)]
     const secret = FROM_FILE.filter((name) => /URL$|SECRET|TOKEN/.test(name) && !/BASE/.test(name))
     for (const [name, { environment }] of ours) {
@@ -197,7 +197,7 @@ describe('what the compose file sets', () => {
     ])
   })
 
-  it('lies inside the container where musette looks for it', () => {
+  it('puts every folder inside the container where musette looks for it', () => {
     const { environment, volumes } = of('musette')
     const targets = volumes.map(({ target }) => target)
     for (const name of ['MUSETTE_DROP_DIR', 'MUSETTE_WORKOUT_DIR'])

@@ -9,7 +9,7 @@ const named = (name: string) => stages.find((stage) => stage.name === name)
 const manifest: unknown = JSON.parse(readTop('package.json'))
 
 describe('the Dockerfile', () => {
-  it('stands on one image of Node 24, with its tag', () => {
+  it('builds on one image of Node 24, with its tag', () => {
     const outer = stages.map(({ from }) => from).filter((from) => !named(from))
     expect(outer).toEqual(['node:24-bookworm-slim'])
     expect(valuesOf(last, 'LABEL').join()).toContain('base.name="docker.io/library/node:24-bookworm-slim"')
@@ -50,7 +50,7 @@ describe('the Dockerfile', () => {
     ])
   })
 
-  it('says of itself what package.json says', () => {
+  it('labels the image as package.json says', () => {
     const labels = Object.fromEntries(
       [
         ...valuesOf(last, 'LABEL')

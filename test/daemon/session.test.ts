@@ -28,7 +28,7 @@ const callFromEverywhere = () =>
 
 const tokens = async () => (await rig.steer('GET', 'tokens')) as { access: string[]; refresh: string[] }
 
-it('refreshes once when 20 callers in each of 3 processes find the token expired', async () => {
+it('a token is refreshed once when 20 callers in each of 3 processes find it expired', async () => {
   await rig.steer('PATCH', 'settings', { reuse_revokes_grant: true })
   await rig.steer('POST', 'tokens/expire')
   const before = (await tokens()).refresh.length
@@ -41,7 +41,7 @@ it('refreshes once when 20 callers in each of 3 processes find the token expired
   expect(account).toEqual({ needs_login: false })
 })
 
-it('shows no token to anyone who reads the logs of those processes', async () => {
+it('the logs of those processes show no token', async () => {
   await rig.steer('POST', 'tokens/expire')
   await rig.steer('POST', 'faults', {
     method: 'POST',

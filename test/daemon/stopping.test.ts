@@ -75,7 +75,7 @@ describe.each(['postgres', 'redis'])('a daemon with its queue in %s that is told
     expect(await next.kill('SIGTERM')).toMatchObject(STOPPED)
   }, 120_000)
 
-  it('while the database is away goes all the same, and the next one goes on', async () => {
+  it('while the database is away ends all the same, and the next one goes on', async () => {
     await open({ activities: 4, queue })
     await signIn()
     const line = await openLine(rig.databaseUrl)
@@ -132,7 +132,7 @@ describe('a daemon that is told to stop during an upload', () => {
     expect(await next.kill('SIGTERM')).toMatchObject(STOPPED)
   }
 
-  it('whose body is half sent goes, and the next one brings the file there once', async () => {
+  it('whose body is half sent ends, and the next one uploads the file once', async () => {
     narrow.stick()
     const daemon = await start()
     // Larger than what the two ends of a connection take in without being read.
@@ -145,7 +145,7 @@ describe('a daemon that is told to stop during an upload', () => {
     await expectOneInTheEnd()
   })
 
-  it('that is taken, but not answered yet, goes, and the next one finds it and sends nothing', async () => {
+  it('that is accepted, but not answered yet, ends, and the next one finds the activity and sends nothing', async () => {
     await steer('POST', 'faults', { path: '^/oauth/upload$', kind: 'slow', duration_ms: 600_000 })
     const daemon = await start()
     await drop(makeRide())
@@ -156,7 +156,7 @@ describe('a daemon that is told to stop during an upload', () => {
     expect(await upload()).toMatchObject({ attempts: 1 })
   })
 
-  it('that is neither taken nor answered goes, and the next one looks before it sends again', async () => {
+  it('that is neither accepted nor answered ends, and the next one looks before it sends again', async () => {
     await steer('POST', 'faults', { path: '^/oauth/upload$', kind: 'stall' })
     const daemon = await start()
     await drop(makeRide())

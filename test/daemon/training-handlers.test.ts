@@ -15,7 +15,7 @@ describe('the jobs around training info and workouts', () => {
     return makeTrainingHandlers(scene.app)[name]({ accountId }, context)
   }
 
-  it('tell what they did, and nothing when there was nothing to do', async () => {
+  it('log their results, and nothing when there was nothing to do', async () => {
     expect(await run('poll-training-info')).toEqual({ counts: { changed: 1, fetched: 2, failed: 0 } })
     expect(await run('poll-training-info')).toBeUndefined()
     expect(await run('poll-workouts')).toEqual({ counts: { changed: 14, fetched: 7, failed: 0 } })

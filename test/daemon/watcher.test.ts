@@ -55,7 +55,7 @@ describe('the daemon', () => {
     await eventually(async () => (await filesUnder('done')).includes('Évening räce.fit'))
   })
 
-  it('tells in failed/ why a file was refused, and sends it again when it is moved back', async () => {
+  it('says in failed/ why a file was refused, and sends it again when it is moved back', async () => {
     await rig.steer('POST', 'faults', { path: '^/oauth/upload$', kind: 'status', status: 422 })
     await start()
     await drop('ride.fit', makeRide())

@@ -66,7 +66,7 @@ describe.each(TRICKS)('another program on the port of the embedded Postgres, by 
     },
   )
 
-  it('is not taken for it', async () => {
+  it('is not taken for the embedded Postgres', async () => {
     const fake = await openFakePostgres(trick)
     release.defer('fake', () => fake.close())
     const folder = await openTempDir('impostor')
@@ -82,7 +82,7 @@ describe.each(TRICKS)('another program on the port of the embedded Postgres, by 
 })
 
 describe('a DATABASE_URL', () => {
-  it('that asks for SCRAM is given it, too; others sign in as their server wants', async () => {
+  it('that requires SCRAM signs in by SCRAM only, and any other signs in as its server wants', async () => {
     const fake = await openFakePostgres('cleartext')
     release.defer('fake', () => fake.close())
     const url = `postgres://rider:${PASSWORD}@127.0.0.1:${fake.port}/mirror`

@@ -21,7 +21,7 @@ const start = () => {
   })
 }
 
-it('stops with a sentence when a newer musette has migrated its database', async () => {
+it('a daemon stops with a sentence when a newer musette has migrated its database', async () => {
   const daemon = await start()
   try {
     await rig.rows(`insert into musette.migrations (hash, created_at) values ('newer', 9999999999999)`)
@@ -34,7 +34,7 @@ it('stops with a sentence when a newer musette has migrated its database', async
   }
 })
 
-it('fetches again what an older musette wrote without all that is derived', async () => {
+it('a daemon fetches activities again that an older musette wrote without all derived values', async () => {
   await rig.rows('update training.power_curves set season = null where activity_id = 1')
   await rig.rows('update training.power_curves set season = null, account_id = null where activity_id = 2')
   await rig.rows('delete from training.activity_intensity where activity_id = 3')

@@ -11,7 +11,7 @@ const START = Date.parse('2024-06-01T08:00:00Z')
 /** The members of a JSON object with so many unknown fields. */
 const many = (count: number) => Array.from({ length: count }, (_, index) => `"f${index}":1`).join()
 
-describe('an answer with something that is too much', () => {
+describe('an oversized value', () => {
   let rig: Rig
   const sync = () => syncAccount(rig.app, { name: 'default', training: true })
   const answer = (path: string, body: string) =>
@@ -68,7 +68,7 @@ describe('an answer with something that is too much', () => {
     ['a summary of too many fields', `{${many(60_000)}}`, '[]', 'has more than 50000 fields'],
     ['a sample of too many fields', '{}', `[{"unix_time":${START},${many(60_000)}}]`, 'are too many to hold'],
     ['a sample that is nested too deep', '{}', `[{"unix_time":${START},"x":${DEEP}}]`, 'deeper than 100'],
-  ])('that is %s fails that activity with the reason', async (_what, summary, samples, reason) => {
+  ])('such as %s fails its activity with the reason', async (_what, summary, samples, reason) => {
     await answer('^/oauth/activity/', `{"success":true,"summary":${summary},"session_data":${samples}}`)
     expect(await sync()).toMatchObject({ fetched: 0, failed: 1 })
     const rows = await rig.rows('select detail_state, fetch_error from training.activities')

@@ -24,7 +24,7 @@ describe('login warns of plain http', () => {
     expect(stderr.startsWith(lines[0] ?? '-')).toBe(true)
   })
 
-  it('only where somebody else is on the way', async () => {
+  it('only when the service is on another machine', async () => {
     const login = await rig.musette(PASSWORD, { input: 'rider' })
     expect(login).toMatchObject({ code: 0, stderr: '' })
   })

@@ -108,7 +108,7 @@ describe('the login of an analyst', () => {
     await expect(queryOnce(url, 'select 1')).rejects.toMatchObject({ code: '53300' })
   })
 
-  it('leaves the other users of a database what they had, and the queue works', async () => {
+  it('takes no rights from the other users of a database, and the queue works', async () => {
     const { name, make, url } = await openReaderLogin()
     const database = new URL(url).pathname.slice(1)
     const other = await makeUser(url, `${name}_other`)
@@ -121,7 +121,7 @@ describe('the login of an analyst', () => {
     await client.query('CREATE TEMP TABLE mine (x int)')
   })
 
-  it('keeps what its maker may not withhold, and that is told', async () => {
+  it('keeps the rights that its maker may not withhold, and these are named', async () => {
     const { name, url } = await openReaderLogin({ migrated: false })
     const database = new URL(url).pathname.slice(1)
     const maker = await makeUser(url, `${name}_maker`, 'CREATEROLE')

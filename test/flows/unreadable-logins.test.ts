@@ -131,7 +131,7 @@ describe('an account whose tokens cannot be read', () => {
     expect(ids).toHaveLength(1)
   })
 
-  it('is not left behind by a rotation when its newest tokens lie in a file that the disk does not give', async () => {
+  it('is not left behind by a rotation when its newest tokens are in a file that cannot be read', async () => {
     await mkdir(spoolOf())
     const before = await rig.rows('select c::text from musette.credentials c order by account_id')
     const next = Buffer.alloc(32, 7)

@@ -22,7 +22,7 @@ describe('the dashboards', () => {
   })
 
   it.each(dashboards)(
-    '$file gives each panel a number and a name of its own, and says what it shows',
+    'in $file give each panel a number and a name of its own, and say what it shows',
     (board) => {
       const { panels: own } = board
       expect(new Set(own.map(({ id }) => id)).size).toBe(own.length)
@@ -31,13 +31,13 @@ describe('the dashboards', () => {
     },
   )
 
-  it.each(dashboards)('$file lays no panel over another or beyond the edge', ({ panels: own }) => {
+  it.each(dashboards)('in $file lay no panel over another or beyond the edge', ({ panels: own }) => {
     const outside = own.filter(({ gridPos: { x, w } }) => x < 0 || w < 1 || x + w > COLUMNS)
     const over = own.flatMap((one, index) => own.slice(index + 1).filter((other) => overlaps(one, other)))
     expect([...outside, ...over].map(({ title }) => title)).toEqual([])
   })
 
-  it.each(dashboards)('$file asks the provisioned data source and nothing else', (board) => {
+  it.each(dashboards)('in $file query the provisioned data source and nothing else', (board) => {
     const asked = [
       ...board.templating.list.map(({ datasource }) => datasource),
       ...board.panels.flatMap((panel) => [
@@ -51,7 +51,7 @@ describe('the dashboards', () => {
   })
 
   it.each(dashboards)(
-    '$file is of the kind that Grafana reads from files: not yet numbered, no newer schema',
+    'in $file are of the kind that Grafana reads from files: not yet numbered, no newer schema',
     (board) => {
       expect(board).not.toHaveProperty('id')
       expect(board).not.toHaveProperty('apiVersion')
@@ -75,7 +75,7 @@ describe('the dashboards', () => {
   })
 })
 
-describe('the panels', () => {
+describe('the panel', () => {
   it.each(panels)('$name has one query, typed by hand', ({ panel }) => {
     const [target, ...more] = panel.targets
     expect(more).toEqual([])

@@ -30,7 +30,7 @@ afterAll(async () => {
   await database?.close()
 })
 
-describe('each variable', () => {
+describe('the variable', () => {
   it.each(variables)('$name offers something, each under a name of its own', async ({ board, variable }) => {
     const { rows } = await ask(board, variable.query, await chosenBefore(board, variable.name))
     expect(rows.length).toBeGreaterThan(0)
@@ -39,7 +39,7 @@ describe('each variable', () => {
   })
 })
 
-describe('each panel', () => {
+describe('the panel', () => {
   it.each(panels)('$name has rows', async ({ board, panel }) => {
     const { rows, columns } = await askPanel(board, panel)
     expect(rows.length).toBeGreaterThan(0)
@@ -90,7 +90,7 @@ describe('each panel', () => {
 })
 
 describe('a dashboard of a rider without a weight', () => {
-  it('shows what does not need it, and no error', async () => {
+  it('answers every query without an error', async () => {
     const client = new pg.Client({ connectionString: database.url })
     await client.connect()
     try {

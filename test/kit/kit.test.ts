@@ -11,9 +11,9 @@ describe('durations', () => {
     ['1d', 86_400_000],
     ['250ms', 250],
     ['1.5h', 5_400_000],
-  ])('reads %s', (text, ms) => expect(parseDuration(text)).toBe(ms))
+  ])('are read from %s', (text, ms) => expect(parseDuration(text)).toBe(ms))
 
-  it.each(['', '15', 'm', '-1h', '1 hour', '1e3s'])('refuses %j', (text) =>
+  it.each(['', '15', 'm', '-1h', '1 hour', '1e3s'])('are not read from %j', (text) =>
     expect(parseDuration(text)).toBeUndefined(),
   )
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { makeSemaphore } from '../../src/kit/semaphore.ts'
 
-it('runs work of no more units together than the total, in the order it came, and the largest alone', async () => {
+it('a semaphore runs work of no more units together than the total, in the order it came, and the largest alone', async () => {
   const semaphore = makeSemaphore(100)
   const held = new Set<number>()
   const most: number[] = []
@@ -24,7 +24,7 @@ it('runs work of no more units together than the total, in the order it came, an
   expect(began).toEqual([0, 1, 2, 3, 4, 5, 6])
 })
 
-it('gives the units of work that failed to the next', async () => {
+it('a semaphore gives the units of work that failed to the next', async () => {
   const semaphore = makeSemaphore(10)
   await expect(semaphore(10, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
   expect(await semaphore(10, async () => 'next')).toBe('next')

@@ -94,7 +94,7 @@ test('drift is counted by endpoint, field and kind, with a cut example', async (
   ])
 })
 
-test('a content stands in the ledger once, and one of two senders moves it on', async () => {
+test('a content is in the ledger once, and only one of two senders changes its state', async () => {
   const { store } = await openTestStore()
   const key = { accountId: await makeAccount(store), contentId: 'ab'.repeat(32) }
   const see = () =>

@@ -3,18 +3,18 @@ import { expect, test } from 'vitest'
 import { cleanJson, cleanText } from '../../src/store/clean.ts'
 import { openTestStore, rowsOf } from './open.ts'
 
-test('leaves out NUL, marks lone surrogates and keeps pairs', () => {
+test('a cleaned text has no NUL, has a mark for each lone surrogate, and keeps surrogate pairs', () => {
   expect(cleanText('a\0b\ud800c\udc00 😀')).toBe('ab\ufffdc\ufffd 😀')
   expect(cleanJson({ 'k\0': ['\ud800', Number.NaN, undefined, { x: undefined, y: null }] })).toEqual({
     k: ['\ufffd', null, null, { y: null }],
   })
 })
 
-test('keeps a member named __proto__', () => {
+test('a cleaned object keeps a member named __proto__', () => {
   expect(JSON.stringify(cleanJson(JSON.parse('{"__proto__":{"a":1}}')))).toBe('{"__proto__":{"a":1}}')
 })
 
-test('whatever JSON there is, Postgres takes it as text and as jsonb', async () => {
+test('any JSON, once cleaned, is accepted by Postgres as text and as jsonb', async () => {
   const { store } = await openTestStore()
   const anyText = fc.string({
     unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)),

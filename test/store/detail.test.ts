@@ -12,7 +12,7 @@ import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './open
 
 const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))
 
-test('records row, samples, extras, curve and raw document together', async () => {
+test('a detail is recorded with its row, samples, extras, curve and raw document together', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   const answer = Buffer.from('{"success":true}')
@@ -47,7 +47,7 @@ test('records row, samples, extras, curve and raw document together', async () =
   expect(await rawDocumentOf(store, activityId)).toEqual(answer)
 })
 
-test('an answer asked for earlier never overwrites one asked for later', async () => {
+test('the answer to an earlier request never overwrites the answer to a later one', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   const record = (second: number, xss: number) =>
@@ -71,7 +71,7 @@ test('a change listed during the fetch keeps the activity wanted', async () => {
   })
 })
 
-test('says in a revision what changed since the last fetch, and nothing at the first', async () => {
+test('a revision says what changed since the last fetch, and the first fetch makes none', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   const record = (second: number, change: Parameters<typeof detailInput>[2]) =>
@@ -93,7 +93,7 @@ test('says in a revision what changed since the last fetch, and nothing at the f
   ])
 })
 
-test('an answer without samples does not wipe out samples that are here', async () => {
+test('an answer without samples does not delete samples that are stored', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   const packed = (text: string) => packDocument({ document: Buffer.from(text) })
@@ -105,7 +105,7 @@ test('an answer without samples does not wipe out samples that are here', async 
   expect(String(await rawDocumentOf(store, activityId))).toBe('first')
 })
 
-test('while samples are awaited it says when to ask again', async () => {
+test('an activity that awaits its samples says when to fetch it again', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   const waiting = {
@@ -138,7 +138,7 @@ test('two answers at the same moment end as one whole activity', async () => {
   expect(row).toEqual({ sample_count: 1_000, rows: 1_000 })
 })
 
-test('keeps an answer that came in gzip as it came', async () => {
+test('an answer that came in gzip is kept as it came', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   const document = Buffer.from('{"success":true}')
@@ -154,7 +154,7 @@ test('keeps an answer that came in gzip as it came', async () => {
   expect(await rawDocumentOf(store, activityId)).toEqual(document)
 })
 
-test('records several at once, each as it would be by itself', async () => {
+test('several details recorded at once are each as they would be alone', async () => {
   const packed = (text: string) => packDocument({ document: Buffer.from(text) })
   const intensity = { ftp: 250.5, powerZonesS: [1, 2, 3, 4, 5, 6, 7], aboveFtpS: 8, nearMpaS: null }
   const first: RecordDetailInput[] = [
@@ -231,7 +231,7 @@ async function contentOf(store: Store): Promise<Record<string, unknown>[][]> {
   return content
 }
 
-test('takes the same unknown field again, though there are still no samples to it', async () => {
+test('an unknown field is recorded again though its activity still has no samples', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   const answer = (values: unknown[]) => ({
@@ -245,7 +245,7 @@ test('takes the same unknown field again, though there are still no samples to i
   ])
 })
 
-test('records none of several when one of them is of no known activity', async () => {
+test('no detail of several is recorded when the activity of one is unknown', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   const inputs = [detailInput(activityId, at(1)), detailInput(99, at(1))]

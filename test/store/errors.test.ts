@@ -58,7 +58,7 @@ test('an error of the connection inside a query holds no parameters either', asy
   expect(await rowsOf(store, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
 })
 
-test('passes errors on that have nothing to do with the database', async () => {
+test('errors that do not come from the database pass through the store unchanged', async () => {
   const { store } = await openTestStore()
   const ours = new RejectedError('refused', 'no')
   const bug = new TypeError('bug')
@@ -66,7 +66,7 @@ test('passes errors on that have nothing to do with the database', async () => {
   expect(await errorOf(store.transaction(() => Promise.reject(bug)))).toBe(bug)
 })
 
-test('says what is wrong with the way to the database', async () => {
+test('a failed connection says what is wrong with it', async () => {
   const { url } = await openTestStore()
   const nobody = new URL(url)
   nobody.pathname = '/no_such_database'
@@ -83,7 +83,7 @@ test('says what is wrong with the way to the database', async () => {
   }
 })
 
-test('a failed query that was passed over does not end as a commit', async () => {
+test('a transaction whose failed query was ignored does not end as a commit', async () => {
   const { store } = await openTestStore()
   const error = await errorOf(
     store.transaction(async (tx) => {
@@ -95,7 +95,7 @@ test('a failed query that was passed over does not end as a commit', async () =>
   expect(await rowsOf(store, 'SELECT * FROM training.accounts')).toEqual([])
 })
 
-test('a deadlock is a busy database', async () => {
+test('a deadlock is reported as a busy database', async () => {
   const { store } = await openTestStore()
   await store.transaction((tx) =>
     tx.db.insert(accounts).values([
@@ -116,13 +116,13 @@ test('a deadlock is a busy database', async () => {
   expect(sqlstateOf(failed[0])).toBe('40P01')
 })
 
-test('a read cannot write', async () => {
+test('a read transaction cannot write', async () => {
   const { store } = await openTestStore()
   const error = await errorOf(store.read((tx) => tx.db.insert(accounts).values({ name: 'x', baseUrl: 'x' })))
   expect(sqlstateOf(error)).toBe('25006')
 })
 
-test('a connection works in UTC under our name', async () => {
+test('a connection works in UTC and names musette as its application', async () => {
   const { store } = await openTestStore()
   const [row] = await rowsOf(
     store,

@@ -47,8 +47,8 @@ describe('runs that ended since a mark', () => {
   })
 })
 
-describe('the counts of what there is', () => {
-  it('put every activity into one state, and the absent ones apart', async () => {
+describe('the counts of activities by state', () => {
+  it('have every activity in one state, and the absent ones apart', async () => {
     const { store } = await openTestStore()
     const accountId = await makeAccount(store)
     await store.transaction((tx) =>

@@ -9,7 +9,7 @@ import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './open
 
 const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))
 
-test('makes new activities, marks known ones, and counts a path named twice once', async () => {
+test('a list makes new activities, marks known ones, and counts a path named twice once', async () => {
   const { store } = await openTestStore()
   const accountId = await makeAccount(store)
   const list = (entries: ReturnType<typeof listed>[], second: number) =>
@@ -23,7 +23,7 @@ test('makes new activities, marks known ones, and counts a path named twice once
   expect(await store.read((tx) => countByState(tx, accountId))).toMatchObject({ wanted: 3, mirrored: 0 })
 })
 
-test('takes text that Postgres refuses, unreadable dates and ten thousand entries', async () => {
+test('a list may hold text that Postgres refuses, unreadable dates and ten thousand entries', async () => {
   const { store } = await openTestStore()
   const accountId = await makeAccount(store)
   const entries = Array.from({ length: 10_001 }, (_, index) => listed(`p${index}`))
@@ -34,7 +34,7 @@ test('takes text that Postgres refuses, unreadable dates and ten thousand entrie
   expect(row).toEqual({ name: 'a\ufffd', started_at: null })
 })
 
-test('finds the newest start first, and an activity without a start last', async () => {
+test('wanted activities are found with the newest start first, and those without a start last', async () => {
   const { store } = await openTestStore()
   const accountId = await makeAccount(store)
   const start = (day: number) => ({ startedAt: new Date(Date.UTC(2024, 0, day)) })
@@ -49,7 +49,7 @@ test('finds the newest start first, and an activity without a start last', async
   expect(wanted.map((activity) => activity.path)).toEqual(['new', 'mid', 'old', 'none'])
 })
 
-test('gives the newest the lowest ids, so that samples lie in the order of them', async () => {
+test('the newest activities get the lowest ids, so that samples are stored in the order of the fetches', async () => {
   const { store } = await openTestStore()
   const accountId = await makeAccount(store)
   const day = (index: number) => (index * 7_919) % 6_000
@@ -85,7 +85,7 @@ test('a failed activity comes back when its pause is over, and at once when it i
   expect(activity).toMatchObject({ detailState: 'failed', fetchAttempts: 2 })
 })
 
-test('an unchanged activity is mirrored again, but stays wanted when it was listed after the question', async () => {
+test('an unchanged activity is mirrored again, but stays wanted when it was listed after the request', async () => {
   const { store } = await openTestStore()
   const { accountId, activityId } = await makeActivity(store, at(0))
   await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1))))
@@ -101,7 +101,7 @@ test('an unchanged activity is mirrored again, but stays wanted when it was list
   expect(await state()).toBe('mirrored')
 })
 
-test('keeps a rename of a fetched activity as a revision, and says nothing when nothing changed', async () => {
+test('a rename of a fetched activity is kept as a revision, and an unchanged entry makes none', async () => {
   const { store } = await openTestStore()
   const { accountId, activityId } = await makeActivity(store, at(0))
   await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1))))
@@ -115,7 +115,7 @@ test('keeps a rename of a fetched activity as a revision, and says nothing when 
   expect(revisions).toEqual([{ observed_at: at(3), changes: { name: ['Ride p1', 'Evening ride'] } }])
 })
 
-test('an absent activity is not asked for, and comes back with the list', async () => {
+test('an absent activity is not wanted, and comes back when it is listed again', async () => {
   const { store } = await openTestStore()
   const { accountId, activityId } = await makeActivity(store, at(0))
   const mark = () =>

@@ -55,7 +55,7 @@ test('musette_reader reads every table of training, later ones too, and nothing 
   await expect(reader.query('DELETE FROM training.drift')).rejects.toMatchObject({ code: '42501' })
 })
 
-test('migrates for a user who may not create roles', async () => {
+test('a user who may not create roles can migrate a database', async () => {
   const { url, store } = await openEmptyStore()
   const owner = `plain_${process.pid}`
   await store.transaction(async (tx) => {
@@ -74,7 +74,7 @@ test('migrates for a user who may not create roles', async () => {
   await store.read(checkSchema)
 })
 
-test('refuses a database that was never migrated, and says what to type', async () => {
+test('a database that was never migrated is refused with the command to type', async () => {
   const { store } = await openEmptyStore()
   const refusal = expect.objectContaining({
     name: 'ConfigError',
@@ -87,7 +87,7 @@ test('refuses a database that was never migrated, and says what to type', async 
   )
 })
 
-test('refuses a database with migrations that it does not have, leaves it as it is, and says what to type', async () => {
+test('a database with unknown migrations is refused with the command to type, and left as it is', async () => {
   const { store, url } = await openEmptyStore()
   await store.transaction((tx) =>
     tx.client.query(
@@ -112,7 +112,7 @@ test('refuses a database with migrations that it does not have, leaves it as it 
   expect(await rowsOf(store, 'SELECT hash FROM musette.migrations')).toHaveLength(2)
 })
 
-test('refuses a database that a newer version has made, for reading and for migrating', async () => {
+test('a database that a newer version has migrated is refused, for reading and for migrating', async () => {
   const { store, url } = await openTestStore()
   await store.transaction((tx) =>
     tx.client.query("INSERT INTO musette.migrations (hash, created_at) VALUES ('later', 99999999999999)"),

@@ -54,7 +54,7 @@ describe('the guarded connection', () => {
     }
   })
 
-  it('lets all statements of a text see one moment', async () => {
+  it('shows all statements of a text the database at one moment', async () => {
     await queryOnce(database.url, 'create table moments (a int)')
     const counts: unknown[] = []
     for await (const part of queries.run('select count(*) from moments; select count(*) from moments')) {
@@ -90,11 +90,11 @@ describe('a text of SQL', () => {
     )
   })
 
-  it('that has no statement is no mistake', () => {
+  it('is accepted without a statement', () => {
     expect(splitStatements(' ; /* select 1 */ ; -- select 2')).toEqual([])
   })
 
-  it('whose quotes have no end is left to the server', async () => {
+  it('is left to the server when its quotes have no end', async () => {
     for (const text of ["select 'a; select 1", 'select $x$ ; ', 'select "a;', '/* ; select 1']) {
       expect(splitStatements(text).length).toBeLessThanOrEqual(1)
     }

@@ -8,7 +8,7 @@ import { backendPidOf, openTestStore, rowsOf, terminate } from './open.ts'
 
 const COLUMNS = ['extract(epoch from t) * 1000 AS t', ...SAMPLE_FIELDS].join(', ')
 
-test('brings every column back as it was sent, with nulls in every one of them', async () => {
+test('every column is read back as it was written, with nulls in each of them', async () => {
   const { store } = await openTestStore()
   // Each field is null in rows of its own, so a value in a wrong column cannot go unseen.
   const samples = makeSamples(40, (field, index) => {
@@ -28,7 +28,7 @@ test('brings every column back as it was sent, with nulls in every one of them',
   }
 })
 
-test('makes null of every field that no sample has', async () => {
+test('a field that no sample has is null', async () => {
   const { store } = await openTestStore()
   const samples = makeSamples(3, (field) => (field === 'hr' || field === 'lng' ? 1 : Number.NaN))
   await store.transaction((tx) => replaceSamples(tx, 7, makeSamples(3)))
@@ -38,7 +38,7 @@ test('makes null of every field that no sample has', async () => {
   expect(rows).toEqual(Array.from({ length: 3 }, () => Object.fromEntries(expected)))
 })
 
-test('keeps all digits of positions, microseconds and times before 2000', async () => {
+test('positions keep all digits, and times keep their microseconds, also before 2000', async () => {
   const { store } = await openTestStore()
   const samples = makeSamples(2, (field) => (field === 'lat' ? 52.520006599999995 : -13.404953999999975))
   samples.t[0] = Date.UTC(1985, 6, 1) + 0.5
@@ -54,7 +54,7 @@ test('keeps all digits of positions, microseconds and times before 2000', async 
   expect(rows[1]?.t).toBeNull()
 })
 
-test('keeps infinities, and makes null of what a column cannot hold', async () => {
+test('infinities are kept, and values that a column cannot hold become null', async () => {
   const { store } = await openTestStore()
   const values = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e39, 3.4028235e38, 1e-50]
   const samples = makeSamples(values.length, (field, index) =>
@@ -73,7 +73,7 @@ test('keeps infinities, and makes null of what a column cannot hold', async () =
   ])
 })
 
-test('numbers the samples of one time, and only these', async () => {
+test('samples of the same time are numbered, and only these', async () => {
   const { store } = await openTestStore()
   const samples = makeSamples(6)
   samples.t.set([1_000, 2_000, 2_000, 2_000.0001, 3_000, 3_000.5])
@@ -89,7 +89,7 @@ test('numbers the samples of one time, and only these', async () => {
   expect(await ordinals(2)).toEqual([null, null])
 })
 
-test('numbers them in several activities of one COPY, each by itself', async () => {
+test('samples of the same time are numbered for each activity of one COPY by itself', async () => {
   const { store } = await openTestStore()
   const twice = makeSamples(2)
   twice.t.fill(5_000)
@@ -115,7 +115,7 @@ test('numbers them in several activities of one COPY, each by itself', async () 
   ])
 })
 
-test('replaces the samples of one activity and leaves the others alone', async () => {
+test('replacing the samples of one activity leaves those of the others as they are', async () => {
   const { store } = await openTestStore()
   await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(5_000)))
   await store.transaction((tx) => replaceSamples(tx, 2, makeSamples(10)))
@@ -130,7 +130,7 @@ test('replaces the samples of one activity and leaves the others alone', async (
   ])
 })
 
-test('writes nothing when the connection is lost in the middle, and the store goes on', async () => {
+test('a connection that is lost during a COPY leaves no samples behind, and the store goes on', async () => {
   const { store, url } = await openTestStore()
   const samples = makeSamples(400_000)
   const writing = store.transaction(async (tx) => {
@@ -143,7 +143,7 @@ test('writes nothing when the connection is lost in the middle, and the store go
   expect(await rowsOf(store, 'SELECT 1 FROM training.samples')).toEqual([])
 })
 
-test('ends the COPY when the samples cannot be encoded, and the connection stays good', async () => {
+test('samples that cannot be encoded end the COPY, and the connection stays usable', async () => {
   const { store } = await openTestStore()
   const broken = { ...makeSamples(1), t: undefined as unknown as Float64Array }
   await expect(store.transaction((tx) => replaceSamples(tx, 1, broken))).rejects.toThrow(TypeError)
@@ -151,7 +151,7 @@ test('ends the COPY when the samples cannot be encoded, and the connection stays
   expect(written).toBe(3)
 })
 
-test('makes chunks of a bounded size', () => {
+test('encoded samples come in chunks of a bounded size', () => {
   const sizes = [...encodeSamples([{ activityId: 1, samples: makeSamples(20_000) }]).chunks].map(
     (chunk) => chunk.length,
   )

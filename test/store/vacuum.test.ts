@@ -41,7 +41,7 @@ async function pagesRead(store: Store): Promise<number> {
   return (plan['Shared Hit Blocks'] ?? Number.NaN) + (plan['Shared Read Blocks'] ?? Number.NaN)
 }
 
-test('a history that is replaced ride by ride does not take twice its room', async () => {
+test('a history that is replaced activity by activity does not take twice its space', async () => {
   const store = await openRides()
   const size = () => numberOf(store, `pg_total_relation_size('training.samples')`)
   const once = await size()
@@ -52,7 +52,7 @@ test('a history that is replaced ride by ride does not take twice its room', asy
   }
 })
 
-test('a vacuum that somebody stands in the way of is done at the next ride', async () => {
+test('a vacuum that another transaction blocks is done after the next write', async () => {
   const store = await openRides()
   const vacuum = makeSamplesVacuum({ store, log: quiet })
   const vacuums = () =>
@@ -66,7 +66,7 @@ test('a vacuum that somebody stands in the way of is done at the next ride', asy
   expect(await vacuums()).toBe(1)
 })
 
-test('after a backfill, one ride is read without reading all of them', async () => {
+test('after a backfill, one activity is read without reading all of them', async () => {
   const store = await openRides()
   const whole = await numberOf(store, `pg_relation_size('training.samples') / 8192`)
   const vacuum = makeSamplesVacuum({ store, log: quiet })
@@ -75,7 +75,7 @@ test('after a backfill, one ride is read without reading all of them', async () 
   expect(await pagesRead(store)).toBeLessThan(whole / 5)
 })
 
-test('the index knows of new rides before the backfill is through', async () => {
+test('the index covers new activities before the backfill has ended', async () => {
   const store = await openRides()
   const unknown = () => numberOf(store, `brin_summarize_new_values('training.samples_activity')`)
   const vacuum = makeSamplesVacuum({ store, log: quiet })
@@ -87,7 +87,7 @@ test('the index knows of new rides before the backfill is through', async () => 
   expect(await numberOf(fresh, `brin_summarize_new_values('training.samples_activity')`)).toBeGreaterThan(10)
 })
 
-test('after a recalculation, too, however the rides lie in the table now', async () => {
+test('after a recalculation, one activity is read without reading all of them, in whatever order they are stored', async () => {
   const store = await openRides()
   const vacuum = makeSamplesVacuum({ store, log: quiet })
   for (let times = 0; times < 3; times++) await writeAll(store, vacuum, SAMPLES)
@@ -96,7 +96,7 @@ test('after a recalculation, too, however the rides lie in the table now', async
   expect(await pagesRead(store)).toBeLessThan(whole / 3)
 })
 
-test('does nothing when nothing was written', async () => {
+test('a vacuum does nothing when nothing was written', async () => {
   const store = await openRides()
   const statements: string[] = []
   const watched = { ...store, execute: async (statement: string) => void statements.push(statement) }

@@ -55,7 +55,7 @@ test.each<Moment>(['before save', 'after save'])(
   },
 )
 
-test('a read puts spooled tokens in place', async () => {
+test('a read moves spooled tokens into the table', async () => {
   const { store, url, accountId, spoolDir, vault, vaultOn } = await openTestVault()
   const { cuttable, cut } = cuttingStore(store, url)
   await vaultOn(cuttable).locked(accountId, async (held) => {
@@ -83,7 +83,7 @@ test('a spool file older than the table is put aside', async () => {
   expect(await readdir(spoolDir)).toEqual([])
 })
 
-test('spooled tokens of the service before are not brought back after a login at another address', async () => {
+test('spooled tokens of the previous service are not restored after a login at another address', async () => {
   const { store, url, accountId, spoolDir, vault, vaultOn } = await openTestVault()
   const { cuttable, cut } = cuttingStore(store, url)
   await vaultOn(cuttable).locked(accountId, async (held) => {
@@ -109,13 +109,13 @@ test('a lost commit without new tokens is an error', async () => {
   await expect(parking).rejects.toMatchObject({ name: 'TransientError', code: 'database_unreachable' })
 })
 
-test('without a database and without a spool file it says that the database is away', async () => {
+test('without a database and without a spool file, a read says that the database is away', async () => {
   const { accountId, vaultOn } = await openTestVault()
   await expect(vaultOn(deadStore()).read(accountId)).rejects.toMatchObject({ code: 'database_unreachable' })
 })
 
 test.each(['+033658-09-27T01:46:39.000Z', null, 'soon', 1e300])(
-  'a pair that ends at %s is not lost: it counts as over',
+  'a spooled pair that expires at %s is not lost, and counts as expired',
   async (expiresAt) => {
     const { store, url, accountId, spoolDir, vault, vaultOn } = await openTestVault()
     const { cuttable, cut } = cuttingStore(store, url)
@@ -131,7 +131,7 @@ test.each(['+033658-09-27T01:46:39.000Z', null, 'soon', 1e300])(
   },
 )
 
-test('a pair with an end that is no date is kept in the spool', async () => {
+test('a pair whose expiry is no date is kept', async () => {
   const { accountId, vault } = await openTestVault()
   await vault.locked(accountId, (held) => held.save({ ...pairAt(5), expiresAt: new Date(Number.NaN) }))
   expect(await vault.read(accountId)).toMatchObject({ refreshToken: 'refresh-5' })

@@ -6,7 +6,7 @@ import { makeSealer } from '../../src/store/vault/seal.ts'
 import { rowsOf } from './open.ts'
 import { ACCOUNT, openTestVault, pairAt } from './vault.ts'
 
-test('gives back what a login handed over, and keeps none of it in the clear', async () => {
+test('the vault returns the credentials of a login, and stores none of them in clear text', async () => {
   const { store, vault, accountId } = await openTestVault()
   expect(await vault.read(accountId)).toEqual({
     clientId: 'client',
@@ -52,7 +52,7 @@ test('a sealed value opens only with its key, for its account and its field, and
   expect(() => makeSealer(randomBytes(31))).toThrow(expect.objectContaining({ code: 'secret_key_length' }))
 })
 
-test('says so when the key is another one, and touches nothing', async () => {
+test('the vault says that its key is another one, and changes nothing', async () => {
   const { store, vault, vaultOn, accountId } = await openTestVault()
   const before = await rowsOf(
     store,
@@ -68,7 +68,7 @@ test('says so when the key is another one, and touches nothing', async () => {
   expect(await vault.read(accountId)).toMatchObject({ accessToken: 'access-0' })
 })
 
-test('a saved pair is in the table when the lock is let go, and clears what stood against the account', async () => {
+test('a saved pair is in the table when the lock is released, and clears the failures and needs_login of the account', async () => {
   const { store, vault, accountId } = await openTestVault()
   const notBefore = new Date('2024-06-01T13:00:00Z')
   await vault.locked(accountId, (held) => held.recordFailure({ notBefore, reason: 'timed out' }))
@@ -94,7 +94,7 @@ test('a saved pair is in the table when the lock is let go, and clears what stoo
   })
 })
 
-test('keeps what was saved or parked before the work threw', async () => {
+test('a pair saved or an account parked before the work threw stays so', async () => {
   const { vault, accountId } = await openTestVault()
   const reason = new TransientError('later', 'the next step failed')
   const saving = vault.locked(accountId, async (held) => {
@@ -111,7 +111,7 @@ test('keeps what was saved or parked before the work threw', async () => {
   expect(await vault.read(accountId)).toMatchObject({ needsLogin: true })
 })
 
-test('forgets tokens and leaves the account', async () => {
+test('the vault forgets the tokens of an account and keeps the account', async () => {
   const { store, vault, accountId } = await openTestVault()
   await vault.forget(accountId)
   expect(await vault.read(accountId)).toBeUndefined()
@@ -129,7 +129,7 @@ function sealFirst(key: Buffer, text: string, accountId: number, field: string):
   return Buffer.concat([Buffer.from([1]), nonce, cipher.getAuthTag(), body])
 }
 
-test('a row sealed before origins were opens, and the next pair binds all of it to the address', async () => {
+test('a row sealed without an address opens, and the next pair binds all of it to the address', async () => {
   const { store, vault, accountId, secretKey } = await openTestVault()
   const sealed = ['client_secret', 'access_token', 'refresh_token', 'password'].map((field) =>
     sealFirst(secretKey, `old ${field}`, accountId, field),
@@ -146,7 +146,7 @@ test('a row sealed before origins were opens, and the next pair binds all of it 
   expect(await rowsOf(store, `SELECT ${versions} FROM musette.credentials`)).toEqual([{ a: 2, b: 2, c: 2 }])
 })
 
-test('opens no tokens for an address that they were not made at', async () => {
+test('the vault opens no tokens for an address that they were not made at', async () => {
   const { store, vault, accountId } = await openTestVault()
   await store.transaction((tx) => upsertAccount(tx, { ...ACCOUNT, baseUrl: 'http://127.0.0.1:8' }))
   const refusal = { name: 'ConfigError', code: 'login_elsewhere' }

@@ -30,7 +30,7 @@ async function expectNothingLeft(): Promise<void> {
 }
 
 describe.each(['postgres', 'redis'])('no secret gets out of a daemon with its queue in %s', (queue) => {
-  it('on a hostile day', async ({ skip }) => {
+  it('while the service repeats every secret in its answers', async ({ skip }) => {
     if (queue === 'redis' && !rig.redisUrl) skip('redis-server is not installed')
     rig.hostile.become([])
     await queryOnce(rig.databaseUrl, 'truncate training.uploads cascade')

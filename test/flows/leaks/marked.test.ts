@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { findLeaks, SECRETS } from './marked.ts'
 
-it('the search itself finds a secret in every form it may have', () => {
+it('the search for leaks finds a secret in every form it may have', () => {
   const found = (text: string) => findLeaks(text).length > 0
   for (const secret of Object.values(SECRETS)) expect(found(`x ${secret} y`)).toBe(true)
   for (const before of ['', 'a', 'ab']) {

@@ -20,7 +20,7 @@ async function expectNoLeak(text: string): Promise<void> {
 }
 
 describe('no secret gets out of a verb', () => {
-  it('that hears its secrets again from the data endpoints', async () => {
+  it('whose secrets the data endpoints repeat', async () => {
     await rig.signIn()
     for (const echo of Object.values(ECHOES)) {
       // A limit is waited out for as long as it is repeated, so it ends here by itself.
@@ -32,7 +32,7 @@ describe('no secret gets out of a verb', () => {
     await expectNoLeak(rig.said())
   }, 240_000)
 
-  it('that hears them again from the token endpoint', async () => {
+  it('whose secrets the token endpoint repeats', async () => {
     const login = ['login', 'other', '--username', 'marked', '--password-stdin']
     const env = { MUSETTE_CLIENT_SECRET: SECRETS.clientSecret }
     for (const echo of Object.values(ECHOES)) {
@@ -72,7 +72,7 @@ describe('no secret gets out of a verb', () => {
     await expectNoLeak(rig.said())
   }, 120_000)
 
-  it('whose upload is refused with them', async () => {
+  it('whose upload is refused with an answer that repeats its secrets', async () => {
     await rig.signIn()
     const file = join(rig.dataDir, 'ride.fit')
     await writeFile(file, makeRide())
@@ -121,7 +121,7 @@ describe('no secret gets out of a verb', () => {
     await expectNoLeak(rig.said())
   }, 240_000)
 
-  it('that is configured wrongly, and of those that look at everything', async () => {
+  it('that is configured wrongly or that reports on everything', async () => {
     const marked = SECRETS.wrongPassword
     const env = {
       DATABASE_URL: `mysql://${marked}`,

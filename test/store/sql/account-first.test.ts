@@ -106,7 +106,7 @@ describe.each(['never analyzed', 'analyzed'])('in a database %s', (state) => {
       expectRead(await touchedBy(text, [`rider ${account}`]), 2 * activities)
     })
 
-    it('has its bests in a look for each season and duration, however many activities hold them together', async () => {
+    it('costs power_bests one index entry for each season and duration, however many activities it has', async () => {
       const touched = await touchedBy(
         `select * from training.power_bests where account_id = ${account} and span <> 'last 90 days'`,
       )
@@ -117,16 +117,16 @@ describe.each(['never analyzed', 'analyzed'])('in a database %s', (state) => {
     })
   })
 
-  it('the account of one activity is all that is read to know how hard it was', async () => {
+  it('ride_intensity reads no more than one account when it is asked for one activity', async () => {
     const touched = await touchedBy('select * from training.ride_intensity where activity_id = 777')
     expectRead(touched, BIG_ACTIVITIES)
   })
 })
 
-describe('a page', () => {
+describe('a page of the dashboard', () => {
   beforeAll(() => store.execute('analyze'), FILLING_MS)
 
-  it('reads what it shows, also when starts, watts and moments tie', async () => {
+  it('reads only the rows that it shows, also when starts, watts and moments tie', async () => {
     const read = async (page: (tx: Tx) => Promise<unknown>) => {
       const touched: Touched[] = []
       await store.read(async (tx) => {

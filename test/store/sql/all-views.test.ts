@@ -53,7 +53,7 @@ describe('every view', () => {
     }
   })
 
-  it('is there under its name, and there is no other', async () => {
+  it('exists under its name, and there is no other view', async () => {
     const scene = await openScene()
     const found = await scene.query(
       `select viewname from pg_views where schemaname = 'training' order by viewname`,
@@ -66,7 +66,7 @@ describe('every view', () => {
     expect(new Set(first.map(({ attname }) => attname))).toEqual(new Set(['account_id']))
   })
 
-  it.each(VIEWS)('%s leaves out a ride that the service lists no more', async (view) => {
+  it.each(VIEWS)('such as %s leaves out a ride that the service no longer lists', async (view) => {
     const { newest, ...scene } = await openBusyScene()
     const before = await scene.view(view)
     expect(before).not.toEqual([])
@@ -76,7 +76,7 @@ describe('every view', () => {
     expect(after.filter((row) => row.activity_id === newest)).toEqual([])
   })
 
-  it('can be read by musette_reader, with what is in it', async () => {
+  it('can be read by musette_reader, with its rows', async () => {
     const scene = await openBusyScene()
     const reader = new pg.Client({ connectionString: scene.url })
     await reader.connect()

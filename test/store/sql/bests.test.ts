@@ -55,7 +55,7 @@ function bestsOf(rides: readonly MadeRide[], oldest: string): Row[] {
 const sorted = (rows: readonly Row[]) => rows.map((row) => JSON.stringify(row)).sort()
 
 describe('power_bests', () => {
-  it('is what looking at every ride finds: per account, season and the last 90 days, the earliest of equals', async () => {
+  it('has what a search of every ride finds: per account, season and the last 90 days, the earliest of equals', async () => {
     const scene = await openScene()
     const accounts = [await scene.account('one'), await scene.account('two')]
     const watts = fc.option(fc.integer({ min: 0, max: 6 }), { nil: undefined })
@@ -95,7 +95,7 @@ describe('power_bests', () => {
     )
   })
 
-  it('has the durations of a curve, and not the length that is a single ride’s own', async () => {
+  it('has the standard durations of a curve, and not the length of a single ride', async () => {
     const scene = await openScene()
     const samples = makeSamplesOf(Array.from({ length: HALF_A_DAY_S + 77 }, () => ({ power: 200 })))
     const curve = normalizePowerCurve(samples)?.points ?? []
@@ -112,7 +112,7 @@ describe('power_bests', () => {
     )
   })
 
-  it('follows a ride whose start moves to another year, or becomes known', async () => {
+  it('follows a ride whose start moves to another year or becomes known', async () => {
     const scene = await openScene()
     const activityId = await scene.ride(await scene.account(), '2024-12-31T23:30:00Z')
     await addCurve(scene, activityId, { 5: 500 })

@@ -64,7 +64,7 @@ describe('a day in the views', () => {
     },
   )
 
-  it('has no load while the service has told none, and says how many rides are missing in the sum', async () => {
+  it('has no load while the service has sent none, and says how many rides are missing in the sum', async () => {
     const scene = await openScene()
     const accountId = await scene.account()
     await scene.ride(accountId, '2024-05-01T06:00:00Z')
@@ -77,7 +77,7 @@ describe('a day in the views', () => {
     ])
   })
 
-  it('is nowhere for a ride whose start cannot be read', async () => {
+  it('leaves out a ride whose start cannot be read', async () => {
     const scene = await openScene()
     const accountId = await scene.account()
     const lost = await scene.ride(accountId, '2024-05-01T06:00:00Z', { medal: 1, sig_ftp: 250, form: 1 })
@@ -96,7 +96,7 @@ describe('a day in the views', () => {
 })
 
 describe('today', () => {
-  it('is the day where the newest ride was, and load goes on to it', async () => {
+  it('is the day in the time zone of the newest ride, and daily_load continues to it', async () => {
     const scene = await openScene()
     const [east, west] = [await scene.account('east'), await scene.account('west')]
     await scene.account('nowhere')
@@ -116,7 +116,7 @@ describe('today', () => {
   })
 })
 
-describe('two accounts', () => {
+describe('the views of two accounts', () => {
   it('do not mix', async () => {
     const scene = await openScene()
     const [one, two] = [await scene.account('one'), await scene.account('two')]

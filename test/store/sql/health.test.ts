@@ -30,7 +30,7 @@ const item = (scene: Scene, name: string) =>
   )
 
 describe('mirror_health', () => {
-  it('says when the list was last polled and compared to its end, and why the last comparison changed nothing', async () => {
+  it('says when the list was last polled and last compared completely, and why the last comparison changed nothing', async () => {
     const scene = await openScene()
     const accountId = await scene.account()
     expect(await item(scene, 'last good poll')).toEqual([
@@ -70,7 +70,7 @@ describe('mirror_health', () => {
     ])
   })
 
-  it('counts what waits and what failed, since when and why, and leaves out what is absent', async () => {
+  it('counts activities that wait or failed, since when and why, and leaves out absent ones', async () => {
     const scene = await openScene()
     const accountId = await scene.account()
     const ride = (detailState: string, more = {}) =>

@@ -13,7 +13,7 @@ const minutesAfter = (moment: string, minutes: number) =>
   new Date(Date.parse(moment) + minutes * 60_000).toISOString()
 
 describe('fitness_history', () => {
-  it('is one line from before the first poll to what the training information says now', async () => {
+  it('is one series from before the first poll to the present training information', async () => {
     const scene = await openScene()
     const accountId = await scene.account()
     const signature = { sig_ftp: 250, sig_atc: 21_500, sig_pp: 900, prev_sig_ltp: 190 }
@@ -40,7 +40,7 @@ describe('fitness_history', () => {
 })
 
 describe('upload_journey', () => {
-  it('leads from the file to what it did to the signature', async () => {
+  it('leads from the file to the change of the signature', async () => {
     const scene = await openScene()
     const accountId = await scene.account()
     const scores = { name: 'Evening', xss: 80, prev_sig_ftp: 250, sig_ftp: 256 }
@@ -67,7 +67,7 @@ describe('upload_journey', () => {
 })
 
 describe('recalculations', () => {
-  it('tells a pass over the history from edits, and first analyses from changes', async () => {
+  it('distinguishes a recalculation of the history from edits, and first analyses from changes', async () => {
     const scene = await openScene()
     const accountId = await scene.account()
     for (let hour = 0; hour < 6; hour++) {

@@ -39,7 +39,7 @@ describe('the seconds of a ride', () => {
     expect(normalizeIntensity(makeSamplesOf(seconds), 200)?.powerZonesS).toEqual([1, 0, 0, 0, 0, 0, 0])
   })
 
-  it('are told for every heart rate, and a spike of a sensor is no peak', () => {
+  it('are counted for every heart rate, and a spike of the sensor is no peak', () => {
     const seconds = [
       ...many(20, { hr: 3 }),
       ...many(11, { hr: 5.7 }),
@@ -58,7 +58,7 @@ describe('the seconds of a ride', () => {
     expect(normalizeIntensity(makeSamplesOf(many(9, { hr: 7 })), 200)?.hrPeak).toBeNull()
   })
 
-  it('are nothing at all without samples', () => {
+  it('are undefined without samples', () => {
     expect(normalizeIntensity(makeSamplesOf([]), 200)).toBeUndefined()
   })
 })

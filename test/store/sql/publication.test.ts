@@ -55,7 +55,7 @@ beforeAll(async () => {
 afterAll(() => release.release())
 
 it(
-  'a mirror whose schema is published goes on through polls, rewrites and revisions, and a subscriber has the same',
+  'a mirror whose schema is published goes on through polls, rewrites and revisions, and a subscriber gets the same rows',
   async () => {
     const sync = () => syncAccount(rig.app, { name: 'default', training: true })
     expect(await sync()).toMatchObject({ fetched: 3, failed: 0 })

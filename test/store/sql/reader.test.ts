@@ -44,7 +44,7 @@ describe('the login of an analyst', () => {
     await client.query('SELECT count(*) FROM samples')
   })
 
-  it('reads again where a restored dump had lost the rights', async () => {
+  it('can read again after a restored dump had lost the rights', async () => {
     const { url, make } = await openReaderLogin()
     await queryOnce(url, 'DROP OWNED BY musette_reader')
     const client = await connect((await make()).url)
@@ -113,7 +113,7 @@ describe('the login of an analyst', () => {
     await expect(queryOnce(first.url, 'select 1')).rejects.toMatchObject({ code: '28P01' })
   })
 
-  it('takes a password of any signs, and a URL that is ready for them', async () => {
+  it('may have a password of any characters, and gets a URL that escapes them', async () => {
     const { name, make } = await openReaderLogin()
     const { url } = await make({ password: 'a/b@c:d%41?#[x]"\'\\' })
     expect(await queryOnce(url, 'select current_user as name')).toEqual([{ name }])
@@ -123,7 +123,7 @@ describe('the login of an analyst', () => {
     })
   })
 
-  it('has a password that stands in no statement, no log line and no table', async () => {
+  it('has a password that is in no statement, no log line and no table', async () => {
     const { name, log, url, make } = await openReaderLogin()
     const password = randomBytes(24).toString('hex')
     const statements: string[] = []
@@ -163,7 +163,7 @@ describe('the login of an analyst', () => {
     expect(await queryOnce(theirs.href, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  it('is refused where the user may not make logins, with what to type', async () => {
+  it('is refused where the user may not make logins, with the command to type', async () => {
     const { name, url } = await openReaderLogin()
     await queryOnce(url, `CREATE ROLE ${name} LOGIN PASSWORD 'plain'`)
     await queryOnce(url, `GRANT USAGE ON SCHEMA musette TO ${name}`)

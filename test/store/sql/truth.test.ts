@@ -17,7 +17,7 @@ import {
 } from './expected.ts'
 import type { Row } from './scene.ts'
 
-describe('the views over a mirrored history', () => {
+describe('in a mirrored history,', () => {
   let rig: Rig
   let rides: Known[]
   const sync = (full: boolean) => syncAccount(rig.app, { name: 'default', full, acceptRemovals: true })
@@ -39,7 +39,7 @@ describe('the views over a mirrored history', () => {
 
   it.each(Object.entries(CLAIMS))('%s', (_, claim) => claim(rig, rides))
 
-  describe('when the service lists a ride no more', () => {
+  describe('when the service no longer lists a ride,', () => {
     beforeAll(async () => {
       const gone = rides.filter(({ type }, index) => type === 'Running' || index % 5 === 4)
       for (const { path } of gone) await rig.steer('DELETE', `activities/${path}`)
