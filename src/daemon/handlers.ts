@@ -102,7 +102,7 @@ async function enqueueWanted(
   const now = app.mirror.now()
   const wanted = await app.store.read((tx) => findWanted(tx, { accountId, limit: SWEEP_LIMIT, now }))
   const newSince = new Date(now.getTime() - NEW_WITHIN_MS)
-  for (const priority of ['new', 'normal', 'backfill'] as const) {
+  for (const priority of ['new', 'normal', 'changed'] as const) {
     const payloads = wanted
       .filter((activity) => priorityOf(activity, newSince) === priority)
       .map(({ activityId }) => ({ accountId, activityId }))
@@ -116,9 +116,9 @@ function isToFetch({ nextFetchAt, detailState }: WantedActivity, now: Date): boo
   return nextFetchAt ? nextFetchAt <= now : detailState !== 'mirrored'
 }
 
-function priorityOf(activity: WantedActivity, newSince: Date): 'new' | 'normal' | 'backfill' {
+function priorityOf(activity: WantedActivity, newSince: Date): 'new' | 'normal' | 'changed' {
   if (activity.startedAt !== null && activity.startedAt >= newSince) return 'new'
-  return activity.fetchedAt === null ? 'normal' : 'backfill'
+  return activity.fetchedAt === null ? 'normal' : 'changed'
 }
 
 async function findAccount(app: Pick<App, 'store'>, accountId: number): Promise<Account | undefined> {

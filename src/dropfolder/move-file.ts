@@ -14,7 +14,10 @@ import {
   nameOf,
 } from './walk-folder.ts'
 
-/** `untold`: why the text beside a failed file is missing. `changed`: another file lies in the place of the one that was taken, and stays there. `gone`: somebody else moved it. */
+/**
+ * The result of a move. `moved`: `textError` tells why the text beside a failed file is missing. `gone`: another process moved
+ * the file. `changed`: another file is in its place now, and stays there.
+ */
 type Moved =
   | { outcome: 'moved'; path: Buffer; textError?: unknown }
   | { outcome: 'gone' }

@@ -7,7 +7,7 @@ import { CATALOG, type JobName, jobKeyOf, type PayloadOf, QUEUE_NAMES, type Queu
 
 export type JobQueue = Queue<unknown, unknown, string, unknown, unknown, string, IQueueBackend, object>
 export type Queues = Readonly<Record<QueueName, JobQueue>>
-type Priority = 'new' | 'normal' | 'backfill'
+type Priority = 'new' | 'normal' | 'changed'
 export type Enqueue = <N extends JobName>(
   name: N,
   payloads: readonly PayloadOf<N>[],
@@ -28,7 +28,7 @@ const BACKOFF_TYPE = 'catalog'
 const ENQUEUE_BATCH = 250
 
 /** BullMQ's numbers: a smaller one runs sooner. */
-const PRIORITIES: Readonly<Record<Priority, number>> = { new: 1, normal: 5, backfill: 10 }
+const PRIORITIES: Readonly<Record<Priority, number>> = { new: 1, normal: 5, changed: 10 }
 const STATES = ['active', 'completed', 'delayed', 'failed', 'prioritized', 'waiting'] as const
 
 /** Makes the queues; `onError` gets the errors of their connections, which never end the process. */

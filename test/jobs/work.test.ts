@@ -117,10 +117,10 @@ describeJobs('jobs', (rig) => {
     await eventually(() => done.length === 4, { what: 'it ran again' })
   })
 
-  it('lets new rides overtake the backfill', async () => {
+  it('lets new activities overtake those that changed', async () => {
     const done: number[] = []
     const producer = await rig().open({ roles: { scheduler: false, worker: false } })
-    await producer.enqueue('fetch-activity', [ride(1), ride(2)], { priority: 'backfill' })
+    await producer.enqueue('fetch-activity', [ride(1), ride(2)], { priority: 'changed' })
     await producer.enqueue('fetch-activity', [ride(3)])
     await producer.enqueue('fetch-activity', [ride(4), ride(5)], { priority: 'new' })
     await rig().open({ concurrency: 1, fetch: async (id) => void done.push(id) })
@@ -131,7 +131,7 @@ describeJobs('jobs', (rig) => {
   it('takes ten thousand jobs, and the same again without doubling one', async () => {
     const jobs = await rig().open({ roles: { scheduler: false, worker: false } })
     const rides = Array.from({ length: 10_000 }, (_, index) => ride(index + 1))
-    expect(await jobs.enqueue('fetch-activity', rides, { priority: 'backfill' })).toBe(10_000)
+    expect(await jobs.enqueue('fetch-activity', rides, { priority: 'changed' })).toBe(10_000)
     expect(await jobs.enqueue('fetch-activity', rides)).toBe(0)
     expect((await jobs.counts()).fetches.waiting).toBe(10_000)
   })
