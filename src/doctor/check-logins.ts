@@ -10,8 +10,8 @@ import type { KeyOptions } from '../store/vault/vault.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, problemOf, warning } from './finding.ts'
 
-/** A daemon renews a token by six tenths of its life at the latest; above this share of it none does. */
-const RENEWED_BY = 0.7
+/** A daemon refreshes a token by six tenths of its life at the latest; above this share of it none does. */
+const REFRESHED_BY = 0.7
 
 /** Checks that each account is signed in, and how old its tokens are. */
 export async function checkLogins({ config, mirror }: DoctorContext): Promise<Finding[]> {
@@ -45,7 +45,7 @@ function loginFinding({ account, needs_login }: AccountStatus, login: LoginFacts
     return warning(found, commandFor('sync', account))
   }
   const found = `${name} is signed in; its token is ${formatDuration(age)} old and ends in ${formatDuration(left)}`
-  return age > RENEWED_BY * (age + left)
+  return age > REFRESHED_BY * (age + left)
     ? warning(`${found}, so no daemon renews it`, 'musette start')
     : ok(found)
 }

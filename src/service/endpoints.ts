@@ -1,7 +1,7 @@
 import { type CallDeps, callOnce, callRead } from './calls.ts'
 import type { Endpoint, RawAnswer, ServiceRequest } from './http-message.ts'
 import { quoteRefusal } from './quote-refusal.ts'
-import type { RefreshDeps } from './renew-tokens.ts'
+import type { RefreshDeps } from './refresh-tokens.ts'
 import { badShape, parseFileText, parseJsonObject } from './service-errors.ts'
 import { refreshIfDue, type SessionState, SHARED_READ_MS, withToken } from './session.ts'
 import { endpointUrl, fileUrl, objectUrl } from './urls.ts'

@@ -62,7 +62,7 @@ export type ServiceOptions = {
   /** how long, in ms, a call waits during a rate limit; a longer one rejects it with RateLimitedError. Default: no limit */
   longestPauseMs?: number | undefined
   userAgent: string
-  /** a person waits: the first renewal of tokens is tried at once, also during the pause after a failed one */
+  /** a person waits: the first refresh of tokens is tried at once, also during the pause after a failed one */
   byHand?: boolean
   timeouts?: Partial<Timeouts>
   /** the largest answer that is read, after decompression; 200 MB */

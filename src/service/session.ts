@@ -5,44 +5,44 @@ import {
   loginEnded,
   parkAccount,
   type RefreshDeps,
-  type Renewal,
+  type RefreshResult,
   refreshPending,
-  renewTokens,
+  refreshTokens,
   type SessionAccount,
-} from './renew-tokens.ts'
+} from './refresh-tokens.ts'
 import { assertOrigin } from './urls.ts'
 import { MAX_LIFETIME_MS } from './wire/wire-token.ts'
 
 /** The state of an account's session in this process; calls share one refresh through it. */
 export type SessionState = {
   account: SessionAccount
-  /** the share of a token's life after which it is renewed; drawn once, so that accounts do not come together */
-  renewAfter: number
+  /** the share of a token's life after which it is refreshed; drawn once, so that accounts do not come together */
+  refreshAfter: number
   /** an access token that the service answered with 401 */
   refused: string | undefined
   /** an access token that one endpoint accepted after another had refused it */
   accepted: string | undefined
-  /** the next renewal ignores a pause after failures, because a person waits for it */
+  /** the next refresh ignores a pause after failures, because a person waits for it */
   mayTryNow: boolean
-  inFlight: Promise<Renewal> | undefined
+  inFlight: Promise<RefreshResult> | undefined
   /** the last read of the vault, with its start (ms); undefined when its result is known to be outdated */
   lastRead: { at: number; found: Promise<Credentials | undefined>; pending: boolean } | undefined
 }
 
-/** A token is renewed between half and six tenths of its life: days remain for an outage of the service to pass. */
-const RENEW_AFTER = 0.5
-const RENEW_JITTER = 0.1
+/** A token is refreshed between half and six tenths of its life: days remain for an outage of the service to pass. */
+const REFRESH_AFTER = 0.5
+const REFRESH_JITTER = 0.1
 /** Age up to which activities share a read of the vault (a query and a file): fifty of a backfill, or more. */
 export const SHARED_READ_MS = SECOND
 
-/** Makes the state of an account's session; with `byHand` the first renewal is attempted at once, whatever failed before. */
+/** Makes the state of an account's session; with `byHand` the first refresh is attempted at once, whatever failed before. */
 export function makeSessionState(
   account: SessionAccount,
   { random, byHand }: { random: () => number; byHand: boolean },
 ): SessionState {
   return {
     account,
-    renewAfter: RENEW_AFTER + RENEW_JITTER * random(),
+    refreshAfter: REFRESH_AFTER + REFRESH_JITTER * random(),
     refused: undefined,
     accepted: undefined,
     mayTryNow: byHand,
@@ -58,8 +58,8 @@ type TokenCall<T> = {
 }
 
 /**
- * Calls the service with an access token. Renews the token first when it is past half of its life, and at once after a 401;
- * then the call is repeated once. The vault is read for each call, because another process may have renewed the pair or another
+ * Calls the service with an access token. Refreshes the token first when it is past half of its life, and at once after a 401;
+ * then the call is repeated once. The vault is read for each call, because another process may have refreshed the pair or another
  * rider may have signed in; for an object that only one rider has, a read that is `maxAgeMs` old is enough. When the 401
  * remains with a new token, or no new token can be obtained, the token is tried at another endpoint: if it is accepted there, the
  * 401 belongs to the object. Throws CredentialsRejectedError when the login has ended (`needs_login`) or a new token was refused
@@ -89,7 +89,7 @@ export async function withToken<T>(
       }
       if (!isUnauthorized(error)) throw error
       const { accessToken } = held
-      // A token that another endpoint has accepted is not renewed for each object that is refused.
+      // A token that another endpoint has accepted is not refreshed for each object that is refused.
       if (brandNew || state.accepted === accessToken) {
         const verdict = await tryElsewhere(state, call, { accessToken, signal })
         if (verdict === 'accepted') throw refusedHere(error)
@@ -98,13 +98,13 @@ export async function withToken<T>(
       state.refused = accessToken
       state.lastRead = undefined
       if (brandNew) return await giveUp(deps, state, held)
-      const renewal = await replaceRefused(deps, state, held, signal).catch(async (reason: unknown) => {
+      const result = await replaceRefused(deps, state, held, signal).catch(async (reason: unknown) => {
         const verdict = await tryElsewhere(state, call, { accessToken, signal })
         throw verdict === 'accepted' ? refusedHere(error) : reason
       })
-      held = renewal.credentials
+      held = result.credentials
       // A pair that another process stored may be old as well; only a pair that was just made ends the attempts.
-      brandNew = renewal.kind === 'refreshed'
+      brandNew = result.kind === 'refreshed'
     }
   }
 }
@@ -133,7 +133,7 @@ function refusedHere(error: RejectedError): RejectedError {
 }
 
 /**
- * Renews the token (service document, endpoint 1) when it is due. `fresh`: it was not due, or the renewal failed and the old token
+ * Refreshes the token (service document, endpoint 1) when it is due. `fresh`: it was not due, or the refresh failed and the old token
  * is usable until the next attempt.
  */
 export async function refreshIfDue(
@@ -145,10 +145,10 @@ export async function refreshIfDue(
   if (!stored || stored.needsLogin) return 'parked'
   assertOrigin(state.account, stored)
   if (isUsable(deps, state, stored) && !isDue(deps, state, stored)) return 'fresh'
-  const renewal = await renewOnce(deps, state, stored, signal)
-  if (renewal.kind === 'refreshed' || renewal.kind === 'parked') return renewal.kind
-  if (renewal.kind === 'newer' || isUsable(deps, state, stored)) return 'fresh'
-  throw pendingError(state, renewal)
+  const result = await refreshOnce(deps, state, stored, signal)
+  if (result.kind === 'refreshed' || result.kind === 'parked') return result.kind
+  if (result.kind === 'newer' || isUsable(deps, state, stored)) return 'fresh'
+  throw pendingError(state, result)
 }
 
 async function usableCredentials(
@@ -170,10 +170,10 @@ async function usableCredentials(
     if (usable) return stored
     throw refreshPending(account, { until: stored.notBefore })
   }
-  const renewal = await renewOnce(deps, state, stored, signal)
-  if (renewal.kind === 'refreshed' || renewal.kind === 'newer') return renewal.credentials
+  const result = await refreshOnce(deps, state, stored, signal)
+  if (result.kind === 'refreshed' || result.kind === 'newer') return result.credentials
   if (isUsable(deps, state, stored)) return stored
-  throw pendingError(state, renewal)
+  throw pendingError(state, result)
 }
 
 /**
@@ -209,20 +209,20 @@ async function replaceRefused(
   state: SessionState,
   refused: Credentials,
   signal?: AbortSignal,
-): Promise<Extract<Renewal, { credentials: Credentials }>> {
-  const renewal = await renewOnce(deps, state, refused, signal)
-  if (renewal.kind === 'refreshed' || renewal.kind === 'newer') return renewal
-  throw pendingError(state, renewal)
+): Promise<Extract<RefreshResult, { credentials: Credentials }>> {
+  const result = await refreshOnce(deps, state, refused, signal)
+  if (result.kind === 'refreshed' || result.kind === 'newer') return result
+  throw pendingError(state, result)
 }
 
-function pendingError(state: SessionState, renewal: Renewal): Error {
-  if (renewal.kind === 'parked') return loginEnded(state.account)
-  if (renewal.kind !== 'failed') {
-    return refreshPending(state.account, renewal.kind === 'waiting' ? { until: renewal.until } : {})
+function pendingError(state: SessionState, result: RefreshResult): Error {
+  if (result.kind === 'parked') return loginEnded(state.account)
+  if (result.kind !== 'failed') {
+    return refreshPending(state.account, result.kind === 'waiting' ? { until: result.until } : {})
   }
-  return renewal.error instanceof RateLimitedError
-    ? renewal.error
-    : refreshPending(state.account, { cause: renewal.error })
+  return result.error instanceof RateLimitedError
+    ? result.error
+    : refreshPending(state.account, { cause: result.error })
 }
 
 async function giveUp(deps: RefreshDeps, state: SessionState, held: Credentials): Promise<never> {
@@ -231,23 +231,23 @@ async function giveUp(deps: RefreshDeps, state: SessionState, held: Credentials)
   throw refused
 }
 
-/** Runs one renewal at a time in this process. It continues when its callers stop waiting: a new pair must be stored. */
-function renewOnce(
+/** Runs one refresh at a time in this process. It continues when its callers stop waiting: a new pair must be stored. */
+function refreshOnce(
   deps: RefreshDeps,
   state: SessionState,
   seen: Credentials,
   signal?: AbortSignal,
-): Promise<Renewal> {
+): Promise<RefreshResult> {
   if (!state.inFlight) {
     const respectPause = !state.mayTryNow
     state.mayTryNow = false
-    const renewal = renewTokens(deps, { account: state.account, seen, respectPause })
-    state.inFlight = renewal
+    const refreshing = refreshTokens(deps, { account: state.account, seen, respectPause })
+    state.inFlight = refreshing
     const done = (): void => {
       state.inFlight = undefined
       state.lastRead = undefined
     }
-    renewal.then(done, done)
+    refreshing.then(done, done)
   }
   return waitFor(state.inFlight, signal)
 }
@@ -261,7 +261,7 @@ function isDue(deps: RefreshDeps, state: SessionState, credentials: Credentials)
   const begun = credentials.obtainedAt.getTime()
   // A row of an earlier version may have a longer life than is accepted now.
   const life = Math.min(credentials.expiresAt.getTime() - begun, MAX_LIFETIME_MS)
-  return now(deps).getTime() >= begun + life * state.renewAfter
+  return now(deps).getTime() >= begun + life * state.refreshAfter
 }
 
 function isMissing(error: unknown): boolean {

@@ -1,6 +1,6 @@
 import { RejectedError, TransientError } from '../kit/errors.ts'
 import type { Credentials } from '../store/vault/types.ts'
-import type { SessionAccount } from './renew-tokens.ts'
+import type { SessionAccount } from './refresh-tokens.ts'
 
 /** Makes the URL of an endpoint; the base URL may have a path. */
 export function endpointUrl(baseUrl: string, path: string, query: Record<string, string> = {}): URL {

@@ -7,7 +7,7 @@ const DOCUMENTED_LIFETIME_S = 604_800
 /** With a shorter lifetime a pair would expire before its first use, and each call would refresh. */
 const MIN_LIFETIME_S = 1
 /**
- * The longest lifetime that is accepted, in ms: a refresh token may expire after 14 days, and the pair is renewed at six tenths
+ * The longest lifetime that is accepted, in ms: a refresh token may expire after 14 days, and the pair is refreshed at six tenths
  * of its life. A much longer one would end at a time that neither a Date nor Postgres can hold.
  */
 export const MAX_LIFETIME_MS = 14 * DAY

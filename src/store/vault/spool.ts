@@ -33,7 +33,7 @@ const spoolFile = z
     obtainedAt: moment,
     expiresAt: moment.nullable().catch(null),
   })
-  // Tokens with an unreadable end, or one after the year 9999, are kept: they count as expired and are renewed.
+  // Tokens with an unreadable end, or one after the year 9999, are kept: they count as expired and are refreshed.
   .transform((file) => ({ ...file, expiresAt: file.expiresAt ?? file.obtainedAt }))
 
 /**

@@ -103,14 +103,14 @@ function makeFreshness(account: Account): HTMLElement {
     login_expires_at: ends,
     last_error: reason,
   } = account
-  const renewed = account.login === 'signed in' && ends !== null
+  const refreshed = account.login === 'signed in' && ends !== null
   return make(
     'p',
     { class: 'quiet' },
     polled ? 'Last poll ' : 'No poll has finished yet',
     polled && makeAgo(polled),
     newest && `. Newest activity: ${formatDay(newest)}`,
-    renewed && `. The login is renewed by itself, before ${formatDay(ends)}`,
+    refreshed && `. The login is renewed by itself, before ${formatDay(ends)}`,
     reason && `. Last error: ${reason}`,
     '.',
   )

@@ -15,8 +15,8 @@ import { assertOrigin } from './urls.ts'
 
 export type RefreshDeps = { calls: CallDeps; vault: TokenVault; log: Logger }
 
-/** How a renewal of the tokens ended. */
-export type Renewal =
+/** The result of a refresh of the tokens. */
+export type RefreshResult =
   | { kind: 'refreshed'; credentials: Credentials }
   /** another process had stored another pair already */
   | { kind: 'newer'; credentials: Credentials }
@@ -28,20 +28,20 @@ export type Renewal =
 const REFRESH_BACKOFF: Backoff = { firstMs: 30 * SECOND, maxMs: 6 * HOUR, factor: 3 }
 
 /**
- * Renews an account's tokens (service document, endpoint 1) under its lock: reads them again, and requests a new pair only when
+ * Refreshes an account's tokens (service document, endpoint 1) under its lock: reads them again, and requests a new pair only when
  * they are still those in `seen`. Only `invalid_grant` ends a login: then a stored password is tried once, or the account is
  * parked. Any other failure is recorded with a growing pause; during the pause nothing is requested unless `respectPause` is
  * false. A new pair is stored before it is used.
  */
-export async function renewTokens(
+export async function refreshTokens(
   deps: RefreshDeps,
   input: { account: SessionAccount; seen: Credentials; respectPause: boolean },
-): Promise<Renewal> {
+): Promise<RefreshResult> {
   const { account, seen, respectPause } = input
   const call = { queue: account.queue, origin: new URL(account.baseUrl).origin }
   // The pacer comes before the lock: other processes must not wait for the lock while this one waits for a pause to end.
   return deps.calls.pacer.run(call, () =>
-    deps.vault.locked(account.accountId, async (held): Promise<Renewal> => {
+    deps.vault.locked(account.accountId, async (held): Promise<RefreshResult> => {
       const stored = held.credentials
       if (!stored) return { kind: 'parked' }
       assertOrigin(account, stored)
@@ -70,7 +70,7 @@ export async function parkAccount(
 
 type Held = HeldCredentials & { credentials: Credentials }
 
-async function attempt(deps: RefreshDeps, account: SessionAccount, held: Held): Promise<Renewal> {
+async function attempt(deps: RefreshDeps, account: SessionAccount, held: Held): Promise<RefreshResult> {
   const { refreshToken, username, password } = held.credentials
   try {
     return await grantAndSave(deps, account, held, { type: 'refresh_token', refreshToken })
@@ -91,7 +91,7 @@ async function grantAndSave(
   account: SessionAccount,
   held: Held,
   grant: Grant,
-): Promise<Renewal> {
+): Promise<RefreshResult> {
   const { clientId, clientSecret } = held.credentials
   const client = { baseUrl: account.baseUrl, clientId, clientSecret }
   const pair = await requestTokens(deps.calls, { client, grant })
@@ -100,7 +100,7 @@ async function grantAndSave(
   return { kind: 'refreshed', credentials: withPair(held.credentials, pair) }
 }
 
-async function park(deps: RefreshDeps, account: SessionAccount, held: Held): Promise<Renewal> {
+async function park(deps: RefreshDeps, account: SessionAccount, held: Held): Promise<RefreshResult> {
   const { message } = loginEnded(account)
   await held.park(message)
   deps.log.error({ account: account.name }, message)
@@ -112,7 +112,7 @@ async function fail(
   account: SessionAccount,
   held: Held,
   error: unknown,
-): Promise<Renewal> {
+): Promise<RefreshResult> {
   const { transport, random } = deps.calls
   const stated = error instanceof RateLimitedError ? error.retryAfterMs : undefined
   const pause = stated ?? backoffMs(REFRESH_BACKOFF, held.credentials.failures + 1, random)
