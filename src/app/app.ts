@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
+import { ConfigError, commandFor } from '../kit/errors.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { systemClock } from '../kit/time.ts'
 import type { MirrorDeps, MirrorOptions } from '../mirror/mirror.ts'
 import { openService, type Service, type ServiceObserver } from '../service/service.ts'
+import { type Account, findAccount } from '../store/account-rows.ts'
 import { checkSchema } from '../store/migrate.ts'
 import { recordPausesEnded } from '../store/pauses.ts'
 import { makeSamplesVacuum } from '../store/samples/vacuum.ts'
@@ -14,6 +16,7 @@ import { type KeyOptions, makeTokenVault, type Vault } from '../store/vault/vaul
 import { makeWorkoutFolder } from '../workoutfolder/workout-folder.ts'
 import { finishRotation } from './key-rotation.ts'
 import { openDatabase } from './open-database.ts'
+import { parkIfDamaged } from './unreadable-logins.ts'
 
 /** The parts that verbs and daemon share; `close` stops them in reverse order. */
 export type App = {
@@ -121,3 +124,25 @@ export async function endPauses({
 export const VERSION: string = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 ).version
+
+/** Finds an account by name. Throws ConfigError `no_account`, whose message has the command that makes it. */
+export async function accountNamed(app: Pick<App, 'store'>, name: string): Promise<Account> {
+  const account = await app.store.read((tx) => findAccount(tx, name))
+  if (account) return account
+  throw new ConfigError('no_account', `there is no account "${name}" yet; run: ${commandFor('login', name)}`)
+}
+
+/**
+ * Finds an account by name and checks that its login can be read. Throws ConfigError `no_account`, and UnreadableLoginError
+ * before any other work.
+ */
+export async function accountToUse(app: Pick<App, 'store' | 'vault'>, name: string): Promise<Account> {
+  const account = await accountNamed(app, name)
+  try {
+    await app.vault.read(account.accountId)
+  } catch (error) {
+    await parkIfDamaged(app, error)
+    throw error
+  }
+  return account
+}

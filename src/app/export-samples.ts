@@ -9,7 +9,7 @@ import {
 } from '../store/samples/export-rows.ts'
 import type { Tx } from '../store/store.ts'
 import type { App } from './app.ts'
-import { accountNamed } from './sign-in.ts'
+import { accountNamed } from './app.ts'
 
 export const EXPORT_FORMATS = ['csv', 'json', 'parquet'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]

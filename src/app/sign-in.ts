@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { ConfigError, commandFor } from '../kit/errors.ts'
+import { ConfigError } from '../kit/errors.ts'
 import { isPlainHttp } from '../kit/loopback.ts'
 import { type Account, findAccount } from '../store/account-rows.ts'
 import type { TokenPair } from '../store/vault/types.ts'
 import type { App } from './app.ts'
-import { parkIfDamaged } from './unreadable-logins.ts'
+import { accountNamed } from './app.ts'
 
 type Client = { clientId: string; clientSecret: string }
 
@@ -80,28 +80,6 @@ export async function beginBrowserLogin(
 export async function signOut(app: Pick<App, 'store' | 'vault'>, name: string): Promise<Account> {
   const account = await accountNamed(app, name)
   await app.vault.forget(account.accountId)
-  return account
-}
-
-/** Finds an account by name. Throws ConfigError `no_account`, whose message has the command that makes it. */
-export async function accountNamed(app: Pick<App, 'store'>, name: string): Promise<Account> {
-  const account = await app.store.read((tx) => findAccount(tx, name))
-  if (account) return account
-  throw new ConfigError('no_account', `there is no account "${name}" yet; run: ${commandFor('login', name)}`)
-}
-
-/**
- * Finds an account by name and checks that its login can be read. Throws ConfigError `no_account`, and UnreadableLoginError
- * before any other work.
- */
-export async function accountToUse(app: Pick<App, 'store' | 'vault'>, name: string): Promise<Account> {
-  const account = await accountNamed(app, name)
-  try {
-    await app.vault.read(account.accountId)
-  } catch (error) {
-    await parkIfDamaged(app, error)
-    throw error
-  }
   return account
 }
 

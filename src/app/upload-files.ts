@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { Fault } from '../fit/archive.ts'
-import { contentIdOf, type ReadFit, readFit } from '../fit/read-fit.ts'
-import { sourceOf, unpackDropped } from '../fit/unpack.ts'
+import { contentIdOf, type ReadFit, readFit, sourceOf, unpackDropped } from '../fit/read-fit.ts'
+
 import { makeLogOnce } from '../kit/log-once.ts'
 import { makeSemaphore } from '../kit/semaphore.ts'
 import { sleep } from '../kit/time.ts'
@@ -11,7 +11,7 @@ import { findUpload, type Upload } from '../store/uploads/uploads.ts'
 import { sendFile } from '../upload/send-file.ts'
 import type { UploadDeps } from '../upload/upload-deps.ts'
 import type { App } from './app.ts'
-import { accountNamed, accountToUse } from './sign-in.ts'
+import { accountNamed, accountToUse } from './app.ts'
 
 /** The memory of all files that are being sent, bytes: the size of the largest FIT file. */
 const MEMORY_BYTES = 64 * 1_024 * 1_024

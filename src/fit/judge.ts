@@ -1,5 +1,5 @@
-import { type FitMessage, readNumber } from './fit-messages.ts'
-import { type FitWalk, makeFitWalker, type PartReader } from './fit-walker.ts'
+import { type FitMessage, type FitWalk, makeFitWalker, type PartReader, readNumber } from './fit-walker.ts'
+
 import {
   ACTIVITY_FILE,
   FILE_ID,
@@ -14,7 +14,7 @@ import {
 } from './profile.ts'
 
 /** A FIT activity: `sizeBytes` is its length, which is the file's unless something follows it. */
-export type WholeFit = {
+type WholeFit = {
   startedAt: Date
   endedAt: Date
   sport: string | null
@@ -28,7 +28,7 @@ export type FitVerdict =
   | { verdict: 'unready'; code: string; reason: string; whole?: WholeFit }
   | { verdict: 'refused'; code: string; reason: string }
 
-export type FitJudge = {
+type FitJudge = {
   /** Reads the next bytes; returns false when no further ones can change the verdict. */
   push(bytes: Uint8Array): boolean
   /** Returns the verdict; nothing follows. */

@@ -18,7 +18,7 @@ import {
 } from './archive.ts'
 import { cleanFitName } from './fit-names.ts'
 import { gunzip } from './gzip.ts'
-import type { ByteSource, DroppedFit, Unpacked } from './unpack.ts'
+import type { ByteSource, DroppedFit, Unpacked } from './read-fit.ts'
 
 const STORED = 0
 const DEFLATED = 8

@@ -8,15 +8,16 @@ import { normalizeSamples } from '../normalize/sample-columns.ts'
 import type { SessionData } from '../service/wire/wire-samples.ts'
 import type { Account } from '../store/account-rows.ts'
 import { recordUnchanged } from '../store/activities/activity-outcome.ts'
-import { packDocument } from '../store/activities/raw-documents.ts'
 import {
+  packDocument,
   type RecordDetailInput,
   recordDetails,
   recordUploadsMirrored,
 } from '../store/activities/record-details.ts'
+
 import type { WantedActivity } from '../store/activities/wanted.ts'
 import { type Drift, recordDrift } from '../store/drift.ts'
-import type { Samples } from '../store/samples/encode-samples.ts'
+import type { Samples } from '../store/samples/write-samples.ts'
 
 import { recordFailure } from './item-failure.ts'
 import type { MirrorDeps, MirrorOptions } from './mirror.ts'

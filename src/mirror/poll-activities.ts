@@ -3,7 +3,7 @@ import type { Account } from '../store/account-rows.ts'
 import { upsertListed, type WhenSame } from '../store/activities/upsert-listed.ts'
 import { type Cursor, findCursor, findListCap, recordCursor, recordListCap } from '../store/cursors.ts'
 import { recordDrift } from '../store/drift.ts'
-import { acquireNamedLock } from '../store/named-lock.ts'
+import { acquireNamedLock } from '../store/store.ts'
 import { type Listing, listChanges, listEverything, listPart, type Window } from './list-activities.ts'
 import { type MirrorDeps, type MirrorOptions, withRun } from './mirror.ts'
 

@@ -1,7 +1,7 @@
 import { errorLine, RejectedError, UnexpectedResponseError } from '../kit/errors.ts'
 import { DAY } from '../kit/time.ts'
 import { isSameMadeFor } from '../normalize/training-info-row.ts'
-import { acquireNamedLock } from '../store/named-lock.ts'
+import { acquireNamedLock } from '../store/store.ts'
 import {
   findTrainingInfo,
   recordWorkoutUrl,

@@ -4,9 +4,9 @@ import { normalizeWorkoutEntry, rawEntriesByPath } from '../normalize/workout-ro
 import type { Answer } from '../service/service.ts'
 import type { WireWorkoutList } from '../service/wire/wire-workouts.ts'
 import { recordDrift } from '../store/drift.ts'
-import { acquireNamedLock } from '../store/named-lock.ts'
 import { findFailingSince, findRecentRuns } from '../store/runs.ts'
-import type { Tx } from '../store/store.ts'
+import { acquireNamedLock, type Tx } from '../store/store.ts'
+
 import { findTrainingInfo } from '../store/training/training-info-rows.ts'
 import {
   findPresentWorkouts,

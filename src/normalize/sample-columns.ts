@@ -1,8 +1,7 @@
 import { fitsFloat4, fitsTimestamp, parseDecimal } from '../kit/floats.ts'
 import type { SessionData, SessionField } from '../service/wire/wire-samples.ts'
 import type { Drift } from '../store/drift.ts'
-import type { SampleField, Samples } from '../store/samples/encode-samples.ts'
-import type { SampleExtra } from '../store/samples/write-samples.ts'
+import type { SampleExtra, SampleField, Samples } from '../store/samples/write-samples.ts'
 
 /**
  * Counts of what no column can hold: numbers out of range, which become null; values of fields whose name is too long, and

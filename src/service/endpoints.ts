@@ -1,18 +1,18 @@
-import { type CallDeps, callOnce, callRead } from './calls.ts'
+import { type CallDeps, callOnce, callRead, endpointUrl, fileUrl, objectUrl } from './calls.ts'
 import type { Endpoint, RawAnswer, ServiceRequest } from './http-message.ts'
-import { quoteRefusal } from './quote-refusal.ts'
 import type { RefreshDeps } from './refresh-tokens.ts'
-import { badShape, parseFileText, parseJsonObject } from './service-errors.ts'
+import { badShape, parseFileText, parseJsonObject, quoteRefusal } from './service-errors.ts'
+
 import { refreshIfDue, type SessionState, SHARED_READ_MS, withToken } from './session.ts'
-import { endpointUrl, fileUrl, objectUrl } from './urls.ts'
+
 import type { Parsed } from './wire/lenient.ts'
-import { scanSamples, seekMember } from './wire/scan-samples.ts'
 import {
   parseActivity,
   parseActivityList,
   type WireActivity,
   type WireActivityList,
 } from './wire/wire-activity.ts'
+import { scanSamples, seekMember } from './wire/wire-samples.ts'
 import { parseTrainingInfo, type WireTrainingInfo } from './wire/wire-training-info.ts'
 import { encodeUpload, parseUpload, type UploadFile, type WireUpload } from './wire/wire-upload.ts'
 

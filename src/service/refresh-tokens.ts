@@ -9,9 +9,8 @@ import {
 } from '../kit/errors.ts'
 import { type Backoff, backoffMs, HOUR, SECOND } from '../kit/time.ts'
 import type { Credentials, HeldCredentials, TokenPair, TokenVault } from '../store/vault/types.ts'
-import type { CallDeps } from './calls.ts'
+import { assertOrigin, type CallDeps } from './calls.ts'
 import { type Grant, requestTokens } from './token-grants.ts'
-import { assertOrigin } from './urls.ts'
 
 export type RefreshDeps = { calls: CallDeps; vault: TokenVault; log: Logger }
 

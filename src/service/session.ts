@@ -1,6 +1,7 @@
 import { RateLimitedError, RejectedError } from '../kit/errors.ts'
 import { SECOND, waitFor } from '../kit/time.ts'
 import type { Credentials } from '../store/vault/types.ts'
+import { assertOrigin } from './calls.ts'
 import {
   loginEnded,
   parkAccount,
@@ -10,7 +11,6 @@ import {
   refreshTokens,
   type SessionAccount,
 } from './refresh-tokens.ts'
-import { assertOrigin } from './urls.ts'
 import { MAX_LIFETIME_MS } from './wire/wire-token.ts'
 
 /** The state of an account's session in this process; calls share one refresh through it. */

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { TransientError } from '../kit/errors.ts'
 import type { Clock } from '../kit/time.ts'
 import type { TokenPair } from '../store/vault/types.ts'
-import { applyRetryAfter, type CallDeps } from './calls.ts'
+import { applyRetryAfter, type CallDeps, endpointUrl } from './calls.ts'
 import type { RawAnswer, RequestBody, ServiceRequest } from './http-message.ts'
 import { badShape, parseOAuthError, parseQuietly, tokenError } from './service-errors.ts'
 import { send } from './transport.ts'
-import { endpointUrl } from './urls.ts'
+
 import { parseToken } from './wire/wire-token.ts'
 
 export type ClientCredentials = { baseUrl: string; clientId: string; clientSecret: string }

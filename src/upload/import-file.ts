@@ -1,6 +1,6 @@
 import type { Fault } from '../fit/archive.ts'
-import { contentIdOf, type ReadFit, readFit } from '../fit/read-fit.ts'
-import { type ByteSource, unpackDropped } from '../fit/unpack.ts'
+import { type ByteSource, contentIdOf, type ReadFit, readFit, unpackDropped } from '../fit/read-fit.ts'
+
 import {
   CredentialsRejectedError,
   commandFor,

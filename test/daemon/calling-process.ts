@@ -1,5 +1,4 @@
-import { openApp } from '../../src/app/app.ts'
-import { accountNamed } from '../../src/app/sign-in.ts'
+import { accountNamed, openApp } from '../../src/app/app.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { makeLogger } from '../../src/log.ts'
 

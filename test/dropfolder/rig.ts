@@ -5,8 +5,8 @@ import type { DroppedFile, ImportFile, ImportResult, OpenFile } from '../../src/
 import { type DropFolderOptions, openDropFolder } from '../../src/dropfolder/drop-folder.ts'
 import type { FolderReport } from '../../src/dropfolder/folder-report.ts'
 import { isDroppable } from '../../src/fit/fit-names.ts'
-import { readFit } from '../../src/fit/read-fit.ts'
-import { unpackDropped } from '../../src/fit/unpack.ts'
+import { readFit, unpackDropped } from '../../src/fit/read-fit.ts'
+
 import { makeTestLog } from '../kit/log.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { DROP_LIMITS, UnpackError } from '../../src/fit/archive.ts'
 import { cleanFitName, isDroppable } from '../../src/fit/fit-names.ts'
-import { sourceOf, unpackDropped } from '../../src/fit/unpack.ts'
+import { sourceOf, unpackDropped } from '../../src/fit/read-fit.ts'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
 import { makeZip } from './make-zip.ts'
 

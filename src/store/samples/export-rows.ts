@@ -1,5 +1,5 @@
 import type { Tx } from '../store.ts'
-import { SAMPLE_FIELDS } from './encode-samples.ts'
+import { SAMPLE_FIELDS } from './write-samples.ts'
 
 /** An activity that can be exported: its state, and everything but its samples as JSON. */
 export type ExportedActivity = {

@@ -1,9 +1,8 @@
 import { and, desc, eq } from 'drizzle-orm'
 import { MINUTE } from '../../kit/time.ts'
 import { cleanJson, cleanRow, cleanText } from '../clean.ts'
-import { acquireNamedLock } from '../named-lock.ts'
 import { trainingInfo } from '../schema/index.ts'
-import type { Tx } from '../store.ts'
+import { acquireNamedLock, type Tx } from '../store.ts'
 
 export type TrainingInfo = Readonly<typeof trainingInfo.$inferSelect>
 

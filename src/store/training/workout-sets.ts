@@ -1,8 +1,8 @@
 import { and, eq, gt, isNull, lte, or } from 'drizzle-orm'
 import { cleanJson, cleanNullable, cleanText } from '../clean.ts'
-import { acquireNamedLock } from '../named-lock.ts'
 import { workoutDefinitions, workoutSets } from '../schema/index.ts'
-import type { Tx } from '../store.ts'
+import { acquireNamedLock, type Tx } from '../store.ts'
+
 import { olderUntil } from './training-info-rows.ts'
 
 const KEY = [workoutDefinitions.accountId, workoutDefinitions.path]

@@ -1,8 +1,7 @@
 import { and, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
 import { cleanNullable, cleanText } from '../clean.ts'
-import { acquireNamedLock } from '../named-lock.ts'
 import { uploadCopies, uploads } from '../schema/index.ts'
-import type { Tx } from '../store.ts'
+import { acquireNamedLock, type Tx } from '../store.ts'
 
 export type Upload = Readonly<typeof uploads.$inferSelect>
 export type UploadState = Upload['state']
