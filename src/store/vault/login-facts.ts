@@ -1,10 +1,9 @@
 import { asc, eq } from 'drizzle-orm'
 import { accounts, credentials } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
-import { unsealSpooled } from './read-credentials.ts'
 import { unsealCredentials } from './rows.ts'
 import { type KeyOptions, makeKeyring, UnreadableLoginError } from './seal.ts'
-import { makeSpool } from './spool.ts'
+import { makeSpool, unsealSpooled } from './stored-credentials.ts'
 
 /** The facts about a login that are not secret. */
 export type LoginFacts = {

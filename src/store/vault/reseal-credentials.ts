@@ -1,9 +1,9 @@
 import { asc, eq, sql } from 'drizzle-orm'
 import { accounts, credentials } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
-import { restoreSpooledTokens, type VaultParts } from './read-credentials.ts'
 import { limitLockWait, reseal, type SealedCredentials } from './rows.ts'
 import { makeSealer, type Sealer, UnreadableLoginError } from './seal.ts'
+import { restoreSpooledTokens, type VaultParts } from './stored-credentials.ts'
 import type { Resealed } from './types.ts'
 import { removeSpool } from './use-locked.ts'
 

@@ -1,7 +1,6 @@
 import { ConfigError, errorLine } from '../../kit/errors.ts'
 import { mapDatabaseError } from '../database-errors.ts'
 import type { Tx } from '../store.ts'
-import { findCredentialsAndUnpark, restoreSpooledTokens, type VaultParts } from './read-credentials.ts'
 import {
   findSealed,
   limitLockWait,
@@ -13,6 +12,7 @@ import {
   sealPair,
   upsertSealed,
 } from './rows.ts'
+import { findCredentialsAndUnpark, restoreSpooledTokens, type VaultParts } from './stored-credentials.ts'
 import type { HeldCredentials, TokenPair } from './types.ts'
 
 type Settled<T> = { ok: true; result: T } | { ok: false; error: unknown }

@@ -3,7 +3,6 @@ import type { Logger } from 'pino'
 import { findAccountById, forgetCursors, upsertAccount } from '../account-rows.ts'
 import { credentials } from '../schema/index.ts'
 import type { Store } from '../store.ts'
-import { findCredentialsAndUnpark, isReadable, readCredentials } from './read-credentials.ts'
 import { resealCredentials } from './reseal-credentials.ts'
 import {
   findKeyIds,
@@ -17,7 +16,8 @@ import {
   upsertSealed,
 } from './rows.ts'
 import { type KeyOptions, makeKeyring, UnreadableLoginError } from './seal.ts'
-import { makeSpool } from './spool.ts'
+import { findCredentialsAndUnpark, isReadable, makeSpool, readCredentials } from './stored-credentials.ts'
+
 import type { Vault } from './types.ts'
 
 import { useLocked } from './use-locked.ts'
