@@ -1,7 +1,6 @@
 import { basename } from 'node:path'
 import type { Fault } from '../fit/archive.ts'
 import { contentIdOf, type ReadFit, readFit, sourceOf, unpackDropped } from '../fit/read-fit.ts'
-
 import { makeLogOnce } from '../kit/log-once.ts'
 import { makeSemaphore } from '../kit/semaphore.ts'
 import { sleep } from '../kit/time.ts'

@@ -1,5 +1,4 @@
 import { type FitMessage, type FitWalk, makeFitWalker, type PartReader, readNumber } from './fit-walker.ts'
-
 import {
   ACTIVITY_FILE,
   FILE_ID,

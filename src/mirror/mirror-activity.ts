@@ -14,11 +14,9 @@ import {
   recordDetails,
   recordUploadsMirrored,
 } from '../store/activities/record-details.ts'
-
 import type { WantedActivity } from '../store/activities/wanted.ts'
 import { type Drift, recordDrift } from '../store/drift.ts'
 import type { Samples } from '../store/samples/write-samples.ts'
-
 import { recordFailure } from './item-failure.ts'
 import type { MirrorDeps, MirrorOptions } from './mirror.ts'
 

@@ -6,7 +6,6 @@ import type { WireWorkoutList } from '../service/wire/wire-workouts.ts'
 import { recordDrift } from '../store/drift.ts'
 import { findFailingSince, findRecentRuns } from '../store/runs.ts'
 import { acquireNamedLock, type Tx } from '../store/store.ts'
-
 import { findTrainingInfo } from '../store/training/training-info-rows.ts'
 import {
   findPresentWorkouts,

@@ -1,5 +1,4 @@
 import type { Intensity, Samples } from '../store/samples/write-samples.ts'
-
 import { powerSourceOf } from './power-curve.ts'
 
 const MS_A_SECOND = 1_000

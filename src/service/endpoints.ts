@@ -2,9 +2,7 @@ import { type CallDeps, callOnce, callRead, endpointUrl, fileUrl, objectUrl } fr
 import type { Endpoint, RawAnswer, ServiceRequest } from './http-message.ts'
 import type { RefreshDeps } from './refresh-tokens.ts'
 import { badShape, parseFileText, parseJsonObject, quoteRefusal } from './service-errors.ts'
-
 import { refreshIfDue, type SessionState, SHARED_READ_MS, withToken } from './session.ts'
-
 import type { Parsed } from './wire/lenient.ts'
 import {
   parseActivity,
@@ -15,7 +13,6 @@ import {
 import { scanSamples, seekMember } from './wire/wire-samples.ts'
 import { parseTrainingInfo, type WireTrainingInfo } from './wire/wire-training-info.ts'
 import { encodeUpload, parseUpload, type UploadFile, type WireUpload } from './wire/wire-upload.ts'
-
 import {
   parseWorkout,
   parseWorkoutList,

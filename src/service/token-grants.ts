@@ -6,7 +6,6 @@ import { applyRetryAfter, type CallDeps, endpointUrl } from './calls.ts'
 import type { RawAnswer, RequestBody, ServiceRequest } from './http-message.ts'
 import { badShape, parseOAuthError, parseQuietly, tokenError } from './service-errors.ts'
 import { send } from './transport.ts'
-
 import { parseToken } from './wire/wire-token.ts'
 
 export type ClientCredentials = { baseUrl: string; clientId: string; clientSecret: string }

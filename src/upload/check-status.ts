@@ -9,7 +9,6 @@ import {
   type Upload,
   upsertUploaded,
 } from '../store/uploads/uploads.ts'
-
 import { type Match, matchActivity, START_WITHIN_MS } from './match-activity.ts'
 import type { Listed, UploadDeps } from './upload-deps.ts'
 import { isNew, recordAccepted, recordDuplicate, recordReplaced, UNCONFIRMED_MS } from './upload-outcome.ts'

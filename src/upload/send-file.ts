@@ -13,7 +13,6 @@ import {
   type Upload,
   type UploadKey,
 } from '../store/uploads/uploads.ts'
-
 import { checkRefusal, checkStatus } from './check-status.ts'
 import type { UploadDeps } from './upload-deps.ts'
 import { judgeFailure, recordAccepted } from './upload-outcome.ts'

@@ -2,7 +2,6 @@ import { openApp } from '../../src/app/app.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { makeHandlers } from '../../src/daemon/handlers.ts'
 import { type BackendChoice, fetchRedisFacts } from '../../src/jobs/backend.ts'
-
 import { type Jobs, openJobs } from '../../src/jobs/jobs.ts'
 import { DAY, HOUR, MINUTE } from '../../src/kit/time.ts'
 import { handlersOf } from '../jobs/handlers.ts'

@@ -4,7 +4,6 @@ import { type ExportFormat, exportActivity } from '../../src/app/export-samples.
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { findExportedActivity, findSampleLines } from '../../src/store/samples/export-rows.ts'
 import { insertSampleExtras, SAMPLE_FIELDS } from '../../src/store/samples/write-samples.ts'
-
 import { makeSamples } from '../kit/samples.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 import { fetchTruth } from '../mirror/truth.ts'

@@ -1,5 +1,4 @@
 import { mkdir, readdir, type statfs, symlink } from 'node:fs/promises'
-
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readAnyConfig } from '../../src/config/config.ts'
@@ -8,7 +7,6 @@ import { checkDropFolder } from '../../src/doctor/check-folders.ts'
 import { checkDiskSpace, checkNode } from '../../src/doctor/check-machine.ts'
 import { probeFolder } from '../../src/dropfolder/probe-folder.ts'
 import type { openWatch } from '../../src/dropfolder/watch.ts'
-
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 
 let folder: TempDir

@@ -6,7 +6,6 @@ import { type DropFolderOptions, openDropFolder } from '../../src/dropfolder/dro
 import type { FolderReport } from '../../src/dropfolder/folder-report.ts'
 import { isDroppable } from '../../src/fit/fit-names.ts'
 import { readFit, unpackDropped } from '../../src/fit/read-fit.ts'
-
 import { makeTestLog } from '../kit/log.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 

@@ -1,7 +1,6 @@
 import { UnrecoverableError } from 'bullmq'
 import { describe, expect, it } from 'vitest'
 import { isDead, makeFailure, outcomeOf } from '../../src/jobs/outcome.ts'
-
 import {
   ConfigError,
   CredentialsRejectedError,

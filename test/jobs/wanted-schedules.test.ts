@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { phaseOf, verdictOn, wantedSchedules } from '../../src/jobs/schedules.ts'
-
 import { DAY, HOUR, MINUTE } from '../../src/kit/time.ts'
 
 const every = {

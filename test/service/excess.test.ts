@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readActivity } from '../../src/service/endpoints.ts'
 import { parseActivity, parseActivityList } from '../../src/service/wire/wire-activity.ts'
-
 import { columnsOf } from '../../src/service/wire/wire-samples.ts'
 import { parseToken } from '../../src/service/wire/wire-token.ts'
 import { parseTrainingInfo } from '../../src/service/wire/wire-training-info.ts'

@@ -6,7 +6,6 @@ import {
   type RecordDetailInput,
   recordDetails,
 } from '../../src/store/activities/record-details.ts'
-
 import { upsertListed } from '../../src/store/activities/upsert-listed.ts'
 import { findActivity } from '../../src/store/activities/wanted.ts'
 import type { Store } from '../../src/store/store.ts'

@@ -6,7 +6,6 @@ import {
   recordDetails,
 } from '../../src/store/activities/record-details.ts'
 import { deleteSamples, insertSamples, type Samples } from '../../src/store/samples/write-samples.ts'
-
 import type { Store, Tx } from '../../src/store/store.ts'
 import { makeSamples } from '../kit/samples.ts'
 import { rowsOf } from './open.ts'

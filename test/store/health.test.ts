@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { findHealthCounts } from '../../src/store/health.ts'
 import { findEndedRuns, findRunsMark, recordRunFinished, recordRunStarted } from '../../src/store/runs.ts'
-
 import { openStore, type Store } from '../../src/store/store.ts'
-
 import { makeAccount, openTestStore, quiet } from './open.ts'
 
 const begin = (store: Store) =>

@@ -3,7 +3,6 @@ import { findKnownActivities, recordAbsent } from '../../src/store/activities/ab
 import { recordFetchFailure, recordUnchanged } from '../../src/store/activities/activity-outcome.ts'
 import { upsertListed } from '../../src/store/activities/upsert-listed.ts'
 import { countByState, findActivity, findWanted } from '../../src/store/activities/wanted.ts'
-
 import { detailInput, recordDetail } from './detail.ts'
 import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './open.ts'
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { TransientError } from '../../src/kit/errors.ts'
 import { encodeSamples, insertSamples, SAMPLE_FIELDS } from '../../src/store/samples/write-samples.ts'
-
 import { makeSamples } from '../kit/samples.ts'
 import { replaceSamples } from './detail.ts'
 import { backendPidOf, openTestStore, rowsOf, terminate } from './open.ts'

@@ -1,6 +1,5 @@
 import { makeUploadDeps } from '../../src/app/upload-files.ts'
 import { contentIdOf, sourceOf } from '../../src/fit/read-fit.ts'
-
 import { mirrorActivity } from '../../src/mirror/mirror-activity.ts'
 import { findWanted } from '../../src/store/activities/wanted.ts'
 import { findDueUploads, recordUploadsComplete } from '../../src/store/uploads/due-uploads.ts'

@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type FitMessage, makeFitWalker, readNumber } from '../../fit/fit-walker.ts'
-
 import { judgeFit } from '../../fit/judge.ts'
 import { FIRST_ABSOLUTE_TIME, FIT_EPOCH_S, RECORD } from '../../fit/profile.ts'
 import { makeRandom, makeWord } from '../athlete/random.ts'

@@ -44,15 +44,13 @@ function statementFor(keys: string): string {
   return made
 }
 
-type Row = typeof activities.$inferSelect
-
 /**
  * Records the columns that an answer changes in an activity that was fetched before, as `{"xss":[old,new]}`; nothing when no
  * column changes. `observedAt` is the time of the request.
  */
 export async function recordRevision(
   tx: Tx,
-  input: { activityId: number; after: Readonly<Partial<Row>>; observedAt: Date },
+  input: { activityId: number; after: ActivityChange; observedAt: Date },
 ): Promise<void> {
   const { activityId, after, observedAt } = input
   const [before] = await tx.db.select().from(activities).where(eq(activities.activityId, activityId))
@@ -61,12 +59,11 @@ export async function recordRevision(
   await tx.db.insert(activityRevisions).values({ activityId, observedAt, changes })
 }
 
-function diffRows(before: Row, after: Readonly<Partial<Row>>): Record<string, [Json, Json]> {
+function diffRows(before: ActivityChange, after: ActivityChange): Record<string, [Json, Json]> {
   const old: Readonly<Record<string, unknown>> = before
-  const columns: Readonly<Record<string, { name: string } | undefined>> = getTableColumns(activities)
   const changes: Record<string, [Json, Json]> = {}
   for (const [key, value] of Object.entries(after)) {
-    const column = columns[key]
+    const column = COLUMNS[key]
     if (!column || value === undefined) continue
     const read = key === 'startedAtLocal' ? toWallClock : toJson
     const was = read(old[key])

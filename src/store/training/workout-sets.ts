@@ -2,7 +2,6 @@ import { and, eq, gt, isNull, lte, or } from 'drizzle-orm'
 import { cleanJson, cleanNullable, cleanText } from '../clean.ts'
 import { workoutDefinitions, workoutSets } from '../schema/index.ts'
 import { acquireNamedLock, type Tx } from '../store.ts'
-
 import { olderUntil } from './training-info-rows.ts'
 
 const KEY = [workoutDefinitions.accountId, workoutDefinitions.path]

@@ -17,9 +17,7 @@ import {
 } from './rows.ts'
 import { type KeyOptions, makeKeyring, UnreadableLoginError } from './seal.ts'
 import { findCredentialsAndUnpark, isReadable, makeSpool, readCredentials } from './stored-credentials.ts'
-
 import type { Vault } from './types.ts'
-
 import { useLocked } from './use-locked.ts'
 
 export type { KeyOptions } from './seal.ts'

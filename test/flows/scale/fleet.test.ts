@@ -52,16 +52,21 @@ async function busy(own: Fleet, work: 'upload' | 'fetch'): Promise<void> {
   })
 }
 
+/** Kills each daemon while it works, and starts another one in its place. */
+async function replaceEach(own: Fleet, life: Life): Promise<void> {
+  for (const place of own.members.keys()) {
+    await life.stir()
+    await busy(own, place % 2 === 0 ? 'upload' : 'fetch')
+    await own.replace(place)
+  }
+}
+
 describeWithRedis('four daemons on one Redis, one database and one folder', () => {
   it('lose and double nothing when each is killed, Redis is flushed and restarted, and Postgres is away', async () => {
     fleet = await openFleet({ size: 4, queue: 'redis', activities: 40 })
     const life = makeLife(fleet)
     await planBadDay(fleet)
-    for (const place of fleet.members.keys()) {
-      await life.stir()
-      await busy(fleet, place % 2 === 0 ? 'upload' : 'fetch')
-      await fleet.replace(place)
-    }
+    await replaceEach(fleet, life)
 
     await life.stir()
     const redis = new Redis(fleet.redis?.url ?? '')
@@ -89,11 +94,7 @@ describe('two daemons with their queue in Postgres', () => {
     fleet = await openFleet({ size: 2, queue: 'postgres', activities: 30 })
     const life = makeLife(fleet)
     await planBadDay(fleet)
-    for (const place of fleet.members.keys()) {
-      await life.stir()
-      await busy(fleet, place % 2 === 0 ? 'upload' : 'fetch')
-      await fleet.replace(place)
-    }
+    await replaceEach(fleet, life)
     await life.stir()
     await busy(fleet, 'fetch')
     fleet.line.become('cut')
