@@ -1,10 +1,15 @@
-import { parquetReadObjects } from 'hyparquet'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { decompress } from '@bokuweb/zstd-wasm'
+import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ExportFormat, exportActivity } from '../../src/app/export-samples.ts'
+import { type ExportFormat, exportActivity } from '../../src/app/export/export-activity.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { findExportedActivity, findSampleLines } from '../../src/store/samples/export-rows.ts'
 import { insertSampleExtras, SAMPLE_FIELDS } from '../../src/store/samples/write-samples.ts'
+import { queryDuckDb } from '../kit/duckdb.ts'
 import { makeSamples } from '../kit/samples.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 import { fetchTruth } from '../mirror/truth.ts'
 import { replaceSamples } from '../store/detail.ts'
@@ -14,7 +19,7 @@ type Exported = {
   samples: Array<Record<string, unknown> & { extras?: unknown }>
 }
 
-const HEADER = 't,power,mpa,cad,alt,hr,spd,tgt,lat,lng,dist,tws,xds,p_raw,lws,hws,pws'
+const HEADER = 'activity_id,path,t,power,mpa,cad,alt,hr,spd,tgt,lat,lng,dist,tws,xds,p_raw,lws,hws,pws'
 const KNOWN: ReadonlySet<string> = new Set(['unix_time', ...SAMPLE_FIELDS])
 
 describe('an exported activity', () => {
@@ -32,6 +37,19 @@ describe('an exported activity', () => {
     return { why, bytes: Buffer.concat(pieces) }
   }
   const textOf = async (path: string, format: ExportFormat) => (await bytesOf(path, format)).bytes.toString()
+  const rowsOf = async (path: string) => {
+    const { bytes } = await bytesOf(path, 'parquet')
+    const file = new Uint8Array(bytes).buffer
+    const pages = parquetMetadata(file).row_groups.flatMap(({ columns }) =>
+      columns.map(({ meta_data: meta }) => meta),
+    )
+    expect(new Set(pages.map((meta) => meta?.codec))).toEqual(new Set(['ZSTD']))
+    return parquetReadObjects({ file, compressors: { ZSTD: (input) => decompress(input) } })
+  }
+  const idOf = async (path: string) => {
+    const text = 'select activity_id from training.activities where path = $1'
+    return Number((await rig.rows(text, [path]))[0]?.activity_id)
+  }
   const jsonOf = async (path: string): Promise<Exported> => JSON.parse(await textOf(path, 'json'))
 
   it('has in CSV the samples that the service has, to the digits that the table holds', async () => {
@@ -40,6 +58,8 @@ describe('an exported activity', () => {
       expect(text.endsWith('\n')).toBe(true)
       const [header, ...lines] = text.trimEnd().split('\n')
       expect(header).toBe(HEADER)
+      const id = await idOf(path)
+      expect(lines.filter((line) => !line.startsWith(`${id},${path},`))).toEqual([])
       expect(lines.map(fromCsv)).toEqual(detail.session_data.map(fromWire))
     }
   })
@@ -48,7 +68,12 @@ describe('an exported activity', () => {
     let extras = 0
     for (const { path, started_at, detail } of await fetchTruth(rig.sandboxUrl)) {
       const { activity, samples } = await jsonOf(path)
-      expect(activity).toMatchObject({ path, name: detail.name, sample_count: detail.session_data.length })
+      expect(activity).toMatchObject({
+        activity_id: await idOf(path),
+        path,
+        name: detail.name,
+        sample_count: detail.session_data.length,
+      })
       expect(activity.summary).toEqual(expect.objectContaining({ xss: detail.summary.xss }))
       expect(new Date(String(activity.started_at))).toEqual(new Date(started_at))
       expect(samples.map(fromExport)).toEqual(detail.session_data.map(fromWire))
@@ -60,24 +85,59 @@ describe('an exported activity', () => {
     expect(extras).toBeGreaterThan(0)
   })
 
-  it('has in Parquet the values of the table, and NULL where the table has NULL', async () => {
-    for (const { path } of await fetchTruth(rig.sandboxUrl)) {
-      const { bytes } = await bytesOf(path, 'parquet')
-      const rows = await parquetReadObjects({ file: new Uint8Array(bytes).buffer })
+  it('has in Parquet the values of the table, NULL where the table has NULL, and the fields that have no column', async () => {
+    const extras = new Set<string>()
+    for (const { path, detail } of await fetchTruth(rig.sandboxUrl)) {
+      const rows = await rowsOf(path)
       const held = await rig.rows(
-        `select t, ${SAMPLE_FIELDS.join(', ')} from training.samples
+        `select activity_id, $1 as path, t, ${SAMPLE_FIELDS.join(', ')} from training.samples
          where activity_id = (select activity_id from training.activities where path = $1) order by t`,
         [path],
       )
-      expect(rows.map(fromExport)).toEqual(held.map(fromExport))
-      expect(Object.keys(rows[0] ?? {})).toEqual(HEADER.split(','))
+      const keyOf = (row: Record<string, unknown>) => [row.activity_id, row.path, ...fromExport(row)]
+      expect(rows.map(keyOf)).toEqual(held.map(keyOf))
+      const [columns, strange] = [Object.keys(rows[0] ?? {}), [] as string[]]
+      expect(columns.slice(0, HEADER.split(',').length)).toEqual(HEADER.split(','))
+      for (const field of columns.slice(HEADER.split(',').length)) strange.push(field)
+      expect(new Set(strange)).toEqual(
+        new Set(detail.session_data.flatMap(Object.keys).filter((field) => !KNOWN.has(field))),
+      )
+      for (const field of strange) {
+        extras.add(field)
+        const sent = detail.session_data.map((sample) => sample[field] ?? null)
+        const isNumeric = sent.every((value) => value === null || typeof value === 'number')
+        const wanted = sent.map((value) => (isNumeric || value === null ? value : JSON.stringify(value)))
+        expect(rows.map((row) => row[field])).toEqual(wanted)
+      }
+    }
+    expect(extras.size).toBeGreaterThan(1)
+  })
+
+  it('is a Parquet file that DuckDB reads, with times of UTC and the same sums', async () => {
+    const [{ path }] = (await rig.rows(
+      'select path from training.activities order by sample_count desc nulls last limit 1',
+    )) as [{ path: string }]
+    const folder = await openTempDir('duckdb')
+    try {
+      const file = join(folder.path, 'ride.parquet')
+      await writeFile(file, (await bytesOf(path, 'parquet')).bytes)
+      const sums = `count(*)::int as samples, min(t) as first, max(t) as last, sum(power::float8) as power, sum(lat) as lat`
+      const [held] = await rig.rows(
+        `select ${sums} from training.samples where activity_id = ${await idOf(path)}`,
+      )
+      const [read] = await queryDuckDb(`select ${sums} from '${file}' where path = '${path}'`)
+      expect(read).toMatchObject({ samples: held?.samples, first: held?.first, last: held?.last })
+      expect(read?.power).toBeCloseTo(Number(held?.power), 3)
+      expect(read?.lat).toBeCloseTo(Number(held?.lat), 3)
+    } finally {
+      await folder.close()
     }
   })
 
   it('keeps rare values: infinities, finer times, no time at all, and two samples at one time', async () => {
     const path = await makeRareRide(rig)
     const lines = (await textOf(path, 'csv')).trimEnd().split('\n').slice(1)
-    expect(lines.map((line) => line.split(',').slice(0, 2))).toEqual([
+    expect(lines.map((line) => line.split(',').slice(2, 4))).toEqual([
       ['', 'Infinity'],
       ['2024-05-01T06:00:01.000250Z', '1'],
       ['2024-05-01T06:00:02.000Z', '-2.5'],
@@ -90,6 +150,19 @@ describe('an exported activity', () => {
       { t: '2024-05-01T06:00:02.000Z', power: -2.5, extras: { note: ['x'], t: 1e-7 } },
       { t: '2024-05-01T06:00:02.000Z', power: null, extras: { note: 'last', t: -0.5 } },
     ])
+    const rows = await rowsOf(path)
+    expect(rows.map(({ t, power, note, t_extra: extra }) => [t, power, note, extra])).toEqual([
+      [null, Number.POSITIVE_INFINITY, JSON.stringify('a "b"\n\\c'), 1],
+      [new Date('2024-05-01T06:00:01.000Z'), 1, null, 1.1],
+      [new Date('2024-05-01T06:00:02.000Z'), -2.5, '["x"]', 1e-7],
+      [new Date('2024-05-01T06:00:02.000Z'), null, '"last"', -0.5],
+    ])
+  })
+
+  it('quotes a path in CSV as every reader expects it', async () => {
+    const path = await makeRareRide(rig, 'a "b", c')
+    const [, line = ''] = (await textOf(path, 'csv')).split('\n')
+    expect(line.startsWith(`${await idOf(path)},"a ""b"", c",,Infinity,`)).toBe(true)
   })
 
   it('keeps the extra fields of each of two samples at one time when rows of the table have moved', async () => {
@@ -106,7 +179,7 @@ describe('an exported activity', () => {
     const show = 'show idle_in_transaction_session_timeout'
     const [seen] = await rig.app.store.read(async (tx) => {
       const activity = await findExportedActivity(tx, { accountId: rig.account.accountId, path })
-      const lines = findSampleLines(tx, { activityId: Number(activity?.activityId), form: 'csv' })
+      const lines = findSampleLines(tx, { activityId: Number(activity?.activityId), path, form: 'csv' })
       for await (const _ of lines) return (await tx.client.query(show)).rows
       return []
     })

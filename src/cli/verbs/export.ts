@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { openApp } from '../../app/app.ts'
-import { EXPORT_FORMATS, type ExportFormat, exportActivity } from '../../app/export-samples.ts'
+import { EXPORT_FORMATS, type ExportFormat, exportActivity } from '../../app/export/export-activity.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
 

@@ -1,27 +1,28 @@
+import { columnsOf, type ExportColumn, type ExportRow, makeSelection } from '../export/exported-columns.ts'
+import { samples } from '../schema/index.ts'
+import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
 import { SAMPLE_FIELDS } from './write-samples.ts'
 
 /** An activity that can be exported: its state, and everything but its samples as JSON. */
 export type ExportedActivity = {
   activityId: number
+  path: string
   detailState: 'wanted' | 'awaiting_samples' | 'mirrored' | 'failed'
   sampleCount: number
   fetchError: string | null
-  /** one JSON object: path, name, start, …, and the summary as the service sent it */
+  /** one JSON object: activity_id, path, name, start, …, and the summary as the service sent it */
   document: string
 }
 
 /** The form of a line: a CSV record without its line break, or a JSON object. */
 type LineForm = 'csv' | 'json'
 
-/** A sample: `t` in microseconds since 1970 as text, then the fields in the order of SAMPLE_FIELDS; NULL is null. */
-type SampleRow = [t: string | null, ...values: Array<number | null>]
-
 /** About 300 kB: large enough to hide the round trip, small enough to hold several pages in memory. */
 const ROWS_A_PAGE = 2_000
 
 /** The names of an exported sample's columns, in order. */
-export const EXPORT_COLUMNS = ['t', ...SAMPLE_FIELDS] as const
+export const EXPORT_COLUMNS = ['activity_id', 'path', 't', ...SAMPLE_FIELDS] as const
 
 // The service sends milliseconds; a finer time would not be rounded.
 const ISO_TIME = `to_char(t at time zone 'UTC', case when date_trunc('milliseconds', t) = t
@@ -30,6 +31,8 @@ const ISO_TIME = `to_char(t at time zone 'UTC', case when date_trunc('millisecon
 // ordinals the place in the table does.
 const ORDER = 't nulls first, ordinal, ctid'
 const FIELDS = SAMPLE_FIELDS.join(', ')
+const OF_SAMPLES = columnsOf(samples)
+const MEASURED = ['t', ...SAMPLE_FIELDS].flatMap((field) => OF_SAMPLES.filter(({ name }) => name === field))
 
 /** Finds an activity by its path, also an absent one: its mirrored data stays. */
 export async function findExportedActivity(
@@ -37,9 +40,9 @@ export async function findExportedActivity(
   input: { accountId: number; path: string },
 ): Promise<ExportedActivity | undefined> {
   const { rows } = await tx.client.query<ExportedActivity>(
-    `select activity_id as "activityId", detail_state as "detailState", coalesce(sample_count, 0) as "sampleCount",
+    `select activity_id as "activityId", path, detail_state as "detailState", coalesce(sample_count, 0) as "sampleCount",
             fetch_error as "fetchError", (select row_to_json(a)::text from (
-              select v.path, v.name, v.description, v.activity_type, v.started_at, v.timezone, v.started_at_local,
+              select v.activity_id, v.path, v.name, v.description, v.activity_type, v.started_at, v.timezone, v.started_at_local,
                      v.sample_count, v.elapsed_s, v.fetched_at, v.absent_since, v.summary) a) as document
      from training.activities v where v.account_id = $1 and v.path = $2`,
     [input.accountId, input.path],
@@ -54,19 +57,80 @@ export async function findExportedActivity(
  */
 export async function* findSampleLines(
   tx: Tx,
-  input: { activityId: number; form: LineForm },
+  input: { activityId: number; path: string; form: LineForm },
 ): AsyncGenerator<string[]> {
-  const { activityId } = input
-  const query = input.form === 'csv' ? csvQuery() : jsonQuery(await hasExtras(tx, activityId))
-  for await (const page of findPages<[string]>(tx, query, activityId)) yield page.map(([line]) => line)
+  const { activityId, path, form } = input
+  const query = form === 'csv' ? csvQuery() : jsonQuery(await hasExtras(tx, activityId))
+  const before = form === 'csv' ? `${activityId},${csvField(path)},` : ''
+  for await (const page of findPages<[string]>(tx, query, activityId))
+    yield page.map(([line]) => before + line)
 }
 
-/** Finds the samples of an activity in the order of time, as values, a page of them at a time. */
-export async function* findSampleRows(tx: Tx, activityId: number): AsyncGenerator<SampleRow[]> {
-  const query = `select (extract(epoch from t) * 1000000)::bigint::text, ${FIELDS}
-                 from training.samples where activity_id = $1 order by ${ORDER}`
-  yield* findPages<SampleRow>(tx, query, activityId)
+/** A field of the samples that has no column in Postgres, and its column in a file: JSON text unless all values are numbers. */
+type ExtraColumn = ExportColumn & { field: string }
+
+/** The columns of samples in a file of columns: `activity_id`, `path`, `t`, the measured values, then `extras`. */
+export type SampleColumns = Readonly<{ columns: readonly ExportColumn[]; extras: readonly ExtraColumn[] }>
+
+/** Finds the columns that the samples of these activities need together; a field without a column becomes one of its name. */
+export async function findSampleColumns(
+  tx: Tx,
+  activityIds: readonly number[],
+  reserved: readonly string[] = [],
+): Promise<SampleColumns> {
+  // The strict mode, because the lax one would look into values that are arrays.
+  const { rows } = await tx.client.query<{ field: string; numeric: boolean }>(
+    `select field, bool_and(not jsonb_path_exists("values", 'strict $[*] ? (@.type() <> "number" && @.type() <> "null")')) as numeric
+     from training.sample_extras where activity_id = any($1) group by field order by field collate "C"`,
+    [activityIds],
+  )
+  const fixed: ExportColumn[] = [
+    { name: 'activity_id', type: 'int32' },
+    { name: 'path', type: 'text' },
+    ...MEASURED,
+  ]
+  // Readers of files compare the names of columns without regard to case.
+  const taken = new Set([...reserved, ...fixed.map(({ name }) => name)].map((name) => name.toLowerCase()))
+  const extras = rows.map(({ field, numeric }): ExtraColumn => {
+    let name = field
+    while (name === '' || taken.has(name.toLowerCase())) name = `${name}_extra`
+    taken.add(name.toLowerCase())
+    return { field, name, type: numeric ? 'double' : 'text' }
+  })
+  return { columns: [...fixed, ...extras.map(({ name, type }) => ({ name, type }))], extras }
 }
+
+/** Finds the samples of an activity in the order of time, as rows of these columns, a page of them at a time. */
+export async function* findSampleRows(
+  tx: Tx,
+  activity: { activityId: number; path: string },
+  { extras }: SampleColumns,
+): AsyncGenerator<ExportRow[]> {
+  const { activityId, path } = activity
+  const values = extras.length > 0 ? await findExtraValues(tx, activityId) : new Map<string, Json[]>()
+  const lists = extras.map(({ field, type }) =>
+    (values.get(field) ?? []).map(type === 'double' ? asNumber : asJson),
+  )
+  let index = 0
+  const query = `select ${MEASURED.map((column) => makeSelection('s', column)).join(', ')}
+                 from training.samples s where activity_id = $1 order by ${ORDER}`
+  for await (const page of findPages<ExportRow[number][]>(tx, query, activityId)) {
+    yield page.map((row) => {
+      const at = index++
+      return [activityId, path, ...row, ...lists.map((list) => list[at] ?? null)]
+    })
+  }
+}
+
+/** Finds the fields of an activity that have no column: for each its values in the order of the samples. */
+async function findExtraValues(tx: Tx, activityId: number): Promise<Map<string, Json[]>> {
+  const query = 'select field, "values" from training.sample_extras where activity_id = $1'
+  const { rows } = await tx.client.query<{ field: string; values: Json[] }>(query, [activityId])
+  return new Map(rows.map(({ field, values }) => [field, values]))
+}
+
+const asNumber = (value: Json): ExportRow[number] => (typeof value === 'number' ? value : null)
+const asJson = (value: Json): ExportRow[number] => (value === null ? null : JSON.stringify(value))
 
 async function* findPages<Row extends unknown[]>(
   tx: Tx,
@@ -87,9 +151,14 @@ async function* findPages<Row extends unknown[]>(
 
 // format() writes NULL as nothing, and no value of a sample needs quotes.
 function csvQuery(): string {
-  const pattern = EXPORT_COLUMNS.map(() => '%s').join(',')
+  const pattern = ['t', ...SAMPLE_FIELDS].map(() => '%s').join(',')
   return `select format('${pattern}', ${ISO_TIME}, ${FIELDS})
           from training.samples where activity_id = $1 order by ${ORDER}`
+}
+
+/** Quotes a text for CSV (RFC 4180) when it needs quotes. */
+function csvField(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
 function jsonQuery(withExtras: boolean): string {

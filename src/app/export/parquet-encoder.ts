@@ -1,0 +1,104 @@
+import type { Encoding } from 'hyparquet'
+import type { ByteWriter, ColumnSource, SchemaElement } from 'hyparquet-writer'
+import type { ExportColumn, ExportRow } from '../../store/export/exported-columns.ts'
+import { VERSION } from '../app.ts'
+
+/**
+ * Rows of a row group, the part of a file that is made in memory, about 10 MB, and in one go, about a quarter of a second.
+ * With 100,000 a sample takes 4 % less.
+ */
+const ROWS_A_GROUP = 30_000
+
+/**
+ * Encodes pages of rows as one Parquet file, compressed by zstd, and yields its bytes in pieces. Numbers keep every digit. The
+ * bytes of floating-point numbers are stored by their place (BYTE_STREAM_SPLIT) and whole numbers by their differences
+ * (DELTA_BINARY_PACKED), which compress to half the size of plain values.
+ */
+export async function* encodeParquet(
+  name: string,
+  columns: readonly ExportColumn[],
+  pages: AsyncIterable<readonly ExportRow[]>,
+): AsyncGenerator<Uint8Array> {
+  // Loaded only here, because no other format needs them.
+  const [{ ByteWriter, ParquetWriter }, { compressZstd }] = await Promise.all([
+    import('hyparquet-writer'),
+    import('./zstd.ts'),
+  ])
+  const bytes = new ByteWriter()
+  const writer = new ParquetWriter({
+    writer: bytes,
+    schema: [{ name, num_children: columns.length }, ...columns.map(elementOf)],
+    codec: 'ZSTD',
+    compressors: { ZSTD: compressZstd },
+    createdBy: `musette version ${VERSION}`,
+  })
+  let group = makeGroup(columns)
+  let rows = 0
+  const writeGroup = (): Uint8Array => {
+    writer.write({ columnData: group, rowGroupSize: rows })
+    group = makeGroup(columns)
+    rows = 0
+    return removeBytes(bytes)
+  }
+  for await (const page of pages) {
+    for (const row of page) appendRow(group, columns, row)
+    rows += page.length
+    if (rows >= ROWS_A_GROUP) yield writeGroup()
+  }
+  if (rows > 0) yield writeGroup()
+  writer.finish()
+  yield removeBytes(bytes)
+}
+
+/** Removes what was written from the buffer, which begins anew; the writer counts on. */
+function removeBytes(bytes: ByteWriter): Uint8Array {
+  const written = bytes.getBytes().slice()
+  bytes.index = 0
+  return written
+}
+
+type GroupColumn = Pick<ColumnSource, 'name' | 'encoding'> & { data: Array<number | bigint | string | null> }
+
+function makeGroup(columns: readonly ExportColumn[]): GroupColumn[] {
+  return columns.map(({ name, type }) => {
+    const encoding = ENCODINGS[type]
+    return { name, data: [], ...(encoding && { encoding }) }
+  })
+}
+
+function appendRow(group: readonly GroupColumn[], columns: readonly ExportColumn[], row: ExportRow): void {
+  for (let index = 0; index < columns.length; index++) {
+    const value = row[index] ?? null
+    const type = (columns[index] as ExportColumn).type
+    const isTime = type === 'instant' || type === 'wall_clock'
+    ;(group[index] as GroupColumn).data.push(isTime && value !== null ? BigInt(value) : value)
+  }
+}
+
+/** Texts have the encoding that the library takes by itself: a dictionary where values repeat. */
+const ENCODINGS: Readonly<Record<ExportColumn['type'], Encoding | undefined>> = {
+  int32: 'DELTA_BINARY_PACKED',
+  float: 'BYTE_STREAM_SPLIT',
+  double: 'BYTE_STREAM_SPLIT',
+  text: undefined,
+  instant: 'DELTA_BINARY_PACKED',
+  wall_clock: 'DELTA_BINARY_PACKED',
+}
+
+function elementOf({ name, type }: ExportColumn): SchemaElement {
+  const optional = { name, repetition_type: 'OPTIONAL' } as const
+  if (type === 'int32') return { ...optional, type: 'INT32' }
+  if (type === 'float') return { ...optional, type: 'FLOAT' }
+  if (type === 'double') return { ...optional, type: 'DOUBLE' }
+  if (type === 'text')
+    return { ...optional, type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } }
+  const timestamp = { type: 'TIMESTAMP', unit: 'MICROS' } as const
+  if (type === 'wall_clock')
+    return { ...optional, type: 'INT64', logical_type: { ...timestamp, isAdjustedToUTC: false } }
+  return {
+    ...optional,
+    type: 'INT64',
+    converted_type: 'TIMESTAMP_MICROS',
+    logical_type: { ...timestamp, isAdjustedToUTC: true },
+  }
+}
