@@ -39,12 +39,12 @@ export type MirrorCounts = { changed: number; fetched: number; failed: number }
 export type RunTally = { listed: number; changed: number; fetched: number; absent: number; failed: number }
 
 /**
- * Runs one unit of mirroring with a row in `sync_runs`: written when it starts, and completed with the counts and the outcome
+ * Runs one unit of work with a row in `sync_runs`: written when it starts, and completed with the counts and the outcome
  * when it ends, also when it throws. A row that stays at `running` means that the process died.
  */
 export async function withRun<T>(
   store: Store,
-  input: { accountId: number; resource: string; kind: string },
+  input: { accountId: number | null; resource: string; kind: string },
   work: (tally: RunTally) => Promise<T>,
 ): Promise<T> {
   const tally: RunTally = { listed: 0, changed: 0, fetched: 0, absent: 0, failed: 0 }

@@ -163,3 +163,26 @@ export async function acquireNamedLock(tx: Tx, work: LockedWork, owner: number |
   // When two transactions insert the row at the same time, the second one waits here for the first.
   await tx.db.insert(locks).values({ name }).onConflictDoUpdate({ target: locks.name, set: { name } })
 }
+
+/** Work on the whole database that one process at a time does, however long it takes. */
+type ExclusiveWork = 'export'
+
+/**
+ * Runs `action` while no other process does the same work. Returns undefined, and runs nothing, when another one does it at this
+ * moment; nothing is waited for. The lock ends with its connection, so a process that was killed holds none. `action` uses other
+ * connections.
+ */
+export async function withExclusiveWork<T>(
+  store: Store,
+  work: ExclusiveWork,
+  action: () => Promise<T>,
+): Promise<T | undefined> {
+  // In a transaction of its own: others would wait for a row that is not committed yet.
+  await store.transaction((tx) => tx.db.insert(locks).values({ name: work }).onConflictDoNothing())
+  return store.transaction(async (tx) => {
+    await tx.client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
+    const row = tx.db.select().from(locks).where(eq(locks.name, work))
+    const found = await row.for('update', { skipLocked: true })
+    return found.length > 0 ? await action() : undefined
+  })
+}

@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EXPORT_COLUMNS } from '../../src/store/samples/export-rows.ts'
+import { queryDuckDb } from '../kit/duckdb.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { distPath } from '../kit/processes.ts'
 import { type CliRig, openCliRig } from './rig.ts'
@@ -46,6 +48,50 @@ describe('musette export', () => {
     const format = await rig.musette(['export', path, '--format', 'xml'])
     expect(format).toMatchObject({ code: 2, stdout: '' })
     expect(format.stderr).toContain('csv, json, parquet')
+  })
+
+  it('writes the whole history into a folder, says what it did, and refuses what it cannot mean', async () => {
+    const all = ['export', '--all', '--format', 'parquet', '--to']
+    const first = await rig.musette([...all, 'history'])
+    expect(first).toMatchObject({ code: 0, stdout: '' })
+    expect(first.stderr).toMatch(
+      /^musette: history: (\d+) of \1 files written \([\d,]+ samples, \d+\.\d MB\), 0 unchanged\n$/,
+    )
+    const [sum] = await queryDuckDb(
+      `select count(*)::int as samples from read_parquet('${rig.dataDir}/history/samples/**/*.parquet', union_by_name = true)`,
+    )
+    expect(first.stderr).toContain(` (${Number(sum?.samples).toLocaleString('en')} samples`)
+    const second = await rig.musette(['export', '--all', '--to', 'history'])
+    expect(second).toMatchObject({ code: 0, stdout: '' })
+    expect(second.stderr).toMatch(/^musette: history is up to date: \d+ files\n$/)
+    for (const args of [
+      ['export', '--all'],
+      ['export', path, '--all', '--to', 'history'],
+      ['export', '--all', '--to', 'history', '--format', 'csv'],
+      ['export', '--all', '--to', 'history', '--account', 'default'],
+      ['export', path, '--to', 'history'],
+      ['export'],
+    ]) {
+      const refused = await rig.musette(args)
+      expect(refused).toMatchObject({ code: 2, stdout: '' })
+      expect(refused.stderr).toContain('musette export --all --format parquet --to DIR')
+    }
+    const foreign = await rig.musette([...all, '.'])
+    expect(foreign).toMatchObject({ code: 2, stdout: '' })
+    expect(foreign.stderr).toContain('holds other files and no export of musette; name an empty folder')
+  })
+
+  it('ends with 4 while another process exports', async () => {
+    const client = new pg.Client({ connectionString: rig.databaseUrl })
+    await client.connect()
+    try {
+      await client.query(`begin; select from musette.locks where name = 'export' for update`)
+      const busy = await rig.musette(['export', '--all', '--to', 'history'])
+      expect(busy).toMatchObject({ code: 4, stdout: '' })
+      expect(busy.stderr).toContain('another process exports the history at this moment; run it again')
+    } finally {
+      await client.end()
+    }
   })
 
   it('ends with 5 for an activity without samples', async () => {

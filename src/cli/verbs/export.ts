@@ -1,26 +1,28 @@
 import { type Command, Option } from 'commander'
-import { openApp } from '../../app/app.ts'
+import { type App, openApp } from '../../app/app.ts'
 import { EXPORT_FORMATS, type ExportFormat, exportActivity } from '../../app/export/export-activity.ts'
-import { ConfigError } from '../../kit/errors.ts'
+import { type ExportCounts, exportAll } from '../../app/export/export-all.ts'
+import { ConfigError, TransientError } from '../../kit/errors.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
+import { makeProgressLine } from '../progress.ts'
 
-type ExportOptions = { format: ExportFormat; account: string }
+type ExportOptions = { format?: ExportFormat; account?: string; all?: boolean; to?: string }
 
 /** Adds the verb `export` to the program. */
 export function addExportVerb(program: Command, run: Run): void {
   program
-    .command('export <path>')
-    .description('write the samples of one activity to standard output')
+    .command('export [path]')
+    .description('write the samples of one activity to standard output, or the whole history into a folder')
     .addOption(
       new Option(
         '--format <format>',
-        'csv, json (with the activity, and fields that have no column) or parquet',
-      )
-        .choices(EXPORT_FORMATS)
-        .default('csv'),
+        'csv, json (with the activity, and fields that have no column) or parquet (default: "csv")',
+      ).choices(EXPORT_FORMATS),
     )
-    .option('--account <account>', 'whose activity', 'default')
-    .action((path: string, options: ExportOptions) =>
+    .option('--account <account>', 'whose activity (default: "default")')
+    .option('--all', 'everything of all accounts as Parquet; only what has changed since the last time')
+    .option('--to <dir>', 'the folder for --all')
+    .action((path: string | undefined, options: ExportOptions) =>
       run((context) => exportTo(process.stdout, context, path, options), { quiet: true }),
     )
 }
@@ -28,15 +30,20 @@ export function addExportVerb(program: Command, run: Run): void {
 async function exportTo(
   output: NodeJS.WriteStream,
   context: Context,
-  path: string,
-  { format, account: name }: ExportOptions,
+  path: string | undefined,
+  options: ExportOptions,
 ): Promise<number> {
+  if (options.all) return exportHistory(context, path, options)
+  const { format = 'csv', account: name = 'default', to } = options
+  if (path === undefined || to !== undefined) {
+    const message = 'name one activity, or export everything: musette export --all --format parquet --to DIR'
+    throw new ConfigError('bad_usage', message)
+  }
   if (format === 'parquet' && output.isTTY) {
     const message = `Parquet is not for a terminal; run: musette export ${path} --format parquet > ${path}.parquet`
     throw new ConfigError('bad_usage', message)
   }
-  const app = await openApp(context.config, context.log, { signal: context.signal })
-  try {
+  return withApp(context, async (app) => {
     // Waits until the reader has read the piece. A closed pipe ends the process, as for every verb.
     const write = (piece: string | Uint8Array) =>
       new Promise<void>((resolve, reject) => {
@@ -46,6 +53,53 @@ async function exportTo(
     if (why === undefined) return EXIT.done
     context.note(`musette: ${why}`)
     return EXIT.partial
+  })
+}
+
+async function exportHistory(
+  context: Context,
+  path: string | undefined,
+  { format = 'parquet', account, to: dir }: ExportOptions,
+): Promise<number> {
+  if (dir === undefined || path !== undefined || account !== undefined || format !== 'parquet') {
+    const message =
+      'the history of all accounts is exported as Parquet into a folder; run: musette export --all --format parquet --to DIR'
+    throw new ConfigError('bad_usage', message)
+  }
+  return withApp(context, async (app) => {
+    const progress = makeProgressLine(context, 'exporting rows')
+    try {
+      const { signal } = context
+      const counts = await exportAll(app, { dir, kind: 'by_hand', signal, onProgress: progress.show })
+      if (counts === undefined) {
+        const message = 'another process exports the history at this moment; run it again when that is done'
+        throw new TransientError('export_busy', message)
+      }
+      progress.finish(`musette: ${sentenceOf(dir, counts)}`)
+      if (counts.foreign.length > 0) {
+        context.note(
+          `musette: ${dir} also holds ${counts.foreign[0]}${counts.foreign.length > 1 ? ` and ${counts.foreign.length - 1} more` : ''}, not of this export; readers count them too, so move them away`,
+        )
+      }
+      return EXIT.done
+    } finally {
+      progress.close()
+    }
+  })
+}
+
+function sentenceOf(dir: string, { files, written, removed, samples, bytes }: ExportCounts): string {
+  if (files === 0) return `there is nothing to export yet, so ${dir} has no files; run: musette sync`
+  const rest = [`${files - written} unchanged`, ...(removed > 0 ? [`${removed} removed`] : [])].join(', ')
+  if (written === 0) return `${dir} is up to date: ${files} files${removed > 0 ? `, ${removed} removed` : ''}`
+  const size = `${samples.toLocaleString('en')} samples, ${(bytes / 1e6).toFixed(1)} MB`
+  return `${dir}: ${written} of ${files} files written (${size}), ${rest}`
+}
+
+async function withApp(context: Context, work: (app: App) => Promise<number>): Promise<number> {
+  const app = await openApp(context.config, context.log, { signal: context.signal })
+  try {
+    return await work(app)
   } finally {
     await app.close()
   }

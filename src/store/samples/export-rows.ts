@@ -1,4 +1,5 @@
 import { columnsOf, type ExportColumn, type ExportRow, makeSelection } from '../export/exported-columns.ts'
+import { findPages } from '../export/pages.ts'
 import { samples } from '../schema/index.ts'
 import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
@@ -17,9 +18,6 @@ export type ExportedActivity = {
 
 /** The form of a line: a CSV record without its line break, or a JSON object. */
 type LineForm = 'csv' | 'json'
-
-/** About 300 kB: large enough to hide the round trip, small enough to hold several pages in memory. */
-const ROWS_A_PAGE = 2_000
 
 /** The names of an exported sample's columns, in order. */
 export const EXPORT_COLUMNS = ['activity_id', 'path', 't', ...SAMPLE_FIELDS] as const
@@ -62,7 +60,7 @@ export async function* findSampleLines(
   const { activityId, path, form } = input
   const query = form === 'csv' ? csvQuery() : jsonQuery(await hasExtras(tx, activityId))
   const before = form === 'csv' ? `${activityId},${csvField(path)},` : ''
-  for await (const page of findPages<[string]>(tx, query, activityId))
+  for await (const page of findPages<[string]>(tx, query, [activityId]))
     yield page.map(([line]) => before + line)
 }
 
@@ -114,7 +112,7 @@ export async function* findSampleRows(
   let index = 0
   const query = `select ${MEASURED.map((column) => makeSelection('s', column)).join(', ')}
                  from training.samples s where activity_id = $1 order by ${ORDER}`
-  for await (const page of findPages<ExportRow[number][]>(tx, query, activityId)) {
+  for await (const page of findPages<ExportRow[number][]>(tx, query, [activityId])) {
     yield page.map((row) => {
       const at = index++
       return [activityId, path, ...row, ...lists.map((list) => list[at] ?? null)]
@@ -131,23 +129,6 @@ async function findExtraValues(tx: Tx, activityId: number): Promise<Map<string, 
 
 const asNumber = (value: Json): ExportRow[number] => (typeof value === 'number' ? value : null)
 const asJson = (value: Json): ExportRow[number] => (value === null ? null : JSON.stringify(value))
-
-async function* findPages<Row extends unknown[]>(
-  tx: Tx,
-  query: string,
-  activityId: number,
-): AsyncGenerator<Row[]> {
-  // A person who pages through the output may leave the transaction idle for long.
-  await tx.client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
-  await tx.client.query(`DECLARE exported NO SCROLL CURSOR FOR ${query}`, [activityId])
-  for (;;) {
-    const text = `FETCH ${ROWS_A_PAGE} FROM exported`
-    const { rows } = await tx.client.query<Row>({ text, rowMode: 'array' })
-    if (rows.length > 0) yield rows
-    if (rows.length < ROWS_A_PAGE) break
-  }
-  await tx.client.query('CLOSE exported')
-}
 
 // format() writes NULL as nothing, and no value of a sample needs quotes.
 function csvQuery(): string {

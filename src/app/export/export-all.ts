@@ -1,0 +1,200 @@
+import { createHash } from 'node:crypto'
+import { resolve } from 'node:path'
+import { ConfigError, errorCode, errorLine, MusetteError, TransientError } from '../../kit/errors.ts'
+import { withRun } from '../../mirror/mirror.ts'
+import { findContent, findPartitions, type Partition } from '../../store/export/partitions.ts'
+import { withExclusiveWork } from '../../store/store.ts'
+import { type App, VERSION } from '../app.ts'
+import {
+  type ExportedFiles,
+  isInPlace,
+  openExportFolder,
+  publish,
+  readForeignFiles,
+  removeStaged,
+  writeStaged,
+} from './export-folder.ts'
+import { encodeParquet } from './parquet-encoder.ts'
+
+/** What an export did: files by what became of them, and the samples and bytes of those that were written. */
+export type ExportCounts = {
+  files: number
+  written: number
+  removed: number
+  samples: number
+  bytes: number
+  /** Parquet files in the folders of the tables that are not of the export, and that a reader would take for part of it */
+  foreign: readonly string[]
+}
+
+type ExportInput = {
+  dir: string
+  /** why it runs, for its row in sync_runs */
+  kind: 'schedule' | 'by_hand'
+  signal?: AbortSignal
+  /** is called with the rows that are written and those that are to be */
+  onProgress?: (now: { done: number; total: number }) => void
+}
+
+/**
+ * Exports the whole history of all accounts, one moment of it, as Parquet files in folders by table, account and year. Only what
+ * has changed since the last export into the folder is written, and the folder changes when all of it is on the disk. The
+ * memory does not grow with the history. Returns undefined when another process exports at this moment. Throws ConfigError
+ * `not_an_export` and `export_folder`, TransientError `export_disk_full`, and the signal's reason; then the export before it
+ * stays as it is.
+ */
+export async function exportAll(
+  app: Pick<App, 'store' | 'log'>,
+  input: ExportInput,
+): Promise<ExportCounts | undefined> {
+  const run = { accountId: null, resource: 'export', kind: input.kind }
+  return withExclusiveWork(app.store, 'export', () =>
+    withRun(app.store, run, async (tally) => {
+      const counts = await exportInto(app, { ...input, dir: resolve(input.dir) })
+      const { files, written, removed, foreign } = counts
+      Object.assign(tally, { listed: files, changed: written, absent: removed })
+      if (foreign.length > 0) {
+        app.log.warn(
+          { files: foreign.length, first: foreign[0] },
+          'the export folder holds Parquet files that are not of the export; readers count them too',
+        )
+      }
+      return counts
+    }),
+  )
+}
+
+async function exportInto(app: Pick<App, 'store'>, input: ExportInput): Promise<ExportCounts> {
+  const { dir } = input
+  try {
+    const before = await openExportFolder(dir)
+    const { files, exportedAt, ...counts } = await writeChanges(app, input, before)
+    await publish(dir, { musette: VERSION, exported_at: exportedAt, files })
+    const removed = Object.keys(before).filter((path) => !Object.hasOwn(files, path)).length
+    return {
+      files: Object.keys(files).length,
+      ...counts,
+      removed,
+      foreign: await readForeignFiles(dir, files),
+    }
+  } catch (error) {
+    // What is staged with its manifest is complete, and the next export puts it in place.
+    throw folderError(dir, error)
+  }
+}
+
+type Changes = Pick<ExportCounts, 'written' | 'samples' | 'bytes'> & {
+  files: ExportedFiles
+  exportedAt: string
+}
+
+/** Writes the files whose content has changed beside the export, from one moment of the database. */
+async function writeChanges(
+  app: Pick<App, 'store'>,
+  { dir, signal, onProgress }: ExportInput,
+  before: ExportedFiles,
+): Promise<Changes> {
+  try {
+    return await app.store.read(async (tx) => {
+      const { rows } = await tx.client.query<{ at: Date }>('select now() as at')
+      const changes: Changes = {
+        files: {},
+        exportedAt: (rows[0]?.at ?? new Date()).toISOString(),
+        written: 0,
+        samples: 0,
+        bytes: 0,
+      }
+      const partitions = placed(await findPartitions(tx))
+      const changed: typeof partitions = []
+      for (const one of partitions) {
+        const known = before[one.path]
+        const same = known?.fingerprint === one.fingerprint && (await isInPlace(dir, one.path, known.bytes))
+        if (same) changes.files[one.path] = known
+        else changed.push(one)
+      }
+      const total = changed.reduce((sum, { partition }) => sum + partition.rows, 0)
+      let done = 0
+      for (const { path, fingerprint, partition } of changed) {
+        signal?.throwIfAborted()
+        const { columns, pages } = await findContent(tx, partition)
+        let rows = 0
+        const counted = async function* () {
+          for await (const page of pages) {
+            signal?.throwIfAborted()
+            rows += page.length
+            yield page
+            onProgress?.({ done: done + Math.min(rows, partition.rows), total })
+          }
+        }
+        const bytes = await writeStaged(dir, path, encodeParquet(partition.table, columns, counted()))
+        changes.files[path] = { fingerprint, rows, bytes }
+        changes.written += 1
+        changes.bytes += bytes
+        if (partition.table === 'samples') changes.samples += rows
+        done += partition.rows
+      }
+      return changes
+    })
+  } catch (error) {
+    await removeStaged(dir).catch(() => undefined)
+    throw error
+  }
+}
+
+type Placed = { path: string; fingerprint: string; partition: Partition }
+
+/** Gives each partition its file. The fingerprint of a file tells the version too: another one may write other columns. */
+function placed(partitions: readonly Partition[]): Placed[] {
+  const names = new Set(partitions.map(({ account }) => account))
+  return partitions.map((partition) => {
+    const print = createHash('sha256').update(`${VERSION} ${FORMAT} ${partition.fingerprint}`).digest('hex')
+    return { path: pathOf(partition, names), fingerprint: print.slice(0, 32), partition }
+  })
+}
+
+/** Is raised when the files change their form within a version. */
+const FORMAT = 1
+
+/** What readers of such folders take for NULL. */
+const NO_YEAR = '__HIVE_DEFAULT_PARTITION__'
+
+/** Returns the path of a partition's file: `samples/account=default/year=2025/samples-2025-06.parquet`. */
+function pathOf({ table, account, year, month }: Partition, names: ReadonlySet<string>): string {
+  const padded = year === null ? 'unknown' : String(year).padStart(4, '0')
+  const span = month === null ? padded : `${padded}-${String(month).padStart(2, '0')}`
+  const folder = `${table}/account=${escapeAccount(account, names)}/year=${year === null ? NO_YEAR : padded}`
+  return `${folder}/${table}-${span}.parquet`
+}
+
+/** The characters that Hive escapes in the names of folders, and those that Windows refuses. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are escaped
+const UNSAFE = /[\u0000-\u001f\u007f"#%'*/:=?\\{[\]^<>|]/g
+
+/**
+ * Escapes an account's name as Hive does, by percent signs, which readers undo. Two names that differ in case only get folders
+ * that differ on every file system.
+ */
+function escapeAccount(name: string, names: ReadonlySet<string>): string {
+  const fold = (text: string) => text.normalize('NFC').toLowerCase()
+  const hasTwin = [...names].some((other) => other !== name && fold(other) === fold(name))
+  const safe = name.replace(UNSAFE, percent)
+  return hasTwin ? safe.replace(/[A-Z]|[^\0-\x7f]/gu, percent) : safe
+}
+
+function percent(character: string): string {
+  return [...Buffer.from(character)]
+    .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
+    .join('')
+}
+
+/** Makes a sentence of a failure of the file system; every other error stays what it is. */
+function folderError(dir: string, error: unknown): unknown {
+  if (error instanceof MusetteError || !(error instanceof Error && 'syscall' in error)) return error
+  const code = errorCode(error)
+  if (code === 'ENOSPC' || code === 'EDQUOT') {
+    const message = `export: the disk of ${dir} is full; the last export is still there; make room and run it again`
+    return new TransientError('export_disk_full', message, { cause: error })
+  }
+  const message = `export: ${dir} cannot be written (${errorLine(error)}); name a folder that this user may write`
+  return new ConfigError('export_folder', message, { cause: error })
+}

@@ -1,0 +1,158 @@
+import type { FileHandle } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import { flushDirectory, renameDurably, writeFlushed } from '../../kit/durable-file.ts'
+import { ConfigError, errorCode } from '../../kit/errors.ts'
+
+/** The list of the files that belong to the export; readers find in it what the export holds and when it was made. */
+export const MANIFEST = 'musette-export.json'
+/** The folder for files that are not all there yet. Its own manifest is written last: with it, they are. */
+const STAGING = '.musette-staging'
+/** What an empty disk holds. */
+const NOTHING: ReadonlySet<string> = new Set([STAGING, 'lost+found'])
+
+const fileSchema = z.strictObject({
+  fingerprint: z.string(),
+  rows: z.int().nonnegative(),
+  bytes: z.int().nonnegative(),
+})
+/** A manifest that somebody has changed must not name files outside the folders of the tables. */
+const pathSchema = z.string().regex(/^[a-z_]+\/account=[^/\\]*\/year=[^/\\]+\/[\w-]+\.parquet$/)
+const manifestSchema = z.strictObject({
+  musette: z.string(),
+  exported_at: z.iso.datetime(),
+  files: z.record(pathSchema, fileSchema),
+})
+
+export type Manifest = z.infer<typeof manifestSchema>
+
+/** The files of an export by their path in its folder, with `/`. */
+export type ExportedFiles = Manifest['files']
+
+/**
+ * Opens the folder of an export, creates it when it is missing, and returns the files that it holds. When the last export was
+ * stopped after all its files were written, they are put in place first; what it left before that is removed. Throws ConfigError
+ * `not_an_export` when the folder holds something else, and the file system's errors.
+ */
+export async function openExportFolder(dir: string): Promise<ExportedFiles> {
+  await mkdir(dir, { recursive: true })
+  const manifest = await readManifest(join(dir, MANIFEST))
+  if (!manifest && (await readdir(dir)).some((name) => !NOTHING.has(name)) && !(await readStaged(dir))) {
+    const message = `${dir} holds other files and no export of musette; name an empty folder, or one that is not there yet`
+    throw new ConfigError('not_an_export', message)
+  }
+  if (await readStaged(dir)) await publishStaged(dir)
+  else await removeStaged(dir)
+  return (await readManifest(join(dir, MANIFEST)))?.files ?? {}
+}
+
+/** Tells whether a file of the export is there with the size that the manifest says. */
+export async function isInPlace(dir: string, path: string, bytes: number): Promise<boolean> {
+  const found = await stat(join(dir, path)).catch(() => undefined)
+  return found?.isFile() === true && found.size === bytes
+}
+
+/** Writes a file beside the export, flushed to the disk, and returns its size in bytes. */
+export async function writeStaged(
+  dir: string,
+  path: string,
+  pieces: AsyncIterable<Uint8Array>,
+): Promise<number> {
+  const target = join(dir, STAGING, path)
+  await mkdir(dirname(target), { recursive: true })
+  const file = await open(target, 'wx')
+  try {
+    let bytes = 0
+    for await (const piece of pieces) bytes += await writeAll(file, piece)
+    await file.sync()
+    return bytes
+  } finally {
+    await file.close()
+  }
+}
+
+async function writeAll(file: FileHandle, piece: Uint8Array): Promise<number> {
+  await file.writeFile(piece)
+  return piece.length
+}
+
+/**
+ * Makes the staged files and this manifest the export: from the moment at which the manifest is on the disk, the new export is
+ * complete, and a crash after it is mended by the next call of openExportFolder.
+ */
+export async function publish(dir: string, manifest: Manifest): Promise<void> {
+  await mkdir(join(dir, STAGING), { recursive: true })
+  const scratch = join(dir, STAGING, 'writing')
+  await rm(scratch, { force: true })
+  await writeFlushed(scratch, `${JSON.stringify(manifest, undefined, 1)}\n`)
+  await renameDurably(scratch, join(dir, STAGING, MANIFEST))
+  await publishStaged(dir)
+}
+
+/** Removes what an export that does not go on has written so far; the export before it stays. */
+export async function removeStaged(dir: string): Promise<void> {
+  await rm(join(dir, STAGING), { recursive: true, force: true })
+}
+
+/** Finds the Parquet files that a reader of the tables' folders would find, but that are not of the export. */
+export async function readForeignFiles(dir: string, files: ExportedFiles): Promise<string[]> {
+  const tables = new Set(Object.keys(files).map((path) => path.split('/', 1)[0] as string))
+  const foreign: string[] = []
+  for (const table of tables) {
+    for (const name of await readdir(join(dir, table), { recursive: true })) {
+      const path = `${table}/${name.replaceAll('\\', '/')}`
+      if (path.endsWith('.parquet') && !Object.hasOwn(files, path)) foreign.push(path)
+    }
+  }
+  return foreign
+}
+
+/** Every step may be repeated: after a crash all of them run again. */
+async function publishStaged(dir: string): Promise<void> {
+  const next = await readStaged(dir)
+  if (!next) return
+  const before = (await readManifest(join(dir, MANIFEST)))?.files ?? {}
+  const folders = new Set<string>()
+  for (const path of Object.keys(next.files)) {
+    if (await moveStaged(dir, path)) folders.add(dirname(path))
+  }
+  for (const path of Object.keys(before).filter((path) => !Object.hasOwn(next.files, path))) {
+    await rm(join(dir, path), { force: true })
+    await removeEmptyFolders(dir, dirname(path))
+  }
+  for (const folder of folders) await flushDirectory(join(dir, folder))
+  await renameDurably(join(dir, STAGING, MANIFEST), join(dir, MANIFEST))
+  await removeStaged(dir)
+}
+
+async function moveStaged(dir: string, path: string): Promise<boolean> {
+  const staged = join(dir, STAGING, path)
+  if (!(await stat(staged).catch(() => undefined))) return false
+  await mkdir(dirname(join(dir, path)), { recursive: true })
+  await rename(staged, join(dir, path))
+  return true
+}
+
+async function removeEmptyFolders(dir: string, path: string): Promise<void> {
+  for (let folder = path; folder !== '.'; folder = dirname(folder)) {
+    const removed = await rmdir(join(dir, folder)).then(
+      () => true,
+      () => false,
+    )
+    if (!removed) return
+  }
+}
+
+const readStaged = (dir: string) => readManifest(join(dir, STAGING, MANIFEST))
+
+async function readManifest(path: string): Promise<Manifest | undefined> {
+  try {
+    return manifestSchema.parse(JSON.parse(await readFile(path, 'utf8')))
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined
+    if (!(error instanceof SyntaxError || error instanceof z.ZodError)) throw error
+    const message = `${path} is not as musette wrote it; remove the folder, and the next export writes all of it`
+    throw new ConfigError('not_an_export', message, { cause: error })
+  }
+}

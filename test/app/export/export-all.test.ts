@@ -1,0 +1,273 @@
+import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { exportAll } from '../../../src/app/export/export-all.ts'
+import { syncAccount } from '../../../src/app/sync-account.ts'
+import { withExclusiveWork } from '../../../src/store/store.ts'
+import { queryDuckDb } from '../../kit/duckdb.ts'
+import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openRig, type Rig } from '../../mirror/rig.ts'
+
+const HIVE = 'hive_partitioning = true, union_by_name = true'
+
+describe('an export of the whole history', () => {
+  let rig: Rig
+  let folder: TempDir
+  let dir: string
+  beforeAll(async () => {
+    rig = await openRig({ activities: 14 })
+    folder = await openTempDir('export')
+    dir = join(folder.path, 'history')
+    await syncAccount(rig.app, { name: 'default', training: true })
+  })
+  afterAll(async () => {
+    await folder?.close()
+    await rig?.close()
+  })
+
+  const run = (to = dir) => exportAll(rig.app, { dir: to, kind: 'by_hand' })
+  const read = (table: string, rest: string, from = dir) =>
+    queryDuckDb(
+      `select ${rest.replace('FROM', `from read_parquet('${from}/${table}/**/*.parquet', ${HIVE})`)}`,
+    )
+  const files = async (from = dir) => {
+    const manifest = JSON.parse(await readFile(join(from, 'musette-export.json'), 'utf8'))
+    return manifest.files as Record<string, { fingerprint: string; rows: number; bytes: number }>
+  }
+  /** The files that a second export writes, and no other. */
+  const written = async (change: () => Promise<unknown>) => {
+    const before = await times()
+    await change()
+    const counts = await run()
+    const after = await times()
+    const changed = Object.keys(after).filter((path) => after[path] !== before[path])
+    expect(counts).toMatchObject({ written: changed.length, files: Object.keys(after).length })
+    expect(await readdir(dir)).not.toContain('.musette-staging')
+    return changed.sort()
+  }
+  const times = async () => {
+    const paths = Object.keys(await files())
+    const entries = paths.map(async (path) => [path, (await stat(join(dir, path))).ino] as const)
+    return Object.fromEntries(await Promise.all(entries))
+  }
+
+  it('has every row of the five tables, by account and year, with the values of Postgres', async () => {
+    const counts = await run()
+    expect(counts).toMatchObject({ removed: 0, foreign: [] })
+    expect(counts?.written).toBe(counts?.files)
+    const sums = ['power', 'lat', 'tws'].map((field) => `sum(s.${field}::float8) as ${field}`).join(', ')
+    const held = await rig.rows(
+      `select a.name as account, date_part('year', v.started_at_local)::int as year, count(*)::int as samples,
+              min(t) as first, max(t) as last, ${sums}
+       from training.samples s join training.activities v using (activity_id) join training.accounts a using (account_id)
+       group by 1, 2 order by 1, 2`,
+    )
+    const found = await read(
+      'samples',
+      `account, year::int as year, count(*)::int as samples, min(t) as first, max(t) as last, ${sums}
+       FROM s group by 1, 2 order by 1, 2`,
+    )
+    expect(found.map(rounded)).toEqual(held.map(rounded))
+    expect(Number(held[0]?.samples)).toBeGreaterThan(1_000)
+    for (const [table, key] of [
+      ['activities', 'xss, sample_count, absent_since is null as listed'],
+      ['power_curves', 'duration_s, watts::float8 as watts'],
+      ['training_info', 'ftp, status'],
+    ] as const) {
+      const from = `training.${table} ${table === 'power_curves' ? 'join training.activities using (activity_id)' : ''}`
+      const own = table === 'training_info' ? '' : 'path, '
+      const rows = await rig.rows(
+        `select ${own}${key} from ${from} order by ${own}${key.replace(/ as \w+/g, '')}`,
+      )
+      const exported = await read(table, `${own}${key} FROM order by all`)
+      expect(exported).toEqual(rows)
+      expect(rows.length, table).toBeGreaterThan(0)
+    }
+  })
+
+  it('has in each file of samples the activities in the order of time, and their fields without a column', async () => {
+    const [ride] = await rig.rows(
+      `select activity_id, path, field from training.sample_extras join training.activities using (activity_id)
+       where jsonb_typeof("values" -> 0) = 'number' limit 1`,
+    )
+    const [{ values }] = (await rig.rows(
+      `select "values" from training.sample_extras where activity_id = $1 and field = $2`,
+      [ride?.activity_id, ride?.field],
+    )) as [{ values: number[] }]
+    const rows = await read(
+      'samples',
+      `"${ride?.field}" as value FROM where path = '${ride?.path}' order by t`,
+    )
+    expect(rows.map(({ value }) => value)).toEqual(values)
+    for (const path of Object.keys(await files()).filter((path) => path.startsWith('samples/'))) {
+      const [order] = await queryDuckDb(
+        `select bool_and(t >= before) as sorted, count(*)::int as rows from
+           (select t, lag(t, 1, t) over (order by file_row_number) as before
+            from read_parquet('${dir}/${path}', file_row_number = true))`,
+      )
+      expect(order).toEqual({ sorted: true, rows: (await files())[path]?.rows })
+    }
+  })
+
+  it('writes nothing when nothing has changed, and only what belongs to what has', async () => {
+    expect(await written(async () => undefined)).toEqual([])
+    const [ride] = await rig.rows(
+      `select path, to_char(started_at_local, 'YYYY') as year, to_char(started_at_local, 'YYYY-MM') as month
+       from training.activities where sample_count > 0 order by started_at limit 1`,
+    )
+    const edit = async () => {
+      await rig.steer('PATCH', `activities/${ride?.path}`, { name: 'New name', summary: { xss: 77 } })
+      await syncAccount(rig.app, { name: 'default' })
+    }
+    const at = (table: string, span: unknown) =>
+      `${table}/account=default/year=${ride?.year}/${table}-${span}.parquet`
+    expect(await written(edit)).toEqual(
+      [
+        ...['activities', 'power_curves', 'revisions'].map((table) => at(table, ride?.year)),
+        at('samples', ride?.month),
+      ].sort(),
+    )
+    const revised = await read('revisions', `changes->>'$.xss[1]' as xss FROM where path = '${ride?.path}'`)
+    expect(revised).toContainEqual({ xss: '77' })
+  })
+
+  it('marks an activity that the service lists no more, and keeps its samples', async () => {
+    const [ride] = await rig.rows('select path from training.activities order by started_at desc limit 1')
+    await rig.steer('DELETE', `activities/${ride?.path}`)
+    const changed = await written(() => syncAccount(rig.app, { name: 'default', full: true }))
+    expect(changed.map((path) => path.split('/')[0])).toContain('activities')
+    const [held] = await rig.rows('select absent_since from training.activities where path = $1', [
+      ride?.path,
+    ])
+    expect(held?.absent_since).toBeInstanceOf(Date)
+    const where = `FROM where path = '${ride?.path}'`
+    expect(
+      await read('activities', `epoch_ms(absent_since) = ${Number(held?.absent_since)} as same ${where}`),
+    ).toEqual([{ same: true }])
+    const [samples] = await read('samples', `count(*)::int as samples ${where}`)
+    expect(samples?.samples).toBeGreaterThan(100)
+  })
+
+  it('notices a file that was removed or cut by hand, and writes it again', async () => {
+    const [first, second] = Object.keys(await files()) as [string, string]
+    const before = await files()
+    expect(
+      await written(async () => {
+        await rm(join(dir, first))
+        await truncate(join(dir, second), 10)
+      }),
+    ).toEqual([first, second].sort())
+    expect(await files()).toEqual(before)
+  })
+
+  it('names Parquet files that are not of the export, and leaves them', async () => {
+    const own = join(dir, 'samples', 'account=default', 'mine.parquet')
+    await writeFile(own, '')
+    expect(await run()).toMatchObject({ written: 0, foreign: ['samples/account=default/mine.parquet'] })
+    expect(rig.log.text()).toContain('Parquet files that are not of the export')
+    await rm(own)
+  })
+
+  it('has accounts of any name, activities without a start or samples, and samples without a time', async () => {
+    const names = ['a/b=%2F "ü" *', 'Twin', 'twin']
+    for (const name of names) {
+      await rig.rows(`insert into training.accounts (name, base_url) values ($1, 'https://service.test')`, [
+        name,
+      ])
+      await rig.rows(
+        `with made as (
+           insert into training.activities (account_id, path, started_at, started_at_local, listed_at, wanted_at, sample_count)
+           select account_id, 'odd-' || n, '2020-05-01T10:00Z', case n when 1 then timestamp '2020-05-01 12:00' end, now(), now(),
+             case n when 3 then null else 2 end
+           from training.accounts, generate_series(1, 3) n where name = $1 returning activity_id, sample_count)
+         insert into training.samples (activity_id, t, power) select activity_id, case n when 2 then timestamptz '2020-05-01T10:00Z' end, n
+         from made, generate_series(1, sample_count) n`,
+        [name],
+      )
+    }
+    expect(await run()).toMatchObject({ written: names.length * 4, samples: names.length * 4 })
+    const rows = await read(
+      'samples',
+      `account, year::int as year, path, t, power FROM where path like 'odd-%' order by account, path, power`,
+    )
+    const t = new Date('2020-05-01T10:00:00Z')
+    expect(rows).toEqual(
+      [...names].sort().flatMap((account) =>
+        ([2020, null] as const).flatMap((year, index) => [
+          { account, year, path: `odd-${index + 1}`, t: null, power: 1 },
+          { account, year, path: `odd-${index + 1}`, t, power: 2 },
+        ]),
+      ),
+    )
+    const folders = await readdir(join(dir, 'samples'))
+    expect(new Set(folders.map((name) => name.toLowerCase())).size).toBe(folders.length)
+    const [count] = await read('activities', `count(*)::int as activities FROM where path like 'odd-%'`)
+    expect(count).toEqual({ activities: names.length * 3 })
+  })
+
+  it('removes the files of what is gone, with their folders', async () => {
+    await rig.rows(`delete from training.accounts where name <> 'default'`)
+    expect(await run()).toMatchObject({ written: 0, removed: 12 })
+    expect(await readdir(join(dir, 'samples'))).toEqual(['account=default'])
+  })
+
+  it('writes all of it again for another version, into the same files', async () => {
+    const path = join(dir, 'musette-export.json')
+    const text = await readFile(path, 'utf8')
+    await writeFile(path, text.replaceAll(/"fingerprint": "./g, '"fingerprint": "x'))
+    const counts = await run()
+    expect(counts?.written).toBe(counts?.files)
+    expect(Object.keys(await files())).toEqual(Object.keys(JSON.parse(text).files))
+  })
+
+  it('is not written into a folder that holds something else, nor over a manifest that was changed', async () => {
+    const photos = join(folder.path, 'photos')
+    await mkdir(photos)
+    await writeFile(join(photos, 'summer.jpg'), 'jpg')
+    await expect(run(photos)).rejects.toMatchObject({
+      code: 'not_an_export',
+      message: expect.stringContaining(photos),
+    })
+    expect(await readdir(photos)).toEqual(['summer.jpg'])
+    await writeFile(join(photos, 'musette-export.json'), '{"files":{"../../outside.parquet":{}}}')
+    await expect(run(photos)).rejects.toMatchObject({ code: 'not_an_export' })
+    const [failed] = await rig.rows(
+      `select outcome, error_code from training.sync_runs where resource = 'export' order by run_id desc limit 1`,
+    )
+    expect(failed).toEqual({ outcome: 'failed', error_code: 'not_an_export' })
+  })
+
+  it('is left as it was when the next one is stopped', async () => {
+    const before = await times()
+    const stopped = AbortSignal.abort()
+    await rm(join(dir, Object.keys(before)[0] as string))
+    const next = exportAll(rig.app, { dir, kind: 'schedule', signal: stopped })
+    await expect(next).rejects.toBe(stopped.reason)
+    expect(await readdir(dir)).not.toContain('.musette-staging')
+    expect(await run()).toMatchObject({ written: 1 })
+  })
+
+  it('is made by one process at a time', async () => {
+    const second = await withExclusiveWork(rig.app.store, 'export', () => run())
+    expect(second).toBeUndefined()
+    expect(await run()).toMatchObject({ written: 0 })
+  })
+
+  it('of an empty database has no files', async () => {
+    const empty = join(folder.path, 'empty')
+    await rig.rows('delete from training.accounts')
+    expect(await run(empty)).toMatchObject({ files: 0, written: 0 })
+    expect(await readdir(empty)).toEqual(['musette-export.json'])
+    expect(await files(empty)).toEqual({})
+  })
+})
+
+// Sums of floating-point numbers depend on the order.
+function rounded(row: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      typeof value === 'number' ? Number(value.toPrecision(9)) : value,
+    ]),
+  )
+}
