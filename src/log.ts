@@ -1,5 +1,5 @@
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
-import pretty from 'pino-pretty'
+import { nameSourceLines } from './kit/source-lines.ts'
 import { escapeDelete, nameControlsInJson } from './kit/text.ts'
 
 /** Names of properties that could contain a secret, at any of the first three depths of a logged object. */
@@ -23,15 +23,10 @@ const REDACTED = [
 ]
 
 /**
- * Makes the logger: JSON lines, or readable lines on a terminal, with secrets redacted by property name. It writes to
- * standard error, because standard output is for the answer of a verb; `destination` is for tests.
+ * Opens the log on standard error, because standard output is for the answer of a verb: JSON lines, or readable lines on a
+ * terminal, with secrets redacted by property name.
  */
-export function makeLogger(options: {
-  level: string
-  terminal: boolean
-  destination?: DestinationStream
-}): Logger {
-  const destination = options.destination ?? (options.terminal ? makeTerminalStream() : makeLineStream())
+export async function openLog(options: { level: string; terminal: boolean }): Promise<Logger> {
   return pino(
     {
       level: options.level,
@@ -40,22 +35,24 @@ export function makeLogger(options: {
       serializers: { error: stdSerializers.errWithCause },
       timestamp: pino.stdTimeFunctions.isoTime,
     },
-    destination,
+    options.terminal ? await openTerminalStream() : makeLineStream(),
   )
 }
 
 /**
- * Makes a stream of readable lines on standard error. Control characters are escaped, so that texts of the service cannot
+ * Opens a stream of readable lines on standard error. Control characters are escaped, so that texts of the service cannot
  * control the terminal.
  */
-function makeTerminalStream(): DestinationStream {
+async function openTerminalStream(): Promise<DestinationStream> {
+  // Loaded for terminals alone: it is as large as the rest of the log.
+  const { default: pretty } = await import('pino-pretty')
   const readable = pretty({
     destination: 2,
     sync: true,
     translateTime: 'SYS:HH:MM:ss',
     ignore: 'pid,hostname',
   })
-  return { write: (line) => void readable.write(nameControlsInJson(line)) }
+  return { write: (line) => void readable.write(nameSourceLines(nameControlsInJson(line))) }
 }
 
 /**
@@ -64,7 +61,7 @@ function makeTerminalStream(): DestinationStream {
  */
 function makeLineStream(): DestinationStream {
   const lines = pino.destination({ dest: 2, sync: true })
-  return { write: (line) => void lines.write(escapeDelete(line)) }
+  return { write: (line) => void lines.write(nameSourceLines(escapeDelete(line))) }
 }
 
 /**

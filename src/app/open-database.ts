@@ -1,7 +1,5 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
-import { openEmbeddedPostgres } from '../embedded/embedded.ts'
-import { migrate } from '../store/migrate.ts'
 import {
   collectResults,
   openQueries as openRawQueries,
@@ -17,8 +15,10 @@ type Database = { url: string; close(): Promise<void> }
  */
 export async function openDatabase(config: Config, log: Logger, signal?: AbortSignal): Promise<Database> {
   if (config.databaseUrl) return { url: config.databaseUrl, close: async () => undefined }
+  const { openEmbeddedPostgres } = await import('../embedded/embedded.ts')
   const embedded = await openEmbeddedPostgres({ log, ...(signal && { signal }) }, { dataDir: config.dataDir })
   try {
+    const { migrate } = await import('../store/migrate.ts')
     await migrate({ connectionString: embedded.url, log, ...(signal && { signal }) })
   } catch (error) {
     await embedded.close()
@@ -31,7 +31,9 @@ export async function openDatabase(config: Config, log: Logger, signal?: AbortSi
 export async function migrateDatabase(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   const database = await openDatabase(config, log, signal)
   try {
-    if (config.databaseUrl) await migrate({ connectionString: database.url, log, signal })
+    if (!config.databaseUrl) return
+    const { migrate } = await import('../store/migrate.ts')
+    await migrate({ connectionString: database.url, log, signal })
   } finally {
     await database.close()
   }

@@ -4,7 +4,7 @@ import { isPlainHttp } from '../kit/loopback.ts'
 import { type Account, findAccount } from '../store/account-rows.ts'
 import type { TokenPair } from '../store/vault/types.ts'
 import type { App } from './app.ts'
-import { accountNamed } from './app.ts'
+import { accountNamed } from './local-app.ts'
 
 type Client = { clientId: string; clientSecret: string }
 

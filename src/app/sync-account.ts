@@ -13,7 +13,8 @@ import {
 import type { Account } from '../store/account-rows.ts'
 import { countByState } from '../store/activities/wanted.ts'
 import { recordRunsAbandoned } from '../store/runs.ts'
-import { type App, accountToUse, endPauses } from './app.ts'
+import { type App, endPauses } from './app.ts'
+import { accountToUse } from './local-app.ts'
 
 /** The counts of a pass, and the numbers of listed activities that are mirrored, or not fetched yet, after it. */
 export type SyncCounts = PassCounts & { mirrored: number; unfetched: number }

@@ -10,7 +10,7 @@ import { findUpload, type Upload } from '../store/uploads/uploads.ts'
 import { sendFile } from '../upload/send-file.ts'
 import type { UploadDeps } from '../upload/upload-deps.ts'
 import type { App } from './app.ts'
-import { accountNamed, accountToUse } from './app.ts'
+import { accountNamed, accountToUse } from './local-app.ts'
 
 /** The memory of all files that are being sent, bytes: the size of the largest FIT file. */
 const MEMORY_BYTES = 64 * 1_024 * 1_024

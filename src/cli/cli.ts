@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander'
-import { VERSION } from '../app/app.ts'
-import { EXIT, exitFor, makeContext, type Run } from './context.ts'
+import { VERSION } from '../app/version.ts'
+import { EXIT, exitFor, openContext, type Run } from './context.ts'
 import { escapeControls } from './output.ts'
 import { addAccountsVerb } from './verbs/accounts.ts'
 import { addDbUrlVerbs } from './verbs/db-url.ts'
@@ -22,7 +22,7 @@ import { addUploadVerb } from './verbs/upload.ts'
 export async function runCli(argv: readonly string[]): Promise<number> {
   let code: number = EXIT.done
   const run: Run = async (verb, options) => {
-    const context = makeContext({ ...options, quiet: options?.quiet ?? false })
+    const context = await openContext({ ...options, quiet: options?.quiet ?? false })
     try {
       code = (await verb(context)) ?? EXIT.done
     } catch (error) {

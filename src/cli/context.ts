@@ -1,8 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Logger } from 'pino'
-import type { App } from '../app/app.ts'
-import { parkUnreadableLogins } from '../app/unreadable-logins.ts'
-import { type Config, readConfig } from '../config/config.ts'
+import type { LocalApp } from '../app/local-app.ts'
+import type { Config } from '../config/config.ts'
 import {
   ConfigError,
   CredentialsRejectedError,
@@ -12,9 +11,9 @@ import {
   RateLimitedError,
   TransientError,
 } from '../kit/errors.ts'
+import { nameSourceLines } from '../kit/source-lines.ts'
 import { escapeDelete } from '../kit/text.ts'
 import { MINUTE } from '../kit/time.ts'
-import { makeLogger } from '../log.ts'
 import { escapeControls } from './output.ts'
 
 /** One Ctrl-C arrives twice under npm and npx, because they forward it; the second must not end the process at once. */
@@ -48,18 +47,23 @@ type Verb = (context: Context) => Promise<number | undefined>
 export type Run = (verb: Verb, options?: { quiet?: boolean; config?: Config }) => Promise<void>
 
 /**
- * Makes the context of a verb: reads the configuration unless `config` is given, and listens for SIGINT and SIGTERM until
- * `dispose`. Throws ConfigError.
+ * Opens the context of a verb: reads the configuration unless `config` is given, opens the log, and listens for SIGINT and
+ * SIGTERM until `dispose`. Throws ConfigError.
  */
-export function makeContext(options: { quiet: boolean; config?: Config }): Context & { dispose(): void } {
-  const config = options.config ?? readConfig()
+export async function openContext(options: {
+  quiet: boolean
+  config?: Config
+}): Promise<Context & { dispose(): void }> {
+  const config = options.config ?? (await import('../config/config.ts')).readConfig()
+  const { openLog } = await import('../log.ts')
   const terminal = Boolean(process.stderr.isTTY)
   // A quiet verb logs only warnings and errors, unless the environment sets another level.
   const level = options.quiet && config.logLevel === 'info' ? 'warn' : config.logLevel
+  const log = await openLog({ level, terminal })
   const stop = listenForStop()
   return {
     config,
-    log: makeLogger({ level, terminal }),
+    log,
     signal: stop.signal,
     terminal,
     print: (line) => void process.stdout.write(`${escapeControls(line)}\n`),
@@ -122,7 +126,7 @@ export function exitFor(
     return { code: codeFor(error), sentence: `musette: ${error.message}${hint ? `; ${hint}` : ''}` }
   }
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  return { code: EXIT.unexpected, sentence: `musette: unexpected error: ${detail}` }
+  return { code: EXIT.unexpected, sentence: `musette: unexpected error: ${nameSourceLines(detail)}` }
 }
 
 function codeFor(error: MusetteError): number {
@@ -157,8 +161,9 @@ const EMBEDDED_HINTS: Readonly<Record<string, string>> = {
 /** Parks the accounts whose tokens cannot be read, so that the following report says so; notes a wrong key on standard error. */
 export async function noteUnreadableLogins(
   context: Pick<Context, 'note'>,
-  app: Pick<App, 'store' | 'vault'>,
+  app: Pick<LocalApp, 'store' | 'vault'>,
 ): Promise<void> {
+  const { parkUnreadableLogins } = await import('../app/unreadable-logins.ts')
   const wrongKey = await parkUnreadableLogins(app)
   if (wrongKey) context.note(`musette: ${wrongKey.message}`)
 }

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Logger } from 'pino'
 import { type App, openApp } from '../app/app.ts'
 import { queryApp } from '../app/open-database.ts'
 import { signInWithPassword } from '../app/sign-in.ts'
@@ -14,7 +13,6 @@ import { readSharedUrl } from '../embedded/embedded.ts'
 import { TransientError } from '../kit/errors.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { MINUTE, sleep } from '../kit/time.ts'
-import { makeLogger } from '../log.ts'
 import { makeFitFile } from '../sandbox/fit-file.ts'
 import { startSandbox } from '../sandbox/sandbox.ts'
 import type { Context } from './context.ts'
@@ -32,13 +30,9 @@ export async function demo(context: Context, options: DemoOptions): Promise<unde
     release.defer('sandbox', () => sandbox.close())
     context.note(`stand-in service: ${sandbox.url} (rider "rider", password "rider")`)
     const config = demoConfig(sandbox.url)
-    const log = makeLogger({
-      level: context.config.logLevel === 'info' ? 'warn' : context.config.logLevel,
-      terminal: context.terminal,
-    })
-    await signIn(config, log, context.signal)
+    await signIn(config, context)
     context.note('signed in as account "default"')
-    const daemon = await openDaemon(config, log, { roles: ROLES, signal: context.signal })
+    const daemon = await openDaemon(config, context.log, { roles: ROLES, signal: context.signal })
     release.defer('daemon', () => daemon.close())
     context.note('daemon: running, on an embedded Postgres')
     await followBackfill(context, daemon, new Date(startedAt))
@@ -56,7 +50,7 @@ export async function demo(context: Context, options: DemoOptions): Promise<unde
 }
 
 /** Signs in before the daemon starts: in a second run the account still has the address of the first run's stand-in service. */
-async function signIn(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+async function signIn(config: Config, { log, signal }: Context): Promise<void> {
   const app = await openApp(config, log, { signal })
   try {
     const rider = { username: 'rider', password: 'rider', keepPassword: false }

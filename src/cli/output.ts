@@ -89,8 +89,6 @@ function sumOf(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, 0) + GAP.length * Math.max(0, widths.length - 1)
 }
 
-const graphemes = new Intl.Segmenter()
-
 /** Characters that a terminal does not show: direction marks and joiners. The joiners inside an emoji are not included. */
 const INVISIBLE = /(?!\u200d|[\u{e0020}-\u{e007f}])\p{Cf}/gu
 
@@ -125,7 +123,7 @@ export function wrapTo(line: string, limit: number): string[] {
   const pieces: string[] = []
   let piece = ''
   let taken = 0
-  for (const { segment } of graphemes.segment(line)) {
+  for (const segment of graphemesOf(line)) {
     const columns = widthOf(segment)
     if (taken + columns > limit && piece !== '') {
       pieces.push(piece)
@@ -136,6 +134,12 @@ export function wrapTo(line: string, limit: number): string[] {
     taken += columns
   }
   return [...pieces, piece]
+}
+
+/** Returns the graphemes of a text. Node loads the tables of Unicode for them, which takes longer than most verbs. */
+function graphemesOf(text: string): string[] {
+  if (isPlain(text)) return [...text]
+  return Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment)
 }
 
 /** Pads a cell with spaces to a width in columns; `side` is the side on which the text stands. */

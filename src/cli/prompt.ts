@@ -1,14 +1,15 @@
 import { addAbortSignal, type Readable } from 'node:stream'
-import { password as promptHidden, text as promptText } from '@clack/prompts'
 
 /** Asks for a line on the terminal. Throws an AbortError at Ctrl-C, Ctrl-D and Escape, and when the signal aborts. */
-export function promptForText(message: string, signal: AbortSignal): Promise<string> {
-  return untilCancelled(signal, (cancel) => promptText({ message, output: process.stderr, signal: cancel }))
+export async function promptForText(message: string, signal: AbortSignal): Promise<string> {
+  const { text } = await import('@clack/prompts')
+  return untilCancelled(signal, (cancel) => text({ message, output: process.stderr, signal: cancel }))
 }
 
-/** Asks for a secret on the terminal, which shows a mask. Throws as askForText does. */
-export function promptForSecret(message: string, signal: AbortSignal): Promise<string> {
-  return untilCancelled(signal, (cancel) => promptHidden({ message, output: process.stderr, signal: cancel }))
+/** Asks for a secret on the terminal, which shows a mask. Throws as promptForText does. */
+export async function promptForSecret(message: string, signal: AbortSignal): Promise<string> {
+  const { password } = await import('@clack/prompts')
+  return untilCancelled(signal, (cancel) => password({ message, output: process.stderr, signal: cancel }))
 }
 
 async function untilCancelled(

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
-import { type App, openApp, VERSION } from '../app/app.ts'
+import { type App, openApp } from '../app/app.ts'
 import { parkUnreadableLogins } from '../app/unreadable-logins.ts'
+import { VERSION } from '../app/version.ts'
 import type { Config } from '../config/config.ts'
 import { type Jobs, openJobs } from '../jobs/jobs.ts'
 import { intervalsOf } from '../jobs/schedules.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { CONNECTIONS_BESIDE_FETCHES } from '../app/app.ts'
+import { CONNECTIONS_BESIDE_FETCHES } from '../app/local-app.ts'
 import { QUEUE_CONNECTIONS } from '../jobs/backend.ts'
 import { errorCode } from '../kit/errors.ts'
 import { type DatabaseFacts, findDatabaseFacts } from '../store/database-facts.ts'

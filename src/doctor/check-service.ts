@@ -1,14 +1,12 @@
-import { z } from 'zod'
-import { VERSION } from '../app/app.ts'
-import type { Config } from '../config/config.ts'
-import { ConfigError, errorCode, errorLine, RejectedError, UnexpectedResponseError } from '../kit/errors.ts'
+import { VERSION } from '../app/version.ts'
+import { errorCode, errorLine, RejectedError, UnexpectedResponseError } from '../kit/errors.ts'
 import { isLoopback, isPlainHttp } from '../kit/loopback.ts'
 import { formatDuration, MINUTE, SECOND } from '../kit/time.ts'
 import { openService, type Service } from '../service/service.ts'
 import { findAccounts } from '../store/account-rows.ts'
 import type { TokenVault } from '../store/vault/types.ts'
-import type { Readiness } from '../web/health-routes.ts'
 import type { DoctorContext } from './doctor-context.ts'
+import { fetchReadiness } from './fetch-readiness.ts'
 import { type Finding, leftOut, ok, problem, problemOf, warning } from './finding.ts'
 
 /** A clock that the network keeps is off by less than a second, and a `Date` header has whole seconds. */
@@ -112,24 +110,4 @@ export async function checkDaemon({ config }: Pick<DoctorContext, 'config'>): Pr
   if (parts.daemon !== undefined) return [ok(`no daemon: ${parts.daemon}`, 'musette start')]
   const why = Object.entries(parts).filter(([, state]) => state !== 'ok')
   return [warning(`runs and is not ready: ${why.map(([part, state]) => `${part}: ${state}`).join(', ')}`)]
-}
-
-const ANSWER_WITHIN_MS = 5 * SECOND
-const readinessSchema = z.object({ ready: z.boolean(), parts: z.record(z.string(), z.string()) })
-
-/** Fetches from the running daemon of this configuration whether it is ready; one that does not answer is not. Throws ConfigError `http_off`. */
-export async function fetchReadiness(config: Config): Promise<Pick<Readiness, 'ready' | 'parts'>> {
-  if (!config.http) throw new ConfigError('http_off', 'MUSETTE_HTTP is off, so the daemon cannot be asked')
-  const { host, port } = config.http
-  // An address to listen on everywhere is reached on loopback.
-  const reachable = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
-  const name = reachable.includes(':') ? `[${reachable}]` : reachable
-  try {
-    const answer = await fetch(`http://${name}:${port}/readyz`, {
-      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
-    })
-    return readinessSchema.parse(await answer.json())
-  } catch (error) {
-    return { ready: false, parts: { daemon: `no answer from ${name}:${port} (${errorLine(error)})` } }
-  }
 }

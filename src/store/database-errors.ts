@@ -1,4 +1,4 @@
-import { DrizzleQueryError } from 'drizzle-orm'
+import { DrizzleQueryError } from 'drizzle-orm/errors'
 import pg from 'pg'
 import { ConfigError, errorCode, errorLine, MusetteError, TransientError } from '../kit/errors.ts'
 

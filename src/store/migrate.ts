@@ -1,7 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { drizzle } from 'drizzle-orm/node-postgres'
-import { migrate as runMigrations } from 'drizzle-orm/node-postgres/migrator'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { ConfigError, UnexpectedResponseError } from '../kit/errors.ts'
@@ -27,6 +25,8 @@ export async function migrate(input: {
   log: Logger
   signal?: AbortSignal
 }): Promise<void> {
+  const { drizzle } = await import('drizzle-orm/node-postgres')
+  const { migrate: runMigrations } = await import('drizzle-orm/node-postgres/migrator')
   const client = new PostgresClient({
     connectionString: input.connectionString,
     application_name: 'musette migrate',

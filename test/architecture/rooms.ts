@@ -97,17 +97,16 @@ export function parseSource(path: string, text: string): SourceFile {
         .replace(/[{}]|\sfrom\s/g, '')
         .split(',')
         .every((name) => /^\s*(type\s|$)/.test(name))
-    const specifier = match[3] as string
-    const target = specifier.startsWith('.') ? posix.join(dirname(path), specifier) : packageOf(specifier)
+    const target = targetOf(path, match[3] as string)
     imports.push({ target, typeOnly: match[1] !== undefined || inlineTypes })
   }
-  for (const match of text.matchAll(/\bimport\('([^']+)'\)/g)) {
-    imports.push({ target: posix.join(dirname(path), match[1] as string), typeOnly: false })
-  }
+  for (const [, specifier = ''] of text.matchAll(/\bimport\('([^']+)'\)/g))
+    imports.push({ target: targetOf(path, specifier), typeOnly: false })
   return { path, text, imports }
 }
 
-function packageOf(specifier: string): string {
+function targetOf(path: string, specifier: string): string {
+  if (specifier.startsWith('.')) return posix.join(dirname(path), specifier)
   return specifier.startsWith('@') ? specifier.split('/', 2).join('/') : (specifier.split('/')[0] as string)
 }
 

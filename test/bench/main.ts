@@ -4,6 +4,7 @@ import { benchIngest } from './ingest.ts'
 import { benchMemory } from './memory.ts'
 import { benchQueue } from './queue.ts'
 import type { Row } from './rig.ts'
+import { benchStart } from './start.ts'
 import { benchWorkers } from './workers.ts'
 
 // Prints one table of what a run on this machine shows; docs/performance.md says how to read it. `npm run bench -- ingest`
@@ -13,6 +14,7 @@ const PARTS: Readonly<Record<string, () => Promise<Row[]>>> = {
   memory: benchMemory,
   queue: benchQueue,
   idle: benchIdle,
+  start: benchStart,
   club: benchClub,
   workers: benchWorkers,
 }

@@ -1,11 +1,12 @@
-import { accountNamed, openApp } from '../../src/app/app.ts'
+import { openApp } from '../../src/app/app.ts'
+import { accountNamed } from '../../src/app/local-app.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { makeLogger } from '../../src/log.ts'
+import { openLog } from '../../src/log.ts'
 
 // One of several processes that share an account: calls the service many times at once and prints how it went.
 const CALLERS = 20
 
-const app = await openApp(readConfig(), makeLogger({ level: 'trace', terminal: false }))
+const app = await openApp(readConfig(), await openLog({ level: 'trace', terminal: false }))
 try {
   const service = app.service.forAccount(await accountNamed(app, 'default'))
   const calls = Array.from({ length: CALLERS }, () => service.fetchTrainingInfo({}))

@@ -9,11 +9,9 @@ import {
 } from '../../store/samples/export-rows.ts'
 import type { Tx } from '../../store/store.ts'
 import type { App } from '../app.ts'
-import { accountNamed } from '../app.ts'
+import { accountNamed } from '../local-app.ts'
+import type { ExportFormat } from './export-formats.ts'
 import { encodeParquet } from './parquet-encoder.ts'
-
-export const EXPORT_FORMATS = ['csv', 'json', 'parquet'] as const
-export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
 type Piece = string | Uint8Array
 

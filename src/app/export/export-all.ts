@@ -4,7 +4,8 @@ import { ConfigError, errorCode, errorLine, MusetteError, TransientError } from 
 import { withRun } from '../../mirror/mirror.ts'
 import { findContent, findPartitions, type Partition } from '../../store/export/partitions.ts'
 import { withExclusiveWork } from '../../store/store.ts'
-import { type App, VERSION } from '../app.ts'
+import type { App } from '../app.ts'
+import { VERSION } from '../version.ts'
 import {
   type ExportedFiles,
   isInPlace,

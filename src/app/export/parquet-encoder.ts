@@ -1,7 +1,7 @@
 import type { Encoding } from 'hyparquet'
 import type { ByteWriter, ColumnSource, SchemaElement } from 'hyparquet-writer'
 import type { ExportColumn, ExportRow } from '../../store/export/exported-columns.ts'
-import { VERSION } from '../app.ts'
+import { VERSION } from '../version.ts'
 
 /**
  * Rows of a row group, the part of a file that is made in memory, about 10 MB, and in one go, about a quarter of a second.

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { holdDatabase, shareDatabaseUrl } from '../../app/shared-database.ts'
 import type { Run } from '../context.ts'
 
 /** Adds the verb `db-url`, and the hidden verb `db-hold`, which `db-url` starts as a background process. */
@@ -13,6 +12,7 @@ export function addDbUrlVerbs(program: Command, run: Run): void {
     .action((options: { withPassword?: boolean }) =>
       run(
         async (context) => {
+          const { shareDatabaseUrl } = await import('../../app/shared-database.ts')
           context.print(await shareDatabaseUrl(context, { ...options, signal: context.signal }))
           return undefined
         },
@@ -25,6 +25,7 @@ export function addDbUrlVerbs(program: Command, run: Run): void {
     .action(() =>
       run(
         async (context) => {
+          const { holdDatabase } = await import('../../app/shared-database.ts')
           // The parent process waits for one message; it may have ended.
           const report = (message: object) => void (process.connected && process.send?.(message))
           await holdDatabase({ ...context, report }, { signal: context.signal })

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { readAnyConfig } from '../../config/config.ts'
+import type { ConfigProblem } from '../../config/config.ts'
 import type { Diagnosis } from '../../doctor/doctor.ts'
 import type { ProblemKind } from '../../doctor/finding.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
@@ -25,7 +25,8 @@ export function addDoctorVerb(program: Command, run: Run): void {
     .command('doctor')
     .description('check everything that musette needs; print each problem and the command that mends it')
     .option('--json', 'as one JSON object')
-    .action((options: DoctorOptions) => {
+    .action(async (options: DoctorOptions) => {
+      const { readAnyConfig } = await import('../../config/config.ts')
       // A wrong variable is one of the findings and does not end the program.
       const { config, problems } = readAnyConfig()
       return run((context) => doctor(context, problems, options), { quiet: true, config })
@@ -34,11 +35,10 @@ export function addDoctorVerb(program: Command, run: Run): void {
 
 async function doctor(
   context: Context,
-  problems: ReturnType<typeof readAnyConfig>['problems'],
+  problems: readonly ConfigProblem[],
   options: DoctorOptions,
 ): Promise<number> {
   const { config, log } = context
-  // Loaded only here, because it imports Redis, Postgres and the service client: other verbs start faster.
   const { diagnose } = await import('../../doctor/doctor.ts')
   const findings: Diagnosis[] = []
   for await (const finding of diagnose({ log }, { config, problems })) {

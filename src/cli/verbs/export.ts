@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
-import { type App, openApp } from '../../app/app.ts'
-import { EXPORT_FORMATS, type ExportFormat, exportActivity } from '../../app/export/export-activity.ts'
-import { type ExportCounts, exportAll } from '../../app/export/export-all.ts'
+import type { ExportCounts } from '../../app/export/export-all.ts'
+import { EXPORT_FORMATS, type ExportFormat } from '../../app/export/export-formats.ts'
+import type { LocalApp } from '../../app/local-app.ts'
 import { ConfigError, TransientError } from '../../kit/errors.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
 import { makeProgressLine } from '../progress.ts'
@@ -43,6 +43,7 @@ async function exportTo(
     const message = `Parquet is not for a terminal; run: musette export ${path} --format parquet > ${path}.parquet`
     throw new ConfigError('bad_usage', message)
   }
+  const { exportActivity } = await import('../../app/export/export-activity.ts')
   return withApp(context, async (app) => {
     // Waits until the reader has read the piece. A closed pipe ends the process, as for every verb.
     const write = (piece: string | Uint8Array) =>
@@ -66,6 +67,7 @@ async function exportHistory(
       'the history of all accounts is exported as Parquet into a folder; run: musette export --all --format parquet --to DIR'
     throw new ConfigError('bad_usage', message)
   }
+  const { exportAll } = await import('../../app/export/export-all.ts')
   return withApp(context, async (app) => {
     const progress = makeProgressLine(context, 'exporting rows')
     try {
@@ -96,8 +98,9 @@ function sentenceOf(dir: string, { files, written, removed, samples, bytes }: Ex
   return `${dir}: ${written} of ${files} files written (${size}), ${rest}`
 }
 
-async function withApp(context: Context, work: (app: App) => Promise<number>): Promise<number> {
-  const app = await openApp(context.config, context.log, { signal: context.signal })
+async function withApp(context: Context, work: (app: LocalApp) => Promise<number>): Promise<number> {
+  const { openLocalApp } = await import('../../app/local-app.ts')
+  const app = await openLocalApp(context.config, context.log, context.signal)
   try {
     return await work(app)
   } finally {

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { openApp } from '../../app/app.ts'
-import { type Rotation, rotateKey } from '../../app/key-rotation.ts'
+import type { Rotation } from '../../app/key-rotation.ts'
 import { EXIT, type Run } from '../context.ts'
 
 /** Adds the verb `key rotate` to the program. */
@@ -16,7 +15,9 @@ export function addKeyVerbs(program: Command, run: Run): void {
     .action((options: { to?: string }) =>
       run(
         async (context) => {
-          const app = await openApp(context.config, context.log, { signal: context.signal })
+          const { openLocalApp } = await import('../../app/local-app.ts')
+          const { rotateKey } = await import('../../app/key-rotation.ts')
+          const app = await openLocalApp(context.config, context.log, context.signal)
           try {
             const rotation = await rotateKey(app, { to: options.to })
             context.print(sentenceOf(rotation))

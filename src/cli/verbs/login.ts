@@ -1,8 +1,5 @@
 import type { Command } from 'commander'
-import { openApp } from '../../app/app.ts'
-import { findPlainAddress, signInWithPassword, signOut } from '../../app/sign-in.ts'
 import { ConfigError } from '../../kit/errors.ts'
-import { loginInBrowser } from '../browser-login.ts'
 import type { Context, Run } from '../context.ts'
 import { promptForSecret, promptForText, readInput } from '../prompt.ts'
 
@@ -42,7 +39,9 @@ export function addLoginVerbs(program: Command, run: Run): void {
     .action((name: string) =>
       run(
         async (context) => {
-          const app = await openApp(context.config, context.log, { signal: context.signal })
+          const { openLocalApp } = await import('../../app/local-app.ts')
+          const { signOut } = await import('../../app/sign-in.ts')
+          const app = await openLocalApp(context.config, context.log, context.signal)
           try {
             await signOut(app, name)
             context.print(`signed out of account "${name}"; its mirror stays`)
@@ -59,6 +58,9 @@ export function addLoginVerbs(program: Command, run: Run): void {
 async function login(context: Context, name: string, options: LoginOptions): Promise<undefined> {
   checkAccountName(name)
   const browser = options.browser || options.paste
+  const { openApp } = await import('../../app/app.ts')
+  const { loginInBrowser } = await import('../browser-login.ts')
+  const { findPlainAddress, signInWithPassword } = await import('../../app/sign-in.ts')
   const credentials = browser ? undefined : await readCredentials(context, options)
   const app = await openApp(context.config, context.log, { signal: context.signal })
   try {

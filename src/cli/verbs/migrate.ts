@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { migrateDatabase } from '../../app/open-database.ts'
 import type { Run } from '../context.ts'
 
 /** Adds the verb `migrate` to the program. */
@@ -10,6 +9,7 @@ export function addMigrateVerb(program: Command, run: Run): void {
     .action(() =>
       run(
         async (context) => {
+          const { migrateDatabase } = await import('../../app/open-database.ts')
           await migrateDatabase(context.config, context.log, context.signal)
           context.print('the database is at this version')
           return undefined

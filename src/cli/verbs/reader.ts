@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type ReaderLogin, upsertReader } from '../../app/reader.ts'
+import type { ReaderLogin } from '../../app/reader.ts'
 import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import { parseDuration } from '../../kit/time.ts'
@@ -32,6 +32,7 @@ async function printReader(context: Context, name: string, options: ReaderOption
   const password = options.passwordStdin
     ? (await readInput(process.stdin, signal)).replace(/\r?\n$/, '')
     : undefined
+  const { upsertReader } = await import('../../app/reader.ts')
   const reader = await upsertReader(config, log, {
     name,
     password,

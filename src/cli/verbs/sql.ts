@@ -1,10 +1,9 @@
 import { type Command, Option } from 'commander'
-import { openQueries } from '../../app/open-database.ts'
 import { ConfigError, isAbort } from '../../kit/errors.ts'
 import type { Queries } from '../../store/query/raw-query.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
 import { readInput } from '../prompt.ts'
-import { makeCsvPrinter, makeJsonPrinter, makeTablePrinter, type Printer } from '../sql-formats.ts'
+import type { Printer } from '../sql-formats.ts'
 
 type SqlOptions = { csv?: boolean; json?: boolean; expanded?: boolean; write?: boolean }
 
@@ -38,9 +37,11 @@ async function sql(context: Context, query: string | undefined, options: SqlOpti
   if (text === undefined || text.trim() === '') {
     throw new ConfigError('no_query', 'no query; run: musette sql "select count(*) from training.activities"')
   }
+  const { openQueries } = await import('../../app/open-database.ts')
+  const printer = await printerFor(options)
   const queries = await openQueries(config, log, { write: options.write ?? false, signal })
   try {
-    await printAnswers({ queries, output: process.stdout, signal }, text, printerFor(options))
+    await printAnswers({ queries, output: process.stdout, signal }, text, printer)
     return EXIT.done
   } catch (error) {
     if (!isAbort(error, signal)) throw error
@@ -51,7 +52,8 @@ async function sql(context: Context, query: string | undefined, options: SqlOpti
   }
 }
 
-function printerFor({ csv, json, expanded }: SqlOptions): Printer {
+async function printerFor({ csv, json, expanded }: SqlOptions): Promise<Printer> {
+  const { makeCsvPrinter, makeJsonPrinter, makeTablePrinter } = await import('../sql-formats.ts')
   if (csv) return makeCsvPrinter()
   if (json) return makeJsonPrinter()
   const columns = process.stdout.isTTY ? process.stdout.columns : undefined

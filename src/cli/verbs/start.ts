@@ -1,10 +1,8 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
 import { ROLES, type Role } from '../../daemon/roles.ts'
-import { fetchReadiness } from '../../doctor/check-service.ts'
 import { ConfigError, isAbort } from '../../kit/errors.ts'
 import { SECOND } from '../../kit/time.ts'
-import { toggleDebug } from '../../log.ts'
 import { EXIT, type Run } from '../context.ts'
 
 /** Longer than a token request may take, because it is never cancelled; shorter than a container's grace of a minute. */
@@ -23,10 +21,10 @@ export function addStartVerb(program: Command, run: Run): void {
     ])
     .action((options: { roles: readonly Role[] }) =>
       run(async ({ config, log, signal }) => {
-        // Loaded only here, because it imports queues and web server: other verbs start faster.
-        const { openDaemon } = await import('../../daemon/daemon.ts')
+        const { toggleDebug } = await import('../../log.ts')
         // Before anything is opened: without a listener this signal ends the process.
         process.on('SIGUSR2', () => toggleDebug(log, config.logLevel))
+        const { openDaemon } = await import('../../daemon/daemon.ts')
         const daemon = await openDaemon(config, log, { roles: options.roles, signal }).catch(
           (error: unknown) => {
             if (isAbort(error, signal)) return undefined
@@ -75,6 +73,7 @@ export function addHealthcheckVerb(program: Command, run: Run): void {
     .action(() =>
       run(
         async (context) => {
+          const { fetchReadiness } = await import('../../doctor/fetch-readiness.ts')
           const readiness = await fetchReadiness(context.config)
           if (readiness.ready) return EXIT.done
           for (const [part, state] of Object.entries(readiness.parts)) context.note(`${part}: ${state}`)

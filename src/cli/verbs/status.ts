@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { openApp } from '../../app/app.ts'
-import { findStatus, type Status } from '../../app/status-report.ts'
+import type { Status } from '../../app/status-report.ts'
 import { formatDuration, SECOND } from '../../kit/time.ts'
 import { type Context, noteUnreadableLogins, type Run } from '../context.ts'
 import { printTable } from '../output.ts'
@@ -11,23 +10,21 @@ export function addStatusVerb(program: Command, run: Run): void {
     .command('status')
     .description('show logins, mirrored activities, waiting files, uploads and failures')
     .option('--json', 'as one JSON object')
-    .action((options: { json?: boolean }) =>
-      run(
-        async (context) => {
-          const app = await openApp(context.config, context.log, { signal: context.signal })
-          try {
-            await noteUnreadableLogins(context, app)
-            const status = await findStatus(app)
-            if (options.json) context.printJson(status)
-            else printStatus(context, status)
-          } finally {
-            await app.close()
-          }
-          return undefined
-        },
-        { quiet: true },
-      ),
-    )
+    .action((options: { json?: boolean }) => run((context) => status(context, options), { quiet: true }))
+}
+
+async function status(context: Context, options: { json?: boolean }): Promise<undefined> {
+  const { openLocalApp } = await import('../../app/local-app.ts')
+  const { findStatus } = await import('../../app/status-report.ts')
+  const app = await openLocalApp(context.config, context.log, context.signal)
+  try {
+    await noteUnreadableLogins(context, app)
+    const report = await findStatus(app)
+    if (options.json) context.printJson(report)
+    else printStatus(context, report)
+  } finally {
+    await app.close()
+  }
 }
 
 function printStatus(context: Pick<Context, 'print'>, status: Status): void {

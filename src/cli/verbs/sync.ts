@@ -1,8 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
-import { z } from 'zod'
-import { openApp } from '../../app/app.ts'
-import { resyncAccount, type SyncCounts, syncAccount } from '../../app/sync-account.ts'
+import type { SyncCounts } from '../../app/sync-account.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import { parseDay } from '../../kit/time.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
@@ -31,7 +29,9 @@ async function sync(context: Context, name: string, options: SyncOptions): Promi
   if (acceptRemovals && !full)
     throw new ConfigError('bad_usage', '--accept-removals goes with --full; run: musette sync --help')
   const startedAt = Date.now()
-  tuneForPass()
+  await tuneForPass()
+  const { openApp } = await import('../../app/app.ts')
+  const { syncAccount } = await import('../../app/sync-account.ts')
   const app = await openApp(context.config, context.log, { signal: context.signal, byHand: true })
   const line = makeProgressLine(context, 'activities')
   try {
@@ -100,7 +100,9 @@ async function resync(context: Context, paths: readonly string[], options: Resyn
     )
   }
   const startedAt = Date.now()
-  tuneForPass()
+  await tuneForPass()
+  const { openApp } = await import('../../app/app.ts')
+  const { resyncAccount } = await import('../../app/sync-account.ts')
   const app = await openApp(context.config, context.log, { signal: context.signal, byHand: true })
   const line = makeProgressLine(context, 'activities')
   try {
@@ -146,9 +148,10 @@ const FLAGS_OF_NODE_20 = ['--interrupt-budget=400000', '--turbo-force-mid-tier-r
  * Configures V8 and zod for a process that ends with its pass: they compile less and use more memory. The daemon keeps the
  * defaults, because it would use that memory for its whole life.
  */
-function tuneForPass(): void {
+async function tuneForPass(): Promise<void> {
   const isNode20 = process.versions.node.startsWith('20.')
   for (const flag of isNode20 ? [...FLAGS, ...FLAGS_OF_NODE_20] : FLAGS) setFlagsFromString(flag)
+  const { z } = await import('zod')
   // zod compiles a function for each schema, which is only faster after thousands of answers.
   z.config({ jitless: true })
 }

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Command } from 'commander'
-import { openApp } from '../../app/app.ts'
 import type { HandUpload } from '../../app/upload-files.ts'
 import { ConfigError, commandFor, errorCode } from '../../kit/errors.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
@@ -25,7 +24,7 @@ async function upload(context: Context, paths: string[], options: UploadOptions)
   if (options.name !== undefined && paths.length > 1) {
     throw new ConfigError('one_name', '--name is for one file; run musette upload for each')
   }
-  // Loaded only here, because it imports the FIT reader: other verbs start faster.
+  const { openApp } = await import('../../app/app.ts')
   const { uploadByHand } = await import('../../app/upload-files.ts')
   const files = await Promise.all(paths.map(async (path) => ({ path, bytes: await readNamed(path) })))
   const app = await openApp(context.config, context.log, { signal: context.signal, byHand: true })

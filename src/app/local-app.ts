@@ -1,0 +1,81 @@
+import type { Logger } from 'pino'
+import type { Config } from '../config/config.ts'
+import { ConfigError, commandFor } from '../kit/errors.ts'
+import { makeReleaseStack } from '../kit/release-stack.ts'
+import { type Account, findAccount } from '../store/account-rows.ts'
+import { checkSchema } from '../store/migrate.ts'
+import { openStore, type Store } from '../store/store.ts'
+import { readOrMakeSecretKey, readSecretKeys } from '../store/vault/key-file.ts'
+import { type KeyOptions, makeTokenVault, type Vault } from '../store/vault/vault.ts'
+import { finishRotation } from './key-rotation.ts'
+import { openDatabase } from './open-database.ts'
+import { parkIfDamaged } from './unreadable-logins.ts'
+
+/** The parts of an App on this machine, for verbs that make no request to the service; `close` stops them in reverse order. */
+export type LocalApp = {
+  config: Config
+  log: Logger
+  databaseUrl: string
+  store: Store
+  vault: Vault
+  close(): Promise<void>
+}
+
+/** Database connections besides one for each concurrent fetch: token refreshes hold one during their request, polls need the rest. */
+export const CONNECTIONS_BESIDE_FETCHES = 6
+
+/**
+ * Opens database and vault from the configuration. The embedded Postgres is migrated to this version; the user's own database is
+ * only checked: ConfigError when it is at another version, TransientError when it is unreachable. The `signal` cancels the
+ * opening only.
+ */
+export async function openLocalApp(config: Config, log: Logger, signal?: AbortSignal): Promise<LocalApp> {
+  const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
+  try {
+    const database = await openDatabase(config, log, signal)
+    release.defer('database', () => database.close())
+    const store = openStore(
+      { log },
+      {
+        connectionString: database.url,
+        maxConnections: config.service.concurrency + CONNECTIONS_BESIDE_FETCHES,
+      },
+    )
+    release.defer('store', () => store.close())
+    await store.read(checkSchema)
+    const vault = makeTokenVault({ store, log }, { ...keysOf(config), spoolDir: config.dataDir })
+    await finishRotation({ store, log }, config)
+    return { config, log, databaseUrl: database.url, store, vault, close: () => release.release() }
+  } catch (error) {
+    await release.release().catch(() => undefined)
+    throw error
+  }
+}
+
+/** Returns the vault's keys: a key in the data directory may change while this process runs, one from the environment cannot. */
+function keysOf({ secretKey, dataDir }: Config): KeyOptions {
+  if (secretKey) return { secretKey }
+  return { secretKey: readOrMakeSecretKey(dataDir), readKeys: () => readSecretKeys(dataDir) }
+}
+
+/** Finds an account by name. Throws ConfigError `no_account`, whose message has the command that makes it. */
+export async function accountNamed(app: Pick<LocalApp, 'store'>, name: string): Promise<Account> {
+  const account = await app.store.read((tx) => findAccount(tx, name))
+  if (account) return account
+  throw new ConfigError('no_account', `there is no account "${name}" yet; run: ${commandFor('login', name)}`)
+}
+
+/**
+ * Finds an account by name and checks that its login can be read. Throws ConfigError `no_account`, and UnreadableLoginError
+ * before any other work.
+ */
+export async function accountToUse(app: Pick<LocalApp, 'store' | 'vault'>, name: string): Promise<Account> {
+  const account = await accountNamed(app, name)
+  try {
+    await app.vault.read(account.accountId)
+  } catch (error) {
+    await parkIfDamaged(app, error)
+    throw error
+  }
+  return account
+}

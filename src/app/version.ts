@@ -1,0 +1,6 @@
+import { readFileSync } from 'node:fs'
+
+/** The version in package.json, which is two folders above both src/app and dist/app. */
+export const VERSION: string = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+).version

@@ -1,0 +1,96 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
+import { openTestDatabase, type TestDatabase } from '../kit/postgres.ts'
+import { distPath, runNode } from '../kit/processes.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+
+type Loaded = { packages: string[]; rooms: string[] }
+
+describe('a process of the command line', () => {
+  let database: TestDatabase
+  let folder: TempDir
+  beforeAll(async () => {
+    database = await openTestDatabase({ migrated: true })
+    folder = await openTempDir('loading')
+  })
+  afterAll(async () => {
+    await folder?.close()
+    await database?.close()
+  })
+
+  const loadedBy = async (...args: string[]): Promise<Loaded> => {
+    const coverage = join(folder.path, args.join('-').replace(/\W/g, ''))
+    const { code, stderr } = await runNode([distPath('main.js'), ...args], {
+      env: {
+        DATABASE_URL: database.url,
+        MUSETTE_DATA_DIR: folder.path,
+        // Node writes the address of every script that the process has run.
+        NODE_V8_COVERAGE: coverage,
+      },
+    })
+    expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' })
+    return readLoaded(coverage)
+  }
+
+  it('loads no verb that it does not run, for its help and its version', async () => {
+    const light = {
+      packages: ['commander', 'fast-string-width'],
+      rooms: ['app', 'cli', 'daemon', 'kit', 'main.js'],
+    }
+    for (const option of ['--help', '--version']) expect(await loadedBy(option), option).toEqual(light)
+    expect(await loadedBy('sync', '--help')).toEqual(light)
+  })
+
+  it('reads the state of the mirror without the client of the service, the queue and the web server', async () => {
+    expect(await loadedBy('status', '--json')).toEqual({
+      packages: ['commander', 'drizzle-orm', 'fast-string-width', 'pg', 'pino', 'zod'],
+      rooms: ['app', 'cli', 'config', 'daemon', 'kit', 'log.js', 'main.js', 'store'],
+    })
+  })
+
+  it('runs SQL with little more than the driver of Postgres', async () => {
+    const { packages, rooms } = await loadedBy('sql', 'select 1')
+    expect(packages).toEqual(['commander', 'drizzle-orm', 'fast-string-width', 'pg', 'pino', 'zod'])
+    expect(rooms).not.toContain('embedded')
+  })
+
+  it('names lines of src in the stack trace of an error', async () => {
+    const script = `
+      const { cutTo } = await import('${distPath('cli/output.js')}')
+      const { exitFor } = await import('${distPath('cli/context.js')}')
+      const { openLog } = await import('${distPath('log.js')}')
+      try {
+        cutTo(undefined, 1)
+      } catch (error) {
+        process.stdout.write(exitFor(error).sentence)
+        const log = await openLog({ level: 'debug', terminal: false })
+        log.debug({ error: new Error('a planted one', { cause: error }) }, 'failed')
+      }`
+    const { stdout, stderr } = await runNode(['--input-type=module', '--eval', script])
+    for (const text of [stdout, JSON.parse(stderr).error.cause.stack as string]) {
+      const [, line] = /widthOf \(file:\S+\/src\/cli\/output\.ts:(\d+):\d+\)/.exec(text) ?? []
+      const source = await readFile('src/cli/output.ts', 'utf8')
+      expect(source.split('\n')[Number(line) - 1], text).toContain('line.length')
+    }
+  })
+})
+
+/** Reads what a process has loaded from its coverage: packages that the manifest names, and rooms of dist/. */
+async function readLoaded(coverage: string): Promise<Loaded> {
+  const packages = new Set<string>()
+  const rooms = new Set<string>()
+  for (const name of await readdir(coverage)) {
+    const { result } = JSON.parse(await readFile(join(coverage, name), 'utf8')) as {
+      result: Array<{ url: string }>
+    }
+    for (const { url } of result) {
+      const [, installed] = /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url) ?? []
+      if (installed && installed in manifest.dependencies) packages.add(installed)
+      const [, room] = /\/dist\/([^/]+)/.exec(url) ?? []
+      if (!installed && room) rooms.add(room)
+    }
+  }
+  return { packages: [...packages].sort(), rooms: [...rooms].sort() }
+}
