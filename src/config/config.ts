@@ -20,6 +20,8 @@ export type Config = Readonly<{
   redisUrl: string | undefined
   drop: Readonly<{ dir: string; afterUpload: 'move' | 'keep'; polling: boolean }>
   workoutDir: string | undefined
+  /** `dir` undefined: the history is exported by hand only */
+  export: Readonly<{ dir: string | undefined; everyMs: number }>
   mirror: Readonly<{
     historyStart: Date
     pollEveryMs: number
@@ -108,6 +110,10 @@ function toConfig(value: z.output<z.ZodObject<typeof VARIABLES>>): Config {
       polling: value.MUSETTE_WATCH_POLLING,
     }),
     workoutDir: value.MUSETTE_WORKOUT_DIR,
+    export: Object.freeze({
+      dir: value.MUSETTE_EXPORT_DIR === undefined ? undefined : resolve(value.MUSETTE_EXPORT_DIR),
+      everyMs: value.MUSETTE_EXPORT_EVERY,
+    }),
     mirror: Object.freeze({
       historyStart: value.MUSETTE_HISTORY_START,
       pollEveryMs: value.MUSETTE_POLL_EVERY,

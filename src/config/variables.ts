@@ -96,6 +96,8 @@ export const VARIABLES = {
   MUSETTE_AFTER_UPLOAD: z.enum(['move', 'keep'], 'is neither move nor keep').default('move'),
   MUSETTE_WATCH_POLLING: yesNo(false),
   MUSETTE_WORKOUT_DIR: z.string().optional(),
+  MUSETTE_EXPORT_DIR: z.string().optional(),
+  MUSETTE_EXPORT_EVERY: duration('1h'),
   MUSETTE_HISTORY_START: day,
   MUSETTE_POLL_EVERY: duration('15m'),
   MUSETTE_RECONCILE_EVERY: duration('1d'),

@@ -1,7 +1,8 @@
 import { type App, endPauses } from '../app/app.ts'
+import { exportAll } from '../app/export/export-all.ts'
 import { makeUploadDeps } from '../app/upload-files.ts'
 import type { Handlers, Jobs } from '../jobs/jobs.ts'
-import { CredentialsRejectedError } from '../kit/errors.ts'
+import { CredentialsRejectedError, TransientError } from '../kit/errors.ts'
 import { DAY, formatDuration, MINUTE, SECOND } from '../kit/time.ts'
 import type { MirrorCounts, MirrorDeps, MirrorInput } from '../mirror/mirror.ts'
 import { mirrorActivity } from '../mirror/mirror-activity.ts'
@@ -73,6 +74,14 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
       await checkUploadStatus(app, jobs(), { accountId, contentId, signal })
       return undefined
     },
+    async 'export-history'(_payload, { signal }) {
+      const { dir } = app.config.export
+      if (dir === undefined) throw noExportFolder()
+      const counts = await exportAll(app, { dir, kind: 'schedule', signal })
+      if (!counts || counts.written + counts.removed === 0) return undefined
+      const { written, removed, samples, bytes } = counts
+      return { counts: { written, removed, samples, bytes } }
+    },
     async sweep() {
       await endPauses(app)
       await enqueueDueUploads(app, jobs())
@@ -109,6 +118,13 @@ async function enqueueWanted(
     await jobs.enqueue('fetch-activity', payloads, { priority })
   }
   return wanted.length
+}
+
+/** Another worker may have the folder: the job is tried again, and may then reach that one. */
+function noExportFolder(): TransientError {
+  const message =
+    'export: this worker has no folder; set MUSETTE_EXPORT_DIR to the same folder for each process with the role worker'
+  return new TransientError('export_no_folder', message)
 }
 
 /** Tells whether an activity is still due: it may have been fetched since the job was made. */

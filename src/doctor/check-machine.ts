@@ -90,7 +90,8 @@ export async function checkDiskSpace(
   { config }: Pick<DoctorContext, 'config'>,
   space: typeof statfs = statfs,
 ): Promise<Finding[]> {
-  const folders = [config.dataDir, config.drop.dir, ...(config.workoutDir ? [config.workoutDir] : [])]
+  const { dataDir, drop, workoutDir, export: exported } = config
+  const folders = [dataDir, drop.dir, workoutDir, exported.dir].filter((dir) => dir !== undefined)
   const disks = new Map<number, string>()
   for (const folder of folders) {
     const existing = await readNearestFolder(folder)

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Config, ConfigProblem } from '../config/config.ts'
 import { SECOND, sleep } from '../kit/time.ts'
 import { checkDatabase } from './check-database.ts'
+import { checkExport } from './check-export.ts'
 import { checkDropFolder, checkWaitingFiles, checkWorkoutFolder } from './check-folders.ts'
 import { checkLogins, checkMirrors, checkSecretKey } from './check-logins.ts'
 import { checkConfiguration, checkDataDirectory, checkDiskSpace, checkNode } from './check-machine.ts'
@@ -27,14 +28,20 @@ export const CHECKS: readonly Check[] = [
   { name: 'data directory', variables: ['MUSETTE_DATA_DIR'], run: checkDataDirectory },
   {
     name: 'disk space',
-    variables: ['MUSETTE_DATA_DIR', 'MUSETTE_DROP_DIR', 'MUSETTE_WORKOUT_DIR'],
+    variables: ['MUSETTE_DATA_DIR', 'MUSETTE_DROP_DIR', 'MUSETTE_WORKOUT_DIR', 'MUSETTE_EXPORT_DIR'],
     run: checkDiskSpace,
   },
   { name: 'database', variables: [...DATABASE, 'REDIS_URL', 'MUSETTE_CONCURRENCY'], run: checkDatabase },
   { name: 'redis', variables: ['REDIS_URL'], run: checkRedis },
   {
     name: 'queue',
-    variables: [...DATABASE, 'REDIS_URL', 'MUSETTE_POLL_EVERY', 'MUSETTE_RECONCILE_EVERY'],
+    variables: [
+      ...DATABASE,
+      'REDIS_URL',
+      'MUSETTE_POLL_EVERY',
+      'MUSETTE_RECONCILE_EVERY',
+      'MUSETTE_EXPORT_EVERY',
+    ],
     run: checkQueue,
   },
   { name: 'secret key', variables: [...DATABASE, 'MUSETTE_SECRET_KEY'], run: checkSecretKey },
@@ -48,6 +55,11 @@ export const CHECKS: readonly Check[] = [
   },
   { name: 'waiting files', variables: DATABASE, run: checkWaitingFiles },
   { name: 'workout folder', variables: ['MUSETTE_WORKOUT_DIR'], run: checkWorkoutFolder },
+  {
+    name: 'export',
+    variables: [...DATABASE, 'MUSETTE_EXPORT_DIR', 'MUSETTE_EXPORT_EVERY'],
+    run: checkExport,
+  },
   { name: 'daemon', variables: ['MUSETTE_HTTP', 'MUSETTE_HTTP_TOKEN'], run: checkDaemon },
 ]
 

@@ -62,6 +62,13 @@ const ENTRIES = {
     attempts: 20, // some four hours: the next scheduled poll is a day away
     schedule: { every: 'workouts', per: 'account' },
   }),
+  'export-history': defineJob({
+    queue: 'polls',
+    payload: nothing,
+    key: () => 'export-history',
+    attempts: 6, // then the next scheduled one takes over
+    schedule: { every: 'export', per: 'daemon' },
+  }),
   sweep: defineJob({
     queue: 'polls',
     payload: nothing,
@@ -77,7 +84,10 @@ export type JobName = keyof typeof ENTRIES
 export type PayloadOf<N extends JobName> = Payloads[N]
 
 /** The names of the intervals: one for each `schedule.every` in the catalog. */
-export type ScheduleName = { [N in JobName]: NonNullable<(typeof ENTRIES)[N]['schedule']>['every'] }[JobName]
+type ScheduleName = { [N in JobName]: NonNullable<(typeof ENTRIES)[N]['schedule']>['every'] }[JobName]
+
+/** The interval of each schedule, ms; undefined for work that the configuration does not ask for. */
+export type Intervals = Readonly<Record<ScheduleName, number | undefined>>
 
 /**
  * Every kind of job. A new one is one entry here and one handler; the start fails when either is missing. A key keeps a job

@@ -8,7 +8,7 @@ import {
   makeRedisBackend,
   SCHEMA,
 } from './backend.ts'
-import type { QueueName, ScheduleName } from './catalog.ts'
+import type { Intervals, QueueName } from './catalog.ts'
 import { fetchCounts, fetchPaused, makeQueues } from './queues.ts'
 import { fetchSchedules, fetchVerdict, wantedSchedules } from './schedules.ts'
 
@@ -28,7 +28,7 @@ export async function inspectQueue(
   input: {
     backend: BackendChoice
     accounts: readonly number[]
-    every: Readonly<Record<ScheduleName, number>>
+    every: Intervals
   },
 ): Promise<QueueFacts | undefined> {
   const { kind, url } = input.backend

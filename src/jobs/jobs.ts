@@ -3,7 +3,7 @@ import { TransientError } from '../kit/errors.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { type Backoff, MINUTE, SECOND, systemClock, within } from '../kit/time.ts'
 import { type BackendChoice, CONNECTION_MS, openBackend } from './backend.ts'
-import { assertHandlers, type Handlers, QUEUE_NAMES, type QueueName, type ScheduleName } from './catalog.ts'
+import { assertHandlers, type Handlers, type Intervals, QUEUE_NAMES, type QueueName } from './catalog.ts'
 import { type Heartbeat, makeErrorTally, startHeartbeat } from './queue-health.ts'
 import {
   type Enqueue,
@@ -44,7 +44,7 @@ export type JobsOptions = Readonly<{
   backend: BackendChoice
   roles: Readonly<{ worker: boolean }>
   /** Intervals in ms. */
-  every: Readonly<Record<ScheduleName, number>>
+  every: Intervals
   /** Fetches at once. */
   concurrency: number
   /** The following options are for tests, in ms; the constants above are their defaults. */

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { z } from 'zod'
 import type { Config } from '../config/config.ts'
 import { type Clock, DAY, HOUR, SECOND } from '../kit/time.ts'
-import { CATALOG, isJobName, JOB_NAMES, type JobName, jobKeyOf, type ScheduleName } from './catalog.ts'
+import { CATALOG, type Intervals, isJobName, JOB_NAMES, type JobName, jobKeyOf } from './catalog.ts'
 import { enqueueJobs, type JobQueue, type Queues } from './queues.ts'
 
 /** Schedules written at once: a thousand accounts take a second or two and the pool is not exhausted. */
@@ -29,7 +29,7 @@ type ReconcileDeps = Readonly<{
  */
 export async function reconcileSchedules(
   deps: ReconcileDeps,
-  input: { every: Readonly<Record<ScheduleName, number>>; atStart: boolean },
+  input: { every: Intervals; atStart: boolean },
 ): Promise<void> {
   const wanted = wantedSchedules(await deps.accounts(), input.every)
   const queue = deps.queues.polls
@@ -120,11 +120,8 @@ type WantedSchedule = Readonly<{
 }>
 
 /** Returns every schedule that must exist: one for each account and scheduled job, and those of the daemon. Pure. */
-export function wantedSchedules(
-  accountIds: readonly number[],
-  every: Readonly<Record<ScheduleName, number>>,
-): WantedSchedule[] {
-  const intervals: Readonly<Record<string, number>> = every
+export function wantedSchedules(accountIds: readonly number[], every: Intervals): WantedSchedule[] {
+  const intervals: Readonly<Record<string, number | undefined>> = every
   return JOB_NAMES.flatMap((name) => {
     const schedule = CATALOG[name].schedule
     const interval = schedule && intervals[schedule.every]
@@ -200,7 +197,7 @@ const TRAINING_INFO_EVERY_MS = 1 * HOUR
 const SWEEP_EVERY_MS = 10 * SECOND
 
 /** Returns the interval of each schedule, ms. */
-export function intervalsOf(config: Config): Readonly<Record<ScheduleName, number>> {
+export function intervalsOf(config: Config): Intervals {
   return {
     poll: config.mirror.pollEveryMs,
     reconcile: config.mirror.reconcileEveryMs,
@@ -208,5 +205,6 @@ export function intervalsOf(config: Config): Readonly<Record<ScheduleName, numbe
     sweep: SWEEP_EVERY_MS,
     trainingInfo: TRAINING_INFO_EVERY_MS,
     workouts: DAY,
+    export: config.export.dir === undefined ? undefined : config.export.everyMs,
   }
 }

@@ -1,3 +1,4 @@
+import { findWholeWorkState } from './runs.ts'
 import { activities, uploads } from './schema/index.ts'
 import type { Tx } from './store.ts'
 
@@ -47,6 +48,8 @@ export type HealthCounts = {
   /** on disk, indexes included */
   samplesBytes: number
   databaseBytes: number
+  /** when the daemon last exported the whole history; null when it never did */
+  exportedAt: Date | null
 }
 
 const ACTIVITY_STATES = [...activities.detailState.enumValues, 'absent']
@@ -77,6 +80,7 @@ export async function findHealthCounts(tx: Tx): Promise<HealthCounts> {
     `select pg_total_relation_size('training.samples')::float8 as samples,
             pg_database_size(current_database())::float8 as whole`,
   )
+  const { doneAt: exportedAt } = await findWholeWorkState(tx, 'export')
   return {
     activities: counted.rows.map(({ account, state, count }) => ({ account, state, count })),
     neverFetched: counted.rows
@@ -86,5 +90,6 @@ export async function findHealthCounts(tx: Tx): Promise<HealthCounts> {
     waitingFiles: waiting.rows,
     samplesBytes: sizes.rows[0]?.samples ?? 0,
     databaseBytes: sizes.rows[0]?.whole ?? 0,
+    exportedAt,
   }
 }

@@ -37,7 +37,7 @@ export function makeGauges(registry: Registry): SetGauges {
     up.set({ part: 'database' }, database ? 1 : 0)
     up.set({ part: 'queue' }, queue ? 1 : 0)
     setAccounts(database?.accounts ?? [], now)
-    setCounts(database?.counts)
+    setCounts(database?.counts, now)
     setQueue(queue ?? { jobs: {}, paused: [] })
   }
 }
@@ -105,10 +105,15 @@ function makeCountGauges(to: Registers) {
     name: 'musette_database_bytes',
     help: 'Bytes on disk of the whole database.',
   })
-  return (counts: HealthCounts | undefined) => {
+  const exported = new Gauge({
+    ...to,
+    name: 'musette_export_age_seconds',
+    help: 'Seconds since the daemon last exported the whole history; no line while it never did.',
+  })
+  return (counts: HealthCounts | undefined, now: Date) => {
     for (const each of [activities, toGo, uploads, waiting]) each.reset()
     // `reset` would set a gauge without labels to 0, which is not unknown.
-    for (const each of [samples, whole]) each.remove()
+    for (const each of [samples, whole, exported]) each.remove()
     if (!counts) return
     for (const { account, state, count } of counts.activities) activities.set({ account, state }, count)
     for (const { account, count } of counts.neverFetched) toGo.set({ account }, count)
@@ -117,6 +122,7 @@ function makeCountGauges(to: Registers) {
     for (const { code, count } of counts.waitingFiles) waiting.set({ code }, count)
     samples.set(counts.samplesBytes)
     whole.set(counts.databaseBytes)
+    if (counts.exportedAt) exported.set(secondsBetween(counts.exportedAt, now))
   }
 }
 

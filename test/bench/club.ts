@@ -20,6 +20,7 @@ const EVERY = {
   sweep: 10_000,
   trainingInfo: HOUR,
   workouts: DAY,
+  export: undefined,
 }
 
 /** Measures what a club costs the daemon before anybody rides: schedules and sweeps of 1,000 and 10,000 accounts. */

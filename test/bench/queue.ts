@@ -20,6 +20,7 @@ const EVERY = {
   sweep: 10_000,
   trainingInfo: HOUR,
   workouts: DAY,
+  export: undefined,
 }
 
 /** Measures what the queue costs on both backends, and how evenly the polls of many accounts are spread. */

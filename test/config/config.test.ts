@@ -28,6 +28,7 @@ describe('the configuration', () => {
       databaseUrl: undefined,
       redisUrl: undefined,
       drop: { afterUpload: 'move', polling: false },
+      export: { dir: undefined, everyMs: 3_600_000 },
       mirror: { pollEveryMs: 900_000, reconcileEveryMs: 86_400_000, lagMs: 3_600_000, keepRaw: true },
       http: { host: '127.0.0.1', port: 8787 },
       logLevel: 'info',

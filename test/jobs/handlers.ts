@@ -5,7 +5,10 @@ import { HOUR } from '../../src/kit/time.ts'
 /** Short times, so that a test sees in a second what takes minutes otherwise. */
 export const QUICK = {
   roles: { worker: true },
-  every: { poll: HOUR, reconcile: HOUR, refresh: HOUR, sweep: HOUR, trainingInfo: HOUR, workouts: HOUR },
+  every: {
+    ...{ poll: HOUR, reconcile: HOUR, refresh: HOUR, sweep: HOUR, trainingInfo: HOUR, workouts: HOUR },
+    export: undefined,
+  },
   concurrency: 4,
   backoff: { firstMs: 40, factor: 2, maxMs: 200 },
   closeGraceMs: 5_000,
@@ -24,6 +27,7 @@ export function handlersOf(fetch?: Fetch, poll?: Poll): Handlers {
     'poll-workouts': async () => undefined,
     'refresh-token': async () => undefined,
     'settle-upload': async () => undefined,
+    'export-history': async () => undefined,
     sweep: async () => undefined,
   }
 }

@@ -9,6 +9,7 @@ const every = {
   sweep: MINUTE,
   trainingInfo: HOUR,
   workouts: DAY,
+  export: undefined,
 }
 
 describe('wantedSchedules', () => {
@@ -34,6 +35,12 @@ describe('wantedSchedules', () => {
 
   it('has one schedule for all without accounts', () => {
     expect(wantedSchedules([], every).map(({ id }) => id)).toEqual(['sweep'])
+  })
+
+  it('has one of the export when there is a folder for it', () => {
+    const ids = wantedSchedules([7, 8], { ...every, export: HOUR }).map(({ id }) => id)
+    expect(ids.filter((id) => id.startsWith('export'))).toEqual(['export-history'])
+    expect(wantedSchedules([7, 8], every).map(({ name }) => name)).not.toContain('export-history')
   })
 
   it('rounds a fractional interval', () => {

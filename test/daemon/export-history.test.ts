@@ -1,0 +1,115 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { syncAccount } from '../../src/app/sync-account.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
+import { makeHandlers } from '../../src/daemon/handlers.ts'
+import { checkExport } from '../../src/doctor/check-export.ts'
+import type { Finding } from '../../src/doctor/finding.ts'
+import { findHealthCounts } from '../../src/store/health.ts'
+import { queryDuckDb } from '../kit/duckdb.ts'
+import { eventually } from '../kit/eventually.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { openRig, type Rig } from '../mirror/rig.ts'
+
+describe('the daemon with a folder for the export', () => {
+  let rig: Rig
+  let folder: TempDir
+  let dir: string
+  let daemon: Daemon | undefined
+  beforeAll(async () => {
+    folder = await openTempDir('exported')
+    dir = join(folder.path, 'history')
+    rig = await openRig({
+      activities: 4,
+      env: { MUSETTE_EXPORT_DIR: dir, MUSETTE_EXPORT_EVERY: '1s', MUSETTE_HTTP: 'off' },
+    })
+    await syncAccount(rig.app, { name: 'default' })
+  })
+  afterAll(async () => {
+    await daemon?.close()
+    await rig?.close()
+    await folder?.close()
+  })
+
+  const exportHistory = (app = rig.app) => {
+    const jobs = () => {
+      throw new Error('the export enqueues nothing')
+    }
+    const context = { signal: new AbortController().signal, log: rig.log.log }
+    return makeHandlers(app, jobs)['export-history']({}, context)
+  }
+  const diagnose = (change: Record<string, string> = {}): Promise<Finding[]> => {
+    const config = readConfig({ MUSETTE_EXPORT_DIR: dir, MUSETTE_EXPORT_EVERY: '1h', ...change })
+    return checkExport({ config, mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }) })
+  }
+
+  it('is told by the doctor to start when nothing was exported yet, and has no age', async () => {
+    expect(await diagnose()).toMatchObject([{ state: 'warning', run: 'musette start' }])
+    expect(await diagnose({ MUSETTE_EXPORT_DIR: '' })).toMatchObject([{ state: 'ok' }])
+    expect((await rig.app.store.read(findHealthCounts)).exportedAt).toBeNull()
+  })
+
+  it('shows a failed export in its row, the doctor and the error, and goes on when that is mended', async () => {
+    await writeFile(dir, 'a file in the place of the folder')
+    await expect(exportHistory()).rejects.toMatchObject({
+      code: 'export_folder',
+      message: expect.stringContaining(dir),
+    })
+    const [run] = await rig.rows(
+      `select account_id, kind, outcome, error_code from training.sync_runs where resource = 'export'`,
+    )
+    expect(run).toEqual({
+      account_id: null,
+      kind: 'schedule',
+      outcome: 'failed',
+      error_code: 'export_folder',
+    })
+    expect(await diagnose()).toMatchObject([{ state: 'problem', run: 'export MUSETTE_EXPORT_DIR=…' }])
+    await rm(dir)
+    const [failed] = await diagnose()
+    expect(failed).toMatchObject({
+      state: 'problem',
+      run: `musette export --all --format parquet --to ${dir}`,
+      found: expect.stringMatching(/the last export into .* failed \(export: .* cannot be written/),
+    })
+    expect(await exportHistory()).toMatchObject({ counts: { removed: 0, samples: expect.any(Number) } })
+    expect(await exportHistory()).toBeUndefined()
+    expect(await diagnose()).toMatchObject([
+      { state: 'ok', found: expect.stringMatching(/, exported .* ago$/) },
+    ])
+    expect((await rig.app.store.read(findHealthCounts)).exportedAt).toBeInstanceOf(Date)
+  })
+
+  it('is found late by the doctor after two intervals and a while', async () => {
+    await rig.rows(
+      `update training.sync_runs set started_at = started_at - interval '3 hours', finished_at = finished_at - interval '3 hours'
+       where resource = 'export'`,
+    )
+    expect(await diagnose()).toMatchObject([
+      { state: 'warning', found: expect.stringContaining('exported 3 h'), run: 'musette start' },
+    ])
+  })
+
+  it('leaves the job to another worker when this one has no folder', async () => {
+    const config = readConfig({ MUSETTE_DATA_DIR: rig.dataDir })
+    await expect(exportHistory({ ...rig.app, config })).rejects.toMatchObject({
+      code: 'export_no_folder',
+      message: expect.stringContaining('MUSETTE_EXPORT_DIR'),
+    })
+  })
+
+  it('brings the folder up to date by itself', async () => {
+    const { config, log } = rig.app
+    const stop = new AbortController()
+    daemon = await openDaemon(config, log, { roles: ['scheduler', 'worker'], signal: stop.signal })
+    await rig.steer('POST', 'activities', { name: 'Exported soon', seconds: 300 })
+    await syncAccount(rig.app, { name: 'default' })
+    const text = `select name from read_parquet('${dir}/activities/**/*.parquet', hive_partitioning = true, union_by_name = true)`
+    await eventually(async () => (await queryDuckDb(text)).some(({ name }) => name === 'Exported soon'), {
+      timeoutMs: 40_000,
+      everyMs: 500,
+    })
+  })
+})
