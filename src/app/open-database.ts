@@ -14,16 +14,23 @@ type Database = { url: string; close(): Promise<void> }
  * to this version. `close` releases the embedded one. Throws the errors of the start and of the migration.
  */
 export async function openDatabase(config: Config, log: Logger, signal?: AbortSignal): Promise<Database> {
+  const database = await openUnmigrated(config, log, signal)
+  if (config.databaseUrl) return database
+  try {
+    const { migrate } = await import('../store/migrate.ts')
+    await migrate({ connectionString: database.url, log, ...(signal && { signal }) })
+    return database
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+/** Opens the database as openDatabase does, and leaves it at the version that it has. */
+export async function openUnmigrated(config: Config, log: Logger, signal?: AbortSignal): Promise<Database> {
   if (config.databaseUrl) return { url: config.databaseUrl, close: async () => undefined }
   const { openEmbeddedPostgres } = await import('../embedded/embedded.ts')
   const embedded = await openEmbeddedPostgres({ log, ...(signal && { signal }) }, { dataDir: config.dataDir })
-  try {
-    const { migrate } = await import('../store/migrate.ts')
-    await migrate({ connectionString: embedded.url, log, ...(signal && { signal }) })
-  } catch (error) {
-    await embedded.close()
-    throw error
-  }
   return { url: embedded.url, close: () => embedded.close() }
 }
 

@@ -3,13 +3,13 @@ import { VERSION } from '../app/version.ts'
 import { EXIT, exitFor, openContext, type Run } from './context.ts'
 import { escapeControls } from './output.ts'
 import { addAccountsVerb } from './verbs/accounts.ts'
+import { addDatabaseVerbs } from './verbs/database.ts'
 import { addDbUrlVerbs } from './verbs/db-url.ts'
 import { addDemoVerb } from './verbs/demo.ts'
 import { addDoctorVerb } from './verbs/doctor.ts'
 import { addExportVerb } from './verbs/export.ts'
 import { addKeyVerbs } from './verbs/key.ts'
 import { addLoginVerbs } from './verbs/login.ts'
-import { addMigrateVerb } from './verbs/migrate.ts'
 import { addReaderVerb } from './verbs/reader.ts'
 import { addSandboxVerb } from './verbs/sandbox.ts'
 import { addSqlVerb } from './verbs/sql.ts'
@@ -63,7 +63,7 @@ function makeProgram(run: Run): Command {
   addStatusVerb(program, run)
   addDoctorVerb(program, run)
   addSqlVerb(program, run)
-  addMigrateVerb(program, run)
+  addDatabaseVerbs(program, run)
   addDbUrlVerbs(program, run)
   addReaderVerb(program, run)
   addKeyVerbs(program, run)

@@ -2,10 +2,11 @@ import { join } from 'node:path'
 import { CONNECTIONS_BESIDE_FETCHES } from '../app/local-app.ts'
 import { QUEUE_CONNECTIONS } from '../jobs/backend.ts'
 import { errorCode } from '../kit/errors.ts'
+import { formatBytes } from '../kit/text.ts'
 import { type DatabaseFacts, findDatabaseFacts } from '../store/database-facts.ts'
 import { quote } from './check-machine.ts'
 import type { DoctorContext } from './doctor-context.ts'
-import { type Finding, formatBytes, ok, problem, problemOf, warning } from './finding.ts'
+import { type Finding, ok, problem, problemOf, warning } from './finding.ts'
 
 const LEAST_VERSION = 14
 /** For `status`, `sync`, `sql`, a migration and the doctor, beside the daemon. */

@@ -2,8 +2,9 @@ import type { Stats } from 'node:fs'
 import { access, constants, readdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { errorCode } from '../kit/errors.ts'
+import { formatBytes } from '../kit/text.ts'
 import type { DoctorContext } from './doctor-context.ts'
-import { type Finding, formatBytes, leftOut, ok, problem, warning } from './finding.ts'
+import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 
 const LEAST = [20, 19] as const
 

@@ -2,10 +2,11 @@ import { fetchRedisFacts, type RedisFacts } from '../jobs/backend.ts'
 import { inspectQueue, type QueueFacts } from '../jobs/inspect-queue.ts'
 import { intervalsOf } from '../jobs/schedules.ts'
 import { errorLine } from '../kit/errors.ts'
+import { formatBytes } from '../kit/text.ts'
 import { systemClock } from '../kit/time.ts'
 import { findAccounts } from '../store/account-rows.ts'
 import type { DoctorContext } from './doctor-context.ts'
-import { type Finding, formatBytes, leftOut, ok, problem, problemOf, warning } from './finding.ts'
+import { type Finding, leftOut, ok, problem, problemOf, warning } from './finding.ts'
 
 /** Checks how much waits in the queue, and that every schedule exists. */
 export async function checkQueue({ config, mirror }: DoctorContext): Promise<Finding[]> {

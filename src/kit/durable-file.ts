@@ -25,6 +25,35 @@ export async function writeFlushed(path: string, text: string, mode?: number): P
   }
 }
 
+export type DurableFile = {
+  /** appends bytes; the next ones may follow when it resolves */
+  write(bytes: Uint8Array): Promise<void>
+  /** flushes the content to the disk and gives the file its name, in place of an older one */
+  commit(): Promise<void>
+  /** removes what was written; an older file of the name stays as it is */
+  abandon(): Promise<void>
+}
+
+/** Opens a file of mode 0600 for writing under a temporary name beside `path`, which it gets when all of it is on the disk. */
+export async function openDurableFile(path: string): Promise<DurableFile> {
+  const scratch = `${path}.${randomUUID()}.part`
+  const file = await open(scratch, 'wx', 0o600)
+  return {
+    async write(bytes) {
+      for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten
+    },
+    async commit() {
+      await file.sync()
+      await file.close()
+      await renameDurably(scratch, path)
+    },
+    async abandon() {
+      await file.close().catch(() => undefined)
+      await rm(scratch, { force: true })
+    },
+  }
+}
+
 /** Renames a file within its folder so that a power cut does not undo it. */
 export async function renameDurably(from: string, to: string): Promise<void> {
   await rename(from, to)

@@ -33,6 +33,11 @@ export async function endPool(pool: pg.Pool): Promise<void> {
   await pool.end()
 }
 
+/** Ends a connection at once: the driver cannot be told to leave a statement that it waits for. */
+export function dropConnection(client: pg.ClientBase): void {
+  ;(client as pg.Client).connection.stream.destroy()
+}
+
 /** Checks the events of a connection, one for each message of the server, because the driver has no option for this. */
 function requireScram({ connection, host, port }: pg.Client): void {
   const emit = connection.emit.bind(connection)

@@ -1,5 +1,6 @@
 import type pg from 'pg'
-import { type CopyStreamQuery, from as copyFrom } from 'pg-copy-streams'
+import { type CopyStreamQuery, from as copyFrom, to as copyTo } from 'pg-copy-streams'
+import { dropConnection } from '../kit/postgres-client.ts'
 
 // The signature, four bytes of flags, and four bytes for the length of the header's extension.
 const HEADER = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])
@@ -7,17 +8,26 @@ const TRAILER = Buffer.from([0xff, 0xff])
 const MS_TO_2000 = 946_684_800_000
 const TWO_POW_32 = 2 ** 32
 
-/**
- * Writes rows in Postgres's binary COPY format and returns their number. `target` is the table with its columns; a chunk may
- * end anywhere. The next chunk is requested only after the socket has accepted the one before. The first error of Postgres or
- * of the connection ends the copy.
- */
+/** Writes encoded rows by copyIn, which must have neither the header nor the trailer of the format, and returns their number. */
 export async function copyRows(
-  client: pg.PoolClient,
+  client: pg.ClientBase,
   target: string,
   chunks: Iterable<Buffer>,
 ): Promise<number> {
-  const stream = client.query(copyFrom(`COPY ${target} FROM STDIN (FORMAT binary)`))
+  return await copyIn(client, `${target} FROM STDIN (FORMAT binary)`, withEnds(chunks))
+}
+
+/**
+ * Runs `COPY <command>` with chunks in Postgres's binary COPY format and returns the number of rows. `command` names the table
+ * with its columns; a chunk may end anywhere. The next chunk is requested only after the socket has accepted the one before.
+ * The first error of Postgres, of the connection or of `chunks` ends the copy.
+ */
+export async function copyIn(
+  client: pg.ClientBase,
+  command: string,
+  chunks: Iterable<Buffer> | AsyncIterable<Buffer>,
+): Promise<number> {
+  const stream = client.query(copyFrom(`COPY ${command}`))
   let refused: { error: unknown } | undefined
   const failed = new Promise<never>((_, reject) => {
     stream.on('error', (error) => {
@@ -29,7 +39,7 @@ export async function copyRows(
   failed.catch(() => undefined)
   const finished = new Promise<void>((resolve) => stream.once('finish', resolve))
   try {
-    for (const chunk of withEnds(chunks)) {
+    for await (const chunk of chunks) {
       if (refused) break
       await Promise.race([write(stream, chunk), failed])
     }
@@ -40,6 +50,30 @@ export async function copyRows(
   if (!refused) stream.end()
   await Promise.race([finished, failed])
   return stream.rowCount
+}
+
+/**
+ * Reads a table, given with its columns, in Postgres's binary COPY format. A chunk may end anywhere; `rows` returns the number
+ * of rows after the last chunk. A reader that stops early loses the connection, because a COPY cannot be left.
+ */
+export function copyOut(
+  client: pg.ClientBase,
+  source: string,
+): { chunks: AsyncGenerator<Buffer>; rows(): number } {
+  const stream = copyTo(`COPY ${source} TO STDOUT (FORMAT binary)`)
+  async function* readChunks(): AsyncGenerator<Buffer> {
+    client.query(stream)
+    let ended = false
+    try {
+      for await (const chunk of stream) yield chunk
+      ended = true
+    } finally {
+      if (!ended) dropConnection(client)
+    }
+    // The number of rows comes after the last chunk, and before the answer to this.
+    await client.query('')
+  }
+  return { chunks: readChunks(), rows: () => stream.rowCount }
 }
 
 function* withEnds(chunks: Iterable<Buffer>): Generator<Buffer> {
@@ -71,6 +105,6 @@ async function write(stream: CopyStreamQuery, chunk: Buffer): Promise<void> {
 // Ends the COPY at the server: it would wait for more rows, and the rollback would wait for it.
 async function abandon(stream: CopyStreamQuery): Promise<void> {
   const closed = new Promise<void>((resolve) => stream.once('close', resolve))
-  stream.destroy(new Error('the rows could not be encoded'))
+  stream.destroy(new Error('the rows could not be made'))
   await closed
 }

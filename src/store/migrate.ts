@@ -3,30 +3,48 @@ import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { ConfigError, UnexpectedResponseError } from '../kit/errors.ts'
-import { PostgresClient } from '../kit/postgres-client.ts'
+import { dropConnection, PostgresClient } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 import { mapDatabaseError, unmigrated } from './database-errors.ts'
 import { createMigrationLock, lockMigrations } from './migration-lock.ts'
 import type { Tx } from './store.ts'
 
-const JOURNAL = { migrationsSchema: 'musette', migrationsTable: 'migrations' } as const
+const JOURNAL = 'musette.migrations'
 
 // Long enough for a migration that rewrites a table of samples in another process.
 const LOCK_TIMEOUT_MS = 10 * MINUTE
+
+/** Where a database is, and the signal that ends the work on it; the server takes back what was not finished. */
+export type MigrationInput = {
+  connectionString: string
+  log: Logger
+  signal?: AbortSignal
+  /** the folder of the migrations, for tests */
+  folder?: string
+}
 
 /**
  * Brings the database at `connectionString` to this version. Two at once are safe: the second waits for the first and
  * finds nothing to do. Throws ConfigError or TransientError as the store does, ConfigError `database_newer` for a
  * database that a newer version has made, and ConfigError `database_unknown` for one with migrations that this version does
- * not have. The `signal` ends it, and the server takes back what was not finished.
+ * not have.
  */
-export async function migrate(input: {
-  connectionString: string
-  log: Logger
-  signal?: AbortSignal
-}): Promise<void> {
-  const { drizzle } = await import('drizzle-orm/node-postgres')
-  const { migrate: runMigrations } = await import('drizzle-orm/node-postgres/migrator')
+export async function migrate(input: MigrationInput): Promise<void> {
+  await withMigrationLock(input, async (client) => {
+    const { version: before, target } = await findVersion(client, input.folder)
+    await applyMigrations(client, input)
+    if (before < target) input.log.info({ from: before, to: target }, 'migrated the database')
+  })
+}
+
+/**
+ * Runs work in a transaction of its own connection while no other process can migrate the database, and commits. What the
+ * work throws rolls everything back.
+ */
+export async function withMigrationLock<T>(
+  input: MigrationInput,
+  work: (client: pg.ClientBase) => Promise<T>,
+): Promise<T> {
   const client = new PostgresClient({
     connectionString: input.connectionString,
     application_name: 'musette migrate',
@@ -37,8 +55,7 @@ export async function migrate(input: {
     broken = true
   })
   const { signal } = input
-  // The driver cannot be told to let go of a statement that waits for somebody's lock.
-  const drop = () => client.connection.stream.destroy()
+  const drop = () => dropConnection(client)
   try {
     signal?.throwIfAborted()
     signal?.addEventListener('abort', drop, { once: true })
@@ -50,13 +67,11 @@ export async function migrate(input: {
   try {
     await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
     await createMigrationLock(client)
-    // The migrator's own BEGIN is a warning in this transaction, and its COMMIT ends it.
     await client.query('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE')
     await lockMigrations(client)
-    const { version: before, target } = await findVersion(client)
-    await runMigrations(drizzle(client), { migrationsFolder: migrationsFolder(), ...JOURNAL })
+    const result = await work(client)
     await client.query('COMMIT')
-    if (before < target) input.log.info({ from: before, to: target }, 'migrated the database')
+    return result
   } catch (error) {
     signal?.throwIfAborted()
     throw mapDatabaseError(error, 'query', broken)
@@ -64,6 +79,26 @@ export async function migrate(input: {
     signal?.removeEventListener('abort', drop)
     // The end of the session gives the lock back, and what is not committed.
     await client.end().catch(() => undefined)
+  }
+}
+
+/** Runs the migrations that the database does not have, in their order: all, or those up to the version `upTo`. */
+export async function applyMigrations(
+  client: pg.ClientBase,
+  options: { folder?: string; upTo?: number } = {},
+): Promise<void> {
+  const { folder = migrationsFolder(), upTo = Number.POSITIVE_INFINITY } = options
+  await client.query(`CREATE TABLE IF NOT EXISTS ${JOURNAL} (
+    id serial PRIMARY KEY,
+    hash text NOT NULL,
+    created_at bigint
+  )`)
+  const { version } = await findVersion(client, folder)
+  const { readMigrationFiles } = await import('drizzle-orm/migrator')
+  for (const { folderMillis: moment, hash, sql } of readMigrationFiles({ migrationsFolder: folder })) {
+    if (moment <= version || moment > upTo) continue
+    for (const statement of sql) await client.query(statement)
+    await client.query(`INSERT INTO ${JOURNAL} (hash, created_at) VALUES ($1, $2)`, [hash, moment])
   }
 }
 
@@ -85,8 +120,11 @@ function migrationsFolder(): string {
  * Finds the version of the database and that of this program. A version is the moment its last migration was generated,
  * ms since 1970; 0 is an empty database. Throws ConfigError unless this program has every migration of the database.
  */
-async function findVersion(client: pg.ClientBase): Promise<{ version: number; target: number }> {
-  const known = await readMigrations()
+export async function findVersion(
+  client: pg.ClientBase,
+  folder?: string,
+): Promise<{ version: number; target: number }> {
+  const known = await readMigrations(folder)
   const applied = await findMigrations(client)
   const [version, target] = [Math.max(0, ...applied), Math.max(...known)]
   if (version > target) throw newerDatabase()
@@ -95,17 +133,20 @@ async function findVersion(client: pg.ClientBase): Promise<{ version: number; ta
 }
 
 /** Finds the migrations that the database has, each as the moment it was generated, ms since 1970. */
-async function findMigrations(client: pg.ClientBase): Promise<number[]> {
-  const table = `${JOURNAL.migrationsSchema}.${JOURNAL.migrationsTable}`
-  const known = await client.query<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', [table])
+export async function findMigrations(client: pg.ClientBase): Promise<number[]> {
+  const known = await client.query<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', [
+    JOURNAL,
+  ])
   if (!known.rows[0]?.found) return []
-  const { rows } = await client.query<{ created_at: string | null }>(`SELECT created_at FROM ${table}`)
+  const { rows } = await client.query<{ created_at: string | null }>(
+    `SELECT created_at FROM ${JOURNAL} ORDER BY created_at`,
+  )
   return rows.map((row) => Number(row.created_at))
 }
 
 /** Reads the migrations of this program, in the same form. */
-async function readMigrations(): Promise<number[]> {
-  const text = await readFile(`${migrationsFolder()}/meta/_journal.json`, 'utf8')
+export async function readMigrations(folder: string = migrationsFolder()): Promise<number[]> {
+  const text = await readFile(`${folder}/meta/_journal.json`, 'utf8')
   const journal: unknown = JSON.parse(text)
   const entries = isJournal(journal) ? journal.entries : []
   if (entries.length === 0)

@@ -1,0 +1,45 @@
+import { ConfigError, errorCode, errorLine, MusetteError, TransientError } from '../kit/errors.ts'
+
+/** Makes the error for an archive that is not as it was written; `where` says what differs. */
+export function damaged(where: string, cause?: unknown): MusetteError {
+  const message = `the backup is damaged (${where}); nothing is restored; use another backup`
+  return new MusetteError('backup_damaged', message, { cause })
+}
+
+/** Makes the error for an archive that ends too early. */
+export function cutOff(): MusetteError {
+  const message = 'the backup is cut off, so it is not complete; nothing is restored; use another backup'
+  return new MusetteError('backup_cut_off', message)
+}
+
+/** Makes the error for a file that is something else. */
+export function notABackup(): ConfigError {
+  const message = 'this is no backup of musette, or its beginning is damaged; nothing is restored'
+  return new ConfigError('not_a_backup', message)
+}
+
+/** Makes the error for an archive of a later version. */
+export function newerBackup(version: string): ConfigError {
+  const message = `the backup was made by musette ${version}, which is newer than this one; install that version or a later one`
+  return new ConfigError('backup_newer', message)
+}
+
+/** Makes the error for an archive whose tables this version cannot make. */
+export function unknownBackup(version: string, what: string): ConfigError {
+  const message = `the backup was made by musette ${version}, and this version does not know ${what}; install that version`
+  return new ConfigError('backup_unknown', message)
+}
+
+const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
+
+/** Turns an error of the file system into one with the path and the remedy; other errors stay as they are. */
+export function mapFileError(error: unknown, action: 'read' | 'write', path: string): unknown {
+  if (error instanceof MusetteError || !(error instanceof Error && 'syscall' in error)) return error
+  const code = errorCode(error)
+  if (FULL.has(code)) {
+    const message = `backup, write ${path}: the disk is full (${code}); nothing is kept of this backup; make room, or name a file on another disk`
+    return new TransientError('backup_disk_full', message, { cause: error })
+  }
+  const message = `backup, ${action} ${path}: ${errorLine(error)}; name another file, or check its owner and mode`
+  return new ConfigError('backup_file', message, { cause: error })
+}

@@ -1,0 +1,63 @@
+import { createReadStream } from 'node:fs'
+import { open, realpath, stat } from 'node:fs/promises'
+import { type DurableFile, openDurableFile } from '../kit/durable-file.ts'
+import { errorCode } from '../kit/errors.ts'
+import type { Clock } from '../kit/time.ts'
+import type { Store } from '../store/store.ts'
+import { mapFileError } from './backup-errors.ts'
+import { type BackupReport, writeBackup } from './write-backup.ts'
+
+const READ_BYTES = 1024 * 1024
+
+/**
+ * Writes a backup to a file, which gets its name when it is complete and on the disk; an older file of that name is then
+ * replaced. Throws as writeBackup does, TransientError `backup_disk_full` and ConfigError `backup_file`.
+ */
+export async function writeBackupFile(
+  deps: { store: Store; now: Clock },
+  input: { path: string; version: string; signal: AbortSignal },
+): Promise<BackupReport> {
+  const { path, version, signal } = input
+  const onDisk = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work()
+    } catch (error) {
+      throw mapFileError(error, 'write', path)
+    }
+  }
+  const file = await onDisk(() => openTarget(path))
+  try {
+    const write = (bytes: Buffer) => onDisk(() => file.write(bytes))
+    const report = await writeBackup(deps, { version, signal, write })
+    await onDisk(() => file.commit())
+    return report
+  } catch (error) {
+    await file.abandon()
+    throw error
+  }
+}
+
+/** Reads a backup file in pieces. Throws ConfigError `backup_file`. */
+export async function* readBackupFile(path: string): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES })) yield chunk as Buffer
+  } catch (error) {
+    throw mapFileError(error, 'read', path)
+  }
+}
+
+/** Opens the file behind a link, so that the link stays; a pipe or a device is written as it is. */
+async function openTarget(path: string): Promise<DurableFile> {
+  const stats = await stat(path).catch((error: unknown) => {
+    if (errorCode(error) !== 'ENOENT') throw error
+  })
+  if (!stats) return openDurableFile(path)
+  if (stats.isFile()) return openDurableFile(await realpath(path))
+  const file = await open(path, 'w')
+  const close = () => file.close()
+  return {
+    write: (bytes) => file.writeFile(bytes),
+    commit: close,
+    abandon: () => close().catch(() => undefined),
+  }
+}

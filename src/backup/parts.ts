@@ -1,0 +1,60 @@
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
+import { PART_BYTES } from './manifest.ts'
+
+const compress = promisify(gzip)
+const decompress = promisify(gunzip)
+
+/** Parts in work at a time: as many as Node has threads for it. */
+const AT_ONCE = 4
+/** The share of the level 1 size at which bytes count as compressed already, such as raw documents: packing those again takes long. */
+const WORTH = 0.9
+const PROBE_BYTES = 64 * 1024
+/** Results come in pieces of this size; with Node's 16 kB the threads would wait for the event loop most of the time. */
+const CHUNK_BYTES = 1024 * 1024
+
+/** Cuts a stream of bytes into compressed parts, each of them a whole gzip file. Several are compressed at the same time. */
+export function compressParts(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  return mapInOrder(cutInto(chunks, PART_BYTES), async (part) => {
+    const probe = await compress(part.subarray(0, PROBE_BYTES), { level: 1 })
+    const isWorth = probe.length < WORTH * Math.min(part.length, PROBE_BYTES)
+    return await compress(part, { level: isWorth ? 1 : 0, chunkSize: CHUNK_BYTES })
+  })
+}
+
+/** Decompresses parts, several at the same time. Throws the error of zlib for one that is damaged, or larger than a part is. */
+export function decompressParts(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  return mapInOrder(parts, (part) =>
+    decompress(part, { maxOutputLength: PART_BYTES, chunkSize: CHUNK_BYTES }),
+  )
+}
+
+/** Yields the results in the order of the items. */
+async function* mapInOrder<T, R>(items: AsyncIterable<T>, work: (item: T) => Promise<R>): AsyncGenerator<R> {
+  const running: Promise<R>[] = []
+  for await (const item of items) {
+    const result = work(item)
+    // It is awaited later, and not at all after an earlier failure.
+    result.catch(() => undefined)
+    running.push(result)
+    if (running.length >= AT_ONCE) yield await (running.shift() as Promise<R>)
+  }
+  for (const result of running) yield await result
+}
+
+async function* cutInto(chunks: AsyncIterable<Buffer>, size: number): AsyncGenerator<Buffer> {
+  let part = Buffer.allocUnsafe(size)
+  let length = 0
+  for await (const chunk of chunks) {
+    for (let at = 0; at < chunk.length; ) {
+      const copied = chunk.copy(part, length, at)
+      at += copied
+      length += copied
+      if (length < size) continue
+      yield part
+      part = Buffer.allocUnsafe(size)
+      length = 0
+    }
+  }
+  if (length > 0) yield part.subarray(0, length)
+}

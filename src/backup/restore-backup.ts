@@ -1,0 +1,73 @@
+import type { Logger } from 'pino'
+import {
+  analyzeTables,
+  dropEmptyTables,
+  findColumns,
+  loadTable,
+  lockEmptyTables,
+  prepareTables,
+  setSequences,
+} from '../store/backup/load-tables.ts'
+import { applyMigrations, findVersion, readMigrations, withMigrationLock } from '../store/migrate.ts'
+import { damaged, newerBackup, unknownBackup } from './backup-errors.ts'
+import type { Manifest } from './manifest.ts'
+import type { Archive } from './read-archive.ts'
+
+/**
+ * Restores a backup into an empty database, in one transaction: it brings the tables to the version of the backup, loads and
+ * verifies them, and migrates them to this version. Throws ConfigError `restore_not_empty`, `backup_newer`, `backup_unknown` and
+ * those of migrate, the errors of the archive and of the store, and the signal's reason. The database is then as it was.
+ */
+export async function restoreBackup(
+  deps: { log: Logger },
+  input: {
+    connectionString: string
+    archive: Archive
+    signal: AbortSignal
+    /** the folder of the migrations, for tests */
+    folder?: string
+  },
+): Promise<void> {
+  const { archive } = input
+  const version = checkVersion(archive.manifest, await readMigrations(input.folder))
+  await withMigrationLock({ ...deps, ...input }, async (client) => {
+    // The bytes may come slowly, as from another machine.
+    await client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
+    const options = input.folder === undefined ? {} : { folder: input.folder }
+    const { version: present } = await findVersion(client, input.folder)
+    await lockEmptyTables(client)
+    if (present > version) await dropEmptyTables(client)
+    await applyMigrations(client, { ...options, upTo: version })
+    await loadTables(client, archive)
+    await archive.verify()
+    await applyMigrations(client, options)
+    await analyzeTables(client)
+  })
+}
+
+async function loadTables(client: Parameters<typeof loadTable>[0], archive: Archive): Promise<void> {
+  const { tables, sequences, musette } = archive.manifest
+  const known = await findColumns(client)
+  for (const { name, columns } of tables) {
+    const missing = known.has(name)
+      ? columns.find((column) => !known.get(name)?.includes(column))
+      : `the table ${name}`
+    if (missing !== undefined) throw unknownBackup(musette, missing)
+  }
+  const enableTriggers = await prepareTables(client, tables)
+  for (const table of tables) {
+    const rows = await loadTable(client, table, archive.tableBytes(table.name))
+    if (rows !== table.rows) throw damaged(`${rows} of ${table.rows} rows of ${table.name}`)
+  }
+  await setSequences(client, sequences)
+  await enableTriggers()
+}
+
+/** Returns the version of a backup: its last migration. Throws ConfigError unless this program has all of its migrations. */
+function checkVersion({ migrations, musette }: Manifest, known: readonly number[]): number {
+  const version = Math.max(...migrations)
+  if (version > Math.max(...known)) throw newerBackup(musette)
+  if (migrations.some((migration) => !known.includes(migration)))
+    throw unknownBackup(musette, 'its migrations')
+  return version
+}

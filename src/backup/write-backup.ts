@@ -1,0 +1,112 @@
+import { MusetteError } from '../kit/errors.ts'
+import type { Clock } from '../kit/time.ts'
+import {
+  type BackupTable,
+  countRows,
+  findForeignParts,
+  findSequences,
+  lockForReading,
+  quoteColumns,
+  tablesInOrder,
+} from '../store/backup/tables.ts'
+import { copyOut } from '../store/copy.ts'
+import { checkSchema, findMigrations } from '../store/migrate.ts'
+import type { Store, Tx } from '../store/store.ts'
+import { CHECKSUMS, FORMAT, MANIFEST, type Manifest, makeChecksum, partName } from './manifest.ts'
+import { compressParts } from './parts.ts'
+import { makeEnd, makeEntry } from './tar.ts'
+
+export type BackupReport = {
+  manifest: Manifest
+  bytes: number
+  /** tables and columns in our schemas that musette did not make; they are not in the archive */
+  leftOut: string[]
+}
+
+/**
+ * Writes all tables of schemas `training` and `musette` as they are at one moment, while others read and write; `write` gets
+ * the archive in pieces, the next one when it has resolved. Throws ConfigError as checkSchema does, the store's errors, those
+ * of `write`, and the signal's reason.
+ */
+export async function writeBackup(
+  deps: { store: Store; now: Clock },
+  input: { version: string; write: (bytes: Buffer) => Promise<void>; signal: AbortSignal },
+): Promise<BackupReport> {
+  const { signal } = input
+  const tables = tablesInOrder()
+  try {
+    return await deps.store.read(async (tx) => {
+      await lockForReading(tx, tables)
+      await checkSchema(tx)
+      const manifest = await findManifest(tx, { tables, madeAt: deps.now(), version: input.version })
+      const archive = makeArchiveWriter(input.write, deps.now())
+      await archive.add(MANIFEST, Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`))
+      for (const table of manifest.tables) await addTable(tx, { archive, table, signal })
+      return { manifest, bytes: await archive.end(), leftOut: await findForeignParts(tx, tables) }
+    })
+  } catch (error) {
+    // A COPY that was stopped has lost its connection, which is not the reason.
+    signal.throwIfAborted()
+    throw error
+  }
+}
+
+async function findManifest(
+  tx: Tx,
+  input: { tables: readonly BackupTable[]; madeAt: Date; version: string },
+): Promise<Manifest> {
+  const tables: Manifest['tables'] = []
+  for (const table of input.tables) tables.push({ ...table, rows: await countRows(tx, table) })
+  return {
+    format: FORMAT,
+    musette: input.version,
+    made_at: input.madeAt.toISOString(),
+    migrations: await findMigrations(tx.client),
+    tables,
+    sequences: await findSequences(tx, input.tables),
+  }
+}
+
+async function addTable(
+  tx: Tx,
+  input: { archive: ArchiveWriter; table: Manifest['tables'][number]; signal: AbortSignal },
+): Promise<void> {
+  const { archive, table, signal } = input
+  const copy = copyOut(tx.client, quoteColumns(table))
+  let part = 0
+  for await (const bytes of compressParts(copy.chunks)) {
+    signal.throwIfAborted()
+    part += 1
+    await archive.add(partName(table.name, part), bytes)
+  }
+  if (copy.rows() === table.rows) return
+  const message = `backup, copy ${table.name}: ${copy.rows()} rows came, and there are ${table.rows}; check its indexes: REINDEX`
+  throw new MusetteError('backup_rows_differ', message)
+}
+
+type ArchiveWriter = {
+  add(name: string, bytes: Buffer): Promise<void>
+  /** adds the checksums, ends the archive and returns its size, bytes */
+  end(): Promise<number>
+}
+
+function makeArchiveWriter(write: (bytes: Buffer) => Promise<void>, madeAt: Date): ArchiveWriter {
+  const time = Math.floor(madeAt.getTime() / 1000)
+  let checksums = ''
+  let size = 0
+  const put = async (bytes: Buffer) => {
+    await write(bytes)
+    size += bytes.length
+  }
+  return {
+    async add(name, bytes) {
+      checksums += makeChecksum({ name, bytes })
+      await put(makeEntry({ name, bytes }, time))
+    },
+    async end() {
+      await put(makeEntry({ name: CHECKSUMS, bytes: Buffer.from(checksums) }, time))
+      await put(makeEnd())
+      return size
+    },
+  }
+}

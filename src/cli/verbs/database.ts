@@ -1,0 +1,99 @@
+import { addAbortSignal } from 'node:stream'
+import type { Command } from 'commander'
+import type { KeyNeeds } from '../../app/backups.ts'
+import type { Manifest } from '../../backup/manifest.ts'
+import { ConfigError } from '../../kit/errors.ts'
+import { formatBytes } from '../../kit/text.ts'
+import { formatDuration } from '../../kit/time.ts'
+import type { Context, Run } from '../context.ts'
+
+/** Adds the verbs for the database as a whole to the program: `migrate`, `backup` and `restore`. */
+export function addDatabaseVerbs(program: Command, run: Run): void {
+  program
+    .command('migrate')
+    .description('bring the database to this version')
+    .action(() =>
+      run(
+        async (context) => {
+          const { migrateDatabase } = await import('../../app/open-database.ts')
+          await migrateDatabase(context.config, context.log, context.signal)
+          context.print('the database is at this version')
+          return undefined
+        },
+        { quiet: true },
+      ),
+    )
+  program
+    .command('backup <file>')
+    .description('write the whole database to one file, also while the daemon runs; - is standard output')
+    .action((file: string) => run((context) => backUpTo(context, file), { quiet: true }))
+  program
+    .command('restore <file>')
+    .description('load a backup into an empty database, all of it or nothing; - is standard input')
+    .action((file: string) => run((context) => restoreInto(context, file), { quiet: true }))
+}
+
+async function backUpTo(context: Context, file: string): Promise<undefined> {
+  const startedAt = performance.now()
+  const to = file === '-' ? { write: makeOutputWriter(process.stdout) } : { path: file }
+  const { backUp } = await import('../../app/backups.ts')
+  const { manifest, bytes, leftOut, key } = await backUp(context, { to, signal: context.signal })
+  const where = file === '-' ? 'the backup' : file
+  context.note(
+    `musette: ${contentOf(manifest)} are in ${where}, ${formatBytes(bytes)}, after ${tookSince(startedAt)}`,
+  )
+  for (const part of leftOut) {
+    context.note(`musette: ${part} is not of musette and is not in the backup; copy it with pg_dump`)
+  }
+  if (key.needed.length === 0) return undefined
+  context.note(
+    `musette: the key that opens the logins is not in the backup; keep a copy of ${placeOf(key)} elsewhere; without it each account needs: musette login`,
+  )
+  return undefined
+}
+
+async function restoreInto(context: Context, file: string): Promise<undefined> {
+  const startedAt = performance.now()
+  const { signal } = context
+  const from = file === '-' ? { source: addAbortSignal(signal, process.stdin) } : { path: file }
+  const { restoreFrom } = await import('../../app/backups.ts')
+  const { manifest, key } = await restoreFrom(context, { from, signal })
+  context.note(
+    `musette: ${contentOf(manifest)} of ${manifest.made_at} are restored and verified, after ${tookSince(startedAt)}`,
+  )
+  if (key.missing.length > 0) {
+    const place =
+      key.path === undefined
+        ? 'set MUSETTE_SECRET_KEY to the key of that time'
+        : `copy secret.key of the old data directory to ${key.path}`
+    context.note(
+      `musette: the key that opens the logins is not here: ${place} before anything else, or run for each account: musette login`,
+    )
+  }
+  context.note('musette: the next sync or start of the daemon brings what has changed since the backup')
+  return undefined
+}
+
+function contentOf({ tables }: Manifest): string {
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0)
+  return `${tables.length} tables with ${rows.toLocaleString('en')} rows`
+}
+
+function tookSince(startedAt: number): string {
+  return formatDuration(performance.now() - startedAt)
+}
+
+function placeOf({ path }: KeyNeeds): string {
+  return path === undefined ? 'MUSETTE_SECRET_KEY' : `the key file ${path}`
+}
+
+/** Returns the function that writes a piece and waits until the reader has it. A closed pipe ends the process, as for every verb. */
+function makeOutputWriter(output: NodeJS.WriteStream): (bytes: Buffer) => Promise<void> {
+  if (output.isTTY) {
+    throw new ConfigError('bad_usage', 'a backup is not for a terminal; run: musette backup FILE')
+  }
+  return (bytes) =>
+    new Promise<void>((resolve, reject) => {
+      output.write(bytes, (error) => (error ? reject(error) : resolve()))
+    })
+}

@@ -1,0 +1,136 @@
+import pg from 'pg'
+import { ConfigError, MusetteError } from '../../kit/errors.ts'
+import { copyIn } from '../copy.ts'
+import { type BackupTable, quoteColumns, quoteName, type SequenceState } from './tables.ts'
+
+// Sees all tables of ours but the journal, which the migrations write. The lock of the migrations is a view.
+const TABLES = `pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname IN ('training', 'musette') AND c.relkind IN ('r', 'p') AND c.oid IS DISTINCT FROM to_regclass('musette.migrations')`
+
+/**
+ * Locks every table against all others and throws ConfigError `restore_not_empty` when one has a row. To be called first in
+ * the transaction of a restore; a database without tables is empty.
+ */
+export async function lockEmptyTables(client: pg.ClientBase): Promise<void> {
+  const names = await findTableNames(client)
+  if (names.length === 0) return
+  await client.query(`LOCK TABLE ${names.map(quoteName).join(', ')} IN ACCESS EXCLUSIVE MODE`)
+  const filled: string[] = []
+  for (const name of names) {
+    const { rows } = await client.query(`SELECT FROM ${quoteName(name)} LIMIT 1`)
+    if (rows.length > 0) filled.push(name)
+  }
+  if (filled.length === 0) return
+  const message =
+    `this database is not empty (${filled.slice(0, 3).join(', ')}${filled.length > 3 ? ', …' : ''} have rows), and a restore ` +
+    'goes into an empty one only; nothing is changed; set DATABASE_URL to an empty database, or without it MUSETTE_DATA_DIR ' +
+    'to a new folder, then run it again'
+  throw new ConfigError('restore_not_empty', message)
+}
+
+/**
+ * Drops the empty tables, the views and the functions of our schemas, so that older migrations can make theirs. Throws ConfigError
+ * `restore_schema_used` when others of the database depend on them.
+ */
+export async function dropEmptyTables(client: pg.ClientBase): Promise<void> {
+  const { rows: views } = await client.query<{ name: string }>(
+    `SELECT n.nspname || '.' || c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname IN ('training', 'musette') AND c.relkind = 'v' AND c.relname <> 'lock_migration'`,
+  )
+  const { rows: functions } = await client.query<{ name: string }>(
+    `SELECT p.oid::regprocedure::text AS name FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+     WHERE n.nspname IN ('training', 'musette')`,
+  )
+  const tables = [...(await findTableNames(client)), 'musette.migrations']
+  const sqlNames = (names: readonly string[]) => names.map(quoteName).join(', ')
+  try {
+    if (views.length > 0) await client.query(`DROP VIEW ${sqlNames(views.map(({ name }) => name))}`)
+    await client.query(`DROP TABLE ${sqlNames(tables)}`)
+    if (functions.length > 0)
+      await client.query(`DROP FUNCTION ${functions.map(({ name }) => name).join(', ')}`)
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError && error.code === '2BP01')) throw error
+    const message = `the backup is of an older version, and objects of others depend on the tables of this database (${error.message}); nothing is changed; use a database that was never migrated`
+    throw new ConfigError('restore_schema_used', message)
+  }
+}
+
+/** Finds the columns of tables in our schemas, by the names of the tables, without those that Postgres computes. */
+export async function findColumns(client: pg.ClientBase): Promise<Map<string, string[]>> {
+  const { rows } = await client.query<{ name: string; columns: string[] }>(
+    `SELECT n.nspname || '.' || c.relname AS name, array(SELECT attname::text FROM pg_attribute
+       WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '') AS columns
+     FROM ${TABLES}`,
+  )
+  return new Map(rows.map(({ name, columns }) => [name, columns]))
+}
+
+/**
+ * Makes empty tables ready to be loaded in this transaction, and switches their triggers off: the rows hold already what those
+ * would write. Returns the function that switches them on again.
+ */
+export async function prepareTables(
+  client: pg.ClientBase,
+  tables: readonly BackupTable[],
+): Promise<() => Promise<void>> {
+  const names = tables.map(({ name }) => quoteName(name))
+  // New files for the empty tables: Postgres may then write rows as frozen, and without a log where no replica needs one. New
+  // ones also for the sequences, because a setval is not taken back with its transaction.
+  await client.query(`TRUNCATE ${names.join(', ')} RESTART IDENTITY`)
+  const { rows: triggers } = await client.query<{ name: string; trigger: string }>(
+    `SELECT n.nspname || '.' || c.relname AS name, t.tgname AS trigger
+     FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE c.oid = ANY ($1::regclass[]) AND NOT t.tgisinternal AND t.tgenabled = 'O'`,
+    [names],
+  )
+  const setAll = async (state: 'DISABLE' | 'ENABLE') => {
+    for (const { name, trigger } of triggers) {
+      await client.query(`ALTER TABLE ${quoteName(name)} ${state} TRIGGER ${pg.escapeIdentifier(trigger)}`)
+    }
+  }
+  await setAll('DISABLE')
+  return () => setAll('ENABLE')
+}
+
+/** Loads a table that `prepareTables` has prepared, and returns the number of rows. */
+export async function loadTable(
+  client: pg.ClientBase,
+  table: BackupTable,
+  chunks: AsyncIterable<Buffer>,
+): Promise<number> {
+  return await copyIn(client, `${quoteColumns(table)} FROM STDIN (FORMAT binary, FREEZE)`, chunks)
+}
+
+/** Sets the next numbers of identity columns of prepared tables. Throws MusetteError `sequence_missing`. */
+export async function setSequences(
+  client: pg.ClientBase,
+  sequences: readonly SequenceState[],
+): Promise<void> {
+  for (const { name, last_value, is_called } of sequences) {
+    const { rows } = await client.query('SELECT setval(to_regclass($1), $2::bigint, $3) AS value', [
+      quoteName(name),
+      last_value,
+      is_called,
+    ])
+    if (rows[0]?.value === null)
+      throw new MusetteError('sequence_missing', `store: there is no sequence ${name}`)
+  }
+}
+
+/** Gathers the planner's statistics of every table and makes the summaries of BRIN indexes, which a COPY does not. */
+export async function analyzeTables(client: pg.ClientBase): Promise<void> {
+  await client.query(
+    `SELECT brin_summarize_new_values(i.indexrelid) FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid
+       JOIN pg_am m ON m.oid = x.relam AND m.amname = 'brin' JOIN pg_namespace n ON n.oid = x.relnamespace
+     WHERE n.nspname IN ('training', 'musette')`,
+  )
+  const names = await findTableNames(client)
+  await client.query(`ANALYZE ${names.map(quoteName).join(', ')}`)
+}
+
+async function findTableNames(client: pg.ClientBase): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT n.nspname || '.' || c.relname AS name FROM ${TABLES} ORDER BY 1`,
+  )
+  return rows.map(({ name }) => name)
+}

@@ -1,0 +1,109 @@
+import { is } from 'drizzle-orm'
+import { getTableConfig, PgTable } from 'drizzle-orm/pg-core'
+import pg from 'pg'
+import { MusetteError } from '../../kit/errors.ts'
+import * as schema from '../schema/index.ts'
+import type { Tx } from '../store.ts'
+
+/** A table as `schema.name`, and its columns without those that Postgres computes. */
+export type BackupTable = { name: string; columns: string[] }
+
+/** An identity column's sequence; the value as text, because it may be too large for a number. */
+export type SequenceState = { name: string; last_value: string; is_called: boolean }
+
+type Declared = BackupTable & { references: string[] }
+
+/** Returns every table of this version, each after the tables that its foreign keys refer to. */
+export function tablesInOrder(): BackupTable[] {
+  let waiting = Object.values(schema).flatMap((table) => (is(table, PgTable) ? [declaredOf(table)] : []))
+  const placed: Declared[] = []
+  while (waiting.length > 0) {
+    const names = new Set(waiting.map(({ name }) => name))
+    const ready = waiting.filter((table) => !table.references.some((name) => names.has(name)))
+    if (ready.length === 0) {
+      throw new MusetteError('tables_cyclic', `store: foreign keys form a cycle: ${[...names].join(', ')}`)
+    }
+    placed.push(...ready)
+    waiting = waiting.filter((table) => !ready.includes(table))
+  }
+  return placed.map(({ name, columns }) => ({ name, columns }))
+}
+
+/** Quotes a name, `schema.table`, for SQL. */
+export function quoteName(name: string): string {
+  return name.split('.').map(pg.escapeIdentifier).join('.')
+}
+
+/** Quotes a table with its columns for COPY. */
+export function quoteColumns({ name, columns }: BackupTable): string {
+  return `${quoteName(name)} (${columns.map(pg.escapeIdentifier).join(', ')})`
+}
+
+/**
+ * Locks tables so that no migration changes them until the transaction ends; all others go on. To be called first in a
+ * transaction: what a migration did before that is then seen by all of its queries.
+ */
+export async function lockForReading(tx: Tx, tables: readonly BackupTable[]): Promise<void> {
+  await tx.client.query(
+    `LOCK TABLE ${tables.map(({ name }) => quoteName(name)).join(', ')} IN ACCESS SHARE MODE`,
+  )
+}
+
+/** Counts the rows of a table. */
+export async function countRows(tx: Tx, table: { name: string }): Promise<number> {
+  const { rows } = await tx.client.query<{ rows: number }>(
+    `SELECT count(*)::float8 AS rows FROM ${quoteName(table.name)}`,
+  )
+  return rows[0]?.rows ?? 0
+}
+
+/** Finds the sequences of the tables' identity columns. Their values are at least those of the rows that this transaction sees. */
+export async function findSequences(tx: Tx, tables: readonly BackupTable[]): Promise<SequenceState[]> {
+  const { rows: found } = await tx.client.query<{ name: string }>(
+    `SELECT n.nspname || '.' || s.relname AS name
+     FROM pg_class s JOIN pg_namespace n ON n.oid = s.relnamespace
+       JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = s.oid AND d.deptype IN ('a', 'i')
+     WHERE s.relkind = 'S' AND d.refclassid = 'pg_class'::regclass AND d.refobjid = ANY ($1::regclass[])
+     ORDER BY 1`,
+    [tables.map((table) => quoteName(table.name))],
+  )
+  const states: SequenceState[] = []
+  for (const { name } of found) {
+    const { rows } = await tx.client.query<Omit<SequenceState, 'name'>>(
+      `SELECT last_value::text, is_called FROM ${quoteName(name)}`,
+    )
+    states.push(...rows.map((row) => ({ name, ...row })))
+  }
+  return states
+}
+
+/** Finds tables and columns in our schemas that musette did not make. */
+export async function findForeignParts(tx: Tx, tables: readonly BackupTable[]): Promise<string[]> {
+  const { rows } = await tx.client.query<{ name: string; columns: string[] }>(
+    `SELECT n.nspname || '.' || c.relname AS name,
+       array(SELECT attname::text FROM pg_attribute
+         WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum) AS columns
+     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname IN ('training', 'musette') AND c.relkind IN ('r', 'p') AND c.relname <> 'migrations' ORDER BY 1`,
+  )
+  const known = new Map(tables.map(({ name, columns }) => [name, columns]))
+  return rows.flatMap(({ name, columns }) => {
+    const ours = known.get(name)
+    if (!ours) return [name]
+    return columns.filter((column) => !ours.includes(column)).map((column) => `${name}.${column}`)
+  })
+}
+
+function declaredOf(table: PgTable): Declared {
+  const { schema: schemaName, name, columns, foreignKeys } = getTableConfig(table)
+  const full = `${schemaName}.${name}`
+  const references = foreignKeys.map((key) => {
+    const target = getTableConfig(key.reference().foreignTable)
+    return `${target.schema}.${target.name}`
+  })
+  return {
+    name: full,
+    columns: columns.filter(({ generated }) => generated === undefined).map((column) => column.name),
+    references: references.filter((reference) => reference !== full),
+  }
+}

@@ -1,0 +1,108 @@
+import { cp, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { Manifest } from '../../src/backup/manifest.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { makeSilentLog } from '../kit/log.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { backUpToMemory, contentOf, fill, forge, restoreInto } from './rig.ts'
+
+const log = makeSilentLog()
+let source: TestDatabase
+let later: TempDir
+let whole: Buffer
+beforeAll(async () => {
+  source = await openTestDatabase()
+  await fill(source.url)
+  whole = await backUpToMemory(source.url)
+  later = await openTempDir('later')
+  await cp('drizzle', later.path, { recursive: true })
+  const journalPath = join(later.path, 'meta/_journal.json')
+  const journal = JSON.parse(await readFile(journalPath, 'utf8'))
+  journal.entries.push({
+    ...journal.entries[0],
+    idx: 1,
+    when: journal.entries[0].when + 1000,
+    tag: '0001_later',
+  })
+  await writeFile(journalPath, JSON.stringify(journal))
+  await writeFile(
+    join(later.path, '0001_later.sql'),
+    `ALTER TABLE training.accounts ADD COLUMN motto text NOT NULL DEFAULT 'ride';
+     UPDATE training.accounts SET motto = 'upgraded';
+     CREATE TABLE training.later (account_id integer REFERENCES training.accounts);
+     INSERT INTO training.later SELECT account_id FROM training.accounts`,
+  )
+})
+afterAll(async () => {
+  await source.close()
+  await later.close()
+})
+
+async function openTarget(options?: { migrated?: boolean }): Promise<TestDatabase> {
+  const database = await openTestDatabase(options)
+  onTestFinished(() => database.close())
+  return database
+}
+
+test('a backup goes into a database that was never migrated, and equals the old one row for row', async () => {
+  const target = await openTarget({ migrated: false })
+  await restoreInto(target.url, whole)
+  expect(await contentOf(target.url)).toEqual(await contentOf(source.url))
+})
+
+test.each([
+  ['never migrated', undefined],
+  ['at the version of the backup', 'drizzle'],
+  ['at the later version', 'later'],
+])('an older backup is migrated after the restore into a database %s', async (_, at) => {
+  const target = await openTarget({ migrated: false })
+  const folder = at === 'later' ? later.path : at
+  if (folder !== undefined) await migrate({ connectionString: target.url, log, folder })
+  await restoreInto(target.url, whole, later.path)
+  expect(await queryOnce(target.url, 'select name, motto from training.accounts')).toEqual([
+    { name: 'default', motto: 'upgraded' },
+  ])
+  expect(await queryOnce(target.url, 'select account_id from training.later')).toEqual([{ account_id: 1 }])
+  const versions = await queryOnce(target.url, 'select created_at from musette.migrations')
+  expect(versions).toHaveLength(2)
+})
+
+test('tables that others depend on are not replaced by those of an older backup', async () => {
+  const target = await openTarget({ migrated: false })
+  await migrate({ connectionString: target.url, log, folder: later.path })
+  await queryOnce(target.url, 'create view public.mine as select * from training.activities')
+  await expect(restoreInto(target.url, whole, later.path)).rejects.toMatchObject({
+    code: 'restore_schema_used',
+  })
+  expect(await queryOnce(target.url, 'select * from public.mine')).toEqual([])
+})
+
+test.each([
+  ['a later version', 'backup_newer', (manifest: Manifest) => manifest.migrations.push(99999999999999)],
+  ['a later layout', 'backup_newer', (manifest: Manifest) => Object.assign(manifest, { format: 2 })],
+  ['unknown migrations', 'backup_unknown', (manifest: Manifest) => manifest.migrations.unshift(5)],
+  ['unknown columns', 'backup_unknown', (manifest: Manifest) => manifest.tables[0]?.columns.push('motto')],
+  [
+    'more rows than it holds',
+    'backup_damaged',
+    (manifest: Manifest) => manifest.tables.map((table) => ++table.rows),
+  ],
+] as const)('a backup of %s is refused, and the database is left as it is', async (_, code, change) => {
+  const target = await openTarget()
+  const before = await contentOf(target.url)
+  await expect(restoreInto(target.url, await forge(whole, change))).rejects.toMatchObject({ code })
+  expect(await contentOf(target.url)).toEqual(before)
+})
+
+test('a restore goes into an empty database only', async () => {
+  const target = await openTarget()
+  await queryOnce(target.url, "insert into musette.locks values ('x')")
+  await expect(restoreInto(target.url, whole)).rejects.toMatchObject({
+    name: 'ConfigError',
+    code: 'restore_not_empty',
+    message: expect.stringContaining('musette.locks'),
+  })
+  expect(await queryOnce(target.url, 'select count(*)::int as n from training.accounts')).toEqual([{ n: 0 }])
+})
