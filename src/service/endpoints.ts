@@ -4,13 +4,13 @@ import type { RefreshDeps } from './refresh-tokens.ts'
 import { badShape, parseFileText, parseJsonObject, quoteRefusal } from './service-errors.ts'
 import { refreshIfDue, type SessionState, SHARED_READ_MS, withToken } from './session.ts'
 import type { Parsed } from './wire/lenient.ts'
+import { scanSamples, seekMember } from './wire/scan-samples.ts'
 import {
   parseActivity,
   parseActivityList,
   type WireActivity,
   type WireActivityList,
 } from './wire/wire-activity.ts'
-import { scanSamples, seekMember } from './wire/wire-samples.ts'
 import { parseTrainingInfo, type WireTrainingInfo } from './wire/wire-training-info.ts'
 import { encodeUpload, parseUpload, type UploadFile, type WireUpload } from './wire/wire-upload.ts'
 import {

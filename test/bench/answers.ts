@@ -8,17 +8,25 @@ export function startOf(ride: number): number {
 }
 
 /**
- * Writes the service's answer for a ride, with every field of the document in every second (`tgt` is null, as on a ride
- * without a workout) and numbers with as many digits as a service sends: 183 bytes a second.
+ * What the numbers of an answer are like: `full` has every digit of a double, as the service sends them (270 bytes a second);
+ * `live` also has the fields that a live service sends beyond its document (430); `rounded` has one to seven decimals (183).
  */
-export function makeAnswer(input: { ride: number; seconds: number; version: number }): Buffer {
-  const { ride, seconds, version } = input
+export type Kind = 'full' | 'live' | 'rounded'
+
+/**
+ * Writes the service's answer for a ride, with every field of the document in every second; `tgt` is null, as on a ride
+ * without a workout.
+ */
+export function makeAnswer(input: { ride: number; seconds: number; version: number; kind: Kind }): Buffer {
+  const { ride, seconds, version, kind } = input
+  const round = kind === 'rounded' ? roundTo : (value: number) => value
   const random = makeRandom(ride * 31 + version + 1)
   const startS = startOf(ride)
   const place = { lat: 43.6 + random() / 10, lng: -79.4 + random() / 10 }
-  let [power, heart, altitude, distance, load] = [180, 110, 320, 0, 0]
+  let [power, mean, heart, altitude, distance, load] = [180, 180, 110, 320, 0, 0]
   const samples = Array.from({ length: seconds }, (_, second) => {
     power = Math.max(0, power + (random() - 0.5) * 40 + (190 - power) * 0.05)
+    mean += (power - mean) / 5
     heart += (100 + power / 4 - heart) * 0.02
     altitude += (random() - 0.5) * 0.6
     const speed = 7 + random() * 3
@@ -28,7 +36,7 @@ export function makeAnswer(input: { ride: number; seconds: number; version: numb
     const rate = (power / 250) ** 2 / 36
     load += rate
     return {
-      power: Math.round(power),
+      power: round(mean, 0),
       unix_time: (startS + second) * 1_000,
       mpa: round(900 - power * 0.7, 1),
       cad: Math.round(85 + random() * 10),
@@ -41,6 +49,7 @@ export function makeAnswer(input: { ride: number; seconds: number; version: numb
       dist: round(distance, 2),
       tws: round(load, 4),
       xds: round(rate, 5),
+      ...(kind === 'live' && makeLiveFields({ second, power, mean, rate, load })),
     }
   })
   const answer = {
@@ -51,6 +60,20 @@ export function makeAnswer(input: { ride: number; seconds: number; version: numb
     session_data: samples,
   }
   return Buffer.from(JSON.stringify(answer))
+}
+
+/** The fields that a live service sends beyond its document; `hws` and `pws` have columns, the others have none. */
+function makeLiveFields(at: { second: number; power: number; mean: number; rate: number; load: number }) {
+  const { second, power, mean, rate, load } = at
+  return {
+    time: second,
+    wexp: 20_000 - load * 37.3 - (power - mean) * 1.7,
+    xssr: rate * 3_600 * 4.21,
+    mm: mean / (900 - power * 0.7),
+    mmp0s: mean * 1.0379,
+    hws: load * 0.0871,
+    pws: load * 0.0213,
+  }
 }
 
 /** The date object of the service document. */
@@ -83,7 +106,7 @@ function makeSummary(ride: { startS: number; seconds: number; distance: number; 
   }
 }
 
-function round(value: number, decimals: number): number {
+function roundTo(value: number, decimals: number): number {
   return Math.round(value * 10 ** decimals) / 10 ** decimals
 }
 

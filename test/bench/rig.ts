@@ -5,6 +5,7 @@ import { migrate } from '../../src/store/migrate.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { distPath, runNode, startNode } from '../kit/processes.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
+import type { Kind } from './answers.ts'
 
 /** One line of the table: what was measured, the figure, and what it should be at least or at most. */
 export type Row = { what: string; value: string; goal?: string }
@@ -20,8 +21,8 @@ export type Bench = {
   close(): Promise<void>
 }
 
-/** How many rides of how many seconds, how many different ones, and whether the service sends no gzip. */
-export type BenchInput = { rides: number; seconds: number; distinct?: number; plain?: boolean }
+/** How many rides of how many seconds, how many different ones, what their numbers are like, and whether the service sends no gzip. */
+export type BenchInput = { rides: number; seconds: number; distinct?: number; kind?: Kind; plain?: boolean }
 
 /** Opens a Postgres with all its safety on, a service with prepared answers, and an account that is signed in. */
 export async function openBench(input: BenchInput): Promise<Bench> {
@@ -33,9 +34,7 @@ export async function openBench(input: BenchInput): Promise<Bench> {
     const postgres = await openEmbeddedPostgres({ log }, { dataDir: folder.path })
     release.defer('Postgres', () => postgres.close())
     await migrate({ connectionString: postgres.url, log })
-    const numbers = [input.rides, input.seconds, input.distinct ?? input.rides].map(String)
-    const encoding = input.plain ? ['plain'] : []
-    const service = startNode(['--import', 'tsx', 'test/bench/service.ts', ...numbers, ...encoding])
+    const service = startNode(['--import', 'tsx', 'test/bench/service.ts', JSON.stringify(input)])
     release.defer('service', () => service.kill('SIGKILL'))
     const listening = await service.waitForLine(/^listening/, 120_000)
     const baseUrl = listening.replace('listening ', '').trim()

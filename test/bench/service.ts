@@ -1,19 +1,24 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { makeAnswer, makeDate, startOf } from './answers.ts'
+import type { BenchInput } from './rig.ts'
 
 // The service as a process of its own that only sends bytes: every answer with samples is made before it listens, plain and,
-// for who accepts it, in gzip. Arguments: rides, seconds each, how many different answers to make (the rides take turns with
-// them), and `plain` for a service that knows no gzip.
-const [rides = 100, seconds = 5_400, distinct = rides] = process.argv.slice(2, 5).map(Number)
-const plain = process.argv[5] === 'plain'
+// for who accepts it, in gzip. Its argument is a BenchInput as JSON; rides take turns with the `distinct` answers.
+const {
+  rides,
+  seconds,
+  distinct = rides,
+  kind = 'full',
+  plain = false,
+} = JSON.parse(process.argv[2] ?? '') as BenchInput
 /** When each request came, ms since 1970. */
 const requests: number[] = []
 let answers = prepare(0)
 
 function prepare(version: number): Array<{ whole: Buffer; gzipped: Buffer; summary: Buffer }> {
   return Array.from({ length: distinct }, (_, ride) => {
-    const whole = makeAnswer({ ride, seconds, version })
+    const whole = makeAnswer({ ride, seconds, version, kind })
     const summary = Buffer.concat([whole.subarray(0, whole.indexOf(',"session_data"')), Buffer.from('}')])
     return { whole, gzipped: gzipSync(whole), summary }
   })

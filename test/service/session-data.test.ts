@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readActivity } from '../../src/service/endpoints.ts'
+import { scanSamples, seekMember } from '../../src/service/wire/scan-samples.ts'
 import { parseActivity } from '../../src/service/wire/wire-activity.ts'
-import { columnsOf, type SessionData, scanSamples, seekMember } from '../../src/service/wire/wire-samples.ts'
+import { columnsOf, type SessionData } from '../../src/service/wire/wire-samples.ts'
 
 const number = fc.oneof(
   fc.integer(),
