@@ -258,7 +258,9 @@ ALTER TABLE training.samples ALTER COLUMN activity_id SET STATISTICS 10;
 ALTER TABLE training.samples REPLICA IDENTITY FULL;
 CREATE INDEX samples_activity ON training.samples USING brin (activity_id int4_minmax_multi_ops)
   WITH (pages_per_range = 32, autosummarize = true);
-COMMENT ON TABLE training.samples IS 'One row a second of an activity as the service sent it. An activity has all of its samples or none: they are replaced together. Look up by activity_id (BRIN index).';
+CREATE INDEX samples_t ON training.samples USING brin (t timestamptz_minmax_multi_ops)
+  WITH (pages_per_range = 32, autosummarize = true);
+COMMENT ON TABLE training.samples IS 'One row a second of an activity as the service sent it. An activity has all of its samples or none: they are replaced together. BRIN indexes on activity_id and t make both quick to select by. To join, give the activities one by one: FROM activities a CROSS JOIN LATERAL (SELECT … FROM samples WHERE activity_id = a.activity_id) s; a plain JOIN of a few activities may read the whole table.';
 COMMENT ON COLUMN training.samples.t IS 'Time of the sample; a sample whose time cannot be read is not here, but in raw_documents and counted in drift';
 COMMENT ON COLUMN training.samples.lat IS 'Latitude, degrees';
 COMMENT ON COLUMN training.samples.lng IS 'Longitude, degrees';
@@ -282,7 +284,8 @@ COMMENT ON COLUMN training.samples.ordinal IS 'Place among the samples of the ac
 CREATE TABLE training.sample_extras (
   activity_id integer NOT NULL,
   field text NOT NULL,
-  "values" jsonb NOT NULL,
+  "values" double precision[] NOT NULL,
+  others jsonb,
   CONSTRAINT sample_extras_activity_id_field_pk PRIMARY KEY (activity_id, field),
   CONSTRAINT sample_extras_activity_id_activities_activity_id_fk
     FOREIGN KEY (activity_id) REFERENCES training.activities ON DELETE CASCADE
@@ -290,7 +293,10 @@ CREATE TABLE training.sample_extras (
 COMMENT ON TABLE training.sample_extras IS 'Fields of the samples that have no column, one row a field.';
 COMMENT ON COLUMN training.sample_extras.activity_id IS 'Activity, see activities';
 COMMENT ON COLUMN training.sample_extras.field IS 'Name of the field as the service sends it';
-COMMENT ON COLUMN training.sample_extras.values IS 'One value a sample, in the order of t and ordinal; null where the sample has none; units not told by the service';
+COMMENT ON COLUMN training.sample_extras.values IS 'One number a sample, in the order of t and ordinal, see the view sample_extra_values; null where the sample has none; units not told by the service';
+COMMENT ON COLUMN training.sample_extras.others IS 'Values that are no numbers (text, lists, objects), by their place in values from 1; NULL where all are numbers or missing';
+-- Numbers with all their digits hardly compress, and to try it takes longer than to write them.
+ALTER TABLE training.sample_extras ALTER COLUMN "values" SET STORAGE EXTERNAL;
 
 CREATE TABLE training.power_curves (
   activity_id integer NOT NULL,
@@ -737,6 +743,26 @@ COMMENT ON TABLE musette.migrations IS 'Journal of the migrations that this data
 COMMENT ON COLUMN musette.migrations.id IS 'Key';
 COMMENT ON COLUMN musette.migrations.hash IS 'SHA-256 of the migration';
 COMMENT ON COLUMN musette.migrations.created_at IS 'Moment the migration was generated, ms since 1970';
+
+-- Places are counted here and not taken from the table: its rows keep no order.
+CREATE VIEW training.sample_extra_values AS
+SELECT a.account_id, a.activity_id, x.field, s.t, s.ordinal, v.value, x.others -> v.place::text AS other
+FROM training.activities a
+JOIN training.sample_extras x ON x.activity_id = a.activity_id
+CROSS JOIN LATERAL unnest(x."values") WITH ORDINALITY AS v (value, place)
+JOIN LATERAL (
+  SELECT t, ordinal, row_number() OVER (ORDER BY t NULLS FIRST, ordinal) AS place
+  FROM training.samples WHERE activity_id = a.activity_id
+) s ON s.place = v.place
+WHERE a.absent_since IS NULL;
+COMMENT ON VIEW training.sample_extra_values IS 'The fields of sample_extras with the time of their samples, one row for each field of each sample. Select by activity_id; to join with samples, compare activity_id, t and ordinal (IS NOT DISTINCT FROM).';
+COMMENT ON COLUMN training.sample_extra_values.account_id IS 'Account, see accounts';
+COMMENT ON COLUMN training.sample_extra_values.activity_id IS 'Activity, see activities';
+COMMENT ON COLUMN training.sample_extra_values.field IS 'Name of the field as the service sends it';
+COMMENT ON COLUMN training.sample_extra_values.t IS 'Time of the sample';
+COMMENT ON COLUMN training.sample_extra_values.ordinal IS 'Place among the samples that share this time, see samples';
+COMMENT ON COLUMN training.sample_extra_values.value IS 'Number of the sample; NULL where it has none; units not told by the service';
+COMMENT ON COLUMN training.sample_extra_values.other IS 'Value that is no number; NULL where the sample has a number or nothing';
 
 -- Each view below starts at an account and joins the rows of that account by LATERAL, so that a condition on account_id, or a join
 -- with one account, reads the rows of that account only. Without LATERAL, Postgres passes no such condition into

@@ -16,7 +16,7 @@ import {
 } from '../store/activities/record-details.ts'
 import type { WantedActivity } from '../store/activities/wanted.ts'
 import { type Drift, recordDrift } from '../store/drift.ts'
-import type { Samples } from '../store/samples/write-samples.ts'
+import type { Samples } from '../store/samples/encode-samples.ts'
 import { recordFailure } from './item-failure.ts'
 import type { MirrorDeps, MirrorOptions } from './mirror.ts'
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { WireActivity, WireListEntry, WireSummary } from '../service/wire/wire-activity.ts'
 import type { ActivityDetailRow } from '../store/activities/record-details.ts'
 import type { ListedActivity } from '../store/activities/upsert-listed.ts'
-import type { Samples } from '../store/samples/write-samples.ts'
+import type { Samples } from '../store/samples/encode-samples.ts'
 import { normalizeDate } from './dates.ts'
 
 const MS_A_SECOND = 1_000

@@ -1,4 +1,5 @@
-import type { Intensity, Samples } from '../store/samples/write-samples.ts'
+import type { Samples } from '../store/samples/encode-samples.ts'
+import type { Intensity } from '../store/samples/write-samples.ts'
 import { powerSourceOf } from './power-curve.ts'
 
 const MS_A_SECOND = 1_000

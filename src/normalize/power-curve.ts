@@ -1,5 +1,6 @@
 import { hasValue } from '../kit/floats.ts'
-import type { PowerBest, PowerCurve, PowerSource, Samples } from '../store/samples/write-samples.ts'
+import type { Samples } from '../store/samples/encode-samples.ts'
+import type { PowerBest, PowerCurve, PowerSource } from '../store/samples/write-samples.ts'
 
 const MS_A_SECOND = 1_000
 /** About 60 durations: each second at first, then steps that grow with the duration. */

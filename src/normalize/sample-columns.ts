@@ -1,7 +1,8 @@
 import { fitsFloat4, fitsTimestamp, parseDecimal } from '../kit/floats.ts'
 import type { SessionData, SessionField } from '../service/wire/wire-samples.ts'
 import type { Drift } from '../store/drift.ts'
-import type { SampleExtra, SampleField, Samples } from '../store/samples/write-samples.ts'
+import type { SampleField, Samples } from '../store/samples/encode-samples.ts'
+import type { SampleExtra } from '../store/samples/sample-extras.ts'
 
 /**
  * Counts of what no column can hold: numbers out of range, which become null; values of fields whose name is too long, and
@@ -80,13 +81,13 @@ export function normalizeSamples(wire: SessionData): NormalizedSamples {
       note(field, 'range', null)
       continue
     }
-    const places = order ?? Array.from({ length: count }, (_, index) => index)
-    const sent = valuesOf(values, places, (value) => {
+    const sent = withinRange(values.numbers, wire.count, Number.isFinite, (value) => {
       lost.values++
       note(field, 'range', value)
     })
-    if (count > 0) extras.push({ field, values: sent })
-    note(field, 'unknown', sent.find((value) => value !== null) ?? null)
+    const others = order ? movedTo(order, values.others) : values.others
+    if (count > 0) extras.push({ field, count, values: inOrder(sent), others })
+    note(field, 'unknown', firstOf(inOrder(sent), others, count))
   }
   return { samples: { count, t: inOrder(times), columns }, extras, drift: [...drift.values()], lost }
 }
@@ -143,17 +144,18 @@ function orderByTime(wire: SessionData, times: Float64Array, note: NoteDrift): n
   return order.sort((a, b) => (times[a] as number) - (times[b] as number) || a - b)
 }
 
-function valuesOf(
-  field: SessionField,
-  order: readonly number[],
-  onMisfit: (value: number) => void,
-): unknown[] {
-  return order.map((at) => {
-    const value = sentAt(field, at) ?? null
-    if (typeof value !== 'number' || Number.isFinite(value)) return value
-    onMisfit(value)
-    return null
-  })
+/** Moves values by index to their places in the order of time. */
+function movedTo(order: readonly number[], others: ReadonlyMap<number, unknown>): Map<number, unknown> {
+  if (others.size === 0) return new Map()
+  return new Map(order.flatMap((at, place) => (others.has(at) ? [[place, others.get(at)] as const] : [])))
+}
+
+function firstOf(numbers: Float64Array, others: ReadonlyMap<number, unknown>, count: number): unknown {
+  for (let index = 0; index < count; index++) {
+    const value = others.get(index) ?? numbers[index]
+    if (!Number.isNaN(value)) return value
+  }
+  return null
 }
 
 function sentAt(field: SessionField | undefined, index: number): unknown {

@@ -6,10 +6,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exportActivity } from '../../src/app/export/export-activity.ts'
 import type { ExportFormat } from '../../src/app/export/export-formats.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
+import { SAMPLE_FIELDS } from '../../src/store/samples/encode-samples.ts'
 import { findExportedActivity, findSampleLines } from '../../src/store/samples/export-rows.ts'
-import { insertSampleExtras, SAMPLE_FIELDS } from '../../src/store/samples/write-samples.ts'
+import { replaceSampleExtras } from '../../src/store/samples/sample-extras.ts'
 import { queryDuckDb } from '../kit/duckdb.ts'
-import { makeSamples } from '../kit/samples.ts'
+import { makeExtra, makeSamples } from '../kit/samples.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 import { fetchTruth } from '../mirror/truth.ts'
@@ -249,9 +250,14 @@ async function makeRareRide({ app, account, rows }: Rig, path = 'rare'): Promise
   samples.t.set([Number.NaN, Number(samples.t[1]) + 0.25, Number(samples.t[2]), Number(samples.t[2])])
   await app.store.transaction(async (tx) => {
     await replaceSamples(tx, activityId, samples)
-    await insertSampleExtras(tx, activityId, [
-      { field: 'note', values: ['a "b"\n\\c', null, ['x'], 'last'] },
-      { field: 't', values: [1, 1.1, 1e-7, -0.5] },
+    await replaceSampleExtras(tx, [
+      {
+        activityId,
+        extras: [
+          makeExtra('note', ['a "b"\n\\c', null, ['x'], 'last']),
+          makeExtra('t', [1, 1.1, 1e-7, -0.5]),
+        ],
+      },
     ])
   })
   return path

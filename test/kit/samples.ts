@@ -1,4 +1,5 @@
-import { SAMPLE_FIELDS, type SampleField, type Samples } from '../../src/store/samples/write-samples.ts'
+import { SAMPLE_FIELDS, type SampleField, type Samples } from '../../src/store/samples/encode-samples.ts'
+import type { SampleExtra } from '../../src/store/samples/sample-extras.ts'
 
 const START_MS = Date.UTC(2024, 4, 1, 6)
 /** How samples hold what is not known. */
@@ -17,6 +18,13 @@ export function makeSamples(
   )
   const t = Float64Array.from({ length: count }, (_, index) => START_MS + index * 1_000)
   return { count, t, columns: columns as Record<SampleField, Float64Array> }
+}
+
+/** A field without a column that has these values, null where a sample has none. */
+export function makeExtra(field: string, values: readonly unknown[]): SampleExtra {
+  const numbers = values.map((value) => (typeof value === 'number' ? value : UNKNOWN))
+  const others = [...values.entries()].filter(([, value]) => value !== null && typeof value !== 'number')
+  return { field, count: values.length, values: Float64Array.from(numbers), others: new Map(others) }
 }
 
 export type Second = { at?: number; power?: number; raw?: number; mpa?: number; hr?: number }

@@ -4,7 +4,7 @@ import { hashSummary } from '../../src/normalize/activity-row.ts'
 import { normalizePowerCurve } from '../../src/normalize/power-curve.ts'
 import { normalizeSamples } from '../../src/normalize/sample-columns.ts'
 import { columnsOf } from '../../src/service/wire/wire-samples.ts'
-import { makeSamplesOf } from '../kit/samples.ts'
+import { makeExtra, makeSamplesOf } from '../kit/samples.ts'
 
 describe('samples', () => {
   it('become columns in the order of time, with NaN for what is not known', () => {
@@ -31,8 +31,8 @@ describe('samples', () => {
       ]),
     )
     expect(extras).toEqual([
-      { field: 't_scaled', values: [0.5, null, 1.5] },
-      { field: 'label', values: [null, null, 'climb'] },
+      makeExtra('t_scaled', [0.5, null, 1.5]),
+      makeExtra('label', [null, null, 'climb']),
     ])
     expect(drift.map((item) => item.field)).toEqual(['session_data.t_scaled', 'session_data.label'])
   })
@@ -74,7 +74,7 @@ describe('numbers that no column can hold', () => {
       [1e300, Number.NaN],
       [3.4e38, 1],
     ])
-    expect(extras).toEqual([{ field: 'mm', values: [null, 2] }])
+    expect(extras).toEqual([makeExtra('mm', [null, 2])])
     expect(lost).toEqual({ values: 5, samples: 0 })
     expect(drift).toEqual(
       expect.arrayContaining([

@@ -9,7 +9,7 @@ import {
 import { upsertListed } from '../../src/store/activities/upsert-listed.ts'
 import { findActivity } from '../../src/store/activities/wanted.ts'
 import type { Store } from '../../src/store/store.ts'
-import { makeSamples } from '../kit/samples.ts'
+import { makeExtra, makeSamples } from '../kit/samples.ts'
 import { detailInput, detailRow, rawDocumentOf, recordDetail } from './detail.ts'
 import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './open.ts'
 
@@ -22,7 +22,7 @@ test('a detail is recorded with its row, samples, extras, curve and raw document
   const input = detailInput(activityId, at(1), {
     row: detailRow({ xss: 80.125, focus: 'Climber\0', elapsedS: 2 }),
     summary: { xss: 80.125, note: 'a\0\ud800' },
-    sampleExtras: [{ field: 'proximity', values: [1, null, 'x\0'] }],
+    sampleExtras: [makeExtra('proximity', [1, null, 'x\0'])],
     powerCurve: { source: 'p_raw', points: [{ durationS: 1, watts: 300 }] },
     rawDocument: await packDocument({ document: answer }),
   })
@@ -41,8 +41,8 @@ test('a detail is recorded with its row, samples, extras, curve and raw document
     fetched_at: at(1),
     fetch_error: null,
   })
-  expect(await rowsOf(store, 'SELECT field, "values" FROM training.sample_extras')).toEqual([
-    { field: 'proximity', values: [1, null, 'x'] },
+  expect(await rowsOf(store, 'SELECT field, "values", others FROM training.sample_extras')).toEqual([
+    { field: 'proximity', values: [1, null, null], others: { 3: 'x' } },
   ])
   expect(await rowsOf(store, 'SELECT duration_s, watts, source FROM training.power_curves')).toEqual([
     { duration_s: 1, watts: 300, source: 'p_raw' },
@@ -164,7 +164,7 @@ test('several details recorded at once are each as they would be alone', async (
     detailInput(1, at(1), { rawDocument: await packed('old one') }),
     detailInput(2, at(9)),
     detailInput(3, at(1), {
-      sampleExtras: [{ field: 'gone', values: [1] }],
+      sampleExtras: [makeExtra('gone', [1])],
       powerCurve: { source: 'power', points: [{ durationS: 7, watts: 70 }] },
     }),
   ]
@@ -189,7 +189,7 @@ test('several details recorded at once are each as they would be alone', async (
     }),
     detailInput(1, at(5), {
       samples: makeSamples(2_000),
-      sampleExtras: [{ field: 'new', values: ['x\0', null, { y: 1 }] }],
+      sampleExtras: [makeExtra('new', ['x\0', null, { y: 1 }])],
       intensity: { ...intensity, ftp: null, powerZonesS: null, hrPeak: null, hrAtLeastS: null },
       rawDocument: await packed('new one'),
     }),
@@ -234,12 +234,40 @@ async function contentOf(store: Store): Promise<Record<string, unknown>[][]> {
   return content
 }
 
+test('each value of a field without a column has the time of its sample, in whatever order the rows lie', async () => {
+  const { store } = await openTestStore()
+  const { activityId } = await makeActivity(store, at(0))
+  const samples = makeSamples(3)
+  samples.t[2] = samples.t[1] as number
+  const extras = [makeExtra('mm', [0.5, null, 222.34433067667987]), makeExtra('label', [null, 'x', 7])]
+  await store.transaction((tx) =>
+    recordDetail(tx, detailInput(activityId, at(1), { samples, sampleExtras: extras })),
+  )
+  // Each update moves its row to the end of the table.
+  await store.execute('UPDATE training.samples SET power = power WHERE ordinal IS NULL')
+  await store.execute('UPDATE training.samples SET power = power WHERE ordinal = 1')
+  const of = (index: number) => new Date(samples.t[index] as number)
+  expect(
+    await rowsOf(
+      store,
+      'SELECT field, t, ordinal, value, other FROM training.sample_extra_values ORDER BY field, t, ordinal',
+    ),
+  ).toEqual([
+    { field: 'label', t: of(0), ordinal: null, value: null, other: null },
+    { field: 'label', t: of(1), ordinal: 1, value: null, other: 'x' },
+    { field: 'label', t: of(1), ordinal: 2, value: 7, other: null },
+    { field: 'mm', t: of(0), ordinal: null, value: 0.5, other: null },
+    { field: 'mm', t: of(1), ordinal: 1, value: null, other: null },
+    { field: 'mm', t: of(1), ordinal: 2, value: 222.34433067667987, other: null },
+  ])
+})
+
 test('an unknown field is recorded again though its activity still has no samples', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   const answer = (values: unknown[]) => ({
     samples: makeSamples(0),
-    sampleExtras: [{ field: 'odd', values }],
+    sampleExtras: [makeExtra('odd', values)],
   })
   await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1), answer([]))))
   await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(2), answer([1]))))

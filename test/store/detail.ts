@@ -5,7 +5,8 @@ import {
   type Recorded,
   recordDetails,
 } from '../../src/store/activities/record-details.ts'
-import { deleteSamples, insertSamples, type Samples } from '../../src/store/samples/write-samples.ts'
+import type { Samples } from '../../src/store/samples/encode-samples.ts'
+import { deleteSamples, insertSamples } from '../../src/store/samples/write-samples.ts'
 import type { Store, Tx } from '../../src/store/store.ts'
 import { makeSamples } from '../kit/samples.ts'
 import { rowsOf } from './open.ts'

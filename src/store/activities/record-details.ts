@@ -4,15 +4,14 @@ import { gzip } from 'node:zlib'
 import { MusetteError } from '../../kit/errors.ts'
 import { cleanJson, cleanRow } from '../clean.ts'
 import { copyRows, writeMoment } from '../copy.ts'
+import type { Samples } from '../samples/encode-samples.ts'
+import { replaceSampleExtras, type SampleExtra } from '../samples/sample-extras.ts'
 import {
   deleteSamples,
   type Intensity,
   insertPowerCurves,
-  insertSampleExtras,
   insertSamples,
   type PowerCurve,
-  type SampleExtra,
-  type Samples,
   upsertIntensities,
 } from '../samples/write-samples.ts'
 import type { activities } from '../schema/index.ts'
@@ -177,8 +176,10 @@ async function replaceContent(tx: Tx, replaced: readonly Replaced[]): Promise<vo
     tx,
     replaced.flatMap(({ activityId, intensity }) => (intensity ? [{ activityId, intensity }] : [])),
   )
-  for (const { activityId, sampleExtras = [] } of replaced)
-    await insertSampleExtras(tx, activityId, sampleExtras)
+  await replaceSampleExtras(
+    tx,
+    replaced.map(({ activityId, sampleExtras: extras = [] }) => ({ activityId, extras })),
+  )
   await recordRawDocuments(
     tx,
     replaced.flatMap(({ activityId, requestedAt, rawDocument }) =>

@@ -3,7 +3,7 @@ import { findPages } from '../export/pages.ts'
 import { samples } from '../schema/index.ts'
 import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
-import { SAMPLE_FIELDS } from './write-samples.ts'
+import { SAMPLE_FIELDS } from './encode-samples.ts'
 
 /** An activity that can be exported: its state, and everything but its samples as JSON. */
 export type ExportedActivity = {
@@ -76,9 +76,8 @@ export async function findSampleColumns(
   activityIds: readonly number[],
   reserved: readonly string[] = [],
 ): Promise<SampleColumns> {
-  // The strict mode, because the lax one would look into values that are arrays.
   const { rows } = await tx.client.query<{ field: string; numeric: boolean }>(
-    `select field, bool_and(not jsonb_path_exists("values", 'strict $[*] ? (@.type() <> "number" && @.type() <> "null")')) as numeric
+    `select field, bool_and(others is null) as numeric
      from training.sample_extras where activity_id = any($1) group by field order by field collate "C"`,
     [activityIds],
   )
@@ -122,10 +121,18 @@ export async function* findSampleRows(
 
 /** Finds the fields of an activity that have no column: for each its values in the order of the samples. */
 async function findExtraValues(tx: Tx, activityId: number): Promise<Map<string, Json[]>> {
-  const query = 'select field, "values" from training.sample_extras where activity_id = $1'
-  const { rows } = await tx.client.query<{ field: string; values: Json[] }>(query, [activityId])
-  return new Map(rows.map(({ field, values }) => [field, values]))
+  const query = 'select field, "values", others from training.sample_extras where activity_id = $1'
+  const { rows } = await tx.client.query<ExtraRow>(query, [activityId])
+  return new Map(
+    rows.map(({ field, values, others }) => [
+      field,
+      others ? values.map((value, index) => others[index + 1] ?? value) : values,
+    ]),
+  )
 }
+
+/** A field without a column; `others` has by place, from 1, what is no number. */
+type ExtraRow = { field: string; values: Array<number | null>; others: Record<number, Json> | null }
 
 const asNumber = (value: Json): ExportRow[number] => (typeof value === 'number' ? value : null)
 const asJson = (value: Json): ExportRow[number] => (value === null ? null : JSON.stringify(value))
@@ -151,8 +158,8 @@ function jsonQuery(withExtras: boolean): string {
             select row_number() over (order by ${ORDER}) as n, t, ${FIELDS}
             from training.samples where activity_id = $1),
           extra as (
-            select e.n, jsonb_object_agg(x.field, e.value) as extras
-            from training.sample_extras x, jsonb_array_elements(x."values") with ordinality as e(value, n)
+            select e.n, jsonb_object_agg(x.field, coalesce(x.others -> e.n::text, to_jsonb(e.value))) as extras
+            from training.sample_extras x, unnest(x."values") with ordinality as e(value, n)
             where x.activity_id = $1 group by e.n)
           select row_to_json(r)::text from (
             select ${ISO_TIME} as t, ${FIELDS}, extras from numbered left join extra using (n) order by n) r`

@@ -6,10 +6,10 @@ import type { Store } from '../store.ts'
 export type SamplesVacuum = {
   /**
    * Counts samples that were written in place of `replaced` others. When enough have come together, it vacuums the replaced
-   * ones or adds the new ones to the index's summaries.
+   * ones or adds the new ones to the summaries of the indexes.
    */
   afterWrite(input: { samples: number; replaced: number }): Promise<void>
-  /** Updates the planner's statistics and the index where many samples have changed; to be called when no work is left. */
+  /** Updates the planner's statistics and the indexes where many samples have changed; to be called when no work is left. */
   whenIdle(): Promise<void>
 }
 
@@ -17,7 +17,7 @@ export type SamplesVacuum = {
 const LEAST_ROWS = 20_000
 /** The share of the table that may be replaced samples before a vacuum, or new samples before an analyze. */
 const SHARE = 0.1
-/** 10 MB of samples: they are still in Postgres's cache when the index is brought up to date. */
+/** 10 MB of samples: they are still in Postgres's cache when the indexes are brought up to date. */
 const SUMMARIZE_EVERY = 100_000
 
 /**
@@ -74,14 +74,15 @@ export function makeSamplesVacuum(deps: { store: Store; log: Logger }): SamplesV
   }
 }
 
-// Every query reads the page ranges that have no summary in the index.
-const SUMMARIZE_NEW = `SELECT brin_summarize_new_values('training.samples_activity')`
-// A summary keeps the activities that were once in its range, and never drops one by itself.
+// Every query reads the page ranges that have no summary in an index.
+const SUMMARIZE_NEW = `
+  SELECT brin_summarize_new_values('training.samples_activity'), brin_summarize_new_values('training.samples_t')`
+// A summary keeps the activities and times that were once in its range, and never drops one by itself.
 const SUMMARIZE_ALL = `
   SELECT brin_desummarize_range(i.indexrelid, page), brin_summarize_range(i.indexrelid, page)
   FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid,
     generate_series(0, pg_relation_size(t.oid) / current_setting('block_size')::bigint, 32) AS page
-  WHERE i.indexrelid = 'training.samples_activity'::regclass`
+  WHERE i.indexrelid IN ('training.samples_activity'::regclass, 'training.samples_t'::regclass)`
 
 async function attempt({ log }: { log: Logger }, work: () => Promise<void>): Promise<void> {
   try {

@@ -1,9 +1,6 @@
-import { fitsFloat4, fitsTimestamp, hasValue } from '../../kit/floats.ts'
-import { cleanJson, cleanText } from '../clean.ts'
-import { copyRows, microsOf, writeMoment } from '../copy.ts'
-import { sampleExtras } from '../schema/index.ts'
-import type { Json } from '../schema/schemas.ts'
+import { copyRows } from '../copy.ts'
 import type { Tx } from '../store.ts'
+import { type ActivitySamples, encodeSamples } from './encode-samples.ts'
 
 /** Deletes the samples of activities, their fields without a column, and their power curves. */
 export async function deleteSamples(tx: Tx, activityIds: readonly number[]): Promise<void> {
@@ -25,9 +22,6 @@ export async function insertSamples(tx: Tx, activities: readonly ActivitySamples
   return await copyRows(tx.client, `training.samples (${columns.join(', ')})`, chunks)
 }
 
-/** A per-second field without a column: its values ordered by the samples' time and ordinal, null where a sample has none. */
-export type SampleExtra = Readonly<{ field: string; values: readonly unknown[] }>
-
 /** One point of a power curve: the best mean power over `durationS` seconds, in watts. */
 export type PowerBest = Readonly<{ durationS: number; watts: number }>
 
@@ -36,22 +30,6 @@ export type PowerSource = 'p_raw' | 'power'
 
 /** The best mean powers of an activity, shortest duration first. */
 export type PowerCurve = Readonly<{ source: PowerSource; points: readonly PowerBest[] }>
-
-/** Writes the per-second fields without a column of an activity. */
-export async function insertSampleExtras(
-  tx: Tx,
-  activityId: number,
-  extras: readonly SampleExtra[],
-): Promise<void> {
-  const byField = new Map(extras.map((extra) => [cleanText(extra.field), extra.values]))
-  for (const [field, values] of byField) {
-    const cleaned: Json[] = values.map((value) => cleanJson(value))
-    await tx.db
-      .insert(sampleExtras)
-      .values({ activityId, field, values: cleaned })
-      .onConflictDoUpdate({ target: [sampleExtras.activityId, sampleExtras.field], set: { values: cleaned } })
-  }
-}
 
 /** Writes the power curves of activities that have none. */
 export async function insertPowerCurves(
@@ -121,204 +99,4 @@ export async function upsertIntensities(
     ...rest,
   }))
   await tx.client.query(UPSERT, [JSON.stringify(rows)])
-}
-
-/** The columns of `training.samples` with measured values. */
-export const SAMPLE_FIELDS = [
-  'power',
-  'mpa',
-  'cad',
-  'alt',
-  'hr',
-  'spd',
-  'tgt',
-  'lat',
-  'lng',
-  'dist',
-  'tws',
-  'xds',
-  'p_raw',
-  'lws',
-  'hws',
-  'pws',
-] as const
-
-export type SampleField = (typeof SAMPLE_FIELDS)[number]
-
-/** An activity's samples by column. `t` is ms since 1970; NaN stands for NULL. The arrays may be longer than `count`. */
-export type Samples = {
-  readonly count: number
-  readonly t: Float64Array
-  readonly columns: Readonly<Record<SampleField, Float64Array>>
-}
-
-/** The samples of one activity. */
-type ActivitySamples = { readonly activityId: number; readonly samples: Samples }
-
-const CHUNK_BYTES = 256 * 1024
-// The number of columns, then an integer and a time, each after its length.
-const FIXED_BYTES = 2 + 8 + 12
-const [DOUBLE_BYTES, REAL_BYTES, INTEGER_BYTES] = [12, 8, 8] as const
-const NULL = -1
-
-/** The columns of eight bytes; the others have four. */
-const DOUBLES: readonly SampleField[] = ['lat', 'lng']
-const REALS = SAMPLE_FIELDS.filter((field) => !DOUBLES.includes(field))
-
-/** The columns in order, and their encoded rows. */
-type Encoded = { columns: readonly string[]; chunks: Generator<Buffer> }
-
-/**
- * Encodes samples as rows of Postgres's binary COPY, in chunks of at most 256 KB. NaN becomes NULL; columns that
- * hold nothing else are left out. Infinities stay. A finite value that does not fit its column becomes NULL, because COPY would
- * fail; normalizeSamples has reported it as drift. Each chunk is a buffer of its own, so that it can be sent while the next one
- * is encoded.
- */
-export function encodeSamples(activities: readonly ActivitySamples[]): Encoded {
-  const known = (field: SampleField) =>
-    activities.some(({ samples }) => hasValue(samples.columns[field], samples.count))
-  const [doubles, reals] = [DOUBLES.filter(known), REALS.filter(known)]
-  const ordinals = activities.map(({ samples }) => makeOrdinals(samples.t, samples.count))
-  const numbered = ordinals.some((one) => one !== undefined)
-  return {
-    columns: ['activity_id', 't', ...doubles, ...reals, ...(numbered ? ['ordinal'] : [])],
-    chunks: makeChunks(activities, { doubles, reals, numbered }, ordinals),
-  }
-}
-
-type Fields = { doubles: readonly SampleField[]; reals: readonly SampleField[]; numbered: boolean }
-
-type Rows = {
-  activityId: number
-  t: Float64Array
-  doubles: readonly Float64Array[]
-  reals: readonly Float64Array[]
-  /** 0 becomes NULL; undefined when the column is left out */
-  ordinals: Int32Array | undefined
-}
-
-function* makeChunks(
-  activities: readonly ActivitySamples[],
-  { doubles, reals, numbered }: Fields,
-  ordinals: ReadonlyArray<Int32Array | undefined>,
-): Generator<Buffer> {
-  for (const [index, { activityId, samples }] of activities.entries()) {
-    // Array.from, because `map` gives arrays of two kinds, and V8 would compile the loops below for both.
-    const rows = {
-      activityId,
-      t: samples.t,
-      doubles: Array.from(doubles, (field) => samples.columns[field]),
-      reals: Array.from(reals, (field) => samples.columns[field]),
-      ordinals: numbered ? (ordinals[index] ?? new Int32Array(samples.count)) : undefined,
-    }
-    yield* makeRowChunks(rows, samples.count)
-  }
-}
-
-function* makeRowChunks(rows: Rows, count: number): Generator<Buffer> {
-  const ordinalBytes = rows.ordinals ? INTEGER_BYTES : 0
-  const rowBytes =
-    FIXED_BYTES + rows.doubles.length * DOUBLE_BYTES + rows.reals.length * REAL_BYTES + ordinalBytes
-  const rowsAChunk = Math.floor(CHUNK_BYTES / rowBytes)
-  for (let from = 0; from < count; from += rowsAChunk) {
-    const to = Math.min(count, from + rowsAChunk)
-    const chunk = Buffer.allocUnsafeSlow((to - from) * rowBytes)
-    const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.byteLength)
-    yield chunk.subarray(0, writeRows(view, rows, { from, to }))
-  }
-}
-
-function writeRows(
-  view: DataView,
-  { activityId, t, doubles, reals, ordinals }: Rows,
-  { from, to }: { from: number; to: number },
-): number {
-  const columns = 2 + doubles.length + reals.length + (ordinals ? 1 : 0)
-  let at = 0
-  for (let row = from; row < to; row++) {
-    view.setInt16(at, columns)
-    view.setInt32(at + 2, 4)
-    view.setInt32(at + 6, activityId)
-    at = writeTime(view, at + 10, t[row] as number)
-    at = writeDoubles(view, at, doubles, row)
-    at = writeReals(view, at, reals, row)
-    if (ordinals) at = writeOrdinal(view, at, ordinals[row] as number)
-  }
-  return at
-}
-
-function writeOrdinal(view: DataView, at: number, ordinal: number): number {
-  if (ordinal === 0) {
-    view.setInt32(at, NULL)
-    return at + 4
-  }
-  view.setInt32(at, 4)
-  view.setInt32(at + 4, ordinal)
-  return at + 8
-}
-
-function writeTime(view: DataView, at: number, ms: number): number {
-  if (!fitsTimestamp(ms)) {
-    view.setInt32(at, NULL)
-    return at + 4
-  }
-  view.setInt32(at, 8)
-  writeMoment(view, at + 4, ms)
-  return at + 12
-}
-
-function writeDoubles(view: DataView, start: number, columns: readonly Float64Array[], row: number): number {
-  let at = start
-  for (let index = 0; index < columns.length; index++) {
-    const value = (columns[index] as Float64Array)[row] as number
-    if (Number.isNaN(value)) {
-      view.setInt32(at, NULL)
-      at += 4
-    } else {
-      view.setInt32(at, 8)
-      view.setFloat64(at + 4, value)
-      at += 12
-    }
-  }
-  return at
-}
-
-function writeReals(view: DataView, start: number, columns: readonly Float64Array[], row: number): number {
-  let at = start
-  for (let index = 0; index < columns.length; index++) {
-    const value = (columns[index] as Float64Array)[row] as number
-    const fits = fitsFloat4(value) || Math.abs(value) === Number.POSITIVE_INFINITY
-    if (fits) {
-      view.setInt32(at, 4)
-      view.setFloat32(at + 4, value)
-      at += 8
-    } else {
-      view.setInt32(at, NULL)
-      at += 4
-    }
-  }
-  return at
-}
-
-/**
- * Numbers the samples that share a time from 1 in their order, because a table keeps no order of rows; 0 for a sample with a
- * time of its own. Undefined when no time repeats, as in nearly every activity. Times are ms since 1970 in ascending order;
- * those that become NULL count as equal.
- */
-function makeOrdinals(t: Float64Array, count: number): Int32Array | undefined {
-  let ordinals: Int32Array | undefined
-  for (let index = 1; index < count; index++) {
-    if (!isSameTime(t[index - 1] as number, t[index] as number)) continue
-    ordinals ??= new Int32Array(count)
-    const before = ordinals[index - 1] || 1
-    ordinals[index - 1] = before
-    ordinals[index] = before + 1
-  }
-  return ordinals
-}
-
-function isSameTime(a: number, b: number): boolean {
-  if (b - a >= 1) return false
-  if (!fitsTimestamp(a) || !fitsTimestamp(b)) return fitsTimestamp(a) === fitsTimestamp(b)
-  return microsOf(a) === microsOf(b)
 }

@@ -48,6 +48,10 @@ export const samples = training.table(
     index('samples_activity')
       .using('brin', table.activityId.op('int4_minmax_multi_ops'))
       .with({ pages_per_range: 32, autosummarize: true }),
+    // `t > now() - interval '14 days'` reads every row without it.
+    index('samples_t')
+      .using('brin', table.t.op('timestamptz_minmax_multi_ops'))
+      .with({ pages_per_range: 32, autosummarize: true }),
   ],
 )
 
@@ -58,7 +62,8 @@ export const sampleExtras = training.table(
       .notNull()
       .references(() => activities.activityId, { onDelete: 'cascade' }),
     field: text('field').notNull(),
-    values: jsonb('values').$type<readonly Json[]>().notNull(),
+    values: doublePrecision('values').array().notNull(),
+    others: jsonb('others').$type<Readonly<Record<string, Json>>>(),
   },
   (table) => [primaryKey({ columns: [table.activityId, table.field] })],
 )

@@ -37,7 +37,10 @@ export function findActivityDifferences(truth: Truth, row: ActivityRow, tables: 
     differ(`sample ${wrong}`, sampleFromTable(samples[wrong] ?? {}), sampleFromWire(sent[wrong] ?? {}))
   const curve = (tables.curves.get(id) ?? []).map(({ duration_s, watts }) => [duration_s, watts] as const)
   if (!isSameCurve(curve, expectedCurve(sent))) differ('the power curve', curve, expectedCurve(sent))
-  const extras = (tables.extras.get(id) ?? []).map(({ field, values }) => [field, values])
+  const extras = (tables.extras.get(id) ?? []).map(({ field, values, others }) => [
+    field,
+    values.map((value, index) => others?.[index + 1] ?? value),
+  ])
   differ('sample_extras', Object.fromEntries(extras), expectedExtras(sent))
   return [...found, ...findDocumentDifferences(truth, id, tables)]
 }

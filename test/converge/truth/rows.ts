@@ -9,7 +9,11 @@ export type ActivityRow = Record<string, unknown> & {
 type OfActivity = Record<string, unknown> & { activity_id: number }
 export type SampleRow = OfActivity & { t: Date }
 export type CurveRow = OfActivity & { duration_s: number; watts: number }
-export type ExtraRow = OfActivity & { field: string; values: unknown[] }
+export type ExtraRow = OfActivity & {
+  field: string
+  values: Array<number | null>
+  others: Record<number, unknown> | null
+}
 export type DocumentRow = OfActivity & { sha256: string; encoding: string; body: Buffer }
 export type RevisionRow = OfActivity & { changes: Record<string, [unknown, unknown]> }
 

@@ -37,6 +37,11 @@ async function recordAround(scene: Scene, activityId: number, index: number): Pr
      from training.activities where activity_id = $1`,
     [activityId, [9]],
   )
+  await scene.query('insert into training.samples (activity_id, t) values ($1, now())', [activityId])
+  await scene.query(
+    `insert into training.sample_extras (activity_id, field, "values") values ($1, 'mm', '{0.5}')`,
+    [activityId],
+  )
   await scene.query(
     'insert into training.activity_revisions (activity_id, observed_at, changes) values ($1, now(), $2)',
     [activityId, JSON.stringify({ xss: [50, 51] })],

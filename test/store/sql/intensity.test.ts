@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { normalizeIntensity } from '../../../src/normalize/intensity.ts'
-import type { Samples } from '../../../src/store/samples/write-samples.ts'
+import type { Samples } from '../../../src/store/samples/encode-samples.ts'
 import { makeSamplesOf, type Second } from '../../kit/samples.ts'
 import { detailInput, detailRow, recordDetail } from '../detail.ts'
 import { openScene } from './scene.ts'

@@ -12,6 +12,7 @@ export const VIEWS = [
   'recalculations',
   'records',
   'ride_intensity',
+  'sample_extra_values',
   'today',
   'upload_journey',
   'weekly_summary',

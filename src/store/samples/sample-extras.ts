@@ -1,0 +1,94 @@
+import { cleanJson, cleanText } from '../clean.ts'
+import { copyRows } from '../copy.ts'
+import type { Tx } from '../store.ts'
+
+/**
+ * A per-second field without a column: its first `count` values in the order of the samples' time and ordinal, NaN where a
+ * sample has no number; `others` has by index what is no number.
+ */
+export type SampleExtra = Readonly<{
+  field: string
+  count: number
+  values: Float64Array
+  others?: ReadonlyMap<number, unknown> | undefined
+}>
+
+/** Writes the per-second fields without a column of activities, in place of earlier ones of the same name. */
+export async function replaceSampleExtras(
+  tx: Tx,
+  activities: ReadonlyArray<{ activityId: number; extras: readonly SampleExtra[] }>,
+): Promise<void> {
+  const rows = activities.flatMap(({ activityId, extras }) => {
+    const byField = new Map(extras.map((extra) => [cleanText(extra.field), extra]))
+    return [...byField].map(([field, extra]) => ({ activityId, field, extra }))
+  })
+  if (rows.length === 0) return
+  await tx.client.query(
+    `DELETE FROM training.sample_extras x USING unnest($1::int[], $2::text[]) AS sent (activity_id, field)
+     WHERE x.activity_id = sent.activity_id AND x.field = sent.field`,
+    [rows.map(({ activityId }) => activityId), rows.map(({ field }) => field)],
+  )
+  const target = 'training.sample_extras (activity_id, field, "values", others)'
+  await copyRows(tx.client, target, encodeRows(rows))
+}
+
+type Row = { activityId: number; field: string; extra: SampleExtra }
+
+function* encodeRows(rows: readonly Row[]): Generator<Buffer> {
+  for (const row of rows) yield encodeRow(row)
+}
+
+const FLOAT8_OID = 701
+const JSONB_VERSION = 1
+const NULL = -1
+/** Of an array in binary: its length, dimensions, the flag for NULLs, the type, the number of elements, the first subscript. */
+const ARRAY_HEADER = 6 * 4
+
+/** Encodes a row of Postgres's binary COPY: an array of doubles, in which NaN is NULL, and a jsonb object. */
+function encodeRow({ activityId, field, extra }: Row): Buffer {
+  const name = Buffer.from(field)
+  const others = encodeOthers(extra)
+  const known = countNumbers(extra)
+  const arrayBytes = ARRAY_HEADER + extra.count * 4 + known * 8
+  const buffer = Buffer.allocUnsafeSlow(2 + 8 + 4 + name.length + arrayBytes + 4 + (others?.length ?? 0))
+  let at = buffer.writeInt16BE(4)
+  at = buffer.writeInt32BE(4, at)
+  at = buffer.writeInt32BE(activityId, at)
+  at = buffer.writeInt32BE(name.length, at)
+  at += name.copy(buffer, at)
+  for (const part of [arrayBytes - 4, 1, known < extra.count ? 1 : 0, FLOAT8_OID, extra.count, 1])
+    at = buffer.writeInt32BE(part, at)
+  at = writeElements(new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength), at, extra)
+  at = buffer.writeInt32BE(others?.length ?? NULL, at)
+  others?.copy(buffer, at)
+  return buffer
+}
+
+function writeElements(view: DataView, start: number, { values, count }: SampleExtra): number {
+  let at = start
+  for (let index = 0; index < count; index++) {
+    const value = values[index] as number
+    if (Number.isNaN(value)) {
+      view.setInt32(at, NULL)
+      at += 4
+    } else {
+      view.setInt32(at, 8)
+      view.setFloat64(at + 4, value)
+      at += 12
+    }
+  }
+  return at
+}
+
+function countNumbers({ values, count }: SampleExtra): number {
+  let known = 0
+  for (let index = 0; index < count; index++) if (!Number.isNaN(values[index])) known++
+  return known
+}
+
+/** What is no number, by its place in the array, which SQL counts from 1; undefined when there is nothing. */
+function encodeOthers({ others }: SampleExtra): Buffer | undefined {
+  if (!others || others.size === 0) return undefined
+  const byPlace = Object.fromEntries([...others].map(([index, value]) => [index + 1, cleanJson(value)]))
+  return Buffer.concat([Buffer.from([JSONB_VERSION]), Buffer.from(JSON.stringify(byPlace))])
+}
