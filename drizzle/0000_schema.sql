@@ -293,7 +293,7 @@ CREATE TABLE training.sample_extras (
 COMMENT ON TABLE training.sample_extras IS 'Fields of the samples that have no column, one row a field.';
 COMMENT ON COLUMN training.sample_extras.activity_id IS 'Activity, see activities';
 COMMENT ON COLUMN training.sample_extras.field IS 'Name of the field as the service sends it';
-COMMENT ON COLUMN training.sample_extras.values IS 'One number a sample, in the order of t and ordinal, see the view sample_extra_values; null where the sample has none; units not told by the service';
+COMMENT ON COLUMN training.sample_extras.values IS 'One number a sample, in the order of t and ordinal, see the view sample_extra_values; null where the sample has none; unit not told by the service';
 COMMENT ON COLUMN training.sample_extras.others IS 'Values that are no numbers (text, lists, objects), by their place in values from 1; NULL where all are numbers or missing';
 -- Numbers with all their digits hardly compress, and to try it takes longer than to write them.
 ALTER TABLE training.sample_extras ALTER COLUMN "values" SET STORAGE EXTERNAL;
@@ -761,7 +761,7 @@ COMMENT ON COLUMN training.sample_extra_values.activity_id IS 'Activity, see act
 COMMENT ON COLUMN training.sample_extra_values.field IS 'Name of the field as the service sends it';
 COMMENT ON COLUMN training.sample_extra_values.t IS 'Time of the sample';
 COMMENT ON COLUMN training.sample_extra_values.ordinal IS 'Place among the samples that share this time, see samples';
-COMMENT ON COLUMN training.sample_extra_values.value IS 'Number of the sample; NULL where it has none; units not told by the service';
+COMMENT ON COLUMN training.sample_extra_values.value IS 'Number of the sample; NULL where it has none; unit not told by the service';
 COMMENT ON COLUMN training.sample_extra_values.other IS 'Value that is no number; NULL where the sample has a number or nothing';
 
 -- Each view below starts at an account and joins the rows of that account by LATERAL, so that a condition on account_id, or a join
