@@ -632,6 +632,7 @@ CREATE TABLE training.sync_runs (
   failed integer,
   error_code text,
   error text,
+  bytes bigint,
   CONSTRAINT sync_runs_outcome CHECK (outcome IN ('running', 'done', 'failed', 'partial', 'abandoned')),
   CONSTRAINT sync_runs_account_id_accounts_account_id_fk FOREIGN KEY (account_id) REFERENCES training.accounts ON DELETE CASCADE
 );
@@ -641,8 +642,8 @@ CREATE INDEX sync_runs_newest ON training.sync_runs (started_at DESC, run_id DES
 COMMENT ON TABLE training.sync_runs IS 'One row a pass over one resource.';
 COMMENT ON COLUMN training.sync_runs.run_id IS 'Key of the run';
 COMMENT ON COLUMN training.sync_runs.account_id IS 'Account, see accounts; NULL for what belongs to none';
-COMMENT ON COLUMN training.sync_runs.resource IS 'What was mirrored, such as activities; export: the whole history was written into a folder';
-COMMENT ON COLUMN training.sync_runs.kind IS 'Why it ran, such as poll, backfill or reconcile; of an export: schedule or by_hand';
+COMMENT ON COLUMN training.sync_runs.resource IS 'What was mirrored, such as activities; export: the whole history was written into a folder; backup: the whole database was written to a file';
+COMMENT ON COLUMN training.sync_runs.kind IS 'Why it ran, such as poll, backfill or reconcile; of an export: schedule or by_hand; of a backup: schedule';
 COMMENT ON COLUMN training.sync_runs.started_at IS 'Start of the run';
 COMMENT ON COLUMN training.sync_runs.finished_at IS 'End of the run; NULL while it runs';
 COMMENT ON COLUMN training.sync_runs.outcome IS 'running; done; partial: done, but some items failed; failed; abandoned: the program ended in the middle';
@@ -653,6 +654,7 @@ COMMENT ON COLUMN training.sync_runs.absent IS 'Items found missing at the servi
 COMMENT ON COLUMN training.sync_runs.failed IS 'Items that failed';
 COMMENT ON COLUMN training.sync_runs.error_code IS 'Stable word for the error';
 COMMENT ON COLUMN training.sync_runs.error IS 'The error in words';
+COMMENT ON COLUMN training.sync_runs.bytes IS 'Size of the file that a backup wrote, bytes';
 
 CREATE TABLE training.sync_cursors (
   account_id integer NOT NULL,

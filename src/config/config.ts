@@ -22,6 +22,8 @@ export type Config = Readonly<{
   workoutDir: string | undefined
   /** `dir` undefined: the history is exported by hand only */
   export: Readonly<{ dir: string | undefined; everyMs: number }>
+  /** `dir` undefined: backups are made by hand only; `keep` is the number of files that stay in it */
+  backup: Readonly<{ dir: string | undefined; everyMs: number; keep: number }>
   mirror: Readonly<{
     historyStart: Date
     pollEveryMs: number
@@ -113,6 +115,11 @@ function toConfig(value: z.output<z.ZodObject<typeof VARIABLES>>): Config {
     export: Object.freeze({
       dir: value.MUSETTE_EXPORT_DIR === undefined ? undefined : resolve(value.MUSETTE_EXPORT_DIR),
       everyMs: value.MUSETTE_EXPORT_EVERY,
+    }),
+    backup: Object.freeze({
+      dir: value.MUSETTE_BACKUP_DIR === undefined ? undefined : resolve(value.MUSETTE_BACKUP_DIR),
+      everyMs: value.MUSETTE_BACKUP_EVERY,
+      keep: value.MUSETTE_BACKUP_KEEP,
     }),
     mirror: Object.freeze({
       historyStart: value.MUSETTE_HISTORY_START,

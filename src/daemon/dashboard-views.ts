@@ -64,6 +64,12 @@ async function findOverview(app: Pick<App, 'config' | 'store'>) {
       waiting_since,
     })),
     activities: lines.activities,
+    // Without the path of the folder, which is not for the page.
+    backup: status.backup && {
+      done_at: status.backup.done_at,
+      bytes: status.backup.bytes,
+      problem: status.backup.problem,
+    },
     runs: lines.runs.map((run) => ({
       account: run.accountId === null ? null : (names.get(run.accountId) ?? null),
       resource: run.resource,

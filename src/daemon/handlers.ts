@@ -1,5 +1,6 @@
 import { type App, endPauses } from '../app/app.ts'
 import { exportAll } from '../app/export/export-all.ts'
+import { writeScheduledBackup } from '../app/scheduled-backup.ts'
 import { makeUploadDeps } from '../app/upload-files.ts'
 import type { Handlers, Jobs } from '../jobs/jobs.ts'
 import { CredentialsRejectedError, TransientError } from '../kit/errors.ts'
@@ -81,6 +82,10 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
       if (!counts || counts.written + counts.removed === 0) return undefined
       const { written, removed, samples, bytes } = counts
       return { counts: { written, removed, samples, bytes } }
+    },
+    async 'back-up'(_payload, { signal }) {
+      const counts = await writeScheduledBackup(app, { now: mirror.now, signal })
+      return counts && { counts }
     },
     async sweep() {
       await endPauses(app)

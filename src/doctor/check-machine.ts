@@ -91,8 +91,8 @@ export async function checkDiskSpace(
   { config }: Pick<DoctorContext, 'config'>,
   space: typeof statfs = statfs,
 ): Promise<Finding[]> {
-  const { dataDir, drop, workoutDir, export: exported } = config
-  const folders = [dataDir, drop.dir, workoutDir, exported.dir].filter((dir) => dir !== undefined)
+  const { dataDir, drop, workoutDir, export: exported, backup } = config
+  const folders = [dataDir, drop.dir, workoutDir, exported.dir, backup.dir].filter((dir) => dir !== undefined)
   const disks = new Map<number, string>()
   for (const folder of folders) {
     const existing = await readNearestFolder(folder)

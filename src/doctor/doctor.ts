@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config, ConfigProblem } from '../config/config.ts'
 import { SECOND, sleep } from '../kit/time.ts'
+import { checkBackups } from './check-backups.ts'
 import { checkDatabase } from './check-database.ts'
 import { checkExport } from './check-export.ts'
 import { checkDropFolder, checkWaitingFiles, checkWorkoutFolder } from './check-folders.ts'
@@ -28,7 +29,13 @@ export const CHECKS: readonly Check[] = [
   { name: 'data directory', variables: ['MUSETTE_DATA_DIR'], run: checkDataDirectory },
   {
     name: 'disk space',
-    variables: ['MUSETTE_DATA_DIR', 'MUSETTE_DROP_DIR', 'MUSETTE_WORKOUT_DIR', 'MUSETTE_EXPORT_DIR'],
+    variables: [
+      'MUSETTE_DATA_DIR',
+      'MUSETTE_DROP_DIR',
+      'MUSETTE_WORKOUT_DIR',
+      'MUSETTE_EXPORT_DIR',
+      'MUSETTE_BACKUP_DIR',
+    ],
     run: checkDiskSpace,
   },
   { name: 'database', variables: [...DATABASE, 'REDIS_URL', 'MUSETTE_CONCURRENCY'], run: checkDatabase },
@@ -41,6 +48,7 @@ export const CHECKS: readonly Check[] = [
       'MUSETTE_POLL_EVERY',
       'MUSETTE_RECONCILE_EVERY',
       'MUSETTE_EXPORT_EVERY',
+      'MUSETTE_BACKUP_EVERY',
     ],
     run: checkQueue,
   },
@@ -59,6 +67,11 @@ export const CHECKS: readonly Check[] = [
     name: 'export',
     variables: [...DATABASE, 'MUSETTE_EXPORT_DIR', 'MUSETTE_EXPORT_EVERY'],
     run: checkExport,
+  },
+  {
+    name: 'backups',
+    variables: [...DATABASE, 'MUSETTE_BACKUP_DIR', 'MUSETTE_BACKUP_EVERY'],
+    run: checkBackups,
   },
   { name: 'daemon', variables: ['MUSETTE_HTTP', 'MUSETTE_HTTP_TOKEN'], run: checkDaemon },
 ]

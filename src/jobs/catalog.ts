@@ -69,6 +69,13 @@ const ENTRIES = {
     attempts: 6, // then the next scheduled one takes over
     schedule: { every: 'export', per: 'daemon' },
   }),
+  'back-up': defineJob({
+    queue: 'polls',
+    payload: nothing,
+    key: () => 'back-up',
+    attempts: 10, // about an hour and a half: the next scheduled one may be a day away
+    schedule: { every: 'backup', per: 'daemon' },
+  }),
   sweep: defineJob({
     queue: 'polls',
     payload: nothing,

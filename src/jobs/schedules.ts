@@ -205,6 +205,7 @@ export function intervalsOf(config: Config): Intervals {
     sweep: SWEEP_EVERY_MS,
     trainingInfo: TRAINING_INFO_EVERY_MS,
     workouts: DAY,
+    backup: config.backup.dir === undefined ? undefined : config.backup.everyMs,
     export: config.export.dir === undefined ? undefined : config.export.everyMs,
   }
 }

@@ -34,6 +34,9 @@ export type DurableFile = {
   abandon(): Promise<void>
 }
 
+/** The names of files that are not finished, or were left by a process that was killed: the name, then a random id. */
+export const UNFINISHED = /\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.part$/
+
 /** Opens a file of mode 0600 for writing under a temporary name beside `path`, which it gets when all of it is on the disk. */
 export async function openDurableFile(path: string): Promise<DurableFile> {
   const scratch = `${path}.${randomUUID()}.part`

@@ -36,7 +36,15 @@ export type MirrorInput = { account: Account; signal?: AbortSignal }
 export type MirrorCounts = { changed: number; fetched: number; failed: number }
 
 /** What a run counts while it works; the row in `sync_runs` is written from it. */
-export type RunTally = { listed: number; changed: number; fetched: number; absent: number; failed: number }
+export type RunTally = {
+  listed: number
+  changed: number
+  fetched: number
+  absent: number
+  failed: number
+  /** the size of the file that a backup wrote */
+  bytes?: number
+}
 
 /**
  * Runs one unit of work with a row in `sync_runs`: written when it starts, and completed with the counts and the outcome

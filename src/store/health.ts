@@ -1,4 +1,4 @@
-import { findWholeWorkState } from './runs.ts'
+import { findWholeWorkState, type WholeWorkState } from './runs.ts'
 import { activities, uploads } from './schema/index.ts'
 import type { Tx } from './store.ts'
 
@@ -50,6 +50,8 @@ export type HealthCounts = {
   databaseBytes: number
   /** when the daemon last exported the whole history; null when it never did */
   exportedAt: Date | null
+  /** the scheduled backups */
+  backup: WholeWorkState
 }
 
 const ACTIVITY_STATES = [...activities.detailState.enumValues, 'absent']
@@ -91,5 +93,6 @@ export async function findHealthCounts(tx: Tx): Promise<HealthCounts> {
     samplesBytes: sizes.rows[0]?.samples ?? 0,
     databaseBytes: sizes.rows[0]?.whole ?? 0,
     exportedAt,
+    backup: await findWholeWorkState(tx, 'backup'),
   }
 }

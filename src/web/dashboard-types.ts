@@ -37,6 +37,8 @@ export type Overview = {
   /** the last runs, newest first */
   runs: readonly RunView[]
   activities: readonly ActivityLine[]
+  /** the scheduled backups; null when none are configured */
+  backup: BackupView | null
 }
 
 export type AccountView = {
@@ -78,6 +80,8 @@ export type WaitingView = {
   reason: string
   waiting_since: Date
 }
+
+export type BackupView = { done_at: Date | null; bytes: number | null; problem: string | null }
 
 export type RunView = {
   account: string | null

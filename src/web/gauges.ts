@@ -110,7 +110,9 @@ function makeCountGauges(to: Registers) {
     name: 'musette_export_age_seconds',
     help: 'Seconds since the daemon last exported the whole history; no line while it never did.',
   })
+  const backup = makeBackupGauges(to)
   return (counts: HealthCounts | undefined, now: Date) => {
+    backup(counts?.backup, now)
     for (const each of [activities, toGo, uploads, waiting]) each.reset()
     // `reset` would set a gauge without labels to 0, which is not unknown.
     for (const each of [samples, whole, exported]) each.remove()
@@ -123,6 +125,25 @@ function makeCountGauges(to: Registers) {
     samples.set(counts.samplesBytes)
     whole.set(counts.databaseBytes)
     if (counts.exportedAt) exported.set(secondsBetween(counts.exportedAt, now))
+  }
+}
+
+function makeBackupGauges(to: Registers) {
+  const gauge = (name: string, help: string) =>
+    new Gauge({ ...to, name, help: `${help}; no line while there is none.` })
+  const age = gauge('musette_backup_age_seconds', 'Seconds since the last scheduled backup was complete')
+  const seconds = gauge('musette_backup_seconds', 'Seconds that the last complete scheduled backup took')
+  const bytes = gauge('musette_backup_bytes', 'Size of the last complete scheduled backup')
+  const failed = gauge(
+    'musette_backup_failed',
+    'Whether the newest scheduled backup that ended failed (1) or not (0)',
+  )
+  return (backup: HealthCounts['backup'] | undefined, now: Date) => {
+    for (const each of [age, seconds, bytes, failed]) each.remove()
+    if (backup?.doneAt) age.set(secondsBetween(backup.doneAt, now))
+    if (backup?.seconds != null) seconds.set(backup.seconds)
+    if (backup?.bytes != null) bytes.set(backup.bytes)
+    if (backup?.outcome) failed.set(backup.outcome === 'done' ? 0 : 1)
   }
 }
 

@@ -21,6 +21,7 @@ const EVERY = {
   trainingInfo: HOUR,
   workouts: DAY,
   export: undefined,
+  backup: undefined,
 }
 
 /** Measures what a club costs the daemon before anybody rides: schedules and sweeps of 1,000 and 10,000 accounts. */

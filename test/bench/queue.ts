@@ -21,6 +21,7 @@ const EVERY = {
   trainingInfo: HOUR,
   workouts: DAY,
   export: undefined,
+  backup: undefined,
 }
 
 /** Measures what the queue costs on both backends, and how evenly the polls of many accounts are spread. */

@@ -8,6 +8,7 @@ export const QUICK = {
   every: {
     ...{ poll: HOUR, reconcile: HOUR, refresh: HOUR, sweep: HOUR, trainingInfo: HOUR, workouts: HOUR },
     export: undefined,
+    backup: undefined,
   },
   concurrency: 4,
   backoff: { firstMs: 40, factor: 2, maxMs: 200 },
@@ -28,6 +29,7 @@ export function handlersOf(fetch?: Fetch, poll?: Poll): Handlers {
     'refresh-token': async () => undefined,
     'settle-upload': async () => undefined,
     'export-history': async () => undefined,
+    'back-up': async () => undefined,
     sweep: async () => undefined,
   }
 }

@@ -10,6 +10,7 @@ const every = {
   trainingInfo: HOUR,
   workouts: DAY,
   export: undefined,
+  backup: undefined,
 }
 
 describe('wantedSchedules', () => {

@@ -61,9 +61,15 @@ function printStatus(context: Pick<Context, 'print'>, status: Status): void {
     context.print('\nwaiting in the drop folder:')
     for (const { path, reason } of status.waiting_files) context.print(`  ${path}: ${reason}`)
   }
+  if (status.backup) context.print(`\n${backupSentence(status.backup)}`)
   if (status.failed_activities.length === 0) return
   context.print('\nactivities that failed; musette fetches them again by itself:')
   printTable(context, status.failed_activities)
+}
+
+function backupSentence({ dir, done_at, problem }: NonNullable<Status['backup']>): string {
+  const last = done_at ? `last one made at ${done_at.toISOString()}` : 'none yet'
+  return `backups in ${dir}: ${last}${problem ? `; ${problem}; run: musette doctor` : ''}`
 }
 
 function toGoOf(account: Status['accounts'][number]): string {

@@ -91,6 +91,7 @@ export const syncRuns = training.table(
     failed: integer('failed'),
     errorCode: text('error_code'),
     error: text('error'),
+    bytes: bigint('bytes', { mode: 'number' }),
   },
   (table) => [
     index('sync_runs_account_started').on(table.accountId, desc(table.startedAt)),

@@ -1,8 +1,8 @@
 import type { UploadLine } from '../../store/dashboard/page-rows.ts'
-import type { FailedView, RunView, Serialized, WaitingView } from '../dashboard-types.ts'
+import type { BackupView, FailedView, RunView, Serialized, WaitingView } from '../dashboard-types.ts'
 import { type Child, type Mood, make, makeBadge } from './dom.ts'
 import { formatNumber, formatSpan } from './format.ts'
-import { makeAgo } from './live.ts'
+import { makeAgo, makeNotice } from './live.ts'
 import { type Column, makeSection, makeTable, withAccount } from './table.ts'
 
 type Upload = Serialized<UploadLine>
@@ -92,6 +92,16 @@ export function makeFailed({ failed, several }: { failed: readonly Failed[]; sev
     make('code', {}, `musette resync ${failed[0]?.path ?? 'PATH'}`),
   )
   return [makeSection('failed-title', 'Failed activities', table, help)]
+}
+
+/** Makes the line of the scheduled backups, a notice when a person should look; nothing when none are configured. */
+export function makeBackup(backup: Serialized<BackupView> | null): Child[] {
+  if (!backup) return []
+  const { problem, done_at: doneAt, bytes } = backup
+  const size = bytes === null ? '' : `, ${formatNumber(bytes / 1e6, 'MB', 1)}`
+  const line = doneAt ? make('p', {}, 'Last one made ', makeAgo(doneAt), size) : make('p', {}, 'None yet')
+  const notice = problem !== null && makeNotice({ text: `${problem}. Type:`, command: 'musette doctor' })
+  return [makeSection('backup-title', 'Backups', notice || '', line)]
 }
 
 /** Makes the list of the last runs. */

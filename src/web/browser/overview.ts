@@ -3,7 +3,7 @@ import { find, make, makePlace } from './dom.ts'
 import { follow } from './live.ts'
 import { makeAccounts } from './overview-accounts.ts'
 import { makeActivities, makeOlder } from './overview-activities.ts'
-import { makeFailed, makeRuns, makeUploads, makeWaiting } from './overview-tables.ts'
+import { makeBackup, makeFailed, makeRuns, makeUploads, makeWaiting } from './overview-tables.ts'
 
 /** Quick enough to watch a backfill or an upload; each costs a few milliseconds of the daemon's time. */
 const POLL_EVERY_MS = 3_000
@@ -15,6 +15,7 @@ const places = {
   failed: host(),
   activities: host(),
   uploads: host(),
+  backup: host(),
   runs: host(),
 }
 const older = makeOlder()
@@ -24,6 +25,7 @@ const draw = {
   failed: makePlace(places.failed, makeFailed),
   activities: makePlace(places.activities, makeActivities),
   uploads: makePlace(places.uploads, makeUploads),
+  backup: makePlace(places.backup, makeBackup),
   runs: makePlace(places.runs, makeRuns),
 }
 
@@ -39,6 +41,7 @@ await follow<Serialized<Overview>>('/api/overview', {
     older.start(view.activities.at(-1), several)
     // Before there is an account, an empty list of uploads only distracts.
     if (view.accounts.length > 0) draw.uploads({ uploads: view.uploads, several })
+    draw.backup(view.backup)
     draw.runs({ runs: view.runs, several })
   },
 })
@@ -46,7 +49,7 @@ await follow<Serialized<Overview>>('/api/overview', {
 /** Replaces the waiting sentence, once. */
 function show(): void {
   if (places.accounts.isConnected) return
-  const { accounts, waiting, failed, activities, uploads, runs } = places
+  const { accounts, waiting, failed, activities, uploads, backup, runs } = places
   find('#main').replaceChildren(
     make('h1', {}, 'Overview'),
     accounts,
@@ -55,6 +58,7 @@ function show(): void {
     activities,
     older.element,
     uploads,
+    backup,
     runs,
   )
 }

@@ -1,0 +1,61 @@
+import { join } from 'node:path'
+import { writeBackupFile } from '../backup/backup-file.ts'
+import { readScheduled, removeOldBackups, removeUnfinished, scheduledName } from '../backup/backup-folder.ts'
+import { TransientError } from '../kit/errors.ts'
+import type { Clock } from '../kit/time.ts'
+import { withRun } from '../mirror/mirror.ts'
+import { findAccounts } from '../store/account-rows.ts'
+import { withExclusiveWork } from '../store/store.ts'
+import type { App } from './app.ts'
+import { VERSION } from './version.ts'
+
+const RUN = { accountId: null, resource: 'backup', kind: 'schedule' }
+
+/**
+ * Writes a scheduled backup into the folder of the configuration and then removes the oldest ones beyond the number to keep. A
+ * failure removes none. Returns undefined when there is nothing to do: the newest one is younger than half of the interval, which
+ * is so after each restart of the daemon; there is no account; or another process does it at this moment. Throws as
+ * writeBackupFile does, and TransientError `backup_no_folder`.
+ */
+export async function writeScheduledBackup(
+  app: Pick<App, 'store' | 'config' | 'log'>,
+  input: { now: Clock; signal: AbortSignal },
+): Promise<{ rows: number; bytes: number } | undefined> {
+  const { store, config, log } = app
+  const { dir, everyMs, keep } = config.backup
+  if (dir === undefined) throw noBackupFolder()
+  return withExclusiveWork(store, 'backup', async () => {
+    if ((await store.read(findAccounts)).length === 0) return undefined
+    const now = input.now()
+    const isRecent = (madeAt: Date) => {
+      const ageMs = now.getTime() - madeAt.getTime()
+      // A time in the future was written while the clock was wrong.
+      return ageMs >= 0 && ageMs < everyMs / 2
+    }
+    // A folder that cannot be read is the failure of a run.
+    const isDue = await readScheduled(dir).then(
+      (files) => !files.some(({ madeAt }) => isRecent(madeAt)),
+      () => true,
+    )
+    if (!isDue) return undefined
+    return withRun(store, RUN, async (tally) => {
+      await removeUnfinished(dir)
+      const path = join(dir, scheduledName(now))
+      const { manifest, bytes, leftOut } = await writeBackupFile(
+        { store, now: input.now },
+        { path, version: VERSION, signal: input.signal },
+      )
+      tally.bytes = bytes
+      if (leftOut.length > 0) log.warn({ leftOut }, 'tables or columns of others are not in the backup')
+      await removeOldBackups(dir, keep)
+      return { rows: manifest.tables.reduce((sum, { rows }) => sum + rows, 0), bytes }
+    })
+  })
+}
+
+/** Another worker may have the folder: the job is tried again, and may then reach that one. */
+function noBackupFolder(): TransientError {
+  const message =
+    'backup: this worker has no folder; set MUSETTE_BACKUP_DIR to the same folder for each process with the role worker'
+  return new TransientError('backup_no_folder', message)
+}

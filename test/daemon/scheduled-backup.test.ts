@@ -1,0 +1,149 @@
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { writeScheduledBackup } from '../../src/app/scheduled-backup.ts'
+import { findStatus } from '../../src/app/status-report.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
+import { checkBackups } from '../../src/doctor/check-backups.ts'
+import type { Finding } from '../../src/doctor/finding.ts'
+import { HOUR } from '../../src/kit/time.ts'
+import { withExclusiveWork } from '../../src/store/store.ts'
+import { contentOf, restoreInto } from '../backup/rig.ts'
+import { eventually } from '../kit/eventually.ts'
+import { openTestDatabase } from '../kit/postgres.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { openRig, type Rig } from '../mirror/rig.ts'
+import { parseMetrics } from '../web/rig.ts'
+
+const START = Date.UTC(2024, 0, 31, 6)
+
+describe('scheduled backups', () => {
+  let rig: Rig
+  let folder: TempDir
+  let dir: string
+  let daemon: Daemon | undefined
+  beforeAll(async () => {
+    folder = await openTempDir('backups')
+    dir = join(folder.path, 'backups')
+    const env = { MUSETTE_BACKUP_DIR: dir, MUSETTE_BACKUP_EVERY: '1h', MUSETTE_BACKUP_KEEP: '3' }
+    rig = await openRig({ activities: 2, env: { ...env, MUSETTE_HTTP: '127.0.0.1:0' } })
+  })
+  afterAll(async () => {
+    await daemon?.close()
+    await rig?.close()
+    await folder?.close()
+  })
+
+  const backUpAt = (hours: number) => {
+    const now = () => new Date(START + hours * HOUR)
+    return writeScheduledBackup(rig.app, { now, signal: new AbortController().signal })
+  }
+  const runs = () =>
+    rig.rows(
+      "select kind, outcome, error_code, bytes from training.sync_runs where resource = 'backup' order by run_id",
+    )
+  const diagnose = (): Promise<Finding[]> =>
+    checkBackups({
+      config: rig.app.config,
+      mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }),
+    })
+
+  it('are complete archives under their time, with a row that has their size', async () => {
+    expect(await diagnose()).toMatchObject([{ state: 'warning', run: 'musette start' }])
+    const made = await backUpAt(0)
+    expect(await readdir(dir)).toEqual(['musette-20240131T060000Z.tar'])
+    expect(await runs()).toEqual([
+      { kind: 'schedule', outcome: 'done', error_code: null, bytes: String(made?.bytes) },
+    ])
+    expect(await diagnose()).toMatchObject([
+      { state: 'ok', found: expect.stringMatching(/made .* ago, \d+ kB$/) },
+    ])
+    const target = await openTestDatabase()
+    await restoreInto(target.url, await readFile(join(dir, 'musette-20240131T060000Z.tar')))
+    const [restored, source] = [await contentOf(target.url), await contentOf(rig.databaseUrl)]
+    expect(restored['training.accounts']).toEqual(source['training.accounts'])
+    await target.close()
+  })
+
+  it('are not made anew at each restart, nor while another process makes one', async () => {
+    expect(await backUpAt(0.4)).toBeUndefined()
+    const other = withExclusiveWork(rig.app.store, 'backup', () => backUpAt(5))
+    expect(await other).toBeUndefined()
+    expect(await runs()).toHaveLength(1)
+  })
+
+  it('stay as many as are to be kept; files of others are not touched', async () => {
+    const part = 'musette-20230101T000000Z.tar.01234567-89ab-cdef-0123-456789abcdef.part'
+    await writeFile(join(dir, 'musette-before-the-move.tar'), 'mine')
+    await writeFile(join(dir, 'holiday.tar.01234567-89ab-cdef-0123-456789abcdef.part'), 'mine')
+    await writeFile(join(dir, part), 'left by a process that was killed')
+    for (const hours of [1, 2, 3, 4]) await backUpAt(hours)
+    expect(await readdir(dir)).toEqual([
+      'holiday.tar.01234567-89ab-cdef-0123-456789abcdef.part',
+      'musette-20240131T080000Z.tar',
+      'musette-20240131T090000Z.tar',
+      'musette-20240131T100000Z.tar',
+      'musette-before-the-move.tar',
+    ])
+  })
+
+  it('that fail leave the old ones, a row, a finding of the doctor and a sentence in status', async () => {
+    const before = await readdir(dir)
+    const config = readConfig({ MUSETTE_BACKUP_DIR: join(dir, before[1] as string) })
+    const signal = new AbortController().signal
+    await expect(
+      writeScheduledBackup({ ...rig.app, config }, { now: () => new Date(), signal }),
+    ).rejects.toMatchObject({
+      code: 'backup_file',
+    })
+    expect(await readdir(dir)).toEqual(before)
+    expect((await runs()).at(-1)).toMatchObject({ outcome: 'failed', error_code: 'backup_file' })
+    expect(await diagnose()).toMatchObject([
+      {
+        state: 'problem',
+        found: expect.stringMatching(/the last backup failed \(backup, write .*the last one was made/),
+      },
+    ])
+    const { backup } = await findStatus(rig.app)
+    expect(backup).toMatchObject({ dir, problem: expect.stringContaining('failed') })
+  })
+
+  it('are found late after two intervals', async () => {
+    await backUpAt(9)
+    await rig.rows(
+      `update training.sync_runs set started_at = started_at - interval '3 hours', finished_at = finished_at - interval '3 hours'
+       where resource = 'backup'`,
+    )
+    expect(await diagnose()).toMatchObject([
+      { state: 'problem', found: expect.stringMatching(/is 3 h( \d+ min)? old/) },
+    ])
+  })
+
+  it('leave the job to another worker when this one has no folder', async () => {
+    const config = readConfig({})
+    const signal = new AbortController().signal
+    await expect(
+      writeScheduledBackup({ ...rig.app, config }, { now: () => new Date(), signal }),
+    ).rejects.toMatchObject({
+      code: 'backup_no_folder',
+    })
+  })
+
+  it('are made by the daemon itself, and have metrics', async () => {
+    for (const name of await readdir(dir)) await rm(join(dir, name))
+    const { config, log } = rig.app
+    const signal = new AbortController().signal
+    daemon = await openDaemon(config, log, { roles: ['scheduler', 'worker', 'web'], signal })
+    await eventually(async () => (await readdir(dir)).some((name) => name.endsWith('.tar')))
+    const seen = await eventually(async () => {
+      const metrics = parseMetrics(await (await fetch(`${daemon?.url}/metrics`)).text())
+      return (metrics.get('musette_backup_age_seconds') ?? HOUR) < 600 && metrics
+    })
+    expect(seen.get('musette_backup_failed')).toBe(0)
+    expect(seen.get('musette_backup_bytes')).toBeGreaterThan(10_000)
+    expect(seen.get('musette_backup_seconds')).toBeGreaterThan(0)
+    const overview = await (await fetch(`${daemon.url}/api/overview`)).json()
+    expect(overview).toMatchObject({ backup: { problem: null, bytes: seen.get('musette_backup_bytes') } })
+  })
+})
