@@ -1,4 +1,5 @@
 import { benchClub } from './club.ts'
+import { benchExport } from './export.ts'
 import { benchIdle } from './idle.ts'
 import { benchIngest } from './ingest.ts'
 import { benchMemory } from './memory.ts'
@@ -11,6 +12,7 @@ import { benchWorkers } from './workers.ts'
 // runs one part.
 const PARTS: Readonly<Record<string, () => Promise<Row[]>>> = {
   ingest: benchIngest,
+  export: benchExport,
   memory: benchMemory,
   queue: benchQueue,
   idle: benchIdle,

@@ -1,11 +1,17 @@
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { exportAll } from '../../src/app/export/export-all.ts'
+import { openStore } from '../../src/store/store.ts'
+import { queryDuckDb } from '../kit/duckdb.ts'
+import { makeSilentLog } from '../kit/log.ts'
 import { findTouched, type Plan } from '../kit/plan.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 import { answerAll } from './cookbook/answer.ts'
-import { parseRecipes, withAnswers } from './cookbook/recipes.ts'
+import { parseFileRecipes, parseRecipes, withAnswers } from './cookbook/recipes.ts'
 import { MIRRORING_MS, openMirroredHistory } from './mirrored-history.ts'
 
 const read = (path: string) => readFile(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8')
@@ -70,6 +76,48 @@ describe('the cookbook', () => {
     expect(words.filter((word) => !new RegExp(`\\b${word}\\b`).test(known))).toEqual([])
   })
 })
+
+describe('of the exported files, DuckDB', () => {
+  const { setup, recipes: queries } = parseFileRecipes(markdown)
+  let folder: TempDir
+  beforeAll(async () => {
+    folder = await openTempDir('cookbook-files')
+    const store = openStore({ log: makeSilentLog() }, { connectionString: database.url })
+    try {
+      await exportAll({ store, log: makeSilentLog() }, { dir: join(folder.path, 'history'), kind: 'by_hand' })
+    } finally {
+      await store.close()
+    }
+  })
+  afterAll(() => folder?.close())
+
+  it.each(queries)('answers question $number with the numbers of Postgres', async ({ number, sql }) => {
+    const here = setup.replaceAll("'history/", `'${folder.path}/history/`)
+    const found = await queryDuckDb(`${here}${sql}`)
+    const held = await askAfter('select', number)
+    const dayInUtc = (date: Date) => date.toISOString().slice(0, 10)
+    expect(found.map((row) => comparable(row, dayInUtc))).toEqual(held.map((row) => comparable(row, day)))
+    expect(found).not.toEqual([])
+  })
+
+  it('has five questions, each of those of the cookbook', () => {
+    expect(queries.map(({ number }) => number)).toEqual([5, 13, 14, 15, 16])
+    for (const { number } of queries) {
+      const heading = `## ${number}. ${recipes[number - 1]?.question}\n`
+      expect(markdown.split(`#${heading}`)).toHaveLength(2)
+    }
+  })
+})
+
+/** A row with its numbers as numbers and its days as text; the two databases type both differently. */
+function comparable(row: Record<string, unknown>, dayOf: (date: Date) => string): Record<string, unknown> {
+  const plain = (value: unknown) => {
+    if (value instanceof Date) return dayOf(value)
+    const isNumber = typeof value === 'bigint' || (typeof value === 'string' && /^-?[\d.]+$/.test(value))
+    return isNumber ? Number(value) : value
+  }
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plain(value)]))
+}
 
 describe('of a history with something amiss, the cookbook', () => {
   it('leaves a week without rides without a form, and does not show the one of an earlier week', async () => {

@@ -21,6 +21,21 @@ export function withAnswers(markdown: string, answers: readonly string[]): strin
   return markdown.replace(/```text\n[\s\S]*?```/g, () => `\`\`\`text\n${rest.shift() ?? ''}\n\`\`\``)
 }
 
+/** A query of DuckDB that gives the answer of the question with that number. */
+export type FileRecipe = { number: number; sql: string }
+
+/** Reads the part about files: the statements to begin with, and the queries of DuckDB. */
+export function parseFileRecipes(markdown: string): { setup: string; recipes: FileRecipe[] } {
+  const [, part = ''] = markdown.split(FILES)
+  const [, setup = ''] = /^```sql\n([\s\S]+?)```/m.exec(part) ?? []
+  const found = part.matchAll(/^### (\d+)\. [^\n]+\n[^`]*```sql\n([\s\S]+?)```/gm)
+  return { setup, recipes: [...found].map(([, number, sql = '']) => ({ number: Number(number), sql })) }
+}
+
+/** The heading of the part about files, which has no answers of its own. */
+const FILES = /^# The same from files$/m
+
 function sectionsOf(markdown: string): string[] {
-  return markdown.split(/^(?=## )/m).filter((part) => part.startsWith('## '))
+  const [questions = ''] = markdown.split(FILES)
+  return questions.split(/^(?=## )/m).filter((part) => part.startsWith('## '))
 }
