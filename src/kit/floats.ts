@@ -5,7 +5,7 @@ export function hasValue(values: Float64Array, count: number): boolean {
 }
 
 /** Halfway between the largest float4 and the next power of two: from here on rounding gives infinity. */
-const FLOAT4_LIMIT = 2 ** 128 - 2 ** 103
+export const FLOAT4_LIMIT = 2 ** 128 - 2 ** 103
 
 /** Tells whether a number is finite as a float4; NaN is not. */
 export function fitsFloat4(value: number): boolean {

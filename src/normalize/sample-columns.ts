@@ -1,4 +1,4 @@
-import { fitsFloat4, fitsTimestamp, parseDecimal } from '../kit/floats.ts'
+import { FLOAT4_LIMIT, fitsTimestamp, parseDecimal } from '../kit/floats.ts'
 import type { SessionData, SessionField } from '../service/wire/wire-samples.ts'
 import type { Drift } from '../store/drift.ts'
 import type { SampleField, Samples } from '../store/samples/encode-samples.ts'
@@ -15,26 +15,26 @@ type NormalizedSamples = { samples: Samples; extras: SampleExtra[]; drift: Drift
 type NoteDrift = (field: string, kind: Drift['kind'], example: unknown) => void
 
 const TIME = 'unix_time'
-/** The columns of the samples, named as on the wire, each with the test for a number that it can hold. */
-const COLUMNS: Readonly<Record<SampleField, (value: number) => boolean>> = {
-  power: fitsFloat4,
-  mpa: fitsFloat4,
-  cad: fitsFloat4,
-  alt: fitsFloat4,
-  hr: fitsFloat4,
-  spd: fitsFloat4,
-  tgt: fitsFloat4,
-  lat: Number.isFinite,
-  lng: Number.isFinite,
-  dist: fitsFloat4,
-  tws: fitsFloat4,
-  xds: fitsFloat4,
-  p_raw: fitsFloat4,
-  lws: fitsFloat4,
-  hws: fitsFloat4,
-  pws: fitsFloat4,
+/** The columns of the samples, named as on the wire, each with the limit below which it can hold a number. */
+const LIMITS: Readonly<Record<SampleField, number>> = {
+  power: FLOAT4_LIMIT,
+  mpa: FLOAT4_LIMIT,
+  cad: FLOAT4_LIMIT,
+  alt: FLOAT4_LIMIT,
+  hr: FLOAT4_LIMIT,
+  spd: FLOAT4_LIMIT,
+  tgt: FLOAT4_LIMIT,
+  lat: Number.POSITIVE_INFINITY,
+  lng: Number.POSITIVE_INFINITY,
+  dist: FLOAT4_LIMIT,
+  tws: FLOAT4_LIMIT,
+  xds: FLOAT4_LIMIT,
+  p_raw: FLOAT4_LIMIT,
+  lws: FLOAT4_LIMIT,
+  hws: FLOAT4_LIMIT,
+  pws: FLOAT4_LIMIT,
 }
-const FIELDS = Object.keys(COLUMNS) as SampleField[]
+const FIELDS = Object.keys(LIMITS) as SampleField[]
 const KNOWN = new Set<string>([TIME, ...FIELDS])
 /** `sample_extras` has an index over the names of fields; a row of it holds 2,704 bytes. */
 const LONGEST_NAME_BYTES = 1_000
@@ -58,7 +58,7 @@ export function normalizeSamples(wire: SessionData): NormalizedSamples {
   const numbers = (field: SampleField) => {
     const sent = numbersOf(wire.fields.get(field), field, note)
     if (!sent) return unknown
-    return withinRange(sent, wire.count, COLUMNS[field], (value) => {
+    return withinRange(sent, wire.count, LIMITS[field], (value) => {
       lost.values++
       note(field, 'range', value)
     })
@@ -81,7 +81,7 @@ export function normalizeSamples(wire: SessionData): NormalizedSamples {
       note(field, 'range', null)
       continue
     }
-    const sent = withinRange(values.numbers, wire.count, Number.isFinite, (value) => {
+    const sent = withinRange(values.numbers, wire.count, Number.POSITIVE_INFINITY, (value) => {
       lost.values++
       note(field, 'range', value)
     })
@@ -108,17 +108,17 @@ function numbersOf(field: SessionField | undefined, name: string, note: NoteDrif
   return numbers
 }
 
-/** Replaces the numbers that do not fit among the first `count` by NaN; `onMisfit` is called with each of them. */
+/** Replaces the numbers among the first `count` that reach the limit by NaN; `onMisfit` is called with each of them. */
 function withinRange(
   numbers: Float64Array,
   count: number,
-  fits: (value: number) => boolean,
+  limit: number,
   onMisfit: (value: number) => void,
 ): Float64Array {
   let kept = numbers
   for (let index = 0; index < count; index++) {
     const value = numbers[index] as number
-    if (fits(value) || Number.isNaN(value)) continue
+    if (Math.abs(value) < limit || Number.isNaN(value)) continue
     if (kept === numbers) kept = numbers.slice()
     kept[index] = Number.NaN
     onMisfit(value)
