@@ -1,17 +1,18 @@
 // Constants of another module would be read again for each byte.
 const [MINUS, POINT, ZERO, NINE, UPPER_E, LOWER_E] = [0x2d, 0x2e, 0x30, 0x39, 0x45, 0x65] as const
+
 /** Returned in place of an offset when the bytes are no number, or none that `scanNumber` reads. */
 export const NO_NUMBER = -1
 
 /** Below it `head` has room for one more digit, or for four: it holds up to 15 digits. */
 const [FULL, ROOM_FOR_FOUR] = [1e14, 1e11] as const
-/** What `tail` is below after four digits: 19 in all. */
+/** `tail` holds up to four digits more. */
 const LARGEST_SCALE = 1e4
 const WORD = 4
 
 /**
- * Reads a number of up to 19 digits, at most 15 of them before the point and 22 behind it, without an exponent, from its bytes into `numbers[index]`, to the bit as
- * JSON.parse does. Returns where it ends; NO_NUMBER for anything else, of which JSON.parse is to tell what it is.
+ * Reads a number of up to 19 digits from its bytes into `numbers[index]`, to the bit as JSON.parse does. Returns where it ends;
+ * NO_NUMBER for anything else, also for an exponent, 16 digits before the point or 23 behind it: JSON.parse reads these.
  */
 export function scanNumber(
   body: Buffer,
@@ -31,8 +32,7 @@ export function scanNumber(
     head = head * 10 + (byte - ZERO)
     byte = body[++at] as number
   }
-  if (head >= FULL * 10) return NO_NUMBER
-  if (at === first || (body[first] === ZERO && at > first + 1)) return NO_NUMBER
+  if (head >= 10 * FULL || at === first || (body[first] === ZERO && at > first + 1)) return NO_NUMBER
   let decimals = 0
   if (byte === POINT) {
     const point = at++
