@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +8,7 @@ import { samples as samplesTable } from '../../src/store/schema/samples.ts'
 import { openStore } from '../../src/store/store.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { makeAnswer } from './answers.ts'
-import { type Bench, type BenchInput, median, openBench, type Row, timed } from './rig.ts'
+import { type Bench, type BenchInput, median, openBench, psql, type Row, timed } from './rig.ts'
 
 const RIDES = 100
 const SECONDS = 5_400
@@ -244,15 +243,4 @@ async function sizeOf(bench: Bench): Promise<number> {
 async function empty(bench: Bench, ...tables: readonly string[]): Promise<void> {
   await bench.client.query(`truncate ${tables.join(', ')} cascade`)
   await bench.client.query('checkpoint')
-}
-
-function psql(bench: Bench, command: string): void {
-  // psql before Postgres 16 refuses this part of the URL.
-  const url = new URL(bench.databaseUrl)
-  url.searchParams.delete('require_auth')
-  const end = spawnSync('psql', [url.href, '-q', '-c', command], { encoding: 'utf8' })
-  if (end.error || end.status !== 0)
-    throw new Error(
-      `psql is needed for this part (Debian: postgresql-client): ${end.error?.message ?? end.stderr}`,
-    )
 }

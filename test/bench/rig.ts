@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import pg from 'pg'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
@@ -79,4 +80,16 @@ export async function timed(work: () => Promise<unknown> | unknown): Promise<num
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}
+
+/** Runs a command of psql on the bench's database; throws when psql is missing or fails. */
+export function psql(bench: Pick<Bench, 'databaseUrl'>, command: string): void {
+  const url = new URL(bench.databaseUrl)
+  // A psql before version 16 refuses it.
+  url.searchParams.delete('require_auth')
+  const end = spawnSync('psql', [url.href, '-q', '-c', command], { encoding: 'utf8' })
+  if (end.error || end.status !== 0)
+    throw new Error(
+      `psql is needed for this part (Debian: postgresql-client): ${end.error?.message ?? end.stderr}`,
+    )
 }
