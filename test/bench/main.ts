@@ -1,3 +1,4 @@
+import { benchBackup } from './backup.ts'
 import { benchClub } from './club.ts'
 import { benchExport } from './export.ts'
 import { benchIdle } from './idle.ts'
@@ -17,6 +18,7 @@ const PARTS: Readonly<Record<string, () => Promise<Row[]>>> = {
   queue: benchQueue,
   idle: benchIdle,
   start: benchStart,
+  backup: benchBackup,
   club: benchClub,
   workers: benchWorkers,
 }

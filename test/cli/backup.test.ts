@@ -13,6 +13,9 @@ import { distPath } from '../kit/processes.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { type CliRig, openCliRig } from './rig.ts'
 
+/** Processes start slowly while other tests run. */
+const SLOW = { timeoutMs: 60_000, everyMs: 100 }
+
 let rig: CliRig
 let file: string
 const release = makeReleaseStack()
@@ -43,7 +46,7 @@ describe('a backup', () => {
     await eventually(async () => {
       const [row] = await queryOnce(rig.databaseUrl, 'select exists (select from training.samples) as found')
       return row?.found
-    })
+    }, SLOW)
     const made = await rig.musette(['backup', file])
     expect(made.code, made.stderr).toBe(0)
     await daemon.kill('SIGTERM')
@@ -68,6 +71,8 @@ describe('a backup', () => {
       `the key that opens the logins is not in the backup; keep a copy of the key file ${rig.dataDir}/secret.key`,
     )
     expect((await stat(file)).mode & 0o777).toBe(0o600)
+    const key = await readFile(join(rig.dataDir, 'secret.key'), 'utf8')
+    expect((await readFile(file)).includes(Buffer.from(key, 'base64'))).toBe(false)
     const dataDir = await openFolder()
     const bare = { DATABASE_URL: '', MUSETTE_DATA_DIR: dataDir }
     const restored = await rig.musette(['restore', file], { env: bare })
@@ -118,7 +123,7 @@ describe('a backup', () => {
     release.defer('client', () => client.end())
     await client.query('begin; lock table training.sync_runs in access exclusive mode')
     const running = rig.start(['backup', path])
-    await eventually(async () => (await readdir(folder)).some((name) => name.endsWith('.part')))
+    await eventually(async () => (await readdir(folder)).some((name) => name.endsWith('.part')), SLOW)
     await running.kill('SIGKILL')
     expect(await readFile(path, 'utf8')).toBe('old')
   })
@@ -148,7 +153,7 @@ describe('a restore', () => {
       const copying =
         "select from pg_stat_activity where datname = current_database() and query like 'COPY \"training%'"
       return (await queryOnce(url, copying)).length > 0
-    })
+    }, SLOW)
     await running.kill('SIGKILL')
     await writer.close()
     await eventually(async () => {

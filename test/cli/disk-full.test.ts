@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { statfs, writeFile } from 'node:fs/promises'
+import { readdir, readFile, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { readDiskFull } from '../../src/embedded/cluster.ts'
@@ -83,6 +83,23 @@ describe.skipIf(!canMount())('on a disk that is full', () => {
     expect(stderr).toMatch(/the disk of \S+ is full \(\d+ MB left\); make room on it, then run it again/)
     expect(code).toBe(4)
   })
+
+  it('a backup ends with 4, and leaves the older file and nothing else', async () => {
+    const disk = await openSmallDisk(1)
+    const rig = await openCliRig({ activities: 3 })
+    release.defer('rig', () => rig.close())
+    await rig.signIn()
+    await rig.musette(['sync'])
+    const path = join(disk, 'mirror.tar')
+    await writeFile(path, 'the older backup')
+    const { bavail, bsize } = await statfs(disk)
+    await writeFile(join(disk, 'filler'), Buffer.alloc((bavail - 8) * bsize))
+    const { code, stderr } = await rig.musette(['backup', path])
+    expect(stderr).toContain(`backup, write ${path}: the disk is full (ENOSPC)`)
+    expect(code).toBe(4)
+    expect(await readFile(path, 'utf8')).toBe('the older backup')
+    expect((await readdir(disk)).sort()).toEqual(['filler', 'mirror.tar'])
+  }, 180_000)
 
   it('a server that does not become ready is not waited for', async () => {
     const disk = await openSmallDisk(40)

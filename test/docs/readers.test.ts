@@ -10,6 +10,7 @@ const PAGES = [
   'README.md',
   'ARCHITECTURE.md',
   'docs/operating.md',
+  'docs/backup.md',
   'docs/performance.md',
   'docs/scaling.md',
   'docs/security.md',

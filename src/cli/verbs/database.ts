@@ -46,6 +46,10 @@ async function backUpTo(context: Context, file: string): Promise<undefined> {
     context.note(`musette: ${part} is not of musette and is not in the backup; copy it with pg_dump`)
   }
   if (key.needed.length === 0) return undefined
+  if (key.missing.length > 0) {
+    context.note('musette: the key that opens the logins is not here, nor in the backup; run: musette doctor')
+    return undefined
+  }
   context.note(
     `musette: the key that opens the logins is not in the backup; keep a copy of ${placeOf(key)} elsewhere; without it each account needs: musette login`,
   )
