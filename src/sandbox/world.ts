@@ -11,6 +11,8 @@ import { type Activity, makeRider, type Rider } from './rider.ts'
 export type World = {
   now: () => Date
   settings: Settings
+  /** No activity of a rider's history is longer. */
+  longestRideSeconds: number
   riders: Map<string, Rider>
   defaultWorkouts: Workout[]
   clients: readonly Client[]
@@ -25,6 +27,7 @@ export type World = {
 
 type WorldOptions = {
   activities: number
+  longestRideSeconds: number
   seed: number
   sampleDelayMs: number
   accessTokenSeconds: number
@@ -38,12 +41,17 @@ const SECOND_ACTIVITIES = 12
 /** Makes a world: both riders with their histories up to yesterday, no grants, no faults. */
 export function makeWorld(options: WorldOptions): World {
   const settings = makeSettings(options)
+  const { longestRideSeconds } = options
   const todayMs = Math.floor(options.now().getTime() / DAY) * DAY
   const rider = (username: string, seed: number, activities: number) =>
-    [username, makeRider({ username, password: username, seed, activities, todayMs })] as const
+    [
+      username,
+      makeRider({ username, password: username, seed, activities, longestRideSeconds, todayMs }),
+    ] as const
   return {
     now: () => new Date(options.now().getTime() + settings.clock_skew_ms),
     settings,
+    longestRideSeconds,
     riders: new Map([
       rider('rider', options.seed, options.activities),
       rider('second', options.seed + 1_000, Math.min(options.activities, SECOND_ACTIVITIES)),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
 import { eventually } from '../kit/eventually.ts'
 import { queryOnce } from '../kit/postgres.ts'
@@ -12,10 +12,10 @@ const LOGIN = ['login', '--username', 'rider', '--password-stdin']
 const makeKeyText = () => randomBytes(32).toString('base64')
 
 let rig: CliRig
-beforeEach(async () => {
+const open = async () => {
   rig = await openCliRig({ activities: 1 })
-})
-afterEach(() => rig.close())
+}
+const close = () => rig.close()
 
 const sealed = () => queryOnce(rig.databaseUrl, 'select c::text from musette.credentials c')
 const keyId = async () =>
@@ -23,8 +23,10 @@ const keyId = async () =>
 
 describe('a key in the data directory', () => {
   beforeEach(async () => {
+    await open()
     await rig.musette(LOGIN, { input: 'rider' })
   })
+  afterEach(close)
 
   it('is replaced under a running daemon, which goes on polling and refreshing with the new one', async () => {
     const daemon = rig.start(['start'], { env: { MUSETTE_POLL_EVERY: '1s' } })
@@ -60,6 +62,21 @@ describe('a key in the data directory', () => {
     expect(await rig.musette(['sync'])).toMatchObject({ code: 0 })
   })
 
+  it('that is lost is mended by a login', async () => {
+    const env = { MUSETTE_SECRET_KEY: makeKeyText() }
+    expect(await rig.musette(LOGIN, { input: 'rider', env })).toMatchObject({ code: 0 })
+    expect(await rig.musette(['sync'], { env })).toMatchObject({ code: 0 })
+    expect(await rig.musette(['sync'])).toMatchObject({ code: 2 })
+  })
+})
+
+describe('a key in the data directory that cannot be used or moved', () => {
+  beforeAll(async () => {
+    await open()
+    await rig.musette(LOGIN, { input: 'rider' })
+  })
+  afterAll(close)
+
   it('is not written elsewhere', async () => {
     const elsewhere = await rig.musette(['key', 'rotate', '--to', 'elsewhere.key'])
     expect(elsewhere.code).toBe(2)
@@ -86,21 +103,16 @@ describe('a key in the data directory', () => {
       expect(existsSync(join(rig.dataDir, 'next.key'))).toBe(false)
     },
   )
-
-  it('that is lost is mended by a login', async () => {
-    const env = { MUSETTE_SECRET_KEY: makeKeyText() }
-    expect(await rig.musette(LOGIN, { input: 'rider', env })).toMatchObject({ code: 0 })
-    expect(await rig.musette(['sync'], { env })).toMatchObject({ code: 0 })
-    expect(await rig.musette(['sync'])).toMatchObject({ code: 2 })
-  })
 })
 
 describe('a key from the environment', () => {
   const env = { MUSETTE_SECRET_KEY: makeKeyText() }
   const rotate = (...more: string[]) => rig.musette(['key', 'rotate', ...more], { env })
   beforeEach(async () => {
+    await open()
     await rig.musette(LOGIN, { input: 'rider', env })
   })
+  afterEach(close)
 
   it('is only replaced when a file for the new one is named', async () => {
     const before = await sealed()

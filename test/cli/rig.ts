@@ -1,7 +1,9 @@
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openTestDatabase } from '../kit/postgres.ts'
 import { distPath, type Finished, type Running, runNode, startNode } from '../kit/processes.ts'
 import { openTestRedis } from '../kit/redis.ts'
+import { LONGEST_RIDE_SECONDS } from '../kit/ride.ts'
 import { steer } from '../kit/steer.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
@@ -23,19 +25,20 @@ export type CliRig = {
   close(): Promise<void>
 }
 
-/** Opens a sandbox process, a database and a data directory for the command line. */
+/** Opens a sandbox, a database and a data directory for the command line. */
 export async function openCliRig(options: {
   activities: number
+  longestRideSeconds?: number
   migrated?: boolean
   queue?: string
 }): Promise<CliRig> {
   const release = makeReleaseStack()
   try {
     const main = distPath('main.js')
-    const sandbox = startNode([main, 'sandbox', '--port', '0', '--activities', String(options.activities)])
-    release.defer('sandbox', () => sandbox.kill('SIGKILL'))
-    const listening = await sandbox.waitForLine(/^listening (http:\S+)/)
-    const sandboxUrl = listening.replace('listening ', '').trim()
+    const { activities, longestRideSeconds = LONGEST_RIDE_SECONDS } = options
+    const sandbox = await startSandbox({ activities, longestRideSeconds })
+    release.defer('sandbox', () => sandbox.close())
+    const sandboxUrl = sandbox.url
     const database = await openTestDatabase({ migrated: options.migrated ?? true })
     release.defer('database', () => database.close())
     const folder = await openTempDir('cli')

@@ -20,6 +20,7 @@ describe('the doctor of a mirror in order', () => {
     const port = await findPort()
     const http = { MUSETTE_HTTP: `127.0.0.1:${port}` }
     const daemon = rig.start(['start'], { env: http })
+    await daemon.waitForLine(/"msg":"started"/)
     await eventually(async () => (await rig.musette(['healthcheck'], { env: http })).code === 0, {
       timeoutMs: 40_000,
     })

@@ -9,7 +9,7 @@ import { errorLine } from '../../src/kit/errors.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../src/kit/release-stack.ts'
 import { findChromium, findRedisBinary, WITHOUT_CHROMIUM } from './binaries.ts'
 import { makeSilentLog } from './log.ts'
-import type { Provided } from './provided.ts'
+import { nameOfPrepared, PREPARED_DATABASES, type Provided } from './provided.ts'
 import { openRedisServer } from './redis-server.ts'
 import { openTempDir } from './temp-dir.ts'
 
@@ -59,8 +59,12 @@ async function openTemplate(release: ReleaseStack, server: string): Promise<Prov
   url.pathname = `/${database}`
   try {
     await runStatements(server, [`CREATE DATABASE ${database}`])
-    release.defer('template', () =>
-      runStatements(server, [`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`]),
+    const made = [database, ...PREPARED_DATABASES.map((name) => nameOfPrepared(database, name))]
+    release.defer('templates', () =>
+      runStatements(
+        server,
+        made.map((name) => `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+      ),
     )
     const { migrate } = await import('../../src/store/migrate.ts')
     await migrate({ connectionString: url.href, log: makeSilentLog() })

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
-import './provided.ts'
+import { nameOfPrepared, type PREPARED_DATABASES } from './provided.ts'
 
 export type TestDatabase = {
   url: string
@@ -13,14 +13,49 @@ export type TestDatabase = {
  * when a connection was forgotten.
  */
 export async function openTestDatabase(options: { migrated?: boolean } = {}): Promise<TestDatabase> {
+  return createDatabase((options.migrated ?? true) ? ` TEMPLATE ${findTemplate()}` : '')
+}
+
+/**
+ * Opens a clone of the database that `prepare` makes of a migrated one. It is prepared once in a run, by the first test
+ * file that wants it, and gone at the end of the run; `name` is one of PREPARED_DATABASES. All of its connections must be
+ * closed when `prepare` ends.
+ */
+export async function openPreparedDatabase(
+  name: (typeof PREPARED_DATABASES)[number],
+  prepare: (url: string) => Promise<void>,
+): Promise<TestDatabase> {
+  const prepared = nameOfPrepared(findTemplate(), name)
+  const client = new pg.Client({ connectionString: inject('postgresUrl') })
+  await client.connect()
+  try {
+    // Its end of the connection frees the lock.
+    await client.query('SELECT pg_advisory_lock(hashtext($1))', [prepared])
+    const { rows } = await client.query('SELECT FROM pg_database WHERE datname = $1', [prepared])
+    if (rows.length === 0) {
+      const database = await openTestDatabase()
+      try {
+        await prepare(database.url)
+        await client.query(`ALTER DATABASE ${new URL(database.url).pathname.slice(1)} RENAME TO ${prepared}`)
+      } finally {
+        await database.close()
+      }
+    }
+  } finally {
+    await client.end()
+  }
+  return createDatabase(` TEMPLATE ${prepared}`)
+}
+
+function findTemplate(): string {
+  const template = inject('template')
+  if ('database' in template) return template.database
+  throw new Error(`no migrated database to clone: ${template.reason}`)
+}
+
+async function createDatabase(clause: string): Promise<TestDatabase> {
   const server = inject('postgresUrl')
   const name = `test_${randomBytes(6).toString('hex')}`
-  const template = inject('template')
-  let clause = ''
-  if (options.migrated ?? true) {
-    if (!('database' in template)) throw new Error(`no migrated database to clone: ${template.reason}`)
-    clause = ` TEMPLATE ${template.database}`
-  }
   await runStatement(server, `CREATE DATABASE ${name}${clause}`)
   const url = new URL(server)
   url.pathname = `/${name}`

@@ -6,6 +6,7 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Account } from '../../src/store/account-rows.ts'
 import { makeTestLog, type TestLog } from '../kit/log.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
+import { LONGEST_RIDE_SECONDS } from '../kit/ride.ts'
 import { steer } from '../kit/steer.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
@@ -25,12 +26,14 @@ export type Rig = {
 /** Opens a sandbox, a database (or takes a migrated one) and an App between them, signed in as the rider. */
 export async function openRig(options: {
   activities: number
+  longestRideSeconds?: number
   env?: Record<string, string>
   databaseUrl?: string
 }): Promise<Rig> {
   const release = makeReleaseStack()
   try {
-    const sandbox = await startSandbox({ activities: options.activities, sampleDelayMs: 0 })
+    const { activities, longestRideSeconds = LONGEST_RIDE_SECONDS } = options
+    const sandbox = await startSandbox({ activities, longestRideSeconds, sampleDelayMs: 0 })
     release.defer('sandbox', () => sandbox.close())
     const databaseUrl = options.databaseUrl ?? (await openDatabase(release))
     const folder = await openTempDir('mirror')

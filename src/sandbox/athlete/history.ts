@@ -33,17 +33,24 @@ const ZONES: ReadonlyArray<readonly [Zone, number]> = [
 
 /**
  * Plans `count` activities spread over three years up to the day before `todayMs` (midnight UTC), oldest first: long
- * rides on weekends, hard ones on Tuesdays and Thursdays, some runs. The same seed and day give the same plan.
+ * rides on weekends, hard ones on Tuesdays and Thursdays, some runs; none over `longestRideSeconds`. The same seed and day
+ * give the same plan.
  */
-export function planHistory(input: { seed: number; count: number; todayMs: number }): PlannedActivity[] {
-  const { seed, count, todayMs } = input
+export function planHistory(input: {
+  seed: number
+  count: number
+  longestRideSeconds: number
+  todayMs: number
+}): PlannedActivity[] {
+  const { seed, count, longestRideSeconds, todayMs } = input
   const slot = HISTORY_MS / Math.max(1, count)
   const random = makeRandom(seed, 'history')
   return Array.from({ length: count }, (_, index) => {
     const slotEnd = todayMs - (count - 1 - index) * slot
     const last = index === count - 1
     const room = last ? Math.min(slot, DAY) : slot
-    return planOne({ seed: `${seed}/${index}`, from: slotEnd - room, room }, random)
+    const plan = planOne({ seed: `${seed}/${index}`, from: slotEnd - room, room }, random)
+    return { ...plan, seconds: Math.min(plan.seconds, longestRideSeconds) }
   })
 }
 

@@ -6,6 +6,7 @@ import { findRedisBinary } from '../../kit/binaries.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { distPath, type Finished, type Running, runNode, startNode } from '../../kit/processes.ts'
 import { openRedisServer } from '../../kit/redis-server.ts'
+import { LONGEST_RIDE_SECONDS } from '../../kit/ride.ts'
 import { steer } from '../../kit/steer.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { type Hostile, openHostile } from './hostile.ts'
@@ -36,7 +37,8 @@ export async function openLeakRig(): Promise<LeakRig> {
   const release = makeReleaseStack()
   try {
     const main = distPath('main.js')
-    const sandbox = startNode([main, 'sandbox', '--port', '0', '--activities', '2', '--sample-delay-ms', '0'])
+    const history = ['--activities', '2', '--longest-ride-seconds', `${LONGEST_RIDE_SECONDS}`]
+    const sandbox = startNode([main, 'sandbox', '--port', '0', ...history, '--sample-delay-ms', '0'])
     release.defer('sandbox', () => sandbox.kill('SIGKILL'))
     const sandboxUrl = (await sandbox.waitForLine(/^listening /)).replace('listening ', '').trim()
     const rider = { username: 'marked', password: SECRETS.password, activities: 3 }

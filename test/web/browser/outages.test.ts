@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { syncAccount } from '../../../src/app/sync-account.ts'
 import { describeWithBrowser } from '../../kit/chromium.ts'
 import { openScene, type Scene } from './scene.ts'
 
 describeWithBrowser('a page whose daemon or database is unreachable', () => {
   let scene: Scene
-  beforeEach(async () => {
+  beforeAll(async () => {
     scene = await openScene({ activities: 3 })
     await syncAccount(scene.app, { name: 'default' })
   })
-  afterEach(() => scene.close())
+  afterAll(() => scene.close())
 
   it('says that the daemon does not answer, keeps its contents, and goes on when the daemon is back', async () => {
     const page = await scene.visit('/')

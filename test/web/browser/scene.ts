@@ -1,4 +1,5 @@
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
+import { onTestFinished } from 'vitest'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { openBrowser } from '../../kit/chromium.ts'
 import { type Line, openLine } from '../../kit/postgres-line.ts'
@@ -76,7 +77,7 @@ export async function openScene(options: {
 }
 
 type Visitor = {
-  /** opens a page of the dashboard in a profile of its own and waits for its contents */
+  /** opens a page of the dashboard in a profile of its own, until the test ends, and waits for its contents */
   visit(path: string, options?: BrowserContextOptions): Promise<Page>
   /** returns and forgets the errors on the console, and the requests to other hosts */
   takeComplaints(): string[]
@@ -87,6 +88,8 @@ function makeVisitor(browser: Browser, url: string): Visitor {
   return {
     async visit(path, options = {}) {
       const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options })
+      // A page that stays open goes on polling.
+      onTestFinished(() => context.close())
       const page = await context.newPage()
       page.on('console', (message) => {
         if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
