@@ -3,7 +3,6 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openTestDatabase } from '../kit/postgres.ts'
 import { distPath, type Finished, type Running, runNode, startNode } from '../kit/processes.ts'
 import { openTestRedis } from '../kit/redis.ts'
-import { LONGEST_RIDE_SECONDS } from '../kit/ride.ts'
 import { steer } from '../kit/steer.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
@@ -28,6 +27,7 @@ export type CliRig = {
 /** Opens a sandbox, a database and a data directory for the command line. */
 export async function openCliRig(options: {
   activities: number
+  /** without it the rides have the length that riders ride */
   longestRideSeconds?: number
   migrated?: boolean
   queue?: string
@@ -35,7 +35,7 @@ export async function openCliRig(options: {
   const release = makeReleaseStack()
   try {
     const main = distPath('main.js')
-    const { activities, longestRideSeconds = LONGEST_RIDE_SECONDS } = options
+    const { activities, longestRideSeconds = Number.POSITIVE_INFINITY } = options
     const sandbox = await startSandbox({ activities, longestRideSeconds })
     release.defer('sandbox', () => sandbox.close())
     const sandboxUrl = sandbox.url

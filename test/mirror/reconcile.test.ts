@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { reconcileActivities } from '../../src/mirror/reconcile-activities.ts'
+import { LONGEST_RIDE_SECONDS } from '../kit/ride.ts'
 import { openRig, type Rig } from './rig.ts'
 import { expectMirrored } from './truth.ts'
 
@@ -31,7 +32,11 @@ describe('reconcile', () => {
   const errors = () => rig.log.lines.filter(({ level }) => level === 'error').map(({ msg }) => msg)
 
   beforeEach(async () => {
-    rig = await openRig({ activities: ACTIVITIES, env: { MUSETTE_HISTORY_START: '2022-01-01' } })
+    rig = await openRig({
+      activities: ACTIVITIES,
+      longestRideSeconds: LONGEST_RIDE_SECONDS,
+      env: { MUSETTE_HISTORY_START: '2022-01-01' },
+    })
     await sync()
   })
   afterEach(() => rig.close())

@@ -6,7 +6,6 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Account } from '../../src/store/account-rows.ts'
 import { makeTestLog, type TestLog } from '../kit/log.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
-import { LONGEST_RIDE_SECONDS } from '../kit/ride.ts'
 import { steer } from '../kit/steer.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
@@ -26,13 +25,14 @@ export type Rig = {
 /** Opens a sandbox, a database (or takes a migrated one) and an App between them, signed in as the rider. */
 export async function openRig(options: {
   activities: number
+  /** without it the rides have the length that riders ride */
   longestRideSeconds?: number
   env?: Record<string, string>
   databaseUrl?: string
 }): Promise<Rig> {
   const release = makeReleaseStack()
   try {
-    const { activities, longestRideSeconds = LONGEST_RIDE_SECONDS } = options
+    const { activities, longestRideSeconds = Number.POSITIVE_INFINITY } = options
     const sandbox = await startSandbox({ activities, longestRideSeconds, sampleDelayMs: 0 })
     release.defer('sandbox', () => sandbox.close())
     const databaseUrl = options.databaseUrl ?? (await openDatabase(release))
