@@ -75,8 +75,8 @@ export function makeSamplesVacuum(deps: { store: Store; log: Logger }): SamplesV
 }
 
 // Every query reads the page ranges that have no summary in an index.
-const SUMMARIZE_NEW = `
-  SELECT brin_summarize_new_values('training.samples_activity'), brin_summarize_new_values('training.samples_t')`
+// Autovacuum adds those of samples_t within minutes: no query of musette needs it.
+const SUMMARIZE_NEW = `SELECT brin_summarize_new_values('training.samples_activity')`
 // A summary keeps the activities and times that were once in its range, and never drops one by itself.
 const SUMMARIZE_ALL = `
   SELECT brin_desummarize_range(i.indexrelid, page), brin_summarize_range(i.indexrelid, page)

@@ -6,7 +6,6 @@ import { type Line, openLine } from '../../kit/postgres-line.ts'
 import { distPath, type Running, runNode, startNode } from '../../kit/processes.ts'
 import { openOwnRedis } from '../../kit/redis.ts'
 import type { RedisServer } from '../../kit/redis-server.ts'
-import { LONGEST_RIDE_SECONDS } from '../../kit/ride.ts'
 import { steer } from '../../kit/steer.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 
@@ -41,8 +40,7 @@ export async function openFleet(input: {
   const release = makeReleaseStack()
   try {
     const main = distPath('main.js')
-    const rides = ['--activities', `${input.activities}`, '--longest-ride-seconds', `${LONGEST_RIDE_SECONDS}`]
-    const history = [...rides, '--sample-delay-ms', '0']
+    const history = ['--activities', String(input.activities), '--sample-delay-ms', '0']
     const sandbox = startNode([main, 'sandbox', '--port', '0', ...history])
     release.defer('sandbox', () => sandbox.kill('SIGKILL'))
     const sandboxUrl = (await sandbox.waitForLine(/^listening /)).replace('listening ', '').trim()
@@ -76,7 +74,7 @@ export async function openFleet(input: {
       members[place] = member
       await member.waitForLine(/"msg":"started"/, 60_000)
     }
-    await Promise.all(Array.from({ length: input.size }, (_, place) => start(place)))
+    for (let place = 0; place < input.size; place++) await start(place)
     const dropDir = join(folder.path, 'drop')
     const files = async (name: string) => {
       // Finished files lie in a folder a month; those that wait, in none.
