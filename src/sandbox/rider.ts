@@ -71,14 +71,14 @@ export function makeRider(input: {
   password: string
   seed: number
   activities: number
-  longestRideSeconds: number
+  longestActivitySeconds: number
   todayMs: number
 }): Rider {
-  const { username, password, seed, longestRideSeconds, todayMs } = input
+  const { username, password, seed, longestActivitySeconds, todayMs } = input
   const body = makeBody(seed)
   const workouts = makeOwnWorkouts({ username, todayMs })
   const rider: Rider = { username, password, body, activities: new Map(), workouts }
-  const plans = planHistory({ seed, count: input.activities, longestRideSeconds, todayMs })
+  const plans = planHistory({ seed, count: input.activities, longestActivitySeconds, todayMs })
   let loads = makeLoads(body.daily)
   let atMs = plans[0]?.startMs ?? todayMs
   for (const { kind, running, indoor, ...known } of plans) {

@@ -20,7 +20,7 @@ export type SandboxOptions = {
   /** How many activities the first rider has done. */
   activities?: number
   /** No activity of a rider's history is longer; by default three hours are the most. */
-  longestRideSeconds?: number
+  longestActivitySeconds?: number
   /** The same seed on the same day gives the same history. */
   seed?: number
   /** How long after an upload the samples are ready. */
@@ -43,7 +43,7 @@ const ACCESS_TOKEN_SECONDS = (7 * 24 * HOUR) / 1_000
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const world = makeWorld({
     activities: options.activities ?? 150,
-    longestRideSeconds: options.longestRideSeconds ?? Number.POSITIVE_INFINITY,
+    longestActivitySeconds: options.longestActivitySeconds ?? Number.POSITIVE_INFINITY,
     seed: options.seed ?? 1,
     sampleDelayMs: options.sampleDelayMs ?? 2_000,
     accessTokenSeconds: options.accessTokenSeconds ?? ACCESS_TOKEN_SECONDS,

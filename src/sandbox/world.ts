@@ -12,7 +12,7 @@ export type World = {
   now: () => Date
   settings: Settings
   /** No activity of a rider's history is longer. */
-  longestRideSeconds: number
+  longestActivitySeconds: number
   riders: Map<string, Rider>
   defaultWorkouts: Workout[]
   clients: readonly Client[]
@@ -27,7 +27,7 @@ export type World = {
 
 type WorldOptions = {
   activities: number
-  longestRideSeconds: number
+  longestActivitySeconds: number
   seed: number
   sampleDelayMs: number
   accessTokenSeconds: number
@@ -41,17 +41,17 @@ const SECOND_ACTIVITIES = 12
 /** Makes a world: both riders with their histories up to yesterday, no grants, no faults. */
 export function makeWorld(options: WorldOptions): World {
   const settings = makeSettings(options)
-  const { longestRideSeconds } = options
+  const { longestActivitySeconds } = options
   const todayMs = Math.floor(options.now().getTime() / DAY) * DAY
   const rider = (username: string, seed: number, activities: number) =>
     [
       username,
-      makeRider({ username, password: username, seed, activities, longestRideSeconds, todayMs }),
+      makeRider({ username, password: username, seed, activities, longestActivitySeconds, todayMs }),
     ] as const
   return {
     now: () => new Date(options.now().getTime() + settings.clock_skew_ms),
     settings,
-    longestRideSeconds,
+    longestActivitySeconds,
     riders: new Map([
       rider('rider', options.seed, options.activities),
       rider('second', options.seed + 1_000, Math.min(options.activities, SECOND_ACTIVITIES)),

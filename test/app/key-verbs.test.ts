@@ -6,14 +6,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type CliRig, openCliRig } from '../cli/rig.ts'
 import { eventually } from '../kit/eventually.ts'
 import { queryOnce } from '../kit/postgres.ts'
-import { LONGEST_RIDE_SECONDS, makeRide } from '../kit/ride.ts'
+import { LONGEST_ACTIVITY_SECONDS, makeRide } from '../kit/ride.ts'
 
 const LOGIN = ['login', '--username', 'rider', '--password-stdin']
 const makeKeyText = () => randomBytes(32).toString('base64')
 
 let rig: CliRig
 const open = async () => {
-  rig = await openCliRig({ activities: 1, longestRideSeconds: LONGEST_RIDE_SECONDS })
+  rig = await openCliRig({ activities: 1, longestActivitySeconds: LONGEST_ACTIVITY_SECONDS })
 }
 const close = () => rig.close()
 

@@ -28,15 +28,15 @@ export type CliRig = {
 export async function openCliRig(options: {
   activities: number
   /** without it the rides have the length that riders ride */
-  longestRideSeconds?: number
+  longestActivitySeconds?: number
   migrated?: boolean
   queue?: string
 }): Promise<CliRig> {
   const release = makeReleaseStack()
   try {
     const main = distPath('main.js')
-    const { activities, longestRideSeconds = Number.POSITIVE_INFINITY } = options
-    const sandbox = await startSandbox({ activities, longestRideSeconds })
+    const { activities, longestActivitySeconds = Number.POSITIVE_INFINITY } = options
+    const sandbox = await startSandbox({ activities, longestActivitySeconds })
     release.defer('sandbox', () => sandbox.close())
     const sandboxUrl = sandbox.url
     const database = await openTestDatabase({ migrated: options.migrated ?? true })

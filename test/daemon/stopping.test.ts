@@ -8,7 +8,7 @@ import { listen } from '../kit/listen.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { openLine } from '../kit/postgres-line.ts'
 import type { Running } from '../kit/processes.ts'
-import { LONGEST_RIDE_SECONDS, makeRide } from '../kit/ride.ts'
+import { LONGEST_ACTIVITY_SECONDS, makeRide } from '../kit/ride.ts'
 import { expectMirrored } from '../mirror/truth.ts'
 
 const ACTIVITIES = 16
@@ -24,7 +24,7 @@ afterEach(async () => {
 
 async function open(options: { activities: number; queue?: string }): Promise<void> {
   running = []
-  rig = await openCliRig({ ...options, longestRideSeconds: LONGEST_RIDE_SECONDS })
+  rig = await openCliRig({ ...options, longestActivitySeconds: LONGEST_ACTIVITY_SECONDS })
 }
 
 async function signIn(baseUrl = rig.sandboxUrl): Promise<void> {

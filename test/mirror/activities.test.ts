@@ -4,7 +4,7 @@ import { TransientError } from '../../src/kit/errors.ts'
 import { fetchWanted } from '../../src/mirror/fetch-wanted.ts'
 import type { MirrorDeps } from '../../src/mirror/mirror.ts'
 import { pollActivities } from '../../src/mirror/poll-activities.ts'
-import { LONGEST_RIDE_SECONDS } from '../kit/ride.ts'
+import { LONGEST_ACTIVITY_SECONDS } from '../kit/ride.ts'
 import { openRig, type Rig } from './rig.ts'
 import { expectMirrored, unpack } from './truth.ts'
 
@@ -19,7 +19,7 @@ describe('the mirror of the activities', () => {
     )
 
   beforeEach(async () => {
-    rig = await openRig({ activities: ACTIVITIES, longestRideSeconds: LONGEST_RIDE_SECONDS })
+    rig = await openRig({ activities: ACTIVITIES, longestActivitySeconds: LONGEST_ACTIVITY_SECONDS })
   })
   afterEach(() => rig.close())
 

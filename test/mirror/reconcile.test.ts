@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { reconcileActivities } from '../../src/mirror/reconcile-activities.ts'
-import { LONGEST_RIDE_SECONDS } from '../kit/ride.ts'
+import { LONGEST_ACTIVITY_SECONDS } from '../kit/ride.ts'
 import { openRig, type Rig } from './rig.ts'
 import { expectMirrored } from './truth.ts'
 
@@ -34,7 +34,7 @@ describe('reconcile', () => {
   beforeEach(async () => {
     rig = await openRig({
       activities: ACTIVITIES,
-      longestRideSeconds: LONGEST_RIDE_SECONDS,
+      longestActivitySeconds: LONGEST_ACTIVITY_SECONDS,
       env: { MUSETTE_HISTORY_START: '2022-01-01' },
     })
     await sync()

@@ -26,14 +26,14 @@ export type Rig = {
 export async function openRig(options: {
   activities: number
   /** without it the rides have the length that riders ride */
-  longestRideSeconds?: number
+  longestActivitySeconds?: number
   env?: Record<string, string>
   databaseUrl?: string
 }): Promise<Rig> {
   const release = makeReleaseStack()
   try {
-    const { activities, longestRideSeconds = Number.POSITIVE_INFINITY } = options
-    const sandbox = await startSandbox({ activities, longestRideSeconds, sampleDelayMs: 0 })
+    const { activities, longestActivitySeconds = Number.POSITIVE_INFINITY } = options
+    const sandbox = await startSandbox({ activities, longestActivitySeconds, sampleDelayMs: 0 })
     release.defer('sandbox', () => sandbox.close())
     const databaseUrl = options.databaseUrl ?? (await openDatabase(release))
     const folder = await openTempDir('mirror')

@@ -12,7 +12,7 @@ let token: string
 let list: ListEntry[]
 let details: Detail[]
 beforeAll(async () => {
-  client = await openClient({ activities: 60, longestRideSeconds: 900 })
+  client = await openClient({ activities: 60, longestActivitySeconds: 900 })
   token = await client.signIn()
   list = await listAll(client, token)
   details = await Promise.all(list.map(({ path }) => detailOf(path)))
@@ -112,7 +112,7 @@ describe('the numbers of an activity', () => {
   })
 
   it('say -1 or null for a breakthrough now and then', async () => {
-    const many = await openClient({ activities: 150, longestRideSeconds: 900 })
+    const many = await openClient({ activities: 150, longestActivitySeconds: 900 })
     const bearer = await many.signIn()
     const values = await Promise.all(
       (await listAll(many, bearer)).map(

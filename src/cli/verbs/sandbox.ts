@@ -8,7 +8,7 @@ type Client = { id: string; secret: string }
 type Options = {
   port: number
   activities?: number
-  longestRideSeconds?: number
+  longestActivitySeconds?: number
   seed?: number
   sampleDelayMs?: number
   client: Client[]
@@ -22,7 +22,7 @@ export function addSandboxVerb(program: Command, run: Run): void {
     .description('run the stand-in service on 127.0.0.1, with a rider and years of history')
     .option('--port <port>', 'where it listens', port, 8789)
     .option('--activities <count>', 'how many activities the rider has', wholeNumber)
-    .option('--longest-ride-seconds <seconds>', 'no ride of the history is longer', wholeNumber)
+    .option('--longest-activity-seconds <seconds>', 'no activity of the history is longer', wholeNumber)
     .option('--seed <seed>', 'another seed is another rider', wholeNumber)
     .option('--sample-delay-ms <ms>', 'how long the samples of an upload take', wholeNumber)
     .option('--client <id:secret>', 'register a further client, for all three grants; repeatable', client, [])

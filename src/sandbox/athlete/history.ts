@@ -33,16 +33,16 @@ const ZONES: ReadonlyArray<readonly [Zone, number]> = [
 
 /**
  * Plans `count` activities spread over three years up to the day before `todayMs` (midnight UTC), oldest first: long
- * rides on weekends, hard ones on Tuesdays and Thursdays, some runs; none over `longestRideSeconds`. The same seed and day
+ * rides on weekends, hard ones on Tuesdays and Thursdays, some runs; none over `longestActivitySeconds`. The same seed and day
  * give the same plan.
  */
 export function planHistory(input: {
   seed: number
   count: number
-  longestRideSeconds: number
+  longestActivitySeconds: number
   todayMs: number
 }): PlannedActivity[] {
-  const { seed, count, longestRideSeconds, todayMs } = input
+  const { seed, count, longestActivitySeconds, todayMs } = input
   const slot = HISTORY_MS / Math.max(1, count)
   const random = makeRandom(seed, 'history')
   return Array.from({ length: count }, (_, index) => {
@@ -50,7 +50,7 @@ export function planHistory(input: {
     const last = index === count - 1
     const room = last ? Math.min(slot, DAY) : slot
     const plan = planOne({ seed: `${seed}/${index}`, from: slotEnd - room, room }, random)
-    return { ...plan, seconds: Math.min(plan.seconds, longestRideSeconds) }
+    return { ...plan, seconds: Math.min(plan.seconds, longestActivitySeconds) }
   })
 }
 

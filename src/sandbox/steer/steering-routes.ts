@@ -87,8 +87,8 @@ async function putRider(world: World, request: Request): Promise<Reply> {
   if (known) known.password = password
   else {
     const todayMs = Math.floor(world.now().getTime() / DAY) * DAY
-    const { longestRideSeconds } = world
-    const history = { seed, activities, longestRideSeconds, todayMs }
+    const { longestActivitySeconds } = world
+    const history = { seed, activities, longestActivitySeconds, todayMs }
     world.riders.set(username, makeRider({ username, password, ...history }))
   }
   return json(known ? 200 : 201, { username, activities: world.riders.get(username)?.activities.size })

@@ -6,7 +6,7 @@ import { findRedisBinary } from '../../kit/binaries.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { distPath, type Finished, type Running, runNode, startNode } from '../../kit/processes.ts'
 import { openRedisServer } from '../../kit/redis-server.ts'
-import { LONGEST_RIDE_SECONDS } from '../../kit/ride.ts'
+import { LONGEST_ACTIVITY_SECONDS } from '../../kit/ride.ts'
 import { steer } from '../../kit/steer.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { type Hostile, openHostile } from './hostile.ts'
@@ -37,7 +37,7 @@ export async function openLeakRig(): Promise<LeakRig> {
   const release = makeReleaseStack()
   try {
     const main = distPath('main.js')
-    const history = ['--activities', '2', '--longest-ride-seconds', `${LONGEST_RIDE_SECONDS}`]
+    const history = ['--activities', '2', '--longest-activity-seconds', `${LONGEST_ACTIVITY_SECONDS}`]
     const sandbox = startNode([main, 'sandbox', '--port', '0', ...history, '--sample-delay-ms', '0'])
     release.defer('sandbox', () => sandbox.kill('SIGKILL'))
     const sandboxUrl = (await sandbox.waitForLine(/^listening /)).replace('listening ', '').trim()
