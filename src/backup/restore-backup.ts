@@ -2,12 +2,12 @@ import type { Logger } from 'pino'
 import {
   analyzeTables,
   dropEmptyTables,
-  findColumns,
   loadTable,
   lockEmptyTables,
   prepareTables,
   setSequences,
 } from '../store/backup/load-tables.ts'
+import { findColumns } from '../store/backup/tables.ts'
 import { applyMigrations, findVersion, readMigrations, withMigrationLock } from '../store/migrate.ts'
 import { damaged, newerBackup, unknownBackup } from './backup-errors.ts'
 import type { Manifest } from './manifest.ts'

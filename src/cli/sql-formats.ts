@@ -1,5 +1,5 @@
 import { ConfigError } from '../kit/errors.ts'
-import { escapeDelete } from '../kit/text.ts'
+import { escapeDelete, quoteCsv } from '../kit/text.ts'
 import type { Field, QueryResult, Row } from '../store/query/raw-query.ts'
 import { cellOf, escapeControls, makeLayout, padTo, widthOf, wrapTo } from './output.ts'
 
@@ -212,5 +212,5 @@ function csvLineOf(values: ReadonlyArray<string | null>): string {
 // psql also quotes the text `\.`, because it ends the data of a COPY.
 function escapeField(value: string | null): string {
   if (value === null) return ''
-  return /[",\r\n]/.test(value) || value === '\\.' ? `"${value.replaceAll('"', '""')}"` : value
+  return value === '\\.' ? `"${value}"` : quoteCsv(value)
 }

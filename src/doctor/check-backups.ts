@@ -1,7 +1,7 @@
 import { findBackupStatus } from '../app/status-report.ts'
 import { formatBytes } from '../kit/text.ts'
 import { formatDuration } from '../kit/time.ts'
-import { isAllowed, quote, readFolder, readNearestFolder } from './check-machine.ts'
+import { quote, readWritableFolder } from './check-machine.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 
@@ -12,12 +12,8 @@ export async function checkBackups({
 }: Pick<DoctorContext, 'config' | 'mirror'>): Promise<Finding[]> {
   const { dir } = config.backup
   if (dir === undefined) return [ok('MUSETTE_BACKUP_DIR is not set: backups are made by musette backup only')]
-  const folder = await readFolder(dir, 'MUSETTE_BACKUP_DIR')
+  const folder = await readWritableFolder(dir, 'MUSETTE_BACKUP_DIR', 'no backup is made')
   if ('wrong' in folder) return [folder.wrong]
-  if (!(await isAllowed(await readNearestFolder(dir), 'write'))) {
-    const found = `${dir} cannot be written by this user, so no backup is made`
-    return [problem('configuration', found, `mkdir -p ${quote(dir)} && chmod u+w ${quote(dir)}`)]
-  }
   const database = await mirror()
   if ('reason' in database) return [leftOut(database.reason)]
   const now = new Date()

@@ -1,6 +1,6 @@
 import { formatDuration, MINUTE } from '../kit/time.ts'
 import { findWholeWorkState } from '../store/runs.ts'
-import { isAllowed, quote, readFolder, readNearestFolder } from './check-machine.ts'
+import { quote, readWritableFolder } from './check-machine.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 
@@ -15,12 +15,8 @@ export async function checkExport({
   const { dir, everyMs } = config.export
   if (dir === undefined)
     return [ok('MUSETTE_EXPORT_DIR is not set: the history is exported by musette export --all only')]
-  const folder = await readFolder(dir, 'MUSETTE_EXPORT_DIR')
+  const folder = await readWritableFolder(dir, 'MUSETTE_EXPORT_DIR', 'the history is not exported')
   if ('wrong' in folder) return [folder.wrong]
-  if (!(await isAllowed(await readNearestFolder(dir), 'write'))) {
-    const found = `${dir} cannot be written by this user, so the history is not exported`
-    return [problem('configuration', found, `mkdir -p ${quote(dir)} && chmod u+w ${quote(dir)}`)]
-  }
   const database = await mirror()
   if ('reason' in database) return [leftOut(database.reason)]
   const { doneAt, outcome, error } = await database.store.read((tx) => findWholeWorkState(tx, 'export'))

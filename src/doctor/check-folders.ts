@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type ProbeResult, probeFolder } from '../dropfolder/probe-folder.ts'
 import { errorCode, errorLine } from '../kit/errors.ts'
 import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
-import { isAllowed, quote, readFolder, readNearestFolder } from './check-machine.ts'
+import { isAllowed, quote, readFolder, readWritableFolder } from './check-machine.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 
@@ -95,11 +95,8 @@ export async function checkWorkoutFolder({ config }: Pick<DoctorContext, 'config
   const { workoutDir } = config
   if (workoutDir === undefined)
     return [ok('MUSETTE_WORKOUT_DIR is not set: the workout of the day is only in SQL')]
-  const folder = await readFolder(workoutDir, 'MUSETTE_WORKOUT_DIR')
+  const loss = 'the workout of the day is only in SQL'
+  const folder = await readWritableFolder(workoutDir, 'MUSETTE_WORKOUT_DIR', loss)
   if ('wrong' in folder) return [folder.wrong]
-  if (await isAllowed(await readNearestFolder(workoutDir), 'write')) {
-    return [ok(folder.stats ? workoutDir : `${workoutDir} is not there yet; the first workout makes it`)]
-  }
-  const found = `${workoutDir} cannot be written by this user, so the workout of the day is only in SQL`
-  return [problem('configuration', found, `mkdir -p ${quote(workoutDir)} && chmod u+w ${quote(workoutDir)}`)]
+  return [ok(folder.stats ? workoutDir : `${workoutDir} is not there yet; the first workout makes it`)]
 }

@@ -132,6 +132,18 @@ export async function readFolder(
   }
 }
 
+/** Reads a folder that may not be there yet, and checks that this user can write it or make it; `loss` says what is not done else. */
+export async function readWritableFolder(
+  path: string,
+  variable: string,
+  loss: string,
+): Promise<{ stats: Stats | undefined } | { wrong: Finding }> {
+  const folder = await readFolder(path, variable)
+  if ('wrong' in folder || (await isAllowed(await readNearestFolder(path), 'write'))) return folder
+  const found = `${path} cannot be written by this user, so ${loss}`
+  return { wrong: problem('configuration', found, `mkdir -p ${quote(path)} && chmod u+w ${quote(path)}`) }
+}
+
 /** Tells whether this user may read, enter and, with `write`, change a folder. */
 export async function isAllowed(path: string, right: 'read' | 'write'): Promise<boolean> {
   const rights = constants.R_OK | constants.X_OK | (right === 'write' ? constants.W_OK : 0)

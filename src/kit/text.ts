@@ -49,3 +49,8 @@ export function formatBytes(bytes: number): string {
   for (; value >= 1_000 && unit < UNITS.length - 1; unit += 1) value /= 1_000
   return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`
 }
+
+/** Quotes a text for CSV (RFC 4180) when it needs quotes. */
+export function quoteCsv(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

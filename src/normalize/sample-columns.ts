@@ -81,13 +81,13 @@ export function normalizeSamples(wire: SessionData): NormalizedSamples {
       note(field, 'range', null)
       continue
     }
-    const sent = withinRange(values.numbers, wire.count, Number.POSITIVE_INFINITY, (value) => {
+    const sent = withinRange(inOrder(values.numbers), count, Number.POSITIVE_INFINITY, (value) => {
       lost.values++
       note(field, 'range', value)
     })
     const others = order ? movedTo(order, values.others) : values.others
-    if (count > 0) extras.push({ field, count, values: inOrder(sent), others })
-    note(field, 'unknown', firstOf(inOrder(sent), others, count))
+    if (count > 0) extras.push({ field, count, values: sent, others })
+    note(field, 'unknown', firstOf(sent, others, count))
   }
   return { samples: { count, t: inOrder(times), columns }, extras, drift: [...drift.values()], lost }
 }

@@ -20,7 +20,7 @@ export type SandboxOptions = {
   /** How many activities the first rider has done. */
   activities?: number
   /** No activity of a rider's history is longer; by default three hours are the most. */
-  longestActivitySeconds?: number
+  longestActivitySeconds?: number | undefined
   /** The same seed on the same day gives the same history. */
   seed?: number
   /** How long after an upload the samples are ready. */

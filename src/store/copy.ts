@@ -87,6 +87,20 @@ export function microsOf(ms: number): number {
   return Math.round((ms - MS_TO_2000) * 1000)
 }
 
+/** The length of a field that is NULL. */
+export const NULL = -1
+
+/** Writes a double as a field of a row, its length before it, and returns where it ends; NaN becomes NULL. */
+export function writeDouble(view: DataView, at: number, value: number): number {
+  if (Number.isNaN(value)) {
+    view.setInt32(at, NULL)
+    return at + 4
+  }
+  view.setInt32(at, 8)
+  view.setFloat64(at + 4, value)
+  return at + 12
+}
+
 /** Writes a time in ms since 1970 as the eight bytes of a `timestamptz`: microseconds since 2000. */
 export function writeMoment(view: DataView, at: number, ms: number): void {
   // Two halves, because a BigInt for each sample would cost more than the rest of its encoding.

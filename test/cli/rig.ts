@@ -35,7 +35,7 @@ export async function openCliRig(options: {
   const release = makeReleaseStack()
   try {
     const main = distPath('main.js')
-    const { activities, longestActivitySeconds = Number.POSITIVE_INFINITY } = options
+    const { activities, longestActivitySeconds } = options
     const sandbox = await startSandbox({ activities, longestActivitySeconds })
     release.defer('sandbox', () => sandbox.close())
     const sandboxUrl = sandbox.url

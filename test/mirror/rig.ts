@@ -32,7 +32,7 @@ export async function openRig(options: {
 }): Promise<Rig> {
   const release = makeReleaseStack()
   try {
-    const { activities, longestActivitySeconds = Number.POSITIVE_INFINITY } = options
+    const { activities, longestActivitySeconds } = options
     const sandbox = await startSandbox({ activities, longestActivitySeconds, sampleDelayMs: 0 })
     release.defer('sandbox', () => sandbox.close())
     const databaseUrl = options.databaseUrl ?? (await openDatabase(release))

@@ -1,11 +1,7 @@
 import pg from 'pg'
 import { ConfigError, MusetteError } from '../../kit/errors.ts'
 import { copyIn } from '../copy.ts'
-import { type BackupTable, quoteColumns, quoteName, type SequenceState } from './tables.ts'
-
-// Sees all tables of ours but the journal, which the migrations write. The lock of the migrations is a view.
-const TABLES = `pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-  WHERE n.nspname IN ('training', 'musette') AND c.relkind IN ('r', 'p') AND c.oid IS DISTINCT FROM to_regclass('musette.migrations')`
+import { type BackupTable, findColumns, quoteColumns, quoteName, type SequenceState } from './tables.ts'
 
 /**
  * Locks every table against all others and throws ConfigError `restore_not_empty` when one has a row. To be called first in
@@ -53,16 +49,6 @@ export async function dropEmptyTables(client: pg.ClientBase): Promise<void> {
     const message = `the backup is of an older version, and objects of others depend on the tables of this database (${error.message}); nothing is changed; use a database that was never migrated`
     throw new ConfigError('restore_schema_used', message)
   }
-}
-
-/** Finds the columns of tables in our schemas, by the names of the tables, without those that Postgres computes. */
-export async function findColumns(client: pg.ClientBase): Promise<Map<string, string[]>> {
-  const { rows } = await client.query<{ name: string; columns: string[] }>(
-    `SELECT n.nspname || '.' || c.relname AS name, array(SELECT attname::text FROM pg_attribute
-       WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '') AS columns
-     FROM ${TABLES}`,
-  )
-  return new Map(rows.map(({ name, columns }) => [name, columns]))
 }
 
 /**
@@ -129,8 +115,5 @@ export async function analyzeTables(client: pg.ClientBase): Promise<void> {
 }
 
 async function findTableNames(client: pg.ClientBase): Promise<string[]> {
-  const { rows } = await client.query<{ name: string }>(
-    `SELECT n.nspname || '.' || c.relname AS name FROM ${TABLES} ORDER BY 1`,
-  )
-  return rows.map(({ name }) => name)
+  return [...(await findColumns(client)).keys()]
 }

@@ -77,17 +77,26 @@ export async function findSequences(tx: Tx, tables: readonly BackupTable[]): Pro
   return states
 }
 
-/** Finds tables and columns in our schemas that musette did not make. */
-export async function findForeignParts(tx: Tx, tables: readonly BackupTable[]): Promise<string[]> {
-  const { rows } = await tx.client.query<{ name: string; columns: string[] }>(
+/**
+ * Finds the columns of the tables in our schemas, by the names of the tables, without columns that Postgres computes. The journal
+ * of the migrations, which they write themselves, is left out; their lock is a view.
+ */
+export async function findColumns(client: pg.ClientBase): Promise<Map<string, string[]>> {
+  const { rows } = await client.query<{ name: string; columns: string[] }>(
     `SELECT n.nspname || '.' || c.relname AS name,
        array(SELECT attname::text FROM pg_attribute
          WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum) AS columns
      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE n.nspname IN ('training', 'musette') AND c.relkind IN ('r', 'p') AND c.relname <> 'migrations' ORDER BY 1`,
+     WHERE n.nspname IN ('training', 'musette') AND c.relkind IN ('r', 'p')
+       AND c.oid IS DISTINCT FROM to_regclass('musette.migrations') ORDER BY 1`,
   )
+  return new Map(rows.map(({ name, columns }) => [name, columns]))
+}
+
+/** Finds tables and columns in our schemas that musette did not make. */
+export async function findForeignParts(tx: Tx, tables: readonly BackupTable[]): Promise<string[]> {
   const known = new Map(tables.map(({ name, columns }) => [name, columns]))
-  return rows.flatMap(({ name, columns }) => {
+  return [...(await findColumns(tx.client))].flatMap(([name, columns]) => {
     const ours = known.get(name)
     if (!ours) return [name]
     return columns.filter((column) => !ours.includes(column)).map((column) => `${name}.${column}`)

@@ -51,7 +51,11 @@ type Selected = ExportColumn & { from: string }
 
 const selected = (from: string, columns: readonly ExportColumn[]): Selected[] =>
   columns.map((column) => ({ ...column, from }))
-const PATH: Selected = { name: 'path', type: 'text', from: 'v' }
+/** The columns that say whose a row is. */
+const OWNER = selected('v', [
+  { name: 'activity_id', type: 'int32' },
+  { name: 'path', type: 'text' },
+])
 
 /** A table whose rows one query selects: its columns, and what stands between FROM and ORDER BY. */
 type PlainTable = Readonly<{ columns: readonly Selected[]; from: string; year: string; order: string }>
@@ -65,8 +69,7 @@ const PLAIN: Readonly<Record<Exclude<TableName, 'samples'>, PlainTable>> = {
   },
   power_curves: {
     columns: [
-      { name: 'activity_id', type: 'int32', from: 'v' },
-      PATH,
+      ...OWNER,
       { name: 'started_at_local', type: 'wall_clock', from: 'v' },
       ...selected('c', columnsOf(powerCurves, ['activity_id', 'account_id', 'season', 'started_at_local'])),
     ],
@@ -76,8 +79,7 @@ const PLAIN: Readonly<Record<Exclude<TableName, 'samples'>, PlainTable>> = {
   },
   revisions: {
     columns: [
-      { name: 'activity_id', type: 'int32', from: 'v' },
-      PATH,
+      ...OWNER,
       { name: 'observed_at', type: 'instant', from: 'r' },
       { name: 'changes', type: 'text', from: 'r' },
     ],

@@ -1,5 +1,5 @@
 import { fitsFloat4, fitsTimestamp, hasValue } from '../../kit/floats.ts'
-import { microsOf, writeMoment } from '../copy.ts'
+import { microsOf, NULL, writeDouble, writeMoment } from '../copy.ts'
 
 /** The columns of `training.samples` with measured values. */
 export const SAMPLE_FIELDS = [
@@ -37,7 +37,6 @@ const CHUNK_BYTES = 256 * 1024
 // The number of columns, then an integer and a time, each after its length.
 const FIXED_BYTES = 2 + 8 + 12
 const [DOUBLE_BYTES, REAL_BYTES, INTEGER_BYTES] = [12, 8, 8] as const
-const NULL = -1
 
 /** The columns of eight bytes; the others have four. */
 const DOUBLES: readonly SampleField[] = ['lat', 'lng']
@@ -148,15 +147,7 @@ function writeTime(view: DataView, at: number, ms: number): number {
 function writeDoubles(view: DataView, start: number, columns: readonly Float64Array[], row: number): number {
   let at = start
   for (let index = 0; index < columns.length; index++) {
-    const value = (columns[index] as Float64Array)[row] as number
-    if (Number.isNaN(value)) {
-      view.setInt32(at, NULL)
-      at += 4
-    } else {
-      view.setInt32(at, 8)
-      view.setFloat64(at + 4, value)
-      at += 12
-    }
+    at = writeDouble(view, at, (columns[index] as Float64Array)[row] as number)
   }
   return at
 }

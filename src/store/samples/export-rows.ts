@@ -1,3 +1,4 @@
+import { quoteCsv } from '../../kit/text.ts'
 import { columnsOf, type ExportColumn, type ExportRow, makeSelection } from '../export/exported-columns.ts'
 import { findPages } from '../export/pages.ts'
 import { samples } from '../schema/index.ts'
@@ -59,7 +60,7 @@ export async function* findSampleLines(
 ): AsyncGenerator<string[]> {
   const { activityId, path, form } = input
   const query = form === 'csv' ? csvQuery() : jsonQuery(await hasExtras(tx, activityId))
-  const before = form === 'csv' ? `${activityId},${csvField(path)},` : ''
+  const before = form === 'csv' ? `${activityId},${quoteCsv(path)},` : ''
   for await (const page of findPages<[string]>(tx, query, [activityId]))
     yield page.map(([line]) => before + line)
 }
@@ -104,10 +105,8 @@ export async function* findSampleRows(
   { extras }: SampleColumns,
 ): AsyncGenerator<ExportRow[]> {
   const { activityId, path } = activity
-  const values = extras.length > 0 ? await findExtraValues(tx, activityId) : new Map<string, Json[]>()
-  const lists = extras.map(({ field, type }) =>
-    (values.get(field) ?? []).map(type === 'double' ? asNumber : asJson),
-  )
+  const values = await findExtraValues(tx, activityId, extras)
+  const lists = extras.map(({ field }) => values.get(field) ?? [])
   let index = 0
   const query = `select ${MEASURED.map((column) => makeSelection('s', column)).join(', ')}
                  from training.samples s where activity_id = $1 order by ${ORDER}`
@@ -119,14 +118,20 @@ export async function* findSampleRows(
   }
 }
 
-/** Finds the fields of an activity that have no column: for each its values in the order of the samples. */
-async function findExtraValues(tx: Tx, activityId: number): Promise<Map<string, Json[]>> {
+/** Finds the fields of an activity that have no column: for each its values in the order of the samples, as its column takes them. */
+async function findExtraValues(
+  tx: Tx,
+  activityId: number,
+  extras: readonly ExtraColumn[],
+): Promise<Map<string, ExportRow>> {
+  if (extras.length === 0) return new Map()
+  const numeric = new Set(extras.flatMap(({ field, type }) => (type === 'double' ? [field] : [])))
   const query = 'select field, "values", others from training.sample_extras where activity_id = $1'
   const { rows } = await tx.client.query<ExtraRow>(query, [activityId])
   return new Map(
     rows.map(({ field, values, others }) => [
       field,
-      others ? values.map((value, index) => others[index + 1] ?? value) : values,
+      numeric.has(field) ? values : values.map((value, index) => asJson(others?.[index + 1] ?? value)),
     ]),
   )
 }
@@ -134,7 +139,6 @@ async function findExtraValues(tx: Tx, activityId: number): Promise<Map<string, 
 /** A field without a column; `others` has by place, from 1, what is no number. */
 type ExtraRow = { field: string; values: Array<number | null>; others: Record<number, Json> | null }
 
-const asNumber = (value: Json): ExportRow[number] => (typeof value === 'number' ? value : null)
 const asJson = (value: Json): ExportRow[number] => (value === null ? null : JSON.stringify(value))
 
 // format() writes NULL as nothing, and no value of a sample needs quotes.
@@ -142,11 +146,6 @@ function csvQuery(): string {
   const pattern = ['t', ...SAMPLE_FIELDS].map(() => '%s').join(',')
   return `select format('${pattern}', ${ISO_TIME}, ${FIELDS})
           from training.samples where activity_id = $1 order by ${ORDER}`
-}
-
-/** Quotes a text for CSV (RFC 4180) when it needs quotes. */
-function csvField(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
 function jsonQuery(withExtras: boolean): string {

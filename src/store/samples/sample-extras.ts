@@ -1,5 +1,5 @@
 import { cleanJson, cleanText } from '../clean.ts'
-import { copyRows } from '../copy.ts'
+import { copyRows, NULL, writeDouble } from '../copy.ts'
 import type { Tx } from '../store.ts'
 
 /**
@@ -40,7 +40,6 @@ function* encodeRows(rows: readonly Row[]): Generator<Buffer> {
 
 const FLOAT8_OID = 701
 const JSONB_VERSION = 1
-const NULL = -1
 /** Of an array in binary: its length, dimensions, the flag for NULLs, the type, the number of elements, the first subscript. */
 const ARRAY_HEADER = 6 * 4
 
@@ -67,15 +66,7 @@ function encodeRow({ activityId, field, extra }: Row): Buffer {
 function writeElements(view: DataView, start: number, { values, count }: SampleExtra): number {
   let at = start
   for (let index = 0; index < count; index++) {
-    const value = values[index] as number
-    if (Number.isNaN(value)) {
-      view.setInt32(at, NULL)
-      at += 4
-    } else {
-      view.setInt32(at, 8)
-      view.setFloat64(at + 4, value)
-      at += 12
-    }
+    at = writeDouble(view, at, values[index] as number)
   }
   return at
 }
