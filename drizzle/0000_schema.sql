@@ -183,7 +183,7 @@ COMMENT ON COLUMN training.activities.freshness IS 'Freshness, in the words of t
 COMMENT ON COLUMN training.activities.street_view IS 'Address of a street picture';
 COMMENT ON COLUMN training.activities.activity_map IS 'Address of a map picture';
 COMMENT ON COLUMN training.activities.chart_view IS 'Address of the chart';
-COMMENT ON COLUMN training.activities.summary IS 'The whole summary as the service sent it, unknown fields too';
+COMMENT ON COLUMN training.activities.summary IS 'The whole summary as the service sent it, unknown fields too: a number that came as a text is a text here. Numbers have the precision of a double; raw_documents has every digit.';
 COMMENT ON COLUMN training.activities.absent_since IS 'When the activity was first found missing in the list of the service; NULL while it is listed. Rows are never deleted';
 COMMENT ON COLUMN training.activities.first_seen_at IS 'When the activity was first seen, in the list or as the answer to an upload';
 COMMENT ON COLUMN training.activities.listed_at IS 'When the list last named the activity';
@@ -468,17 +468,23 @@ CREATE TABLE training.workout_definitions (
   path text NOT NULL,
   resolved_at timestamptz,
   signature jsonb,
+  name text,
+  description text,
+  raw jsonb,
   failed_at timestamptz,
   fetch_error text,
   CONSTRAINT workout_definitions_account_id_path_pk PRIMARY KEY (account_id, path),
   CONSTRAINT workout_definitions_account_id_accounts_account_id_fk
     FOREIGN KEY (account_id) REFERENCES training.accounts ON DELETE CASCADE
 );
-COMMENT ON TABLE training.workout_definitions IS 'When each workout was resolved to watts and seconds for an account, and why it could not be. Its sets: workout_sets.';
+COMMENT ON TABLE training.workout_definitions IS 'Each workout as the service resolved it to watts and seconds for an account, and why it could not be fetched. Its sets: workout_sets.';
 COMMENT ON COLUMN training.workout_definitions.account_id IS 'Account, see accounts';
 COMMENT ON COLUMN training.workout_definitions.path IS 'Path of the workout, see workouts';
 COMMENT ON COLUMN training.workout_definitions.resolved_at IS 'When the answer that workout_sets shows was asked for; NULL before the first';
 COMMENT ON COLUMN training.workout_definitions.signature IS 'Signature of the rider at that time, as far as it is known here';
+COMMENT ON COLUMN training.workout_definitions.name IS 'Name in the definition; the one of the list is in workouts';
+COMMENT ON COLUMN training.workout_definitions.description IS 'Description in the definition';
+COMMENT ON COLUMN training.workout_definitions.raw IS 'The whole definition as the service sent it, unknown fields too';
 COMMENT ON COLUMN training.workout_definitions.failed_at IS 'When it was last asked for in vain; NULL when the last answer could be used';
 COMMENT ON COLUMN training.workout_definitions.fetch_error IS 'Why it could not be had then';
 

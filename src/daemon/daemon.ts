@@ -61,6 +61,7 @@ export async function openDaemon(
       recordRefetchOfIncomplete(tx, { wantedAt: app.mirror.now() }),
     )
     if (incomplete > 0) log.warn({ incomplete }, 'activities that an older musette wrote are fetched again')
+    if (!config.mirror.keepRaw) log.info('MUSETTE_KEEP_RAW is false: the answers of the service are not kept')
     const schema = openSchemaWatch(app, { everyMs: input.schemaEveryMs })
     release.defer('schema watch', () => schema.close())
     const since = await app.store.read(findRunsMark)

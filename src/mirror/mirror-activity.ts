@@ -144,7 +144,7 @@ async function fetchWithSamples(
     activityId: activity.activityId,
     requestedAt,
     row: normalizeDetail(wire, samples),
-    summary: wire.summary ?? {},
+    summary: wire.summaryAsSent ?? null,
     summaryHash: hashSummary(wire),
     samples,
     sampleExtras: extras,

@@ -1,13 +1,14 @@
 import { errorLine, isAbort, TransientError, UnexpectedResponseError } from '../kit/errors.ts'
+import { parseJson } from '../kit/json.ts'
 import { isSameSignature, type Signature } from '../normalize/training-info-row.ts'
-import { normalizeWorkoutSets } from '../normalize/workout-rows.ts'
+import { normalizeDefinition } from '../normalize/workout-rows.ts'
 import { recordDrift } from '../store/drift.ts'
 import { findTrainingInfo } from '../store/training/training-info-rows.ts'
 import {
   type DefinitionState,
   findDefinitionStates,
+  recordDefinition,
   recordDefinitionFailure,
-  replaceWorkoutSets,
 } from '../store/training/workout-sets.ts'
 import { fetchServiceState, isItemFailure, OUTAGE_AFTER } from './item-failure.ts'
 import { type MirrorDeps, type MirrorInput, type RunTally, withRun } from './mirror.ts'
@@ -64,7 +65,7 @@ async function fetchDefinition(
 ): Promise<void> {
   const { path, signature } = wanted
   const answer = await deps.serviceOf(input.account).fetchWorkout(path, input.signal)
-  const { workout, bad, drift } = answer.value
+  const { bad, drift } = answer.value
   if (bad.length > 0) {
     throw new UnexpectedResponseError(
       'bad_set',
@@ -73,9 +74,9 @@ async function fetchDefinition(
   }
   await deps.store.transaction(async (tx) => {
     await recordDrift(tx, 'workout/<path>', drift)
-    await replaceWorkoutSets(tx, {
-      ...{ accountId: input.account.accountId, path, signature },
-      ...{ sets: normalizeWorkoutSets(workout), resolvedAt: answer.requestedAt },
+    await recordDefinition(tx, {
+      ...{ accountId: input.account.accountId, path, signature, resolvedAt: answer.requestedAt },
+      definition: normalizeDefinition(answer.value, parseJson(answer.body)),
     })
   })
 }

@@ -121,11 +121,11 @@ export function normalizeListEntry(wire: WireListEntry): ListedActivity {
 }
 
 /**
- * Hashes an activity without its samples: name, description and the whole summary with unknown fields (service document,
- * "Activity detail"). The order of keys does not matter, so that an answer with reordered keys is no edit.
+ * Hashes an activity without its samples: name, description and the whole summary as sent (service document, "Activity
+ * detail"). The order of keys does not matter, so that an answer with reordered keys is no edit.
  */
-export function hashSummary(wire: { name?: unknown; description?: unknown; summary?: unknown }): string {
-  const identity = [wire.name ?? null, wire.description ?? null, wire.summary ?? null]
+export function hashSummary(wire: Pick<WireActivity, 'name' | 'description' | 'summaryAsSent'>): string {
+  const identity = [wire.name ?? null, wire.description ?? null, wire.summaryAsSent ?? null]
   return createHash('sha256').update(JSON.stringify(identity, sortKeys)).digest('hex')
 }
 

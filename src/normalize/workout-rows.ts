@@ -1,8 +1,8 @@
 import { DateTime } from 'luxon'
 import { isObject, parseJson } from '../kit/json.ts'
-import type { WireWorkoutEntry, WireWorkoutSet } from '../service/wire/wire-workouts.ts'
+import type { WireWorkout, WireWorkoutEntry } from '../service/wire/wire-workouts.ts'
 import type { ListedWorkout } from '../store/training/workout-lists.ts'
-import type { WorkoutSetRow } from '../store/training/workout-sets.ts'
+import type { WorkoutDefinition } from '../store/training/workout-sets.ts'
 
 /** Normalizes a workout list entry (service document, "Workout list entry"); `raw` is the entry as it was sent. */
 export function normalizeWorkoutEntry(wire: WireWorkoutEntry, raw: unknown): ListedWorkout {
@@ -15,17 +15,25 @@ export function normalizeWorkoutEntry(wire: WireWorkoutEntry, raw: unknown): Lis
   }
 }
 
-/** Normalizes the sets of a workout definition (service document, "Set entry") to watts and seconds. */
-export function normalizeWorkoutSets(wire: readonly WireWorkoutSet[]): WorkoutSetRow[] {
-  return wire.map((set) => ({
-    name: set.name ?? null,
-    index: set.index ?? null,
-    power: set.power ?? null,
-    duration: secondsOf(set.duration),
-    powerRest: set.power_rest ?? null,
-    durationRest: secondsOf(set.duration_rest),
-    intervalCount: set.interval_count ?? null,
-  }))
+/**
+ * Normalizes a workout definition (service document, "Workout definition"), its sets ("Set entry") to watts and seconds; `raw`
+ * is the whole answer as it was sent.
+ */
+export function normalizeDefinition(wire: WireWorkout, raw: unknown): WorkoutDefinition {
+  return {
+    name: wire.name ?? null,
+    description: wire.description ?? null,
+    raw,
+    sets: wire.workout.map((set) => ({
+      name: set.name ?? null,
+      index: set.index ?? null,
+      power: set.power ?? null,
+      duration: secondsOf(set.duration),
+      powerRest: set.power_rest ?? null,
+      durationRest: secondsOf(set.duration_rest),
+      intervalCount: set.interval_count ?? null,
+    })),
+  }
 }
 
 /** Lists the entries of a workout list as they were sent, by path. */

@@ -38,6 +38,10 @@ describe('the comparison of the database with the service', () => {
     ['a name', `update training.activities set name = name || ' '`],
     ['a start', `update training.activities set started_at = started_at + interval '1 second'`],
     ['a field that has no column', `update training.activities set summary = summary - 'unheard'`],
+    [
+      'a text of the summary that became a number',
+      `update training.activities set summary = jsonb_set(summary, '{xss}', to_jsonb((summary->>'xss')::float8))`,
+    ],
     ['an activity that is wrongly absent', 'update training.activities set absent_since = now()'],
     [
       'an activity that is not there',

@@ -54,6 +54,50 @@ describe('values that are not what they should be', () => {
     expect(lines).toEqual([expect.objectContaining({ level: 'warn', values: 2, samples: 0 })])
   })
 
+  it('are in the summary as they were sent, whatever the columns make of them', async () => {
+    const sent = {
+      ...{ xss: '88.125', distance: ' 41.5 ', duration: '', medal: 'gold', focus: { climber: true } },
+      ...{ sig: [], session: { avg_power: [1, '2'] }, progression: null, sp: 1.23456789012345e-7, id: '007' },
+      ...{ unheard: { of: [true, null, { x: 'é\u2028' }] }, '': 0 },
+    }
+    const text = (summary: object) =>
+      `{"success":true,"name":"Odd","summary":${JSON.stringify(summary)},"session_data":[{"unix_time":${START},"power":1}]}`
+    await answer(text(sent))
+    await sync()
+    const stored = () =>
+      rig.rows('select summary, xss, distance, duration, medal, focus from training.activities')
+    const columns = { xss: 88.125, distance: 41.5, duration: null, medal: null, focus: null }
+    expect(await stored()).toEqual([{ summary: sent, ...columns }])
+
+    const again = async (summary: object) => {
+      await rig.steer('DELETE', 'faults')
+      await answer(text(summary))
+      await rig.rows(`update training.activities set detail_state = 'wanted'`)
+      return sync()
+    }
+    const reordered = Object.fromEntries(Object.entries(sent).reverse())
+    expect(await again(reordered)).toMatchObject({ fetched: 0, unchanged: 1 })
+    expect(await again({ ...sent, medal: 'silver' })).toMatchObject({ fetched: 1, unchanged: 0 })
+    expect(await stored()).toEqual([{ summary: { ...sent, medal: 'silver' }, ...columns }])
+    expect(await rig.rows('select changes from training.activity_revisions')).toEqual([])
+  })
+
+  it.each([
+    ['no summary', '', null],
+    ['null', '"summary":null,', null],
+    ['the empty object of PHP', '"summary":[],', []],
+    ['a text', '"summary":"none yet",', 'none yet'],
+    [
+      'one with a name twice and characters that Postgres refuses',
+      '"summary":{"a":1,"a":"x\\u0000\\ud800"},',
+      { a: 'x\ufffd' },
+    ],
+  ])('%s is kept as such', async (_what, member, summary) => {
+    await answer(`{"success":true,${member}"session_data":[{"unix_time":${START},"power":1}]}`)
+    expect(await sync()).toMatchObject({ fetched: 1, failed: 0 })
+    expect(await rig.rows('select summary from training.activities')).toEqual([{ summary }])
+  })
+
   it('keep every digit of the start, and let the first sample say which of two hours it is in', async () => {
     const start_date = { date: '2024-10-27 02:30:00.123456', timezone_type: 3, timezone: 'Europe/Berlin' }
     await answer({

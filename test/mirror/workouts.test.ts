@@ -46,6 +46,28 @@ describe('the workouts', () => {
     expect(tempo[0]).toMatchObject({ power_rest: null, duration_rest: null })
   })
 
+  it('are kept as the service resolved them, with fields that nobody knows', async () => {
+    const definition = {
+      ...{ success: true, name: 'Tempo \u0000at noon', description: null, coach: { id: '07' } },
+      workout: [{ name: 'Work', power: '146.5', duration: '00:10:00', cadence: 95 }],
+    }
+    await scene.answer(definition, `^/oauth/workout/${OWN[0]}$`)
+    await scene.pollWorkouts()
+    const [kept] = await scene.rows(
+      'select name, description, raw from training.workout_definitions where path = $1',
+      [OWN[0]],
+    )
+    const name = 'Tempo at noon'
+    expect(kept).toEqual({ name, description: null, raw: { ...definition, name } })
+    expect(await sets(String(OWN[0]))).toMatchObject([{ name: 'Work', power: 146.5, duration: 600 }])
+    const [own] = await scene.rows(
+      `select d.name = w.name and d.description = w.description as same, jsonb_array_length(d.raw->'workout') as sets
+       from training.workout_definitions d join training.workouts w using (account_id, path) where path = $1`,
+      [OWN[2]],
+    )
+    expect(own).toEqual({ same: true, sets: (await sets(String(OWN[2]))).length })
+  })
+
   it('ask for the default list without a token', async () => {
     await scene.steer('POST', 'tokens/revoke')
     await expect(scene.pollWorkouts()).rejects.toThrow('musette login')

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isSameSignature, isSameTrainingInfo } from '../../src/normalize/training-info-row.ts'
-import { normalizeWorkoutEntry, normalizeWorkoutSets } from '../../src/normalize/workout-rows.ts'
+import { normalizeDefinition, normalizeWorkoutEntry } from '../../src/normalize/workout-rows.ts'
 
 const INFO = {
   success: true,
@@ -70,6 +70,7 @@ describe('a workout list', () => {
     ['soon', null],
     [null, null],
   ])('has a set whose duration %j is %j seconds', (duration, seconds) => {
-    expect(normalizeWorkoutSets([{ duration }])[0]?.duration).toBe(seconds)
+    const wire = { workout: [{ duration }], bad: [], drift: [] }
+    expect(normalizeDefinition(wire, wire).sets[0]?.duration).toBe(seconds)
   })
 })

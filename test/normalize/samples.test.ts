@@ -161,14 +161,20 @@ describe('the power curve', () => {
 })
 
 describe('the hash of a summary', () => {
+  const one = { name: 'Ride', summaryAsSent: { xss: 1, sig: { ftp: 250, pp: 900 } } }
+
   it('does not see the order of keys, and sees every value', () => {
-    const one = { name: 'Ride', summary: { xss: 1, sig: { ftp: 250, pp: 900 } } }
-    const shuffled = { summary: { sig: { pp: 900, ftp: 250 }, xss: 1 }, name: 'Ride' }
+    const shuffled = { summaryAsSent: { sig: { pp: 900, ftp: 250 }, xss: 1 }, name: 'Ride' }
     expect(hashSummary(shuffled)).toBe(hashSummary(one))
-    expect(hashSummary({ ...one, summary: { xss: 1, sig: { ftp: 251, pp: 900 } } })).not.toBe(
-      hashSummary(one),
-    )
+    const changed = { ...one, summaryAsSent: { xss: 1, sig: { ftp: 251, pp: 900 } } }
+    expect(hashSummary(changed)).not.toBe(hashSummary(one))
     expect(hashSummary({ ...one, name: 'Race' })).not.toBe(hashSummary(one))
+  })
+
+  it('sees a value that no column can hold, and the type of a value', () => {
+    const hashOf = (medal: unknown) => hashSummary({ ...one, summaryAsSent: { medal } })
+    const hashes = [1, '1', 'gold', 'silver', ['gold'], null].map(hashOf)
+    expect(new Set(hashes).size).toBe(hashes.length)
   })
 })
 

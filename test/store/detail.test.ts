@@ -108,6 +108,15 @@ test('an answer without samples does not delete samples that are stored', async 
   expect(String(await rawDocumentOf(store, activityId))).toBe('first')
 })
 
+test('new samples whose answer is not kept leave no raw document of the samples before', async () => {
+  const { store } = await openTestStore()
+  const { activityId } = await makeActivity(store, at(0))
+  const rawDocument = await packDocument({ document: Buffer.from('first') })
+  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1), { rawDocument })))
+  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(2))))
+  expect(await rowsOf(store, 'SELECT FROM training.raw_documents')).toEqual([])
+})
+
 test('an activity that awaits its samples says when to fetch it again', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))

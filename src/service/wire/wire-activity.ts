@@ -95,9 +95,14 @@ const activitySchema = z.looseObject({
 /** The summary of an activity (service document, "summary fields"); unknown fields are kept, any field may be missing. */
 export type WireSummary = NonNullable<z.infer<typeof summaryField>>
 
-/** An activity (service document, "Activity detail"). `session_data` is null or missing when the service has none yet. */
+/**
+ * An activity (service document, "Activity detail"). `session_data` is null or missing when the service has none yet.
+ * `summaryAsSent` is the summary as JSON.parse reads it, before a text became a number or a wrong type null; undefined when
+ * there is none.
+ */
 export type WireActivity = z.infer<typeof activitySchema> & {
   session_data?: SessionData | null
+  summaryAsSent?: unknown
   drift: Drift[]
 }
 
@@ -116,7 +121,8 @@ export function parseActivity(wire: Record<string, unknown>, scanned?: SessionDa
   if (excess) return { ok: false, reason: `a value of its samples ${excess}` }
   const drift = [...parsed.drift, ...samples.drift]
   const held = sent === undefined ? {} : { session_data: samples.data }
-  return { ok: true, value: { ...parsed.value, ...held, drift }, drift }
+  const value = { ...parsed.value, ...held, summaryAsSent: rest.summary, drift }
+  return { ok: true, value, drift }
 }
 
 function parseSamples(sent: unknown): { data: SessionData | null | undefined; drift: Drift[] } {

@@ -180,12 +180,7 @@ async function replaceContent(tx: Tx, replaced: readonly Replaced[]): Promise<vo
     tx,
     replaced.map(({ activityId, sampleExtras: extras = [] }) => ({ activityId, extras })),
   )
-  await recordRawDocuments(
-    tx,
-    replaced.flatMap(({ activityId, requestedAt, rawDocument }) =>
-      rawDocument ? [{ activityId, fetchedAt: requestedAt, packed: rawDocument }] : [],
-    ),
-  )
+  await replaceRawDocuments(tx, replaced)
 }
 
 function unavailable(activityId: number, together: number): MusetteError {
@@ -259,14 +254,18 @@ export async function packDocument({ document, gzipped }: RawDocument): Promise<
   return { sha256, encoding: 'gzip', body }
 }
 
-/** Records packed answers, one for each activity, in place of the earlier one. By COPY, because the driver copies every parameter twice. */
-async function recordRawDocuments(
-  tx: Tx,
-  documents: ReadonlyArray<{ activityId: number; fetchedAt: Date; packed: PackedDocument }>,
-): Promise<void> {
-  if (documents.length === 0) return
-  const activityIds = documents.map(({ activityId }) => activityId)
+/**
+ * Replaces the raw documents of activities; one whose new answer is not kept loses the earlier answer, which its samples are no
+ * longer from. By COPY, because the driver copies every parameter twice.
+ */
+async function replaceRawDocuments(tx: Tx, replaced: readonly Replaced[]): Promise<void> {
+  if (replaced.length === 0) return
+  const activityIds = replaced.map(({ activityId }) => activityId)
   await tx.client.query('DELETE FROM training.raw_documents WHERE activity_id = ANY ($1)', [activityIds])
+  const documents = replaced.flatMap(({ activityId, requestedAt, rawDocument }) =>
+    rawDocument ? [{ activityId, fetchedAt: requestedAt, packed: rawDocument }] : [],
+  )
+  if (documents.length === 0) return
   const target = 'training.raw_documents (activity_id, fetched_at, sha256, encoding, body)'
   await copyRows(tx.client, target, encodeDocuments(documents))
 }

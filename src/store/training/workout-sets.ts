@@ -7,12 +7,20 @@ import { olderUntil } from './training-info-rows.ts'
 const KEY = [workoutDefinitions.accountId, workoutDefinitions.path]
 
 /** A row of `workout_sets`: watts and seconds. */
-export type WorkoutSetRow = Readonly<
+type WorkoutSetRow = Readonly<
   Pick<
     typeof workoutSets.$inferSelect,
     'name' | 'index' | 'power' | 'duration' | 'powerRest' | 'durationRest' | 'intervalCount'
   >
 >
+
+/** A workout as the service resolved it, with its sets (perhaps none); `raw` is the answer as sent. */
+export type WorkoutDefinition = Readonly<{
+  name: string | null
+  description: string | null
+  raw: unknown
+  sets: readonly WorkoutSetRow[]
+}>
 
 /** A listed workout, with the time and the signature of its definition; null before the first. */
 export type DefinitionState = Readonly<{
@@ -40,23 +48,25 @@ export async function findDefinitionStates(
 }
 
 /**
- * Replaces the sets of a workout by those (perhaps none) that were requested at `resolvedAt` for this signature. An answer
- * older than the existing sets changes nothing.
+ * Records the definition of a workout that was requested at `resolvedAt` for this signature, in place of the earlier one. An
+ * answer older than that changes nothing.
  */
-export async function replaceWorkoutSets(
+export async function recordDefinition(
   tx: Tx,
   input: {
     accountId: number
     path: string
-    sets: readonly WorkoutSetRow[]
+    definition: WorkoutDefinition
     resolvedAt: Date
     signature: unknown
   },
 ): Promise<void> {
-  const { accountId, resolvedAt } = input
+  const { accountId, definition, resolvedAt } = input
+  const { name, description, raw, sets } = definition
   const path = cleanText(input.path)
   const signature = cleanJson(input.signature)
-  const resolved = { resolvedAt, signature, failedAt: null, fetchError: null }
+  const content = { name: cleanNullable(name), description: cleanNullable(description), raw: cleanJson(raw) }
+  const resolved = { ...content, resolvedAt, signature, failedAt: null, fetchError: null }
   await acquireNamedLock(tx, 'workout sets', accountId)
   const isNewer = or(
     isNull(workoutDefinitions.resolvedAt),
@@ -69,9 +79,9 @@ export async function replaceWorkoutSets(
     .onConflictDoUpdate({ target: KEY, set: resolved, ...(isNewer && { setWhere: isNewer }) })
   if (written.rowCount === 0) return
   await tx.db.delete(workoutSets).where(and(eq(workoutSets.accountId, accountId), eq(workoutSets.path, path)))
-  if (input.sets.length === 0) return
+  if (sets.length === 0) return
   await tx.db.insert(workoutSets).values(
-    input.sets.map((set, position) => ({
+    sets.map((set, position) => ({
       ...{ accountId, path, position, resolvedAt, signature },
       ...{ ...set, name: cleanNullable(set.name) },
     })),
