@@ -8,7 +8,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/kit/global-setup.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than there are cores: many tests wait, for a lock that runs out or a process that ends.
+    maxWorkers: 3,
     sequence: { sequencer: SlowestFirst },
     testTimeout: 60_000,
     hookTimeout: 120_000,

@@ -61,6 +61,7 @@ CREATE TABLE training.activities (
   detail_state text NOT NULL DEFAULT 'wanted',
   sample_count integer,
   elapsed_s double precision,
+  samples_at timestamptz,
   max_power double precision,
   avg_power double precision,
   max_cadence double precision,
@@ -108,6 +109,7 @@ CREATE TABLE training.activities (
   summary jsonb,
   absent_since timestamptz,
   first_seen_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   listed_at timestamptz NOT NULL,
   fetched_at timestamptz,
   wanted_at timestamptz NOT NULL,
@@ -139,6 +141,7 @@ COMMENT ON COLUMN training.activities.started_at_local IS 'Start on the wall clo
 COMMENT ON COLUMN training.activities.detail_state IS 'wanted: to be fetched; awaiting_samples: fetched, samples not there yet; mirrored: as the service has it; failed: the last answer could not be used, see fetch_error and next_fetch_at';
 COMMENT ON COLUMN training.activities.sample_count IS 'Number of rows in samples; NULL while none were ever written';
 COMMENT ON COLUMN training.activities.elapsed_s IS 'Derived: seconds from the first sample to the last';
+COMMENT ON COLUMN training.activities.samples_at IS 'When the answer was asked for that the rows of samples were written from; NULL while none were ever written';
 COMMENT ON COLUMN training.activities.max_power IS 'Highest power, W';
 COMMENT ON COLUMN training.activities.avg_power IS 'Mean power, W';
 COMMENT ON COLUMN training.activities.max_cadence IS 'Highest cadence, 1/min';
@@ -186,7 +189,8 @@ COMMENT ON COLUMN training.activities.chart_view IS 'Address of the chart';
 COMMENT ON COLUMN training.activities.summary IS 'The whole summary as the service sent it, unknown fields too: a number that came as a text is a text here. Numbers have the precision of a double; raw_documents has every digit.';
 COMMENT ON COLUMN training.activities.absent_since IS 'When the activity was first found missing in the list of the service; NULL while it is listed. Rows are never deleted';
 COMMENT ON COLUMN training.activities.first_seen_at IS 'When the activity was first seen, in the list or as the answer to an upload';
-COMMENT ON COLUMN training.activities.listed_at IS 'When the list last named the activity';
+COMMENT ON COLUMN training.activities.updated_at IS 'When a value that the service tells of the activity, its samples or its absence last changed here; what serves fetching does not count. See changes';
+COMMENT ON COLUMN training.activities.listed_at IS 'When a poll last named the activity, or the list last had something new of it';
 COMMENT ON COLUMN training.activities.fetched_at IS 'When the answer that this row shows was asked for; NULL before the first';
 COMMENT ON COLUMN training.activities.wanted_at IS 'When the activity was last marked as wanted';
 COMMENT ON COLUMN training.activities.list_fields IS 'Name, description, type and start as the activity list last had them; what differs from it is a change';
@@ -446,6 +450,7 @@ CREATE TABLE training.workouts (
   last_modified timestamptz,
   changed_at timestamptz,
   absent_since timestamptz,
+  updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   raw jsonb,
   CONSTRAINT workouts_account_id_accounts_account_id_fk FOREIGN KEY (account_id) REFERENCES training.accounts ON DELETE CASCADE
 );
@@ -461,6 +466,7 @@ COMMENT ON COLUMN training.workouts.description IS 'Description';
 COMMENT ON COLUMN training.workouts.last_modified IS 'When the workout was last changed at the service; a time sent without a zone is read as UTC';
 COMMENT ON COLUMN training.workouts.changed_at IS 'When the entry was first listed as it is now, by our clock';
 COMMENT ON COLUMN training.workouts.absent_since IS 'When the workout was first found missing in its list; NULL while it is listed';
+COMMENT ON COLUMN training.workouts.updated_at IS 'When the entry or its absence last changed here, see changes';
 COMMENT ON COLUMN training.workouts.raw IS 'The whole entry as the service sent it';
 
 CREATE TABLE training.workout_definitions (
@@ -745,12 +751,168 @@ CREATE TABLE musette.locks (
 );
 COMMENT ON TABLE musette.locks IS 'Rows that transactions lock, so that one at a time does what they name; nothing reads them.';
 COMMENT ON COLUMN musette.locks.name IS 'What one transaction at a time does, and for which account, service or folder';
+CREATE VIEW musette.lock_export AS SELECT true AS lockable;
+COMMENT ON VIEW musette.lock_export IS 'Locked by the process that writes an export of the whole history';
+COMMENT ON COLUMN musette.lock_export.lockable IS 'Always true: the lock is what matters';
+CREATE VIEW musette.lock_backup AS SELECT true AS lockable;
+COMMENT ON VIEW musette.lock_backup IS 'Locked by the process that writes a scheduled backup';
+COMMENT ON COLUMN musette.lock_backup.lockable IS 'Always true: the lock is what matters';
 
 -- The migrator makes this table before it runs the first migration.
 COMMENT ON TABLE musette.migrations IS 'Journal of the migrations that this database has seen.';
 COMMENT ON COLUMN musette.migrations.id IS 'Key';
 COMMENT ON COLUMN musette.migrations.hash IS 'SHA-256 of the migration';
 COMMENT ON COLUMN musette.migrations.created_at IS 'Moment the migration was generated, ms since 1970';
+
+CREATE TABLE training.changes (
+  change_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  account_id integer,
+  at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  kind text NOT NULL,
+  path text,
+  detail jsonb NOT NULL DEFAULT '{}',
+  transaction_id xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  CONSTRAINT changes_account_id_accounts_account_id_fk FOREIGN KEY (account_id) REFERENCES training.accounts ON DELETE CASCADE
+);
+CREATE INDEX changes_at ON training.changes (at);
+COMMENT ON TABLE training.changes IS 'The change feed: one row for each thing that became different, written in the transaction that changed it. Programs read it through the view changes_settled; at each commit with changes Postgres sends a notification on the channel musette_changes. Rows are kept for 90 days.';
+COMMENT ON COLUMN training.changes.change_id IS 'Number of the change; a later commit has a higher number, and numbers may be missing';
+COMMENT ON COLUMN training.changes.account_id IS 'Account, see accounts; NULL for the default workout list';
+COMMENT ON COLUMN training.changes.at IS 'When it was recorded';
+COMMENT ON COLUMN training.changes.kind IS 'What happened: activity.new, activity.changed, activity.samples (samples written or replaced), activity.absent, activity.back; training_info.new, training_info.changed; workout.new, workout.changed, workout.absent, workout.back; upload.accepted, upload.mirrored, upload.duplicate, upload.refused; login.lost, login.restored';
+COMMENT ON COLUMN training.changes.path IS 'The service''s identifier of the activity or workout; of an upload that of its activity; NULL when there is none';
+COMMENT ON COLUMN training.changes.detail IS 'Of …new: column names with their values; of …changed: column names with the value before and the value after, {"xss":[old,new]}, in the units of those columns (summary_hash stands for summary); of the others what they are about: sample_count and elapsed_s in s, absent_since, content_id, file_name and reason';
+COMMENT ON COLUMN training.changes.transaction_id IS 'Transaction that wrote the row, for the view changes_settled';
+
+CREATE FUNCTION musette.content(activity training.activities) RETURNS jsonb LANGUAGE sql STABLE AS $$
+  SELECT to_jsonb(activity) - '{summary,detail_state,first_seen_at,updated_at,listed_at,fetched_at,wanted_at,list_fields,detail_fields,next_fetch_at,fetch_attempts,fetch_error}'::text[]
+$$;
+COMMENT ON FUNCTION musette.content(training.activities) IS 'The columns of an activity that its changes are about: all but those that serve fetching. The hash of the summary stands for the summary.';
+CREATE FUNCTION musette.content(workout training.workouts) RETURNS jsonb LANGUAGE sql STABLE AS $$
+  SELECT to_jsonb(workout) - '{changed_at,updated_at}'::text[]
+$$;
+COMMENT ON FUNCTION musette.content(training.workouts) IS 'The columns of a workout that its changes are about.';
+CREATE FUNCTION musette.content(info training.training_info) RETURNS jsonb LANGUAGE sql STABLE AS $$
+  SELECT to_jsonb(info) - '{last_seen_at,raw}'::text[]
+$$;
+COMMENT ON FUNCTION musette.content(training.training_info) IS 'The columns of training information that its changes are about.';
+
+CREATE FUNCTION musette.differences(before jsonb, after jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(jsonb_object_agg(key, jsonb_build_array(before -> key, value)), '{}')
+  FROM jsonb_each(after) WHERE before -> key IS DISTINCT FROM value
+$$;
+COMMENT ON FUNCTION musette.differences(jsonb, jsonb) IS 'The members of two objects that differ: {"name":[before,after]}.';
+
+CREATE FUNCTION musette.record_change(account_id integer, kind text, path text, detail jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  -- One transaction after the other, from here to its commit: a number that was given earlier is never committed later.
+  INSERT INTO musette.locks (name) VALUES ('changes') ON CONFLICT DO NOTHING;
+  PERFORM FROM musette.locks WHERE name = 'changes' FOR UPDATE;
+  INSERT INTO training.changes (account_id, kind, path, detail) VALUES (account_id, kind, path, detail);
+  NOTIFY musette_changes;
+END
+$$;
+COMMENT ON FUNCTION musette.record_change(integer, text, text, jsonb) IS 'Records a change. Called at the end of a transaction, by deferred triggers, so that its lock is held for a moment only.';
+
+CREATE FUNCTION musette.set_updated_at() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  NEW.updated_at := clock_timestamp();
+  RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION musette.set_updated_at() IS 'Sets updated_at of a row whose content changes.';
+CREATE TRIGGER set_updated_at BEFORE UPDATE ON training.activities
+  FOR EACH ROW WHEN (musette.content(OLD) IS DISTINCT FROM musette.content(NEW)) EXECUTE FUNCTION musette.set_updated_at();
+CREATE TRIGGER set_updated_at BEFORE UPDATE ON training.workouts
+  FOR EACH ROW WHEN (musette.content(OLD) IS DISTINCT FROM musette.content(NEW)) EXECUTE FUNCTION musette.set_updated_at();
+
+-- A record has only the columns of its own table, so what all three have is taken from its content.
+CREATE FUNCTION musette.record_content_change() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  what CONSTANT text := TG_ARGV[0];
+  apart CONSTANT text[] := '{absent_since,samples_at,sample_count,elapsed_s}';
+  after CONSTANT jsonb := musette.content(NEW);
+  before jsonb;
+  account CONSTANT integer := (after ->> 'account_id')::integer;
+  path CONSTANT text := after ->> 'path';
+  changed jsonb;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    PERFORM musette.record_change(account, what || '.new', path, after - '{account_id,path}'::text[]);
+    RETURN NULL;
+  END IF;
+  before := musette.content(OLD);
+  IF after ->> 'absent_since' IS NULL AND before ->> 'absent_since' IS NOT NULL THEN
+    PERFORM musette.record_change(account, what || '.back', path, jsonb_build_object('absent_since', before -> 'absent_since'));
+  END IF;
+  changed := musette.differences(before - apart, after - apart);
+  IF changed <> '{}' THEN
+    PERFORM musette.record_change(account, what || '.changed', path, changed);
+  END IF;
+  IF before -> 'samples_at' IS DISTINCT FROM after -> 'samples_at' THEN
+    PERFORM musette.record_change(account, what || '.samples', path, jsonb_build_object('samples_at', after -> 'samples_at',
+      'sample_count', after -> 'sample_count', 'elapsed_s', after -> 'elapsed_s'));
+  END IF;
+  IF after ->> 'absent_since' IS NOT NULL AND before ->> 'absent_since' IS NULL THEN
+    PERFORM musette.record_change(account, what || '.absent', path, jsonb_build_object('absent_since', after -> 'absent_since'));
+  END IF;
+  RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION musette.record_content_change() IS 'Records what an insert or update of an activity, a workout or training information changes.';
+CREATE CONSTRAINT TRIGGER record_new AFTER INSERT ON training.activities DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW EXECUTE FUNCTION musette.record_content_change('activity');
+CREATE CONSTRAINT TRIGGER record_change AFTER UPDATE ON training.activities DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW WHEN (musette.content(OLD) IS DISTINCT FROM musette.content(NEW))
+  EXECUTE FUNCTION musette.record_content_change('activity');
+CREATE CONSTRAINT TRIGGER record_new AFTER INSERT ON training.workouts DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW EXECUTE FUNCTION musette.record_content_change('workout');
+CREATE CONSTRAINT TRIGGER record_change AFTER UPDATE ON training.workouts DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW WHEN (musette.content(OLD) IS DISTINCT FROM musette.content(NEW))
+  EXECUTE FUNCTION musette.record_content_change('workout');
+CREATE CONSTRAINT TRIGGER record_new AFTER INSERT ON training.training_info DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW EXECUTE FUNCTION musette.record_content_change('training_info');
+CREATE CONSTRAINT TRIGGER record_change AFTER UPDATE ON training.training_info DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW WHEN (musette.content(OLD) IS DISTINCT FROM musette.content(NEW))
+  EXECUTE FUNCTION musette.record_content_change('training_info');
+
+CREATE FUNCTION musette.record_upload_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM musette.record_change(NEW.account_id, 'upload.' || NEW.state, NEW.activity_path, jsonb_build_object(
+    'content_id', NEW.content_id, 'file_name', NEW.file_name, 'reason', NEW.reason));
+  RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION musette.record_upload_change() IS 'Records that a file was accepted, mirrored, refused or is a duplicate.';
+CREATE CONSTRAINT TRIGGER record_change AFTER UPDATE ON training.uploads DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW WHEN (OLD.state <> NEW.state AND NEW.state IN ('accepted', 'mirrored', 'duplicate', 'refused'))
+  EXECUTE FUNCTION musette.record_upload_change();
+
+CREATE FUNCTION musette.record_login_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.needs_login THEN
+    PERFORM musette.record_change(NEW.account_id, 'login.lost', NULL, jsonb_build_object('account', NEW.name, 'reason', NEW.last_error));
+  ELSE
+    PERFORM musette.record_change(NEW.account_id, 'login.restored', NULL, jsonb_build_object('account', NEW.name));
+  END IF;
+  RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION musette.record_login_change() IS 'Records that the login of an account was lost or works again.';
+CREATE CONSTRAINT TRIGGER record_change AFTER UPDATE ON training.accounts DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW WHEN (OLD.needs_login <> NEW.needs_login) EXECUTE FUNCTION musette.record_login_change();
+
+CREATE VIEW training.changes_settled AS
+SELECT account_id, change_id, at, kind, path, detail
+FROM training.changes
+WHERE transaction_id < pg_snapshot_xmin(pg_current_snapshot()) OR transaction_id >= pg_snapshot_xmax(pg_current_snapshot());
+COMMENT ON VIEW training.changes_settled IS 'The change feed for programs that go on from the highest change_id they have read: only changes before which no other can appear any more, because every transaction that was under way before has ended. A long transaction that writes, also in another database of the server, delays it.';
+COMMENT ON COLUMN training.changes_settled.account_id IS 'Account, see accounts; NULL for the default workout list';
+COMMENT ON COLUMN training.changes_settled.change_id IS 'Number of the change: read on with change_id > the highest one read, in this order; numbers may be missing';
+COMMENT ON COLUMN training.changes_settled.at IS 'When it was recorded';
+COMMENT ON COLUMN training.changes_settled.kind IS 'What happened, see changes';
+COMMENT ON COLUMN training.changes_settled.path IS 'The service''s identifier of the activity or workout, see changes';
+COMMENT ON COLUMN training.changes_settled.detail IS 'The values, see changes';
 
 -- Places are counted here and not taken from the table: its rows keep no order.
 CREATE VIEW training.sample_extra_values AS

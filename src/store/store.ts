@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { errorLine, MusetteError } from '../kit/errors.ts'
 import { endPool, PostgresClient } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
-import { type DatabaseStep, mapDatabaseError } from './database-errors.ts'
+import { type DatabaseStep, mapDatabaseError, sqlstateOf } from './database-errors.ts'
 import * as schema from './schema/index.ts'
 import { locks } from './schema/index.ts'
 
@@ -164,7 +164,7 @@ export async function acquireNamedLock(tx: Tx, work: LockedWork, owner: number |
   await tx.db.insert(locks).values({ name }).onConflictDoUpdate({ target: locks.name, set: { name } })
 }
 
-/** Work on the whole database that one process at a time does, however long it takes. */
+/** Work on the whole database that one process at a time does, however long it takes; each has a view to be locked. */
 type ExclusiveWork = 'export' | 'backup'
 
 /**
@@ -177,12 +177,17 @@ export async function withExclusiveWork<T>(
   work: ExclusiveWork,
   action: () => Promise<T>,
 ): Promise<T | undefined> {
-  // In a transaction of its own: others would wait for a row that is not committed yet.
-  await store.transaction((tx) => tx.db.insert(locks).values({ name: work }).onConflictDoNothing())
-  return store.transaction(async (tx) => {
-    await tx.client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
-    const row = tx.db.select().from(locks).where(eq(locks.name, work))
-    const found = await row.for('update', { skipLocked: true })
-    return found.length > 0 ? await action() : undefined
-  })
+  let locked = false
+  try {
+    // Locking a row would give this transaction a number, and the change feed would wait for its end.
+    return await store.transaction(async (tx) => {
+      await tx.client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
+      await tx.client.query(`LOCK TABLE musette.lock_${work} IN SHARE UPDATE EXCLUSIVE MODE NOWAIT`)
+      locked = true
+      return action()
+    })
+  } catch (error) {
+    if (!locked && sqlstateOf(error) === '55P03') return undefined
+    throw error
+  }
 }

@@ -230,7 +230,7 @@ async function openFive(): Promise<Store> {
 
 async function contentOf(store: Store): Promise<Record<string, unknown>[][]> {
   const queries = [
-    "SELECT to_jsonb(a) - 'first_seen_at' AS row FROM training.activities a ORDER BY activity_id",
+    "SELECT to_jsonb(a) - '{first_seen_at,updated_at}'::text[] AS row FROM training.activities a ORDER BY activity_id",
     'SELECT * FROM training.samples ORDER BY activity_id, t',
     'SELECT * FROM training.sample_extras ORDER BY activity_id, field',
     'SELECT * FROM training.power_curves ORDER BY activity_id, duration_s',

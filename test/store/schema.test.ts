@@ -16,7 +16,7 @@ const QUERIES = {
     from ${TABLES} join pg_attribute on attrelid = c.oid and attnum > 0
     left join pg_attrdef on adrelid = attrelid and adnum = attnum order by 1, attnum`,
   constraints: `select n.nspname || '.' || c.relname as of, conname, pg_get_constraintdef(k.oid) as definition
-    from ${TABLES} join pg_constraint k on conrelid = c.oid order by 1, 2`,
+    from ${TABLES} join pg_constraint k on conrelid = c.oid and contype <> 't' order by 1, 2`,
   indexes: `select n.nspname || '.' || c.relname as of, pg_get_indexdef(indexrelid) as definition
     from ${TABLES} join pg_index on indrelid = c.oid order by 1, 2`,
 }

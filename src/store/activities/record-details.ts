@@ -62,7 +62,8 @@ export async function recordDetails(tx: Tx, inputs: readonly RecordDetailInput[]
     const fields = fieldsOf(cleanRow(input.row))
     const after = withoutKnownNames(toRow(input, replacing), fields, before.detail_fields)
     if (before.fetched) await recordRevision(tx, { activityId, after, observedAt: requestedAt })
-    rows.push({ activityId, ...after, detailFields: fields, ...bookkeeping(input, before) })
+    const samplesAt = replacing && samples.count > 0 ? { samplesAt: requestedAt } : {}
+    rows.push({ activityId, ...after, ...samplesAt, detailFields: fields, ...bookkeeping(input, before) })
   }
   await updateActivities(tx, rows)
   await replaceContent(tx, replaced)
@@ -202,9 +203,11 @@ type OwnColumn =
   | 'detailState'
   | 'sampleCount'
   | 'elapsedS'
+  | 'samplesAt'
   | 'summary'
   | 'absentSince'
   | 'firstSeenAt'
+  | 'updatedAt'
   | 'listedAt'
   | 'fetchedAt'
   | 'wantedAt'

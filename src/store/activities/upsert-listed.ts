@@ -16,7 +16,7 @@ type ListedCounts = { inserted: number; marked: number }
 
 /**
  * Decides about a known activity whose entry has not changed and which is neither absent nor failed for good. `fetch` makes it
- * wanted, `leave` changes nothing. A poll makes it wanted when its path is in `changed`, and otherwise fetches it once more
+ * wanted, `leave` leaves its row as it is. A poll makes it wanted when its path is in `changed`, and otherwise fetches it once more
  * after a pause, which grows from `firstPauseMs` to `lastPauseMs` with the time since its last change.
  */
 export type WhenSame =
@@ -94,10 +94,6 @@ WHERE NOT EXISTS (SELECT FROM training.activities a WHERE a.account_id = $2 AND 
 ORDER BY e.ordinality
 ON CONFLICT (account_id, path) DO NOTHING`
 
-const TOUCH = `WITH ${ENTRIES}
-UPDATE training.activities a SET listed_at = $3::timestamptz
-FROM entries e WHERE a.account_id = $2 AND a.path = e.path AND a.listed_at < $3::timestamptz`
-
 /**
  * Writes entries of the activity list (service document, "Activity list entry"). Returns how many rows were inserted and how
  * many known ones became wanted: their entry has changed, they were absent, or they failed without a next fetch. `whenSame`
@@ -134,7 +130,6 @@ export async function upsertListed(
     ])
     counts.marked += known.filter(({ wanted }) => wanted).length
     counts.inserted += (await tx.client.query(INSERT, values)).rowCount ?? 0
-    if (whenSame === 'leave') await tx.client.query(TOUCH, values)
   }
   return counts
 }

@@ -37,13 +37,16 @@ export async function dropEmptyTables(client: pg.ClientBase): Promise<void> {
     `SELECT p.oid::regprocedure::text AS name FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
      WHERE n.nspname IN ('training', 'musette')`,
   )
-  const tables = [...(await findTableNames(client)), 'musette.migrations']
-  const sqlNames = (names: readonly string[]) => names.map(quoteName).join(', ')
+  const names = await findTableNames(client)
+  const triggers = await findTriggers(client, names)
+  const sqlNames = (some: readonly string[]) => some.map(quoteName).join(', ')
   try {
     if (views.length > 0) await client.query(`DROP VIEW ${sqlNames(views.map(({ name }) => name))}`)
-    await client.query(`DROP TABLE ${sqlNames(tables)}`)
+    // Triggers need functions, and functions need the tables whose rows they take.
+    for (const { name, trigger } of triggers) await client.query(`DROP TRIGGER ${trigger} ON ${name}`)
     if (functions.length > 0)
       await client.query(`DROP FUNCTION ${functions.map(({ name }) => name).join(', ')}`)
+    await client.query(`DROP TABLE ${sqlNames([...names, 'musette.migrations'])}`)
   } catch (error) {
     if (!(error instanceof pg.DatabaseError && error.code === '2BP01')) throw error
     const message = `the backup is of an older version, and objects of others depend on the tables of this database (${error.message}); nothing is changed; use a database that was never migrated`
@@ -63,15 +66,13 @@ export async function prepareTables(
   // New files for the empty tables: Postgres may then write rows as frozen, and without a log where no replica needs one. New
   // ones also for the sequences, because a setval is not taken back with its transaction.
   await client.query(`TRUNCATE ${names.join(', ')} RESTART IDENTITY`)
-  const { rows: triggers } = await client.query<{ name: string; trigger: string }>(
-    `SELECT n.nspname || '.' || c.relname AS name, t.tgname AS trigger
-     FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE c.oid = ANY ($1::regclass[]) AND NOT t.tgisinternal AND t.tgenabled = 'O'`,
-    [names],
+  const triggers = await findTriggers(
+    client,
+    tables.map(({ name }) => name),
   )
   const setAll = async (state: 'DISABLE' | 'ENABLE') => {
     for (const { name, trigger } of triggers) {
-      await client.query(`ALTER TABLE ${quoteName(name)} ${state} TRIGGER ${pg.escapeIdentifier(trigger)}`)
+      await client.query(`ALTER TABLE ${name} ${state} TRIGGER ${trigger}`)
     }
   }
   await setAll('DISABLE')
@@ -112,6 +113,20 @@ export async function analyzeTables(client: pg.ClientBase): Promise<void> {
   )
   const names = await findTableNames(client)
   await client.query(`ANALYZE ${names.map(quoteName).join(', ')}`)
+}
+
+/** Finds the triggers of tables that are on; both names are quoted for SQL. */
+async function findTriggers(
+  client: pg.ClientBase,
+  names: readonly string[],
+): Promise<Array<{ name: string; trigger: string }>> {
+  const { rows } = await client.query<{ name: string; trigger: string }>(
+    `SELECT n.nspname || '.' || c.relname AS name, t.tgname AS trigger
+     FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE c.oid = ANY ($1::regclass[]) AND NOT t.tgisinternal AND t.tgenabled = 'O'`,
+    [names.map(quoteName)],
+  )
+  return rows.map(({ name, trigger }) => ({ name: quoteName(name), trigger: pg.escapeIdentifier(trigger) }))
 }
 
 async function findTableNames(client: pg.ClientBase): Promise<string[]> {

@@ -65,6 +65,7 @@ const detailColumns = () => ({
 const fetchColumns = () => ({
   absentSince: instant('absent_since'),
   firstSeenAt: instant('first_seen_at').notNull().default(sql`now()`),
+  updatedAt: instant('updated_at').notNull().default(sql`clock_timestamp()`),
   listedAt: instant('listed_at').notNull(),
   fetchedAt: instant('fetched_at'),
   wantedAt: instant('wanted_at').notNull(),
@@ -88,6 +89,7 @@ export const activities = training.table(
       .default('wanted'),
     sampleCount: integer('sample_count'),
     elapsedS: doublePrecision('elapsed_s'),
+    samplesAt: instant('samples_at'),
     ...detailColumns(),
     summary: jsonb('summary').$type<Json>(),
     ...fetchColumns(),

@@ -1,6 +1,7 @@
 export * from './accounts.ts'
 export * from './activities.ts'
 export * from './bookkeeping.ts'
+export * from './changes.ts'
 export * from './samples.ts'
 export { musette, training } from './schemas.ts'
 export * from './training-info.ts'

@@ -16,6 +16,7 @@ export const workouts = training.table(
     lastModified: instant('last_modified'),
     changedAt: instant('changed_at'),
     absentSince: instant('absent_since'),
+    updatedAt: instant('updated_at').notNull().default(sql`clock_timestamp()`),
     raw: jsonb('raw').$type<Json>(),
   },
   (table) => [

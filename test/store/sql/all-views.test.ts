@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { eventually } from '../../kit/eventually.ts'
 import { openScene, type Scene, VIEWS } from './scene.ts'
 
 /** A ride that every view has something to say about, four more that change with it, and a file that became it. */
@@ -20,6 +21,8 @@ async function openBusyScene() {
      values ($1, 'c', 'ride.fit', 1, 'mirrored', $2, now())`,
     [accountId, rides.at(-1)],
   )
+  // Transactions of other tests on this server delay it.
+  await eventually(async () => (await scene.view('changes_settled')).length > 0)
   return { ...scene, newest: rides.at(-1) ?? 0 }
 }
 
@@ -71,15 +74,21 @@ describe('every view', () => {
     expect(new Set(first.map(({ attname }) => attname))).toEqual(new Set(['account_id']))
   })
 
-  it.each(VIEWS)('such as %s leaves out a ride that the service no longer lists', async (view) => {
-    const { newest, ...scene } = await openBusyScene()
-    const before = await scene.view(view)
-    expect(before).not.toEqual([])
-    await scene.query('update training.activities set absent_since = now() where activity_id = $1', [newest])
-    const after = await scene.view(view)
-    expect(after).not.toEqual(before)
-    expect(after.filter((row) => row.activity_id === newest)).toEqual([])
-  })
+  // The change feed goes on telling what happened to it.
+  it.each(VIEWS.filter((view) => view !== 'changes_settled'))(
+    'such as %s leaves out a ride that the service no longer lists',
+    async (view) => {
+      const { newest, ...scene } = await openBusyScene()
+      const before = await scene.view(view)
+      expect(before).not.toEqual([])
+      await scene.query('update training.activities set absent_since = now() where activity_id = $1', [
+        newest,
+      ])
+      const after = await scene.view(view)
+      expect(after).not.toEqual(before)
+      expect(after.filter((row) => row.activity_id === newest)).toEqual([])
+    },
+  )
 
   it('can be read by musette_reader, with its rows', async () => {
     const scene = await openBusyScene()

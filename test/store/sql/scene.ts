@@ -4,6 +4,7 @@ import { makeAccount, openTestStore } from '../open.ts'
 
 /** Every view of the schema, as its readers know them. */
 export const VIEWS = [
+  'changes_settled',
   'daily_load',
   'fitness_history',
   'form_history',
