@@ -226,7 +226,9 @@ CREATE TABLE training.raw_documents (
 );
 -- The bodies are compressed already.
 ALTER TABLE training.raw_documents ALTER COLUMN body SET STORAGE EXTERNAL;
-COMMENT ON TABLE training.raw_documents IS 'The last answer with samples, as the service sent it, compressed; one row an activity.';
+-- A row is replaced as a whole, with hundreds of kilobytes: by the default, a fifth of the table, that room would be free late.
+ALTER TABLE training.raw_documents SET (autovacuum_vacuum_scale_factor = 0.05, toast.autovacuum_vacuum_scale_factor = 0.05);
+COMMENT ON TABLE training.raw_documents IS 'The answer that the samples of an activity were made from, as the service sent it, compressed. One row an activity: the next answer with samples replaces it, or removes it when MUSETTE_KEEP_RAW is false, and autovacuum frees the room. musette rebuild makes everything that is derived from it anew.';
 COMMENT ON COLUMN training.raw_documents.activity_id IS 'Activity, see activities';
 COMMENT ON COLUMN training.raw_documents.fetched_at IS 'When the answer was asked for';
 COMMENT ON COLUMN training.raw_documents.sha256 IS 'SHA-256 of the answer before compression, hex';
@@ -654,13 +656,13 @@ CREATE INDEX sync_runs_newest ON training.sync_runs (started_at DESC, run_id DES
 COMMENT ON TABLE training.sync_runs IS 'One row a pass over one resource.';
 COMMENT ON COLUMN training.sync_runs.run_id IS 'Key of the run';
 COMMENT ON COLUMN training.sync_runs.account_id IS 'Account, see accounts; NULL for what belongs to none';
-COMMENT ON COLUMN training.sync_runs.resource IS 'What was mirrored, such as activities; export: the whole history was written into a folder; backup: the whole database was written to a file';
-COMMENT ON COLUMN training.sync_runs.kind IS 'Why it ran, such as poll, backfill or reconcile; of an export: schedule or by_hand; of a backup: schedule';
+COMMENT ON COLUMN training.sync_runs.resource IS 'What was mirrored, such as activities; export: the whole history was written into a folder; backup: the whole database was written to a file; rebuild: everything derived from the stored answers was made anew';
+COMMENT ON COLUMN training.sync_runs.kind IS 'Why it ran, such as poll, backfill or reconcile; of an export: schedule or by_hand; of a backup: schedule; of a rebuild: by_hand';
 COMMENT ON COLUMN training.sync_runs.started_at IS 'Start of the run';
 COMMENT ON COLUMN training.sync_runs.finished_at IS 'End of the run; NULL while it runs';
 COMMENT ON COLUMN training.sync_runs.outcome IS 'running; done; partial: done, but some items failed; failed; abandoned: the program ended in the middle';
-COMMENT ON COLUMN training.sync_runs.listed IS 'Entries in the list of the service; files of an export';
-COMMENT ON COLUMN training.sync_runs.changed IS 'Entries new or marked as changed; files that an export wrote';
+COMMENT ON COLUMN training.sync_runs.listed IS 'Entries in the list of the service; files of an export; activities of a rebuild';
+COMMENT ON COLUMN training.sync_runs.changed IS 'Entries new or marked as changed; files that an export wrote; activities rebuilt';
 COMMENT ON COLUMN training.sync_runs.fetched IS 'Items fetched';
 COMMENT ON COLUMN training.sync_runs.absent IS 'Items found missing at the service; files that an export removed';
 COMMENT ON COLUMN training.sync_runs.failed IS 'Items that failed';
@@ -745,6 +747,21 @@ CREATE TABLE musette.ended_sessions (
 COMMENT ON TABLE musette.ended_sessions IS 'Sessions of the dashboard that were signed out before their time; removed once they have ended by themselves.';
 COMMENT ON COLUMN musette.ended_sessions.session_id IS 'The random id in the session cookie; without its signature it opens nothing.';
 COMMENT ON COLUMN musette.ended_sessions.ends_at IS 'When the session would have ended by itself.';
+
+CREATE TABLE musette.rebuilds (
+  account_id integer PRIMARY KEY,
+  version text NOT NULL,
+  started_at timestamptz NOT NULL,
+  through integer NOT NULL,
+  failed integer[] NOT NULL,
+  CONSTRAINT rebuilds_account_id_accounts_account_id_fk FOREIGN KEY (account_id) REFERENCES training.accounts ON DELETE CASCADE
+);
+COMMENT ON TABLE musette.rebuilds IS 'How far a rebuild has come that was stopped, so that the next one goes on there: one row an account, removed when the rebuild ends.';
+COMMENT ON COLUMN musette.rebuilds.account_id IS 'Account, see accounts';
+COMMENT ON COLUMN musette.rebuilds.version IS 'Version of musette that rebuilds; another one begins again';
+COMMENT ON COLUMN musette.rebuilds.started_at IS 'When the rebuild began';
+COMMENT ON COLUMN musette.rebuilds.through IS 'Activity id: this one and all lower ones are done';
+COMMENT ON COLUMN musette.rebuilds.failed IS 'Activity ids among them that could not be rebuilt';
 
 CREATE TABLE musette.locks (
   name text PRIMARY KEY

@@ -15,7 +15,7 @@ import { addSandboxVerb } from './verbs/sandbox.ts'
 import { addSqlVerb } from './verbs/sql.ts'
 import { addHealthcheckVerb, addStartVerb } from './verbs/start.ts'
 import { addStatusVerb } from './verbs/status.ts'
-import { addResyncVerb, addSyncVerb } from './verbs/sync.ts'
+import { addRebuildVerb, addResyncVerb, addSyncVerb } from './verbs/sync.ts'
 import { addUploadVerb } from './verbs/upload.ts'
 
 /** Parses the command line, runs one verb and returns the exit code. A failure is one sentence on standard error. Never throws. */
@@ -59,6 +59,7 @@ function makeProgram(run: Run): Command {
   addSyncVerb(program, run)
   addUploadVerb(program, run)
   addResyncVerb(program, run)
+  addRebuildVerb(program, run)
   addExportVerb(program, run)
   addStatusVerb(program, run)
   addDoctorVerb(program, run)

@@ -8,11 +8,11 @@ import { intervalsOf } from '../jobs/schedules.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { SECOND, systemClock } from '../kit/time.ts'
 import { findAccounts, findEndedSessions, recordEndedSession } from '../store/account-rows.ts'
-import { recordRefetchOfIncomplete } from '../store/activities/refetch.ts'
 import { findRunsMark, recordRunsAbandoned } from '../store/runs.ts'
 import { makeMetrics } from '../web/metrics.ts'
 import { assertNotExposed, openWeb, type WebDeps, type WebOptions } from '../web/web.ts'
 import { makeCachedProbe } from './cached-probe.ts'
+import { openCompletion } from './complete-derived.ts'
 import { makeDashboard } from './dashboard-views.ts'
 import { makeHandlers } from './handlers.ts'
 import { makeHealthReader, makeReadiness } from './probes.ts'
@@ -57,10 +57,6 @@ export async function openDaemon(
     const wrongKey = await parkUnreadableLogins(app)
     if (wrongKey) throw wrongKey
     await app.store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date() }))
-    const incomplete = await app.store.transaction((tx) =>
-      recordRefetchOfIncomplete(tx, { wantedAt: app.mirror.now() }),
-    )
-    if (incomplete > 0) log.warn({ incomplete }, 'activities that an older musette wrote are fetched again')
     if (!config.mirror.keepRaw) log.info('MUSETTE_KEEP_RAW is false: the answers of the service are not kept')
     const schema = openSchemaWatch(app, { everyMs: input.schemaEveryMs })
     release.defer('schema watch', () => schema.close())
@@ -86,6 +82,10 @@ export async function openDaemon(
       },
     )
     release.defer('jobs', () => jobs.close())
+    if (input.roles.includes('worker')) {
+      const completion = openCompletion(app)
+      release.defer('completion of derived rows', () => completion.close())
+    }
     if (input.roles.includes('scheduler')) await jobs.keepSchedules()
     if (input.roles.includes('watcher')) {
       const watcher = await openWatcher(app, jobs)

@@ -57,6 +57,32 @@ export function isItemFailure(error: unknown): boolean {
 }
 
 /**
+ * Runs `work` for all items together. When it fails, it runs for each half by itself, and so on, so that one item that cannot be
+ * written does not keep the others back. `giveUp` makes the results of the one that fails; of all items when the database is
+ * unreachable.
+ */
+export async function inHalves<T, R>(
+  items: readonly T[],
+  work: (items: readonly T[]) => Promise<R[]>,
+  giveUp: (items: readonly T[], error: unknown) => Promise<R[]>,
+): Promise<R[]> {
+  if (items.length === 0) return []
+  try {
+    return await work(items)
+  } catch (error) {
+    if (items.length === 1 || isDatabaseUnreachable(error)) return giveUp(items, error)
+    const half = Math.ceil(items.length / 2)
+    const results = await inHalves(items.slice(0, half), work, giveUp)
+    return [...results, ...(await inHalves(items.slice(half), work, giveUp))]
+  }
+}
+
+/** Tells whether a failure concerns every item; a busy database may refuse this one only. */
+export function isDatabaseUnreachable(error: unknown): boolean {
+  return error instanceof TransientError && error.code !== 'database_busy'
+}
+
+/**
  * Finds out whether the service is unreachable, or fails for single objects only: requests the activity list with a window
  * of no length (service document, endpoint 9), and then an activity that could be fetched before, or where there is none, one of
  * `others` (paths; endpoint 8). Throws only when the signal aborts.

@@ -1,15 +1,11 @@
-import { isAbort, TransientError } from '../kit/errors.ts'
+import { isAbort } from '../kit/errors.ts'
 import { type Backoff, backoffMs, DAY, SECOND } from '../kit/time.ts'
-import { hashSummary, normalizeDetail } from '../normalize/activity-row.ts'
-import { driftOfDate } from '../normalize/dates.ts'
-import { normalizeIntensity } from '../normalize/intensity.ts'
-import { normalizePowerCurve } from '../normalize/power-curve.ts'
-import { normalizeSamples } from '../normalize/sample-columns.ts'
-import type { SessionData } from '../service/wire/wire-samples.ts'
+import { normalizeActivity } from '../normalize/activity-answer.ts'
+import { hashSummary } from '../normalize/activity-row.ts'
 import type { Account } from '../store/account-rows.ts'
 import { recordUnchanged } from '../store/activities/activity-outcome.ts'
+import { packDocument } from '../store/activities/raw-documents.ts'
 import {
-  packDocument,
   type RecordDetailInput,
   recordDetails,
   recordUploadsMirrored,
@@ -17,10 +13,9 @@ import {
 import type { WantedActivity } from '../store/activities/wanted.ts'
 import { type Drift, recordDrift } from '../store/drift.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
-import { recordFailure } from './item-failure.ts'
+import { inHalves, recordFailure } from './item-failure.ts'
 import type { MirrorDeps, MirrorOptions } from './mirror.ts'
 
-const NO_SAMPLES: SessionData = { count: 0, fields: new Map() }
 /** How long after its start, or after it was first seen, an activity without samples is fetched again. */
 const SAMPLES_WITHIN_MS = 7 * DAY
 /** Pauses while samples are awaited: the service's analysis takes seconds to minutes, in rare cases days. */
@@ -87,23 +82,19 @@ export async function recordActivities(
   deps: MirrorDeps,
   fetched: readonly FetchedActivity[],
 ): Promise<RecordedActivity[]> {
-  const [first] = fetched
-  if (!first) return []
-  try {
-    return await recordBatch(deps, fetched)
-  } catch (error) {
-    if (fetched.length > 1 && !isDatabaseUnreachable(error)) {
-      const half = Math.ceil(fetched.length / 2)
-      const ends = await recordActivities(deps, fetched.slice(0, half))
-      return [...ends, ...(await recordActivities(deps, fetched.slice(half)))]
-    }
-    const failure = { activity: first.activity, requestedAt: first.detail.requestedAt, error }
-    const reason = await recordFailure(deps, failure).then(
-      () => error,
-      (unrecorded: unknown) => unrecorded,
-    )
-    return fetched.map(({ activity }) => ({ activity, error: reason }))
-  }
+  return inHalves(
+    fetched,
+    (part) => recordBatch(deps, part),
+    async (part, error) => {
+      const [first] = part
+      const failure = first && { activity: first.activity, requestedAt: first.detail.requestedAt, error }
+      const reason = await (failure ? recordFailure(deps, failure) : Promise.resolve()).then(
+        () => error,
+        (unrecorded: unknown) => unrecorded,
+      )
+      return part.map(({ activity }) => ({ activity, error: reason }))
+    },
+  )
 }
 
 async function recordIfUnchanged(
@@ -130,26 +121,19 @@ async function fetchWithSamples(
   const requestedAt = deps.now()
   const { path } = activity
   const answer = await deps.serviceOf(account).fetchActivity(path, { sessionData: true }, signal)
-  const wire = answer.value
-  const { samples, extras, drift, lost } = normalizeSamples(wire.session_data ?? NO_SAMPLES)
+  const { derived, drift, lost } = normalizeActivity(answer.value)
   if (lost.values + lost.samples > 0) {
     deps.log.warn(
       { account: account.name, path, ...lost, drift: drift.filter(isLoss) },
       'values and samples that no column can hold are left out',
     )
   }
-  const isAwaiting = samples.count === 0 && isYoung(activity, requestedAt)
+  const isAwaiting = derived.samples.count === 0 && isYoung(activity, requestedAt)
   const attempt = activity.fetchAttempts + 1
   const detail = {
+    ...derived,
     activityId: activity.activityId,
     requestedAt,
-    row: normalizeDetail(wire, samples),
-    summary: wire.summaryAsSent ?? null,
-    summaryHash: hashSummary(wire),
-    samples,
-    sampleExtras: extras,
-    powerCurve: normalizePowerCurve(samples),
-    intensity: normalizeIntensity(samples, wire.summary?.sig?.ftp ?? null),
     rawDocument: options.keepRaw
       ? await packDocument({ document: answer.body, gzipped: answer.gzipped })
       : undefined,
@@ -157,8 +141,7 @@ async function fetchWithSamples(
     nextFetchAt: isAwaiting ? new Date(requestedAt.getTime() + backoffMs(SAMPLES_BACKOFF, attempt)) : null,
     fetchAttempts: isAwaiting ? attempt : 0,
   }
-  const dateDrift = driftOfDate('summary.start_date', wire.summary?.start_date)
-  return { activity, detail, drift: [...wire.drift, ...dateDrift, ...drift] }
+  return { activity, detail, drift }
 }
 
 function isLoss({ field, kind }: Drift): boolean {
@@ -196,11 +179,6 @@ async function recordBatch(
     if (recorded[index] === 'older') return { activity, result: 'older' }
     return { activity, result: detail.detailState === 'mirrored' ? 'fetched' : 'awaiting_samples' }
   })
-}
-
-/** Tells whether a failure concerns every answer; a busy database may refuse this one only. */
-function isDatabaseUnreachable(error: unknown): boolean {
-  return error instanceof TransientError && error.code !== 'database_busy'
 }
 
 function sum<T>(items: readonly T[], of: (item: T) => number): number {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { WireActivity, WireListEntry, WireSummary } from '../service/wire/wire-activity.ts'
-import type { ActivityDetailRow } from '../store/activities/record-details.ts'
+import type { ActivityDetailRow } from '../store/activities/detail-columns.ts'
 import type { ListedActivity } from '../store/activities/upsert-listed.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
 import { normalizeDate } from './dates.ts'

@@ -8,7 +8,7 @@ import type { SampleExtra } from '../store/samples/sample-extras.ts'
  * Counts of what no column can hold: numbers out of range, which become null; values of fields whose name is too long, and
  * samples without a readable time, which are left out.
  */
-type Lost = { values: number; samples: number }
+export type Lost = { values: number; samples: number }
 
 type NormalizedSamples = { samples: Samples; extras: SampleExtra[]; drift: Drift[]; lost: Lost }
 

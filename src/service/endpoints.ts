@@ -1,7 +1,13 @@
 import { type CallDeps, callOnce, callRead, endpointUrl, fileUrl, objectUrl } from './calls.ts'
 import type { Endpoint, RawAnswer, ServiceRequest } from './http-message.ts'
 import type { RefreshDeps } from './refresh-tokens.ts'
-import { badShape, parseFileText, parseJsonObject, quoteRefusal } from './service-errors.ts'
+import {
+  type AnswerContent,
+  badShape,
+  parseFileText,
+  parseJsonObject,
+  quoteRefusal,
+} from './service-errors.ts'
 import { refreshIfDue, type SessionState, SHARED_READ_MS, withToken } from './session.ts'
 import type { Parsed } from './wire/lenient.ts'
 import { scanSamples, seekMember } from './wire/scan-samples.ts'
@@ -194,11 +200,11 @@ function shorten(name: string): string {
 }
 
 /**
- * Reads the answer of endpoint 8 (service document, "Activity detail"). The samples, which are nearly all of it, are read from
+ * Reads an answer of endpoint 8 (service document, "Activity detail"), new or stored. The samples, which are nearly all of it, are read from
  * the bytes into columns, and the rest as JSON; an answer whose samples are not flat objects is parsed as JSON altogether. Throws
  * the errors of parseJsonObject, and UnexpectedResponseError `bad_shape`.
  */
-export function readActivity(answer: RawAnswer, what: string): WireActivity {
+export function readActivity(answer: AnswerContent, what: string): WireActivity {
   const { body } = answer
   const start = seekMember(body, 'session_data')
   const scanned = start === undefined ? undefined : scanSamples(body, start)

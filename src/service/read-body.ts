@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream'
-import { promisify } from 'node:util'
-import { gunzip } from 'node:zlib'
+import { decodeGzip } from '../kit/decode-gzip.ts'
 import { tooLarge } from './service-errors.ts'
 
 /** A body, decoded, and as it came when that was gzip. */
@@ -8,10 +7,6 @@ type Body = { decoded: Buffer; gzipped: Buffer | undefined }
 
 /** The first buffer for a body of unknown length. */
 const FIRST_BYTES = 64 * 1024
-/** Bytes that gzip can make of one byte at most. */
-const GZIP_RATIO = 1_032
-/** Limits of the buffer that a gzip body is decoded into, whatever size its trailer states. */
-const [LEAST_AT_ONCE, MOST_AT_ONCE] = [64 * 1024, 16 * 1024 * 1024]
 
 /**
  * Reads a body and decodes gzip. Throws `too_large` as soon as its size, decoded or not, passes the limit (bytes); a stream
@@ -25,8 +20,7 @@ export async function readBody(
   const came = await collect(body, input)
   if (!isGzip(input.encoding)) return { decoded: came, gzipped: undefined }
   try {
-    const options = { maxOutputLength: maxBytes, chunkSize: sizeToExpect(came) }
-    return { decoded: await promisify(gunzip)(came, options), gzipped: came }
+    return { decoded: await decodeGzip(came, maxBytes), gzipped: came }
   } catch (error) {
     const outgrown = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
     throw outgrown ? tooLarge(what, maxBytes) : error
@@ -51,15 +45,6 @@ async function collect(
     size += chunk.length
   }
   return whole.subarray(0, size)
-}
-
-/**
- * Returns the decoded size in a gzip body's trailer (its last four bytes), and a little more, so that it is decoded in one piece:
- * each further piece costs a turn of the event loop, and joining them a copy.
- */
-function sizeToExpect(gzipped: Buffer): number {
-  const stated = gzipped.length < 4 ? 0 : gzipped.readUInt32LE(gzipped.length - 4)
-  return 64 + Math.min(Math.max(stated, LEAST_AT_ONCE), gzipped.length * GZIP_RATIO, MOST_AT_ONCE)
 }
 
 /** Whether a Content-Encoding is one that this client decodes. */

@@ -24,6 +24,9 @@ const CLIENT_ERRORS: readonly string[] = [
   'invalid_scope',
 ]
 
+/** The parts of an answer that its content is read from. */
+export type AnswerContent = Pick<RawAnswer, 'status' | 'headers' | 'body'>
+
 /** Turns a failure below HTTP (connecting, sending, reading) into a TransientError; the cause keeps its code only. */
 export function networkError(
   error: unknown,
@@ -83,7 +86,7 @@ export function statusError(
  * Reads the JSON object of an answer with a good status. Throws UnexpectedResponseError `not_json` (HTML, other text)
  * or `cut_json`, RejectedError `success_false`, and RejectedError 401 when an OAuth error hides behind a 200.
  */
-export function parseJsonObject(answer: RawAnswer, what: string, words = ''): Record<string, unknown> {
+export function parseJsonObject(answer: AnswerContent, what: string, words = ''): Record<string, unknown> {
   const text = decodeUtf8(answer.body)
   const start = text.trimStart()[0]
   if (isHtml(answer, text) || (start !== '{' && start !== '[')) {
@@ -108,7 +111,7 @@ export function parseJsonObject(answer: RawAnswer, what: string, words = ''): Re
 }
 
 /** Reads the text of a workout file. Throws UnexpectedResponseError for HTML or nothing, RejectedError for a JSON failure. */
-export function parseFileText(answer: RawAnswer, what: string): string {
+export function parseFileText(answer: AnswerContent, what: string): string {
   const text = decodeUtf8(answer.body)
   if (isHtml(answer, text)) {
     throw new UnexpectedResponseError('not_a_file', `${what}: the answer is an HTML page, not a workout file`)
@@ -122,7 +125,7 @@ export function parseFileText(answer: RawAnswer, what: string): string {
 }
 
 /** Reads the JSON of a token answer whatever its status; undefined when there is none. */
-export function parseQuietly(answer: RawAnswer): unknown {
+export function parseQuietly(answer: AnswerContent): unknown {
   return parseJson(decodeUtf8(answer.body))
 }
 
@@ -186,12 +189,12 @@ function isFailure(success: unknown): boolean {
   return success === false || success === 0 || success === '0' || success === 'false'
 }
 
-function isHtml(answer: RawAnswer, text: string): boolean {
+function isHtml(answer: AnswerContent, text: string): boolean {
   if (/^\s*(<!doctype\s+html|<html)/i.test(text.slice(0, 500))) return true
   return /\bhtml\b/i.test(answer.headers['content-type'] ?? '') && text.trimStart().startsWith('<')
 }
 
-function describeContent(answer: RawAnswer, text: string): string {
+function describeContent(answer: AnswerContent, text: string): string {
   if (text.trim() === '') return 'empty'
   return isHtml(answer, text) ? 'an HTML page' : 'other text'
 }

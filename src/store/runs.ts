@@ -40,10 +40,11 @@ export async function recordRunFinished(tx: Tx, runId: number, result: RunResult
 /** Marks runs that a crash left `running` as `abandoned`: those begun before `startedBefore`. Returns how many. */
 export async function recordRunsAbandoned(
   tx: Tx,
-  input: { startedBefore: Date; accountId?: number },
+  input: { startedBefore: Date; accountId?: number; resource?: string },
 ): Promise<number> {
   const rules: SQL[] = [eq(syncRuns.outcome, 'running'), lt(syncRuns.startedAt, input.startedBefore)]
   if (input.accountId !== undefined) rules.push(eq(syncRuns.accountId, input.accountId))
+  if (input.resource !== undefined) rules.push(eq(syncRuns.resource, input.resource))
   const rows = await tx.db
     .update(syncRuns)
     .set({ outcome: 'abandoned', finishedAt: sql`clock_timestamp()` })

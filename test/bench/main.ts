@@ -5,6 +5,7 @@ import { benchIdle } from './idle.ts'
 import { benchIngest } from './ingest.ts'
 import { benchMemory } from './memory.ts'
 import { benchQueue } from './queue.ts'
+import { benchRebuild } from './rebuild.ts'
 import type { Row } from './rig.ts'
 import { benchStart } from './start.ts'
 import { benchWorkers } from './workers.ts'
@@ -13,6 +14,7 @@ import { benchWorkers } from './workers.ts'
 // runs one part.
 const PARTS: Readonly<Record<string, () => Promise<Row[]>>> = {
   ingest: benchIngest,
+  rebuild: benchRebuild,
   export: benchExport,
   memory: benchMemory,
   queue: benchQueue,

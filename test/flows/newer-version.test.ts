@@ -34,7 +34,7 @@ it('a daemon stops with a sentence when a newer musette has migrated its databas
   }
 })
 
-it('a daemon fetches activities again that an older musette wrote without all derived values', async () => {
+it('a daemon completes what an older musette wrote without all derived values, and requests only what it has no answer of', async () => {
   await rig.rows('update training.power_curves set season = null where activity_id = 1')
   await rig.rows('update training.power_curves set season = null, account_id = null where activity_id = 2')
   await rig.rows('delete from training.activity_intensity where activity_id = 3')
@@ -48,10 +48,14 @@ it('a daemon fetches activities again that an older musette wrote without all de
       or exists (select from training.power_curves c where c.activity_id = a.activity_id and
         (season is null or account_id is null or started_at_local is null or source is null))`)
   expect(await incomplete()).toHaveLength(5)
+  await rig.rows('delete from training.raw_documents where activity_id = 2')
+  await rig.steer('POST', 'counts/reset')
   const daemon = await start()
   try {
     await eventually(async () => (await incomplete()).length === 0, { what: 'the rows that were missing' })
     await expectMirrored(rig)
+    const { requests } = await rig.steer<{ requests: Record<string, number> }>('GET', 'counts')
+    expect(requests['GET /oauth/activity/:path']).toBe(1)
   } finally {
     await daemon.close()
   }

@@ -1,11 +1,8 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import {
-  packDocument,
-  type RecordDetailInput,
-  recordDetails,
-} from '../../src/store/activities/record-details.ts'
+import { packDocument } from '../../src/store/activities/raw-documents.ts'
+import { type RecordDetailInput, recordDetails } from '../../src/store/activities/record-details.ts'
 import { upsertListed } from '../../src/store/activities/upsert-listed.ts'
 import { findActivity } from '../../src/store/activities/wanted.ts'
 import type { Store } from '../../src/store/store.ts'

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
+import type { ActivityDetailRow } from '../../src/store/activities/detail-columns.ts'
 import {
-  type ActivityDetailRow,
   type RecordDetailInput,
   type Recorded,
   recordDetails,

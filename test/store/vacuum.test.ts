@@ -7,7 +7,11 @@ import { makeActivity, openTestStore, quiet, rowsOf } from './open.ts'
 
 const RIDES = 60
 const SAMPLES = 2_000
-const NONE: SamplesVacuum = { afterWrite: async () => undefined, whenIdle: async () => undefined }
+const NONE: SamplesVacuum = {
+  beforeRewrite: async () => undefined,
+  afterWrite: async () => undefined,
+  whenIdle: async () => undefined,
+}
 const ride = makeSamples(SAMPLES)
 
 async function openRides() {

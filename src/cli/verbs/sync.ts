@@ -1,10 +1,11 @@
-import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
+import type { RebuildCounts } from '../../app/rebuild-account.ts'
 import type { SyncCounts } from '../../app/sync-account.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import { parseDay } from '../../kit/time.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
 import { makeProgressLine } from '../progress.ts'
+import { tuneForPass } from '../tune-for-pass.ts'
 
 type SyncOptions = { full?: boolean; acceptRemovals?: boolean; json?: boolean }
 
@@ -133,25 +134,74 @@ function readDay(text: string): Date {
   )
 }
 
-/**
- * V8's flags for a short pass. Response bodies are outside V8's heap and large compared with it, but V8 counts them as heap
- * growth: with the default it collects the whole heap every third activity, which costs a fifth of the processor time. So the
- * heap may grow to six times its live size. Without on-stack replacement a hot function is compiled once, for its next call,
- * and not another time for the loop that runs.
- */
-const FLAGS = ['--heap-growing-percent=500', '--no-use-osr']
+type RebuildOptions = { account: string; json?: boolean }
 
-/** Node 20's V8 optimizes functions earlier and longer than a pass of a second repays; newer versions have other flags. */
-const FLAGS_OF_NODE_20 = ['--interrupt-budget=400000', '--turbo-force-mid-tier-regalloc']
+/** Adds the verb `rebuild` to the program. */
+export function addRebuildVerb(program: Command, run: Run): void {
+  program
+    .command('rebuild [paths...]')
+    .description(
+      'make samples, curves, zones and summaries anew from the stored answers, without the service',
+    )
+    .option('--account <account>', 'whose activities', 'default')
+    .option('--json', 'print the counts as one JSON object')
+    .action((paths: string[], options: RebuildOptions) =>
+      run((context) => rebuild(context, paths, options), { quiet: true }),
+    )
+}
 
-/**
- * Configures V8 and zod for a process that ends with its pass: they compile less and use more memory. The daemon keeps the
- * defaults, because it would use that memory for its whole life.
- */
-async function tuneForPass(): Promise<void> {
-  const isNode20 = process.versions.node.startsWith('20.')
-  for (const flag of isNode20 ? [...FLAGS, ...FLAGS_OF_NODE_20] : FLAGS) setFlagsFromString(flag)
-  const { z } = await import('zod')
-  // zod compiles a function for each schema, which is only faster after thousands of answers.
-  z.config({ jitless: true })
+async function rebuild(
+  context: Context,
+  paths: readonly string[],
+  { account, json }: RebuildOptions,
+): Promise<number> {
+  const startedAt = Date.now()
+  await tuneForPass()
+  const { openLocalApp } = await import('../../app/local-app.ts')
+  const { rebuildAccount } = await import('../../app/rebuild-account.ts')
+  const app = await openLocalApp(context.config, context.log, context.signal)
+  const line = makeProgressLine(context, 'activities')
+  try {
+    const counts = await rebuildAccount(app, {
+      name: account,
+      paths: paths.length > 0 ? paths : undefined,
+      signal: context.signal,
+      onProgress: (now) => line.show(now),
+    })
+    line.finish(`account "${account}": ${rebuiltSentenceOf(counts, account)}`)
+    const { failures, withoutDocument, ...rest } = counts
+    const numbers = { ...rest, without_document: withoutDocument.length, failed: failures.length }
+    if (json) context.printJson({ account, ...numbers, failures, duration_ms: Date.now() - startedAt })
+    const unmet = failures.length + (paths.length > 0 ? withoutDocument.length : 0)
+    return unmet > 0 ? EXIT.partial : EXIT.done
+  } finally {
+    line.close()
+    await app.close()
+  }
+}
+
+/** The most activities that a sentence names. */
+const MOST_NAMED = 10
+
+function rebuiltSentenceOf(counts: RebuildCounts, account: string): string {
+  const { rebuilt, samples, newer, earlier, failures, withoutDocument } = counts
+  const [failure] = failures
+  const failed = failures.map(({ path }) => path)
+  const fetchAgain = `musette resync ${named(failed, ' ')}${account === 'default' ? '' : ` --account ${account}`}`
+  return [
+    `${rebuilt} rebuilt from their stored answers (${samples.toLocaleString('en')} samples)`,
+    ...(earlier > 0 ? [`${earlier} done before by the rebuild that was stopped`] : []),
+    ...(newer > 0 ? [`${newer} fetched meanwhile`] : []),
+    ...(withoutDocument.length > 0
+      ? [
+          `${withoutDocument.length} without a stored answer left as they are (${named(withoutDocument, ', ')})`,
+        ]
+      : []),
+    ...(failure ? [`${failed.length} failed (${failure.path}: ${failure.reason}); run: ${fetchAgain}`] : []),
+  ].join(', ')
+}
+
+function named(paths: readonly string[], between: string): string {
+  const more = paths.length - MOST_NAMED
+  return paths.slice(0, MOST_NAMED).join(between) + (more > 0 ? `${between}… (${more} more)` : '')
 }

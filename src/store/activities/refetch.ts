@@ -1,6 +1,7 @@
-import { and, eq, gte, inArray, isNull, or, sql } from 'drizzle-orm'
-import { activities } from '../schema/index.ts'
+import { and, asc, eq, gte, inArray, isNull, or, sql } from 'drizzle-orm'
+import { activities, rawDocuments } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
+import type { RebuildItem } from './rebuilds.ts'
 
 /**
  * Makes activities wanted as if they had never been fetched: without the summary's hash the samples are fetched, too. Either
@@ -20,27 +21,38 @@ export async function recordRefetch(
   return rows.map(({ path }) => path)
 }
 
-/**
- * Makes mirrored activities wanted whose derived rows are incomplete: a process of an older version that writes after a
- * migration leaves such rows. Returns their number.
- */
-export async function recordRefetchOfIncomplete(tx: Tx, input: { wantedAt: Date }): Promise<number> {
-  // Every curve has a point of one second.
-  const curveIncomplete = sql`${activities.startedAtLocal} IS NOT NULL AND EXISTS (
+// Every curve has a point of one second.
+const IS_INCOMPLETE = or(
+  sql`${activities.startedAtLocal} IS NOT NULL AND EXISTS (
     SELECT FROM training.power_curves c WHERE c.activity_id = ${activities.activityId} AND c.duration_s = 1
-      AND (c.account_id IS NULL OR c.season IS NULL OR c.started_at_local IS NULL))`
-  const intensityMissing = sql`${activities.sampleCount} > 0 AND NOT EXISTS (
-    SELECT FROM training.activity_intensity i WHERE i.activity_id = ${activities.activityId} AND i.account_id IS NOT NULL)`
+      AND (c.account_id IS NULL OR c.season IS NULL OR c.started_at_local IS NULL))`,
+  sql`${activities.sampleCount} > 0 AND NOT EXISTS (
+    SELECT FROM training.activity_intensity i WHERE i.activity_id = ${activities.activityId} AND i.account_id IS NOT NULL)`,
+)
+
+/**
+ * Finds the activities with a stored answer whose derived rows are incomplete: a process of an older version that writes after a
+ * migration leaves such rows.
+ */
+export async function findIncomplete(tx: Tx): Promise<RebuildItem[]> {
+  return await tx.db
+    .select({
+      activityId: activities.activityId,
+      path: activities.path,
+      bytes: sql<number>`octet_length(${rawDocuments.body})`,
+    })
+    .from(activities)
+    .innerJoin(rawDocuments, eq(rawDocuments.activityId, activities.activityId))
+    .where(IS_INCOMPLETE)
+    .orderBy(asc(activities.activityId))
+}
+
+/** Makes mirrored activities wanted whose derived rows are incomplete, see findIncomplete. Returns their number. */
+export async function recordRefetchOfIncomplete(tx: Tx, input: { wantedAt: Date }): Promise<number> {
   const rows = await tx.db
     .update(activities)
     .set(neverFetched(input.wantedAt))
-    .where(
-      and(
-        eq(activities.detailState, 'mirrored'),
-        isNull(activities.absentSince),
-        or(curveIncomplete, intensityMissing),
-      ),
-    )
+    .where(and(eq(activities.detailState, 'mirrored'), isNull(activities.absentSince), IS_INCOMPLETE))
     .returning({ activityId: activities.activityId })
   return rows.length
 }

@@ -5,6 +5,11 @@ import type { Store } from '../store.ts'
 /** Keeps the table of samples small and quick to read while hundreds of activities are replaced. */
 export type SamplesVacuum = {
   /**
+   * Adds all samples to the summaries of the indexes; to be called before many are replaced. After a restore there are none, and
+   * each deletion would read the whole table.
+   */
+  beforeRewrite(): Promise<void>
+  /**
    * Counts samples that were written in place of `replaced` others. When enough have come together, it vacuums the replaced
    * ones or adds the new ones to the summaries of the indexes.
    */
@@ -41,6 +46,7 @@ export function makeSamplesVacuum(deps: { store: Store; log: Logger }): SamplesV
   }
 
   return {
+    beforeRewrite: () => attempt(deps, () => store.execute(SUMMARIZE_NEW)),
     async afterWrite({ samples, replaced }) {
       idle = false
       newRows += samples

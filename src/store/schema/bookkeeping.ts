@@ -129,5 +129,16 @@ export const drift = training.table(
   (table) => [primaryKey({ columns: [table.endpoint, table.field, table.kind] })],
 )
 
+/** How far unfinished rebuilds have come; a row goes when its rebuild ends. */
+export const rebuilds = musette.table('rebuilds', {
+  accountId: integer('account_id')
+    .primaryKey()
+    .references(() => accounts.accountId, { onDelete: 'cascade' }),
+  version: text('version').notNull(),
+  startedAt: instant('started_at').notNull(),
+  through: integer('through').notNull(),
+  failed: integer('failed').array().notNull(),
+})
+
 /** Rows that are locked and never read, see `lockName`. */
 export const locks = musette.table('locks', { name: text('name').primaryKey() })

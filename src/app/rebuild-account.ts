@@ -1,0 +1,138 @@
+import { ConfigError } from '../kit/errors.ts'
+import { DAY, systemClock } from '../kit/time.ts'
+import type { Progress } from '../mirror/fetch-wanted.ts'
+import { withRun } from '../mirror/mirror.ts'
+import { type RebuildEnd, rebuildActivities } from '../mirror/rebuild-activities.ts'
+import {
+  findRebuildItems,
+  findRebuildProgress,
+  type RebuildItem,
+  type RebuildProgress,
+  recordRebuildEnded,
+  recordRebuildProgress,
+} from '../store/activities/rebuilds.ts'
+import { recordRunsAbandoned } from '../store/runs.ts'
+import { makeSamplesVacuum } from '../store/samples/vacuum.ts'
+import type { Store } from '../store/store.ts'
+import { accountNamed, type LocalApp } from './local-app.ts'
+import { VERSION } from './version.ts'
+
+export type RebuildCounts = {
+  rebuilt: number
+  /** of the rebuilt activities */
+  samples: number
+  /** activities whose stored answer was replaced meanwhile, by one that this version has normalized */
+  newer: number
+  failures: Array<{ path: string; reason: string }>
+  /** paths of activities without a stored answer, which stay as they are */
+  withoutDocument: string[]
+  /** activities that an earlier rebuild, which was stopped, has done */
+  earlier: number
+}
+
+/** The resource of its row in sync_runs. */
+const REBUILD = 'rebuild'
+/** A rebuild that was stopped longer ago begins again: something may have damaged what it had done. */
+const GOES_ON_WITHIN_MS = DAY
+
+/**
+ * Makes everything that is derived from the stored answers of an account's activities anew, without the service: of `paths`, or of
+ * all, going on where an earlier rebuild of this version was stopped within the last day. Throws ConfigError `no_account` and
+ * `unknown_activity`, TransientError when the database is unreachable, and the signal's reason.
+ */
+export async function rebuildAccount(
+  app: Pick<LocalApp, 'store' | 'log'>,
+  input: {
+    name: string
+    /** undefined: all */
+    paths?: readonly string[] | undefined
+    signal?: AbortSignal
+    onProgress?: (progress: Progress) => void
+  },
+): Promise<RebuildCounts> {
+  const { store, log } = app
+  const { name, paths, signal, onProgress } = input
+  const { accountId } = await accountNamed(app, name)
+  const items = await store.read((tx) => findRebuildItems(tx, { accountId, paths }))
+  if (paths) assertKnown(name, paths, items)
+  const documents = items.filter(({ bytes }) => bytes !== null)
+  const stopped = paths ? undefined : await findStopped(store, accountId)
+  const todo = stopped ? documents.filter((item) => isLeft(item, stopped)) : documents
+  const counts: RebuildCounts = {
+    rebuilt: 0,
+    samples: 0,
+    newer: 0,
+    failures: [],
+    withoutDocument: items.filter(({ bytes }) => bytes === null).map(({ path }) => path),
+    earlier: documents.length - todo.length,
+  }
+  const keepProgress = paths ? undefined : makeProgress(store, accountId, stopped)
+  const vacuum = makeSamplesVacuum({ store, log })
+  await store.transaction((tx) =>
+    recordRunsAbandoned(tx, { startedBefore: new Date(), accountId, resource: REBUILD }),
+  )
+  await withRun(store, { accountId, resource: REBUILD, kind: 'by_hand' }, async (run) => {
+    run.listed = todo.length
+    const onEnds = async (ends: readonly RebuildEnd[], through: number) => {
+      for (const end of ends) count(counts, end)
+      run.changed = counts.rebuilt
+      run.failed = counts.failures.length
+      await keepProgress?.(ends, through)
+      const done = counts.rebuilt + counts.newer + counts.failures.length
+      onProgress?.({ done, total: todo.length, failed: counts.failures.length })
+    }
+    await rebuildActivities({ store, log, vacuum }, { items: todo, ...(signal && { signal }), onEnds })
+    if (keepProgress) await store.transaction((tx) => recordRebuildEnded(tx, accountId))
+  })
+  await vacuum.whenIdle()
+  return counts
+}
+
+function assertKnown(name: string, paths: readonly string[], items: readonly RebuildItem[]): void {
+  const known = new Set(items.map(({ path }) => path))
+  const missing = paths.filter((path) => !known.has(path))
+  if (missing.length === 0) return
+  const message =
+    `account "${name}" has no activity ${missing.slice(0, 5).join(', ')}; ` +
+    'the paths are in: musette sql "select path from training.activities"'
+  throw new ConfigError('unknown_activity', message)
+}
+
+function count(counts: RebuildCounts, end: RebuildEnd): void {
+  if (end.result === 'rebuilt') {
+    counts.rebuilt++
+    counts.samples += end.samples
+  } else if (end.result === 'newer') counts.newer++
+  else counts.failures.push({ path: end.item.path, reason: end.reason })
+}
+
+async function findStopped(store: Store, accountId: number): Promise<RebuildProgress | undefined> {
+  const progress = await store.read((tx) => findRebuildProgress(tx, accountId))
+  if (progress?.version !== VERSION) return undefined
+  const agoMs = systemClock().getTime() - progress.startedAt.getTime()
+  return agoMs >= 0 && agoMs < GOES_ON_WITHIN_MS ? progress : undefined
+}
+
+function isLeft({ activityId }: RebuildItem, { through, failed }: RebuildProgress): boolean {
+  return activityId > through || failed.includes(activityId)
+}
+
+/** Makes the function that records how far a rebuild has come, after each batch. */
+function makeProgress(store: Store, accountId: number, stopped: RebuildProgress | undefined) {
+  const startedAt = stopped?.startedAt ?? systemClock()
+  const failed = new Set(stopped?.failed)
+  let through = stopped?.through ?? 0
+  let recorded = Promise.resolve()
+  return async (ends: readonly RebuildEnd[], doneThrough: number): Promise<void> => {
+    for (const { item, result } of ends) {
+      if (result === 'failed') failed.add(item.activityId)
+      else failed.delete(item.activityId)
+    }
+    // What failed before comes first, with lower ids.
+    through = Math.max(through, doneThrough)
+    const progress = { version: VERSION, startedAt, through, failed: [...failed] }
+    // One after the other, so that an earlier state never comes last.
+    recorded = recorded.then(() => store.transaction((tx) => recordRebuildProgress(tx, accountId, progress)))
+    await recorded
+  }
+}

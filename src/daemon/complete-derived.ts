@@ -1,0 +1,33 @@
+import type { App } from '../app/app.ts'
+import { errorLine, isAbort } from '../kit/errors.ts'
+import { rebuildActivities } from '../mirror/rebuild-activities.ts'
+import { findIncomplete, recordRefetchOfIncomplete } from '../store/activities/refetch.ts'
+
+/**
+ * Completes derived rows that a process of an older version has written, beside the other work: from the stored answers, and
+ * activities without one are fetched again. A failure is only logged, because the next start tries again. `close` stops it.
+ */
+export function openCompletion({ mirror: { store, vacuum, log, now } }: Pick<App, 'mirror'>): {
+  close(): Promise<void>
+} {
+  const halt = new AbortController()
+  const complete = async () => {
+    const items = await store.read(findIncomplete)
+    if (items.length > 0) {
+      log.warn({ activities: items.length }, 'activities that an older musette wrote are rebuilt')
+      await rebuildActivities({ store, vacuum, log }, { items, signal: halt.signal, onEnds: () => undefined })
+    }
+    const refetched = await store.transaction((tx) => recordRefetchOfIncomplete(tx, { wantedAt: now() }))
+    if (refetched > 0)
+      log.warn({ activities: refetched }, 'activities that cannot be rebuilt are fetched again')
+  }
+  const completing = complete().catch((error: unknown) => {
+    if (!isAbort(error, halt.signal)) log.error({ reason: errorLine(error) }, 'derived rows are not complete')
+  })
+  return {
+    close: async () => {
+      halt.abort()
+      await completing
+    },
+  }
+}

@@ -1,0 +1,140 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ConfigError, errorLine, isAbort } from '../kit/errors.ts'
+import { normalizeActivity } from '../normalize/activity-answer.ts'
+import { readActivity } from '../service/endpoints.ts'
+import { DEFAULT_MAX_BODY_BYTES } from '../service/http-message.ts'
+import { findRawDocuments, unpackDocument } from '../store/activities/raw-documents.ts'
+import type { RebuildItem } from '../store/activities/rebuilds.ts'
+import { type RebuiltDetail, recordRebuilt } from '../store/activities/record-rebuilt.ts'
+import { inHalves, isDatabaseUnreachable } from './item-failure.ts'
+import type { MirrorDeps } from './mirror.ts'
+
+/** Stored bytes that one batch reads, about 40,000 samples: each transaction and each COPY has a fixed cost. */
+const BATCH_BYTES = 3_500_000
+/** Activities that one batch holds at most, with few samples or none. */
+const BATCH_ACTIVITIES = 10
+/** Batches at a time: while Postgres writes one, the next ones are read. */
+const BATCHES_AT_ONCE = 3
+
+type RebuildDeps = Pick<MirrorDeps, 'store' | 'vacuum' | 'log'>
+
+/** How the rebuild of an activity ended; `newer`: its answer was replaced or removed meanwhile, and nothing was written. */
+export type RebuildEnd = { item: RebuildItem } & (
+  | { result: 'rebuilt'; samples: number }
+  | { result: 'newer' }
+  | { result: 'failed'; reason: string }
+)
+
+/**
+ * Makes everything that is derived from the stored answers of activities anew, without the service, through the same functions as
+ * `mirrorActivity`. `items` are in ascending order of their ids. `onEnds` gets the ends of each batch, and the id up to which all
+ * items are done by then. An activity that cannot be rebuilt is named in the log, and the others go on. Throws TransientError when
+ * the database is unreachable, and the signal's reason; what was committed stays.
+ */
+export async function rebuildActivities(
+  deps: RebuildDeps,
+  input: {
+    items: readonly RebuildItem[]
+    signal?: AbortSignal
+    onEnds: (ends: readonly RebuildEnd[], through: number) => Promise<void> | void
+  },
+): Promise<void> {
+  const { signal, onEnds } = input
+  const batches = batchesOf(input.items)
+  const underWay = new Set<number>()
+  let last = 0
+  const giveUp = async (part: readonly RebuildItem[], error: unknown) => {
+    if (isAbort(error, signal) || error instanceof ConfigError || isDatabaseUnreachable(error)) throw error
+    return part.map((item) => failed(deps, item, error))
+  }
+  await deps.vacuum.beforeRewrite()
+  // The workers share one generator: when one of them throws, it ends for all.
+  const work = async () => {
+    for (const { items, firstId, lastId } of batches) {
+      signal?.throwIfAborted()
+      underWay.add(firstId)
+      last = lastId
+      const ends = await inHalves(items, (part) => rebuildBatch(deps, part), giveUp)
+      underWay.delete(firstId)
+      await onEnds(ends, underWay.size > 0 ? Math.min(...underWay) - 1 : last)
+    }
+  }
+  const workers = await Promise.allSettled(Array.from({ length: BATCHES_AT_ONCE }, work))
+  for (const worker of workers) if (worker.status === 'rejected') throw worker.reason
+}
+
+type Batch = { items: readonly RebuildItem[]; firstId: number; lastId: number }
+
+function* batchesOf(items: readonly RebuildItem[]): Generator<Batch> {
+  for (let start = 0; start < items.length; ) {
+    let end = start
+    let bytes = 0
+    while (end < items.length && end - start < BATCH_ACTIVITIES && bytes < BATCH_BYTES) {
+      bytes += items[end]?.bytes ?? 0
+      end++
+    }
+    const batch = items.slice(start, end)
+    yield { items: batch, firstId: batch[0]?.activityId ?? 0, lastId: batch.at(-1)?.activityId ?? 0 }
+    start = end
+  }
+}
+
+async function rebuildBatch(deps: RebuildDeps, items: readonly RebuildItem[]): Promise<RebuildEnd[]> {
+  const activityIds = items.map(({ activityId }) => activityId)
+  const documents = await deps.store.read((tx) => findRawDocuments(tx, activityIds))
+  const bodies = items.map(async ({ activityId }) => {
+    const document = documents.get(activityId)
+    return document && { document, body: await unpackDocument(document, DEFAULT_MAX_BODY_BYTES) }
+  })
+  // Each is awaited below, after those before it are parsed.
+  for (const body of bodies) body.catch(() => undefined)
+  const ends: RebuildEnd[] = []
+  const derived: Array<{ item: RebuildItem; detail: RebuiltDetail }> = []
+  for (const [index, item] of items.entries()) {
+    try {
+      const unpacked = await bodies[index]
+      if (unpacked) derived.push({ item, detail: derive(item, unpacked.body, unpacked.document.sha256) })
+      else ends.push({ item, result: 'newer' })
+    } catch (error) {
+      ends.push(failed(deps, item, error))
+    }
+    // Another batch is being written at this moment and needs the main thread now and then.
+    await nextTurn()
+  }
+  return [...ends, ...(await record(deps, derived))]
+}
+
+function derive({ activityId, path }: RebuildItem, body: Buffer, sha256: string): RebuiltDetail {
+  const wire = readActivity({ status: 200, headers: {}, body }, `the stored answer of activity ${path}`)
+  return { ...normalizeActivity(wire).derived, activityId, sha256 }
+}
+
+async function record(
+  deps: RebuildDeps,
+  derived: ReadonlyArray<{ item: RebuildItem; detail: RebuiltDetail }>,
+): Promise<RebuildEnd[]> {
+  if (derived.length === 0) return []
+  const details = derived.map(({ detail }) => detail)
+  const recorded = await deps.store.transaction((tx) => recordRebuilt(tx, details))
+  const ends: RebuildEnd[] = []
+  const written = { samples: 0, replaced: 0 }
+  for (const [index, { item, detail }] of derived.entries()) {
+    const { result, replaced } = recorded[index] ?? { result: 'newer', replaced: 0 }
+    // By itself it waits for the row, and reads its document again.
+    if (result === 'locked') ends.push(...(await rebuildBatch(deps, [item])))
+    else if (result === 'newer') ends.push({ item, result })
+    else {
+      written.samples += detail.samples.count
+      written.replaced += replaced
+      ends.push({ item, result, samples: detail.samples.count })
+    }
+  }
+  await deps.vacuum.afterWrite(written)
+  return ends
+}
+
+function failed({ log }: RebuildDeps, item: RebuildItem, error: unknown): RebuildEnd {
+  const reason = errorLine(error)
+  log.error({ path: item.path, reason }, 'activity not rebuilt')
+  return { item, result: 'failed', reason }
+}

@@ -1,0 +1,36 @@
+import type { WireActivity } from '../service/wire/wire-activity.ts'
+import type { SessionData } from '../service/wire/wire-samples.ts'
+import type { DerivedDetail } from '../store/activities/detail-columns.ts'
+import type { Drift } from '../store/drift.ts'
+import { hashSummary, normalizeDetail } from './activity-row.ts'
+import { driftOfDate } from './dates.ts'
+import { normalizeIntensity } from './intensity.ts'
+import { normalizePowerCurve } from './power-curve.ts'
+import { type Lost, normalizeSamples } from './sample-columns.ts'
+
+const NO_SAMPLES: SessionData = { count: 0, fields: new Map() }
+
+type NormalizedActivity = {
+  readonly derived: DerivedDetail
+  readonly drift: readonly Drift[]
+  /** what no column can hold; `drift` has an example of each */
+  readonly lost: Lost
+}
+
+/** Normalizes an answer with its samples (service document, endpoint 8) to everything that is derived from it. */
+export function normalizeActivity(wire: WireActivity): NormalizedActivity {
+  const { samples, extras, drift, lost } = normalizeSamples(wire.session_data ?? NO_SAMPLES)
+  return {
+    derived: {
+      row: normalizeDetail(wire, samples),
+      summary: wire.summaryAsSent ?? null,
+      summaryHash: hashSummary(wire),
+      samples,
+      sampleExtras: extras,
+      powerCurve: normalizePowerCurve(samples),
+      intensity: normalizeIntensity(samples, wire.summary?.sig?.ftp ?? null),
+    },
+    drift: [...wire.drift, ...driftOfDate('summary.start_date', wire.summary?.start_date), ...drift],
+    lost,
+  }
+}

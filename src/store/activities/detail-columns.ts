@@ -1,0 +1,89 @@
+import { cleanRow } from '../clean.ts'
+import type { Samples } from '../samples/encode-samples.ts'
+import type { Content } from '../samples/replace-content.ts'
+import type { activities } from '../schema/index.ts'
+import type { ActivityChange } from './activity-changes.ts'
+import { exactStart } from './upsert-listed.ts'
+
+/** Everything that is derived from one answer with samples. */
+export type DerivedDetail = Omit<Content, 'activityId'> & {
+  readonly row: ActivityDetailRow
+  readonly summary: unknown
+  readonly summaryHash: string
+}
+
+type Row = typeof activities.$inferSelect
+
+/** Columns of the activity list; a detail may set them, too. */
+type ListColumn = 'name' | 'description' | 'activityType' | 'startedAt' | 'timezone' | 'startedAtLocal'
+
+/** Columns for identity and fetching, which the store writes itself. */
+type OwnColumn =
+  | 'activityId'
+  | 'accountId'
+  | 'path'
+  | 'detailState'
+  | 'sampleCount'
+  | 'elapsedS'
+  | 'samplesAt'
+  | 'summary'
+  | 'absentSince'
+  | 'firstSeenAt'
+  | 'updatedAt'
+  | 'listedAt'
+  | 'fetchedAt'
+  | 'wantedAt'
+  | 'summaryHash'
+  | 'listFields'
+  | 'detailFields'
+  | 'nextFetchAt'
+  | 'fetchAttempts'
+  | 'fetchError'
+
+/**
+ * An activity's detail, one member for each column of `training.activities`; null where the service sent nothing. `elapsedS`
+ * is the time from the first sample to the last, s, and is written only together with samples. Columns of the list that are
+ * left out stay as they are.
+ */
+export type ActivityDetailRow = Readonly<
+  Omit<Row, ListColumn | OwnColumn> & Partial<Pick<Row, ListColumn>> & { elapsedS?: number | null }
+>
+
+/** Converts a detail to the columns that it changes; without `samples` those that are derived from them stay. */
+export function columnsOfDetail(row: ActivityDetailRow, samples: Samples | undefined): ActivityChange {
+  const { elapsedS, ...rest } = cleanRow(row)
+  return samples ? { ...rest, elapsedS: elapsedS ?? null, sampleCount: samples.count } : rest
+}
+
+/** The fields of a detail that the list has, too; a missing one is left out. */
+export type DetailFields = Readonly<{
+  name?: string | null
+  description?: string | null
+  activity_type?: string | null
+  started_at?: string
+}>
+
+/** Returns the fields of a detail that the list has, too. */
+export function fieldsOfDetail(row: ActivityDetailRow): DetailFields {
+  const { name, description, activityType, startedAt, startedAtLocal } = cleanRow(row)
+  return {
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    ...(activityType !== undefined && { activity_type: activityType }),
+    ...(startedAt && { started_at: exactStart(startedAt, startedAtLocal) }),
+  }
+}
+
+/** Leaves out a name or description that equals the last detail's: the row may hold a later one from the list. */
+export function withoutKnownNames(
+  after: ActivityChange,
+  { name, description }: DetailFields,
+  before: DetailFields | null,
+): ActivityChange {
+  const { name: _name, description: _description, ...rest } = after
+  return {
+    ...rest,
+    ...(name !== undefined && name !== before?.name && { name }),
+    ...(description !== undefined && description !== before?.description && { description }),
+  }
+}

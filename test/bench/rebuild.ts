@@ -1,0 +1,79 @@
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SAMPLE_FIELDS } from '../../src/store/samples/encode-samples.ts'
+import { type Bench, median, openBench, psql, type Row, timed } from './rig.ts'
+
+const RIDES = 600
+const DISTINCT = 100
+const SECONDS = 5_400
+const SAMPLES = RIDES * SECONDS
+const ROUNDS = 3
+const COLUMNS = ['activity_id', 't', ...SAMPLE_FIELDS].join(', ')
+const FILE = join(tmpdir(), `musette-bench-rebuild-${process.pid}.copy`)
+
+/** ms: of the whole verb, of its process, and of COPY with the same rows into the emptied table */
+type Round = { verb: number; process: number; copy: number; size: number }
+
+/**
+ * Measures `musette rebuild` of 600 rides of 5,400 samples, with every digit, as its own process, against psql's own binary COPY of
+ * the same rows into the same table; then the size of the table.
+ */
+export async function benchRebuild(): Promise<Row[]> {
+  const bench = await openBench({ rides: RIDES, seconds: SECONDS, distinct: DISTINCT })
+  try {
+    await bench.musette(['sync'])
+    const fresh = await sizeOf(bench)
+    const rounds: Round[] = []
+    for (let round = 0; round < ROUNDS; round++) rounds.push(await measureRound(bench))
+    return rowsOf(rounds, fresh)
+  } finally {
+    await rm(FILE, { force: true })
+    await bench.close()
+  }
+}
+
+async function measureRound(bench: Bench): Promise<Round> {
+  let verb = 0
+  const whole = await timed(async () => {
+    const counts = JSON.parse(await bench.musette(['rebuild', '--json'])) as Record<string, number>
+    if (counts.samples !== SAMPLES) throw new Error(`${counts.samples} samples were rebuilt`)
+    verb = counts.duration_ms ?? Number.NaN
+  })
+  const size = await sizeOf(bench)
+  psql(bench, `\\copy training.samples (${COLUMNS}) to '${FILE}' with (format binary)`)
+  await bench.client.query('truncate training.samples')
+  await bench.client.query('checkpoint')
+  const copy = await timed(() =>
+    psql(bench, `\\copy training.samples (${COLUMNS}) from '${FILE}' with (format binary)`),
+  )
+  return { verb, process: whole, copy, size }
+}
+
+function rowsOf(rounds: readonly Round[], fresh: number): Row[] {
+  const rate = (ms: number) => `${Math.round(SAMPLES / ms).toLocaleString('en')} k samples/s`
+  const each = (pick: (round: Round) => number) => rounds.map((round) => pick(round).toFixed(2)).join('  ')
+  return [
+    { what: "psql's binary COPY", value: rate(median(rounds.map(({ copy }) => copy))) },
+    { what: 'musette rebuild', value: rate(median(rounds.map(({ verb }) => verb))) },
+    {
+      what: '3,000 activities of 5,400 samples at that rate',
+      value: `${((median(rounds.map(({ verb }) => verb)) * 3_000) / RIDES / 1_000).toFixed(0)} s`,
+      goal: 'about 60 s',
+    },
+    { what: 'rebuild / COPY, each round', value: each(({ copy, verb }) => copy / verb) },
+    { what: 'the same with the start of its process', value: each(({ copy, process }) => copy / process) },
+    {
+      what: 'size of the table after a rebuild, to before',
+      value: each(({ size }) => size / fresh),
+      goal: '< 2',
+    },
+  ]
+}
+
+async function sizeOf(bench: Bench): Promise<number> {
+  const { rows } = await bench.client.query<{ bytes: number }>(
+    `select pg_total_relation_size('training.samples')::float8 as bytes`,
+  )
+  return rows[0]?.bytes ?? Number.NaN
+}
