@@ -5,14 +5,21 @@ import type { Logger } from 'pino'
 import { ConfigError, UnexpectedResponseError } from '../kit/errors.ts'
 import { dropConnection, PostgresClient } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
-import { mapDatabaseError, unmigrated } from './database-errors.ts'
+import { mapDatabaseError, sqlstateOf, unmigrated } from './database-errors.ts'
 import { createMigrationLock, lockMigrations } from './migration-lock.ts'
 import type { Tx } from './store.ts'
+import { disableTriggers } from './triggers.ts'
 
 const JOURNAL = 'musette.migrations'
 
 // Long enough for a migration that rewrites a table of samples in another process.
 const LOCK_TIMEOUT_MS = 10 * MINUTE
+
+/** How soon the server ends a query whose client is gone; without it the next migration would wait for the end of that query. */
+const CLIENT_CHECK_MS = 5 * SECOND
+const DEADLOCK_DETECTED = '40P01'
+/** More than one comes only while others lock the tables again and again. */
+const MOST_ATTEMPTS = 5
 
 /** Where a database is, and the signal that ends the work on it; the server takes back what was not finished. */
 export type MigrationInput = {
@@ -24,17 +31,28 @@ export type MigrationInput = {
 }
 
 /**
- * Brings the database at `connectionString` to this version. Two at once are safe: the second waits for the first and
- * finds nothing to do. Throws ConfigError or TransientError as the store does, ConfigError `database_newer` for a
- * database that a newer version has made, and ConfigError `database_unknown` for one with migrations that this version does
- * not have.
+ * Brings the database at `connectionString` to this version, all of it or nothing. Two at once are safe: the second waits for
+ * the first and finds nothing to do. One that loses a deadlock with a query of others begins again. Throws ConfigError or
+ * TransientError as the store does, ConfigError `database_newer` for a database that a newer version has made, and ConfigError
+ * `database_unknown` for one with migrations that this version does not have.
  */
 export async function migrate(input: MigrationInput): Promise<void> {
-  await withMigrationLock(input, async (client) => {
-    const { version: before, target } = await findVersion(client, input.folder)
-    await applyMigrations(client, input)
-    if (before < target) input.log.info({ from: before, to: target }, 'migrated the database')
-  })
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const { from, to } = await withMigrationLock(input, (client) => applyAll(client, input))
+      if (from < to) input.log.info({ from, to }, 'migrated the database')
+      return
+    } catch (error) {
+      if (sqlstateOf(error) !== DEADLOCK_DETECTED || attempt === MOST_ATTEMPTS) throw error
+      input.log.warn({ attempt }, 'the migration met a deadlock with another query and begins again')
+    }
+  }
+}
+
+async function applyAll(client: pg.ClientBase, input: MigrationInput): Promise<{ from: number; to: number }> {
+  const { version: from, target: to } = await findVersion(client, input.folder)
+  await applyMigrations(client, input)
+  return { from, to }
 }
 
 /**
@@ -66,6 +84,8 @@ export async function withMigrationLock<T>(
   }
   try {
     await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
+    // Some systems cannot check it and refuse the setting.
+    await client.query(`SET client_connection_check_interval = ${CLIENT_CHECK_MS}`).catch(() => undefined)
     await createMigrationLock(client)
     await client.query('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE')
     await lockMigrations(client)
@@ -82,7 +102,10 @@ export async function withMigrationLock<T>(
   }
 }
 
-/** Runs the migrations that the database does not have, in their order: all, or those up to the version `upTo`. */
+/**
+ * Runs the migrations that the database does not have, in their order: all, or those up to the version `upTo`. The rows that they
+ * write are no changes of the mirror: the triggers of our tables are off meanwhile.
+ */
 export async function applyMigrations(
   client: pg.ClientBase,
   options: { folder?: string; upTo?: number } = {},
@@ -95,11 +118,16 @@ export async function applyMigrations(
   )`)
   const { version } = await findVersion(client, folder)
   const { readMigrationFiles } = await import('drizzle-orm/migrator')
-  for (const { folderMillis: moment, hash, sql } of readMigrationFiles({ migrationsFolder: folder })) {
-    if (moment <= version || moment > upTo) continue
+  const missing = readMigrationFiles({ migrationsFolder: folder }).filter(
+    ({ folderMillis: moment }) => moment > version && moment <= upTo,
+  )
+  if (missing.length === 0) return
+  const enableTriggers = await disableTriggers(client)
+  for (const { folderMillis: moment, hash, sql } of missing) {
     for (const statement of sql) await client.query(statement)
     await client.query(`INSERT INTO ${JOURNAL} (hash, created_at) VALUES ($1, $2)`, [hash, moment])
   }
+  await enableTriggers()
 }
 
 /**

@@ -1,8 +1,14 @@
-import { cp, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Manifest } from '../../src/backup/manifest.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { openDaemon } from '../../src/daemon/daemon.ts'
+import { ROLES } from '../../src/daemon/roles.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { acquireNamedLock } from '../../src/store/store.ts'
+import { eventually } from '../kit/eventually.ts'
+import { writeLaterMigrations } from '../kit/later-migrations.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
@@ -17,23 +23,14 @@ beforeAll(async () => {
   await fill(source.url)
   whole = await backUpToMemory(source.url)
   later = await openTempDir('later')
-  await cp('drizzle', later.path, { recursive: true })
-  const journalPath = join(later.path, 'meta/_journal.json')
-  const journal = JSON.parse(await readFile(journalPath, 'utf8'))
-  journal.entries.push({
-    ...journal.entries[0],
-    idx: 1,
-    when: journal.entries[0].when + 1000,
-    tag: '0001_later',
+  await writeLaterMigrations(later.path, {
+    '0001_later': [
+      `ALTER TABLE training.accounts ADD COLUMN motto text NOT NULL DEFAULT 'ride'`,
+      `UPDATE training.accounts SET motto = 'upgraded'`,
+      'CREATE TABLE training.later (account_id integer REFERENCES training.accounts)',
+      'INSERT INTO training.later SELECT account_id FROM training.accounts',
+    ],
   })
-  await writeFile(journalPath, JSON.stringify(journal))
-  await writeFile(
-    join(later.path, '0001_later.sql'),
-    `ALTER TABLE training.accounts ADD COLUMN motto text NOT NULL DEFAULT 'ride';
-     UPDATE training.accounts SET motto = 'upgraded';
-     CREATE TABLE training.later (account_id integer REFERENCES training.accounts);
-     INSERT INTO training.later SELECT account_id FROM training.accounts`,
-  )
 })
 afterAll(async () => {
   await source.close()
@@ -96,13 +93,36 @@ test.each([
   expect(await contentOf(target.url)).toEqual(before)
 })
 
+test('a restore goes into a database in which a daemon ran without an account', async () => {
+  const target = await openTarget()
+  const folder = await openTempDir('restore')
+  onTestFinished(() => folder.close())
+  const config = readConfig({
+    DATABASE_URL: target.url,
+    MUSETTE_DATA_DIR: folder.path,
+    MUSETTE_HTTP: 'off',
+    MUSETTE_EXPORT_DIR: join(folder.path, 'export'),
+  })
+  await mkdir(config.drop.dir, { recursive: true })
+  await writeFile(join(config.drop.dir, 'ride.fit'), 'a file without an account')
+  const daemon = await openDaemon(config, log, { roles: ROLES, signal: new AbortController().signal })
+  for (const table of ['training.sync_runs', 'training.waiting_files'])
+    await eventually(async () => (await queryOnce(target.url, `select from ${table}`)).length > 0, {
+      what: table,
+    })
+  await daemon.app.store.transaction((tx) => acquireNamedLock(tx, 'activity list', 1))
+  await daemon.close()
+  await restoreInto(target.url, whole)
+  expect(await contentOf(target.url)).toEqual(await contentOf(source.url))
+})
+
 test('a restore goes into an empty database only', async () => {
   const target = await openTarget()
-  await queryOnce(target.url, "insert into musette.locks values ('x')")
+  await queryOnce(target.url, "insert into training.drift values ('e', 'f', 'type', null, now(), now())")
   await expect(restoreInto(target.url, whole)).rejects.toMatchObject({
     name: 'ConfigError',
     code: 'restore_not_empty',
-    message: expect.stringContaining('musette.locks'),
+    message: expect.stringContaining('training.drift'),
   })
   expect(await queryOnce(target.url, 'select count(*)::int as n from training.accounts')).toEqual([{ n: 0 }])
 })

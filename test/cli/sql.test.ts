@@ -6,6 +6,7 @@ import { readInput } from '../../src/cli/prompt.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
 import { distPath, type Running, runNode, startNode } from '../kit/processes.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 
 const main = distPath('main.js')
 const STOPPED = 'musette: stopped; the statement was cancelled\n'
@@ -16,12 +17,17 @@ const MANY_MS = 180_000
 const SMALL_HEAP = '--max-old-space-size=48'
 
 let database: TestDatabase
+let folder: TempDir
 beforeAll(async () => {
   database = await openTestDatabase()
+  folder = await openTempDir('sql')
 })
-afterAll(() => database?.close())
+afterAll(async () => {
+  await database?.close()
+  await folder?.close()
+})
 
-const env = () => ({ DATABASE_URL: database.url, MUSETTE_HTTP: 'off' })
+const env = () => ({ DATABASE_URL: database.url, MUSETTE_DATA_DIR: folder.path, MUSETTE_HTTP: 'off' })
 const sql = (args: readonly string[], more: Record<string, string> = {}) =>
   runNode([main, 'sql', ...args], { env: { ...env(), ...more } })
 const print = async (...args: string[]) => (await sql(args)).stdout

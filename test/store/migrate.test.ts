@@ -2,7 +2,11 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { checkSchema, migrate } from '../../src/store/migrate.ts'
 import { openStore } from '../../src/store/store.ts'
+import { eventually } from '../kit/eventually.ts'
+import { writeLaterMigrations } from '../kit/later-migrations.ts'
+import { makeTestLog } from '../kit/log.ts'
 import { openTestDatabase } from '../kit/postgres.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
 import { openTestStore, quiet, rowsOf } from './open.ts'
 
 async function openEmptyStore() {
@@ -121,4 +125,39 @@ test('a database that a newer version has migrated is refused, for reading and f
   await expect(migrate({ connectionString: url, log: quiet })).rejects.toMatchObject({
     code: 'database_newer',
   })
+})
+
+test('a migration that loses a deadlock with the query of another is done again', async () => {
+  const { store, url } = await openTestStore()
+  // The first to wait so long is the one that loses.
+  await store.transaction((tx) =>
+    tx.client.query(
+      `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET deadlock_timeout = ''300ms''', current_database()); END $$`,
+    ),
+  )
+  const { path: folder, close } = await openTempDir('later')
+  onTestFinished(close)
+  await writeLaterMigrations(folder, {
+    '0001_later': [
+      'LOCK TABLE training.samples IN ACCESS EXCLUSIVE MODE',
+      'SELECT pg_sleep(2)',
+      'ALTER TABLE training.activities ADD COLUMN later integer NOT NULL DEFAULT 7',
+    ],
+  })
+  const reader = new pg.Client({ connectionString: url })
+  await reader.connect()
+  onTestFinished(() => reader.end())
+  await reader.query('BEGIN; LOCK TABLE training.activities IN ACCESS SHARE MODE')
+  const { log, lines } = makeTestLog()
+  const migrating = migrate({ connectionString: url, log, folder })
+  await eventually(async () => {
+    const held = `SELECT FROM pg_locks WHERE relation = 'training.samples'::regclass AND mode = 'AccessExclusiveLock' AND granted`
+    return (await rowsOf(store, held)).length > 0
+  })
+  await reader.query('SELECT count(*) FROM training.samples')
+  await reader.query('COMMIT')
+  await migrating
+  expect(lines.filter(({ msg }) => msg?.includes('deadlock'))).toMatchObject([{ level: 'warn', attempt: 1 }])
+  expect(await rowsOf(store, 'SELECT later FROM training.activities')).toEqual([])
+  expect(await rowsOf(store, 'SELECT FROM musette.migrations')).toHaveLength(2)
 })

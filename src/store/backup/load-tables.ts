@@ -1,18 +1,26 @@
 import pg from 'pg'
 import { ConfigError, MusetteError } from '../../kit/errors.ts'
 import { copyIn } from '../copy.ts'
+import { disableTriggers, findTriggers } from '../triggers.ts'
 import { type BackupTable, findColumns, quoteColumns, quoteName, type SequenceState } from './tables.ts'
 
+/** Tables that a daemon writes also where no account is, and whose rows are of no use to anybody later. */
+const WRITTEN_WITHOUT_ACCOUNT: ReadonlySet<string> = new Set([
+  'musette.locks',
+  'training.sync_runs',
+  'training.waiting_files',
+])
+
 /**
- * Locks every table against all others and throws ConfigError `restore_not_empty` when one has a row. To be called first in
- * the transaction of a restore; a database without tables is empty.
+ * Locks every table against all others and throws ConfigError `restore_not_empty` when one holds more than what a daemon
+ * writes without an account. To be called first in the transaction of a restore; a database without tables is empty.
  */
 export async function lockEmptyTables(client: pg.ClientBase): Promise<void> {
   const names = await findTableNames(client)
   if (names.length === 0) return
   await client.query(`LOCK TABLE ${names.map(quoteName).join(', ')} IN ACCESS EXCLUSIVE MODE`)
   const filled: string[] = []
-  for (const name of names) {
+  for (const name of names.filter((each) => !WRITTEN_WITHOUT_ACCOUNT.has(each))) {
     const { rows } = await client.query(`SELECT FROM ${quoteName(name)} LIMIT 1`)
     if (rows.length > 0) filled.push(name)
   }
@@ -38,12 +46,12 @@ export async function dropEmptyTables(client: pg.ClientBase): Promise<void> {
      WHERE n.nspname IN ('training', 'musette')`,
   )
   const names = await findTableNames(client)
-  const triggers = await findTriggers(client, names)
+  const triggers = await findTriggers(client)
   const sqlNames = (some: readonly string[]) => some.map(quoteName).join(', ')
   try {
     if (views.length > 0) await client.query(`DROP VIEW ${sqlNames(views.map(({ name }) => name))}`)
     // Triggers need functions, and functions need the tables whose rows they take.
-    for (const { name, trigger } of triggers) await client.query(`DROP TRIGGER ${trigger} ON ${name}`)
+    for (const { name, table } of triggers) await client.query(`DROP TRIGGER ${name} ON ${table}`)
     if (functions.length > 0)
       await client.query(`DROP FUNCTION ${functions.map(({ name }) => name).join(', ')}`)
     await client.query(`DROP TABLE ${sqlNames([...names, 'musette.migrations'])}`)
@@ -66,17 +74,7 @@ export async function prepareTables(
   // New files for the empty tables: Postgres may then write rows as frozen, and without a log where no replica needs one. New
   // ones also for the sequences, because a setval is not taken back with its transaction.
   await client.query(`TRUNCATE ${names.join(', ')} RESTART IDENTITY`)
-  const triggers = await findTriggers(
-    client,
-    tables.map(({ name }) => name),
-  )
-  const setAll = async (state: 'DISABLE' | 'ENABLE') => {
-    for (const { name, trigger } of triggers) {
-      await client.query(`ALTER TABLE ${name} ${state} TRIGGER ${trigger}`)
-    }
-  }
-  await setAll('DISABLE')
-  return () => setAll('ENABLE')
+  return disableTriggers(client)
 }
 
 /** Loads a table that `prepareTables` has prepared, and returns the number of rows. */
@@ -113,20 +111,6 @@ export async function analyzeTables(client: pg.ClientBase): Promise<void> {
   )
   const names = await findTableNames(client)
   await client.query(`ANALYZE ${names.map(quoteName).join(', ')}`)
-}
-
-/** Finds the triggers of tables that are on; both names are quoted for SQL. */
-async function findTriggers(
-  client: pg.ClientBase,
-  names: readonly string[],
-): Promise<Array<{ name: string; trigger: string }>> {
-  const { rows } = await client.query<{ name: string; trigger: string }>(
-    `SELECT n.nspname || '.' || c.relname AS name, t.tgname AS trigger
-     FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE c.oid = ANY ($1::regclass[]) AND NOT t.tgisinternal AND t.tgenabled = 'O'`,
-    [names.map(quoteName)],
-  )
-  return rows.map(({ name, trigger }) => ({ name: quoteName(name), trigger: pg.escapeIdentifier(trigger) }))
 }
 
 async function findTableNames(client: pg.ClientBase): Promise<string[]> {

@@ -1,0 +1,51 @@
+import { queryOnce } from '../../kit/postgres.ts'
+
+/** Tables that a daemon writes also while nothing changes at the service, and columns that each poll may set. */
+const ALWAYS_WRITTEN = ['sync_runs', 'sync_cursors', 'waiting_files', 'locks', 'migrations']
+const SET_BY_POLLS = ['listed_at', 'next_fetch_at']
+
+type Table = { name: string; columns: string[] }
+
+/** What the tables of both schemas hold: their rows and a hash of the columns that they had when it was first taken. */
+export type Content = { tables: Table[]; rows: Record<string, unknown> }
+
+/** Reads the content of a database; with `like` in the columns of that one, whatever was added since. */
+export async function contentOf(url: string, like?: Content): Promise<Content> {
+  const tables = like?.tables ?? (await findTables(url))
+  const rows: Record<string, unknown> = {}
+  for (const { name, columns } of tables) {
+    const row = `row(${columns.map((column) => `"${column}"`).join(', ')})::text`
+    const [found] = await queryOnce(
+      url,
+      `select count(*) || ' rows, ' || md5(coalesce(string_agg(${row}, E'\\n' order by ${row}), '')) as content from ${name}`,
+    )
+    rows[name] = found?.content
+  }
+  return { tables, rows }
+}
+
+/** Reads every column, index, view and comment of both schemas. */
+export async function schemaOf(url: string): Promise<unknown[]> {
+  return queryOnce(
+    url,
+    `select n.nspname || '.' || c.relname as name, c.relkind, obj_description(c.oid, 'pg_class') as comment,
+       case c.relkind when 'v' then pg_get_viewdef(c.oid) when 'i' then pg_get_indexdef(c.oid) end as definition,
+       array(select concat_ws(' ', attname, format_type(atttypid, atttypmod), attnotnull, attidentity, col_description(c.oid, attnum))
+         from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped order by attnum) as columns
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname in ('training', 'musette') order by 1`,
+  )
+}
+
+async function findTables(url: string): Promise<Table[]> {
+  const rows = await queryOnce(
+    url,
+    `select n.nspname || '.' || c.relname as name,
+       array(select attname::text from pg_attribute
+         where attrelid = c.oid and attnum > 0 and not attisdropped and attname <> all ($2) order by attnum) as columns
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname in ('training', 'musette') and c.relkind = 'r' and c.relname <> all ($1) order by 1`,
+    [ALWAYS_WRITTEN, SET_BY_POLLS],
+  )
+  return rows as Table[]
+}

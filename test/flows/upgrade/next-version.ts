@@ -1,0 +1,77 @@
+import { cp, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
+import { writeLaterMigrations } from '../../kit/later-migrations.ts'
+import { distPath, type Finished, runNode } from '../../kit/processes.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
+
+const HOOK = fileURLToPath(new URL('stop-at-query.ts', import.meta.url))
+
+// Neither may run twice: a second time would count on, or fail.
+const MIGRATIONS = {
+  '0001_rewrite': [
+    `ALTER TABLE training.activities ADD COLUMN work_j double precision, ADD COLUMN rewritten integer NOT NULL DEFAULT 0`,
+    `UPDATE training.activities a SET rewritten = rewritten + 1,
+       work_j = (SELECT sum(power::numeric) FROM training.samples s WHERE s.activity_id = a.activity_id)`,
+    `COMMENT ON COLUMN training.activities.work_j IS 'Derived: work of the whole activity, J'`,
+    // A default that is not constant: every row is written anew.
+    `ALTER TABLE training.samples ADD COLUMN mark double precision DEFAULT random()`,
+    `CREATE TABLE training.gears (gear_id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL)`,
+    `INSERT INTO training.gears (name) SELECT DISTINCT activity_type FROM training.activities`,
+  ],
+  '0002_index_and_view': [
+    'CREATE INDEX activities_by_work ON training.activities (account_id, work_j DESC)',
+    `DO $$ BEGIN
+       EXECUTE 'CREATE OR REPLACE VIEW training.records AS SELECT v.*, 2 AS made_by FROM ('
+         || rtrim(pg_get_viewdef('training.records'), ';') || ') v';
+     END $$`,
+  ],
+}
+
+/** Where a program is stopped: at its query of this number, from 1, or of this text, in one of two ways. */
+type Stop = {
+  query: number | string
+  /** `killed`: SIGKILL once the query is sent; `terminated`: the server ends the session before it comes */
+  how: 'killed' | 'terminated'
+}
+
+export type NextVersion = {
+  /** runs a verb of the next version to its end; a stopped one names the query on stderr */
+  musette(args: readonly string[], env: Record<string, string>, stop?: Stop): Promise<Finished>
+  close(): Promise<void>
+}
+
+/** Opens the version after this one: the same program in a folder of its own, with two more migrations or those of a test. */
+export async function openNextVersion(
+  migrations: Readonly<Record<string, readonly string[]>> = MIGRATIONS,
+): Promise<NextVersion> {
+  const release = makeReleaseStack()
+  const folder = await openTempDir('next')
+  release.defer('folder', () => folder.close())
+  try {
+    await cp(distPath(''), join(folder.path, 'dist'), { recursive: true })
+    await cp('package.json', join(folder.path, 'package.json'))
+    await writeLaterMigrations(join(folder.path, 'drizzle'), migrations)
+    await symlink(join(process.cwd(), 'node_modules'), join(folder.path, 'node_modules'))
+  } catch (error) {
+    await release.release()
+    throw error
+  }
+  return {
+    musette: (args, env, stop) =>
+      runNode([join(folder.path, 'dist/main.js'), ...args], {
+        cwd: folder.path,
+        env: { ...env, ...(stop && hookOf(stop)) },
+      }),
+    close: () => release.release(),
+  }
+}
+
+function hookOf({ query, how }: Stop): Record<string, string> {
+  return {
+    NODE_OPTIONS: `--import=${import.meta.resolve('tsx')} --import=${HOOK}`,
+    STOP_AT: String(query),
+    STOP_HOW: how,
+  }
+}

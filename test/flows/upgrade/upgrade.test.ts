@@ -1,0 +1,231 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { openDaemon } from '../../../src/daemon/daemon.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
+import { distPath, runNode } from '../../kit/processes.ts'
+import { openRig, type Rig } from '../../mirror/rig.ts'
+import { expectMirrored } from '../../mirror/truth.ts'
+import { type Content, contentOf, schemaOf } from './database-state.ts'
+import { type NextVersion, openNextVersion } from './next-version.ts'
+
+const SLOW = 240_000
+const ACTIVITIES = 12
+/** The statements of both migrations, with those of the journal; more serve the triggers. */
+const CHANGES = 11
+
+type Daemon = Awaited<ReturnType<typeof openDaemon>>
+
+describe('a database that a daemon of the version before writes', () => {
+  let next: NextVersion
+  let rig: Rig
+  let daemon: Daemon
+  let env: { DATABASE_URL: string } & Record<string, string>
+  beforeAll(async () => {
+    next = await openNextVersion()
+  })
+  afterAll(() => next.close())
+  beforeEach(async () => {
+    const settings = { MUSETTE_HTTP: 'off', MUSETTE_POLL_EVERY: '1s' }
+    rig = await openRig({ activities: ACTIVITIES, longestActivitySeconds: 900, env: settings })
+    env = {
+      DATABASE_URL: rig.databaseUrl,
+      MUSETTE_BASE_URL: rig.sandboxUrl,
+      MUSETTE_DATA_DIR: rig.dataDir,
+    }
+    const { signal } = new AbortController()
+    const roles = ['scheduler', 'worker'] as const
+    daemon = await openDaemon(rig.app.config, rig.log.log, { roles, signal, schemaEveryMs: 100 })
+  })
+  afterEach(async () => {
+    await daemon.close()
+    await rig.close()
+  })
+
+  it.each(['terminated', 'killed'] as const)(
+    'is wholly old when migrate is %s at any of its queries, and the next migrate completes it',
+    async (how) => {
+      await untilQuiet(rig)
+      const before = await stateOf(rig)
+      const queries = await stopAtEach(next, env, how, async (text) => {
+        // A COMMIT that was sent may have been done.
+        if (text === 'COMMIT' && (await versionsOf(rig)) > 1) return
+        expect(await stateOf(rig), text).toEqual(before)
+      })
+      const changes = queries.filter((text) => /^(?:ALTER|UPDATE|CREATE|INSERT|COMMENT|DO) /.test(text))
+      expect(changes.length).toBeGreaterThan(CHANGES)
+      if ((await versionsOf(rig)) === 1) await expectStillMirrors(rig)
+
+      const content = await contentOf(rig.databaseUrl)
+      expect(await next.musette(['migrate'], env)).toMatchObject({ code: 0 })
+      await expectUpgraded(rig, content)
+      await expect(daemon.failed).resolves.toMatchObject({ code: 'database_newer' })
+    },
+    SLOW,
+  )
+
+  it(
+    'is migrated once by several at a time, and the version before refuses it then',
+    async () => {
+      await untilQuiet(rig)
+      const before = await contentOf(rig.databaseUrl)
+      const all = await Promise.all([1, 2, 3, 4].map(() => next.musette(['migrate'], env)))
+      for (const { code, stderr } of all) expect(code, stderr).toBe(0)
+      await expectUpgraded(rig, before)
+      await expect(daemon.failed).resolves.toMatchObject({ code: 'database_newer' })
+      for (const verb of ['migrate', 'start', 'sync', 'status']) {
+        const refused = await runNode([distPath('main.js'), verb], { env })
+        expect(refused.stderr).toContain('this database was made by a newer musette; install that version')
+        expect(refused.code, verb).toBe(2)
+      }
+    },
+    SLOW,
+  )
+
+  it(
+    'loses nothing when it is migrated in the middle of a backfill, which the next version completes',
+    async () => {
+      const mirrored = async () => {
+        const [row] = await rig.rows(
+          `select count(*)::int as n from training.activities where detail_state = 'mirrored'`,
+        )
+        return Number(row?.n)
+      }
+      await eventually(async () => (await mirrored()) > 0)
+      const migrated = await next.musette(['migrate'], env)
+      expect(migrated.code, migrated.stderr).toBe(0)
+      await expect(daemon.failed).resolves.toMatchObject({ code: 'database_newer' })
+      await daemon.close()
+      expect(await rig.rows(HALF)).toEqual([])
+      const rest = await next.musette(['sync', '--json'], env)
+      expect(rest.code, rest.stderr).toBe(0)
+      await expectMirrored(rig)
+    },
+    SLOW,
+  )
+})
+
+it(
+  'an empty database has no table when migrate is terminated at any of its queries, and the next migrate makes all',
+  async () => {
+    const next = await openNextVersion()
+    const database = await openTestDatabase({ migrated: false })
+    onTestFinished(async () => {
+      await next.close()
+      await database.close()
+    })
+    const env = { DATABASE_URL: database.url }
+    const queries = await stopAtEach(next, env, 'terminated', async (text) => {
+      const tables = `select relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname in ('training', 'musette') and c.relkind = 'r'`
+      expect(await queryOnce(database.url, tables), text).toEqual([])
+    })
+    expect(queries.length).toBeGreaterThan(CHANGES)
+    expect(await next.musette(['migrate'], env)).toMatchObject({ code: 0 })
+    expect(await queryOnce(database.url, 'select rewritten from training.activities')).toEqual([])
+  },
+  SLOW,
+)
+
+it(
+  'a long query of a migrate that was killed is ended by the server, and the next migrate need not wait for it',
+  async () => {
+    const slow = 'SELECT pg_sleep(3600)'
+    const next = await openNextVersion({ '0001_slow': [slow] })
+    const database = await openTestDatabase()
+    onTestFinished(async () => {
+      await next.close()
+      await database.close()
+    })
+    const killed = await next.musette(
+      ['migrate'],
+      { DATABASE_URL: database.url },
+      { query: slow, how: 'killed' },
+    )
+    expect(killed).toMatchObject({ signal: 'SIGKILL' })
+    const isOver = async () => (await queryOnce(database.url, MIGRATING)).length === 0
+    expect(await isOver()).toBe(false)
+    await eventually(isOver, { timeoutMs: 60_000, everyMs: 500 })
+  },
+  SLOW,
+)
+
+const MIGRATING = `select from pg_stat_activity
+  where datname = current_database() and application_name = 'musette migrate'`
+
+/** Activities whose rows are not those of one answer. */
+const HALF = `select path from training.activities a where detail_state = 'mirrored' and
+  sample_count is distinct from (select count(*) from training.samples s where s.activity_id = a.activity_id)`
+
+async function stateOf({ databaseUrl }: Rig): Promise<unknown> {
+  return { schema: await schemaOf(databaseUrl), ...(await contentOf(databaseUrl)) }
+}
+
+/** Waits until the daemon has mirrored everything once and writes no more. */
+async function untilQuiet(rig: Rig): Promise<void> {
+  await eventually(() => expectMirrored(rig).then(() => true), { timeoutMs: 60_000, everyMs: 500 })
+  let last = ''
+  await eventually(
+    async () => {
+      const now = JSON.stringify(await contentOf(rig.databaseUrl))
+      const same = now === last
+      last = now
+      return same
+    },
+    { timeoutMs: 60_000, everyMs: 3_000, what: 'a daemon that writes no more' },
+  )
+}
+
+/** Stops `migrate` at its first query, its second and so on to its COMMIT; `look` sees the database after each. Returns the queries. */
+async function stopAtEach(
+  next: NextVersion,
+  env: { DATABASE_URL: string },
+  how: 'terminated' | 'killed',
+  look: (query: string) => Promise<void>,
+): Promise<string[]> {
+  const queries: string[] = []
+  while (queries.at(-1) !== 'COMMIT') {
+    const stopped = await next.musette(['migrate'], env, { query: queries.length + 1, how })
+    const [, text = ''] = /^stopped at: (.*)$/m.exec(stopped.stderr) ?? []
+    queries.push(text)
+    expect(stopped, text).toMatchObject(how === 'killed' ? { signal: 'SIGKILL' } : { code: 4 })
+    // A server goes on for a moment with the query of a client that was killed.
+    await eventually(async () => (await queryOnce(env.DATABASE_URL, MIGRATING)).length === 0)
+    await look(text)
+  }
+  return queries
+}
+
+async function versionsOf(rig: Rig): Promise<number> {
+  const [row] = await rig.rows('select count(*)::int as n from musette.migrations')
+  return Number(row?.n)
+}
+
+async function expectStillMirrors(rig: Rig): Promise<void> {
+  const [row] = await rig.rows('select path from training.activities limit 1')
+  await rig.steer('PATCH', `activities/${row?.path}`, { name: 'Named while migrations failed' })
+  await untilQuiet(rig)
+}
+
+/** Expects every row of before, each rewritten once, and everything that the migrations make. */
+async function expectUpgraded(rig: Rig, before: Content): Promise<void> {
+  expect(await versionsOf(rig)).toBe(3)
+  expect(await contentOf(rig.databaseUrl, before)).toEqual(before)
+  const [found] = await rig.rows(
+    `select (select count(*)::int from training.activities where rewritten = 1 and work_j is not distinct from
+         (select sum(power::numeric) from training.samples s where s.activity_id = activities.activity_id)) as rewritten,
+       (select count(mark) = count(*) from training.samples) as marked,
+       (select array_agg(name order by name) = (select array_agg(distinct activity_type order by activity_type)
+         from training.activities) from training.gears) as gears,
+       (select indisvalid from pg_index where indexrelid = 'training.activities_by_work'::regclass) as index,
+       (select count(made_by) = count(*) from training.records) as view,
+       (select count(*)::int from pg_trigger where not tgisinternal and tgenabled <> 'O') as triggers_off`,
+  )
+  expect(found).toEqual({
+    rewritten: ACTIVITIES,
+    marked: true,
+    gears: true,
+    index: true,
+    view: true,
+    triggers_off: 0,
+  })
+}

@@ -1,0 +1,21 @@
+import { cp, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/**
+ * Writes the migrations of this version into an empty folder, and later ones behind them: the statements of each by the name of
+ * its file.
+ */
+export async function writeLaterMigrations(
+  folder: string,
+  later: Readonly<Record<string, readonly string[]>>,
+): Promise<void> {
+  await cp('drizzle', folder, { recursive: true })
+  const path = join(folder, 'meta/_journal.json')
+  const journal = JSON.parse(await readFile(path, 'utf8'))
+  for (const [tag, statements] of Object.entries(later)) {
+    const last = journal.entries.at(-1)
+    journal.entries.push({ ...last, idx: last.idx + 1, when: last.when + 1_000, tag })
+    await writeFile(join(folder, `${tag}.sql`), statements.join(';\n--> statement-breakpoint\n'))
+  }
+  await writeFile(path, JSON.stringify(journal))
+}
