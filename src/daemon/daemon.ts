@@ -57,7 +57,10 @@ export async function openDaemon(
     const wrongKey = await parkUnreadableLogins(app)
     if (wrongKey) throw wrongKey
     await app.store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date() }))
-    if (!config.mirror.keepRaw) log.info('MUSETTE_KEEP_RAW is false: the answers of the service are not kept')
+    if (!config.mirror.keepRaw)
+      log.info(
+        'MUSETTE_KEEP_RAW is false: answers are not kept, and musette rebuild has nothing to rebuild from',
+      )
     const schema = openSchemaWatch(app, { everyMs: input.schemaEveryMs })
     release.defer('schema watch', () => schema.close())
     const since = await app.store.read(findRunsMark)

@@ -14,6 +14,7 @@ const PAGES = [
   'docs/performance.md',
   'docs/scaling.md',
   'docs/security.md',
+  'docs/guarantees.md',
   'docs/cookbook.md',
 ]
 

@@ -1,0 +1,56 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { readConfig } from '../../src/config/config.ts'
+import { CATALOG, JOB_NAMES } from '../../src/jobs/catalog.ts'
+import { intervalsOf } from '../../src/jobs/schedules.ts'
+import { parseDuration } from '../../src/kit/time.ts'
+import { readTop } from '../container/dockerfile.ts'
+import { findWrongNames } from './named-code.ts'
+
+/** The last cell of a line: a test file and the title of a test in it. */
+const TEST = /^\| .* \| `(test\/[\w./-]+\.ts)`: ([^|]+) \|$/gm
+const PAGES = [
+  { page: 'docs/security.md', least: 30 },
+  { page: 'docs/guarantees.md', least: 45 },
+]
+
+describe.each(PAGES)('$page', ({ page, least }) => {
+  it('names a test behind each promise, by its whole title', () => {
+    const lines = [...readTop(page).matchAll(TEST)]
+    expect(lines.length).toBeGreaterThan(least)
+    for (const [line, file = '', title = ''] of lines) {
+      expect(existsSync(file), line).toBe(true)
+      expect(titlesOf(file), line).toContain(title.trim())
+    }
+  })
+
+  it('has no table of promises with a line that names no test', () => {
+    const tables = readTop(page).matchAll(/^\| .* \| test \|\n\|[ -|]+\|\n((?:\|.*\|\n)+)/gm)
+    const lines = [...tables].flatMap(([, rows = '']) => rows.trim().split('\n'))
+    expect(lines.length).toBeGreaterThan(least)
+    expect(lines.filter((line) => !new RegExp(TEST.source).test(line))).toEqual([])
+  })
+
+  it('names files and functions that there are', () => {
+    expect(findWrongNames(readTop(page)).wrong).toEqual([])
+  })
+})
+
+it('docs/guarantees.md has the interval of every job that mirrors', () => {
+  const intervals: Readonly<Record<string, number | undefined>> = intervalsOf(readConfig({}))
+  const rows = [...readTop('docs/guarantees.md').matchAll(/^\| [^|]+ \| (\d+[smhd]) \| `([a-z-]+)`/gm)]
+  const written = Object.fromEntries(
+    rows.map(([, duration = '', name = '']) => [name, parseDuration(duration)]),
+  )
+  const wanted = JOB_NAMES.flatMap((name) => {
+    const { schedule } = CATALOG[name]
+    const interval = schedule && intervals[schedule.every]
+    return interval === undefined ? [] : [[name, interval]]
+  })
+  expect(written).toEqual(Object.fromEntries(wanted))
+})
+
+function titlesOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8')
+  return [...text.matchAll(/\(\s*'((?:[^'\\\n]|\\.)+)'/g)].map(([, title = '']) => title)
+}

@@ -1,0 +1,47 @@
+import pg from 'pg'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { syncAccount } from '../../src/app/sync-account.ts'
+import { openRig, type Rig } from '../mirror/rig.ts'
+
+let rig: Rig
+beforeEach(async () => {
+  rig = await openRig({ activities: 1, longestActivitySeconds: 600 })
+  await syncAccount(rig.app, { name: 'default' })
+})
+afterEach(() => rig.close())
+
+// Each edit gives the summary and every sample the same new number.
+const EDITS = 20
+const SEEN = `select (a.summary ->> 'edit')::int as summary,
+    (select array_agg(distinct v) from training.sample_extras x, unnest(x."values") v
+     where x.activity_id = a.activity_id and x.field = 'edit') as samples,
+    a.sample_count = (select count(*) from training.samples s where s.activity_id = a.activity_id) as counted,
+    (select count(*)::int from training.raw_documents d where d.activity_id = a.activity_id) as documents
+  from training.activities a`
+
+it('a reader finds the samples of one answer only, while an activity is rewritten again and again', async () => {
+  const [row] = await rig.rows('select path from training.activities')
+  const reader = new pg.Client({ connectionString: rig.databaseUrl })
+  await reader.connect()
+  const seen = new Set<number | null>()
+  let edited = false
+  const reading = (async () => {
+    while (!edited) {
+      const [found] = (await reader.query(SEEN)).rows
+      expect(found).toMatchObject({ counted: true, documents: 1 })
+      expect(found.samples).toEqual(found.summary === null ? null : [found.summary])
+      seen.add(found.summary)
+    }
+  })()
+  try {
+    for (let edit = 1; edit <= EDITS; edit++) {
+      await rig.steer('PATCH', `activities/${row?.path}`, { summary: { edit }, sample: { edit } })
+      expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ fetched: 1 })
+    }
+  } finally {
+    edited = true
+    await reading
+    await reader.end()
+  }
+  expect(seen.size).toBeGreaterThan(EDITS / 4)
+})
