@@ -653,7 +653,7 @@ CREATE TABLE training.sync_runs (
 CREATE INDEX sync_runs_account_started ON training.sync_runs (account_id, started_at DESC);
 CREATE INDEX sync_runs_latest ON training.sync_runs (account_id, resource, kind, started_at DESC);
 CREATE INDEX sync_runs_newest ON training.sync_runs (started_at DESC, run_id DESC);
-COMMENT ON TABLE training.sync_runs IS 'One row a pass over one resource.';
+COMMENT ON TABLE training.sync_runs IS 'One row a pass over one resource. Runs that ended well and changed nothing are kept for 90 days, the others for 400 days; the newest of each account, resource, kind, outcome and error_code stays for ever.';
 COMMENT ON COLUMN training.sync_runs.run_id IS 'Key of the run';
 COMMENT ON COLUMN training.sync_runs.account_id IS 'Account, see accounts; NULL for what belongs to none';
 COMMENT ON COLUMN training.sync_runs.resource IS 'What was mirrored, such as activities; export: the whole history was written into a folder; backup: the whole database was written to a file; rebuild: everything derived from the stored answers was made anew';
@@ -698,7 +698,7 @@ CREATE TABLE training.drift (
   times bigint NOT NULL DEFAULT 1,
   CONSTRAINT drift_endpoint_field_kind_pk PRIMARY KEY (endpoint, field, kind)
 );
-COMMENT ON TABLE training.drift IS 'What the service sends and its document does not say, or sends otherwise.';
+COMMENT ON TABLE training.drift IS 'What the service sends and its document does not say, or sends otherwise; the 5,000 differences that were seen last.';
 COMMENT ON COLUMN training.drift.endpoint IS 'Endpoint whose answer differed';
 COMMENT ON COLUMN training.drift.field IS 'Field in the answer';
 COMMENT ON COLUMN training.drift.kind IS 'What differed, such as unknown or type';

@@ -4,7 +4,9 @@ import { makeReleaseStack } from '../kit/release-stack.ts'
 import { systemClock } from '../kit/time.ts'
 import type { MirrorDeps, MirrorOptions } from '../mirror/mirror.ts'
 import { openService, type Service, type ServiceObserver } from '../service/service.ts'
+import { pruneDrift } from '../store/drift.ts'
 import { recordPausesEnded } from '../store/pauses.ts'
+import { pruneRuns } from '../store/runs.ts'
 import { makeSamplesVacuum } from '../store/samples/vacuum.ts'
 import { makeWorkoutFolder } from '../workoutfolder/workout-folder.ts'
 import { type LocalApp, openLocalApp } from './local-app.ts'
@@ -79,4 +81,15 @@ export async function endPauses({
 }: Pick<App, 'mirror' | 'mirrorOptions'>): Promise<void> {
   const pauses = await store.transaction((tx) => recordPausesEnded(tx, { now: now(), lagMs }))
   if (pauses > 0) log.warn({ pauses }, 'pauses that were made while the clock was ahead are ended')
+}
+
+/**
+ * Deletes old rows of the bookkeeping of an account, see pruneRuns, and of all drift: a bounded number, and the next call deletes
+ * more. Returns how many.
+ */
+export async function pruneBookkeeping(
+  { store }: Pick<LocalApp, 'store'>,
+  accountId: number,
+): Promise<number> {
+  return store.transaction(async (tx) => (await pruneRuns(tx, { accountId })) + (await pruneDrift(tx)))
 }

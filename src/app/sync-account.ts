@@ -13,7 +13,7 @@ import {
 import type { Account } from '../store/account-rows.ts'
 import { countByState } from '../store/activities/wanted.ts'
 import { recordRunsAbandoned } from '../store/runs.ts'
-import { type App, endPauses } from './app.ts'
+import { type App, endPauses, pruneBookkeeping } from './app.ts'
 import { accountToUse } from './local-app.ts'
 
 /** The counts of a pass, and the numbers of listed activities that are mirrored, or not fetched yet, after it. */
@@ -55,6 +55,7 @@ export async function syncAccount(
     const counts = await syncActivities(app.mirror, app.mirrorOptions, passInput)
     const failed = await begin()
     await app.mirror.vacuum.whenIdle()
+    await pruneBookkeeping(app.mirror, account.accountId)
     const states = await app.mirror.store.read((tx) => countByState(tx, account.accountId))
     const here = { mirrored: states.mirrored, unfetched: states.wanted }
     return { ...counts, ...here, failed: counts.failed + failed }

@@ -1,4 +1,4 @@
-import { type App, endPauses } from '../app/app.ts'
+import { type App, endPauses, pruneBookkeeping } from '../app/app.ts'
 import { exportAll } from '../app/export/export-all.ts'
 import { writeScheduledBackup } from '../app/scheduled-backup.ts'
 import { makeUploadDeps } from '../app/upload-files.ts'
@@ -11,7 +11,7 @@ import { ACTIVITIES, pollActivities } from '../mirror/poll-activities.ts'
 import { mirrorTrainingInfo } from '../mirror/poll-training-info.ts'
 import { mirrorWorkouts } from '../mirror/poll-workouts.ts'
 import { reconcileActivities } from '../mirror/reconcile-activities.ts'
-import { type Account, findAccountById } from '../store/account-rows.ts'
+import { type Account, findAccountById, findAccounts } from '../store/account-rows.ts'
 import { findAccountStatuses } from '../store/account-status.ts'
 import {
   findAccountsWithWanted,
@@ -33,6 +33,7 @@ const NEW_WITHIN_MS = 14 * DAY
 export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
   const { store, mirror, mirrorOptions } = app
   const logProgress = makeProgressLog(app)
+  const prune = makePruning(app)
   return {
     async 'poll-activities'({ accountId }, { signal }) {
       const account = await findAccount(app, accountId)
@@ -96,6 +97,7 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
       }
       await logProgress(wanted)
       if (wanted === 0) await mirror.vacuum.whenIdle()
+      await prune()
       return undefined
     },
     ...makeTrainingHandlers(app),
@@ -227,6 +229,23 @@ async function unlessParked<T>(
     if (error instanceof UnreadableLoginError) return void (await app.vault.parkUnreadable(error))
     if (account.needsLogin && error instanceof CredentialsRejectedError) return undefined
     throw error
+  }
+}
+
+/** How often old rows of the bookkeeping are looked for: about a hundred become old in a day. */
+const PRUNE_EVERY_MS = DAY
+
+/** Makes the function that deletes old rows of the bookkeeping of every account: at each call until none is left, then once a day. */
+function makePruning(app: Pick<App, 'store' | 'mirror'>): () => Promise<void> {
+  let doneAt: number | undefined
+  return async () => {
+    const now = app.mirror.now().getTime()
+    if (doneAt !== undefined && Math.abs(now - doneAt) < PRUNE_EVERY_MS) return
+    let deleted = 0
+    for (const { accountId } of await app.store.read(findAccounts)) {
+      deleted += await pruneBookkeeping(app, accountId)
+    }
+    if (deleted === 0) doneAt = now
   }
 }
 

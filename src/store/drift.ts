@@ -47,6 +47,16 @@ export async function recordDrift(
     })
 }
 
+/** More differences than any service has, unless the names of its fields are data, such as dates. */
+const MOST_KEPT = 5_000
+
+/** Deletes the differences beyond the 5,000 that were seen last. Returns how many. */
+export async function pruneDrift(tx: Tx, limit = MOST_KEPT): Promise<number> {
+  const text = `DELETE FROM training.drift WHERE (endpoint, field, kind) IN (
+    SELECT endpoint, field, kind FROM training.drift ORDER BY last_seen_at DESC, endpoint, field, kind OFFSET $1)`
+  return (await tx.client.query(text, [limit])).rowCount ?? 0
+}
+
 type Counted = { field: string; kind: string; example: string | null; times: number }
 
 // Each answer counts once per field and kind. The fixed order of the rows prevents a deadlock of two writers.

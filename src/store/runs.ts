@@ -84,6 +84,35 @@ export async function findFailingSince(
   return rows[0]?.since ?? undefined
 }
 
+/** How long runs are kept that ended well and changed nothing, and all others. */
+const KEEP = { quiet: '90 days', others: '400 days' }
+/** Runs that one statement deletes at most, so that it holds no lock for long. */
+const PRUNED_AT_ONCE = 10_000
+
+// The newest of each kind tells when something last succeeded, or failed and why, however long ago that was.
+const PRUNE = `
+  DELETE FROM training.sync_runs WHERE run_id IN (
+    SELECT run_id FROM (
+      SELECT run_id, started_at, outcome,
+        coalesce(changed, 0) + coalesce(fetched, 0) + coalesce(absent, 0) + coalesce(failed, 0) = 0 AS unchanged,
+        row_number() OVER (PARTITION BY account_id, resource, kind, outcome, error_code ORDER BY started_at DESC, run_id DESC) AS place
+      FROM training.sync_runs WHERE account_id = $1 OR account_id IS NULL) ranked
+    WHERE place > 1 AND outcome <> 'running' AND started_at < now() -
+      CASE WHEN outcome = 'done' AND unchanged THEN interval '${KEEP.quiet}' ELSE interval '${KEEP.others}' END
+    ORDER BY run_id LIMIT $2)`
+
+/**
+ * Deletes old runs of an account, and those that belong to none: after 90 days those that ended well and changed nothing, after
+ * 400 days the others. The newest run of each account, resource, kind, outcome and error code stays, so that no answer to "when did
+ * this last succeed, or fail?" is lost. Returns how many; `limit` of them at most, and the next call deletes more.
+ */
+export async function pruneRuns(
+  tx: Tx,
+  { accountId, limit = PRUNED_AT_ONCE }: { accountId: number; limit?: number },
+): Promise<number> {
+  return (await tx.client.query(PRUNE, [accountId, limit])).rowCount ?? 0
+}
+
 /** The work on the whole database that runs on a schedule, as its rows in sync_runs name it. */
 export type WholeWork = 'export' | 'backup'
 
