@@ -796,7 +796,7 @@ COMMENT ON TABLE training.changes IS 'The change feed: one row for each thing th
 COMMENT ON COLUMN training.changes.change_id IS 'Number of the change; a later commit has a higher number, and numbers may be missing';
 COMMENT ON COLUMN training.changes.account_id IS 'Account, see accounts; NULL for the default workout list';
 COMMENT ON COLUMN training.changes.at IS 'When it was recorded';
-COMMENT ON COLUMN training.changes.kind IS 'What happened: activity.new, activity.changed, activity.samples (samples written or replaced), activity.absent, activity.back; training_info.new, training_info.changed; workout.new, workout.changed, workout.absent, workout.back; upload.accepted, upload.mirrored, upload.duplicate, upload.refused; login.lost, login.restored';
+COMMENT ON COLUMN training.changes.kind IS 'What happened: activity.new, activity.changed, activity.samples (samples written or replaced, or an answer without any), activity.absent, activity.back; training_info.new, training_info.changed; workout.new, workout.changed, workout.absent, workout.back; upload.accepted, upload.mirrored, upload.duplicate, upload.refused; login.lost, login.restored';
 COMMENT ON COLUMN training.changes.path IS 'The service''s identifier of the activity or workout; of an upload that of its activity; NULL when there is none';
 COMMENT ON COLUMN training.changes.detail IS 'Of …new: column names with their values; of …changed: column names with the value before and the value after, {"xss":[old,new]}, in the units of those columns (summary_hash stands for summary); of the others what they are about: sample_count and elapsed_s in s, absent_since, content_id, file_name and reason';
 COMMENT ON COLUMN training.changes.transaction_id IS 'Transaction that wrote the row, for the view changes_settled';
@@ -847,7 +847,8 @@ CREATE TRIGGER set_updated_at BEFORE UPDATE ON training.workouts
 CREATE FUNCTION musette.record_content_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   what CONSTANT text := TG_ARGV[0];
-  apart CONSTANT text[] := '{absent_since,samples_at,sample_count,elapsed_s}';
+  of_samples CONSTANT text[] := '{samples_at,sample_count,elapsed_s}';
+  apart CONSTANT text[] := of_samples || 'absent_since'::text;
   after CONSTANT jsonb := musette.content(NEW);
   before jsonb;
   account CONSTANT integer := (after ->> 'account_id')::integer;
@@ -866,7 +867,7 @@ BEGIN
   IF changed <> '{}' THEN
     PERFORM musette.record_change(account, what || '.changed', path, changed);
   END IF;
-  IF before -> 'samples_at' IS DISTINCT FROM after -> 'samples_at' THEN
+  IF musette.differences(before, after) ?| of_samples THEN
     PERFORM musette.record_change(account, what || '.samples', path, jsonb_build_object('samples_at', after -> 'samples_at',
       'sample_count', after -> 'sample_count', 'elapsed_s', after -> 'elapsed_s'));
   END IF;

@@ -2,14 +2,14 @@ import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { ConfigError, commandFor } from '../kit/errors.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
-import { type Account, findAccount } from '../store/account-rows.ts'
+import { type Account, findAccount, findAccounts } from '../store/account-rows.ts'
 import { checkSchema } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/store.ts'
 import { readOrMakeSecretKey, readSecretKeys } from '../store/vault/key-file.ts'
+import { UnreadableLoginError } from '../store/vault/seal.ts'
 import { type KeyOptions, makeTokenVault, type Vault } from '../store/vault/vault.ts'
 import { finishRotation } from './key-rotation.ts'
 import { openDatabase } from './open-database.ts'
-import { parkIfDamaged } from './unreadable-logins.ts'
 
 /** The parts of an App on this machine, for verbs that make no request to the service; `close` stops them in reverse order. */
 export type LocalApp = {
@@ -78,4 +78,33 @@ export async function accountToUse(app: Pick<LocalApp, 'store' | 'vault'>, name:
     throw error
   }
   return account
+}
+
+/**
+ * Reads the login of every account and parks those that cannot be read, so that the others go on. When no login can be opened
+ * with the current key, the key is wrong: no account is parked, and the error of the first one is returned.
+ */
+export async function parkUnreadableLogins(
+  app: Pick<LocalApp, 'store' | 'vault'>,
+): Promise<UnreadableLoginError | undefined> {
+  const { store, vault } = app
+  let readable = 0
+  const unreadable: UnreadableLoginError[] = []
+  for (const { accountId } of await store.read(findAccounts)) {
+    try {
+      if (await vault.read(accountId)) readable += 1
+    } catch (error) {
+      if (!(error instanceof UnreadableLoginError)) throw error
+      unreadable.push(error)
+    }
+  }
+  if (readable === 0 && unreadable.every(({ code }) => code === 'secret_key_mismatch')) return unreadable[0]
+  for (const error of unreadable) await vault.parkUnreadable(error)
+  return undefined
+}
+
+/** Parks the account of an UnreadableLoginError, unless this process may only have the wrong key; ignores other errors. */
+async function parkIfDamaged(app: Pick<LocalApp, 'vault'>, error: unknown): Promise<void> {
+  if (!(error instanceof UnreadableLoginError) || error.code === 'secret_key_mismatch') return
+  await app.vault.parkUnreadable(error)
 }

@@ -2,16 +2,15 @@ import { Command, CommanderError } from 'commander'
 import { VERSION } from '../app/version.ts'
 import { EXIT, exitFor, openContext, type Run } from './context.ts'
 import { escapeControls } from './output.ts'
-import { addAccountsVerb } from './verbs/accounts.ts'
+import { addChangesVerb } from './verbs/changes.ts'
 import { addDatabaseVerbs } from './verbs/database.ts'
 import { addDbUrlVerbs } from './verbs/db-url.ts'
-import { addDemoVerb } from './verbs/demo.ts'
 import { addDoctorVerb } from './verbs/doctor.ts'
 import { addExportVerb } from './verbs/export.ts'
 import { addKeyVerbs } from './verbs/key.ts'
-import { addLoginVerbs } from './verbs/login.ts'
+import { addAccountsVerb, addLoginVerbs } from './verbs/login.ts'
 import { addReaderVerb } from './verbs/reader.ts'
-import { addSandboxVerb } from './verbs/sandbox.ts'
+import { addDemoVerb, addSandboxVerb } from './verbs/sandbox.ts'
 import { addSqlVerb } from './verbs/sql.ts'
 import { addHealthcheckVerb, addStartVerb } from './verbs/start.ts'
 import { addStatusVerb } from './verbs/status.ts'
@@ -64,6 +63,7 @@ function makeProgram(run: Run): Command {
   addStatusVerb(program, run)
   addDoctorVerb(program, run)
   addSqlVerb(program, run)
+  addChangesVerb(program, run)
   addDatabaseVerbs(program, run)
   addDbUrlVerbs(program, run)
   addReaderVerb(program, run)

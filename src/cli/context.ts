@@ -163,7 +163,7 @@ export async function noteUnreadableLogins(
   context: Pick<Context, 'note'>,
   app: Pick<LocalApp, 'store' | 'vault'>,
 ): Promise<void> {
-  const { parkUnreadableLogins } = await import('../app/unreadable-logins.ts')
+  const { parkUnreadableLogins } = await import('../app/local-app.ts')
   const wrongKey = await parkUnreadableLogins(app)
   if (wrongKey) context.note(`musette: ${wrongKey.message}`)
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { type App, openApp } from '../app/app.ts'
-import { parkUnreadableLogins } from '../app/unreadable-logins.ts'
+import { parkUnreadableLogins } from '../app/local-app.ts'
 import { VERSION } from '../app/version.ts'
 import type { Config } from '../config/config.ts'
 import { type Jobs, openJobs } from '../jobs/jobs.ts'

@@ -7,7 +7,10 @@ import type { RunDatabase } from './world/database.ts'
 /** A plan after which the database does not equal the service, as small as it could be made. */
 export type Finding = { seed: number; family: Family; plan: Plan; differences: string[]; replay: string }
 
-/** Runs the plan of one seed; when it fails, looks for the smallest plan that still does, for `shrinkMs` at most. */
+/**
+ * Runs the plan of one seed; when it fails, looks for the smallest plan that still does, for `shrinkMs` at most. Throws what a run
+ * threw that is no difference.
+ */
 export async function runSeed(
   database: RunDatabase,
   input: { seed: number; family: Family; shrinkMs: number },
@@ -24,11 +27,12 @@ export async function runSeed(
     throw new Error(differences[0])
   })
   // Neighbouring seeds would draw alike; a multiplication by an odd number spreads them.
-  await fc.check(property, {
+  const { errorInstance } = await fc.check(property, {
     seed: Math.imul(seed, 0x9e3779b1),
     numRuns: 1,
     endOnFailure: input.shrinkMs === 0,
   })
+  if (!failed && errorInstance) throw errorInstance
   return (
     failed && {
       seed,

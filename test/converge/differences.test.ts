@@ -57,6 +57,14 @@ describe('the comparison of the database with the service', () => {
       `insert into training.activity_revisions select activity_id, now(), '{"xss":[1,2]}' from training.activities`,
     ],
     ['the cursor', `update training.sync_cursors set updated_from = updated_from - interval '1 hour'`],
+    [
+      'a change that was not told',
+      'delete from training.changes where change_id = (select max(change_id) from training.changes)',
+    ],
+    [
+      'a change that was told without its values',
+      `update training.changes set detail = '{}' where kind = 'activity.changed'`,
+    ],
     ['a run that never ended', `update training.sync_runs set outcome = 'running', finished_at = null`],
   ])('finds %s', async (_what, statement) => {
     await database.rows('begin')

@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { recordAbsent } from '../../src/store/activities/absent.ts'
 import { recordUnchanged } from '../../src/store/activities/activity-outcome.ts'
 import { upsertListed } from '../../src/store/activities/upsert-listed.ts'
+import { checkSince, pruneChanges } from '../../src/store/feed/change-rows.ts'
 import type { Store } from '../../src/store/store.ts'
 import { recordTrainingInfo } from '../../src/store/training/training-info-rows.ts'
 import { recordWorkoutsAbsent, upsertWorkouts } from '../../src/store/training/workout-lists.ts'
@@ -208,6 +209,30 @@ describe('what changes nothing', () => {
       }),
     ).rejects.toThrow('stop')
     expect(await rowsOf(store, 'select from training.changes')).toEqual([])
+  })
+})
+
+describe('old changes', () => {
+  it('are deleted in steps, but for the newest of them, and a reader is told what it may have missed', async () => {
+    const { store } = await openTestStore()
+    const accountId = await makeAccount(store)
+    for (const day of [1, 2, 3, 4, 5, 6]) {
+      await store.transaction((tx) =>
+        tx.client.query(`insert into training.changes (account_id, kind, at) values ($1, 'x', $2)`, [
+          accountId,
+          new Date(Date.UTC(2026, 0, day)),
+        ]),
+      )
+    }
+    const prune = () =>
+      store.transaction((tx) => pruneChanges(tx, { now: new Date(Date.UTC(2026, 0, 5 + 90)), limit: 2 }))
+    expect([await prune(), await prune(), await prune()]).toEqual([2, 1, 0])
+    const left = await rowsOf(store, 'select change_id::int from training.changes order by 1')
+    expect(left.map(({ change_id }) => change_id)).toEqual([4, 5, 6])
+    const check = (since: number) => store.read((tx) => checkSince(tx, since))
+    for (const since of [0, 4, 5, 6]) await check(since)
+    await expect(check(3)).rejects.toMatchObject({ code: 'changes_pruned' })
+    await expect(check(7)).rejects.toMatchObject({ code: 'changes_unknown' })
   })
 })
 

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Command } from 'commander'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
 import type { Run } from '../context.ts'
+import type { DemoOptions } from '../demo.ts'
 import { wholeNumber } from '../output.ts'
 
 type Client = { id: string; secret: string }
@@ -14,6 +15,9 @@ type Options = {
   client: Client[]
   redirectUri: string[]
 }
+
+/** Several years of history, and few enough to be mirrored in seconds. */
+const DEMO_ACTIVITIES = 150
 
 /** Adds the verb `sandbox` to the program. */
 export function addSandboxVerb(program: Command, run: Run): void {
@@ -63,4 +67,23 @@ function client(text: string, before: readonly Client[]): Client[] {
 
 function collect(text: string, before: readonly string[]): string[] {
   return [...before, text]
+}
+
+/** Adds the verb `demo` to the program. */
+export function addDemoVerb(program: Command, run: Run): void {
+  program
+    .command('demo')
+    .description(
+      'show everything on this machine: a stand-in service, a Postgres, the daemon, an upload, some SQL',
+    )
+    .option('--once', 'end when everything has been shown')
+    .option(
+      '--activities <count>',
+      'how many activities the stand-in rider has',
+      wholeNumber,
+      DEMO_ACTIVITIES,
+    )
+    .action((options: DemoOptions) =>
+      run(async (context) => (await import('../demo.ts')).demo(context, options), { quiet: true }),
+    )
 }

@@ -1,10 +1,11 @@
 import type { Scene } from '../plan/scene.ts'
 import { findActivityDifferences } from './activity.ts'
 import { findBookDifferences } from './books.ts'
+import { findFeedDifferences } from './feed.ts'
 import { type ActivityRow, findTables } from './rows.ts'
 import { fetchTruths } from './service.ts'
 
-/** Compares every table with the service, and returns each difference as a sentence. */
+/** Compares every table with the service, and the change feed with the tables; returns each difference as a sentence. */
 export async function findDifferences(scene: Scene): Promise<string[]> {
   const truths = await fetchTruths(scene.service, scene.paths)
   const tables = await findTables(scene.database)
@@ -21,5 +22,6 @@ export async function findDifferences(scene: Scene): Promise<string[]> {
     else if (truth.listed) found.push(`${truth.path} is missing`)
   }
   for (const path of byPath.keys()) found.push(`${path} is unknown to the service`)
-  return [...found, ...(await findBookDifferences(scene, tables))]
+  found.push(...(await findBookDifferences(scene, tables)))
+  return [...found, ...(await findFeedDifferences(scene.database))]
 }

@@ -1,0 +1,36 @@
+import type { Logger } from 'pino'
+import { SECOND } from '../kit/time.ts'
+import { openChangeListener } from '../store/feed/change-listener.ts'
+import { type Change, checkSince, findChanges } from '../store/feed/change-rows.ts'
+import type { Store } from '../store/store.ts'
+
+const PAGE = 500
+/** Without a notification, as behind a pooler. */
+const LOOK_EVERY_MS = 10 * SECOND
+/** While a transaction that runs holds recorded changes back. */
+const LOOK_AGAIN_MS = SECOND / 4
+
+/**
+ * Yields the settled changes after the number `since` in pages, oldest first. With `follow` it goes on with those to come, until
+ * the signal aborts. Throws ConfigError `changes_pruned` or `changes_unknown` when changes after `since` may be missing.
+ */
+export async function* readChanges(
+  app: { store: Store; databaseUrl: string; log: Logger },
+  input: { since: number; follow: boolean; accountId?: number | undefined; signal: AbortSignal },
+): AsyncGenerator<readonly Change[], void, undefined> {
+  const { follow, accountId, signal } = input
+  await app.store.read((tx) => checkSince(tx, input.since))
+  let after = input.since
+  const listener = follow ? openChangeListener(app, { connectionString: app.databaseUrl }) : undefined
+  try {
+    while (!signal.aborted) {
+      const page = await app.store.read((tx) => findChanges(tx, { after, limit: PAGE, accountId }))
+      after = page.changes.at(-1)?.changeId ?? after
+      if (page.changes.length > 0) yield page.changes
+      else if (listener) await listener.wait(page.waiting ? LOOK_AGAIN_MS : LOOK_EVERY_MS, signal)
+      else return
+    }
+  } finally {
+    await listener?.close()
+  }
+}

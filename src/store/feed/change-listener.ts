@@ -1,0 +1,79 @@
+import { once } from 'node:events'
+import type { Logger } from 'pino'
+import { errorLine } from '../../kit/errors.ts'
+import { PostgresClient } from '../../kit/postgres-client.ts'
+import { MINUTE, SECOND } from '../../kit/time.ts'
+
+/** Waits for changes in the database. */
+export type ChangeListener = {
+  /** Resolves when changes were committed since the last call, after `ms`, or when the signal aborts; it never throws. */
+  wait(ms: number, signal: AbortSignal): Promise<void>
+  close(): Promise<void>
+}
+
+const CONNECT_TIMEOUT_MS = 15 * SECOND
+const CONNECT_AGAIN_MS = MINUTE
+
+/**
+ * Opens a connection that listens on the channel `musette_changes`. While it is lost, or behind a pooler that passes no
+ * notifications on, `wait` takes its whole time; a lost connection is made again within a minute.
+ */
+export function openChangeListener(
+  deps: { log: Logger },
+  options: { connectionString: string },
+): ChangeListener {
+  const wakeUps = new EventTarget()
+  let heard = false
+  let client: PostgresClient | undefined
+  let triedAt = Number.NEGATIVE_INFINITY
+
+  const wake = () => {
+    heard = true
+    wakeUps.dispatchEvent(new Event('wake'))
+  }
+  const connect = async (): Promise<void> => {
+    if (client || performance.now() - triedAt < CONNECT_AGAIN_MS) return
+    triedAt = performance.now()
+    const made = new PostgresClient({
+      connectionString: options.connectionString,
+      application_name: 'musette changes',
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+    })
+    const lose = (reason: unknown) => {
+      if (client === made) client = undefined
+      deps.log.debug({ reason: errorLine(reason) }, 'lost the connection that listens for changes')
+      made.end().catch(() => undefined)
+    }
+    made.on('error', lose)
+    made.on('end', () => lose(new Error('the server ended it')))
+    made.on('notification', wake)
+    try {
+      await made.connect()
+      await made.query('LISTEN musette_changes')
+      client = made
+      // What was committed before is found by the reader's next look.
+      heard = true
+    } catch (error) {
+      lose(error)
+    }
+  }
+  return {
+    async wait(ms, signal) {
+      await connect()
+      if (heard || signal.aborted) {
+        heard = false
+        return
+      }
+      const over = AbortSignal.any([signal, AbortSignal.timeout(ms)])
+      await once(wakeUps, 'wake', { signal: over }).catch(() => undefined)
+      heard = false
+    },
+    async close() {
+      const last = client
+      client = undefined
+      last?.removeAllListeners('end')
+      await last?.end().catch(() => undefined)
+    },
+  }
+}
