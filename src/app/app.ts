@@ -5,6 +5,7 @@ import { systemClock } from '../kit/time.ts'
 import type { MirrorDeps, MirrorOptions } from '../mirror/mirror.ts'
 import { openService, type Service, type ServiceObserver } from '../service/service.ts'
 import { pruneDrift } from '../store/drift.ts'
+import { pruneChanges } from '../store/feed/change-rows.ts'
 import { recordPausesEnded } from '../store/pauses.ts'
 import { pruneRuns } from '../store/runs.ts'
 import { makeSamplesVacuum } from '../store/samples/vacuum.ts'
@@ -84,12 +85,14 @@ export async function endPauses({
 }
 
 /**
- * Deletes old rows of the bookkeeping of an account, see pruneRuns, and of all drift: a bounded number, and the next call deletes
- * more. Returns how many.
+ * Deletes old rows of the bookkeeping of an account, see pruneRuns, of all drift and of the change feed: a bounded number, and the
+ * next call deletes more. Returns how many.
  */
 export async function pruneBookkeeping(
   { store }: Pick<LocalApp, 'store'>,
   accountId: number,
 ): Promise<number> {
-  return store.transaction(async (tx) => (await pruneRuns(tx, { accountId })) + (await pruneDrift(tx)))
+  return store.transaction(
+    async (tx) => (await pruneRuns(tx, { accountId })) + (await pruneDrift(tx)) + (await pruneChanges(tx)),
+  )
 }

@@ -20,12 +20,11 @@ import {
   type WantedActivity,
 } from '../store/activities/wanted.ts'
 import { findCursor, findListCap } from '../store/cursors.ts'
-import { pruneChanges } from '../store/feed/change-rows.ts'
 import { findDueUploads, recordUploadsComplete } from '../store/uploads/due-uploads.ts'
 import { UnreadableLoginError } from '../store/vault/seal.ts'
 import { checkStatus } from '../upload/check-status.ts'
 
-/** How many wanted activities one sweep enqueues for an account, and old changes it deletes; the next sweep brings the rest. */
+/** How many wanted activities one sweep enqueues for an account; the next sweep brings the rest. */
 const SWEEP_LIMIT = 10_000
 /** Activities that started within this time are new: they are fetched before older ones. */
 const NEW_WITHIN_MS = 14 * DAY
@@ -97,7 +96,6 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
         wanted += await enqueueWanted(app, jobs(), account)
       }
       await logProgress(wanted)
-      await store.transaction((tx) => pruneChanges(tx, { now: mirror.now(), limit: SWEEP_LIMIT }))
       if (wanted === 0) await mirror.vacuum.whenIdle()
       await prune()
       return undefined

@@ -1,5 +1,4 @@
 import { ConfigError } from '../../kit/errors.ts'
-import { DAY } from '../../kit/time.ts'
 import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
 
@@ -65,19 +64,19 @@ export async function checkSince(tx: Tx, since: number): Promise<void> {
   }
 }
 
-const KEPT_MS = 90 * DAY
+/** How many rows one statement deletes. */
+const PRUNED_AT_ONCE = 10_000
 
 /**
  * Deletes changes that are older than 90 days, at most `limit`, and returns how many. The newest one of them stays, so that a
  * reader that has read it is known to have missed nothing.
  */
-export async function pruneChanges(tx: Tx, input: { now: Date; limit: number }): Promise<number> {
+export async function pruneChanges(tx: Tx, limit = PRUNED_AT_ONCE): Promise<number> {
   const { rowCount } = await tx.client.query(
-    `DELETE FROM training.changes WHERE change_id IN (
-       SELECT change_id FROM training.changes
-       WHERE change_id < (SELECT max(change_id) FROM training.changes WHERE at < $1) AND at < $1
-       ORDER BY change_id LIMIT $2)`,
-    [new Date(input.now.getTime() - KEPT_MS), input.limit],
+    `WITH last AS (SELECT max(change_id) AS old FROM training.changes WHERE at < now() - interval '90 days')
+     DELETE FROM training.changes WHERE change_id IN (
+       SELECT change_id FROM training.changes WHERE change_id < (SELECT old FROM last) ORDER BY change_id LIMIT $1)`,
+    [limit],
   )
   return rowCount ?? 0
 }
