@@ -8,6 +8,7 @@ import type { Config } from '../config/config.ts'
 import { ConfigError } from '../kit/errors.ts'
 import { systemClock } from '../kit/time.ts'
 import { findAccounts } from '../store/account-rows.ts'
+import type { CopyProgress } from '../store/backup/copy-progress.ts'
 import { openStore, type Store } from '../store/store.ts'
 import { readSecretKeys, secretKeyPath } from '../store/vault/key-file.ts'
 import { findKeyIds } from '../store/vault/rows.ts'
@@ -30,10 +31,14 @@ export type KeyNeeds = {
  */
 export async function backUp(
   deps: { config: Config; log: Logger },
-  input: { to: { path: string } | { write: (bytes: Buffer) => Promise<void> }; signal: AbortSignal },
+  input: {
+    to: { path: string } | { write: (bytes: Buffer) => Promise<void> }
+    signal: AbortSignal
+    onProgress?: (now: CopyProgress) => void
+  },
 ): Promise<BackupReport & { key: KeyNeeds }> {
   const { config, log } = deps
-  const { to, signal } = input
+  const { to, signal, onProgress } = input
   const database = await openDatabase(config, log, signal)
   const store = openStore({ log }, { connectionString: database.url, maxConnections: 2 })
   try {
@@ -41,8 +46,8 @@ export async function backUp(
     const writing = { store, now: systemClock }
     const report =
       'path' in to
-        ? await writeBackupFile(writing, { path: to.path, version: VERSION, signal })
-        : await writeBackup(writing, { write: to.write, version: VERSION, signal })
+        ? await writeBackupFile(writing, { path: to.path, version: VERSION, signal, onProgress })
+        : await writeBackup(writing, { write: to.write, version: VERSION, signal, onProgress })
     return { ...report, key: await findKeyNeeds(store, config) }
   } finally {
     await store.close()
@@ -53,15 +58,20 @@ export async function backUp(
 /** Restores a backup into the empty database of this configuration, and returns what it holds. Throws as restoreBackup does. */
 export async function restoreFrom(
   deps: { config: Config; log: Logger },
-  input: { from: { path: string } | { source: AsyncIterable<Buffer> }; signal: AbortSignal },
+  input: {
+    from: { path: string } | { source: AsyncIterable<Buffer> }
+    signal: AbortSignal
+    onProgress?: (now: CopyProgress) => void
+  },
 ): Promise<{ manifest: Manifest; key: KeyNeeds }> {
   const { config, log } = deps
-  const { from, signal } = input
+  const { from, signal, onProgress } = input
   const archive = await openArchive('path' in from ? readBackupFile(from.path) : from.source)
   const database = await openUnmigrated(config, log, signal)
   const store = openStore({ log }, { connectionString: database.url, maxConnections: 1 })
   try {
-    await restoreBackup({ log }, { archive, signal, connectionString: database.url })
+    const progress = onProgress && { store, onProgress }
+    await restoreBackup({ log }, { archive, signal, connectionString: database.url, progress })
     return { manifest: archive.manifest, key: await findKeyNeeds(store, config) }
   } finally {
     await store.close()

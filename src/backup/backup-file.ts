@@ -3,6 +3,7 @@ import { open, realpath, stat } from 'node:fs/promises'
 import { type DurableFile, openDurableFile } from '../kit/durable-file.ts'
 import { errorCode } from '../kit/errors.ts'
 import type { Clock } from '../kit/time.ts'
+import type { CopyProgress } from '../store/backup/copy-progress.ts'
 import type { Store } from '../store/store.ts'
 import { mapFileError } from './backup-errors.ts'
 import { type BackupReport, writeBackup } from './write-backup.ts'
@@ -15,9 +16,14 @@ const READ_BYTES = 1024 * 1024
  */
 export async function writeBackupFile(
   deps: { store: Store; now: Clock },
-  input: { path: string; version: string; signal: AbortSignal },
+  input: {
+    path: string
+    version: string
+    signal: AbortSignal
+    onProgress?: ((now: CopyProgress) => void) | undefined
+  },
 ): Promise<BackupReport> {
-  const { path, version, signal } = input
+  const { path, ...rest } = input
   const onDisk = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work()
@@ -28,7 +34,7 @@ export async function writeBackupFile(
   const file = await onDisk(() => openTarget(path))
   try {
     const write = (bytes: Buffer) => onDisk(() => file.write(bytes))
-    const report = await writeBackup(deps, { version, signal, write })
+    const report = await writeBackup(deps, { ...rest, write })
     await onDisk(() => file.commit())
     return report
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { type CopyProgress, findBackend, watchCopy } from '../store/backup/copy-progress.ts'
 import {
   analyzeTables,
   dropEmptyTables,
@@ -9,6 +10,7 @@ import {
 } from '../store/backup/load-tables.ts'
 import { findColumns } from '../store/backup/tables.ts'
 import { applyMigrations, findVersion, readMigrations, withMigrationLock } from '../store/migrate.ts'
+import type { Store } from '../store/store.ts'
 import { damaged, newerBackup, unknownBackup } from './backup-errors.ts'
 import type { Manifest } from './manifest.ts'
 import type { Archive } from './read-archive.ts'
@@ -26,9 +28,11 @@ export async function restoreBackup(
     signal: AbortSignal
     /** the folder of the migrations, for tests */
     folder?: string
+    /** shows how far it is; it takes a connection of this store */
+    progress?: { store: Pick<Store, 'read'>; onProgress: (now: CopyProgress) => void } | undefined
   },
 ): Promise<void> {
-  const { archive } = input
+  const { archive, progress } = input
   const version = checkVersion(archive.manifest, await readMigrations(input.folder))
   await withMigrationLock({ ...deps, ...input }, async (client) => {
     // The bytes may come slowly, as from another machine.
@@ -38,14 +42,18 @@ export async function restoreBackup(
     await lockEmptyTables(client)
     if (present > version) await dropEmptyTables(client)
     await applyMigrations(client, { ...options, upTo: version })
-    await loadTables(client, archive)
+    await loadTables(client, archive, progress)
     await archive.verify()
     await applyMigrations(client, options)
     await analyzeTables(client)
   })
 }
 
-async function loadTables(client: Parameters<typeof loadTable>[0], archive: Archive): Promise<void> {
+async function loadTables(
+  client: Parameters<typeof loadTable>[0],
+  archive: Archive,
+  progress: Parameters<typeof restoreBackup>[1]['progress'],
+): Promise<void> {
   const { tables, sequences, musette } = archive.manifest
   const known = await findColumns(client)
   for (const { name, columns } of tables) {
@@ -55,9 +63,16 @@ async function loadTables(client: Parameters<typeof loadTable>[0], archive: Arch
     if (missing !== undefined) throw unknownBackup(musette, missing)
   }
   const enableTriggers = await prepareTables(client, tables)
-  for (const table of tables) {
-    const rows = await loadTable(client, table, archive.tableBytes(table.name))
-    if (rows !== table.rows) throw damaged(`${rows} of ${table.rows} rows of ${table.name}`)
+  const total = tables.reduce((sum, { rows }) => sum + rows, 0)
+  const watch = progress && watchCopy(progress.store, { ...progress, pid: await findBackend(client), total })
+  try {
+    for (const table of tables) {
+      const rows = await loadTable(client, table, archive.tableBytes(table.name))
+      if (rows !== table.rows) throw damaged(`${rows} of ${table.rows} rows of ${table.name}`)
+      watch?.add(rows)
+    }
+  } finally {
+    await watch?.stop()
   }
   await setSequences(client, sequences)
   await enableTriggers()

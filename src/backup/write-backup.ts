@@ -1,5 +1,6 @@
 import { MusetteError } from '../kit/errors.ts'
 import type { Clock } from '../kit/time.ts'
+import { type CopyProgress, type CopyWatch, findBackend, watchCopy } from '../store/backup/copy-progress.ts'
 import {
   type BackupTable,
   countRows,
@@ -25,15 +26,21 @@ export type BackupReport = {
 
 /**
  * Writes all tables of schemas `training` and `musette` as they are at one moment, while others read and write; `write` gets
- * the archive in pieces, the next one when it has resolved. Throws ConfigError as checkSchema does, the store's errors, those
- * of `write`, and the signal's reason.
+ * the archive in pieces, the next one when it has resolved. `onProgress` takes a second connection of the store. Throws
+ * ConfigError as checkSchema does, the store's errors, those of `write`, and the signal's reason.
  */
 export async function writeBackup(
   deps: { store: Store; now: Clock },
-  input: { version: string; write: (bytes: Buffer) => Promise<void>; signal: AbortSignal },
+  input: {
+    version: string
+    write: (bytes: Buffer) => Promise<void>
+    signal: AbortSignal
+    onProgress?: ((now: CopyProgress) => void) | undefined
+  },
 ): Promise<BackupReport> {
-  const { signal } = input
+  const { signal, onProgress } = input
   const tables = tablesInOrder()
+  let watch: CopyWatch | undefined
   try {
     return await deps.store.read(async (tx) => {
       await lockForReading(tx, tables)
@@ -41,13 +48,20 @@ export async function writeBackup(
       const manifest = await findManifest(tx, { tables, madeAt: deps.now(), version: input.version })
       const archive = makeArchiveWriter(input.write, deps.now())
       await archive.add(MANIFEST, Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`))
-      for (const table of manifest.tables) await addTable(tx, { archive, table, signal })
+      const total = manifest.tables.reduce((sum, { rows }) => sum + rows, 0)
+      if (onProgress) watch = watchCopy(deps.store, { pid: await findBackend(tx.client), total, onProgress })
+      for (const table of manifest.tables) {
+        await addTable(tx, { archive, table, signal })
+        watch?.add(table.rows)
+      }
       return { manifest, bytes: await archive.end(), leftOut: await findForeignParts(tx, tables) }
     })
   } catch (error) {
     // A COPY that was stopped has lost its connection, which is not the reason.
     signal.throwIfAborted()
     throw error
+  } finally {
+    await watch?.stop()
   }
 }
 

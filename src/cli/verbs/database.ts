@@ -6,6 +6,7 @@ import { ConfigError } from '../../kit/errors.ts'
 import { formatBytes } from '../../kit/text.ts'
 import { formatDuration } from '../../kit/time.ts'
 import type { Context, Run } from '../context.ts'
+import { makeProgressLine, type ProgressLine } from '../progress.ts'
 
 /** Adds the verbs for the database as a whole to the program: `migrate`, `backup` and `restore`. */
 export function addDatabaseVerbs(program: Command, run: Run): void {
@@ -37,7 +38,9 @@ async function backUpTo(context: Context, file: string): Promise<undefined> {
   const startedAt = performance.now()
   const to = file === '-' ? { write: makeOutputWriter(process.stdout) } : { path: file }
   const { backUp } = await import('../../app/backups.ts')
-  const { manifest, bytes, leftOut, key } = await backUp(context, { to, signal: context.signal })
+  const { manifest, bytes, leftOut, key } = await withProgress(context, 'backing up rows', (onProgress) =>
+    backUp(context, { to, signal: context.signal, onProgress }),
+  )
   const where = file === '-' ? 'the backup' : file
   context.note(
     `musette: ${contentOf(manifest)} are in ${where}, ${formatBytes(bytes)}, after ${tookSince(startedAt)}`,
@@ -61,7 +64,9 @@ async function restoreInto(context: Context, file: string): Promise<undefined> {
   const { signal } = context
   const from = file === '-' ? { source: addAbortSignal(signal, process.stdin) } : { path: file }
   const { restoreFrom } = await import('../../app/backups.ts')
-  const { manifest, key } = await restoreFrom(context, { from, signal })
+  const { manifest, key } = await withProgress(context, 'restoring rows', (onProgress) =>
+    restoreFrom(context, { from, signal, onProgress }),
+  )
   context.note(
     `musette: ${contentOf(manifest)} of ${manifest.made_at} are restored and verified, after ${tookSince(startedAt)}`,
   )
@@ -76,6 +81,19 @@ async function restoreInto(context: Context, file: string): Promise<undefined> {
   }
   context.note('musette: the next sync or start of the daemon brings what has changed since the backup')
   return undefined
+}
+
+async function withProgress<T>(
+  context: Context,
+  what: string,
+  work: (onProgress: ProgressLine['show']) => Promise<T>,
+): Promise<T> {
+  const progress = makeProgressLine(context, what)
+  try {
+    return await work(progress.show)
+  } finally {
+    progress.close()
+  }
 }
 
 function contentOf({ tables }: Manifest): string {

@@ -1,0 +1,68 @@
+import { SECOND, sleep } from '../../kit/time.ts'
+import type { Store, Tx } from '../store.ts'
+
+/** Rows that are copied, of all there are. */
+export type CopyProgress = { done: number; total: number }
+
+const LOOK_EVERY_MS = SECOND / 2
+
+/** Follows a session that copies table after table. */
+export type CopyWatch = {
+  /** adds the rows of a table that is copied */
+  add(rows: number): void
+  /** ends the watch; to be called in any case */
+  stop(): Promise<void>
+}
+
+/** Finds the process of the server that works for a connection. */
+export async function findBackend(client: Pick<Tx['client'], 'query'>): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  return rows[0]?.pid ?? 0
+}
+
+/**
+ * Watches the session `pid` from a connection of its own, as Postgres tells how far a COPY is (`pg_stat_progress_copy`), and
+ * reports every half second, at the end of each table and once at the beginning. A report that cannot be made is left out.
+ */
+export function watchCopy(
+  store: Pick<Store, 'read'>,
+  input: { pid: number; total: number; onProgress: (now: CopyProgress) => void },
+): CopyWatch {
+  const { pid, total, onProgress } = input
+  const stopped = new AbortController()
+  let copied = 0
+  let shown = 0
+  const show = (rows: number) => {
+    // A table that has ended and the next one may be seen in the other order.
+    shown = Math.min(total, Math.max(shown, rows))
+    onProgress({ done: shown, total })
+  }
+  const watch = async () => {
+    while (!stopped.signal.aborted) {
+      await sleep(LOOK_EVERY_MS, stopped.signal)
+      const before = copied
+      const rows = await store.read((tx) => findCopied(tx, pid)).catch(() => 0)
+      if (before === copied) show(copied + rows)
+    }
+  }
+  show(0)
+  const watching = watch().catch(() => undefined)
+  return {
+    add(rows) {
+      copied += rows
+      show(copied)
+    },
+    async stop() {
+      stopped.abort()
+      await watching
+    },
+  }
+}
+
+async function findCopied(tx: Tx, pid: number): Promise<number> {
+  const { rows } = await tx.client.query<{ rows: number }>(
+    'SELECT tuples_processed::float8 AS rows FROM pg_stat_progress_copy WHERE pid = $1',
+    [pid],
+  )
+  return rows[0]?.rows ?? 0
+}
