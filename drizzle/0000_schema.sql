@@ -932,6 +932,87 @@ COMMENT ON COLUMN training.changes_settled.kind IS 'What happened, see changes';
 COMMENT ON COLUMN training.changes_settled.path IS 'The service''s identifier of the activity or workout, see changes';
 COMMENT ON COLUMN training.changes_settled.detail IS 'The values, see changes';
 
+CREATE TABLE musette.webhooks (
+  name text PRIMARY KEY,
+  change_id bigint NOT NULL,
+  added_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  gone_at timestamptz
+);
+COMMENT ON TABLE musette.webhooks IS 'The webhooks of the file that MUSETTE_WEBHOOKS names, by their names: addresses and secrets are in that file only.';
+COMMENT ON COLUMN musette.webhooks.name IS 'Name of the webhook in the file';
+COMMENT ON COLUMN musette.webhooks.change_id IS 'Number of the last change that messages were made of, see training.changes; at first the newest one when the webhook was added';
+COMMENT ON COLUMN musette.webhooks.added_at IS 'When the daemon first found it in the file';
+COMMENT ON COLUMN musette.webhooks.gone_at IS 'When its receiver answered 410 Gone, so that it gets no messages until the next start of the daemon; NULL otherwise';
+
+CREATE TABLE musette.webhook_messages (
+  number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  message_id uuid NOT NULL DEFAULT gen_random_uuid(),
+  webhook text NOT NULL,
+  account_id integer,
+  event text NOT NULL,
+  occurred_at timestamptz NOT NULL,
+  data jsonb NOT NULL,
+  state text NOT NULL DEFAULT 'open',
+  attempts integer NOT NULL DEFAULT 0,
+  next_try_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  last_error text,
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  ended_at timestamptz,
+  CONSTRAINT webhook_messages_message_id UNIQUE (message_id),
+  CONSTRAINT webhook_messages_account_id_accounts_account_id_fk FOREIGN KEY (account_id) REFERENCES training.accounts ON DELETE CASCADE,
+  CONSTRAINT webhook_messages_state CHECK (state IN ('open', 'delivered', 'given_up', 'dropped'))
+);
+CREATE INDEX webhook_messages_open ON musette.webhook_messages (webhook, account_id, number) WHERE state = 'open';
+CREATE INDEX webhook_messages_ended ON musette.webhook_messages (ended_at);
+COMMENT ON TABLE musette.webhook_messages IS 'The messages of the webhooks: written in one transaction with the mark in webhooks, sent later. Those that have ended are kept for a week, those that were given up for 90 days.';
+COMMENT ON COLUMN musette.webhook_messages.number IS 'Order of the messages: one waits for those before it of the same webhook and account';
+COMMENT ON COLUMN musette.webhook_messages.message_id IS 'What the receiver gets as webhook-id, the same at each attempt';
+COMMENT ON COLUMN musette.webhook_messages.webhook IS 'Name of the webhook, see webhooks; it may be gone from the file since';
+COMMENT ON COLUMN musette.webhook_messages.account_id IS 'Account, see accounts; NULL for what concerns the whole database';
+COMMENT ON COLUMN musette.webhook_messages.event IS 'What happened, as the receiver gets it in type: activity.new, breakthrough, history.mirrored, history.recalculated, upload.refused, login.lost, mirror.stale, mirror.recovered, backup.failed, backup.recovered';
+COMMENT ON COLUMN musette.webhook_messages.occurred_at IS 'When it happened';
+COMMENT ON COLUMN musette.webhook_messages.data IS 'The values and the text of the message, in the units of the columns that they come from';
+COMMENT ON COLUMN musette.webhook_messages.state IS 'open: not delivered yet; delivered; given_up: not delivered within three days, or the receiver answered 410 Gone; dropped: the webhook is gone from the file';
+COMMENT ON COLUMN musette.webhook_messages.attempts IS 'Number of attempts to send it';
+COMMENT ON COLUMN musette.webhook_messages.next_try_at IS 'Not sent before this time; during an attempt the time from which another process may send it';
+COMMENT ON COLUMN musette.webhook_messages.last_error IS 'Why the last attempt failed; NULL before the first and after a good one';
+COMMENT ON COLUMN musette.webhook_messages.created_at IS 'When the message was made';
+COMMENT ON COLUMN musette.webhook_messages.ended_at IS 'When it was delivered, given up or dropped; NULL while it is open';
+
+CREATE TABLE musette.webhook_waiting (
+  account_id integer NOT NULL,
+  path text NOT NULL,
+  CONSTRAINT webhook_waiting_account_id_path_pk PRIMARY KEY (account_id, path),
+  CONSTRAINT webhook_waiting_account_id_accounts_account_id_fk FOREIGN KEY (account_id) REFERENCES training.accounts ON DELETE CASCADE
+);
+COMMENT ON TABLE musette.webhook_waiting IS 'New activities that become a message when their samples and scores are here.';
+COMMENT ON COLUMN musette.webhook_waiting.account_id IS 'Account, see accounts';
+COMMENT ON COLUMN musette.webhook_waiting.path IS 'The service''s identifier of the activity';
+
+CREATE TABLE musette.webhook_digests (
+  account_id integer NOT NULL,
+  event text NOT NULL,
+  count integer NOT NULL,
+  began_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  last_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  CONSTRAINT webhook_digests_account_id_event_pk PRIMARY KEY (account_id, event),
+  CONSTRAINT webhook_digests_account_id_accounts_account_id_fk FOREIGN KEY (account_id) REFERENCES training.accounts ON DELETE CASCADE
+);
+COMMENT ON TABLE musette.webhook_digests IS 'What is gathered into one message, which is made when nothing more has come for a while.';
+COMMENT ON COLUMN musette.webhook_digests.account_id IS 'Account, see accounts';
+COMMENT ON COLUMN musette.webhook_digests.event IS 'Event of the message, see webhook_messages';
+COMMENT ON COLUMN musette.webhook_digests.count IS 'Number of activities, changes or files so far';
+COMMENT ON COLUMN musette.webhook_digests.began_at IS 'When the first came';
+COMMENT ON COLUMN musette.webhook_digests.last_at IS 'When the last came';
+
+CREATE TABLE musette.webhook_conditions (
+  subject text PRIMARY KEY,
+  began_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+COMMENT ON TABLE musette.webhook_conditions IS 'What is wrong at this time and became a message, so that there is one when it begins and one when it is over.';
+COMMENT ON COLUMN musette.webhook_conditions.subject IS 'What is wrong: mirror with the number of an account, or backup';
+COMMENT ON COLUMN musette.webhook_conditions.began_at IS 'When the message was made';
+
 -- Places are counted here and not taken from the table: its rows keep no order.
 CREATE VIEW training.sample_extra_values AS
 SELECT a.account_id, a.activity_id, x.field, s.t, s.ordinal, v.value, x.others -> v.place::text AS other

@@ -12,6 +12,7 @@ import {
 import { findWholeWorkState } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
 import { findWaitingFiles, type WaitingFile } from '../store/uploads/waiting-files.ts'
+import { findWebhookStates, type WebhookState } from '../store/webhooks/known-webhooks.ts'
 import type { App } from './app.ts'
 
 export type Status = {
@@ -24,6 +25,8 @@ export type Status = {
   waiting_files: WaitingFile[]
   /** null when no scheduled backups are configured */
   backup: BackupStatus | null
+  /** the receivers of messages, as the daemon knows them; none when MUSETTE_WEBHOOKS is not set */
+  webhooks: WebhookState[]
 }
 
 /** The age, in poll intervals, up to which a poll is fresh: a poll may be late because it waits for the service. */
@@ -39,12 +42,13 @@ const FAILED_SHOWN = 20
 
 /** Finds the state of accounts, activities, uploads and waiting files, with the next command where a person must act. */
 export async function findStatus(app: Pick<App, 'config' | 'store'>): Promise<Status> {
-  const { statuses, failed, uploads, waiting, backup } = await app.store.read(async (tx) => ({
+  const { statuses, failed, uploads, waiting, backup, webhooks } = await app.store.read(async (tx) => ({
     statuses: await findAccountStatuses(tx),
     failed: await findFailedActivities(tx, { limit: FAILED_SHOWN }),
     uploads: await findUploadCounts(tx),
     waiting: await findWaitingFiles(tx),
     backup: await findBackupStatus(tx, app.config, new Date()),
+    webhooks: app.config.webhooks ? await findWebhookStates(tx) : [],
   }))
   return {
     database: app.config.databaseUrl ? 'postgres' : 'embedded',
@@ -58,6 +62,7 @@ export async function findStatus(app: Pick<App, 'config' | 'store'>): Promise<St
     uploads,
     waiting_files: waiting,
     backup,
+    webhooks,
   }
 }
 

@@ -16,6 +16,7 @@ import { addHealthcheckVerb, addStartVerb } from './verbs/start.ts'
 import { addStatusVerb } from './verbs/status.ts'
 import { addRebuildVerb, addResyncVerb, addSyncVerb } from './verbs/sync.ts'
 import { addUploadVerb } from './verbs/upload.ts'
+import { addWebhookVerb } from './verbs/webhook.ts'
 
 /** Parses the command line, runs one verb and returns the exit code. A failure is one sentence on standard error. Never throws. */
 export async function runCli(argv: readonly string[]): Promise<number> {
@@ -68,6 +69,7 @@ function makeProgram(run: Run): Command {
   addDbUrlVerbs(program, run)
   addReaderVerb(program, run)
   addKeyVerbs(program, run)
+  addWebhookVerb(program, run)
   addHealthcheckVerb(program, run)
   addSandboxVerb(program, run)
   addDemoVerb(program, run)

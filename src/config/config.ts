@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { ConfigError } from '../kit/errors.ts'
 import { FROM_FILE, VARIABLES } from './variables.ts'
+import { readWebhooksFile, type WebhooksFile } from './webhooks-file.ts'
 
 export type Config = Readonly<{
   dataDir: string
@@ -24,6 +25,8 @@ export type Config = Readonly<{
   export: Readonly<{ dir: string | undefined; everyMs: number }>
   /** `dir` undefined: backups are made by hand only; `keep` is the number of files that stay in it */
   backup: Readonly<{ dir: string | undefined; everyMs: number; keep: number }>
+  /** undefined: nothing is sent */
+  webhooks: WebhooksFile | undefined
   mirror: Readonly<{
     historyStart: Date
     pollEveryMs: number
@@ -67,7 +70,18 @@ export function readAnyConfig(env: Environment = process.env): {
     problems.push({ name, variable: name, sentence: issue.message })
   }
   for (const { variable } of problems) delete raw[variable]
-  return { config: toConfig(schema.parse(raw, ONCE)), problems }
+  const values = schema.parse(raw, ONCE)
+  const webhooks = readWebhooks(values.MUSETTE_WEBHOOKS, problems)
+  return { config: toConfig(values, webhooks), problems }
+}
+
+function readWebhooks(path: string | undefined, problems: ConfigProblem[]): WebhooksFile | undefined {
+  if (path === undefined) return undefined
+  const read = readWebhooksFile(resolve(path))
+  if ('file' in read) return read.file
+  const variable = 'MUSETTE_WEBHOOKS'
+  for (const sentence of read.faults) problems.push({ name: variable, variable, sentence })
+  return undefined
 }
 
 function readTwins(env: Environment): { raw: Record<string, string>; problems: ConfigProblem[] } {
@@ -92,7 +106,10 @@ function readTwins(env: Environment): { raw: Record<string, string>; problems: C
   return { raw, problems }
 }
 
-function toConfig(value: z.output<z.ZodObject<typeof VARIABLES>>): Config {
+function toConfig(
+  value: z.output<z.ZodObject<typeof VARIABLES>>,
+  webhooks: WebhooksFile | undefined,
+): Config {
   const dataDir = resolve(value.MUSETTE_DATA_DIR)
   return Object.freeze({
     dataDir,
@@ -121,6 +138,7 @@ function toConfig(value: z.output<z.ZodObject<typeof VARIABLES>>): Config {
       everyMs: value.MUSETTE_BACKUP_EVERY,
       keep: value.MUSETTE_BACKUP_KEEP,
     }),
+    webhooks,
     mirror: Object.freeze({
       historyStart: value.MUSETTE_HISTORY_START,
       pollEveryMs: value.MUSETTE_POLL_EVERY,

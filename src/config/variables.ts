@@ -101,6 +101,7 @@ export const VARIABLES = {
   MUSETTE_BACKUP_DIR: z.string().optional(),
   MUSETTE_BACKUP_EVERY: duration('1d'),
   MUSETTE_BACKUP_KEEP: wholeNumber(7, 1, 100_000),
+  MUSETTE_WEBHOOKS: z.string().optional(),
   MUSETTE_HISTORY_START: day,
   MUSETTE_POLL_EVERY: duration('15m'),
   MUSETTE_RECONCILE_EVERY: duration('1d'),

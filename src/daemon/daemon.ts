@@ -11,6 +11,7 @@ import { findAccounts, findEndedSessions, recordEndedSession } from '../store/ac
 import { findRunsMark, recordRunsAbandoned } from '../store/runs.ts'
 import { makeMetrics } from '../web/metrics.ts'
 import { assertNotExposed, openWeb, type WebDeps, type WebOptions } from '../web/web.ts'
+import { openWebhooks } from '../webhooks/open-webhooks.ts'
 import { makeCachedProbe } from './cached-probe.ts'
 import { openCompletion } from './complete-derived.ts'
 import { makeDashboard } from './dashboard-views.ts'
@@ -19,6 +20,7 @@ import { makeHealthReader, makeReadiness } from './probes.ts'
 import type { Role } from './roles.ts'
 import { openSchemaWatch } from './schema-watch.ts'
 import { openWatcher } from './watcher.ts'
+import { findConditions } from './webhook-conditions.ts'
 
 /** A job that must wait longer for a rate-limited service goes back to the queue, so that jobs for other services run. */
 const LONGEST_PAUSE_MS = 5 * SECOND
@@ -34,8 +36,8 @@ export type Daemon = {
 }
 
 /**
- * Opens every part of the daemon that the roles need. `close` stops them in reverse order: web server, watcher, schedules and
- * workers, queues, schema watch, service client, Postgres. The `signal` cancels the opening and the running jobs. Throws the
+ * Opens every part of the daemon that the roles need. `close` stops them in reverse order: web server, watcher, webhooks,
+ * schedules and workers, queues, schema watch, service client, Postgres. The `signal` cancels the opening and the running jobs. Throws the
  * errors of every part, and UnreadableLoginError when the secret key is the wrong one.
  */
 export async function openDaemon(
@@ -88,6 +90,12 @@ export async function openDaemon(
     if (input.roles.includes('worker')) {
       const completion = openCompletion(app)
       release.defer('completion of derived rows', () => completion.close())
+    }
+    if (input.roles.includes('worker') && config.webhooks) {
+      const startedAt = new Date()
+      const conditions = () => findConditions(app, { startedAt, now: new Date() })
+      const webhooks = await openWebhooks({ ...app, conditions }, { file: config.webhooks })
+      release.defer('webhooks', () => webhooks.close())
     }
     if (input.roles.includes('scheduler')) await jobs.keepSchedules()
     if (input.roles.includes('watcher')) {

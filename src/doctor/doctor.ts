@@ -9,6 +9,7 @@ import { checkLogins, checkMirrors, checkSecretKey } from './check-logins.ts'
 import { checkConfiguration, checkDataDirectory, checkDiskSpace, checkNode } from './check-machine.ts'
 import { checkQueue, checkRedis } from './check-queue.ts'
 import { checkDaemon, checkService } from './check-service.ts'
+import { checkWebhooks } from './check-webhooks.ts'
 import { type DoctorContext, openDoctorContext } from './doctor-context.ts'
 import { type Finding, leftOut, problem, problemOf } from './finding.ts'
 
@@ -73,6 +74,7 @@ export const CHECKS: readonly Check[] = [
     variables: [...DATABASE, 'MUSETTE_BACKUP_DIR', 'MUSETTE_BACKUP_EVERY'],
     run: checkBackups,
   },
+  { name: 'webhooks', variables: [...DATABASE, 'MUSETTE_WEBHOOKS'], run: checkWebhooks },
   { name: 'daemon', variables: ['MUSETTE_HTTP', 'MUSETTE_HTTP_TOKEN'], run: checkDaemon },
 ]
 

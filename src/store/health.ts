@@ -1,6 +1,7 @@
 import { findWholeWorkState, type WholeWorkState } from './runs.ts'
 import { activities, uploads } from './schema/index.ts'
 import type { Tx } from './store.ts'
+import { findMessageCounts, type MessageCount } from './webhooks/known-webhooks.ts'
 
 /** The state of one account's login and polls. */
 export type AccountHealth = {
@@ -52,6 +53,8 @@ export type HealthCounts = {
   exportedAt: Date | null
   /** the scheduled backups */
   backup: WholeWorkState
+  /** messages of the webhooks that are kept */
+  messages: MessageCount[]
 }
 
 const ACTIVITY_STATES = [...activities.detailState.enumValues, 'absent']
@@ -94,5 +97,6 @@ export async function findHealthCounts(tx: Tx): Promise<HealthCounts> {
     databaseBytes: sizes.rows[0]?.whole ?? 0,
     exportedAt,
     backup: await findWholeWorkState(tx, 'backup'),
+    messages: await findMessageCounts(tx),
   }
 }

@@ -95,6 +95,12 @@ function makeCountGauges(to: Registers) {
     help: 'Files in the drop folder that wait for a person, and what is wrong with the folder, by code; 1,000 at most.',
     labelNames: ['code'],
   })
+  const messages = new Gauge({
+    ...to,
+    name: 'musette_webhook_messages',
+    help: 'Messages of the webhooks by state: open, delivered and dropped of the last week, given_up of the last 90 days.',
+    labelNames: ['webhook', 'state'],
+  })
   const samples = new Gauge({
     ...to,
     name: 'musette_samples_bytes',
@@ -113,7 +119,7 @@ function makeCountGauges(to: Registers) {
   const backup = makeBackupGauges(to)
   return (counts: HealthCounts | undefined, now: Date) => {
     backup(counts?.backup, now)
-    for (const each of [activities, toGo, uploads, waiting]) each.reset()
+    for (const each of [activities, toGo, uploads, waiting, messages]) each.reset()
     // `reset` would set a gauge without labels to 0, which is not unknown.
     for (const each of [samples, whole, exported]) each.remove()
     if (!counts) return
@@ -122,6 +128,7 @@ function makeCountGauges(to: Registers) {
     for (const { account, state, count } of counts.uploads) uploads.set({ account, state }, count)
     for (const code of WAITING_CODES) waiting.set({ code }, 0)
     for (const { code, count } of counts.waitingFiles) waiting.set({ code }, count)
+    for (const { webhook, state, count } of counts.messages) messages.set({ webhook, state }, count)
     samples.set(counts.samplesBytes)
     whole.set(counts.databaseBytes)
     if (counts.exportedAt) exported.set(secondsBetween(counts.exportedAt, now))

@@ -15,6 +15,7 @@ export const ROOMS = [
   'app',
   'jobs',
   'backup',
+  'webhooks',
   'mirror',
   'workoutfolder',
   'upload',
@@ -36,13 +37,14 @@ const BELOW_APP: readonly Room[] = ROOMS.slice(ROOMS.indexOf('app') + 1)
 /** The rooms whose code each room may run, besides itself and kit. */
 export const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
   main: ['cli'],
-  cli: ['app', 'daemon', 'doctor', 'config', 'log', 'sandbox', 'embedded'],
+  cli: ['app', 'daemon', 'doctor', 'webhooks', 'config', 'log', 'sandbox', 'embedded'],
   daemon: ['web', 'app', ...BELOW_APP],
   doctor: ['app', 'jobs', 'store', 'service', 'embedded', 'dropfolder', 'config'],
   web: [],
   app: BELOW_APP,
   jobs: ['mirror', 'upload'],
   backup: ['store'],
+  webhooks: ['store'],
   mirror: ['service', 'normalize', 'store', 'workoutfolder'],
   workoutfolder: [],
   upload: ['service', 'dropfolder', 'fit', 'store'],

@@ -4,6 +4,7 @@ import { benchExport } from './export.ts'
 import { benchIdle } from './idle.ts'
 import { benchIngest } from './ingest.ts'
 import { benchMemory } from './memory.ts'
+import { benchMessages } from './messages.ts'
 import { benchQueue } from './queue.ts'
 import { benchRebuild } from './rebuild.ts'
 import type { Row } from './rig.ts'
@@ -18,6 +19,7 @@ const PARTS: Readonly<Record<string, () => Promise<Row[]>>> = {
   export: benchExport,
   memory: benchMemory,
   queue: benchQueue,
+  messages: benchMessages,
   idle: benchIdle,
   start: benchStart,
   backup: benchBackup,

@@ -62,6 +62,8 @@ function printStatus(context: Pick<Context, 'print'>, status: Status): void {
     for (const { path, reason } of status.waiting_files) context.print(`  ${path}: ${reason}`)
   }
   if (status.backup) context.print(`\n${backupSentence(status.backup)}`)
+  if (status.webhooks.length > 0) context.print('\nwebhooks:')
+  for (const webhook of status.webhooks) context.print(`  ${webhookSentence(webhook)}`)
   if (status.failed_activities.length === 0) return
   context.print('\nactivities that failed; musette fetches them again by itself:')
   printTable(context, status.failed_activities)
@@ -70,6 +72,19 @@ function printStatus(context: Pick<Context, 'print'>, status: Status): void {
 function backupSentence({ dir, done_at, problem }: NonNullable<Status['backup']>): string {
   const last = done_at ? `last one made at ${done_at.toISOString()}` : 'none yet'
   return `backups in ${dir}: ${last}${problem ? `; ${problem}; run: musette doctor` : ''}`
+}
+
+function webhookSentence(webhook: Status['webhooks'][number]): string {
+  const { open, open_since, given_up, delivered_at, last_error, gone_at } = webhook
+  const parts = [
+    delivered_at ? `last message delivered at ${delivered_at.toISOString()}` : 'no message delivered yet',
+    ...(open > 0 ? [`${open} not delivered yet, the oldest of ${open_since?.toISOString()}`] : []),
+    ...(given_up > 0 ? [`${given_up} given up in the last week`] : []),
+    ...(last_error === null ? [] : [`last error: ${last_error}`]),
+    ...(gone_at ? ['the receiver answered 410 Gone and gets no more messages'] : []),
+  ]
+  const command = open > 0 || given_up > 0 ? `; run: musette webhook test ${webhook.webhook}` : ''
+  return `${webhook.webhook}: ${parts.join('; ')}${command}`
 }
 
 function toGoOf(account: Status['accounts'][number]): string {

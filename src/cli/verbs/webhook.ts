@@ -1,0 +1,81 @@
+import type { Command } from 'commander'
+import type { Webhook } from '../../config/webhooks-file.ts'
+import { ConfigError } from '../../kit/errors.ts'
+import { shorten } from '../../kit/text.ts'
+import type { Answer } from '../../webhooks/send.ts'
+import { type Context, EXIT, type Run } from '../context.ts'
+
+type TestOptions = { json?: boolean }
+
+/** Adds the verb `webhook test` to the program. */
+export function addWebhookVerb(program: Command, run: Run): void {
+  program
+    .command('webhook')
+    .description('the receivers of messages that MUSETTE_WEBHOOKS names')
+    .command('test [name]')
+    .description('send one message to a webhook, or to each of them, and print what came back')
+    .option('--json', 'as one JSON array')
+    .action((name: string | undefined, options: TestOptions) =>
+      run((context) => testWebhooks(context, name, options), { quiet: true }),
+    )
+}
+
+async function testWebhooks(
+  context: Context,
+  name: string | undefined,
+  { json = false }: TestOptions,
+): Promise<number> {
+  const chosen = chooseWebhooks(context, name)
+  const { sendTestMessage } = await import('../../webhooks/send.ts')
+  const answers = await Promise.all(
+    chosen.map(async (webhook) => ({
+      webhook: webhook.name,
+      ...(await sendTestMessage(webhook, context)),
+    })),
+  )
+  if (json)
+    context.printJson(
+      answers.map(({ webhook, status, failure, ms, beginning }) => ({
+        webhook,
+        delivered: failure === undefined,
+        status: status ?? null,
+        error: failure ?? null,
+        ms,
+        answer: beginning,
+      })),
+    )
+  else for (const { webhook, ...answer } of answers) context.print(lineOf(webhook, answer))
+  const codes = new Set(answers.map(codeOf))
+  const [code = EXIT.done] = codes
+  return codes.size === 1 ? code : EXIT.partial
+}
+
+function chooseWebhooks({ config }: Pick<Context, 'config'>, name: string | undefined): readonly Webhook[] {
+  if (!config.webhooks)
+    throw new ConfigError('no_webhooks', 'MUSETTE_WEBHOOKS is not set; docs/recipes.md shows a first file')
+  const { webhooks } = config.webhooks
+  const chosen = name === undefined ? webhooks : webhooks.filter((webhook) => webhook.name === name)
+  if (chosen.length > 0) return chosen
+  const names = webhooks.map((webhook) => webhook.name).join(', ')
+  throw new ConfigError(
+    'no_webhook',
+    names === ''
+      ? 'the file of MUSETTE_WEBHOOKS has no webhook'
+      : `there is no webhook "${name}"; there are: ${names}`,
+  )
+}
+
+/** The most characters of an answer on its line. */
+const SHOWN = 200
+
+function lineOf(webhook: string, { status, failure, ms, beginning }: Answer): string {
+  const verdict = failure === undefined ? `delivered, HTTP ${status}` : `not delivered, ${failure}`
+  const text = shorten(beginning.replace(/\s+/g, ' ').trim(), SHOWN)
+  return `${webhook}: ${verdict}, after ${ms} ms${text === '' ? '' : `: ${text}`}`
+}
+
+function codeOf({ status, failure }: Answer): number {
+  if (failure === undefined) return EXIT.done
+  if (status === 401 || status === 403) return EXIT.noLogin
+  return status === undefined || status === 429 || status >= 500 ? EXIT.unreachable : EXIT.unexpected
+}

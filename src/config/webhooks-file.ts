@@ -1,0 +1,122 @@
+import { readFileSync, statSync } from 'node:fs'
+import { z } from 'zod'
+
+/** What a message can be about, by the name that the receiver gets as `type`. */
+export const WEBHOOK_EVENTS = [
+  'activity.new',
+  'breakthrough',
+  'history.mirrored',
+  'history.recalculated',
+  'upload.refused',
+  'login.lost',
+  'mirror.stale',
+  'mirror.recovered',
+  'backup.failed',
+  'backup.recovered',
+] as const
+
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
+
+type Common = Readonly<{ name: string; url: string; events: readonly WebhookEvent[] }>
+
+/** Where messages go: `standard` by the Standard Webhooks convention, signed with `secret`; `ntfy` as a notification. */
+export type Webhook =
+  | (Common & Readonly<{ style: 'standard'; secret: Buffer }>)
+  | (Common & Readonly<{ style: 'ntfy'; token: string | undefined; click: string | undefined }>)
+
+/** The file that MUSETTE_WEBHOOKS names. */
+export type WebhooksFile = Readonly<{
+  path: string
+  isReadableByOthers: boolean
+  webhooks: readonly Webhook[]
+}>
+
+const name = z
+  .string('is missing')
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/, 'is not 1 to 40 letters, digits, - and _')
+
+const webUrl = z.string('is missing').superRefine((text, context) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !['http:', 'https:'].includes(url.protocol))
+    context.addIssue('is not a URL; write for example https://ntfy.sh/topic')
+  else if (url.username !== '' || url.password !== '') context.addIssue('holds a user name or password')
+  else if (url.hash !== '') context.addIssue('has a fragment')
+})
+
+const topicUrl = webUrl.refine(
+  (text) => !URL.canParse(text) || /^\/(?:[^/]+\/)*[-_A-Za-z0-9]{1,64}$/.test(new URL(text).pathname),
+  'does not end with the name of a topic; write for example https://ntfy.sh/topic',
+)
+
+/** The convention allows 24 to 64 bytes. */
+const secret = z
+  .string('is missing; make one with: echo "whsec_$(openssl rand -base64 32)"')
+  .transform((text, context) => {
+    const key = Buffer.from(text.replace(/^whsec_/, ''), 'base64')
+    if (/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(text) && key.length >= 24 && key.length <= 64) return key
+    context.addIssue(
+      'is not whsec_ and 24 to 64 bytes in base64; make one with: echo "whsec_$(openssl rand -base64 32)"',
+    )
+    return z.NEVER
+  })
+
+const events = z
+  .array(z.enum(WEBHOOK_EVENTS, `is none of ${WEBHOOK_EVENTS.join(', ')}`), 'is not a list')
+  .min(1, 'is empty; leave it out for all events')
+  .default([...WEBHOOK_EVENTS])
+
+const token = z
+  .string('is not a text')
+  .regex(/^[\x21-\x7e]+$/, 'is not a token')
+  .optional()
+
+const webhook = z.discriminatedUnion(
+  'style',
+  [
+    z.strictObject({ name, style: z.literal('standard'), url: webUrl, secret, events }),
+    z.strictObject({
+      name,
+      style: z.literal('ntfy'),
+      url: topicUrl,
+      token: token.transform((value) => value),
+      click: webUrl.optional().transform((value) => value),
+      events,
+    }),
+  ],
+  'is neither standard nor ntfy',
+)
+
+const list = z.array(webhook, 'is not a list of webhooks').superRefine((entries, context) => {
+  const names = entries.map((entry) => entry.name)
+  names.forEach((each, index) => {
+    if (names.indexOf(each) < index)
+      context.addIssue({ code: 'custom', path: [index, 'name'], message: 'is not unique' })
+  })
+})
+
+/**
+ * Reads the file of the webhooks, a list in JSON. Of a wrong file every fault is a sentence that begins after the name of the
+ * variable and holds no value of the file.
+ */
+export function readWebhooksFile(path: string): { file: WebhooksFile } | { faults: string[] } {
+  let content: unknown
+  let mode: number
+  try {
+    mode = statSync(path).mode
+    content = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    const isText = error instanceof SyntaxError
+    return { faults: [isText ? 'names a file that is not JSON' : 'names a file that cannot be read'] }
+  }
+  const parsed = list.safeParse(content, { jitless: true })
+  if (parsed.error) return { faults: parsed.error.issues.map(faultOf) }
+  const isReadableByOthers = process.platform !== 'win32' && (mode & 0o077) !== 0
+  return { file: Object.freeze({ path, isReadableByOthers, webhooks: parsed.data }) }
+}
+
+function faultOf({ path, message, code }: z.core.$ZodIssue): string {
+  const [index, ...members] = path
+  const what = code === 'unrecognized_keys' ? 'has a member that is not known' : message
+  if (typeof index !== 'number') return `names a file that ${what}`
+  return `names a file whose webhook ${index + 1}${members.length > 0 ? `, ${members.join(', ')},` : ''} ${what}`
+}

@@ -1,0 +1,176 @@
+import type { Tx } from '../store.ts'
+
+const READY = "a.absent_since is not null or a.samples_at is not null or a.detail_state = 'mirrored'"
+// Nothing is fetched for an account that needs a login, so its wanted activities are not waited for.
+const RESTS = `d.last_at < clock_timestamp() - $1 * interval '1 ms' and (d.event = 'upload.refused' or not exists (
+  select from training.activities a join training.accounts c using (account_id)
+  where a.account_id = d.account_id and a.detail_state = 'wanted' and a.absent_since is null and not c.needs_login))`
+
+/**
+ * Tells whether messages may have to be made: a settled change of which none were made yet, a new activity whose samples have
+ * come, or a digest to which nothing was added for `restMs`. Writes nothing, because it runs every second.
+ */
+export async function findIsNewsThere(tx: Tx, { restMs }: { restMs: number }): Promise<boolean> {
+  const { rows } = await tx.client.query<{ there: boolean }>(
+    `select exists (select from training.changes_settled
+         where change_id > (select min(change_id) from musette.webhooks))
+       or exists (select from musette.webhook_waiting w join training.activities a using (account_id, path) where ${READY})
+       or exists (select from musette.webhook_digests d where ${RESTS}) as there`,
+    [restMs],
+  )
+  return rows[0]?.there ?? false
+}
+
+/** Records new activities whose samples and scores are to come. */
+export async function recordWaiting(
+  tx: Tx,
+  activities: ReadonlyArray<{ accountId: number; path: string }>,
+): Promise<void> {
+  await tx.client.query(
+    `insert into musette.webhook_waiting (account_id, path)
+     select * from unnest($1::int[], $2::text[]) on conflict do nothing`,
+    [activities.map(({ accountId }) => accountId), activities.map(({ path }) => path)],
+  )
+}
+
+/** A new activity whose samples and scores are here; numbers in the units of the columns of activities. */
+export type ReadyActivity = {
+  account_id: number
+  account: string
+  activity_id: number
+  path: string
+  name: string | null
+  activity_type: string | null
+  started_at: Date | null
+  elapsed_s: number | null
+  duration: number | null
+  distance: number | null
+  xss: number | null
+  xlss: number | null
+  xhss: number | null
+  xpss: number | null
+  sig_ftp: number | null
+  sig_atc: number | null
+  sig_pp: number | null
+  prev_sig_ftp: number | null
+  prev_sig_atc: number | null
+  prev_sig_pp: number | null
+  medal: number | null
+  breakthrough: number | null
+  /** when samples and scores were recorded */
+  ready_at: Date
+  /** how many activities of the account were first seen within ten minutes of it; null for one that did not start lately */
+  seen_together: number | null
+}
+
+/**
+ * Ends the wait of the activities whose samples and scores are here, and finds them, oldest first. One that the service removed
+ * meanwhile is left out. One without samples is ready when musette no longer expects any. An activity started lately when it did
+ * within `recentMs`.
+ */
+export async function recordReady(tx: Tx, { recentMs }: { recentMs: number }): Promise<ReadyActivity[]> {
+  const { rows } = await tx.client.query<ReadyActivity>(
+    `with ready as (
+       delete from musette.webhook_waiting w using training.activities a
+       where a.account_id = w.account_id and a.path = w.path and (${READY}) returning a.activity_id)
+     select a.account_id, c.name as account, a.activity_id, a.path, a.name, a.activity_type, a.started_at, a.elapsed_s,
+       a.duration, a.distance, a.xss, a.xlss, a.xhss, a.xpss, a.sig_ftp, a.sig_atc, a.sig_pp,
+       a.prev_sig_ftp, a.prev_sig_atc, a.prev_sig_pp, a.medal, a.breakthrough, coalesce(a.fetched_at, a.updated_at) as ready_at,
+       case when a.started_at > clock_timestamp() - $1 * interval '1 ms' then (
+         select count(*)::int from training.activities o where o.account_id = a.account_id
+           and o.first_seen_at between a.first_seen_at - interval '10 minutes' and a.first_seen_at + interval '10 minutes')
+       end as seen_together
+     from ready join training.activities a using (activity_id) join training.accounts c using (account_id)
+     where a.absent_since is null order by a.started_at, a.activity_id`,
+    [recentMs],
+  )
+  return rows
+}
+
+/** Adds to the digest of an account and an event. */
+export async function recordForDigest(
+  tx: Tx,
+  { accountId, event, count }: { accountId: number; event: string; count: number },
+): Promise<void> {
+  await tx.client.query(
+    `insert into musette.webhook_digests as d (account_id, event, count) values ($1, $2, $3)
+     on conflict (account_id, event) do update set count = d.count + $3, last_at = clock_timestamp()`,
+    [accountId, event, count],
+  )
+}
+
+export type Digest = {
+  account_id: number
+  account: string
+  event: string
+  count: number
+  began_at: Date
+  last_at: Date
+}
+
+/** Ends the digests to which nothing was added for `restMs` while no activity is wanted, and finds them. */
+export async function recordDigestsEnded(tx: Tx, { restMs }: { restMs: number }): Promise<Digest[]> {
+  const { rows } = await tx.client.query<Digest>(
+    `with ended as (delete from musette.webhook_digests d where ${RESTS} returning d.*)
+     select e.account_id, a.name as account, e.event, e.count, e.began_at, e.last_at
+     from ended e join training.accounts a using (account_id) order by e.account_id, e.event`,
+    [restMs],
+  )
+  return rows
+}
+
+export type Recalculation = {
+  activities: number
+  xss_change: number | null
+  ftp_before: number | null
+  ftp_after: number | null
+  first_day: string
+  last_day: string
+}
+
+/** Finds the newest recalculation of an account's history that went on after `since`; undefined when few activities changed. */
+export async function findRecalculation(
+  tx: Tx,
+  { accountId, since }: { accountId: number; since: Date },
+): Promise<Recalculation | undefined> {
+  const { rows } = await tx.client.query<Recalculation>(
+    `select activities, xss_change, ftp_before, ftp_after, first_ride::text as first_day, last_ride::text as last_day
+     from training.recalculations where account_id = $1 and observed_to >= $2::timestamptz - interval '10 minutes'
+     order by observed_to desc limit 1`,
+    [accountId, since],
+  )
+  return rows[0]
+}
+
+/** Counts the messages about an event that were made for an account within the last hour, for the webhook with the most. */
+export async function findRecentMessageCount(
+  tx: Tx,
+  { accountId, event }: { accountId: number; event: string },
+): Promise<number> {
+  const { rows } = await tx.client.query<{ count: number }>(
+    `select coalesce(max(n), 0)::int as count from (
+       select count(*) as n from musette.webhook_messages
+       where account_id = $1 and event = $2 and created_at > clock_timestamp() - interval '1 hour' group by webhook) made`,
+    [accountId, event],
+  )
+  return rows[0]?.count ?? 0
+}
+
+/** Records that something is wrong (`subject`), or no longer. Returns whether that is new. */
+export async function recordCondition(tx: Tx, subject: string, isWrong: boolean): Promise<boolean> {
+  const { rowCount } = isWrong
+    ? await tx.client.query(
+        'insert into musette.webhook_conditions (subject) values ($1) on conflict do nothing',
+        [subject],
+      )
+    : await tx.client.query('delete from musette.webhook_conditions where subject = $1', [subject])
+  return rowCount === 1
+}
+
+/** Finds what is wrong and became a message. */
+export async function findConditionSubjects(tx: Tx): Promise<ReadonlySet<string>> {
+  const { rows } = await tx.client.query<{ subject: string }>(
+    'select subject from musette.webhook_conditions',
+  )
+  return new Set(rows.map(({ subject }) => subject))
+}

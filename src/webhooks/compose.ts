@@ -1,0 +1,219 @@
+import type { Webhook, WebhookEvent } from '../config/webhooks-file.ts'
+import { DAY } from '../kit/time.ts'
+import { cleanJson } from '../store/clean.ts'
+import { type Change, findChanges } from '../store/feed/change-rows.ts'
+import type { Json } from '../store/schema/schemas.ts'
+import type { Store, Tx } from '../store/store.ts'
+import { type KnownWebhook, lockWebhooks, recordComposedUpTo } from '../store/webhooks/known-webhooks.ts'
+import {
+  findConditionSubjects,
+  findIsNewsThere,
+  findRecalculation,
+  findRecentMessageCount,
+  recordCondition,
+  recordDigestsEnded,
+  recordForDigest,
+  recordReady,
+  recordWaiting,
+} from '../store/webhooks/news.ts'
+import { recordMessages } from '../store/webhooks/outbox.ts'
+import type { MessageData } from './message-request.ts'
+import {
+  type Condition,
+  formatActivity,
+  formatBreakthrough,
+  formatCondition,
+  formatDigest,
+  formatLoginLost,
+  formatRefused,
+} from './texts.ts'
+
+/** A message is worth reading for this long: what is not delivered by then is given up, and nothing older becomes a message. */
+export const WORTH_READING_MS = 3 * DAY
+/** An activity that started longer ago belongs to the history and has no message of its own. */
+const RECENT_MS = 14 * DAY
+/** More activities that are first seen within minutes, or files that are refused within an hour, are gathered into one message. */
+const MOST_SINGLE = 5
+/** Changes that one transaction reads: it takes a fraction of a second, and delays the readers of changes_settled by no more. */
+const BATCH = 1_000
+
+/** The content of a message to each webhook that wants the event; `changeId` is undefined when it comes from no single change. */
+type News = Readonly<{
+  event: WebhookEvent
+  accountId: number | null
+  at: Date
+  data: MessageData
+  changeId?: number
+}>
+
+/**
+ * Makes the messages about everything that happened since the last call, in one transaction with the mark up to which it looked:
+ * each thing becomes one message, whatever process is killed. Returns whether there may be more.
+ */
+export async function composeMessages(
+  { store }: { store: Store },
+  { webhooks, restMs }: { webhooks: readonly Webhook[]; restMs: number },
+): Promise<boolean> {
+  if (!(await store.read((tx) => findIsNewsThere(tx, { restMs })))) return false
+  return store.transaction(async (tx) => {
+    const known = await lockWebhooks(tx)
+    const after = Math.min(...known.map(({ changeId }) => changeId))
+    const { changes } = await findChanges(tx, { after, limit: BATCH })
+    const news = [
+      ...(await newsOfChanges(tx, changes)),
+      ...(await newsOfActivities(tx)),
+      ...(await newsOfDigests(tx, restMs)),
+    ]
+    await recordNews(tx, { known, webhooks, news })
+    const last = changes.at(-1)
+    if (last) await recordComposedUpTo(tx, last.changeId)
+    return changes.length === BATCH
+  })
+}
+
+/** Makes the messages about what began to be wrong and what is well again, each once. */
+export async function composeConditions(
+  { store }: { store: Store },
+  { webhooks, conditions }: { webhooks: readonly Webhook[]; conditions: readonly Condition[] },
+): Promise<void> {
+  const wrong = await store.read(findConditionSubjects)
+  const isNew = (condition: Condition) =>
+    condition.state !== 'unknown' && (condition.state === 'wrong') !== wrong.has(subjectOf(condition))
+  if (!conditions.some(isNew)) return
+  await store.transaction(async (tx) => {
+    const known = await lockWebhooks(tx)
+    const news: News[] = []
+    for (const condition of conditions.filter(isNew)) {
+      const { account, state } = condition
+      if (state === 'unknown' || !(await recordCondition(tx, subjectOf(condition), state === 'wrong')))
+        continue
+      news.push({ accountId: account?.accountId ?? null, ...formatCondition(condition, state, new Date()) })
+    }
+    await recordNews(tx, { known, webhooks, news })
+  })
+}
+
+function subjectOf({ kind, account }: Condition): string {
+  return account === null ? kind : `${kind} ${account.accountId}`
+}
+
+async function recordNews(
+  tx: Tx,
+  input: { known: readonly KnownWebhook[]; webhooks: readonly Webhook[]; news: readonly News[] },
+): Promise<void> {
+  const messages = input.news.flatMap(({ event, accountId, at, data, changeId }) =>
+    input.webhooks
+      .filter((webhook) => webhook.events.includes(event))
+      .filter(({ name }) => {
+        const known = input.known.find((each) => each.name === name)
+        return known && !known.isGone && (changeId ?? Number.POSITIVE_INFINITY) > known.changeId
+      })
+      .map(({ name: webhook }) => ({
+        webhook,
+        accountId,
+        event,
+        occurredAt: at,
+        data: cleanJson(data) as { readonly [key: string]: Json },
+      })),
+  )
+  await recordMessages(tx, messages)
+}
+
+/** A change of an account; the others are those of the default workout list. */
+type AccountChange = Change & { accountId: number; account: string }
+
+async function newsOfChanges(tx: Tx, changes: readonly Change[]): Promise<News[]> {
+  const oldest = Date.now() - WORTH_READING_MS
+  const fresh = changes.filter(
+    (change): change is AccountChange => change.account !== null && Date.parse(change.at) > oldest,
+  )
+  await recordWaiting(
+    tx,
+    fresh.flatMap(({ kind, accountId, path }) =>
+      kind === 'activity.new' && path !== null ? [{ accountId, path }] : [],
+    ),
+  )
+  const rescored = new Map<number, number>()
+  for (const { accountId } of fresh.filter(isRescored))
+    rescored.set(accountId, (rescored.get(accountId) ?? 0) + 1)
+  for (const [accountId, count] of rescored)
+    await recordForDigest(tx, { accountId, event: 'history.recalculated', count })
+  return [...newsOfLogins(fresh), ...(await newsOfUploads(tx, fresh))].toSorted(
+    (a, b) => (a.changeId ?? 0) - (b.changeId ?? 0),
+  )
+}
+
+/** The columns whose change makes a recalculation, see the view recalculations. */
+const SCORES = ['xss', 'sig_ftp', 'sig_pp', 'tl_ftp'] as const
+
+function isRescored({ kind, detail }: Change): boolean {
+  if (kind !== 'activity.changed') return false
+  return SCORES.some((column) => {
+    const change = detail[column]
+    return Array.isArray(change) && change[0] !== null && change[1] !== null
+  })
+}
+
+function newsOfLogins(changes: readonly AccountChange[]): News[] {
+  return changes.flatMap(({ kind, accountId, account, at, detail, changeId }) =>
+    kind === 'login.lost'
+      ? [{ accountId, changeId, ...formatLoginLost(account, new Date(at), textOf(detail.reason)) }]
+      : [],
+  )
+}
+
+/** Some refused files have a message each; the others of an hour are gathered into one. */
+async function newsOfUploads(tx: Tx, changes: readonly AccountChange[]): Promise<News[]> {
+  const refused = changes.filter(({ kind }) => kind === 'upload.refused')
+  const news: News[] = []
+  for (const accountId of new Set(refused.map((change) => change.accountId))) {
+    const own = refused.filter((change) => change.accountId === accountId)
+    const recent = await findRecentMessageCount(tx, { accountId, event: 'upload.refused' })
+    const single = own.slice(0, Math.max(0, MOST_SINGLE - recent))
+    for (const { account, at, changeId, detail } of single) {
+      const facts = {
+        files: 1,
+        file_name: textOf(detail.file_name) ?? 'a file',
+        content_id: textOf(detail.content_id),
+        reason: textOf(detail.reason),
+      }
+      news.push({ accountId, changeId, ...formatRefused(account, new Date(at), facts) })
+    }
+    const count = own.length - single.length
+    if (count > 0) await recordForDigest(tx, { accountId, event: 'upload.refused', count })
+  }
+  return news
+}
+
+/** New activities of these days have a message each; old ones and those of a backfill are gathered into one. */
+async function newsOfActivities(tx: Tx): Promise<News[]> {
+  const ready = await recordReady(tx, { recentMs: RECENT_MS })
+  const isSingle = ({ seen_together: together }: (typeof ready)[number]) =>
+    together !== null && together <= MOST_SINGLE
+  const gathered = new Map<number, number>()
+  for (const { account_id: id } of ready.filter((activity) => !isSingle(activity)))
+    gathered.set(id, (gathered.get(id) ?? 0) + 1)
+  for (const [accountId, count] of gathered)
+    await recordForDigest(tx, { accountId, event: 'history.mirrored', count })
+  return ready.filter(isSingle).flatMap((activity) => {
+    const breakthrough = formatBreakthrough(activity)
+    const all = [formatActivity(activity), ...(breakthrough ? [breakthrough] : [])]
+    return all.map((content) => ({ accountId: activity.account_id, ...content }))
+  })
+}
+
+async function newsOfDigests(tx: Tx, restMs: number): Promise<News[]> {
+  const news: News[] = []
+  for (const digest of await recordDigestsEnded(tx, { restMs })) {
+    const { account_id: accountId, event, began_at: since } = digest
+    const recalculation =
+      event === 'history.recalculated' ? await findRecalculation(tx, { accountId, since }) : undefined
+    const content = formatDigest(digest, recalculation)
+    if (content) news.push({ accountId, ...content })
+  }
+  return news
+}
+
+function textOf(value: Json | undefined): string | null {
+  return typeof value === 'string' ? value : null
+}

@@ -1,0 +1,69 @@
+import { createHmac } from 'node:crypto'
+import type { Webhook, WebhookEvent } from '../config/webhooks-file.ts'
+import { SECOND } from '../kit/time.ts'
+import type { Json } from '../store/schema/schemas.ts'
+
+/** What a message says: `title` and `text` for a person, the other members for programs. */
+export type MessageData = Readonly<{ title: string; text: string; [member: string]: Json }>
+
+/** A message to one webhook; `id` is the same at each attempt. */
+export type Message = Readonly<{ id: string; event: WebhookEvent | 'test'; at: Date; data: MessageData }>
+
+type WebhookRequest = Readonly<{ url: string; headers: Readonly<Record<string, string>>; body: string }>
+
+/** How ntfy shows each event: its priority from 1 to 5, where 3 is the default, and tags, which it shows as emoji. */
+const NTFY_LOOK: Readonly<Record<Message['event'], { priority: number; tags: readonly string[] }>> = {
+  'activity.new': { priority: 3, tags: ['bicyclist'] },
+  breakthrough: { priority: 4, tags: ['trophy'] },
+  'history.mirrored': { priority: 2, tags: ['books'] },
+  'history.recalculated': { priority: 2, tags: ['abacus'] },
+  'upload.refused': { priority: 4, tags: ['warning'] },
+  'login.lost': { priority: 5, tags: ['key'] },
+  'mirror.stale': { priority: 4, tags: ['hourglass'] },
+  'mirror.recovered': { priority: 3, tags: ['white_check_mark'] },
+  'backup.failed': { priority: 4, tags: ['warning'] },
+  'backup.recovered': { priority: 3, tags: ['white_check_mark'] },
+  test: { priority: 3, tags: ['wave'] },
+}
+
+/** Makes the request that brings a message to a webhook; `now` is the time of the attempt. */
+export function makeRequest(webhook: Webhook, message: Message, now: Date): WebhookRequest {
+  const common = { 'content-type': 'application/json', 'webhook-id': message.id }
+  if (webhook.style === 'ntfy') {
+    const { url, topic } = topicOf(webhook.url)
+    const { title, text } = message.data
+    const click = webhook.click === undefined ? {} : { click: webhook.click }
+    const body = JSON.stringify({ topic, title, message: text, ...NTFY_LOOK[message.event], ...click })
+    const authorization = webhook.token === undefined ? {} : { authorization: `Bearer ${webhook.token}` }
+    return { url, headers: { ...common, ...authorization }, body }
+  }
+  const body = JSON.stringify({
+    type: message.event,
+    timestamp: message.at.toISOString(),
+    data: message.data,
+  })
+  const timestamp = Math.floor(now.getTime() / SECOND)
+  const signature = signatureOf(webhook.secret, { id: message.id, timestamp, body })
+  return {
+    url: webhook.url,
+    headers: { ...common, 'webhook-timestamp': String(timestamp), 'webhook-signature': signature },
+    body,
+  }
+}
+
+/** Computes `webhook-signature` as the Standard Webhooks specification says; `timestamp` is in s since 1970. */
+export function signatureOf(
+  secret: Buffer,
+  { id, timestamp, body }: { id: string; timestamp: number; body: string },
+): string {
+  return `v1,${createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')}`
+}
+
+/** Splits the address of a topic: ntfy takes JSON at its root, which unlike its headers holds any letter. */
+function topicOf(address: string): { url: string; topic: string } {
+  const url = new URL(address)
+  const at = url.pathname.lastIndexOf('/')
+  const topic = url.pathname.slice(at + 1)
+  url.pathname = url.pathname.slice(0, at + 1)
+  return { url: url.href, topic }
+}

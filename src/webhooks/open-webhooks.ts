@@ -1,0 +1,115 @@
+import type { Logger } from 'pino'
+import type { WebhooksFile } from '../config/webhooks-file.ts'
+import { errorLine } from '../kit/errors.ts'
+import type { LogOnce } from '../kit/log-once.ts'
+import { makeLogOnce } from '../kit/log-once.ts'
+import { type Backoff, HOUR, MINUTE, SECOND, sleep } from '../kit/time.ts'
+import type { Store } from '../store/store.ts'
+import { recordWebhooks } from '../store/webhooks/known-webhooks.ts'
+import { deleteOldMessages, findDueWebhooks, recordMessagesExpired } from '../store/webhooks/outbox.ts'
+import { composeConditions, composeMessages, WORTH_READING_MS } from './compose.ts'
+import { BACKOFF, deliverDue } from './deliver.ts'
+import type { Condition } from './texts.ts'
+
+export type WebhookDeps = Readonly<{ store: Store; log: Logger; problems: LogOnce }>
+
+/** How often the database is read for news and due messages: a query of indexes, and most of the delay of a message. */
+const LOOK_EVERY_MS = 1 * SECOND
+/** How often the conditions are looked at, which are hours old when they count. */
+const CONDITIONS_EVERY_MS = 30 * SECOND
+/** A digest is sent when nothing was added for this time: files of one import come faster. */
+const REST_MS = 2 * MINUTE
+
+/** The pauses; tests make them shorter. */
+export type WebhookPauses = Readonly<{
+  lookEveryMs: number
+  conditionsEveryMs: number
+  restMs: number
+  backoff: Backoff
+}>
+
+const PAUSES: WebhookPauses = {
+  lookEveryMs: LOOK_EVERY_MS,
+  conditionsEveryMs: CONDITIONS_EVERY_MS,
+  restMs: REST_MS,
+  backoff: BACKOFF,
+}
+
+/**
+ * Opens the delivery of messages to the webhooks of a file: it looks for news every second, makes messages of them and sends
+ * these, each webhook by itself, so that a slow receiver holds up no other. Any number of processes may do this with the same
+ * file. `close` waits for the database, not for the receivers. Throws the errors of the database.
+ */
+export async function openWebhooks(
+  deps: { store: Store; log: Logger; conditions: () => Promise<readonly Condition[]> },
+  { file, pauses = PAUSES }: { file: WebhooksFile; pauses?: WebhookPauses },
+): Promise<{ close(): Promise<void> }> {
+  const { store, log } = deps
+  const { path, webhooks } = file
+  if (file.isReadableByOthers)
+    log.warn({ path }, `webhooks: others may read the file with the secrets; run: chmod 600 ${path}`)
+  const names = webhooks.map(({ name }) => name)
+  const { added, dropped } = await store.transaction((tx) => recordWebhooks(tx, names))
+  for (const { webhook, count } of dropped)
+    log.warn(
+      { webhook, count },
+      'webhooks: gone from the file; its messages that were not delivered are dropped',
+    )
+  log.info({ webhooks: names, added }, 'webhooks: messages are sent')
+
+  const stop = new AbortController()
+  const problems = makeLogOnce(log)
+  const sending = new Map<string, Promise<void>>()
+  const tried = async (what: string, work: () => Promise<void>) => {
+    try {
+      await work()
+      problems.over(what)
+    } catch (error) {
+      if (!stop.signal.aborted) problems.say('warn', what, `webhooks: ${what}: ${errorLine(error)}`)
+    }
+  }
+  const send = async () => {
+    const due = await store.read(findDueWebhooks)
+    for (const webhook of webhooks.filter(({ name }) => due.includes(name) && !sending.has(name))) {
+      const { backoff } = pauses
+      const work = () => deliverDue({ store, log, problems }, { webhook, backoff, signal: stop.signal })
+      const done = tried(`messages of ${webhook.name}`, work).finally(() => sending.delete(webhook.name))
+      sending.set(webhook.name, done)
+    }
+  }
+  const look = async () => {
+    while (await composeMessages({ store }, { webhooks, restMs: pauses.restMs }));
+    await send()
+  }
+  const lookAtConditions = async () =>
+    composeConditions({ store }, { webhooks, conditions: await deps.conditions() })
+  const loops = [
+    repeat(pauses.lookEveryMs, stop.signal, () => tried('news', look)),
+    repeat(pauses.conditionsEveryMs, stop.signal, () => tried('conditions', lookAtConditions)),
+    repeat(HOUR, stop.signal, () => tried('old messages', () => endOldMessages({ store, log }))),
+  ]
+  return {
+    async close() {
+      stop.abort()
+      await Promise.all(loops)
+      await Promise.all(sending.values())
+    },
+  }
+}
+
+async function endOldMessages({ store, log }: { store: Store; log: Logger }): Promise<void> {
+  const expired = await store.transaction(async (tx) => {
+    await deleteOldMessages(tx)
+    return recordMessagesExpired(tx, { giveUpMs: WORTH_READING_MS })
+  })
+  for (const { webhook, count } of expired)
+    log.error({ webhook, count }, 'webhooks: messages given up after three days; run: musette webhook test')
+}
+
+/** Does work again and again, with a pause between, until the signal aborts. */
+async function repeat(everyMs: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+  while (!signal.aborted) {
+    await work()
+    await sleep(everyMs, signal).catch(() => undefined)
+  }
+}

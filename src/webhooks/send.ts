@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto'
+import type { Webhook } from '../config/webhooks-file.ts'
+import { errorCode } from '../kit/errors.ts'
+import { SECOND } from '../kit/time.ts'
+import { type Message, makeRequest } from './message-request.ts'
+
+/** A receiver should answer at once and work later; one that does not holds up its own messages only. */
+const ANSWER_WITHIN_MS = 10 * SECOND
+/** Nothing in an answer matters but its status; its beginning is for the person who tests a webhook. */
+const READ_BYTES = 4_096
+
+/** What came back: `failure` says in words why it does not count as delivered, without address and answer. */
+export type Answer = Readonly<{
+  /** undefined when there was no answer */
+  status: number | undefined
+  failure: string | undefined
+  ms: number
+  /** the beginning of the answer's body, at most 4 kB */
+  beginning: string
+  /** the pause that the receiver requires, ms */
+  retryAfterMs: number | undefined
+}>
+
+/**
+ * Sends a message once. Redirects are not followed, and the whole exchange takes 10 s at most. Throws only the reason of the
+ * signal when it aborts.
+ */
+export async function sendMessage(
+  webhook: Webhook,
+  message: Message,
+  { signal, now = new Date() }: { signal: AbortSignal; now?: Date },
+): Promise<Answer> {
+  const { url, ...request } = makeRequest(webhook, message, now)
+  const startedAt = performance.now()
+  const timeout = AbortSignal.timeout(ANSWER_WITHIN_MS)
+  const within = AbortSignal.any([signal, timeout])
+  const tookMs = () => Math.round(performance.now() - startedAt)
+  try {
+    const answer = await fetch(url, { ...request, method: 'POST', redirect: 'manual', signal: within })
+    const beginning = await readBeginning(answer)
+    const { status } = answer
+    const failure = status >= 200 && status <= 299 ? undefined : `HTTP ${status}`
+    return { status, failure, ms: tookMs(), beginning, retryAfterMs: retryAfterOf(answer) }
+  } catch (error) {
+    signal.throwIfAborted()
+    const failure = timeout.aborted ? `no answer within ${ANSWER_WITHIN_MS / SECOND} s` : failureOf(error)
+    return { status: undefined, failure, ms: tookMs(), beginning: '', retryAfterMs: undefined }
+  }
+}
+
+/** Sends a message of the event `test`, whatever events the webhook has. Throws only the reason of the signal. */
+export function sendTestMessage(webhook: Webhook, { signal }: { signal: AbortSignal }): Promise<Answer> {
+  const text = `Messages of musette reach the webhook "${webhook.name}".`
+  const data = { title: 'musette: a test', text, webhook: webhook.name }
+  return sendMessage(webhook, { id: randomUUID(), event: 'test', at: new Date(), data }, { signal })
+}
+
+/** Reads the beginning of an answer and drops the rest; an answer that breaks off has its status all the same. */
+async function readBeginning({ body }: Response): Promise<string> {
+  const reader = body?.getReader()
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  try {
+    while (reader && bytes < READ_BYTES) {
+      const { done, value } = await reader.read()
+      if (done) break
+      chunks.push(value)
+      bytes += value.length
+    }
+  } catch {
+    // The status has come, and that is all that counts.
+  }
+  await reader?.cancel().catch(() => undefined)
+  return Buffer.concat(chunks).subarray(0, READ_BYTES).toString('utf8')
+}
+
+/** The message of the error may name the address, so only its code is used. */
+function failureOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+  const code = errorCode(cause)
+  return `no connection (${code === 'unexpected' ? 'the address cannot be used' : code})`
+}
+
+/** Longer pauses would keep a message beyond the time in which it is worth reading. */
+const LONGEST_RETRY_AFTER_S = 3_600
+
+function retryAfterOf({ headers }: Response): number | undefined {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+  return seconds >= 0 ? Math.min(seconds, LONGEST_RETRY_AFTER_S) * SECOND : undefined
+}

@@ -1,0 +1,161 @@
+import type { WebhookEvent } from '../config/webhooks-file.ts'
+import { commandFor } from '../kit/errors.ts'
+import { shorten } from '../kit/text.ts'
+import { formatDuration, SECOND } from '../kit/time.ts'
+import type { Json } from '../store/schema/schemas.ts'
+import type { Digest, ReadyActivity, Recalculation } from '../store/webhooks/news.ts'
+import type { MessageData } from './message-request.ts'
+
+/** The content of a message, before it is made for each webhook. */
+type Content = Readonly<{ event: WebhookEvent; at: Date; data: MessageData }>
+
+/** Longer names and reasons do not fit into a notification. */
+const LONGEST = 300
+
+/** Says that a new activity is mirrored, with its scores and the changes of the signature. */
+export function formatActivity(activity: ReadyActivity): Content {
+  const { account, name, xss, elapsed_s: elapsed } = activity
+  const parts = [
+    ...(elapsed === null ? [] : [formatDuration(elapsed * SECOND)]),
+    ...(xss === null ? [] : [`XSS ${Math.round(xss)}`]),
+    ...signatureChanges(activity),
+  ]
+  const text = parts.length > 0 ? parts.join(', ') : 'mirrored'
+  return {
+    event: 'activity.new',
+    at: activity.ready_at,
+    data: makeData(account, nameOf(name), text, factsOf(activity)),
+  }
+}
+
+/** Says that an activity was a breakthrough or has a medal; undefined for any other. */
+export function formatBreakthrough(activity: ReadyActivity): Content | undefined {
+  const { account, name, medal, breakthrough } = activity
+  if (!((medal ?? 0) > 0 || (breakthrough ?? 0) > 0)) return undefined
+  const changes = signatureChanges(activity)
+  const text = `${nameOf(name)}${changes.length > 0 ? `: ${changes.join(', ')}` : ''}`
+  const title = (breakthrough ?? 0) > 0 ? 'A breakthrough' : 'A medal'
+  return {
+    event: 'breakthrough',
+    at: activity.ready_at,
+    data: makeData(account, title, text, factsOf(activity)),
+  }
+}
+
+/** Says that a file was refused; `files` is more than 1 when several were gathered. */
+export function formatRefused(
+  account: string,
+  at: Date,
+  facts: { files: number; file_name: string | null; content_id: string | null; reason: string | null },
+): Content {
+  const { files, file_name, reason } = facts
+  const text =
+    file_name === null
+      ? `${files} more files were refused; run: musette status`
+      : `${shorten(file_name, LONGEST)}: ${shorten(reason ?? 'no reason is known', LONGEST)}`
+  return {
+    event: 'upload.refused',
+    at,
+    data: makeData(account, files > 1 ? 'Files were refused' : 'A file was refused', text, facts),
+  }
+}
+
+/** Says that an account needs a login, with the command to type. */
+export function formatLoginLost(account: string, at: Date, reason: string | null): Content {
+  const command = commandFor('login', account)
+  const why = reason === null ? '' : ` (${shorten(reason, LONGEST)})`
+  const text = `Nothing is mirrored or uploaded until you sign in again${why}; run: ${command}`
+  return { event: 'login.lost', at, data: makeData(account, 'The login is lost', text, { reason, command }) }
+}
+
+/** Says what was gathered; undefined when it is not worth a message: fewer scores changed than in a recalculation. */
+export function formatDigest(digest: Digest, recalculation: Recalculation | undefined): Content | undefined {
+  const { account, event, count, last_at: at } = digest
+  if (event === 'upload.refused')
+    return formatRefused(account, at, { files: count, file_name: null, content_id: null, reason: null })
+  if (event === 'history.mirrored') {
+    const text = count === 1 ? '1 activity was mirrored' : `${count} activities were mirrored`
+    return { event, at, data: makeData(account, 'The history is mirrored', text, { activities: count }) }
+  }
+  if (!recalculation) return undefined
+  const { activities, first_day, last_day, xss_change } = recalculation
+  const change =
+    xss_change === null ? '' : `, XSS ${xss_change < 0 ? '' : '+'}${Math.round(xss_change)} in all`
+  const text = `The scores of ${activities} activities from ${first_day} to ${last_day} changed${change}`
+  const data = makeData(account, 'The history was recalculated', text, { ...recalculation })
+  return { event: 'history.recalculated', at, data }
+}
+
+/** What can be wrong for a while: an account's mirror that is not polled, or the backups. */
+export type Condition = Readonly<{
+  kind: 'mirror' | 'backup'
+  /** null for what concerns the whole database */
+  account: Readonly<{ accountId: number; name: string }> | null
+  /** `unknown` changes nothing */
+  state: 'wrong' | 'well' | 'unknown'
+  /** what is wrong, as a sentence; or what is well again */
+  sentence: string
+}>
+
+const CONDITIONS = {
+  mirror: {
+    wrong: { event: 'mirror.stale', title: 'The mirror is stale', end: '; run: musette status' },
+    well: { event: 'mirror.recovered', title: 'The mirror is up to date again', end: '' },
+  },
+  backup: {
+    wrong: { event: 'backup.failed', title: 'The backup failed', end: '; run: musette doctor' },
+    well: { event: 'backup.recovered', title: 'The backups are made again', end: '' },
+  },
+} as const
+
+/** Says that something is wrong, or is well again. */
+export function formatCondition(
+  { kind, account, sentence }: Condition,
+  state: 'wrong' | 'well',
+  at: Date,
+): Content {
+  const { event, title, end } = CONDITIONS[kind][state]
+  return {
+    event,
+    at,
+    data: makeData(account?.name ?? null, title, `${shorten(sentence, LONGEST)}${end}`, {}),
+  }
+}
+
+function makeData(
+  account: string | null,
+  title: string,
+  text: string,
+  facts: { readonly [member: string]: Json },
+): MessageData {
+  // Most databases have one account, which needs no name.
+  const whose = account === null || account === 'default' ? '' : `${account}: `
+  return { title: `${whose}${title}`, text, ...(account !== null && { account }), ...facts }
+}
+
+function nameOf(name: string | null): string {
+  return name === null || name.trim() === '' ? 'New activity' : shorten(name, LONGEST)
+}
+
+function signatureChanges(activity: ReadyActivity): string[] {
+  const { sig_ftp, prev_sig_ftp, sig_pp, prev_sig_pp } = activity
+  return [...changeOf('FTP', prev_sig_ftp, sig_ftp), ...changeOf('PP', prev_sig_pp, sig_pp)]
+}
+
+/** Both numbers are watts; a change of less than half a watt is none. */
+function changeOf(what: string, before: number | null, after: number | null): string[] {
+  if (before === null || after === null || Math.round(before) === Math.round(after)) return []
+  return [`${what} ${Math.round(before)} → ${Math.round(after)} W`]
+}
+
+function factsOf(activity: ReadyActivity): { readonly [member: string]: Json } {
+  const {
+    account_id: _id,
+    account: _account,
+    ready_at: _at,
+    seen_together: _together,
+    started_at,
+    ...facts
+  } = activity
+  return { ...facts, started_at: started_at?.toISOString() ?? null }
+}

@@ -1,0 +1,94 @@
+import { chmod, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readAnyConfig } from '../../src/config/config.ts'
+import { WEBHOOK_EVENTS } from '../../src/config/webhooks-file.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+const HOME = {
+  name: 'home',
+  style: 'standard',
+  url: 'http://192.168.1.5:8123/api/webhook/abc',
+  secret: SECRET,
+}
+
+describe('the file of the webhooks', () => {
+  let folder: TempDir
+  let path: string
+  beforeAll(async () => {
+    folder = await openTempDir('webhooks-file')
+    path = join(folder.path, 'webhooks.json')
+  })
+  afterAll(() => folder.close())
+
+  const readText = async (text: string, mode = 0o600) => {
+    await writeFile(path, text)
+    await chmod(path, mode)
+    return readAnyConfig({ MUSETTE_WEBHOOKS: path })
+  }
+  const read = (list: unknown, mode?: number) => readText(JSON.stringify(list), mode)
+  const faultsOf = async (list: unknown) => {
+    const { problems, config } = await read(list)
+    expect(config.webhooks).toBeUndefined()
+    for (const { name } of problems) expect(name).toBe('MUSETTE_WEBHOOKS')
+    return problems.map(({ sentence }) => sentence)
+  }
+
+  it('names receivers of both styles; without a choice they get every event', async () => {
+    const phone = {
+      name: 'phone',
+      style: 'ntfy',
+      url: 'https://ntfy.sh/topic',
+      token: 'tk_1',
+      events: ['login.lost'],
+    }
+    const { config, problems } = await read([HOME, phone])
+    expect(problems).toEqual([])
+    expect(config.webhooks?.webhooks).toEqual([
+      { ...HOME, secret: Buffer.alloc(32, 7), events: WEBHOOK_EVENTS },
+      { ...phone, events: ['login.lost'] },
+    ])
+    expect(config.webhooks?.isReadableByOthers).toBe(false)
+  })
+
+  it('that others may read is marked', async () => {
+    expect((await read([HOME], 0o644)).config.webhooks?.isReadableByOthers).toBe(true)
+  })
+
+  it('is refused with all its faults, and none of its values', async () => {
+    const faults = await faultsOf([
+      { ...HOME, url: 'ftp://hidden', secret: 'whsec_hidden' },
+      { name: 'a b', style: 'ntfy', url: 'https://ntfy.sh/', events: [] },
+      { ...HOME, name: 'other', url: 'https://user:hidden@host/', tokens: 'hidden' },
+      { ...HOME, style: 'hidden' },
+    ])
+    expect(faults).toEqual([
+      expect.stringMatching(/^names a file whose webhook 1, url, is not a URL/),
+      expect.stringMatching(/^names a file whose webhook 1, secret, is not whsec_/),
+      expect.stringMatching(/^names a file whose webhook 2, name, is not 1 to 40/),
+      expect.stringMatching(/^names a file whose webhook 2, url, does not end with the name of a topic/),
+      expect.stringMatching(/^names a file whose webhook 2, events, is empty/),
+      'names a file whose webhook 3, url, holds a user name or password',
+      'names a file whose webhook 3 has a member that is not known',
+      'names a file whose webhook 4, style, is neither standard nor ntfy',
+    ])
+    expect(faults.join()).not.toContain('hidden')
+  })
+
+  it('has each name once, and only events that there are', async () => {
+    expect(await faultsOf([HOME, HOME])).toEqual(['names a file whose webhook 2, name, is not unique'])
+    expect(await faultsOf([{ ...HOME, events: ['login.lost', 'hidden'] }])).toEqual([
+      expect.stringMatching(/^names a file whose webhook 1, events, 1, is none of activity\.new, /),
+    ])
+  })
+
+  it('is a list in JSON that can be read', async () => {
+    expect((await readText('[')).problems).toMatchObject([{ sentence: 'names a file that is not JSON' }])
+    expect(await faultsOf({ webhooks: [] })).toEqual(['names a file that is not a list of webhooks'])
+    expect(readAnyConfig({ MUSETTE_WEBHOOKS: join(folder.path, 'none') }).problems).toMatchObject([
+      { sentence: 'names a file that cannot be read' },
+    ])
+    expect((await read([])).config.webhooks?.webhooks).toEqual([])
+  })
+})

@@ -1,0 +1,266 @@
+import { describe, expect, it } from 'vitest'
+import { recordNeedsLogin } from '../../src/store/vault/rows.ts'
+import { composeConditions } from '../../src/webhooks/compose.ts'
+import { makeAccount, rowsOf } from '../store/open.ts'
+import { makeWebhook } from './receiver.ts'
+import { fetchAll, list, makeSignedIn, openScene, type Told } from './scene.ts'
+
+const HOME = makeWebhook('http://127.0.0.1:9')
+const PHONE = makeWebhook('http://127.0.0.1:9', { name: 'phone', events: ['login.lost'] })
+const MANY = 300
+
+const eventsOf = (told: readonly Told[]) => told.map(({ event }) => event)
+const numbered = (count: number, letter = 'p') =>
+  Array.from({ length: count }, (_, index) => `${letter}${index}`)
+
+describe('a new activity', () => {
+  it('is told once, when its samples and scores are here, with its breakthrough after it', async () => {
+    const { store, told } = await openScene()
+    const accountId = await makeAccount(store)
+    await list(store, { accountId, paths: ['p1'] })
+    expect(await told()).toEqual([])
+    const scores = { prevSigFtp: 250, sigFtp: 255, prevSigPp: 900, sigPp: 900.2, breakthrough: 1 }
+    await fetchAll(store, accountId, scores)
+    const [activity, breakthrough, ...others] = await told()
+    expect(others).toEqual([])
+    expect(activity).toMatchObject({
+      webhook: 'home',
+      account_id: accountId,
+      event: 'activity.new',
+      data: {
+        account: 'default',
+        path: 'p1',
+        title: 'Ride p1',
+        text: '1 h 30 min, XSS 80, FTP 250 → 255 W',
+        xss: 80,
+        sig_ftp: 255,
+        elapsed_s: 5_400,
+      },
+    })
+    expect(breakthrough).toMatchObject({
+      event: 'breakthrough',
+      data: { title: 'A breakthrough', text: 'Ride p1: FTP 250 → 255 W' },
+    })
+    expect(await told()).toHaveLength(2)
+  })
+
+  it('is not told again when it is edited, recalculated or fetched again', async () => {
+    const { store, told } = await openScene()
+    const accountId = await makeAccount(store)
+    await list(store, { accountId, paths: ['p1'] })
+    await fetchAll(store, accountId)
+    await told()
+    await list(store, { accountId, paths: ['p1'], name: 'Renamed' })
+    await fetchAll(store, accountId, { xss: 81, breakthrough: 1 })
+    expect(eventsOf(await told())).toEqual(['activity.new'])
+  })
+
+  it('that had no samples when the first webhook was added is told; one that had them is history', async () => {
+    const { store, know, told } = await openScene([])
+    const accountId = await makeAccount(store)
+    await list(store, { accountId, paths: ['before'] })
+    await fetchAll(store, accountId)
+    await list(store, { accountId, paths: ['after'] })
+    await know([HOME])
+    await fetchAll(store, accountId)
+    expect(await told([HOME])).toMatchObject([{ event: 'activity.new', data: { path: 'after' } }])
+  })
+})
+
+describe('many activities at once', () => {
+  it('of a backfill are one message, when all are here', async () => {
+    const { store, told } = await openScene()
+    const accountId = await makeSignedIn(store)
+    await list(store, { accountId, paths: numbered(MANY), daysAgo: 100 })
+    await list(store, { accountId, paths: numbered(10, 'recent') })
+    await store.transaction((tx) =>
+      tx.client.query(`update training.activities set detail_state = 'failed' where path <> 'p0'`),
+    )
+    await fetchAll(store, accountId)
+    expect(await told()).toMatchObject([{ event: 'history.mirrored', data: { activities: 1 } }])
+    await store.transaction((tx) =>
+      tx.client.query(`update training.activities set detail_state = 'wanted' where path <> 'p0'`),
+    )
+    expect(await told()).toHaveLength(1)
+    await fetchAll(store, accountId)
+    expect((await told()).slice(1)).toMatchObject([
+      {
+        event: 'history.mirrored',
+        data: { activities: MANY + 9, text: `${MANY + 9} activities were mirrored` },
+      },
+    ])
+  })
+
+  it('are one message although they come one by one, and the recent ones among them', async () => {
+    const { store, told } = await openScene()
+    const accountId = await makeSignedIn(store)
+    await list(store, { accountId, paths: numbered(20, 'recent') })
+    await list(store, { accountId, paths: numbered(20), daysAgo: 100 })
+    await list(store, { accountId, paths: ['last'], daysAgo: 200 })
+    await store.transaction((tx) =>
+      tx.client.query(
+        `update training.activities set next_fetch_at = now() + interval '1 day' where path = 'last'`,
+      ),
+    )
+    await fetchAll(store, accountId)
+    // One activity is still wanted, so the backfill goes on.
+    expect(await told()).toEqual([])
+    await store.transaction((tx) => tx.client.query('update training.activities set next_fetch_at = null'))
+    await fetchAll(store, accountId)
+    expect(await told()).toMatchObject([{ event: 'history.mirrored', data: { activities: 41 } }])
+  })
+
+  it('that are recalculated are one message; an edit of a few old ones is none', async () => {
+    const { store, know, told } = await openScene([])
+    const accountId = await makeSignedIn(store)
+    const paths = numbered(MANY)
+    await list(store, { accountId, paths, daysAgo: 100 })
+    await list(store, { accountId, paths: ['recent'] })
+    await fetchAll(store, accountId)
+    await know([HOME])
+    await list(store, { accountId, paths: paths.slice(0, 4), daysAgo: 100 })
+    await fetchAll(store, accountId, { xss: 79 })
+    expect(await told([HOME])).toEqual([])
+    await store.transaction((tx) =>
+      tx.client.query(
+        `update training.activity_revisions set observed_at = observed_at - interval '2 hours'`,
+      ),
+    )
+    await list(store, { accountId, paths, daysAgo: 100 })
+    await list(store, { accountId, paths: ['recent'] })
+    await fetchAll(store, accountId, { xss: 90 })
+    expect(await told([HOME])).toMatchObject([
+      { event: 'history.recalculated', data: { activities: MANY + 1, account: 'default' } },
+    ])
+  })
+})
+
+describe('a webhook', () => {
+  it('gets the events that it names, and what happens after it was added', async () => {
+    const { store, know, told } = await openScene([HOME])
+    const accountId = await makeAccount(store)
+    const lose = async () => {
+      for (const reason of [null, 'the password was changed'])
+        await store.transaction((tx) => recordNeedsLogin(tx, accountId, reason))
+    }
+    await lose()
+    expect(await told([HOME])).toMatchObject([{ webhook: 'home', event: 'login.lost' }])
+    await know([HOME, PHONE])
+    await list(store, { accountId, paths: ['p1'] })
+    await fetchAll(store, accountId)
+    await lose()
+    const later = (await told([HOME, PHONE])).slice(1)
+    expect(later.map(({ webhook, event }) => `${webhook} ${event}`).toSorted()).toEqual([
+      'home activity.new',
+      'home login.lost',
+      'phone login.lost',
+    ])
+  })
+
+  it('that is gone from the file loses its open messages, and starts anew when it is back', async () => {
+    const { store, know, told } = await openScene([HOME, PHONE])
+    const accountId = await makeAccount(store)
+    const lose = async () => {
+      for (const reason of [null, 'because'])
+        await store.transaction((tx) => recordNeedsLogin(tx, accountId, reason))
+    }
+    await lose()
+    await told()
+    expect((await know([HOME])).dropped).toEqual([{ webhook: 'phone', count: 1 }])
+    await lose()
+    await told([HOME])
+    await know([HOME, PHONE])
+    expect(
+      await rowsOf(store, 'select webhook, state, last_error from musette.webhook_messages order by number'),
+    ).toEqual([
+      { webhook: 'home', state: 'open', last_error: null },
+      { webhook: 'phone', state: 'dropped', last_error: 'the webhook is gone from the file' },
+      { webhook: 'home', state: 'open', last_error: null },
+    ])
+    expect(await told([HOME, PHONE])).toHaveLength(3)
+  })
+})
+
+describe('what a person should know', () => {
+  it('a lost login comes with the command to type', async () => {
+    const { store, told } = await openScene()
+    const accountId = await makeAccount(store, 'second')
+    for (const reason of [null, 'the refresh token was refused'])
+      await store.transaction((tx) => recordNeedsLogin(tx, accountId, reason))
+    expect(await told()).toMatchObject([
+      {
+        event: 'login.lost',
+        data: {
+          account: 'second',
+          command: 'musette login second',
+          title: 'second: The login is lost',
+          text: expect.stringMatching(/the refresh token was refused.*run: musette login second$/),
+        },
+      },
+    ])
+  })
+
+  it('a refused file comes with the reason; many of an hour are gathered', async () => {
+    const { store, told } = await openScene()
+    const accountId = await makeAccount(store)
+    const refuse = (from: number, to: number) =>
+      store.transaction(async (tx) => {
+        await tx.client.query(
+          `insert into training.uploads (account_id, content_id, file_name, size_bytes, seen_at)
+           select $1, 'c' || n, n || '.fit', 1, now() from generate_series($2::int, $3::int) n`,
+          [accountId, from, to],
+        )
+        await tx.client.query(
+          `update training.uploads set state = 'refused', reason = 'no FIT file' where state = 'seen'`,
+        )
+      })
+    await refuse(1, 2)
+    expect(await told()).toMatchObject([
+      {
+        event: 'upload.refused',
+        data: {
+          files: 1,
+          file_name: '1.fit',
+          content_id: 'c1',
+          reason: 'no FIT file',
+          text: '1.fit: no FIT file',
+        },
+      },
+      { data: { file_name: '2.fit' } },
+    ])
+    await refuse(3, 60)
+    const later = (await told()).slice(2)
+    expect(later.slice(0, 3)).toMatchObject([
+      { data: { files: 1 } },
+      { data: { files: 1 } },
+      { data: { files: 1 } },
+    ])
+    expect(later.slice(3)).toMatchObject([
+      {
+        event: 'upload.refused',
+        data: { files: 55, file_name: null, text: '55 more files were refused; run: musette status' },
+      },
+    ])
+  })
+
+  it('a stale mirror and a failed backup are told once, and once when they are well again', async () => {
+    const { store } = await openScene()
+    const accountId = await makeAccount(store)
+    const account = { accountId, name: 'default' }
+    const at = async (mirror: 'wrong' | 'well' | 'unknown', backup: 'wrong' | 'well') => {
+      const conditions = [
+        { kind: 'mirror', account, state: mirror, sentence: 'No poll' } as const,
+        { kind: 'backup', account: null, state: backup, sentence: 'The disk is full' } as const,
+      ]
+      await composeConditions({ store }, { webhooks: [HOME], conditions })
+      const rows = await rowsOf(store, 'select event from musette.webhook_messages order by number')
+      return rows.map(({ event }) => event)
+    }
+    expect(await at('well', 'well')).toEqual([])
+    expect(await at('wrong', 'well')).toEqual(['mirror.stale'])
+    expect(await at('wrong', 'wrong')).toEqual(['mirror.stale', 'backup.failed'])
+    expect(await at('unknown', 'wrong')).toHaveLength(2)
+    expect((await at('well', 'well')).slice(2)).toEqual(['mirror.recovered', 'backup.recovered'])
+    expect(await at('well', 'well')).toHaveLength(4)
+  })
+})

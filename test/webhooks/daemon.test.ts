@@ -1,0 +1,227 @@
+import { chmod, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findStatus } from '../../src/app/status-report.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
+import { findConditions } from '../../src/daemon/webhook-conditions.ts'
+import { checkWebhooks } from '../../src/doctor/check-webhooks.ts'
+import { HOUR, MINUTE } from '../../src/kit/time.ts'
+import { eventually } from '../kit/eventually.ts'
+import { distPath, runNode } from '../kit/processes.ts'
+import { openReceiver, type Receiver } from '../kit/receiver.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { openRig, type Rig } from '../mirror/rig.ts'
+import { parseMetrics } from '../web/rig.ts'
+import { SECRET } from './receiver.ts'
+
+const ACTIVITIES = 12
+const SOON = { timeoutMs: 40_000, everyMs: 200 }
+
+describe('a daemon with webhooks', () => {
+  let rig: Rig
+  let folder: TempDir
+  let file: string
+  let receiver: Receiver
+  let phone: Receiver
+  let daemon: Daemon
+  beforeAll(async () => {
+    folder = await openTempDir('webhooks')
+    file = join(folder.path, 'webhooks.json')
+    receiver = await openReceiver()
+    phone = await openReceiver((response) => response.writeHead(200).end('{"id":"1"}'))
+    const secret = `whsec_${SECRET.toString('base64')}`
+    await writeFile(
+      file,
+      JSON.stringify([
+        { name: 'home', style: 'standard', url: `${receiver.url}/hidden`, secret },
+        {
+          name: 'phone',
+          style: 'ntfy',
+          url: `${phone.url}/topic`,
+          token: 'tk_hidden',
+          events: ['login.lost'],
+        },
+      ]),
+      { mode: 0o600 },
+    )
+    const env = { MUSETTE_POLL_EVERY: '1s', MUSETTE_LAG: '1s', MUSETTE_WEBHOOKS: file }
+    rig = await openRig({ activities: ACTIVITIES, env: { ...env, MUSETTE_HTTP: '127.0.0.1:0' } })
+    const { config, log } = rig.app
+    const roles = ['scheduler', 'worker', 'web'] as const
+    daemon = await openDaemon(config, log, { roles, signal: new AbortController().signal })
+  })
+  afterAll(async () => {
+    await daemon?.close()
+    await rig?.close()
+    for (const each of [receiver, phone, folder]) await each?.close()
+  })
+
+  const messages = () => receiver.received.map(({ text }) => JSON.parse(text))
+  const findEvent = (type: string) =>
+    eventually(() => messages().find((message) => message.type === type), SOON)
+  const diagnose = (config = rig.app.config) =>
+    checkWebhooks({ config, mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }) })
+
+  it('sends a new activity with its scores, and the whole history before it in one message', async () => {
+    await eventually(async () => {
+      const [row] = await rig.rows(
+        `select count(*)::int as n from training.activities where detail_state = 'mirrored'`,
+      )
+      return row?.n === ACTIVITIES
+    }, SOON)
+    await eventually(async () => (await rig.rows('select from musette.webhook_waiting')).length === 0, SOON)
+    // The activities of the backfill were first seen within the last minutes.
+    await rig.rows(`update training.activities set first_seen_at = first_seen_at - interval '1 hour'`)
+    await rig.steer('POST', 'activities', { name: 'The new one', seconds: 300 })
+    const { data, timestamp } = await findEvent('activity.new')
+    expect(data).toMatchObject({ account: 'default', title: 'The new one', xss: expect.any(Number) })
+    expect(Date.now() - Date.parse(timestamp)).toBeLessThan(HOUR)
+    await rig.rows(`update musette.webhook_digests set last_at = last_at - interval '1 hour'`)
+    expect((await findEvent('history.mirrored')).data).toMatchObject({ activities: ACTIVITIES })
+    expect(
+      messages()
+        .map(({ type }) => type)
+        .filter((type) => type !== 'breakthrough'),
+    ).toEqual(['activity.new', 'history.mirrored'])
+  })
+
+  it('sends a lost login with the command to type, to the phone as well', async () => {
+    await rig.steer('POST', 'tokens/revoke')
+    expect((await findEvent('login.lost')).data.command).toBe('musette login')
+    const got = await eventually(() => phone.received[0], SOON)
+    expect(got.path).toBe('/')
+    expect(got.headers.authorization).toBe('Bearer tk_hidden')
+    expect(JSON.parse(got.text)).toMatchObject({ topic: 'topic', title: 'The login is lost', priority: 5 })
+  })
+
+  it('shows what was delivered in status, doctor and metrics, and no address anywhere', async () => {
+    const { webhooks } = await findStatus(rig.app)
+    expect(webhooks).toMatchObject([
+      { webhook: 'home', open: 0, given_up: 0, last_error: null },
+      { webhook: 'phone', open: 0, delivered: 1 },
+    ])
+    expect(await diagnose()).toMatchObject([
+      { state: 'ok', found: expect.stringMatching(/^"home": last message delivered .* ago$/) },
+      { state: 'ok' },
+    ])
+    const page = await eventually(async () => {
+      const text = await (await fetch(`${daemon.url}/metrics`)).text()
+      return (
+        parseMetrics(text).get('musette_webhook_messages{webhook="phone",state="delivered"}') === 1 && text
+      )
+    }, SOON)
+    const rows = JSON.stringify(await rig.rows('select * from musette.webhook_messages, musette.webhooks'))
+    const ports = [receiver, phone].map(({ url }) => new URL(url).port)
+    for (const text of [page, rows, rig.log.text()])
+      for (const secret of ['hidden', SECRET.toString('base64'), ...ports.map((port) => `127.0.0.1:${port}`)])
+        expect(text.includes(secret), secret).toBe(false)
+  })
+
+  it('is a finding of the doctor when messages wait, were given up or are not wanted, or others may read the file', async () => {
+    const set = (text: string) =>
+      rig.rows(`update musette.webhook_messages set ${text} where webhook = 'phone'`)
+    await set(
+      `state = 'open', created_at = now() - interval '2 hours', last_error = 'HTTP 500', next_try_at = 'infinity'`,
+    )
+    expect((await diagnose())[1]).toMatchObject({
+      state: 'warning',
+      found: '"phone": 1 messages wait for up to 2 h (HTTP 500)',
+      run: 'musette webhook test phone',
+    })
+    await set(`state = 'given_up', ended_at = now()`)
+    expect((await diagnose())[1]).toMatchObject({
+      state: 'problem',
+      found: '"phone": 1 messages were given up in the last week (HTTP 500)',
+    })
+    await rig.rows(`update musette.webhooks set gone_at = now() where name = 'phone'`)
+    expect((await diagnose())[1]).toMatchObject({
+      state: 'problem',
+      found: expect.stringContaining('410 Gone'),
+    })
+    await chmod(file, 0o644)
+    expect((await diagnose(readConfig({ MUSETTE_WEBHOOKS: file })))[0]).toMatchObject({
+      state: 'warning',
+      run: `chmod 600 ${file}`,
+    })
+  })
+})
+
+describe('a mirror', () => {
+  it('is stale when its last good poll is three intervals old, but not while it needs a login or the daemon just started', async () => {
+    const rig = await openRig({ activities: 1 })
+    try {
+      const now = new Date()
+      const startedAt = new Date(now.getTime() - 3 * HOUR)
+      const stateAt = async (at: Date, since = startedAt) =>
+        (await findConditions(rig.app, { startedAt: since, now: at })).map(({ state }) => state)
+      await rig.rows(`update training.accounts set created_at = now() - interval '1 day'`)
+      expect(await stateAt(now)).toEqual(['wrong'])
+      expect(await stateAt(now, now)).toEqual(['unknown'])
+      await rig.rows(
+        `insert into training.sync_runs (account_id, resource, kind, started_at, finished_at, outcome)
+         select account_id, 'activities', 'poll', now(), now(), 'done' from training.accounts`,
+      )
+      expect(await stateAt(now)).toEqual(['well'])
+      const later = new Date(now.getTime() + 46 * MINUTE)
+      expect(await stateAt(later)).toEqual(['wrong'])
+      await rig.rows('update training.accounts set needs_login = true')
+      expect(await stateAt(later)).toEqual(['unknown'])
+    } finally {
+      await rig.close()
+    }
+  })
+})
+
+describe('musette webhook test', () => {
+  it('prints what came back, and its exit code says whether it was delivered', async () => {
+    const folder = await openTempDir('webhook-test')
+    const good = await openReceiver((response) => response.writeHead(200).end('thanks'))
+    const bad = await openReceiver((response) => response.writeHead(403).end('who are you'))
+    const away = await openReceiver()
+    await away.close()
+    try {
+      const file = join(folder.path, 'webhooks.json')
+      const secret = `whsec_${SECRET.toString('base64')}`
+      const list = [
+        { name: 'good', style: 'standard', url: good.url, secret },
+        { name: 'bad', style: 'standard', url: bad.url, secret, events: ['login.lost'] },
+        { name: 'away', style: 'standard', url: away.url, secret },
+      ]
+      await writeFile(file, JSON.stringify(list), { mode: 0o600 })
+      const test = (args: readonly string[], env: Record<string, string> = { MUSETTE_WEBHOOKS: file }) =>
+        runNode([distPath('main.js'), 'webhook', 'test', ...args], { cwd: folder.path, env })
+      const done = await test(['good'])
+      expect(done).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/^good: delivered, HTTP 200, after \d+ ms: thanks\n$/),
+      })
+      expect(JSON.parse(good.received[0]?.text ?? '')).toMatchObject({
+        type: 'test',
+        data: { webhook: 'good' },
+      })
+      expect(await test(['bad'])).toMatchObject({
+        code: 3,
+        stdout: expect.stringContaining('bad: not delivered, HTTP 403'),
+      })
+      expect((await test(['away'])).code).toBe(4)
+      const all = await test(['--json'])
+      expect(all.code).toBe(5)
+      expect(JSON.parse(all.stdout)).toMatchObject([
+        { webhook: 'good', delivered: true, status: 200, error: null, answer: 'thanks' },
+        { webhook: 'bad', delivered: false, status: 403, error: 'HTTP 403' },
+        { webhook: 'away', delivered: false, status: null, error: 'no connection (ECONNREFUSED)' },
+      ])
+      expect(await test(['other'])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('there are: good, bad, away'),
+      })
+      expect(await test([], {})).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('MUSETTE_WEBHOOKS is not set'),
+      })
+    } finally {
+      for (const each of [good, bad, folder]) await each.close()
+    }
+  })
+})

@@ -1,0 +1,152 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Webhook } from '../../src/config/webhooks-file.ts'
+import type { Store } from '../../src/store/store.ts'
+import { findWebhookStates, recordWebhooks } from '../../src/store/webhooks/known-webhooks.ts'
+import { claimMessage, recordMessages } from '../../src/store/webhooks/outbox.ts'
+import { openWebhooks, type WebhookPauses } from '../../src/webhooks/open-webhooks.ts'
+import { eventually } from '../kit/eventually.ts'
+import { makeTestLog } from '../kit/log.ts'
+import type { Received } from '../kit/receiver.ts'
+import { makeAccount, openTestStore, rowsOf } from '../store/open.ts'
+import { makeWebhook, openTestReceiver } from './receiver.ts'
+
+const PAUSES: WebhookPauses = {
+  lookEveryMs: 20,
+  conditionsEveryMs: 1_000,
+  restMs: 0,
+  backoff: { firstMs: 100, maxMs: 400, factor: 2 },
+}
+
+async function open() {
+  const { store } = await openTestStore()
+  const log = makeTestLog()
+  const start = async (webhooks: readonly Webhook[]) => {
+    const opened = await openWebhooks(
+      { store, log: log.log, conditions: async () => [] },
+      { file: { path: 'webhooks.json', isReadableByOthers: false, webhooks }, pauses: PAUSES },
+    )
+    let closing: Promise<void> | undefined
+    const close = () => (closing ??= opened.close())
+    onTestFinished(close)
+    return { close }
+  }
+  return { store, log, start }
+}
+
+/** Records messages for a webhook, one for each text. */
+const tell = (store: Store, webhook: string, accountId: number | null, texts: readonly string[]) =>
+  store.transaction((tx) =>
+    recordMessages(
+      tx,
+      texts.map((text) => ({
+        webhook,
+        accountId,
+        event: 'login.lost',
+        occurredAt: new Date(),
+        data: { title: 'A test', text },
+      })),
+    ),
+  )
+
+const textOf = ({ text }: Received) => JSON.parse(text).data.text as string
+const statesOf = (store: Store) =>
+  rowsOf(store, 'select webhook, state, attempts, last_error from musette.webhook_messages order by number')
+
+describe('the messages of a webhook', () => {
+  it('are delivered in their order, each once, and logged without address', async () => {
+    const { store, log, start } = await open()
+    const accountId = await makeAccount(store)
+    const { url, received } = await openTestReceiver()
+    await start([makeWebhook(`${url}/hidden`)])
+    const texts = Array.from({ length: 20 }, (_, index) => String(index))
+    await tell(store, 'home', accountId, texts)
+    await eventually(() => received.length >= texts.length)
+    expect(received.map(textOf)).toEqual(texts)
+    await eventually(async () => (await statesOf(store)).every(({ state }) => state === 'delivered'))
+    expect(log.text()).toContain('message delivered')
+    expect(log.text()).not.toMatch(/hidden|127\.0\.0\.1/)
+  })
+
+  it('are repeated with the same id until they are taken; those of the account wait, those of others do not', async () => {
+    const { store, start } = await open()
+    const [first, second] = [await makeAccount(store), await makeAccount(store, 'second')]
+    let isDown = true
+    const { url, received } = await openTestReceiver((response, got) =>
+      response.writeHead(isDown && textOf(got) === 'a' ? 500 : 204).end(),
+    )
+    await start([makeWebhook(url)])
+    await tell(store, 'home', first, ['a', 'b'])
+    await tell(store, 'home', second, ['c'])
+    await eventually(() => received.filter((got) => textOf(got) === 'a').length >= 4)
+    expect(received.some((got) => textOf(got) === 'c')).toBe(true)
+    expect(received.some((got) => textOf(got) === 'b')).toBe(false)
+    const [row] = await statesOf(store)
+    expect(row).toMatchObject({ state: 'open', last_error: 'HTTP 500' })
+    isDown = false
+    await eventually(() => received.some((got) => textOf(got) === 'b'))
+    const ids = received.filter((got) => textOf(got) === 'a').map(({ headers }) => headers['webhook-id'])
+    expect(new Set(ids).size).toBe(1)
+    const times = received.filter((got) => textOf(got) === 'a').map(({ at }) => at)
+    const pauses = times.slice(1).map((at, index) => at - (times[index] ?? 0))
+    expect(pauses[2]).toBeGreaterThan(pauses[0] ?? 0)
+  })
+
+  it('do not wait for another webhook whose receiver hangs', async () => {
+    const { store, start } = await open()
+    const hanging = await openTestReceiver(() => undefined)
+    const { url, received } = await openTestReceiver()
+    const { close } = await start([makeWebhook(hanging.url, { name: 'slow' }), makeWebhook(url)])
+    for (const webhook of ['slow', 'home']) await tell(store, webhook, null, ['a', 'b', 'c'])
+    await eventually(() => received.length === 3)
+    expect(hanging.received).toHaveLength(1)
+    // A stop does not wait for the receiver.
+    await close()
+    expect((await statesOf(store)).filter(({ state }) => state === 'open')).toHaveLength(3)
+  })
+
+  it('are given up after three days, with a row, a line of the log and a state for people', async () => {
+    const { store, log, start } = await open()
+    const { url } = await openTestReceiver((response) => response.writeHead(500).end())
+    await store.transaction((tx) => recordWebhooks(tx, ['home']))
+    await tell(store, 'home', null, ['a', 'b'])
+    await store.transaction((tx) =>
+      tx.client.query(`update musette.webhook_messages set created_at = created_at - interval '3 days'`),
+    )
+    await start([makeWebhook(url)])
+    await eventually(async () => (await statesOf(store)).every(({ state }) => state === 'given_up'))
+    expect(log.lines.filter(({ level }) => level === 'error').length).toBeGreaterThan(0)
+    const [state] = await store.read(findWebhookStates)
+    expect(state).toMatchObject({ webhook: 'home', open: 0, given_up: 2, last_error: expect.any(String) })
+  })
+
+  it('end when the receiver says 410 Gone, until the next start', async () => {
+    const { store, log, start } = await open()
+    let status = 410
+    const { url, received } = await openTestReceiver((response) => response.writeHead(status).end())
+    const { close } = await start([makeWebhook(url)])
+    await tell(store, 'home', null, ['a', 'b'])
+    await eventually(async () => (await statesOf(store)).every(({ state }) => state === 'given_up'))
+    expect(received).toHaveLength(1)
+    expect((await store.read(findWebhookStates))[0]?.gone_at).not.toBeNull()
+    expect(log.text()).toContain('410 Gone')
+    await close()
+    status = 204
+    await start([makeWebhook(url)])
+    expect((await store.read(findWebhookStates))[0]?.gone_at).toBeNull()
+    await tell(store, 'home', null, ['c'])
+    await eventually(() => received.map(textOf).includes('c'))
+  })
+
+  it('are sent once by several processes, and by another when one died', async () => {
+    const { store, start } = await open()
+    const { url, received } = await openTestReceiver()
+    await store.transaction((tx) => recordWebhooks(tx, ['home']))
+    await tell(store, 'home', null, ['dead'])
+    expect(await store.transaction((tx) => claimMessage(tx, { webhook: 'home', leaseMs: 500 }))).toBeDefined()
+    for (let process = 0; process < 3; process += 1) await start([makeWebhook(url)])
+    const texts = Array.from({ length: 30 }, (_, index) => String(index))
+    await tell(store, 'home', null, texts)
+    await eventually(async () => (await statesOf(store)).every(({ state }) => state === 'delivered'))
+    expect(received.map(textOf)).toEqual(['dead', ...texts])
+  })
+})

@@ -1,0 +1,135 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import type { Store } from '../../src/store/store.ts'
+import { recordNeedsLogin } from '../../src/store/vault/rows.ts'
+import { recordWebhooks } from '../../src/store/webhooks/known-webhooks.ts'
+import { eventually } from '../kit/eventually.ts'
+import { distPath, startNode } from '../kit/processes.ts'
+import type { Received } from '../kit/receiver.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
+import { makeAccount, openTestStore, rowsOf } from '../store/open.ts'
+import { openTestReceiver, SECRET } from './receiver.ts'
+import { fetchAll, list } from './scene.ts'
+
+/** WEBHOOK_KILLS=1000 makes a long run of it. */
+const KILLS = Number(process.env.WEBHOOK_KILLS ?? 20)
+/** A daemon opens its webhooks within one or two seconds, so that kills hit it before, within and after its work. */
+const LIVES_MS = { least: 300, most: 4_000 }
+
+it('however often the daemon is killed, every message comes, in order for each account', {
+  timeout: 60_000 + KILLS * 20_000,
+}, async () => {
+  const { store, url } = await openTestStore()
+  const folder = await openTempDir('kills')
+  onTestFinished(() => folder.close())
+  const receiver = await openTestReceiver((response) => {
+    const status = Math.random() < 0.1 ? 500 : 204
+    setTimeout(() => response.writeHead(status).end(), Math.random() * 100)
+  })
+  const file = join(folder.path, 'webhooks.json')
+  const secret = `whsec_${SECRET.toString('base64')}`
+  await writeFile(file, JSON.stringify([{ name: 'home', style: 'standard', url: receiver.url, secret }]), {
+    mode: 0o600,
+  })
+  const start = () =>
+    startNode([distPath('main.js'), 'start', '--roles', 'worker'], {
+      env: { DATABASE_URL: url, MUSETTE_DATA_DIR: folder.path, MUSETTE_HTTP: 'off', MUSETTE_WEBHOOKS: file },
+    })
+
+  const accounts = [await makeAccount(store), await makeAccount(store, 'second')]
+  await store.transaction((tx) => recordWebhooks(tx, ['home']))
+  const made = { lost: 0, activities: 0 }
+  let done = false
+  const producing = (async () => {
+    while (!done) {
+      await produce(store, accounts, made)
+      await delay(Math.random() * 400)
+    }
+  })()
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const daemon = start()
+    await delay(LIVES_MS.least + Math.random() * (LIVES_MS.most - LIVES_MS.least))
+    await daemon.kill('SIGKILL')
+    await hurry(store, 'open')
+  }
+  done = true
+  await producing
+
+  const last = start()
+  onTestFinished(async () => void (await last.kill('SIGKILL')))
+  await eventually(
+    async () => {
+      await hurry(store, 'failed')
+      const [left] = await rowsOf(
+        store,
+        `select (select count(*) from musette.webhook_messages where state = 'open')
+           + (select count(*) from musette.webhook_digests) + (select count(*) from musette.webhook_waiting)
+           + (select count(*) from training.changes where change_id > (select min(change_id) from musette.webhooks)) as n`,
+      )
+      return Number(left?.n) === 0
+    },
+    { timeoutMs: 60_000 + KILLS * 2_000, everyMs: 500, what: 'every message is delivered' },
+  )
+
+  const rows = await rowsOf(store, 'select message_id, state from musette.webhook_messages')
+  expect(rows.every(({ state }) => state === 'delivered')).toBe(true)
+  const got = firstOfEach(receiver.received)
+  expect(new Set(got.map(({ id }) => id))).toEqual(new Set(rows.map(({ message_id: id }) => id)))
+  const lost = got.filter(({ event }) => event === 'login.lost')
+  expect(lost).toHaveLength(made.lost)
+  for (const account of ['default', 'second']) {
+    const numbers = lost.filter(({ data }) => data.account === account).map(({ data }) => Number(data.reason))
+    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b))
+  }
+  const gathered = got
+    .filter(({ event }) => event === 'history.mirrored')
+    .map(({ data }) => Number(data.activities))
+  expect(gathered.reduce((sum, count) => sum + count, 0)).toBe(made.activities)
+})
+
+/** Loses a login of an account for a numbered reason, and now and then mirrors old activities of it. */
+async function produce(
+  store: Store,
+  accounts: readonly number[],
+  made: { lost: number; activities: number },
+): Promise<void> {
+  const accountId = accounts[Math.floor(Math.random() * accounts.length)] as number
+  made.lost += 1
+  for (const reason of [null, String(made.lost)])
+    await store.transaction((tx) => recordNeedsLogin(tx, accountId, reason))
+  if (Math.random() < 0.8) return
+  const paths = Array.from({ length: 5 }, (_, index) => `a${made.activities + index}`)
+  await list(store, { accountId, paths, daysAgo: 100 })
+  await fetchAll(store, accountId)
+  made.activities += paths.length
+}
+
+/**
+ * Ends the pauses before a digest and before the next attempt of messages: of all that are open while no daemon lives, or of those
+ * that failed.
+ */
+async function hurry(store: Store, which: 'open' | 'failed'): Promise<void> {
+  await store.transaction(async (tx) => {
+    await tx.client.query(
+      `update musette.webhook_messages set next_try_at = clock_timestamp()
+       where state = 'open' and ($1 = 'open' or last_error is not null)`,
+      [which],
+    )
+    await tx.client.query(`update musette.webhook_digests set last_at = last_at - interval '1 hour'`)
+  })
+}
+
+type Got = { id: string; event: string; data: Record<string, unknown> }
+
+/** Returns the messages in the order in which each came first. An attempt that was refused counts: its order holds, too. */
+function firstOfEach(received: readonly Received[]): Got[] {
+  const seen = new Map<string, Got>()
+  for (const { headers, text } of received) {
+    const id = String(headers['webhook-id'])
+    const { type: event, data } = JSON.parse(text)
+    if (!seen.has(id)) seen.set(id, { id, event, data })
+  }
+  return [...seen.values()]
+}

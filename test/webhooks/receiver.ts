@@ -1,0 +1,25 @@
+import { onTestFinished } from 'vitest'
+import type { Webhook } from '../../src/config/webhooks-file.ts'
+import { WEBHOOK_EVENTS } from '../../src/config/webhooks-file.ts'
+import { type Answering, openReceiver, type Receiver } from '../kit/receiver.ts'
+
+/** Opens a receiver that closes at the end of the test. */
+export async function openTestReceiver(answer?: Answering): Promise<Receiver> {
+  const receiver = await openReceiver(answer)
+  onTestFinished(() => receiver.close())
+  return receiver
+}
+
+export const SECRET = Buffer.alloc(32, 7)
+
+/** Makes a webhook of style `standard` for all events. */
+export function makeWebhook(url: string, change: Partial<Webhook> = {}): Webhook {
+  return {
+    name: 'home',
+    style: 'standard',
+    url,
+    secret: SECRET,
+    events: WEBHOOK_EVENTS,
+    ...change,
+  } as Webhook
+}

@@ -1,0 +1,80 @@
+import type { Webhook } from '../../src/config/webhooks-file.ts'
+import type { ActivityDetailRow } from '../../src/store/activities/detail-columns.ts'
+import { recordDetails } from '../../src/store/activities/record-details.ts'
+import { upsertListed } from '../../src/store/activities/upsert-listed.ts'
+import { findWanted } from '../../src/store/activities/wanted.ts'
+import type { Store } from '../../src/store/store.ts'
+import { recordNeedsLogin } from '../../src/store/vault/rows.ts'
+import { recordWebhooks } from '../../src/store/webhooks/known-webhooks.ts'
+import { composeMessages } from '../../src/webhooks/compose.ts'
+import { eventually } from '../kit/eventually.ts'
+import { detailInput, detailRow } from '../store/detail.ts'
+import { listed, makeAccount, openTestStore, rowsOf } from '../store/open.ts'
+import { makeWebhook } from './receiver.ts'
+
+export type Told = {
+  webhook: string
+  account_id: number | null
+  event: string
+  data: Record<string, unknown>
+}
+
+/** Opens a database of its own that knows these webhooks; `told` makes the messages that are due and finds all so far. */
+export async function openScene(webhooks: readonly Webhook[] = [makeWebhook('http://127.0.0.1:9')]) {
+  const { store, url } = await openTestStore()
+  const know = (list: readonly Webhook[]) =>
+    store.transaction((tx) =>
+      recordWebhooks(
+        tx,
+        list.map(({ name }) => name),
+      ),
+    )
+  await know(webhooks)
+  return { store, url, know, told: (list = webhooks) => findTold(store, list) }
+}
+
+/** Makes messages until every change is settled and read: transactions of other tests delay the settled ones. */
+async function findTold(store: Store, webhooks: readonly Webhook[]): Promise<Told[]> {
+  const left = `select from training.changes where change_id > (select min(change_id) from musette.webhooks)`
+  await eventually(
+    async () => {
+      await composeMessages({ store }, { webhooks, restMs: 0 })
+      return (await rowsOf(store, left)).length === 0
+    },
+    { what: 'every change is told' },
+  )
+  const all = 'select webhook, account_id, event, data from musette.webhook_messages order by number'
+  return (await rowsOf(store, all)) as Told[]
+}
+
+/** Records the account `default`, signed in. */
+export async function makeSignedIn(store: Store): Promise<number> {
+  const accountId = await makeAccount(store)
+  await store.transaction((tx) => recordNeedsLogin(tx, accountId, null))
+  return accountId
+}
+
+/** Lists activities that started `daysAgo`, the first poll of them or a later one. */
+export async function list(
+  store: Store,
+  input: { accountId: number; paths: readonly string[]; daysAgo?: number; name?: string },
+): Promise<void> {
+  const { accountId, paths, daysAgo = 0, name } = input
+  const startedAt = new Date(Date.now() - daysAgo * 86_400_000 - 3_600_000)
+  const entries = paths.map((path) => listed(path, { startedAt, ...(name !== undefined && { name }) }))
+  await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: new Date() }))
+}
+
+/** Records the details of all wanted activities, as a pass of fetches does. */
+export async function fetchAll(
+  store: Store,
+  accountId: number,
+  row: Partial<ActivityDetailRow> = {},
+): Promise<void> {
+  const now = new Date()
+  const wanted = await store.read((tx) => findWanted(tx, { accountId, limit: 10_000, now }))
+  const inputs = wanted.map(({ activityId }) =>
+    detailInput(activityId, new Date(), { row: detailRow({ xss: 80, elapsedS: 5_400, ...row }) }),
+  )
+  await store.transaction((tx) => recordDetails(tx, inputs))
+}
