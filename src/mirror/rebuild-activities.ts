@@ -119,17 +119,17 @@ async function record(
   const ends: RebuildEnd[] = []
   const written = { samples: 0, replaced: 0 }
   for (const [index, { item, detail }] of derived.entries()) {
-    const { result, replaced } = recorded[index] ?? { result: 'newer', replaced: 0 }
+    const { result, ...counts } = recorded[index] ?? { result: 'newer', written: 0, replaced: 0 }
     // By itself it waits for the row, and reads its document again.
     if (result === 'locked') ends.push(...(await rebuildBatch(deps, [item])))
     else if (result === 'newer') ends.push({ item, result })
     else {
-      written.samples += detail.samples.count
-      written.replaced += replaced
+      written.samples += counts.written
+      written.replaced += counts.replaced
       ends.push({ item, result, samples: detail.samples.count })
     }
   }
-  await deps.vacuum.afterWrite(written)
+  if (written.samples + written.replaced > 0) await deps.vacuum.afterWrite(written)
   return ends
 }
 

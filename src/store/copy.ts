@@ -76,7 +76,8 @@ export function copyOut(
   return { chunks: readChunks(), rows: () => stream.rowCount }
 }
 
-function* withEnds(chunks: Iterable<Buffer>): Generator<Buffer> {
+/** Adds the header and the trailer of Postgres's binary COPY format to encoded rows. */
+export function* withEnds(chunks: Iterable<Buffer>): Generator<Buffer> {
   yield HEADER
   yield* chunks
   yield TRAILER

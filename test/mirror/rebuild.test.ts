@@ -86,14 +86,32 @@ describe('rebuild', () => {
     expect(await tables()).toEqual(before)
   })
 
-  it('does not write the row of an activity in which nothing differs', async () => {
+  it('does not write an activity in which nothing differs, nor samples that are right', async () => {
+    const whole = await tables()
     await rig.rows('update training.activities set xss = -1 where activity_id = 6')
+    // A value in a column that the service does not send, a sample more, a sample less.
+    await rig.rows(
+      'update training.samples set pws = 1 where activity_id = 2 and t = (select min(t) from training.samples where activity_id = 2)',
+    )
+    await rig.rows('insert into training.samples (activity_id, t, pws) values (3, now(), 1)')
+    await rig.rows(
+      'delete from training.samples where activity_id = 4 and t = (select max(t) from training.samples where activity_id = 4)',
+    )
+    const places = () =>
+      rig.rows(
+        'select activity_id, md5(string_agg(ctid::text, $1 order by ctid)) from training.samples group by 1 order by 1',
+        [' '],
+      )
+    const placed = await places()
     const versions = () => rig.rows('select activity_id, xmin from training.activities order by 1')
     const before = await versions()
     await rebuild()
     const after = await versions()
     const changed = after.filter(({ xmin }, index) => xmin !== before[index]?.xmin)
     expect(changed.map(({ activity_id }) => activity_id)).toEqual([6])
+    const moved = (await places()).filter(({ md5 }, index) => md5 !== placed[index]?.md5)
+    expect(moved.map(({ activity_id }) => activity_id)).toEqual([2, 3, 4])
+    expect((await tables()).samples).toEqual(whole.samples)
   })
 
   it('names documents that cannot be read, rebuilds the others, and reads them once they are fetched again', async () => {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { cleanJson } from '../clean.ts'
 import { replaceContent } from '../samples/replace-content.ts'
+import { findSameSamples } from '../samples/same-samples.ts'
 import type { Tx } from '../store.ts'
 import { type ActivityChange, updateActivities } from './activity-changes.ts'
 import {
@@ -15,10 +16,11 @@ import {
 export type RebuiltDetail = DerivedDetail & { readonly activityId: number; readonly sha256: string }
 
 /**
+ * `written` and `replaced` count samples: those that were written, and those that the row counted before; 0 when all were right.
  * `newer`: the activity has another stored answer by now, or none, or is gone; `locked`: another transaction holds its row. Nothing
- * was written in either case. `replaced` is the number of samples that the row counted before.
+ * was written in either case.
  */
-export type RecordedRebuild = { result: 'rebuilt' | 'newer' | 'locked'; replaced: number }
+export type RecordedRebuild = { result: 'rebuilt' | 'newer' | 'locked'; written: number; replaced: number }
 
 /**
  * Writes what was derived from stored answers of different activities in place of what is there, in the transaction of `tx`. It
@@ -30,10 +32,12 @@ export async function recordRebuilt(tx: Tx, inputs: readonly RebuiltDetail[]): P
     tx,
     inputs.map(({ activityId }) => activityId),
   )
-  const current = inputs.flatMap((input) => {
+  const current: Array<{ input: RebuiltDetail; before: Before; keepsSamples: boolean }> = []
+  for (const input of inputs) {
     const before = known.get(input.activityId)
-    return before?.sha256 === input.sha256 ? [{ input, before }] : []
-  })
+    if (before?.sha256 !== input.sha256) continue
+    current.push({ input, before, keepsSamples: await findSameSamples(tx, input) })
+  }
   await updateActivities(
     tx,
     current.map(({ input, before }) => toChange(input, before)),
@@ -41,15 +45,21 @@ export async function recordRebuilt(tx: Tx, inputs: readonly RebuiltDetail[]): P
   // Damaged rows may count no samples and have some.
   await replaceContent(
     tx,
-    current.map(({ input }) => ({ ...input, hasContent: true })),
+    current.map(({ input, keepsSamples }) => ({ ...input, hasContent: true, keepsSamples })),
   )
-  return inputs.map(({ activityId, sha256 }) => {
+  const kept = new Set(
+    current.filter(({ keepsSamples }) => keepsSamples).map(({ input }) => input.activityId),
+  )
+  return inputs.map(({ activityId, sha256, samples }) => {
     const before = known.get(activityId)
+    const nothing = { written: 0, replaced: 0 }
     // One by itself has waited for its row, so it does not exist any more.
-    if (!before) return { result: inputs.length > 1 ? 'locked' : 'newer', replaced: 0 }
-    return before.sha256 === sha256
-      ? { result: 'rebuilt', replaced: before.sample_count ?? 0 }
-      : { result: 'newer', replaced: 0 }
+    if (!before) return { result: inputs.length > 1 ? 'locked' : 'newer', ...nothing }
+    if (before.sha256 !== sha256) return { result: 'newer', ...nothing }
+    const counts = kept.has(activityId)
+      ? nothing
+      : { written: samples.count, replaced: before.sample_count ?? 0 }
+    return { result: 'rebuilt', ...counts }
   })
 }
 

@@ -2,6 +2,7 @@ import type { Tx } from '../store.ts'
 import type { ActivitySamples } from './encode-samples.ts'
 import { replaceSampleExtras, type SampleExtra } from './sample-extras.ts'
 import {
+  deleteDerived,
   deleteSamples,
   type Intensity,
   insertPowerCurves,
@@ -18,18 +19,24 @@ export type Content = ActivitySamples & {
 }
 
 /**
- * Writes the content of activities in place of their earlier one. `hasContent` is false where there is none to delete. The rows of
- * the activities must be locked.
+ * Writes the content of activities in place of their earlier one. `hasContent` is false where there is none to delete; with
+ * `keepsSamples` the samples are right already, and only the rest is written. The rows of the activities must be locked.
  */
 export async function replaceContent(
   tx: Tx,
-  activities: ReadonlyArray<Content & { hasContent: boolean }>,
+  activities: ReadonlyArray<Content & { hasContent: boolean; keepsSamples?: boolean }>,
 ): Promise<void> {
+  const known = activities.filter(({ hasContent }) => hasContent)
+  const rewritten = activities.filter(({ keepsSamples }) => !keepsSamples)
   await deleteSamples(
     tx,
-    activities.filter(({ hasContent }) => hasContent).map(({ activityId }) => activityId),
+    known.filter(({ keepsSamples }) => !keepsSamples).map(({ activityId }) => activityId),
   )
-  await insertSamples(tx, activities)
+  await deleteDerived(
+    tx,
+    known.map(({ activityId }) => activityId),
+  )
+  await insertSamples(tx, rewritten)
   await insertPowerCurves(
     tx,
     activities.flatMap(({ activityId, powerCurve: curve }) => (curve ? [{ activityId, curve }] : [])),

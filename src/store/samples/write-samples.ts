@@ -2,15 +2,22 @@ import { copyRows } from '../copy.ts'
 import type { Tx } from '../store.ts'
 import { type ActivitySamples, encodeSamples } from './encode-samples.ts'
 
-const OF_SAMPLES = ['samples', 'sample_extras', 'power_curves', 'activity_intensity'] as const
-
-/** Deletes the samples of activities, their fields without a column, and everything that was computed from them. */
+/** Deletes the samples of activities. */
 export async function deleteSamples(tx: Tx, activityIds: readonly number[]): Promise<void> {
+  await deleteOf(tx, ['samples'], activityIds)
+}
+
+/** Deletes the fields of activities without a column, and everything that was computed from samples. */
+export async function deleteDerived(tx: Tx, activityIds: readonly number[]): Promise<void> {
+  await deleteOf(tx, ['sample_extras', 'power_curves', 'activity_intensity'], activityIds)
+}
+
+async function deleteOf(tx: Tx, tables: readonly string[], activityIds: readonly number[]): Promise<void> {
   if (activityIds.length === 0) return
   // One activity at a time: for several the planner may read the whole table instead of the index. In one message, because each
   // answer waits until the next activity is parsed.
   const statements = activityIds.flatMap((activityId) =>
-    OF_SAMPLES.map((table) => `DELETE FROM training.${table} WHERE activity_id = ${Number(activityId)}`),
+    tables.map((table) => `DELETE FROM training.${table} WHERE activity_id = ${Number(activityId)}`),
   )
   await tx.client.query(statements.join('; '))
 }
