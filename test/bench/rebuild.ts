@@ -13,20 +13,19 @@ const COLUMNS = ['activity_id', 't', ...SAMPLE_FIELDS].join(', ')
 const FILE = join(tmpdir(), `musette-bench-rebuild-${process.pid}.copy`)
 
 /** ms: of the verb over a mirror that is right, and over one whose every sample is wrong, and of COPY with the same rows */
-type Round = { right: number; wrong: number; copy: number; size: number }
+type Round = { right: number; wrong: number; copy: number }
 
 /**
  * Measures `musette rebuild` of 200 rides of 5,400 samples, with every digit, as its own process, against psql's own binary COPY of
- * the same rows into the emptied table; then the size of the table.
+ * the same rows into the emptied table.
  */
 export async function benchRebuild(): Promise<Row[]> {
   const bench = await openBench({ rides: RIDES, seconds: SECONDS, distinct: DISTINCT })
   try {
     await bench.musette(['sync'])
-    const fresh = await sizeOf(bench)
     const rounds: Round[] = []
     for (let round = 0; round < ROUNDS; round++) rounds.push(await measureRound(bench))
-    return rowsOf(rounds, fresh)
+    return rowsOf(rounds)
   } finally {
     await rm(FILE, { force: true })
     await bench.close()
@@ -39,14 +38,13 @@ async function measureRound(bench: Bench): Promise<Round> {
   await bench.client.query('update training.samples set power = -1')
   await bench.client.query('vacuum analyze training.samples')
   const wrong = await rebuild(bench)
-  const size = await sizeOf(bench)
   psql(bench, `\\copy training.samples (${COLUMNS}) to '${FILE}' with (format binary)`)
   await bench.client.query('truncate training.samples')
   await bench.client.query('checkpoint')
   const copy = await timed(() =>
     psql(bench, `\\copy training.samples (${COLUMNS}) from '${FILE}' with (format binary)`),
   )
-  return { right, wrong, copy, size }
+  return { right, wrong, copy }
 }
 
 /** Returns how long it took, ms, by its own clock. */
@@ -56,7 +54,7 @@ async function rebuild(bench: Bench): Promise<number> {
   return counts.duration_ms ?? Number.NaN
 }
 
-function rowsOf(rounds: readonly Round[], fresh: number): Row[] {
+function rowsOf(rounds: readonly Round[]): Row[] {
   const rate = (ms: number) => `${Math.round(SAMPLES / ms).toLocaleString('en')} k samples/s`
   const each = (pick: (round: Round) => number) => rounds.map((round) => pick(round).toFixed(2)).join('  ')
   const [right, wrong] = [median(rounds.map((one) => one.right)), median(rounds.map((one) => one.wrong))]
@@ -71,13 +69,5 @@ function rowsOf(rounds: readonly Round[], fresh: number): Row[] {
     },
     { what: 'rebuild where they are right / COPY', value: each((one) => one.copy / one.right) },
     { what: 'rebuild where they are wrong / COPY', value: each((one) => one.copy / one.wrong) },
-    { what: 'size of the table after it, to before', value: each(({ size }) => size / fresh) },
   ]
-}
-
-async function sizeOf(bench: Bench): Promise<number> {
-  const { rows } = await bench.client.query<{ bytes: number }>(
-    `select pg_total_relation_size('training.samples')::float8 as bytes`,
-  )
-  return rows[0]?.bytes ?? Number.NaN
 }
