@@ -19,7 +19,7 @@ const PARTS: Readonly<Record<string, () => Promise<Row[]>>> = {
   export: benchExport,
   memory: benchMemory,
   queue: benchQueue,
-  messages: benchMessages,
+  webhooks: benchMessages,
   idle: benchIdle,
   start: benchStart,
   backup: benchBackup,
@@ -34,5 +34,5 @@ if (unknown.length > 0)
 for (const [name, part] of Object.entries(PARTS)) {
   if (asked.length > 0 && !asked.includes(name)) continue
   for (const { what, value, goal } of await part())
-    process.stdout.write(`${name.padEnd(8)}${what.padEnd(66)}${value.padStart(24)}   ${goal ?? ''}\n`)
+    process.stdout.write(`${name.padEnd(9)}${what.padEnd(66)}${value.padStart(24)}   ${goal ?? ''}\n`)
 }
