@@ -78,7 +78,8 @@ export async function openWebhooks(
     }
   }
   const look = async () => {
-    while (await composeMessages({ store }, { webhooks, restMs: pauses.restMs }));
+    const { restMs } = pauses
+    while ((await composeMessages({ store }, { webhooks, restMs })) && !stop.signal.aborted);
     await send()
   }
   const lookAtConditions = async () =>
