@@ -55,6 +55,14 @@ describe('a new activity', () => {
     expect(eventsOf(await told())).toEqual(['activity.new'])
   })
 
+  it('is waited for once, also when the daemon starts before its change is read', async () => {
+    const { store, know } = await openScene()
+    const accountId = await makeAccount(store)
+    await list(store, { accountId, paths: ['p1'] })
+    await know([HOME])
+    expect(await rowsOf(store, 'select from musette.webhook_waiting')).toEqual([])
+  })
+
   it('that had no samples when the first webhook was added is told; one that had them is history', async () => {
     const { store, know, told } = await openScene([])
     const accountId = await makeAccount(store)

@@ -23,18 +23,25 @@ export async function recordWebhooks(
      on conflict do nothing`,
     [names],
   )
-  // What was gathered for others that are gone is no news for the first one.
-  if (added.rowCount === names.length) {
-    for (const table of ['webhook_waiting', 'webhook_digests', 'webhook_conditions'])
-      await tx.client.query(`delete from musette.${table}`)
-  }
+  if (added.rowCount === names.length) await beginAnew(tx)
+  return { added: added.rowCount ?? 0, dropped }
+}
+
+/**
+ * Forgets what was gathered for webhooks that are gone, and lets the activities wait that have no samples yet; those of changes
+ * that are still to be read are found in these, and would count twice.
+ */
+async function beginAnew(tx: Tx): Promise<void> {
+  for (const table of ['webhook_waiting', 'webhook_digests', 'webhook_conditions'])
+    await tx.client.query(`delete from musette.${table}`)
   await tx.client.query(
     `insert into musette.webhook_waiting (account_id, path)
-     select account_id, path from training.activities
+     select account_id, path from training.activities a
      where samples_at is null and absent_since is null and (fetched_at is null or detail_state = 'awaiting_samples')
-     on conflict do nothing`,
+       and not exists (select from training.changes c
+         where c.change_id > (select min(change_id) from musette.webhooks) and c.kind = 'activity.new'
+           and c.account_id = a.account_id and c.path = a.path)`,
   )
-  return { added: added.rowCount ?? 0, dropped }
 }
 
 /** Locks the known webhooks until the transaction ends, so that one process at a time makes messages, and finds them. */
