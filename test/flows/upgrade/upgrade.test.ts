@@ -163,6 +163,16 @@ async function stateOf({ databaseUrl }: Rig): Promise<unknown> {
 /** Waits until the daemon has mirrored everything once and writes no more. */
 async function untilQuiet(rig: Rig): Promise<void> {
   await eventually(() => expectMirrored(rig).then(() => true), { timeoutMs: 60_000, everyMs: 500 })
+  await eventually(
+    async () => {
+      const rows = await rig.rows(`select distinct resource from training.sync_runs where outcome = 'done'`)
+      const done = rows.map(({ resource }) => resource)
+      return ['activities', 'training_info', 'workout_of_day', 'workouts', 'workout_definitions'].every(
+        (resource) => done.includes(resource),
+      )
+    },
+    { timeoutMs: 60_000, everyMs: 500, what: 'a run of each resource' },
+  )
   let last = ''
   await eventually(
     async () => {
