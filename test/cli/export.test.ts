@@ -86,7 +86,7 @@ describe('musette export', () => {
     const client = new pg.Client({ connectionString: rig.databaseUrl })
     await client.connect()
     try {
-      await client.query(`begin; select from musette.locks where name = 'export' for update`)
+      await client.query('begin; lock table musette.lock_export in share update exclusive mode')
       const busy = await rig.musette(['export', '--all', '--to', 'history'])
       expect(busy).toMatchObject({ code: 4, stdout: '' })
       expect(busy.stderr).toContain('another process exports the history at this moment; run it again')
