@@ -17,6 +17,10 @@ const ride = makeSamples(SAMPLES)
 async function openRides() {
   const { store } = await openTestStore()
   await makeActivity(store, new Date())
+  // Its lock would have a vacuum of ours wait for the next write.
+  await store.execute('ALTER TABLE training.samples SET (autovacuum_enabled = false)')
+  for (const index of ['samples_activity', 'samples_t'])
+    await store.execute(`ALTER INDEX training.${index} SET (autosummarize = off)`)
   await store.execute(`UPDATE training.activities SET sample_count = ${RIDES * SAMPLES}`)
   await writeAll(store, NONE, 0)
   return store
