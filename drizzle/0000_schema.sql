@@ -863,11 +863,11 @@ BEGIN
   IF after ->> 'absent_since' IS NULL AND before ->> 'absent_since' IS NOT NULL THEN
     PERFORM musette.record_change(account, what || '.back', path, jsonb_build_object('absent_since', before -> 'absent_since'));
   END IF;
-  changed := musette.differences(before - apart, after - apart);
-  IF changed <> '{}' THEN
-    PERFORM musette.record_change(account, what || '.changed', path, changed);
+  changed := musette.differences(before, after);
+  IF changed - apart <> '{}' THEN
+    PERFORM musette.record_change(account, what || '.changed', path, changed - apart);
   END IF;
-  IF musette.differences(before, after) ?| of_samples THEN
+  IF changed ?| of_samples THEN
     PERFORM musette.record_change(account, what || '.samples', path, jsonb_build_object('samples_at', after -> 'samples_at',
       'sample_count', after -> 'sample_count', 'elapsed_s', after -> 'elapsed_s'));
   END IF;
