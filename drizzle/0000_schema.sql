@@ -610,6 +610,293 @@ COMMENT ON COLUMN training.upload_copies.content_id IS 'SHA-256 of the bytes, he
 COMMENT ON COLUMN training.upload_copies.file_name IS 'Name of the further file';
 COMMENT ON COLUMN training.upload_copies.seen_at IS 'When a file of this name and content was last seen';
 
+CREATE TABLE training.fit_files (
+  account_id integer NOT NULL,
+  content_id text NOT NULL,
+  manufacturer text,
+  product text,
+  product_number integer,
+  serial_number bigint,
+  created_at timestamptz,
+  started_at timestamptz,
+  ended_at timestamptz,
+  size_bytes bigint NOT NULL,
+  parts integer NOT NULL,
+  records integer NOT NULL,
+  problem text,
+  fields jsonb NOT NULL,
+  read_at timestamptz NOT NULL,
+  CONSTRAINT fit_files_account_id_content_id_pk PRIMARY KEY (account_id, content_id),
+  CONSTRAINT fit_files_upload
+    FOREIGN KEY (account_id, content_id) REFERENCES training.uploads ON DELETE CASCADE
+);
+COMMENT ON TABLE training.fit_files IS 'What the head unit wrote: one row a FIT activity of the ledger, read when it passes. The activity made from it is in uploads, and in the view ride_files the file of each activity.';
+COMMENT ON COLUMN training.fit_files.account_id IS 'Account, see accounts';
+COMMENT ON COLUMN training.fit_files.content_id IS 'SHA-256 of the FIT bytes, hex, see uploads';
+COMMENT ON COLUMN training.fit_files.manufacturer IS 'Maker of the device that wrote the file, in the words of the FIT profile; a number that the profile does not know as it is';
+COMMENT ON COLUMN training.fit_files.product IS 'Product: the name that the file gives, else that of the FIT profile (Garmin only); NULL when neither has one';
+COMMENT ON COLUMN training.fit_files.product_number IS 'Number of the product at its maker';
+COMMENT ON COLUMN training.fit_files.serial_number IS 'Serial number of the device';
+COMMENT ON COLUMN training.fit_files.created_at IS 'When the device began the file, by its own clock';
+COMMENT ON COLUMN training.fit_files.started_at IS 'Start of the first session, else the first record';
+COMMENT ON COLUMN training.fit_files.ended_at IS 'Last record';
+COMMENT ON COLUMN training.fit_files.size_bytes IS 'Size of the FIT bytes';
+COMMENT ON COLUMN training.fit_files.parts IS 'Number of FIT files that are chained in it; 1 as a rule';
+COMMENT ON COLUMN training.fit_files.records IS 'Number of records, about one a second';
+COMMENT ON COLUMN training.fit_files.problem IS 'Why not all of it could be read; NULL when all was';
+COMMENT ON COLUMN training.fit_files.fields IS 'Every field of the messages file_id, file_creator and activity, each an object by the name of its message; see fit_laps';
+COMMENT ON COLUMN training.fit_files.read_at IS 'When it was read';
+
+CREATE TABLE training.fit_sessions (
+  account_id integer NOT NULL,
+  content_id text NOT NULL,
+  position integer NOT NULL,
+  started_at timestamptz,
+  ended_at timestamptz,
+  sport text,
+  sub_sport text,
+  elapsed_s double precision,
+  timer_s double precision,
+  moving_s double precision,
+  distance_m double precision,
+  work_j double precision,
+  calories_kcal double precision,
+  ascent_m double precision,
+  descent_m double precision,
+  avg_power double precision,
+  max_power double precision,
+  weighted_power double precision,
+  right_power_pct double precision,
+  avg_hr double precision,
+  max_hr double precision,
+  min_hr double precision,
+  avg_cadence double precision,
+  max_cadence double precision,
+  avg_speed_mps double precision,
+  max_speed_mps double precision,
+  avg_temperature double precision,
+  max_temperature double precision,
+  start_lat double precision,
+  start_lng double precision,
+  end_lat double precision,
+  end_lng double precision,
+  fields jsonb NOT NULL,
+  CONSTRAINT fit_sessions_account_id_content_id_position_pk PRIMARY KEY (account_id, content_id, position),
+  CONSTRAINT fit_sessions_file
+    FOREIGN KEY (account_id, content_id) REFERENCES training.fit_files ON DELETE CASCADE
+);
+COMMENT ON TABLE training.fit_sessions IS 'The sessions of a FIT file as the device summed them up: one for a ride, several for a multisport activity.';
+COMMENT ON COLUMN training.fit_sessions.account_id IS 'Account, see accounts';
+COMMENT ON COLUMN training.fit_sessions.content_id IS 'SHA-256 of the FIT bytes, hex, see fit_files';
+COMMENT ON COLUMN training.fit_sessions.position IS 'Place of the session in the file, from 1';
+COMMENT ON COLUMN training.fit_sessions.started_at IS 'Start';
+COMMENT ON COLUMN training.fit_sessions.ended_at IS 'End, the time of the message';
+COMMENT ON COLUMN training.fit_sessions.sport IS 'Sport, in the words of the FIT profile; a number that the profile does not know as it is';
+COMMENT ON COLUMN training.fit_sessions.sub_sport IS 'Kind of the sport, in the words of the FIT profile';
+COMMENT ON COLUMN training.fit_sessions.elapsed_s IS 'Time from start to end, pauses included, s';
+COMMENT ON COLUMN training.fit_sessions.timer_s IS 'Time while the timer ran, s';
+COMMENT ON COLUMN training.fit_sessions.moving_s IS 'Time in motion, s; few devices write it';
+COMMENT ON COLUMN training.fit_sessions.distance_m IS 'Distance, m';
+COMMENT ON COLUMN training.fit_sessions.work_j IS 'Work, J';
+COMMENT ON COLUMN training.fit_sessions.calories_kcal IS 'Energy, kcal';
+COMMENT ON COLUMN training.fit_sessions.ascent_m IS 'Climbed height, m';
+COMMENT ON COLUMN training.fit_sessions.descent_m IS 'Descended height, m';
+COMMENT ON COLUMN training.fit_sessions.avg_power IS 'Mean power, W';
+COMMENT ON COLUMN training.fit_sessions.max_power IS 'Highest power, W';
+COMMENT ON COLUMN training.fit_sessions.weighted_power IS 'Weighted mean power as the device computed it, W (normalized_power of the FIT profile)';
+COMMENT ON COLUMN training.fit_sessions.right_power_pct IS 'Share of the right leg in the power, %; NULL where the device does not say which leg it is';
+COMMENT ON COLUMN training.fit_sessions.avg_hr IS 'Mean heart rate, 1/min';
+COMMENT ON COLUMN training.fit_sessions.max_hr IS 'Highest heart rate, 1/min';
+COMMENT ON COLUMN training.fit_sessions.min_hr IS 'Lowest heart rate, 1/min';
+COMMENT ON COLUMN training.fit_sessions.avg_cadence IS 'Mean cadence, 1/min';
+COMMENT ON COLUMN training.fit_sessions.max_cadence IS 'Highest cadence, 1/min';
+COMMENT ON COLUMN training.fit_sessions.avg_speed_mps IS 'Mean speed, m/s';
+COMMENT ON COLUMN training.fit_sessions.max_speed_mps IS 'Highest speed, m/s';
+COMMENT ON COLUMN training.fit_sessions.avg_temperature IS 'Mean temperature, °C';
+COMMENT ON COLUMN training.fit_sessions.max_temperature IS 'Highest temperature, °C';
+COMMENT ON COLUMN training.fit_sessions.start_lat IS 'Latitude of the start, degrees';
+COMMENT ON COLUMN training.fit_sessions.start_lng IS 'Longitude of the start, degrees';
+COMMENT ON COLUMN training.fit_sessions.end_lat IS 'Latitude of the end, degrees';
+COMMENT ON COLUMN training.fit_sessions.end_lng IS 'Longitude of the end, degrees';
+COMMENT ON COLUMN training.fit_sessions.fields IS 'Every field of the message by its name in the FIT profile, in the unit of the profile, enumerations as numbers; field_N is a field that the profile does not know, as its raw number. Fields of developers are in developer_fields, by their own names';
+
+CREATE TABLE training.fit_laps (
+  account_id integer NOT NULL,
+  content_id text NOT NULL,
+  position integer NOT NULL,
+  started_at timestamptz,
+  ended_at timestamptz,
+  sport text,
+  sub_sport text,
+  elapsed_s double precision,
+  timer_s double precision,
+  moving_s double precision,
+  distance_m double precision,
+  work_j double precision,
+  calories_kcal double precision,
+  ascent_m double precision,
+  descent_m double precision,
+  avg_power double precision,
+  max_power double precision,
+  weighted_power double precision,
+  right_power_pct double precision,
+  avg_hr double precision,
+  max_hr double precision,
+  min_hr double precision,
+  avg_cadence double precision,
+  max_cadence double precision,
+  avg_speed_mps double precision,
+  max_speed_mps double precision,
+  avg_temperature double precision,
+  max_temperature double precision,
+  start_lat double precision,
+  start_lng double precision,
+  end_lat double precision,
+  end_lng double precision,
+  fields jsonb NOT NULL,
+  trigger text,
+  intensity text,
+  CONSTRAINT fit_laps_account_id_content_id_position_pk PRIMARY KEY (account_id, content_id, position),
+  CONSTRAINT fit_laps_file
+    FOREIGN KEY (account_id, content_id) REFERENCES training.fit_files ON DELETE CASCADE
+);
+COMMENT ON TABLE training.fit_laps IS 'The laps of a FIT file as the device summed them up. By activity: the view ride_laps.';
+COMMENT ON COLUMN training.fit_laps.account_id IS 'Account, see accounts';
+COMMENT ON COLUMN training.fit_laps.content_id IS 'SHA-256 of the FIT bytes, hex, see fit_files';
+COMMENT ON COLUMN training.fit_laps.position IS 'Place of the lap in the file, from 1';
+COMMENT ON COLUMN training.fit_laps.started_at IS 'Start';
+COMMENT ON COLUMN training.fit_laps.ended_at IS 'End, the time of the message';
+COMMENT ON COLUMN training.fit_laps.sport IS 'Sport, in the words of the FIT profile; a number that the profile does not know as it is';
+COMMENT ON COLUMN training.fit_laps.sub_sport IS 'Kind of the sport, in the words of the FIT profile';
+COMMENT ON COLUMN training.fit_laps.elapsed_s IS 'Time from start to end, pauses included, s';
+COMMENT ON COLUMN training.fit_laps.timer_s IS 'Time while the timer ran, s';
+COMMENT ON COLUMN training.fit_laps.moving_s IS 'Time in motion, s; few devices write it';
+COMMENT ON COLUMN training.fit_laps.distance_m IS 'Distance, m';
+COMMENT ON COLUMN training.fit_laps.work_j IS 'Work, J';
+COMMENT ON COLUMN training.fit_laps.calories_kcal IS 'Energy, kcal';
+COMMENT ON COLUMN training.fit_laps.ascent_m IS 'Climbed height, m';
+COMMENT ON COLUMN training.fit_laps.descent_m IS 'Descended height, m';
+COMMENT ON COLUMN training.fit_laps.avg_power IS 'Mean power, W';
+COMMENT ON COLUMN training.fit_laps.max_power IS 'Highest power, W';
+COMMENT ON COLUMN training.fit_laps.weighted_power IS 'Weighted mean power as the device computed it, W (normalized_power of the FIT profile)';
+COMMENT ON COLUMN training.fit_laps.right_power_pct IS 'Share of the right leg in the power, %; NULL where the device does not say which leg it is';
+COMMENT ON COLUMN training.fit_laps.avg_hr IS 'Mean heart rate, 1/min';
+COMMENT ON COLUMN training.fit_laps.max_hr IS 'Highest heart rate, 1/min';
+COMMENT ON COLUMN training.fit_laps.min_hr IS 'Lowest heart rate, 1/min';
+COMMENT ON COLUMN training.fit_laps.avg_cadence IS 'Mean cadence, 1/min';
+COMMENT ON COLUMN training.fit_laps.max_cadence IS 'Highest cadence, 1/min';
+COMMENT ON COLUMN training.fit_laps.avg_speed_mps IS 'Mean speed, m/s';
+COMMENT ON COLUMN training.fit_laps.max_speed_mps IS 'Highest speed, m/s';
+COMMENT ON COLUMN training.fit_laps.avg_temperature IS 'Mean temperature, °C';
+COMMENT ON COLUMN training.fit_laps.max_temperature IS 'Highest temperature, °C';
+COMMENT ON COLUMN training.fit_laps.start_lat IS 'Latitude of the start, degrees';
+COMMENT ON COLUMN training.fit_laps.start_lng IS 'Longitude of the start, degrees';
+COMMENT ON COLUMN training.fit_laps.end_lat IS 'Latitude of the end, degrees';
+COMMENT ON COLUMN training.fit_laps.end_lng IS 'Longitude of the end, degrees';
+COMMENT ON COLUMN training.fit_laps.fields IS 'Every field of the message by its name in the FIT profile, in the unit of the profile, enumerations as numbers; field_N is a field that the profile does not know, as its raw number. Fields of developers are in developer_fields, by their own names';
+COMMENT ON COLUMN training.fit_laps.trigger IS 'Why the lap ended: manual, time, distance, positionStart, positionLap, positionWaypoint, positionMarked, sessionEnd, fitnessEquipment';
+COMMENT ON COLUMN training.fit_laps.intensity IS 'What the lap was: active, rest, warmup, cooldown, recovery, interval, other';
+
+CREATE TABLE training.fit_devices (
+  account_id integer NOT NULL,
+  content_id text NOT NULL,
+  position integer NOT NULL,
+  device_index integer,
+  kind text,
+  manufacturer text,
+  product text,
+  product_number integer,
+  serial_number bigint,
+  software_version double precision,
+  hardware_version integer,
+  battery_voltage double precision,
+  battery_status text,
+  battery_level_pct integer,
+  operating_s double precision,
+  connection text,
+  first_at timestamptz,
+  last_at timestamptz,
+  messages integer NOT NULL,
+  fields jsonb NOT NULL,
+  CONSTRAINT fit_devices_account_id_content_id_position_pk PRIMARY KEY (account_id, content_id, position),
+  CONSTRAINT fit_devices_file
+    FOREIGN KEY (account_id, content_id) REFERENCES training.fit_files ON DELETE CASCADE
+);
+COMMENT ON TABLE training.fit_devices IS 'The devices and sensors that a FIT file names: one row a device, with what it said last of each thing.';
+COMMENT ON COLUMN training.fit_devices.account_id IS 'Account, see accounts';
+COMMENT ON COLUMN training.fit_devices.content_id IS 'SHA-256 of the FIT bytes, hex, see fit_files';
+COMMENT ON COLUMN training.fit_devices.position IS 'Place of the device in the file, from 1';
+COMMENT ON COLUMN training.fit_devices.device_index IS 'Number of the device in the file; 0 is the one that wrote it';
+COMMENT ON COLUMN training.fit_devices.kind IS 'What it is, in the words of the FIT profile, such as bikePower or heartRate; a number that the profile does not know as it is';
+COMMENT ON COLUMN training.fit_devices.manufacturer IS 'Maker, in the words of the FIT profile';
+COMMENT ON COLUMN training.fit_devices.product IS 'Product: the name that the file gives, else that of the FIT profile (Garmin only)';
+COMMENT ON COLUMN training.fit_devices.product_number IS 'Number of the product at its maker';
+COMMENT ON COLUMN training.fit_devices.serial_number IS 'Serial number';
+COMMENT ON COLUMN training.fit_devices.software_version IS 'Version of its software';
+COMMENT ON COLUMN training.fit_devices.hardware_version IS 'Version of its hardware';
+COMMENT ON COLUMN training.fit_devices.battery_voltage IS 'Voltage of its battery, V, as it was told last';
+COMMENT ON COLUMN training.fit_devices.battery_status IS 'State of its battery, as it was told last: new, good, ok, low, critical, charging, unknown';
+COMMENT ON COLUMN training.fit_devices.battery_level_pct IS 'Charge of its battery, %, as it was told last';
+COMMENT ON COLUMN training.fit_devices.operating_s IS 'Time of operation since its battery was new, s';
+COMMENT ON COLUMN training.fit_devices.connection IS 'How it is connected: ant, antplus, bluetooth, bluetoothLowEnergy, wifi, local';
+COMMENT ON COLUMN training.fit_devices.first_at IS 'When it was first named';
+COMMENT ON COLUMN training.fit_devices.last_at IS 'When it was last named';
+COMMENT ON COLUMN training.fit_devices.messages IS 'How often it was named';
+COMMENT ON COLUMN training.fit_devices.fields IS 'Every field of its messages, the last value of each; see fit_laps';
+
+CREATE TABLE training.fit_fields (
+  account_id integer NOT NULL,
+  content_id text NOT NULL,
+  position integer NOT NULL,
+  name text,
+  units text,
+  application_id text,
+  developer_index integer NOT NULL,
+  field_number integer NOT NULL,
+  native_field text,
+  count integer NOT NULL,
+  offsets_s integer[] NOT NULL,
+  "values" double precision[] NOT NULL,
+  fields jsonb NOT NULL,
+  CONSTRAINT fit_fields_account_id_content_id_position_pk PRIMARY KEY (account_id, content_id, position),
+  CONSTRAINT fit_fields_file
+    FOREIGN KEY (account_id, content_id) REFERENCES training.fit_files ON DELETE CASCADE
+);
+-- Numbers with all their digits hardly compress, see sample_extras.
+ALTER TABLE training.fit_fields ALTER COLUMN "values" SET STORAGE EXTERNAL;
+COMMENT ON TABLE training.fit_fields IS 'The fields that apps and sensors added to the records of a FIT file (developer fields), such as core temperature or muscle oxygen: one row a described field with its values. One row a value: the view fit_field_values. A field without a value is here, too.';
+COMMENT ON COLUMN training.fit_fields.account_id IS 'Account, see accounts';
+COMMENT ON COLUMN training.fit_fields.content_id IS 'SHA-256 of the FIT bytes, hex, see fit_files';
+COMMENT ON COLUMN training.fit_fields.position IS 'Place of the field in the file, from 1';
+COMMENT ON COLUMN training.fit_fields.name IS 'Name';
+COMMENT ON COLUMN training.fit_fields.units IS 'Unit, in the words of the app';
+COMMENT ON COLUMN training.fit_fields.application_id IS 'Identifier of the app, hex; NULL when the file names none';
+COMMENT ON COLUMN training.fit_fields.developer_index IS 'Number of the app in the file';
+COMMENT ON COLUMN training.fit_fields.field_number IS 'Number of the field of that app';
+COMMENT ON COLUMN training.fit_fields.native_field IS 'Field of the FIT profile that it stands for, when it says so';
+COMMENT ON COLUMN training.fit_fields.count IS 'Number of values in the records';
+COMMENT ON COLUMN training.fit_fields.offsets_s IS 'Seconds from started_at of the file to each value';
+COMMENT ON COLUMN training.fit_fields.values IS 'The values as the app wrote them; of a list its first number; texts are left out';
+COMMENT ON COLUMN training.fit_fields.fields IS 'Every field of its description; see fit_laps';
+
+CREATE TABLE training.fit_originals (
+  account_id integer NOT NULL,
+  content_id text NOT NULL,
+  encoding text NOT NULL,
+  body bytea NOT NULL,
+  CONSTRAINT fit_originals_account_id_content_id_pk PRIMARY KEY (account_id, content_id),
+  CONSTRAINT fit_originals_encoding CHECK (encoding IN ('gzip')),
+  CONSTRAINT fit_originals_file
+    FOREIGN KEY (account_id, content_id) REFERENCES training.fit_files ON DELETE CASCADE
+);
+-- The bodies are compressed already.
+ALTER TABLE training.fit_originals ALTER COLUMN body SET STORAGE EXTERNAL;
+COMMENT ON TABLE training.fit_originals IS 'The bytes of each FIT file that was read, unless MUSETTE_KEEP_FIT is false. musette export PATH --format fit writes them.';
+COMMENT ON COLUMN training.fit_originals.account_id IS 'Account, see accounts';
+COMMENT ON COLUMN training.fit_originals.content_id IS 'SHA-256 of the FIT bytes, hex, see fit_files';
+COMMENT ON COLUMN training.fit_originals.encoding IS 'Compression of body: gzip';
+COMMENT ON COLUMN training.fit_originals.body IS 'The compressed bytes; unpacked, their SHA-256 is content_id';
+
 CREATE TABLE training.waiting_files (
   folder text NOT NULL,
   path text NOT NULL,
@@ -1346,6 +1633,99 @@ COMMENT ON COLUMN training.upload_journey.xss IS 'Training load score of the act
 COMMENT ON COLUMN training.upload_journey.ftp_before IS 'Threshold power before the activity, W';
 COMMENT ON COLUMN training.upload_journey.ftp_after IS 'Threshold power after the activity, W';
 COMMENT ON COLUMN training.upload_journey.ftp_change IS 'Derived: ftp_after - ftp_before, W';
+
+CREATE VIEW training.ride_files AS
+SELECT a.account_id, a.activity_id, f.content_id, f.file_name, f.manufacturer, f.product, f.serial_number, f.created_at, f.started_at,
+  f.ended_at, f.size_bytes, f.records, f.problem, o.kept IS NOT NULL AS kept
+FROM training.activities a
+CROSS JOIN LATERAL (
+  SELECT file.*, u.file_name FROM training.uploads u
+  JOIN training.fit_files file ON file.account_id = u.account_id AND file.content_id = u.content_id
+  WHERE u.activity_id = a.activity_id AND u.account_id = a.account_id
+  ORDER BY u.state = 'duplicate', file.problem IS NOT NULL, u.seen_at, u.content_id LIMIT 1
+) f
+LEFT JOIN LATERAL (
+  SELECT true AS kept FROM training.fit_originals
+  WHERE fit_originals.account_id = f.account_id AND fit_originals.content_id = f.content_id LIMIT 1
+) o ON true
+WHERE a.absent_since IS NULL;
+COMMENT ON VIEW training.ride_files IS 'The FIT file of each activity that has one here: of several the one that was uploaded, and not one that the service called a duplicate of it. Join fit_laps, fit_sessions, fit_devices and fit_fields by account_id and content_id.';
+COMMENT ON COLUMN training.ride_files.account_id IS 'Account, see accounts';
+COMMENT ON COLUMN training.ride_files.activity_id IS 'Activity, see activities';
+COMMENT ON COLUMN training.ride_files.content_id IS 'SHA-256 of the FIT bytes, hex, see fit_files';
+COMMENT ON COLUMN training.ride_files.file_name IS 'Name of the file where the content was first seen';
+COMMENT ON COLUMN training.ride_files.manufacturer IS 'Maker of the device that wrote the file, see fit_files';
+COMMENT ON COLUMN training.ride_files.product IS 'Product, see fit_files';
+COMMENT ON COLUMN training.ride_files.serial_number IS 'Serial number of the device';
+COMMENT ON COLUMN training.ride_files.created_at IS 'When the device began the file, by its own clock';
+COMMENT ON COLUMN training.ride_files.started_at IS 'Start of the first session, else the first record';
+COMMENT ON COLUMN training.ride_files.ended_at IS 'Last record';
+COMMENT ON COLUMN training.ride_files.size_bytes IS 'Size of the FIT bytes';
+COMMENT ON COLUMN training.ride_files.records IS 'Number of records';
+COMMENT ON COLUMN training.ride_files.problem IS 'Why not all of it could be read; NULL when all was';
+COMMENT ON COLUMN training.ride_files.kept IS 'Whether its bytes are here: musette export PATH --format fit writes them';
+
+CREATE VIEW training.ride_laps AS
+SELECT f.account_id, f.activity_id, f.content_id, l.position AS lap, l.started_at, l.ended_at, l.sport, l.sub_sport,
+  l.elapsed_s, l.timer_s, l.moving_s, l.distance_m, l.work_j, l.calories_kcal, l.ascent_m, l.descent_m, l.avg_power,
+  l.max_power, l.weighted_power, l.right_power_pct, l.avg_hr, l.max_hr, l.min_hr, l.avg_cadence, l.max_cadence,
+  l.avg_speed_mps, l.max_speed_mps, l.avg_temperature, l.max_temperature, l.start_lat, l.start_lng, l.end_lat,
+  l.end_lng, l.trigger, l.intensity, l.fields
+FROM training.ride_files f
+CROSS JOIN LATERAL (
+  SELECT * FROM training.fit_laps WHERE fit_laps.account_id = f.account_id AND fit_laps.content_id = f.content_id OFFSET 0
+) l;
+COMMENT ON VIEW training.ride_laps IS 'The laps of each activity whose FIT file is here, as the device summed them up, in the order of lap.';
+COMMENT ON COLUMN training.ride_laps.account_id IS 'Account, see accounts';
+COMMENT ON COLUMN training.ride_laps.activity_id IS 'Activity, see activities';
+COMMENT ON COLUMN training.ride_laps.content_id IS 'SHA-256 of the FIT bytes, hex, see fit_files';
+COMMENT ON COLUMN training.ride_laps.lap IS 'Number of the lap, from 1';
+COMMENT ON COLUMN training.ride_laps.started_at IS 'Start';
+COMMENT ON COLUMN training.ride_laps.ended_at IS 'End, the time of the message';
+COMMENT ON COLUMN training.ride_laps.sport IS 'Sport, in the words of the FIT profile; a number that the profile does not know as it is';
+COMMENT ON COLUMN training.ride_laps.sub_sport IS 'Kind of the sport, in the words of the FIT profile';
+COMMENT ON COLUMN training.ride_laps.elapsed_s IS 'Time from start to end, pauses included, s';
+COMMENT ON COLUMN training.ride_laps.timer_s IS 'Time while the timer ran, s';
+COMMENT ON COLUMN training.ride_laps.moving_s IS 'Time in motion, s; few devices write it';
+COMMENT ON COLUMN training.ride_laps.distance_m IS 'Distance, m';
+COMMENT ON COLUMN training.ride_laps.work_j IS 'Work, J';
+COMMENT ON COLUMN training.ride_laps.calories_kcal IS 'Energy, kcal';
+COMMENT ON COLUMN training.ride_laps.ascent_m IS 'Climbed height, m';
+COMMENT ON COLUMN training.ride_laps.descent_m IS 'Descended height, m';
+COMMENT ON COLUMN training.ride_laps.avg_power IS 'Mean power, W';
+COMMENT ON COLUMN training.ride_laps.max_power IS 'Highest power, W';
+COMMENT ON COLUMN training.ride_laps.weighted_power IS 'Weighted mean power as the device computed it, W (normalized_power of the FIT profile)';
+COMMENT ON COLUMN training.ride_laps.right_power_pct IS 'Share of the right leg in the power, %; NULL where the device does not say which leg it is';
+COMMENT ON COLUMN training.ride_laps.avg_hr IS 'Mean heart rate, 1/min';
+COMMENT ON COLUMN training.ride_laps.max_hr IS 'Highest heart rate, 1/min';
+COMMENT ON COLUMN training.ride_laps.min_hr IS 'Lowest heart rate, 1/min';
+COMMENT ON COLUMN training.ride_laps.avg_cadence IS 'Mean cadence, 1/min';
+COMMENT ON COLUMN training.ride_laps.max_cadence IS 'Highest cadence, 1/min';
+COMMENT ON COLUMN training.ride_laps.avg_speed_mps IS 'Mean speed, m/s';
+COMMENT ON COLUMN training.ride_laps.max_speed_mps IS 'Highest speed, m/s';
+COMMENT ON COLUMN training.ride_laps.avg_temperature IS 'Mean temperature, °C';
+COMMENT ON COLUMN training.ride_laps.max_temperature IS 'Highest temperature, °C';
+COMMENT ON COLUMN training.ride_laps.start_lat IS 'Latitude of the start, degrees';
+COMMENT ON COLUMN training.ride_laps.start_lng IS 'Longitude of the start, degrees';
+COMMENT ON COLUMN training.ride_laps.end_lat IS 'Latitude of the end, degrees';
+COMMENT ON COLUMN training.ride_laps.end_lng IS 'Longitude of the end, degrees';
+COMMENT ON COLUMN training.ride_laps.trigger IS 'Why the lap ended, see fit_laps';
+COMMENT ON COLUMN training.ride_laps.intensity IS 'What the lap was, see fit_laps';
+COMMENT ON COLUMN training.ride_laps.fields IS 'Every field of the lap, see fit_laps';
+
+CREATE VIEW training.fit_field_values AS
+SELECT f.account_id, f.activity_id, f.content_id, x.name AS field, x.units, f.started_at + v.offset_s * interval '1 second' AS t, v.value
+FROM training.ride_files f
+JOIN training.fit_fields x ON x.account_id = f.account_id AND x.content_id = f.content_id
+CROSS JOIN LATERAL unnest(x.offsets_s, x."values") AS v (offset_s, value);
+COMMENT ON VIEW training.fit_field_values IS 'The values of fit_fields with their times, one row for each value. Select by activity_id.';
+COMMENT ON COLUMN training.fit_field_values.account_id IS 'Account, see accounts';
+COMMENT ON COLUMN training.fit_field_values.activity_id IS 'Activity, see activities';
+COMMENT ON COLUMN training.fit_field_values.content_id IS 'SHA-256 of the FIT bytes, hex, see fit_files';
+COMMENT ON COLUMN training.fit_field_values.field IS 'Name of the field';
+COMMENT ON COLUMN training.fit_field_values.units IS 'Unit, in the words of the app';
+COMMENT ON COLUMN training.fit_field_values.t IS 'Time of the record';
+COMMENT ON COLUMN training.fit_field_values.value IS 'Value as the app wrote it';
 
 CREATE VIEW training.mirror_health AS
 SELECT a.account_id, a.name AS account, i.item, i.month, i.count, i.at, i.detail

@@ -38,7 +38,13 @@ const FILL = `
   insert into training.uploads (account_id, content_id, file_name, size_bytes, state, activity_id, seen_at)
   select account_id, 'file' || activity_id, 'ride.fit', 1, 'mirrored', activity_id, started_at from training.activities;
   insert into training.upload_copies (account_id, content_id, file_name, seen_at)
-  select account_id, content_id, 'copy.fit', seen_at from training.uploads`
+  select account_id, content_id, 'copy.fit', seen_at from training.uploads;
+  insert into training.fit_files (account_id, content_id, size_bytes, parts, records, fields, read_at)
+  select account_id, content_id, 1, 1, 1, '{}', now() from training.uploads;
+  insert into training.fit_laps (account_id, content_id, position, fields)
+  select account_id, content_id, 1, '{}' from training.fit_files;
+  insert into training.fit_originals (account_id, content_id, encoding, body)
+  select account_id, content_id, 'gzip', '' from training.fit_files`
 
 const VIEWS = [
   'today',
@@ -116,6 +122,17 @@ describe.each(['never analyzed', 'analyzed'])('in a database %s', (state) => {
       expect(points.filter((rows) => rows > seasons * durations)).toEqual([])
     })
   })
+
+  it.each(['ride_files', 'ride_laps'])(
+    '%s reads the files of one account, or of one activity',
+    async (view) => {
+      expectRead(
+        await touchedBy(`select * from training.${view} where account_id = ${SMALL}`),
+        2 * SMALL_ACTIVITIES,
+      )
+      expectRead(await touchedBy(`select * from training.${view} where activity_id = 777`), 2)
+    },
+  )
 
   it('ride_intensity reads no more than one account when it is asked for one activity', async () => {
     const touched = await touchedBy('select * from training.ride_intensity where activity_id = 777')

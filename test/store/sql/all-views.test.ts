@@ -21,6 +21,21 @@ async function openBusyScene() {
      values ($1, 'c', 'ride.fit', 1, 'mirrored', $2, now())`,
     [accountId, rides.at(-1)],
   )
+  await scene.query(
+    `insert into training.fit_files (account_id, content_id, started_at, size_bytes, parts, records, fields, read_at)
+     values ($1, 'c', now(), 1, 1, 1, '{}', now())`,
+    [accountId],
+  )
+  await scene.query(
+    `insert into training.fit_laps (account_id, content_id, position, fields) values ($1, 'c', 1, '{}')`,
+    [accountId],
+  )
+  await scene.query(
+    `insert into training.fit_fields (account_id, content_id, position, name, developer_index, field_number, count, offsets_s,
+       "values", fields)
+     values ($1, 'c', 1, 'core_temperature', 0, 0, 1, '{3}', '{37.5}', '{}')`,
+    [accountId],
+  )
   // Transactions of other tests on this server delay it.
   await eventually(async () => (await scene.view('changes_settled')).length > 0)
   return { ...scene, newest: rides.at(-1) ?? 0 }
