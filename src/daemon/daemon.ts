@@ -14,7 +14,7 @@ import { assertNotExposed, openWeb, type WebDeps, type WebOptions } from '../web
 import { openWebhooks } from '../webhooks/open-webhooks.ts'
 import { makeCachedProbe } from './cached-probe.ts'
 import { openCompletion } from './complete-derived.ts'
-import { makeDashboard } from './dashboard-views.ts'
+import { makeDashboard } from './dashboard/make-dashboard.ts'
 import { makeHandlers } from './handlers.ts'
 import { makeHealthReader, makeReadiness } from './probes.ts'
 import type { Role } from './roles.ts'

@@ -114,7 +114,8 @@ async function refuse(request: FastifyRequest, reply: FastifyReply, verdict: Ver
   await reply.code(401).header('www-authenticate', 'Bearer').send({ error })
 }
 
-function isPageVisit({ method, headers }: FastifyRequest): boolean {
+/** Tells whether a person's browser requests a page, and not a program or a script of a page. */
+export function isPageVisit({ method, headers }: FastifyRequest): boolean {
   return (method === 'GET' || method === 'HEAD') && /\btext\/html\b/.test(headers.accept ?? '')
 }
 

@@ -8,7 +8,8 @@ const FORM_BYTES = 4_096
 
 const STYLE = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:24rem;margin:15vh auto;padding:0 1rem}
 h1{font-size:1.5rem}label,input,button{display:block;font:inherit}input{box-sizing:border-box;width:100%;margin:.25rem 0 1rem;padding:.5rem}
-button{padding:.5rem 1.5rem}[role=alert]{border-left:.25rem solid #c33;padding-left:.75rem}code{overflow-wrap:anywhere}`
+button{padding:.5rem 1.5rem}[role=alert]{border-left:.25rem solid #c33;padding-left:.75rem}code{overflow-wrap:anywhere}
+[hidden]{display:none}`
 
 /** The page's own policy: its one style sheet, and forms to this site. */
 const POLICY = contentPolicy({

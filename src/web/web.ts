@@ -3,10 +3,10 @@ import type { Logger } from 'pino'
 import { ConfigError, errorCode } from '../kit/errors.ts'
 import { isLoopback } from '../kit/loopback.ts'
 import { SECOND } from '../kit/time.ts'
-import { registerAuth, requireAuth } from './auth.ts'
-import { registerDashboardApi } from './dashboard-api.ts'
-import { registerDashboardPages } from './dashboard-pages.ts'
-import type { DashboardDeps } from './dashboard-types.ts'
+import { isPageVisit, registerAuth, requireAuth } from './auth.ts'
+import { registerDashboardApi } from './dashboard/dashboard-api.ts'
+import { registerDashboardPages, sendNoSuchPage } from './dashboard/dashboard-pages.ts'
+import type { DashboardDeps } from './dashboard/dashboard-types.ts'
 import type { HealthSnapshot } from './gauges.ts'
 import { type Readiness, registerHealth } from './health-routes.ts'
 import { registerLogin } from './login-page.ts'
@@ -60,7 +60,12 @@ export async function openWeb(
     log.error({ error }, 'web: a page could not be made')
     return reply.code(500).send({ error: 'see the log' })
   })
-  server.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'there is no such page' }))
+  const menu = { queues: deps.boards.length > 0, signOut: token !== undefined }
+  server.setNotFoundHandler((request, reply) =>
+    isPageVisit(request)
+      ? sendNoSuchPage(reply, menu)
+      : reply.code(404).send({ error: 'there is no such page' }),
+  )
   await registerSecurityHeaders(server)
   registerOriginChecks(server, { loopbackOnly: token === undefined })
   const auth = token === undefined ? undefined : await registerAuth(server, deps, token)
@@ -69,7 +74,7 @@ export async function openWeb(
   registerHealth(server, deps)
   registerMetrics(server, deps)
   await registerQueueBoard(server, deps.boards)
-  await registerDashboardPages(server, deps.dashboard)
+  await registerDashboardPages(server, deps.dashboard, menu)
   await registerDashboardApi(server, deps.dashboard)
   try {
     const url = await server.listen({ host, port })

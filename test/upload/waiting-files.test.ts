@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { findStatus } from '../../src/app/status-report.ts'
-import { makeDashboard } from '../../src/daemon/dashboard-views.ts'
+import { makeDashboard } from '../../src/daemon/dashboard/make-dashboard.ts'
 import { makeHealthReader, makeReadiness } from '../../src/daemon/probes.ts'
 import { checkWaitingFiles } from '../../src/doctor/check-folders.ts'
 import { findRunsMark } from '../../src/store/runs.ts'

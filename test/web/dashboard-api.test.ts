@@ -78,6 +78,7 @@ describe('the JSON of the dashboard', () => {
     for (const path of [
       '/',
       '/api/overview',
+      '/api/runs',
       `/api/activities/${id}`,
       `/api/activities/${id}/samples`,
       '/api/fitness',
@@ -91,13 +92,13 @@ describe('the JSON of the dashboard', () => {
     for (const path of [
       'uplot/package.json',
       'uplot/../../package.json',
-      '..%2fdashboard-pages.js',
+      '..%2fdashboard%2fdashboard-pages.js',
       'tsconfig.json',
-      '%2e%2e/dashboard-api.js',
+      '%2e%2e/dashboard/dashboard-api.js',
     ])
       expect([path, (await get(`/assets/${path}`)).status]).toEqual([path, 404])
     for (const path of [
-      'overview.js',
+      'today/today.js',
       'uplot/uPlot.esm.js',
       'uplot/uPlot.min.css',
       'styles/base.css',

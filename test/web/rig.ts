@@ -90,6 +90,7 @@ export function openBareWeb(options: { host: string; port?: number; token?: stri
       metrics: makeMetrics({ now: () => new Date() }, { version: '0' }),
       dashboard: {
         findOverview: fail,
+        findRuns: fail,
         findOlderActivities: fail,
         findActivity: fail,
         findSamples: fail,

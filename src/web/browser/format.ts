@@ -1,5 +1,10 @@
+import { readSettings } from './settings.ts'
+
 const NONE = '–'
-const WALL_CLOCK = new Intl.DateTimeFormat('en-GB', {
+const { distances, dates } = readSettings()
+/** The browser's own language, or English with the day first. */
+const LOCALE = dates === 'browser' ? undefined : 'en-GB'
+const WALL_CLOCK = new Intl.DateTimeFormat(LOCALE, {
   timeZone: 'UTC',
   weekday: 'short',
   day: 'numeric',
@@ -8,18 +13,34 @@ const WALL_CLOCK = new Intl.DateTimeFormat('en-GB', {
   hour: '2-digit',
   minute: '2-digit',
 })
-const DAY = new Intl.DateTimeFormat('en-GB', {
+const DAY = new Intl.DateTimeFormat(LOCALE, {
   timeZone: 'UTC',
   day: 'numeric',
   month: 'short',
   year: 'numeric',
 })
+const DAY_AND_MONTH = new Intl.DateTimeFormat(LOCALE, { timeZone: 'UTC', day: 'numeric', month: 'short' })
 
 /** Writes a number with thousands apart, and its unit; a dash when there is none. */
 export function formatNumber(value: number | null | undefined, unit = '', digits = 0): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE
   const text = value.toLocaleString('en', { maximumFractionDigits: digits })
   return unit ? `${text} ${unit}` : text
+}
+
+const KM_A_MILE = 1.609344
+const FEET_A_METRE = 1 / 0.3048
+
+/** Writes a distance of kilometres, in miles for those who want them. */
+export function formatDistance(km: number | null | undefined, digits = 1): string {
+  if (distances === 'kilometres' || km === null || km === undefined) return formatNumber(km, 'km', digits)
+  return formatNumber(km / KM_A_MILE, 'mi', digits)
+}
+
+/** Writes a height of metres, in feet for those who want miles. */
+export function formatHeight(m: number | null | undefined): string {
+  if (distances === 'kilometres' || m === null || m === undefined) return formatNumber(m, 'm')
+  return formatNumber(m * FEET_A_METRE, 'ft')
 }
 
 /** Writes seconds as a stop watch does: `1:02:03`, `2:03`. */
@@ -59,6 +80,16 @@ export function formatWallClock(local: string | null): string {
 /** Writes a day (`2026-11-18`, or seconds since 1970 at 0:00 UTC). */
 export function formatDay(day: string | number): string {
   return DAY.format(typeof day === 'number' ? day * 1_000 : new Date(`${day.slice(0, 10)}T00:00:00Z`))
+}
+
+/** Writes a day without its year, of seconds since 1970 at 0:00 UTC. */
+export function formatDayOfYear(day: number): string {
+  return DAY_AND_MONTH.format(day * 1_000)
+}
+
+/** Writes an instant on this machine's own clock. */
+export function formatInstant(instant: Date): string {
+  return instant.toLocaleString(LOCALE, { dateStyle: 'medium', timeStyle: 'short' })
 }
 
 /** Finds the index of the last instant of every month, in ascending seconds since 1970 (UTC). */

@@ -1,5 +1,5 @@
 import { find, make, refill } from './dom.ts'
-import { formatSpan } from './format.ts'
+import { formatInstant, formatSpan } from './format.ts'
 
 /** While a problem lasts, requests come less and less often, down to one in this time. */
 const LONGEST_PAUSE_MS = 15_000
@@ -100,7 +100,7 @@ const UNREACHABLE: Problem = {
 
 async function readProblem(response: Response): Promise<Problem> {
   if (response.status === 401) {
-    const next = encodeURIComponent(location.pathname)
+    const next = encodeURIComponent(location.pathname + location.search)
     return { text: 'Your session has ended.', link: { href: `/login?next=${next}`, text: 'Sign in again' } }
   }
   const reason = await readReason(response)
@@ -149,7 +149,7 @@ const REFRESH_AGO_MS = 15_000
 /** Makes the time since an instant or until it, as `5 min ago`; startAgoClock keeps it current. */
 export function makeAgo(instant: string): HTMLTimeElement {
   const when = new Date(instant)
-  return make('time', { datetime: instant, title: when.toLocaleString('en-GB') }, writeAgo(when))
+  return make('time', { datetime: instant, title: formatInstant(when) }, writeAgo(when))
 }
 
 /** Keeps all times of the page current. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { makeLocalClock, makeSteps, withPauses } from '../../../src/web/browser/activity-samples.ts'
+import { makeLocalClock, makeSteps, withPauses } from '../../../src/web/browser/activity/activity-samples.ts'
 import {
   formatSpan,
   formatStopwatch,

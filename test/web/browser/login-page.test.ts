@@ -14,6 +14,7 @@ describeWithBrowser('the login page', () => {
   it('refuses a wrong token, opens the wanted page with the right one, and signs out', async () => {
     const page = await scene.visit('/fitness')
     expect(page.url()).toBe(`${scene.url}/login?next=%2Ffitness`)
+    expect(await page.getByRole('textbox').count()).toBe(1)
     const signIn = async (token: string) => {
       await page.getByLabel('Token').fill(token)
       await page.getByRole('button', { name: 'Sign in' }).click()
@@ -24,10 +25,10 @@ describeWithBrowser('the login page', () => {
     await signIn(TOKEN)
     await page.getByRole('heading', { level: 1, name: 'Fitness' }).waitFor()
 
-    await page.goto(`${scene.url}/queues`)
+    await page.getByRole('link', { name: 'Queues' }).click()
     await page.getByText('fetches').first().waitFor()
 
-    await page.goto(`${scene.url}/login`)
+    await page.goto(`${scene.url}/runs`)
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByLabel('Token').waitFor()
     await page.goto(`${scene.url}/`)

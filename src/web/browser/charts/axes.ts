@@ -1,14 +1,14 @@
-import { formatDay, formatSpan, formatStopwatch } from '../format.ts'
+import { formatDay, formatDayOfYear, formatSpan, formatStopwatch } from '../format.ts'
 import type uPlot from '../uplot/uPlot.esm.js'
 import type { XAxis } from './chart.ts'
 
-const MINUTE_S = 60
 const DAY_S = 86_400
 /** The usual steps of time, s. */
 const ELAPSED_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800]
-/** The durations that riders compare, s. */
+/** The durations that riders compare in a table, s. */
+export const COMPARED_S: readonly number[] = [1, 5, 15, 60, 300, 1_200, 3_600]
+/** The durations that an axis names, s. */
 const DURATIONS_S = [1, 5, 15, 60, 300, 1_200, 3_600, 10_800, 21_600, 43_200]
-const DAY_AND_MONTH = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short' })
 const MONTH = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', month: 'short' })
 
 /** The look that every axis shares. */
@@ -32,8 +32,8 @@ export function makeElapsedAxis(
   const below = (last: boolean): uPlot.Axis => ({
     ...shared,
     size: 28,
-    values: writeAll(writeElapsed),
-    ...(last && { label: 'time since the start, h:min', labelSize: 20 }),
+    values: writeAll(formatStopwatch),
+    ...(last && { label: 'time since the start', labelSize: 20 }),
   })
   const above = (write: (x: number) => string): uPlot.Axis => ({
     ...shared,
@@ -41,7 +41,9 @@ export function makeElapsedAxis(
     side: 0,
     size: 24,
     grid: { show: false },
-    values: writeAll(write),
+    // Zoomed in, several splits share a minute, which is named once.
+    values: (_chart, splits) =>
+      splits.map((x, index) => (index > 0 && write(x) === write(splits[index - 1] ?? x) ? '' : write(x))),
     label: `local time, ${clock?.zone}`,
     labelSize: 18,
   })
@@ -54,12 +56,14 @@ export function makeElapsedAxis(
 
 /** Makes an axis of days, months and years; `x` is seconds since 1970. */
 export function makeDayAxis(): XAxis {
-  const write = (x: number, step: number) => {
-    const date = new Date(x * 1_000)
-    if (step < 28 * DAY_S) return DAY_AND_MONTH.format(date)
-    return date.getUTCMonth() === 0 || step >= 360 * DAY_S
-      ? String(date.getUTCFullYear())
-      : MONTH.format(date)
+  const yearOf = (x: number | undefined) =>
+    x === undefined ? undefined : new Date(x * 1_000).getUTCFullYear()
+  // The year stands below the first day of the axis and below the first one of each year.
+  const write = (splits: readonly number[], index: number, step: number) => {
+    const x = splits[index] ?? 0
+    if (step >= 360 * DAY_S) return String(yearOf(x))
+    const day = step < 28 * DAY_S ? formatDayOfYear(x) : MONTH.format(x * 1_000)
+    return yearOf(x) === yearOf(splits[index - 1]) ? day : `${day}\n${yearOf(x)}`
   }
   return {
     scale: { time: true },
@@ -67,8 +71,8 @@ export function makeDayAxis(): XAxis {
       {
         ...baseAxis(),
         space: 60,
-        size: 28,
-        values: (_chart, splits, _axis, _space, step) => splits.map((x) => write(x, step)),
+        size: 42,
+        values: (_chart, splits, _axis, _space, step) => splits.map((_, index) => write(splits, index, step)),
         ...(last && { label: 'day', labelSize: 20 }),
       },
     ],
@@ -98,13 +102,6 @@ export function makeDurationAxis(): XAxis {
     ],
     say: formatSpan,
   }
-}
-
-/** Writes whole minutes as `1:05`, and all other times with their seconds. */
-function writeElapsed(seconds: number): string {
-  if (seconds % MINUTE_S !== 0) return formatStopwatch(seconds)
-  const minutes = Math.round(seconds / MINUTE_S)
-  return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')}`
 }
 
 /** The font of canvas text: the page's own at its smallest size. */

@@ -1,5 +1,10 @@
-import type { ActivityFacts, SampleColumns } from '../../store/dashboard/page-rows.ts'
-import type { Serialized } from '../dashboard-types.ts'
+import type { ActivityFacts, SampleColumns } from '../../../store/dashboard/page-rows.ts'
+import type { Serialized } from '../../dashboard/dashboard-types.ts'
+import { makeElapsedAxis } from '../charts/axes.ts'
+import { type Lane, type Line, makeChart } from '../charts/chart.ts'
+import { type Child, make } from '../dom.ts'
+import { formatNumber, formatStopwatch } from '../format.ts'
+import { type Column, makeDetails, makeSection, makeTable } from '../table.ts'
 import {
   highestOf,
   lowestOf,
@@ -10,11 +15,6 @@ import {
   type Step,
   withPauses,
 } from './activity-samples.ts'
-import { makeElapsedAxis } from './charts/axes.ts'
-import { type Lane, type Line, makeChart } from './charts/chart.ts'
-import { type Child, make } from './dom.ts'
-import { formatNumber, formatStopwatch } from './format.ts'
-import { type Column, makeDetails, makeSection, makeTable } from './table.ts'
 
 type Samples = Serialized<SampleColumns>
 

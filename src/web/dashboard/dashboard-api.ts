@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ConfigError, errorLine, TransientError } from '../kit/errors.ts'
+import { ConfigError, errorLine, TransientError } from '../../kit/errors.ts'
 import type { DashboardDeps } from './dashboard-types.ts'
 
 /** The largest key that Postgres's integer holds. */
@@ -14,6 +14,8 @@ export async function registerDashboardApi(server: FastifyInstance, deps: Dashbo
       scope.setErrorHandler((error, _request, reply) => sendUnavailable(error, reply))
 
       scope.get('/overview', async (request, reply) => sendView(request, reply, await deps.findOverview()))
+
+      scope.get('/runs', async (request, reply) => sendView(request, reply, await deps.findRuns()))
 
       scope.get<{ Querystring: { older_than: number } }>(
         '/activities',

@@ -1,10 +1,10 @@
-import type { LoadColumns, SignatureColumns, WeekColumns } from '../../store/dashboard/page-rows.ts'
-import type { Serialized } from '../dashboard-types.ts'
-import { makeDayAxis } from './charts/axes.ts'
-import { type Chart, type Lane, makeChart } from './charts/chart.ts'
-import { type Child, make } from './dom.ts'
-import { formatDay, formatNumber, lastOfMonths } from './format.ts'
-import { type Column, makeDetails, makeSection, makeTable } from './table.ts'
+import type { LoadColumns, SignatureColumns, WeekColumns } from '../../../store/dashboard/page-rows.ts'
+import type { Serialized } from '../../dashboard/dashboard-types.ts'
+import { makeDayAxis } from '../charts/axes.ts'
+import { type Chart, type Lane, makeChart } from '../charts/chart.ts'
+import { type Child, make } from '../dom.ts'
+import { formatDay, formatNumber, lastOfMonths } from '../format.ts'
+import { type Column, makeDetails, makeSection, makeTable } from '../table.ts'
 
 const SIGNATURE: readonly Lane[] = [
   {

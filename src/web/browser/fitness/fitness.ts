@@ -1,10 +1,10 @@
-import type { FitnessView, Serialized } from '../dashboard-types.ts'
-import { announceScheme } from './charts/axes.ts'
-import { type Child, find, make, makePlace } from './dom.ts'
+import type { FitnessView, Serialized } from '../../dashboard/dashboard-types.ts'
+import { announceScheme } from '../charts/axes.ts'
+import { type Child, find, make, makePlace } from '../dom.ts'
+import { formatNumber } from '../format.ts'
+import { follow, makeAgo } from '../live.ts'
+import { makeBests } from './bests.ts'
 import { makeLoad, makeSignature, makeSpans, makeWeeks } from './fitness-history.ts'
-import { formatNumber } from './format.ts'
-import { follow, makeAgo } from './live.ts'
-import { makeBests } from './power-curves.ts'
 
 type View = Serialized<FitnessView>
 

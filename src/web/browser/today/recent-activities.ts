@@ -1,9 +1,9 @@
-import type { ActivityLine } from '../../store/dashboard/page-rows.ts'
-import type { Serialized } from '../dashboard-types.ts'
-import { type Child, type Mood, make, makeBadge } from './dom.ts'
-import { formatNumber, formatStopwatch, formatWallClock } from './format.ts'
-import { fetchJson, showState } from './live.ts'
-import { type Column, makeSection, makeTable, withAccount } from './table.ts'
+import type { ActivityLine } from '../../../store/dashboard/page-rows.ts'
+import type { Serialized } from '../../dashboard/dashboard-types.ts'
+import { type Child, type Mood, make, makeBadge } from '../dom.ts'
+import { formatDistance, formatNumber, formatStopwatch, formatWallClock } from '../format.ts'
+import { fetchJson, showState } from '../live.ts'
+import { type Column, makeSection, makeTable, withAccount } from '../table.ts'
 
 type Line = Serialized<ActivityLine>
 
@@ -11,7 +11,7 @@ const COLUMNS: readonly Column<Line>[] = [
   { title: 'Activity', names: true, cell: makeName },
   { title: 'Started', wide: true, cell: (line) => formatWallClock(line.started_at_local) },
   { title: 'Time', number: true, cell: (line) => formatStopwatch(line.elapsed_s) },
-  { title: 'Distance', number: true, cell: (line) => formatNumber(line.distance_km, 'km', 1) },
+  { title: 'Distance', number: true, cell: (line) => formatDistance(line.distance_km) },
   { title: 'Power', number: true, cell: (line) => formatNumber(line.avg_power, 'W') },
   { title: 'XSS', number: true, cell: (line) => formatNumber(line.xss) },
   { title: 'Type', wide: true, cell: (line) => line.activity_type },

@@ -1,9 +1,9 @@
-import type { Overview, Serialized } from '../dashboard-types.ts'
-import { find, make, makePlace } from './dom.ts'
-import { follow } from './live.ts'
-import { makeAccounts } from './overview-accounts.ts'
-import { makeActivities, makeOlder } from './overview-activities.ts'
-import { makeBackup, makeFailed, makeRuns, makeUploads, makeWaiting } from './overview-tables.ts'
+import type { Overview, Serialized } from '../../dashboard/dashboard-types.ts'
+import { find, make, makePlace } from '../dom.ts'
+import { follow } from '../live.ts'
+import { makeAccounts } from './account-cards.ts'
+import { makeActivities, makeOlder } from './recent-activities.ts'
+import { makeBackup, makeFailed, makeUploads, makeWaiting } from './today-tables.ts'
 
 /** Quick enough to watch a backfill or an upload; each costs a few milliseconds of the daemon's time. */
 const POLL_EVERY_MS = 3_000
@@ -16,7 +16,6 @@ const places = {
   activities: host(),
   uploads: host(),
   backup: host(),
-  runs: host(),
 }
 const older = makeOlder()
 const draw = {
@@ -26,7 +25,6 @@ const draw = {
   activities: makePlace(places.activities, makeActivities),
   uploads: makePlace(places.uploads, makeUploads),
   backup: makePlace(places.backup, makeBackup),
-  runs: makePlace(places.runs, makeRuns),
 }
 
 await follow<Serialized<Overview>>('/api/overview', {
@@ -42,16 +40,15 @@ await follow<Serialized<Overview>>('/api/overview', {
     // Before there is an account, an empty list of uploads only distracts.
     if (view.accounts.length > 0) draw.uploads({ uploads: view.uploads, several })
     draw.backup(view.backup)
-    draw.runs({ runs: view.runs, several })
   },
 })
 
 /** Replaces the waiting sentence, once. */
 function show(): void {
   if (places.accounts.isConnected) return
-  const { accounts, waiting, failed, activities, uploads, backup, runs } = places
+  const { accounts, waiting, failed, activities, uploads, backup } = places
   find('#main').replaceChildren(
-    make('h1', {}, 'Overview'),
+    make('h1', {}, 'Today'),
     accounts,
     waiting,
     failed,
@@ -59,6 +56,5 @@ function show(): void {
     older.element,
     uploads,
     backup,
-    runs,
   )
 }

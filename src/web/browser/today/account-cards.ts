@@ -1,7 +1,7 @@
-import type { AccountView, Serialized } from '../dashboard-types.ts'
-import { type Child, make, makeBadge } from './dom.ts'
-import { formatDay, formatNumber, formatSpan } from './format.ts'
-import { makeAgo, makeNotice } from './live.ts'
+import type { AccountView, Serialized } from '../../dashboard/dashboard-types.ts'
+import { type Child, make, makeBadge } from '../dom.ts'
+import { formatDay, formatNumber, formatSpan } from '../format.ts'
+import { makeAgo, makeNotice } from '../live.ts'
 
 type Account = Serialized<AccountView>
 

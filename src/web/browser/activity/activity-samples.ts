@@ -1,5 +1,5 @@
-import type { SampleColumns } from '../../store/dashboard/page-rows.ts'
-import type { Serialized } from '../dashboard-types.ts'
+import type { SampleColumns } from '../../../store/dashboard/page-rows.ts'
+import type { Serialized } from '../../dashboard/dashboard-types.ts'
 
 type Samples = Serialized<SampleColumns>
 

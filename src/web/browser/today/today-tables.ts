@@ -1,27 +1,19 @@
-import type { UploadLine } from '../../store/dashboard/page-rows.ts'
-import type { BackupView, FailedView, RunView, Serialized, WaitingView } from '../dashboard-types.ts'
-import { type Child, type Mood, make, makeBadge } from './dom.ts'
-import { formatNumber, formatSpan } from './format.ts'
-import { makeAgo, makeNotice } from './live.ts'
-import { type Column, makeSection, makeTable, withAccount } from './table.ts'
+import type { UploadLine } from '../../../store/dashboard/page-rows.ts'
+import type { BackupView, FailedView, Serialized, WaitingView } from '../../dashboard/dashboard-types.ts'
+import { type Child, type Mood, make, makeBadge } from '../dom.ts'
+import { formatNumber, formatSpan } from '../format.ts'
+import { makeAgo, makeNotice } from '../live.ts'
+import { type Column, makeSection, makeTable, withAccount } from '../table.ts'
 
 type Upload = Serialized<UploadLine>
 type Waiting = Serialized<WaitingView>
 type Failed = Serialized<FailedView>
-type Run = Serialized<RunView>
 
 const UPLOAD_MOODS: Readonly<Record<string, Mood>> = {
   mirrored: 'good',
   duplicate: 'plain',
   refused: 'bad',
   unconfirmed: 'bad',
-}
-const RUN_MOODS: Readonly<Record<string, Mood>> = {
-  done: 'good',
-  running: 'busy',
-  partial: 'bad',
-  failed: 'bad',
-  abandoned: 'bad',
 }
 
 const UPLOADS: readonly Column<Upload>[] = [
@@ -44,17 +36,6 @@ const FAILED: readonly Column<Failed>[] = [
   { title: 'Activity', names: true, cell: makeFailedLink },
   { title: 'Reason', wide: true, cell: ({ reason }) => reason },
   { title: 'Next attempt', cell: ({ next_try_at: at }) => at && makeAgo(at) },
-]
-
-const RUNS: readonly Column<Run>[] = [
-  { title: 'Run', names: true, cell: ({ resource, kind }) => `${resource.replaceAll('_', ' ')}: ${kind}` },
-  { title: 'Outcome', cell: ({ outcome }) => makeBadge(outcome, RUN_MOODS[outcome] ?? 'plain') },
-  { title: 'Started', cell: (run) => makeAgo(run.started_at) },
-  { title: 'Listed', number: true, cell: ({ listed }) => count(listed) },
-  { title: 'Changed', number: true, cell: ({ changed }) => count(changed) },
-  { title: 'Fetched', number: true, cell: ({ fetched }) => count(fetched) },
-  { title: 'Failed', number: true, cell: ({ failed }) => count(failed) },
-  { title: 'Reason', wide: true, cell: ({ error }) => error },
 ]
 
 /** Makes the list of files of the drop folder, with the reason of each failure. */
@@ -104,20 +85,10 @@ export function makeBackup(backup: Serialized<BackupView> | null): Child[] {
   return [makeSection('backup-title', 'Backups', notice || '', line)]
 }
 
-/** Makes the list of the last runs. */
-export function makeRuns({ runs, several }: { runs: readonly Run[]; several: boolean }): Child[] {
-  if (runs.length === 0) return []
-  return [makeSection('runs-title', 'Last runs', makeTable('Newest first', withAccount(RUNS, several), runs))]
-}
-
 function makeActivityLink({ activity_id: id, activity_name: name }: Upload): Child {
   return id !== null && make('a', { href: `/activities/${id}` }, name || 'without a name')
 }
 
 function makeFailedLink({ activity_id: id, name, path }: Failed): HTMLElement {
   return make('a', { href: `/activities/${id}` }, name || path)
-}
-
-function count(number: number | null): string {
-  return number === null ? '' : formatNumber(number)
 }

@@ -1,8 +1,8 @@
-import type { ActivityFacts } from '../../store/dashboard/page-rows.ts'
-import type { ActivityView, Serialized } from '../dashboard-types.ts'
-import { type Child, make, makeBadge } from './dom.ts'
-import { formatNumber, formatStopwatch, formatWallClock } from './format.ts'
-import { makeAgo, makeNotice, type Problem } from './live.ts'
+import type { ActivityFacts } from '../../../store/dashboard/page-rows.ts'
+import type { ActivityView, Serialized } from '../../dashboard/dashboard-types.ts'
+import { type Child, make, makeBadge } from '../dom.ts'
+import { formatDistance, formatHeight, formatNumber, formatStopwatch, formatWallClock } from '../format.ts'
+import { makeAgo, makeNotice, type Problem } from '../live.ts'
 
 type Facts = Serialized<ActivityFacts>
 
@@ -94,10 +94,10 @@ function numbersOf(facts: Facts): ReadonlyArray<[name: string, value: string, no
   const split = parts.map((part) => formatNumber(part, '', 1)).join(' / ')
   return [
     ['Time', formatStopwatch(facts.elapsed_s)],
-    ['Distance', formatNumber(facts.distance_km, 'km', 1)],
+    ['Distance', formatDistance(facts.distance_km)],
     ['XSS', formatNumber(facts.xss, '', 1), known ? `low / high / peak ${split}` : ''],
     ['Power', formatNumber(facts.avg_power, 'W'), `highest ${formatNumber(facts.max_power, 'W')}`],
-    ['Climbed', formatNumber(facts.elevation_gain_m, 'm')],
+    ['Climbed', formatHeight(facts.elevation_gain_m)],
     ['Energy', formatNumber(facts.energy_kcal, 'kcal')],
     ['Highest cadence', formatNumber(facts.max_cadence, '/min')],
     ['FTP after it', formatNumber(facts.sig_ftp, 'W'), changeOf(facts.prev_sig_ftp, facts.sig_ftp)],

@@ -10,11 +10,12 @@ import type {
   SignatureColumns,
   UploadLine,
   WeekColumns,
-} from '../store/dashboard/page-rows.ts'
+} from '../../store/dashboard/page-rows.ts'
 
 /** The queries behind the pages. Each throws a TransientError while the database is unreachable. */
 export type DashboardDeps = {
   findOverview(): Promise<Overview>
+  findRuns(): Promise<RunsView>
   /** the activities that started before another one, newest first */
   findOlderActivities(input: { than: number }): Promise<readonly ActivityLine[]>
   /** undefined when there is no such activity */
@@ -34,8 +35,6 @@ export type Overview = {
   uploads: readonly UploadLine[]
   /** files that wait in the drop folder, the longest first */
   waiting: readonly WaitingView[]
-  /** the last runs, newest first */
-  runs: readonly RunView[]
   activities: readonly ActivityLine[]
   /** the scheduled backups; null when none are configured */
   backup: BackupView | null
@@ -82,6 +81,9 @@ export type WaitingView = {
 }
 
 export type BackupView = { done_at: Date | null; bytes: number | null; problem: string | null }
+
+/** The content of the page of runs: the last ones, newest first. */
+export type RunsView = { runs: readonly RunView[]; several: boolean }
 
 export type RunView = {
   account: string | null

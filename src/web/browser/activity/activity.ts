@@ -1,11 +1,11 @@
-import type { SampleColumns } from '../../store/dashboard/page-rows.ts'
-import type { ActivityView, Serialized } from '../dashboard-types.ts'
+import type { SampleColumns } from '../../../store/dashboard/page-rows.ts'
+import type { ActivityView, Serialized } from '../../dashboard/dashboard-types.ts'
+import { announceScheme } from '../charts/axes.ts'
+import { find, make, makePlace, refill } from '../dom.ts'
+import { fetchJson, follow, type Problem } from '../live.ts'
+import { makeActivityCurve } from './activity-curve.ts'
 import { makeFacts, makeHeading, makeNotices } from './activity-facts.ts'
 import { makeTimeline } from './activity-timeline.ts'
-import { announceScheme } from './charts/axes.ts'
-import { find, make, makePlace, refill } from './dom.ts'
-import { fetchJson, follow, type Problem } from './live.ts'
-import { makeActivityCurve } from './power-curves.ts'
 
 type View = Serialized<ActivityView>
 

@@ -1,0 +1,33 @@
+import type { App } from '../../app/app.ts'
+import { findAccounts } from '../../store/account-rows.ts'
+import { findBests } from '../../store/dashboard/activity-page.ts'
+import {
+  findFitnessNow,
+  findLoadColumns,
+  findSignatureColumns,
+  findWeekColumns,
+} from '../../store/dashboard/fitness-page.ts'
+import type { FitnessView } from '../../web/dashboard/dashboard-types.ts'
+
+/** Finds the content of the fitness page, of the first account when none is named; undefined when there is no such account. */
+export async function findFitness(
+  { store }: Pick<App, 'store'>,
+  input: { accountId?: number | undefined },
+): Promise<FitnessView | undefined> {
+  return await store.read(async (tx) => {
+    const accounts = await findAccounts(tx)
+    const accountId = input.accountId ?? accounts[0]?.accountId ?? null
+    if (input.accountId !== undefined && !accounts.some((known) => known.accountId === accountId))
+      return undefined
+    const key = accountId ?? 0
+    return {
+      accounts: accounts.map((account) => ({ account_id: account.accountId, account: account.name })),
+      account_id: accountId,
+      now: (await findFitnessNow(tx, key)) ?? null,
+      signature: await findSignatureColumns(tx, key),
+      load: await findLoadColumns(tx, key),
+      weeks: await findWeekColumns(tx, key),
+      best: await findBests(tx, key),
+    }
+  })
+}
