@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exportAll } from '../../../src/app/export/export-all.ts'
 import { syncAccount } from '../../../src/app/sync-account.ts'
 import { queryDuckDb } from '../../kit/duckdb.ts'
+import { eventually } from '../../kit/eventually.ts'
 import { distPath, runNode } from '../../kit/processes.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { openRig, type Rig } from '../../mirror/rig.ts'
@@ -32,7 +33,8 @@ afterAll(async () => {
   await rig?.close()
 })
 
-const run = (dir: string) => exportAll(rig.app, { dir, kind: 'by_hand' })
+/** Exports as soon as it may: Postgres keeps the lock of a killed process until it notices that the process is gone. */
+const run = (dir: string) => eventually(() => exportAll(rig.app, { dir, kind: 'by_hand' }))
 const musette = (args: readonly string[], env: Record<string, string>) =>
   runNode([distPath('main.js'), ...args], {
     env: { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, ...env },
@@ -105,7 +107,8 @@ describe.skipIf(process.platform !== 'linux' || process.getuid?.() !== 0)('an ex
         200,
       )
       execFileSync('mount', ['-o', `remount,size=${Math.ceil(kilobytes)}k`, disk.path])
-      await expect(run(disk.path)).rejects.toMatchObject({ code: 'export_disk_full' })
+      const failing = exportAll(rig.app, { dir: disk.path, kind: 'by_hand' })
+      await expect(failing).rejects.toMatchObject({ code: 'export_disk_full' })
       expect(await readFile(join(disk.path, 'musette-export.json'), 'utf8')).toBe(before)
       expect(await namesIn(disk.path)).toEqual(['new'])
       const [failed] = await rig.rows(
