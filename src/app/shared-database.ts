@@ -29,12 +29,12 @@ export async function shareDatabaseUrl(
   deps: { config: Config; log: Logger },
   options: { withPassword?: boolean; signal?: AbortSignal } = {},
 ): Promise<string> {
-  const { config, log } = deps
+  const { config } = deps
   if (config.databaseUrl) return config.databaseUrl
   // Needed also when a Postgres runs: a short verb may own it, and the background process keeps it running after that.
   let keptAlive = await requestKeepAlive(config.dataDir)
   for (let waited = 0; waited < SHARE_WITHIN_MS; waited += LOOK_EVERY_MS) {
-    if (!keptAlive) await startHolder(log, options.signal)
+    if (!keptAlive) await startHolder(deps, options.signal)
     const url = await readSharedUrl(config.dataDir, options)
     if (url) return url
     await sleep(LOOK_EVERY_MS, options.signal)
@@ -44,9 +44,13 @@ export async function shareDatabaseUrl(
 }
 
 /** Starts the background process and waits until it, or another one, keeps the database running. Throws its failure. */
-async function startHolder(log: Logger, signal: AbortSignal | undefined): Promise<void> {
+async function startHolder(
+  { config, log }: { config: Config; log: Logger },
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const main = fileURLToPath(new URL('../main.js', import.meta.url))
-  const child = spawn(process.execPath, [main, 'db-hold'], {
+  const settings = config.envFile === undefined ? [] : ['--env-file', config.envFile]
+  const child = spawn(process.execPath, [main, ...settings, 'db-hold'], {
     detached: true,
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })

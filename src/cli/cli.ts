@@ -3,13 +3,13 @@ import { VERSION } from '../app/version.ts'
 import { EXIT, exitFor, openContext, type Run } from './context.ts'
 import { escapeControls } from './output.ts'
 import { addChangesVerb } from './verbs/changes.ts'
+import { addConfigVerb } from './verbs/config.ts'
+import { addDbUrlVerbs, addReaderVerb } from './verbs/connections.ts'
 import { addDatabaseVerbs } from './verbs/database.ts'
-import { addDbUrlVerbs } from './verbs/db-url.ts'
 import { addDoctorVerb } from './verbs/doctor.ts'
 import { addExportVerb } from './verbs/export.ts'
 import { addKeyVerbs } from './verbs/key.ts'
 import { addAccountsVerb, addLoginVerbs } from './verbs/login.ts'
-import { addReaderVerb } from './verbs/reader.ts'
 import { addDemoVerb, addSandboxVerb } from './verbs/sandbox.ts'
 import { addSqlVerb } from './verbs/sql.ts'
 import { addHealthcheckVerb, addStartVerb } from './verbs/start.ts'
@@ -21,8 +21,9 @@ import { addWebhookVerb } from './verbs/webhook.ts'
 /** Parses the command line, runs one verb and returns the exit code. A failure is one sentence on standard error. Never throws. */
 export async function runCli(argv: readonly string[]): Promise<number> {
   let code: number = EXIT.done
+  const program = makeProgram((verb, options) => run(verb, options))
   const run: Run = async (verb, options) => {
-    const context = await openContext({ ...options, quiet: options?.quiet ?? false })
+    const context = await openContext({ ...options, ...program.opts<{ envFile?: string }>() })
     try {
       code = (await verb(context)) ?? EXIT.done
     } catch (error) {
@@ -37,7 +38,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     }
   }
   try {
-    await makeProgram(run).parseAsync([...argv], { from: 'user' })
+    await program.parseAsync([...argv], { from: 'user' })
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
     const exit = exitFor(error)
@@ -51,6 +52,7 @@ function makeProgram(run: Run): Command {
   const program = new Command('musette')
     .description('Keeps your whole training history in your own Postgres.')
     .version(VERSION)
+    .option('--env-file <file>', 'read settings that the environment does not set from this file')
     .exitOverride()
     .showHelpAfterError('(musette --help lists the verbs)')
   addStartVerb(program, run)
@@ -63,6 +65,7 @@ function makeProgram(run: Run): Command {
   addExportVerb(program, run)
   addStatusVerb(program, run)
   addDoctorVerb(program, run)
+  addConfigVerb(program, run)
   addSqlVerb(program, run)
   addChangesVerb(program, run)
   addDatabaseVerbs(program, run)

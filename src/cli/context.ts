@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Logger } from 'pino'
 import type { LocalApp } from '../app/local-app.ts'
-import type { Config } from '../config/config.ts'
+import type { Config, Settings } from '../config/config.ts'
 import {
   ConfigError,
   CredentialsRejectedError,
@@ -25,6 +25,8 @@ const STOP_WITHIN_MS = MINUTE
 /** The arguments of every verb: configuration, log, output, and the signal that aborts at SIGINT or SIGTERM. */
 export type Context = {
   config: Config
+  /** where the configuration comes from; it has problems only for verbs that take a wrong one */
+  settings: Settings
   log: Logger
   signal: AbortSignal
   /** whether standard error is a terminal: progress is redrawn in place, and verbs may ask questions */
@@ -40,35 +42,47 @@ export type Context = {
 /** The work of a verb; it resolves to the exit code, undefined for 0. */
 type Verb = (context: Context) => Promise<number | undefined>
 
-/**
- * Runs a verb and turns its errors into an exit code. `quiet` verbs log warnings only; the others log their work. Without
- * `config` the configuration is read from the environment, and a wrong one ends the program.
- */
-export type Run = (verb: Verb, options?: { quiet?: boolean; config?: Config }) => Promise<void>
+type VerbOptions = {
+  /** logs warnings only; the others log their work */
+  quiet?: boolean
+  /** takes a wrong configuration, of which the wrong variables have their defaults; for the others it is an error */
+  takesProblems?: boolean
+  /** has nothing to do with the data directory */
+  withoutDataDir?: boolean
+}
+
+/** Runs a verb and turns its errors into an exit code. */
+export type Run = (verb: Verb, options?: VerbOptions) => Promise<void>
 
 /**
- * Opens the context of a verb: reads the configuration unless `config` is given, opens the log, and listens for SIGINT and
- * SIGTERM until `dispose`. Throws ConfigError.
+ * Opens the context of a verb: reads the configuration, opens the log, and listens for SIGINT and SIGTERM until `dispose`.
+ * Throws ConfigError.
  */
-export async function openContext(options: {
-  quiet: boolean
-  config?: Config
-}): Promise<Context & { dispose(): void }> {
-  const config = options.config ?? (await import('../config/config.ts')).readConfig()
+export async function openContext(
+  options: VerbOptions & { envFile?: string },
+): Promise<Context & { dispose(): void }> {
+  const { checked, readSettings } = await import('../config/config.ts')
+  const settings = readSettings(undefined, options.envFile)
+  const { config, warnings } = options.takesProblems ? settings : checked(settings)
   const { openLog } = await import('../log.ts')
   const terminal = Boolean(process.stderr.isTTY)
   // A quiet verb logs only warnings and errors, unless the environment sets another level.
   const level = options.quiet && config.logLevel === 'info' ? 'warn' : config.logLevel
   const log = await openLog({ level, terminal })
+  const note = (line: string) => void process.stderr.write(`${escapeControls(line)}\n`)
+  for (const warning of warnings) options.quiet ? note(`musette: ${warning}`) : log.warn(warning)
+  const isElsewhere = settings.origins.has('MUSETTE_DATA_DIR') && config.databaseUrl === undefined
+  if (isElsewhere && !options.withoutDataDir) note(`musette: the data directory is ${config.dataDir}`)
   const stop = listenForStop()
   return {
     config,
+    settings,
     log,
     signal: stop.signal,
     terminal,
     print: (line) => void process.stdout.write(`${escapeControls(line)}\n`),
     printJson: (answer) => void process.stdout.write(`${escapeDelete(JSON.stringify(answer))}\n`),
-    note: (line) => void process.stderr.write(`${escapeControls(line)}\n`),
+    note,
     dispose: stop.dispose,
   }
 }

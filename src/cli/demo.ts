@@ -29,7 +29,7 @@ export async function demo(context: Context, options: DemoOptions): Promise<unde
     const sandbox = await startSandbox({ activities: options.activities })
     release.defer('sandbox', () => sandbox.close())
     context.note(`stand-in service: ${sandbox.url} (rider "rider", password "rider")`)
-    const config = demoConfig(sandbox.url)
+    const config = demoConfig(sandbox.url, context.config.dataDir)
     await signIn(config, context)
     context.note('signed in as account "default"')
     const daemon = await openDaemon(config, context.log, { roles: ROLES, signal: context.signal })
@@ -60,12 +60,11 @@ async function signIn(config: Config, { log, signal }: Context): Promise<void> {
   }
 }
 
-/** Makes the configuration of the demo. The environment is ignored. */
-function demoConfig(baseUrl: string) {
-  const dataDir = join(process.cwd(), '.musette', 'demo')
+/** Makes the configuration of the demo, whose data is in a folder of its own. Of the environment only the data directory counts. */
+function demoConfig(baseUrl: string, dataDir: string) {
   return readConfig({
     MUSETTE_BASE_URL: baseUrl,
-    MUSETTE_DATA_DIR: dataDir,
+    MUSETTE_DATA_DIR: join(dataDir, 'demo'),
     // The stand-in service runs on this machine, so no limit is needed.
     MUSETTE_REQUESTS_PER_MINUTE: '60000',
     MUSETTE_POLL_EVERY: '30s',

@@ -2,11 +2,15 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { ConfigError } from '../kit/errors.ts'
+import { defaultDataDir } from './data-dir.ts'
+import { type Environment, IN_DATA_DIR, readEnvFile, type Source, warningsOf } from './env-file.ts'
 import { FROM_FILE, VARIABLES } from './variables.ts'
 import { readWebhooksFile, type WebhooksFile } from './webhooks-file.ts'
 
 export type Config = Readonly<{
   dataDir: string
+  /** the file that was named by `--env-file`; processes that this one starts get it, too */
+  envFile: string | undefined
   secretKey: Buffer | undefined
   service: Readonly<{
     baseUrl: string | undefined
@@ -39,15 +43,18 @@ export type Config = Readonly<{
   logLevel: string
 }>
 
-type Environment = Readonly<Record<string, string | undefined>>
-
 /**
- * Reads the environment and validates it. An empty variable counts as not set.
+ * Reads the settings from the environment and the files beside it, and validates them. An empty variable counts as not set.
  * Throws ConfigError `bad_config`, which names every wrong variable and never a value.
  */
-export function readConfig(env: Environment = process.env): Config {
-  const { config, problems } = readAnyConfig(env)
-  if (problems.length === 0) return config
+export function readConfig(env?: Environment): Config {
+  return checked(readSettings(env)).config
+}
+
+/** Returns settings without a problem as they are. Throws ConfigError `bad_config` for the others. */
+export function checked(settings: Settings): Settings {
+  const { problems } = settings
+  if (problems.length === 0) return settings
   const lines = problems.map(({ name, sentence }) => `  ${name} ${sentence}`)
   throw new ConfigError('bad_config', `the configuration is wrong:\n${lines.join('\n')}`)
 }
@@ -55,24 +62,90 @@ export function readConfig(env: Environment = process.env): Config {
 /** A wrong variable: `name` is the one that was set (perhaps with `_FILE`); the sentence begins after the name. */
 export type ConfigProblem = Readonly<{ name: string; variable: string; sentence: string }>
 
+/** Where a variable got its value: `name` is the one that was set (perhaps with `_FILE`), `source` the environment or a file. */
+export type Origin = Readonly<{ name: string; source: string; text: string }>
+
+/** What was read. `origins` has the variables that were set, `warnings` sentences about what is likely a mistake. */
+export type Settings = Readonly<{
+  config: Config
+  problems: readonly ConfigProblem[]
+  warnings: readonly string[]
+  origins: ReadonlyMap<string, Origin>
+}>
+
 /** zod compiles a function for a schema, which is slower for one that is used once. */
 const ONCE = { jitless: true } as const
 
-/** Reads the environment as readConfig does, but never throws: a wrong variable gets its default and is listed in `problems`. */
-export function readAnyConfig(env: Environment = process.env): {
-  config: Config
-  problems: ConfigProblem[]
-} {
-  const { raw, problems } = readTwins(env)
+/**
+ * Reads the settings as readConfig does, but never throws: a wrong variable gets its default and is listed in `problems`. The
+ * environment is stronger than the file of `--env-file`, and that one stronger than `musette.env` in the data directory.
+ */
+export function readSettings(env: Environment = process.env, envFile?: string): Settings {
+  const { sources, problems } = readSources(env, envFile)
+  const origins = readOrigins(sources, problems)
+  const raw: Record<string, string> = {}
+  for (const [variable, { text }] of origins) raw[variable] = text
   const schema = z.object(VARIABLES)
   for (const issue of schema.safeParse(raw, ONCE).error?.issues ?? []) {
-    const name = issue.path.join('.')
-    problems.push({ name, variable: name, sentence: issue.message })
+    const variable = issue.path.join('.')
+    problems.push({ name: variable, variable, sentence: issue.message })
   }
   for (const { variable } of problems) delete raw[variable]
   const values = schema.parse(raw, ONCE)
   const webhooks = readWebhooks(values.MUSETTE_WEBHOOKS, problems)
-  return { config: toConfig(values, webhooks), problems }
+  return {
+    config: toConfig(values, { webhooks, envFile }),
+    problems,
+    warnings: warningsOf(sources),
+    origins,
+  }
+}
+
+/** Reads the places where variables are set, the strongest first. */
+function readSources(env: Environment, envFile: string | undefined) {
+  const sources: Source[] = [{ name: 'environment', values: env }]
+  const problems: ConfigProblem[] = []
+  const read = (name: string, path: string, options?: { optional: boolean }) => {
+    try {
+      const source = readEnvFile(path, options)
+      if (source) sources.push(source)
+      return source
+    } catch {
+      problems.push({ name, variable: name, sentence: `names ${path}, which cannot be read` })
+      return undefined
+    }
+  }
+  if (envFile !== undefined) read('--env-file', resolve(envFile))
+  const variable = 'MUSETTE_DATA_DIR'
+  const dataDir = readOrigins(sources).get(variable)?.text ?? defaultDataDir()
+  const inDataDir = read(variable, join(resolve(dataDir), IN_DATA_DIR), { optional: true })
+  if (inDataDir?.values[variable]) {
+    const sentence = `is set in ${inDataDir.name}, which is itself in the data directory; set it in the environment`
+    problems.push({ name: variable, variable, sentence })
+  }
+  return { sources, problems }
+}
+
+/** Reads where each variable is set, and its file where it has one. The strongest source that sets it, or its twin `…_FILE`, counts. */
+function readOrigins(sources: readonly Source[], problems: ConfigProblem[] = []): Map<string, Origin> {
+  const origins = new Map<string, Origin>()
+  for (const variable of Object.keys(VARIABLES)) {
+    const twin = FROM_FILE.some((name) => name === variable) ? `${variable}_FILE` : undefined
+    const source = sources.find(({ values }) => values[variable] || (twin && values[twin]))
+    if (!source) continue
+    const text = source.values[variable]
+    if (text) origins.set(variable, { name: variable, source: source.name, text })
+    const file = twin && source.values[twin]
+    if (!twin || !file) continue
+    const complain = (sentence: string) => problems.push({ name: twin, variable, sentence })
+    if (text) complain(`is set together with ${variable}; keep one of them`)
+    try {
+      origins.set(variable, { name: twin, source: source.name, text: readFileSync(file, 'utf8').trim() })
+    } catch {
+      complain('names a file that cannot be read')
+    }
+  }
+  return origins
 }
 
 function readWebhooks(path: string | undefined, problems: ConfigProblem[]): WebhooksFile | undefined {
@@ -84,35 +157,14 @@ function readWebhooks(path: string | undefined, problems: ConfigProblem[]): Webh
   return undefined
 }
 
-function readTwins(env: Environment): { raw: Record<string, string>; problems: ConfigProblem[] } {
-  const raw: Record<string, string> = {}
-  const problems: ConfigProblem[] = []
-  for (const name of Object.keys(VARIABLES)) {
-    const value = env[name]
-    if (value !== undefined && value !== '') raw[name] = value
-  }
-  for (const variable of FROM_FILE) {
-    const name = `${variable}_FILE`
-    const file = env[name]
-    if (!file) continue
-    const complain = (sentence: string) => problems.push({ name, variable, sentence })
-    if (raw[variable] !== undefined) complain(`is set together with ${variable}; keep one of them`)
-    try {
-      raw[variable] = readFileSync(file, 'utf8').trim()
-    } catch {
-      complain('names a file that cannot be read')
-    }
-  }
-  return { raw, problems }
-}
-
 function toConfig(
   value: z.output<z.ZodObject<typeof VARIABLES>>,
-  webhooks: WebhooksFile | undefined,
+  { webhooks, envFile }: { webhooks: WebhooksFile | undefined; envFile: string | undefined },
 ): Config {
   const dataDir = resolve(value.MUSETTE_DATA_DIR)
   return Object.freeze({
     dataDir,
+    envFile: envFile === undefined ? undefined : resolve(envFile),
     secretKey: value.MUSETTE_SECRET_KEY,
     service: Object.freeze({
       baseUrl: value.MUSETTE_BASE_URL,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { parseDay, parseDuration, SECOND } from '../kit/time.ts'
+import { defaultDataDir } from './data-dir.ts'
 
 const duration = (fallback: string) =>
   z
@@ -80,43 +81,88 @@ const day = z
     return z.NEVER
   })
 
-/** Every environment variable of musette, by name, with its check, its parsed form and its default. */
+/** Every environment variable of musette, by name, with its check, its parsed form, its default and what it is for. */
 export const VARIABLES = {
-  MUSETTE_BASE_URL: baseUrl.optional(),
-  MUSETTE_CLIENT_ID: z.string().default('service_public'),
-  MUSETTE_CLIENT_SECRET: z.string().default('service_public'),
+  MUSETTE_BASE_URL: baseUrl
+    .optional()
+    .describe('the address of the service; stored with the account at login'),
+  MUSETTE_CLIENT_ID: z
+    .string()
+    .default('service_public')
+    .describe('the client of the password and refresh grants'),
+  MUSETTE_CLIENT_SECRET: z.string().default('service_public').describe('the secret of that client'),
   DATABASE_URL: url(
     ['postgres:', 'postgresql:'],
     'is not a Postgres URL; write for example postgres://user:password@host:5432/database',
-  ).optional(),
-  REDIS_URL: url(['redis:', 'rediss:'], 'is not a Redis URL; write for example redis://host:6379').optional(),
-  MUSETTE_DATA_DIR: z.string().default('./.musette'),
-  MUSETTE_SECRET_KEY: secretKey.optional(),
-  MUSETTE_DROP_DIR: z.string().optional(),
-  MUSETTE_AFTER_UPLOAD: z.enum(['move', 'keep'], 'is neither move nor keep').default('move'),
-  MUSETTE_WATCH_POLLING: yesNo(false),
-  MUSETTE_WORKOUT_DIR: z.string().optional(),
-  MUSETTE_EXPORT_DIR: z.string().optional(),
-  MUSETTE_EXPORT_EVERY: duration('1h'),
-  MUSETTE_BACKUP_DIR: z.string().optional(),
-  MUSETTE_BACKUP_EVERY: duration('1d'),
-  MUSETTE_BACKUP_KEEP: wholeNumber(7, 1, 100_000),
-  MUSETTE_WEBHOOKS: z.string().optional(),
-  MUSETTE_HISTORY_START: day,
-  MUSETTE_POLL_EVERY: duration('15m'),
-  MUSETTE_RECONCILE_EVERY: duration('1d'),
-  MUSETTE_LAG: duration('1h'),
-  MUSETTE_CONCURRENCY: wholeNumber(4, 1, 64),
-  MUSETTE_REQUESTS_PER_MINUTE: wholeNumber(240, 1, 1_000_000),
-  MUSETTE_KEEP_RAW: yesNo(true),
-  MUSETTE_HTTP: httpAddress,
-  MUSETTE_HTTP_TOKEN: z.string().min(16, 'is shorter than 16 characters').optional(),
+  )
+    .optional()
+    .describe('your Postgres, 14 or later; unset: an embedded Postgres in the data directory'),
+  REDIS_URL: url(['redis:', 'rediss:'], 'is not a Redis URL; write for example redis://host:6379')
+    .optional()
+    .describe('your Redis, 6.2 or later, for several workers; unset: the queue is in Postgres'),
+  MUSETTE_DATA_DIR: z
+    .string()
+    .default(defaultDataDir())
+    .describe('the folder for the embedded database, the key file and musette.env'),
+  MUSETTE_SECRET_KEY: secretKey
+    .optional()
+    .describe(
+      'the key that encrypts the stored tokens, 32 bytes in base64; unset: created in the data directory',
+    ),
+  MUSETTE_DROP_DIR: z
+    .string()
+    .optional()
+    .describe('the watched folder; unset: the folder drop in the data directory'),
+  MUSETTE_AFTER_UPLOAD: z
+    .enum(['move', 'keep'], 'is neither move nor keep')
+    .default('move')
+    .describe('move an uploaded file to done/ or failed/, or keep it in place'),
+  MUSETTE_WATCH_POLLING: yesNo(false).describe('scan the folder every 5 seconds, for network shares'),
+  MUSETTE_WORKOUT_DIR: z
+    .string()
+    .optional()
+    .describe('the folder for the files of the workout of the day; unset: only in SQL'),
+  MUSETTE_EXPORT_DIR: z
+    .string()
+    .optional()
+    .describe('the folder of Parquet files that the daemon keeps current; unset: exported by hand only'),
+  MUSETTE_EXPORT_EVERY: duration('1h').describe('how often the daemon brings that folder up to date'),
+  MUSETTE_BACKUP_DIR: z
+    .string()
+    .optional()
+    .describe('the folder for scheduled backups; unset: made by hand only'),
+  MUSETTE_BACKUP_EVERY: duration('1d').describe('how often the daemon makes a backup'),
+  MUSETTE_BACKUP_KEEP: wholeNumber(7, 1, 100_000).describe('how many scheduled backups stay'),
+  MUSETTE_WEBHOOKS: z
+    .string()
+    .optional()
+    .describe('the file that names who gets messages; unset: nothing is sent'),
+  MUSETTE_HISTORY_START: day.describe('the first day that is mirrored'),
+  MUSETTE_POLL_EVERY: duration('15m').describe('how often the daemon asks for changes'),
+  MUSETTE_RECONCILE_EVERY: duration('1d').describe(
+    'how often the daemon compares the whole list, which finds deletions',
+  ),
+  MUSETTE_LAG: duration('1h').describe(
+    'how far each poll reaches back, for changes that the service lists late',
+  ),
+  MUSETTE_CONCURRENCY: wholeNumber(4, 1, 64).describe('requests at the same time, of one process'),
+  MUSETTE_REQUESTS_PER_MINUTE: wholeNumber(240, 1, 1_000_000).describe(
+    'requests in a minute, of one process',
+  ),
+  MUSETTE_KEEP_RAW: yesNo(true).describe('keep each answer with samples as the service sent it, compressed'),
+  MUSETTE_HTTP: httpAddress.describe('the address of dashboard, health checks and metrics; off for none'),
+  MUSETTE_HTTP_TOKEN: z
+    .string()
+    .min(16, 'is shorter than 16 characters')
+    .optional()
+    .describe('the token for the dashboard; required unless MUSETTE_HTTP is on loopback'),
   MUSETTE_LOG_LEVEL: z
     .enum(
       ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
       'is no log level; write for example info',
     )
-    .default('info'),
+    .default('info')
+    .describe('trace, debug, info, warn, error, fatal or silent'),
 } as const
 
 /** Secrets and URLs, which can also be read from the file that the variable `…_FILE` names. */
@@ -129,3 +175,15 @@ export const FROM_FILE = [
   'MUSETTE_SECRET_KEY',
   'MUSETTE_HTTP_TOKEN',
 ] as const
+
+/** Every name that musette reads. */
+export const NAMES: readonly string[] = [
+  ...Object.keys(VARIABLES),
+  ...FROM_FILE.map((name) => `${name}_FILE`),
+]
+
+/** Returns the text of a variable's default, undefined for one that has none. */
+export function defaultOf(variable: keyof typeof VARIABLES): string | undefined {
+  const { default: text } = z.toJSONSchema(VARIABLES[variable], { io: 'input', unrepresentable: 'any' })
+  return text === undefined ? undefined : String(text)
+}

@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { readConfig } from '../../src/config/config.ts'
-import { FROM_FILE, VARIABLES } from '../../src/config/variables.ts'
+import { readConfig, readSettings } from '../../src/config/config.ts'
+import { defaultDataDir } from '../../src/config/data-dir.ts'
+import { NAMES } from '../../src/config/variables.ts'
 import { ConfigError } from '../../src/kit/errors.ts'
 import { readOrMakeSecretKey } from '../../src/store/vault/key-file.ts'
 
@@ -82,8 +83,81 @@ describe('the configuration', () => {
 
   it('is listed completely in config/example.env', () => {
     const example = readFileSync(new URL('../../config/example.env', import.meta.url), 'utf8')
-    const names = [...Object.keys(VARIABLES), ...FROM_FILE.map((name) => `${name}_FILE`)]
-    expect(names.filter((name) => !new RegExp(`^#? ?${name}=`, 'm').test(example))).toEqual([])
+    expect(NAMES.filter((name) => !new RegExp(`^#? ?${name}=`, 'm').test(example))).toEqual([])
+  })
+})
+
+describe('the files of settings', () => {
+  const write = (name: string, text: string, mode = 0o600) => {
+    const path = join(folder, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text, { mode })
+    return path
+  }
+
+  it('are read where the environment sets nothing; the named one is stronger than that of the data directory', () => {
+    const dataDir = join(folder, 'with-file')
+    write(
+      'with-file/musette.env',
+      'MUSETTE_LAG=2h\nMUSETTE_CONCURRENCY=7\n# a remark\nMUSETTE_POLL_EVERY="5m"\n',
+    )
+    const named = write('named.env', `MUSETTE_DATA_DIR=${dataDir}\nMUSETTE_CONCURRENCY=8\nMUSETTE_LAG=\n`)
+    const { config, problems, origins } = readSettings({ MUSETTE_POLL_EVERY: '1m' }, named)
+    expect(problems).toEqual([])
+    expect(config).toMatchObject({ dataDir, envFile: named, service: { concurrency: 8 } })
+    expect(config.mirror).toMatchObject({ pollEveryMs: 60_000, lagMs: 7_200_000 })
+    expect(origins.get('MUSETTE_POLL_EVERY')?.source).toBe('environment')
+    expect(origins.get('MUSETTE_CONCURRENCY')?.source).toBe(named)
+    expect(origins.get('MUSETTE_LAG')?.source).toBe(join(dataDir, 'musette.env'))
+  })
+
+  it('take no part in a setting that a stronger place has, with or without _FILE', () => {
+    const dataDir = join(folder, 'weaker')
+    const url = write('weaker-url', 'postgres://u:p@file/db')
+    write('weaker/musette.env', `DATABASE_URL_FILE=${url}\n`)
+    const env = { MUSETTE_DATA_DIR: dataDir, DATABASE_URL: 'postgres://u:p@environment/db' }
+    expect(readSettings(env)).toMatchObject({ problems: [], config: { databaseUrl: env.DATABASE_URL } })
+    expect(readConfig({ MUSETTE_DATA_DIR: dataDir }).databaseUrl).toBe('postgres://u:p@file/db')
+  })
+
+  it('are refused when they cannot be read, or name another data directory', () => {
+    expect(readSettings({}, join(folder, 'none.env')).problems).toMatchObject([{ name: '--env-file' }])
+    const dataDir = join(folder, 'elsewhere')
+    write('elsewhere/musette.env', 'MUSETTE_DATA_DIR=/other\n')
+    expect(complaintOf({ MUSETTE_DATA_DIR: dataDir })).toMatch(/MUSETTE_DATA_DIR is set in .*musette\.env/)
+    mkdirSync(join(folder, 'folder', 'musette.env'), { recursive: true })
+    expect(complaintOf({ MUSETTE_DATA_DIR: join(folder, 'folder') })).toMatch(/which cannot be read/)
+  })
+
+  it('are warned of when others can read their secrets', () => {
+    const path = write('open.env', 'MUSETTE_HTTP_TOKEN=0123456789abcdef0\n', 0o644)
+    chmodSync(path, 0o644)
+    expect(readSettings({}, path).warnings).toEqual([
+      `${path} holds a secret and can be read by other users; run: chmod 600 ${path}`,
+    ])
+    chmodSync(path, 0o600)
+    expect(readSettings({}, path).warnings).toEqual([])
+  })
+})
+
+describe('an unknown variable', () => {
+  it('is a warning with the nearest name', () => {
+    const env = { MUSETTE_POL_EVERY: '1m', MUSETTE_SOMETHING_ELSE: '1', MUSETTE_LAG_FILE: '/x', OTHER: '1' }
+    expect(readSettings(env).warnings).toEqual([
+      'MUSETTE_POL_EVERY (environment) is no setting of musette; did you mean MUSETTE_POLL_EVERY?',
+      'MUSETTE_SOMETHING_ELSE (environment) is no setting of musette; musette config lists those that there are',
+      expect.stringMatching(/^MUSETTE_LAG_FILE /),
+    ])
+    expect(readSettings({ MUSETTE_HTTP_TOKEN_FILE: '', MUSETTE_GONE: '' }).warnings).toEqual([])
+  })
+})
+
+describe('the data directory', () => {
+  it('is in the clone, or where the platform keeps data of an installed package', () => {
+    expect(readConfig({}).dataDir).toBe(resolve('.musette'))
+    const installed = defaultDataDir('/usr/lib/node_modules/musette/dist/config/data-dir.js')
+    expect(isAbsolute(installed)).toBe(true)
+    expect(installed).toMatch(/[/\\]musette\b/)
   })
 })
 

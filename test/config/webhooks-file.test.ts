@@ -1,7 +1,7 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readAnyConfig } from '../../src/config/config.ts'
+import { readSettings } from '../../src/config/config.ts'
 import { WEBHOOK_EVENTS } from '../../src/config/webhooks-file.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 
@@ -25,7 +25,7 @@ describe('the file of the webhooks', () => {
   const readText = async (text: string, mode = 0o600) => {
     await writeFile(path, text)
     await chmod(path, mode)
-    return readAnyConfig({ MUSETTE_WEBHOOKS: path })
+    return readSettings({ MUSETTE_WEBHOOKS: path })
   }
   const read = (list: unknown, mode?: number) => readText(JSON.stringify(list), mode)
   const faultsOf = async (list: unknown) => {
@@ -86,7 +86,7 @@ describe('the file of the webhooks', () => {
   it('is a list in JSON that can be read', async () => {
     expect((await readText('[')).problems).toMatchObject([{ sentence: 'names a file that is not JSON' }])
     expect(await faultsOf({ webhooks: [] })).toEqual(['names a file that is not a list of webhooks'])
-    expect(readAnyConfig({ MUSETTE_WEBHOOKS: join(folder.path, 'none') }).problems).toMatchObject([
+    expect(readSettings({ MUSETTE_WEBHOOKS: join(folder.path, 'none') }).problems).toMatchObject([
       { sentence: 'names a file that cannot be read' },
     ])
     expect((await read([])).config.webhooks?.webhooks).toEqual([])

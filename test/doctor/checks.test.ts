@@ -1,7 +1,7 @@
 import { mkdir, readdir, type statfs, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readAnyConfig } from '../../src/config/config.ts'
+import { readSettings } from '../../src/config/config.ts'
 import { serverFindings } from '../../src/doctor/check-database.ts'
 import { checkDropFolder } from '../../src/doctor/check-folders.ts'
 import { checkDiskSpace, checkNode } from '../../src/doctor/check-machine.ts'
@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => folder.close())
 
 const configOf = (env: Record<string, string> = {}) =>
-  readAnyConfig({ MUSETTE_DATA_DIR: folder.path, MUSETTE_DROP_DIR: join(folder.path, 'drop'), ...env })
+  readSettings({ MUSETTE_DATA_DIR: folder.path, MUSETTE_DROP_DIR: join(folder.path, 'drop'), ...env })
 
 describe('the version of Node', () => {
   it.each([

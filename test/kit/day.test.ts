@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readAnyConfig } from '../../src/config/config.ts'
+import { readSettings } from '../../src/config/config.ts'
 import { parseDay } from '../../src/kit/time.ts'
 import { distPath, runNode } from './processes.ts'
 
@@ -16,7 +16,7 @@ describe('a day that a person types', () => {
   })
 
   it('is refused in MUSETTE_HISTORY_START when the calendar does not have it', () => {
-    const { problems } = readAnyConfig({ MUSETTE_HISTORY_START: '2024-02-31' })
+    const { problems } = readSettings({ MUSETTE_HISTORY_START: '2024-02-31' })
     expect(problems).toMatchObject([{ name: 'MUSETTE_HISTORY_START' }])
   })
 

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import type { ConfigProblem } from '../../config/config.ts'
 import type { Diagnosis } from '../../doctor/doctor.ts'
 import type { ProblemKind } from '../../doctor/finding.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
@@ -25,23 +24,17 @@ export function addDoctorVerb(program: Command, run: Run): void {
     .command('doctor')
     .description('check everything that musette needs; print each problem and the command that mends it')
     .option('--json', 'as one JSON object')
-    .action(async (options: DoctorOptions) => {
-      const { readAnyConfig } = await import('../../config/config.ts')
+    .action((options: DoctorOptions) =>
       // A wrong variable is one of the findings and does not end the program.
-      const { config, problems } = readAnyConfig()
-      return run((context) => doctor(context, problems, options), { quiet: true, config })
-    })
+      run((context) => doctor(context, options), { quiet: true, takesProblems: true }),
+    )
 }
 
-async function doctor(
-  context: Context,
-  problems: readonly ConfigProblem[],
-  options: DoctorOptions,
-): Promise<number> {
-  const { config, log } = context
+async function doctor(context: Context, options: DoctorOptions): Promise<number> {
+  const { config, log, settings } = context
   const { diagnose } = await import('../../doctor/doctor.ts')
   const findings: Diagnosis[] = []
-  for await (const finding of diagnose({ log }, { config, problems })) {
+  for await (const finding of diagnose({ log }, { config, problems: settings.problems })) {
     findings.push(finding)
     if (!options.json) context.print(lineOf(finding))
     context.signal.throwIfAborted()

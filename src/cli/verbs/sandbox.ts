@@ -48,7 +48,7 @@ export function addSandboxVerb(program: Command, run: Run): void {
           await sandbox.close()
           return undefined
         },
-        { quiet: true },
+        { quiet: true, withoutDataDir: true },
       ),
     )
 }

@@ -79,7 +79,7 @@ export function addHealthcheckVerb(program: Command, run: Run): void {
           for (const [part, state] of Object.entries(readiness.parts)) context.note(`${part}: ${state}`)
           return EXIT.unreachable
         },
-        { quiet: true },
+        { quiet: true, withoutDataDir: true },
       ),
     )
 }

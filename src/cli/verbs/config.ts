@@ -1,0 +1,74 @@
+import type { Command } from 'commander'
+import type { Settings } from '../../config/config.ts'
+import { type Context, EXIT, type Run } from '../context.ts'
+import { printTable } from '../output.ts'
+
+type ConfigOptions = { json?: boolean }
+
+/** A setting as it is printed: `value` is masked where it holds a secret. */
+type Setting = { name: string; value: string | null; source: string; default: string | null; about: string }
+
+const HIDDEN = '(hidden)'
+const SECRET: readonly string[] = ['MUSETTE_CLIENT_SECRET', 'MUSETTE_SECRET_KEY', 'MUSETTE_HTTP_TOKEN']
+
+/** Adds the verb `config` to the program. */
+export function addConfigVerb(program: Command, run: Run): void {
+  program
+    .command('config')
+    .description('show every setting, its value, where it was set and its default; secrets are hidden')
+    .option('--json', 'as one JSON object')
+    .action((options: ConfigOptions) =>
+      run((context) => printConfig(context, options), {
+        quiet: true,
+        takesProblems: true,
+        withoutDataDir: true,
+      }),
+    )
+}
+
+async function printConfig(context: Context, options: ConfigOptions): Promise<number> {
+  const { problems } = context.settings
+  const settings = await listSettings(context.settings)
+  if (options.json) context.printJson({ settings, problems: problems.map(sentenceOf) })
+  else {
+    printTable(
+      context,
+      settings.map(({ name, value, source, default: fallback }) => ({
+        setting: name,
+        value: value ?? '',
+        source,
+        default: fallback ?? '',
+      })),
+    )
+    context.print('\nEach one is explained in docs/operating.md, and by: musette config --json')
+  }
+  for (const problem of problems) context.note(`musette: ${sentenceOf(problem)}`)
+  return problems.length === 0 ? EXIT.done : EXIT.usage
+}
+
+const sentenceOf = ({ name, sentence }: Settings['problems'][number]) => `${name} ${sentence}`
+
+async function listSettings({ origins, problems }: Settings): Promise<Setting[]> {
+  const { VARIABLES, defaultOf } = await import('../../config/variables.ts')
+  return Object.entries(VARIABLES).map(([variable, { description = '' }]) => {
+    const name = variable as keyof typeof VARIABLES
+    const fallback = defaultOf(name) ?? null
+    const origin = origins.get(name)
+    // A value that musette does not understand may be a secret in the wrong place.
+    const isWrong = problems.some((problem) => problem.variable === name)
+    const value = origin && (isWrong ? HIDDEN : mask(name, origin.text))
+    const source = origin ? `${origin.source}${origin.name === name ? '' : `, ${origin.name}`}` : 'default'
+    return { name, value: value ?? fallback, source, default: fallback, about: description }
+  })
+}
+
+/** Hides the secrets of a value: all of a secret, the password within a URL. */
+function mask(name: string, text: string): string {
+  if (SECRET.includes(name)) return HIDDEN
+  if (!URL.canParse(text) || !text.includes('://')) return text
+  const url = new URL(text)
+  if (url.password) url.password = HIDDEN
+  for (const key of url.searchParams.keys())
+    if (/password|secret|key/i.test(key)) url.searchParams.set(key, HIDDEN)
+  return decodeURI(url.href)
+}
