@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { VERSION } from '../app/version.ts'
 import { EXIT, exitFor, openContext, type Run } from './context.ts'
+import { addHelp } from './help.ts'
 import { escapeControls } from './output.ts'
 import { addChangesVerb } from './verbs/changes.ts'
 import { addConfigVerb } from './verbs/config.ts'
@@ -48,7 +49,8 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   return code
 }
 
-function makeProgram(run: Run): Command {
+/** Makes the program with every verb; `run` runs the work of one. */
+export function makeProgram(run: Run): Command {
   const program = new Command('musette')
     .description('Keeps your whole training history in your own Postgres.')
     .version(VERSION)
@@ -76,5 +78,6 @@ function makeProgram(run: Run): Command {
   addHealthcheckVerb(program, run)
   addSandboxVerb(program, run)
   addDemoVerb(program, run)
+  addHelp(program)
   return program
 }

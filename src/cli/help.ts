@@ -1,0 +1,198 @@
+import type { Command } from 'commander'
+import type { VARIABLES } from '../config/variables.ts'
+import { EXIT } from './context.ts'
+
+type Variable = keyof typeof VARIABLES
+
+type VerbHelp = {
+  /** the settings that change what the verb does, besides MUSETTE_LOG_LEVEL */
+  settings: readonly Variable[]
+  /** the exit codes besides 0, 1 and 2, which every verb has */
+  exits: ReadonlyArray<keyof typeof EXIT>
+  examples: readonly string[]
+}
+
+const DATABASE = ['DATABASE_URL', 'MUSETTE_DATA_DIR'] as const
+const SERVICE = [
+  ...DATABASE,
+  'MUSETTE_SECRET_KEY',
+  'MUSETTE_BASE_URL',
+  'MUSETTE_CLIENT_ID',
+  'MUSETTE_CLIENT_SECRET',
+] as const
+const PACE = ['MUSETTE_CONCURRENCY', 'MUSETTE_REQUESTS_PER_MINUTE'] as const
+const MIRROR = [...SERVICE, ...PACE, 'MUSETTE_HISTORY_START', 'MUSETTE_KEEP_RAW'] as const
+const ASKS = ['unreachable', 'interrupted'] as const
+const SIGNED_IN = ['noLogin', 'unreachable', 'interrupted'] as const
+const ITEMS = [...SIGNED_IN, 'partial'] as const
+
+/** What the help of each verb says beside its options. */
+export const HELP: Readonly<Record<string, VerbHelp>> = {
+  start: {
+    settings: [
+      ...MIRROR,
+      'REDIS_URL',
+      'MUSETTE_DROP_DIR',
+      'MUSETTE_AFTER_UPLOAD',
+      'MUSETTE_WATCH_POLLING',
+      'MUSETTE_WORKOUT_DIR',
+      'MUSETTE_EXPORT_DIR',
+      'MUSETTE_EXPORT_EVERY',
+      'MUSETTE_BACKUP_DIR',
+      'MUSETTE_BACKUP_EVERY',
+      'MUSETTE_BACKUP_KEEP',
+      'MUSETTE_WEBHOOKS',
+      'MUSETTE_POLL_EVERY',
+      'MUSETTE_RECONCILE_EVERY',
+      'MUSETTE_LAG',
+      'MUSETTE_HTTP',
+      'MUSETTE_HTTP_TOKEN',
+    ],
+    exits: ['unreachable'],
+    examples: ['musette start', 'musette start --roles worker,web'],
+  },
+  login: {
+    settings: SERVICE,
+    exits: SIGNED_IN,
+    examples: ['musette login --username rider', 'musette login partner --browser --client-id my_app'],
+  },
+  logout: {
+    settings: [...DATABASE, 'MUSETTE_SECRET_KEY'],
+    exits: SIGNED_IN,
+    examples: ['musette logout partner'],
+  },
+  accounts: {
+    settings: [...DATABASE, 'MUSETTE_SECRET_KEY'],
+    exits: ASKS,
+    examples: ['musette accounts --json'],
+  },
+  sync: {
+    settings: [...MIRROR, 'MUSETTE_LAG', 'MUSETTE_WORKOUT_DIR'],
+    exits: ITEMS,
+    examples: ['musette sync', 'musette sync partner --full'],
+  },
+  upload: {
+    settings: [...SERVICE, ...PACE],
+    exits: ITEMS,
+    examples: ['musette upload morning.fit', 'musette upload *.fit.gz --account partner'],
+  },
+  resync: { settings: MIRROR, exits: ITEMS, examples: ['musette resync --since 2026-01-01'] },
+  rebuild: { settings: DATABASE, exits: ITEMS, examples: ['musette rebuild'] },
+  export: {
+    settings: DATABASE,
+    exits: ITEMS,
+    examples: [
+      'musette export 3f0c2b --format csv > ride.csv',
+      'musette export --all --format parquet --to history',
+    ],
+  },
+  status: {
+    settings: [...DATABASE, 'MUSETTE_SECRET_KEY', 'REDIS_URL'],
+    exits: ASKS,
+    examples: ['musette status'],
+  },
+  doctor: { settings: [], exits: ['noLogin', ...ASKS], examples: ['musette doctor'] },
+  config: {
+    settings: [],
+    exits: [],
+    examples: ['musette config', 'musette --env-file my.env config --json'],
+  },
+  sql: {
+    settings: DATABASE,
+    exits: ASKS,
+    examples: [
+      `musette sql 'select name, xss from training.activities limit 5'`,
+      'musette sql --csv < question.sql',
+    ],
+  },
+  changes: {
+    settings: DATABASE,
+    exits: SIGNED_IN,
+    examples: ['musette changes --since 120 --follow --json'],
+  },
+  migrate: { settings: DATABASE, exits: ASKS, examples: ['musette migrate'] },
+  backup: {
+    settings: DATABASE,
+    exits: ASKS,
+    examples: ['musette backup training.tar', 'musette backup - | ssh nas "cat > training.tar"'],
+  },
+  restore: { settings: DATABASE, exits: ASKS, examples: ['musette restore training.tar'] },
+  'db-url': { settings: DATABASE, exits: ASKS, examples: ['psql "$(musette db-url)"'] },
+  reader: { settings: DATABASE, exits: ASKS, examples: ['musette reader grafana --statement-timeout 1m'] },
+  'key rotate': {
+    settings: [...DATABASE, 'MUSETTE_SECRET_KEY'],
+    exits: [...ASKS, 'partial'],
+    examples: ['musette key rotate'],
+  },
+  'webhook test': {
+    settings: ['MUSETTE_WEBHOOKS'],
+    exits: [...ASKS, 'partial'],
+    examples: ['musette webhook test phone'],
+  },
+  healthcheck: {
+    settings: ['MUSETTE_HTTP', 'MUSETTE_HTTP_TOKEN'],
+    exits: ['unreachable'],
+    examples: ['musette healthcheck'],
+  },
+  sandbox: { settings: [], exits: [], examples: ['musette sandbox --port 8789 --activities 40'] },
+  demo: { settings: ['MUSETTE_DATA_DIR'], exits: ASKS, examples: ['musette demo --once'] },
+}
+
+/** What each exit code means, in the order of the codes. */
+export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
+  done: 'done',
+  unexpected: 'unexpected',
+  usage: 'usage or configuration',
+  noLogin: 'no account, or credentials rejected',
+  unreachable: 'service or database unreachable',
+  partial: 'finished, but some items failed',
+  interrupted: 'stopped by a signal before it was done',
+}
+
+/** Adds settings, exit codes and examples to the help of every verb of `program`. */
+export function addHelp(program: Command): void {
+  for (const [name, verb] of verbsOf(program)) {
+    const help = HELP[name]
+    if (help) verb.addHelpText('after', textOf(help))
+  }
+}
+
+/** Returns the verbs of a program by name, those within a verb as `key rotate`. */
+export function verbsOf(program: Command, before = ''): Array<[name: string, verb: Command]> {
+  return program.commands.flatMap((command) => {
+    const name = `${before}${command.name()}`
+    return command.commands.length === 0 ? [[name, command] as const] : verbsOf(command, `${name} `)
+  }) as Array<[string, Command]>
+}
+
+function textOf({ settings, exits, examples }: VerbHelp): string {
+  const codes = (Object.keys(EXIT) as Array<keyof typeof EXIT>)
+    .filter((kind) => ['done', 'unexpected', 'usage'].includes(kind) || exits.includes(kind))
+    .map((kind) => `  ${String(EXIT[kind]).padEnd(3)}  ${EXIT_MEANINGS[kind]}`)
+  const parts = [
+    ...(settings.length === 0 ? [] : ['Settings (musette config explains them):', ...wrap(settings)]),
+    '',
+    'Exit codes:',
+    ...codes,
+    '',
+    examples.length === 1 ? 'Example:' : 'Examples:',
+    ...examples.map((example) => `  ${example}`),
+  ]
+  return `\n${parts.join('\n').trim()}`
+}
+
+/** The width of a terminal that nobody has widened, in columns. */
+const WIDTH = 80
+
+function wrap(words: readonly string[]): string[] {
+  const lines: string[] = []
+  let line = ' '
+  for (const word of words) {
+    if (line.length + 1 + word.length > WIDTH) {
+      lines.push(line)
+      line = ' '
+    }
+    line += ` ${word}`
+  }
+  return [...lines, line]
+}
