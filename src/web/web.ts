@@ -5,7 +5,7 @@ import { isLoopback } from '../kit/loopback.ts'
 import { SECOND } from '../kit/time.ts'
 import { isPageVisit, registerAuth, requireAuth } from './auth.ts'
 import { registerDashboardApi } from './dashboard/dashboard-api.ts'
-import { registerDashboardPages, sendNoSuchPage } from './dashboard/dashboard-pages.ts'
+import { registerDashboardPages, registerWorkoutFiles, sendNoSuchPage } from './dashboard/dashboard-pages.ts'
 import type { DashboardDeps } from './dashboard/dashboard-types.ts'
 import type { HealthSnapshot } from './gauges.ts'
 import { type Readiness, registerHealth } from './health-routes.ts'
@@ -75,6 +75,7 @@ export async function openWeb(
   registerMetrics(server, deps)
   await registerQueueBoard(server, deps.boards)
   await registerDashboardPages(server, deps.dashboard, menu)
+  registerWorkoutFiles(server, deps.dashboard)
   await registerDashboardApi(server, deps.dashboard)
   try {
     const url = await server.listen({ host, port })

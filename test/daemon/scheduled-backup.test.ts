@@ -143,7 +143,7 @@ describe('scheduled backups', () => {
     expect(seen.get('musette_backup_failed')).toBe(0)
     expect(seen.get('musette_backup_bytes')).toBeGreaterThan(10_000)
     expect(seen.get('musette_backup_seconds')).toBeGreaterThan(0)
-    const overview = await (await fetch(`${daemon.url}/api/overview`)).json()
+    const overview = await (await fetch(`${daemon.url}/api/today`)).json()
     expect(overview).toMatchObject({ backup: { problem: null, bytes: seen.get('musette_backup_bytes') } })
   })
 })

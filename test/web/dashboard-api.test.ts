@@ -63,7 +63,7 @@ describe('the JSON of the dashboard', () => {
 
   it('accepts no method that writes', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-      const answer = await fetch(`${url}/api/overview`, {
+      const answer = await fetch(`${url}/api/today`, {
         method,
         headers: { 'sec-fetch-site': 'same-origin' },
       })
@@ -77,7 +77,7 @@ describe('the JSON of the dashboard', () => {
     const id = await key()
     for (const path of [
       '/',
-      '/api/overview',
+      '/api/today',
       '/api/runs',
       `/api/activities/${id}`,
       `/api/activities/${id}/samples`,

@@ -89,7 +89,8 @@ export function openBareWeb(options: { host: string; port?: number; token?: stri
       log,
       metrics: makeMetrics({ now: () => new Date() }, { version: '0' }),
       dashboard: {
-        findOverview: fail,
+        findToday: fail,
+        findWorkoutFile: fail,
         findRuns: fail,
         findOlderActivities: fail,
         findActivity: fail,

@@ -7,7 +7,8 @@ import { makeCachedProbe } from '../cached-probe.ts'
 import { findActivity } from './activity-view.ts'
 import { findFitness } from './fitness-view.ts'
 import { findRuns } from './runs-view.ts'
-import { findOverview } from './today-view.ts'
+import { makeFindToday } from './today-view.ts'
+import { findWorkoutFile } from './workout-file.ts'
 
 /** How many older activities the first page requests at a time. */
 const OLDER_SHOWN = 30
@@ -18,7 +19,8 @@ const KEEP_MS = 1 * SECOND
 export function makeDashboard(app: Pick<App, 'config' | 'store'>): DashboardDeps {
   const { store } = app
   return {
-    findOverview: makeCachedProbe(() => findOverview(app), { keepMs: KEEP_MS }),
+    findToday: makeFindToday(app),
+    findWorkoutFile: (input) => findWorkoutFile(app, input),
     findRuns: makeCachedProbe(() => findRuns(app), { keepMs: KEEP_MS }),
     findOlderActivities: ({ than }) =>
       store.read((tx) => findActivityLines(tx, { limit: OLDER_SHOWN, than })),

@@ -25,6 +25,7 @@ export async function findRuns({ store }: Pick<App, 'store'>): Promise<RunsView>
       listed: run.listed,
       changed: run.changed,
       fetched: run.fetched,
+      absent: run.absent,
       failed: run.failed,
       error: run.error,
     })),

@@ -121,3 +121,43 @@ export type BestPoint = {
   season: number | null
   last_90_days: number | null
 }
+
+/** An account's present day, `YYYY-MM-DD`, and its days with a good poll in a row up to now; 90 days are known at most. */
+export type TodayOfAccount = { day: string; days_mirrored: number }
+
+/** The form after the last activity; the service gives no units of loads and form. */
+export type FormNow = {
+  day: string
+  form: number
+  training_load: number | null
+  recovery_load: number | null
+  freshness: string | null
+}
+
+/** The form after each activity of the last 90 days; `at` is seconds since 1970 and ascends. */
+export type FormTrend = { at: number[]; form: number[] }
+
+/** FTP in W over the last 90 days; `at` is seconds since 1970 and ascends. */
+export type SignatureTrend = { at: number[]; ftp: number[]; ftp_six_weeks_ago: number | null }
+
+/** A day of the week: what was done, and what the service recommended. */
+export type WeekDay = {
+  day: string
+  activities: number
+  elapsed_s: number
+  distance_km: number
+  xss: number
+  recommended_xss: number | null
+}
+
+/** The workout of the day, and its files' contents by format (`erg`, `zwo`). */
+export type WorkoutOfDay = {
+  name: string | null
+  type: string | null
+  description: string | null
+  difficulty: number | null
+  files: Readonly<Record<string, string>>
+}
+
+/** The runs of the last 24 hours; `failed` counts those that failed as a whole or in part. */
+export type RunsOfDay = { runs: number; failed: number; fetched: number }

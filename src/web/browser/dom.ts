@@ -15,6 +15,18 @@ export function make<Tag extends keyof HTMLElementTagNameMap>(
   return element
 }
 
+/** Makes an element of a drawing. */
+export function makeSvg(
+  tag: string,
+  attributes: Readonly<Record<string, string | number>>,
+  ...children: readonly SVGElement[]
+): SVGElement {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag)
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value))
+  element.append(...children)
+  return element
+}
+
 /** Finds an element of the page's frame. */
 export function find(selector: string): HTMLElement {
   const element = document.querySelector<HTMLElement>(selector)

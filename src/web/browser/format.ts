@@ -19,6 +19,13 @@ const DAY = new Intl.DateTimeFormat(LOCALE, {
   month: 'short',
   year: 'numeric',
 })
+const WEEKDAY = new Intl.DateTimeFormat(LOCALE, {
+  timeZone: 'UTC',
+  weekday: 'long',
+  day: 'numeric',
+  month: 'long',
+})
+const WEEKDAY_LETTERS = new Intl.DateTimeFormat(LOCALE, { timeZone: 'UTC', weekday: 'short' })
 const DAY_AND_MONTH = new Intl.DateTimeFormat(LOCALE, { timeZone: 'UTC', day: 'numeric', month: 'short' })
 
 /** Writes a number with thousands apart, and its unit; a dash when there is none. */
@@ -80,6 +87,16 @@ export function formatWallClock(local: string | null): string {
 /** Writes a day (`2026-11-18`, or seconds since 1970 at 0:00 UTC). */
 export function formatDay(day: string | number): string {
   return DAY.format(typeof day === 'number' ? day * 1_000 : new Date(`${day.slice(0, 10)}T00:00:00Z`))
+}
+
+/** Writes a day (`2026-11-18`) with its day of the week, and without its year. */
+export function formatWeekday(day: string): string {
+  return WEEKDAY.format(new Date(`${day}T00:00:00Z`))
+}
+
+/** Writes the day of the week of a day (`2026-11-18`) in three letters or so. */
+export function formatWeekdayLetters(day: string): string {
+  return WEEKDAY_LETTERS.format(new Date(`${day}T00:00:00Z`))
 }
 
 /** Writes a day without its year, of seconds since 1970 at 0:00 UTC. */

@@ -5,6 +5,7 @@ import type { DashboardDeps } from './dashboard-types.ts'
 
 /** The largest key that Postgres's integer holds. */
 const ID = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const
+const BY_ACCOUNT = { type: 'object', properties: { account: ID } } as const
 const BY_ID = { params: { type: 'object', properties: { id: ID }, required: ['id'] } } as const
 
 /** Adds the views of the pages as JSON under `/api/`: GET only, with an ETag, so that an unchanged view costs little. */
@@ -13,7 +14,12 @@ export async function registerDashboardApi(server: FastifyInstance, deps: Dashbo
     async (scope) => {
       scope.setErrorHandler((error, _request, reply) => sendUnavailable(error, reply))
 
-      scope.get('/overview', async (request, reply) => sendView(request, reply, await deps.findOverview()))
+      scope.get<{ Querystring: { account?: number } }>(
+        '/today',
+        { schema: { querystring: BY_ACCOUNT } },
+        async (request, reply) =>
+          sendView(request, reply, await deps.findToday({ accountId: request.query.account })),
+      )
 
       scope.get('/runs', async (request, reply) => sendView(request, reply, await deps.findRuns()))
 
@@ -41,7 +47,7 @@ export async function registerDashboardApi(server: FastifyInstance, deps: Dashbo
 
       scope.get<{ Querystring: { account?: number } }>(
         '/fitness',
-        { schema: { querystring: { type: 'object', properties: { account: ID } } } },
+        { schema: { querystring: BY_ACCOUNT } },
         async (request, reply) =>
           sendView(request, reply, await deps.findFitness({ accountId: request.query.account })),
       )

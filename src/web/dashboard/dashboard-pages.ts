@@ -39,6 +39,24 @@ export async function registerDashboardPages(
   })
 }
 
+/** Adds the file of each account's workout of the day, for a trainer or another program, as `/workouts-of-the-day/1.erg`. */
+export function registerWorkoutFiles(
+  server: FastifyInstance,
+  deps: Pick<DashboardDeps, 'findWorkoutFile'>,
+): void {
+  server.get<{ Params: { account: string; format: string } }>(
+    '/workouts-of-the-day/:account(^\\d{1,9}$).:format(^(?:erg|zwo)$)',
+    async (request, reply) => {
+      const { account, format } = request.params
+      const file = await deps.findWorkoutFile({ accountId: Number(account), format })
+      if (!file) return reply.callNotFound()
+      const ascii = file.name.replaceAll(/[^\w. -]/g, '_')
+      const name = `attachment; filename="${ascii}"; filename*=UTF-8''${encodeURIComponent(file.name)}`
+      return reply.header('content-disposition', name).type('application/octet-stream').send(file.content)
+    },
+  )
+}
+
 /** Sends a browser that requests an unknown address a page with the menu. */
 export function sendNoSuchPage(reply: FastifyReply, menu: Menu) {
   return sendPage(reply.code(404), NO_SUCH_PAGE, menu)

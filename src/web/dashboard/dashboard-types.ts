@@ -1,20 +1,31 @@
+import type { ProfileStep } from '../../normalize/erg-profile.ts'
 import type {
   ActivityFacts,
   ActivityLine,
   BestPoint,
   CurvePoint,
   FitnessNow,
+  FormNow,
+  FormTrend,
   LoadColumns,
   Neighbours,
+  RunsOfDay,
   SampleColumns,
   SignatureColumns,
+  SignatureTrend,
+  TodayOfAccount,
   UploadLine,
   WeekColumns,
+  WeekDay,
+  WorkoutOfDay,
 } from '../../store/dashboard/page-rows.ts'
 
 /** The queries behind the pages. Each throws a TransientError while the database is unreachable. */
 export type DashboardDeps = {
-  findOverview(): Promise<Overview>
+  /** with the day of the first account when none is named; undefined when there is no such account */
+  findToday(input: { accountId?: number | undefined }): Promise<TodayView | undefined>
+  /** a file of the workout that the newest training info names; undefined when there is none */
+  findWorkoutFile(input: { accountId: number; format: string }): Promise<WorkoutFileView | undefined>
   findRuns(): Promise<RunsView>
   /** the activities that started before another one, newest first */
   findOlderActivities(input: { than: number }): Promise<readonly ActivityLine[]>
@@ -26,9 +37,14 @@ export type DashboardDeps = {
   findFitness(input: { accountId?: number | undefined }): Promise<FitnessView | undefined>
 }
 
-/** The content of the overview. Instants are dates here and ISO texts in the browser (Serialized). Names end in their unit. */
-export type Overview = {
+/**
+ * The part of the first page that all accounts share. Instants are dates here and ISO texts in the browser (Serialized).
+ * Names end in their unit.
+ */
+export type TodayShared = {
   accounts: readonly AccountView[]
+  /** what a person should know or do, the most urgent first */
+  problems: readonly ProblemView[]
   /** activities whose last answer could not be used, newest first */
   failed: readonly FailedView[]
   /** files of the drop folder, last seen first */
@@ -36,11 +52,40 @@ export type Overview = {
   /** files that wait in the drop folder, the longest first */
   waiting: readonly WaitingView[]
   activities: readonly ActivityLine[]
+  runs: RunsOfDay
   /** the scheduled backups; null when none are configured */
   backup: BackupView | null
 }
 
+/** The content of the first page; `today` is null while there is no account. */
+export type TodayView = TodayShared & { today: AccountToday | null }
+
+/** The day of one account. */
+export type AccountToday = TodayOfAccount & {
+  account_id: number
+  fitness: FitnessNow | null
+  form: FormNow | null
+  form_trend: FormTrend
+  signature: SignatureTrend
+  /** Monday to Sunday */
+  week: readonly WeekDay[]
+  workout: WorkoutView | null
+}
+
+/** The workout of the day; `profile` is empty where no file tells it. */
+export type WorkoutView = Omit<WorkoutOfDay, 'files'> & {
+  formats: readonly string[]
+  profile: readonly ProfileStep[]
+}
+
+/** A workout file to download. */
+export type WorkoutFileView = { name: string; content: string }
+
+/** A problem in a sentence, with the command to type where there is one. `calm`: it passes by itself, or is past. */
+export type ProblemView = { text: string; command: string | null; calm?: boolean }
+
 export type AccountView = {
+  account_id: number
   account: string
   /** host of the service */
   service: string
@@ -58,8 +103,6 @@ export type AccountView = {
   samples: number
   newest_activity_at: Date | null
   polled_at: Date | null
-  /** why the last comparison of whole lists changed nothing */
-  reconcile_error: string | null
   fetched_per_minute: number | null
   seconds_to_go: number | null
 }
@@ -95,6 +138,7 @@ export type RunView = {
   listed: number | null
   changed: number | null
   fetched: number | null
+  absent: number | null
   failed: number | null
   error: string | null
 }

@@ -10,7 +10,7 @@ export const FITNESS: Page = { title: 'Fitness', path: '/fitness', script: 'fitn
 export const RUNS: Page = { title: 'Runs', path: '/runs', script: 'runs/runs-page.js' }
 const MENU: readonly Page[] = [TODAY, FITNESS, RUNS]
 
-const SHEETS = ['palette', 'base', 'frame', 'parts', 'cards', 'tables', 'charts']
+const SHEETS = ['palette', 'base', 'frame', 'parts', 'cards', 'day', 'tables', 'charts']
 const STYLES = ['uplot/uPlot.min.css', ...SHEETS.map((name) => `styles/${name}.css`)]
 
 /** Renders the frame of a page: head, a link past the navigation, the navigation, and the places that its script fills. */

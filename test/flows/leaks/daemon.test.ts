@@ -76,7 +76,7 @@ async function lookAround(url: string): Promise<string> {
     '/metrics',
     '/readyz',
     '/healthz',
-    '/api/overview',
+    '/api/today',
     '/queues/api/queues',
     '/login',
     '/none',

@@ -5,7 +5,7 @@ import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
 import { describeWithBrowser } from '../../kit/chromium.ts'
 import { openScene, type Scene } from './scene.ts'
 
-describeWithBrowser('the overview beside a daemon at work', () => {
+describeWithBrowser('the page of today beside a daemon at work', () => {
   let scene: Scene
   beforeAll(async () => {
     scene = await openScene({ activities: 3, roles: 'scheduler,worker,watcher,web' })

@@ -21,7 +21,7 @@ describeWithBrowser('a page that polls the daemon', () => {
     let sent = 0
     let open = 0
     let most = 0
-    const isRequest = (request: Request) => request.url().endsWith('/api/overview')
+    const isRequest = (request: Request) => request.url().endsWith('/api/today')
     page.on('request', (request) => {
       if (!isRequest(request)) return
       sent++
@@ -40,7 +40,7 @@ describeWithBrowser('a page that polls the daemon', () => {
 
   it('has one request under way at most, and waits longer and longer, when no answer comes', async () => {
     const { page, sent, mostAtOnce } = await watch()
-    await page.route('**/api/overview', () => undefined)
+    await page.route('**/api/today', () => undefined)
     await page.clock.runFor(LONG_MS)
     expect(mostAtOnce()).toBe(1)
     // Each request times out after 20 s, and 15 s pass before the next; one every 3 s would be a hundred.
@@ -56,14 +56,14 @@ describeWithBrowser('a page that polls the daemon', () => {
     const before = sent()
     await page.clock.runFor(LONG_MS)
     expect(sent()).toBe(before)
-    const next = page.waitForRequest('**/api/overview')
+    const next = page.waitForRequest('**/api/today')
     await setHidden(page, false)
     await next
   })
 
   it('links to the login page when the session has ended', async () => {
     const { page } = await watch()
-    await page.route('**/api/overview', (route) => route.fulfill({ status: 401, json: { error: 'no' } }))
+    await page.route('**/api/today', (route) => route.fulfill({ status: 401, json: { error: 'no' } }))
     await page.clock.runFor(LONG_MS)
     expect(await page.getByRole('link', { name: 'Sign in again' }).getAttribute('href')).toBe(
       '/login?next=%2F',
@@ -72,7 +72,7 @@ describeWithBrowser('a page that polls the daemon', () => {
 
   it('shows the daemon’s own message when it could not answer', async () => {
     const { page } = await watch()
-    await page.route('**/api/overview', (route) =>
+    await page.route('**/api/today', (route) =>
       route.fulfill({ status: 500, json: { error: 'see the log' } }),
     )
     await page.clock.runFor(LONG_MS)

@@ -1,4 +1,5 @@
 import type { FitnessView, Serialized } from '../../dashboard/dashboard-types.ts'
+import { makeAccountChoice, readAccountQuery } from '../account-choice.ts'
 import { announceScheme } from '../charts/axes.ts'
 import { type Child, find, make, makePlace } from '../dom.ts'
 import { formatNumber } from '../format.ts'
@@ -11,8 +12,6 @@ type View = Serialized<FitnessView>
 /** Fitness changes with each activity, not with the seconds. */
 const POLL_EVERY_MS = 15_000
 
-const account = new URLSearchParams(location.search).get('account')
-const query = account !== null && /^\d{1,9}$/.test(account) ? `?account=${account}` : ''
 const spans = makeSpans()
 const places = {
   accounts: make('div'),
@@ -32,7 +31,7 @@ const draw = {
 }
 
 announceScheme()
-await follow<View>(`/api/fitness${query}`, {
+await follow<View>(`/api/fitness${readAccountQuery()}`, {
   everyMs: POLL_EVERY_MS,
   onData(view) {
     if (!places.now.isConnected) {
@@ -46,7 +45,7 @@ await follow<View>(`/api/fitness${query}`, {
       )
     }
     spans.element.hidden = view.signature.at.length === 0
-    draw.accounts(view)
+    draw.accounts({ path: '/fitness', accounts: view.accounts, shown: view.account_id })
     draw.now(view)
     draw.signature(view.signature)
     draw.load(view.load)
@@ -54,15 +53,6 @@ await follow<View>(`/api/fitness${query}`, {
     draw.best(view.best)
   },
 })
-
-/** Makes the choice between accounts; nothing where there is one. */
-function makeAccountChoice({ accounts, account_id: shown }: Serialized<FitnessView>): Child[] {
-  if (accounts.length < 2) return []
-  const links = accounts.map(({ account_id: id, account }) =>
-    make('a', { href: `/fitness?account=${id}`, 'aria-current': id === shown && 'true' }, account),
-  )
-  return [make('nav', { class: 'choice', 'aria-label': 'Account' }, ...links)]
-}
 
 /** Makes the last fitness numbers of the service. */
 function makeNow({ now, account_id: id, signature }: Serialized<FitnessView>): Child[] {

@@ -21,10 +21,7 @@ const RUNS: readonly Column<Run>[] = [
   { title: 'Run', names: true, cell: ({ resource, kind }) => `${resource.replaceAll('_', ' ')}: ${kind}` },
   { title: 'Outcome', cell: ({ outcome }) => makeBadge(outcome, RUN_MOODS[outcome] ?? 'plain') },
   { title: 'Started', cell: (run) => makeAgo(run.started_at) },
-  { title: 'Listed', number: true, cell: ({ listed }) => count(listed) },
-  { title: 'Changed', number: true, cell: ({ changed }) => count(changed) },
-  { title: 'Fetched', number: true, cell: ({ fetched }) => count(fetched) },
-  { title: 'Failed', number: true, cell: ({ failed }) => count(failed) },
+  { title: 'Brought', wide: true, cell: describe },
   { title: 'Reason', wide: true, cell: ({ error }) => error },
 ]
 
@@ -53,6 +50,24 @@ function makeRuns({ runs, several }: { runs: readonly Run[]; several: boolean })
   return [makeTable('Newest first', withAccount(RUNS, several), runs)]
 }
 
-function count(number: number | null): string {
-  return number === null ? '' : formatNumber(number)
+/** Says in words what a run brought: what it found to fetch or change, what it fetched, and what failed. */
+function describe({ listed, changed, fetched, absent, failed, resource, kind, outcome }: Run): Child {
+  if (outcome === 'running') return ''
+  const isPoll = resource === 'activities' && kind !== 'fetch'
+  const found: ReadonlyArray<[number | null, string]> = [
+    // A poll only marks activities; the fetch that follows is a run of its own.
+    [changed, isPoll ? 'new or to be looked at again' : 'changed'],
+    // Training info is fetched by each poll, whether it has changed or not.
+    [resource === 'training_info' ? null : fetched, 'fetched'],
+    [absent, 'gone from the service'],
+    [failed, 'failed'],
+  ]
+  const brought = found.flatMap(([number, what]) => (number ? [`${formatNumber(number)} ${what}`] : []))
+  if (brought.length === 0)
+    return make(
+      'span',
+      { class: 'quiet' },
+      listed ? `nothing new in ${formatNumber(listed)} listed` : 'nothing new',
+    )
+  return brought.join(', ')
 }

@@ -1,18 +1,56 @@
+import type { RunsOfDay } from '../../../store/dashboard/page-rows.ts'
 import type { AccountView, Serialized } from '../../dashboard/dashboard-types.ts'
 import { type Child, make, makeBadge } from '../dom.ts'
-import { formatDay, formatNumber, formatSpan } from '../format.ts'
-import { makeAgo, makeNotice } from '../live.ts'
+import { formatDay, formatNumber, formatSpan, formatWeekday } from '../format.ts'
+import { makeAgo } from '../live.ts'
 
 type Account = Serialized<AccountView>
+
+type Health = {
+  accounts: readonly Account[]
+  runs: RunsOfDay
+  /** the rider's day, `YYYY-MM-DD`; null while there is no account */
+  day: string | null
+  /** the days in a row with a good poll */
+  daysMirrored: number
+}
+
+/** The runs of 90 days are known. */
+const MOST_DAYS = 90
+
+/** Makes the head of the page: the day, and the state of the mirror in one line. */
+export function makeHealth({ accounts, runs, day, daysMirrored: days }: Health): Child[] {
+  const heading = make('h1', {}, day === null ? 'Today' : `Today, ${formatWeekday(day)}`)
+  if (accounts.length === 0) return [heading]
+  const polls = accounts.flatMap(({ polled_at: polledAt }) => (polledAt === null ? [] : [polledAt]))
+  const oldest = polls.sort()[0]
+  const isWell =
+    accounts.every(({ login, polled_at: at }) => login === 'signed in' && at !== null) && runs.failed === 0
+  return [
+    heading,
+    make(
+      'p',
+      { class: 'health quiet' },
+      makeBadge(isWell ? 'in order' : 'look below', isWell ? 'good' : 'busy'),
+      oldest ? ' Polled ' : ' Not polled yet',
+      oldest ? makeAgo(oldest) : null,
+      days > 1 && `, every day for ${days >= MOST_DAYS ? '90 days or more' : `${days} days`}`,
+      `. In 24 hours ${count(runs.runs, 'run')}: ${runs.fetched === 0 ? 'no activity was new or changed' : `${count(runs.fetched, 'fetch', 'fetches')} of activities`}`,
+      runs.failed > 0 && `, ${formatNumber(runs.failed)} failed`,
+      '. ',
+      make('a', { href: '/runs' }, 'All runs'),
+    ),
+  ]
+}
+
+function count(number: number, one: string, many = `${one}s`): string {
+  return `${formatNumber(number)} ${number === 1 ? one : many}`
+}
 
 /** Makes a card for every account: its login, its counts and its progress, with the command to type where one is needed. */
 export function makeAccounts(accounts: readonly Account[]): Child[] {
   if (accounts.length === 0) return [make('section', { class: 'card empty-state' }, ...makeWelcome())]
-  return [
-    make('h2', { class: 'hidden' }, 'Accounts'),
-    ...accounts.filter((account) => account.login === 'needs login').map(makeLoginNotice),
-    make('div', { class: 'cards' }, ...accounts.map(makeCard)),
-  ]
+  return [make('h2', {}, 'Mirror'), make('div', { class: 'cards' }, ...accounts.map(makeCard))]
 }
 
 function makeWelcome(): Child[] {
@@ -22,13 +60,6 @@ function makeWelcome(): Child[] {
     make('pre', {}, make('code', {}, 'musette login --username you@example.com')),
     make('p', { class: 'quiet' }, 'The password is asked for, and not kept.'),
   ]
-}
-
-function makeLoginNotice({ account, next_command: command }: Account): HTMLElement {
-  return makeNotice({
-    text: `Account “${account}” is not signed in. What is mirrored stays; nothing new comes until you type:`,
-    ...(command !== null && { command }),
-  })
 }
 
 function makeCard(account: Account): HTMLElement {
@@ -45,8 +76,6 @@ function makeCard(account: Account): HTMLElement {
     ),
     makeCounts(account),
     makeProgress(account),
-    account.reconcile_error !== null &&
-      makeNotice({ text: `The last comparison of whole lists changed nothing: ${account.reconcile_error}` }),
     makeFreshness(account),
   )
 }

@@ -1,5 +1,11 @@
 import type { UploadLine } from '../../../store/dashboard/page-rows.ts'
-import type { BackupView, FailedView, Serialized, WaitingView } from '../../dashboard/dashboard-types.ts'
+import type {
+  BackupView,
+  FailedView,
+  ProblemView,
+  Serialized,
+  WaitingView,
+} from '../../dashboard/dashboard-types.ts'
 import { type Child, type Mood, make, makeBadge } from '../dom.ts'
 import { formatNumber, formatSpan } from '../format.ts'
 import { makeAgo, makeNotice } from '../live.ts'
@@ -75,14 +81,20 @@ export function makeFailed({ failed, several }: { failed: readonly Failed[]; sev
   return [makeSection('failed-title', 'Failed activities', table, help)]
 }
 
-/** Makes the line of the scheduled backups, a notice when a person should look; nothing when none are configured. */
+/** Makes the line of the scheduled backups; nothing when none are configured. */
 export function makeBackup(backup: Serialized<BackupView> | null): Child[] {
   if (!backup) return []
-  const { problem, done_at: doneAt, bytes } = backup
+  const { done_at: doneAt, bytes } = backup
   const size = bytes === null ? '' : `, ${formatNumber(bytes / 1e6, 'MB', 1)}`
   const line = doneAt ? make('p', {}, 'Last one made ', makeAgo(doneAt), size) : make('p', {}, 'None yet')
-  const notice = problem !== null && makeNotice({ text: `${problem}. Type:`, command: 'musette doctor' })
-  return [makeSection('backup-title', 'Backups', notice || '', line)]
+  return [makeSection('backup-title', 'Backups', line)]
+}
+
+/** Makes a notice of each problem, with the command to type. */
+export function makeProblems(problems: readonly Serialized<ProblemView>[]): Child[] {
+  return problems.map(({ text, command, calm }) =>
+    makeNotice({ text, ...(command !== null && { command }), ...(calm && { calm }) }),
+  )
 }
 
 function makeActivityLink({ activity_id: id, activity_name: name }: Upload): Child {

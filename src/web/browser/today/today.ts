@@ -1,60 +1,57 @@
-import type { Overview, Serialized } from '../../dashboard/dashboard-types.ts'
+import type { Serialized, TodayView } from '../../dashboard/dashboard-types.ts'
+import { makeAccountChoice, readAccountQuery } from '../account-choice.ts'
 import { find, make, makePlace } from '../dom.ts'
 import { follow } from '../live.ts'
-import { makeAccounts } from './account-cards.ts'
-import { makeActivities, makeOlder } from './recent-activities.ts'
-import { makeBackup, makeFailed, makeUploads, makeWaiting } from './today-tables.ts'
+import { makeAccounts, makeHealth } from './account-cards.ts'
+import { makeDay } from './day.ts'
+import { makeActivities } from './recent-activities.ts'
+import { makeBackup, makeFailed, makeProblems, makeUploads, makeWaiting } from './today-tables.ts'
 
 /** Quick enough to watch a backfill or an upload; each costs a few milliseconds of the daemon's time. */
 const POLL_EVERY_MS = 3_000
 
 const host = () => make('div')
 const places = {
-  accounts: host(),
+  heading: host(),
+  problems: host(),
+  choice: host(),
+  day: host(),
   waiting: host(),
   failed: host(),
   activities: host(),
   uploads: host(),
+  accounts: host(),
   backup: host(),
 }
-const older = makeOlder()
 const draw = {
-  accounts: makePlace(places.accounts, makeAccounts),
+  heading: makePlace(places.heading, makeHealth),
+  problems: makePlace(places.problems, makeProblems),
+  choice: makePlace(places.choice, makeAccountChoice),
+  day: makePlace(places.day, makeDay),
   waiting: makePlace(places.waiting, makeWaiting),
   failed: makePlace(places.failed, makeFailed),
   activities: makePlace(places.activities, makeActivities),
   uploads: makePlace(places.uploads, makeUploads),
+  accounts: makePlace(places.accounts, makeAccounts),
   backup: makePlace(places.backup, makeBackup),
 }
 
-await follow<Serialized<Overview>>('/api/overview', {
+await follow<Serialized<TodayView>>(`/api/today${readAccountQuery()}`, {
   everyMs: POLL_EVERY_MS,
   onData(view) {
-    show()
-    const several = view.accounts.length > 1
-    draw.accounts(view.accounts)
+    if (!places.day.isConnected) find('#main').replaceChildren(...Object.values(places))
+    const { accounts, today, runs } = view
+    const several = accounts.length > 1
+    draw.heading({ accounts, runs, day: today?.day ?? null, daysMirrored: today?.days_mirrored ?? 0 })
+    draw.problems(view.problems)
+    draw.choice({ path: '/', accounts, shown: today?.account_id ?? null })
+    draw.day({ today })
     draw.waiting({ waiting: view.waiting })
     draw.failed({ failed: view.failed, several })
     draw.activities({ lines: view.activities, several })
-    older.start(view.activities.at(-1), several)
     // Before there is an account, an empty list of uploads only distracts.
-    if (view.accounts.length > 0) draw.uploads({ uploads: view.uploads, several })
+    if (accounts.length > 0) draw.uploads({ uploads: view.uploads, several })
+    draw.accounts(accounts)
     draw.backup(view.backup)
   },
 })
-
-/** Replaces the waiting sentence, once. */
-function show(): void {
-  if (places.accounts.isConnected) return
-  const { accounts, waiting, failed, activities, uploads, backup } = places
-  find('#main').replaceChildren(
-    make('h1', {}, 'Today'),
-    accounts,
-    waiting,
-    failed,
-    activities,
-    older.element,
-    uploads,
-    backup,
-  )
-}

@@ -1,15 +1,17 @@
+import { readFile } from 'node:fs/promises'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { syncAccount } from '../../../src/app/sync-account.ts'
+import { syncAccount, syncTraining } from '../../../src/app/sync-account.ts'
 import { describeWithBrowser } from '../../kit/chromium.ts'
 import { openScene, PHONE, type Scene } from './scene.ts'
 
 const HOSTILE = '<img src=x onerror="document.title=\'taken\'"><script>document.title="taken"</script>'
 
-describeWithBrowser('the overview', () => {
+describeWithBrowser('the page of today', () => {
   let scene: Scene
   beforeAll(async () => {
     scene = await openScene({ activities: 40 })
     await syncAccount(scene.app, { name: 'default' })
+    await syncTraining(scene.app, { account: scene.account })
   })
   afterEach(() => expect(scene.takeComplaints()).toEqual([]))
   afterAll(() => scene.close())
@@ -80,28 +82,59 @@ describeWithBrowser('the overview', () => {
     expect(await page.title()).toBe(`${HOSTILE} · musette`)
   })
 
-  it('lists older activities, each of them once', async () => {
+  it('shows form, signature, the week against its recommendation, and the workout with its steps and files', async () => {
     const page = await scene.visit('/')
-    const hrefs = async () => {
-      const links = page.getByRole('link').and(page.locator('[href^="/activities/"]'))
-      return await links.evaluateAll((all) => all.map((link) => String(link.getAttribute('href'))))
+    const card = (name: string) => page.getByRole('region', { name, exact: true })
+    const [now] = await scene.rows(
+      `select status, round(ftp)::int as ftp, round(target_total * 7) as week, wotd_name from training.training_info
+       order by observed_at desc limit 1`,
+    )
+    expect(await card('Form').textContent()).toContain(String(now?.status))
+    expect(await card('Signature').textContent()).toContain(`${now?.ftp} W FTP, `)
+    await card('Signature')
+      .getByRole('img', { name: /^FTP of the last 90 days/ })
+      .waitFor()
+    const [week] = await scene.rows(
+      `select coalesce(round(sum(xss)), 0)::int as xss, count(*)::int as n from training.activities, training.today
+       where started_at_local >= date_trunc('week', day) and absent_since is null`,
+    )
+    expect(await card('This week').textContent()).toMatch(
+      new RegExp(`^This week${week?.xss} .*recommended.*Activities${week?.n}`),
+    )
+    const workout = card('Workout of the day')
+    expect(await workout.textContent()).toContain(String(now?.wotd_name))
+    expect(await workout.locator('polygon').count()).toBeGreaterThan(2)
+    await workout.getByText('As a table').click()
+    expect(await workout.getByRole('row').count()).toBe(1 + (await workout.locator('polygon').count()))
+    for (const format of ['erg', 'zwo']) {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        workout.getByRole('link', { name: `Download .${format}` }).click(),
+      ])
+      const [file] = await scene.rows('select content from training.workout_files where format = $1', [
+        format,
+      ])
+      expect(await readFile(await download.path(), 'utf8')).toBe(file?.content)
+      expect(download.suggestedFilename()).toMatch(new RegExp(`\\.${format}$`))
     }
-    const count = async () =>
-      Number((await scene.rows('select count(*)::int as n from training.activities'))[0]?.n)
-    const expectAll = async () => {
-      await expect.poll(async () => (await hrefs()).length, { timeout: 10_000 }).toBe(await count())
-      expect(new Set(await hrefs()).size).toBe(await count())
-    }
-    const more = page.getByRole('button', { name: 'Show older' })
-    await more.click()
-    await expectAll()
-    await more.click()
-    await page.getByText('There are no older ones.').waitFor()
-    // A ride on top pushes one out of the newest, which must not be lost in between.
-    await scene.steer('POST', 'activities', { path: 'ontopofall', name: 'On top', seconds: 60 })
-    await syncAccount(scene.app, { name: 'default' })
-    await row(page, 'On top').waitFor()
-    await expectAll()
+  })
+
+  it('says in one line that the mirror is in order, and on top what is wrong, with the command to type', async () => {
+    const page = await scene.visit('/')
+    await page.getByText(/in order.*Polled .*In 24 hours \d+ runs/).waitFor()
+    await scene.rows(
+      `update training.sync_runs set started_at = started_at - interval '3 hours', finished_at = finished_at - interval '3 hours'`,
+    )
+    const notice = page.locator('.notice', { hasText: 'The mirror is stale: the last good poll was 3 h' })
+    expect(await notice.locator('code').textContent()).toBe('musette doctor')
+    await scene.rows(`update training.accounts set needs_login = true`)
+    const login = page.locator('.notice', { hasText: 'Account “default” is not signed in.' })
+    expect(await login.locator('code').textContent()).toBe('musette login')
+    await scene.rows(`update training.accounts set needs_login = false`)
+    await scene.rows(
+      `update training.sync_runs set started_at = started_at + interval '3 hours', finished_at = finished_at + interval '3 hours'`,
+    )
+    await page.locator('.notice').first().waitFor({ state: 'detached' })
   })
 
   it('names a failed activity, the reason, and the command to type', async () => {
