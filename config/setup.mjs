@@ -4,7 +4,7 @@
 //   build     dist/, from src/
 // Plain JavaScript on Node's own modules, because it runs before anything is installed.
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, statSync, utimesSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, statSync, utimesSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -51,10 +51,23 @@ function build() {
   // The dashboard's scripts run in a browser, which knows other names than Node does.
   for (const project of ['config/tsconfig.build.json', `src/${browser}`])
     run(process.execPath, [compiler, '-p', `${root}${project}`], 'the build failed')
+  compileScanner()
   const isServed = (path) => statSync(path).isDirectory() || /\.(css|svg)$/.test(path)
   cpSync(`${root}src/${browser}`, `${root}dist/${browser}`, { recursive: true, filter: isServed })
   // An incremental build that finds nothing to do leaves its mark as old as it was.
   utimesSync(`${root}dist/.tsbuildinfo`, new Date(), new Date())
+}
+
+/** Compiles the reader of samples to WebAssembly. It takes seconds, so an unchanged one is left. */
+function compileScanner() {
+  const folder = 'src/service/scanner/'
+  const compiled = `${root}dist/service/scanner/scan-rows.wasm`
+  const sources = readdirSync(`${root}${folder}`).map((name) => statSync(`${root}${folder}${name}`).mtimeMs)
+  if (existsSync(compiled) && statSync(compiled).mtimeMs > Math.max(...sources)) return
+  const compiler = `${root}node_modules/assemblyscript/bin/asc.js`
+  const options = ['-O3', '--noAssert', '--runtime', 'stub', '--use', 'abort=', '--outFile', compiled]
+  const source = `${root}${folder}scan-rows.ts`
+  run(process.execPath, [compiler, source, ...options], 'the reader of samples was not built; run: npm ci')
 }
 
 function has(command) {

@@ -10,7 +10,8 @@ import {
 } from './service-errors.ts'
 import { refreshIfDue, type SessionState, SHARED_READ_MS, withToken } from './session.ts'
 import type { Parsed } from './wire/lenient.ts'
-import { scanSamples, seekMember } from './wire/scan-samples.ts'
+import { scanSamples } from './wire/scan-samples.ts'
+import { seekMember } from './wire/seek-member.ts'
 import {
   parseActivity,
   parseActivityList,

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readActivity } from '../../src/service/endpoints.ts'
-import { scanSamples, seekMember } from '../../src/service/wire/scan-samples.ts'
+import { scanSamples } from '../../src/service/wire/scan-samples.ts'
+import { seekMember } from '../../src/service/wire/seek-member.ts'
 import { parseActivity } from '../../src/service/wire/wire-activity.ts'
 import { columnsOf, type SessionData } from '../../src/service/wire/wire-samples.ts'
 
@@ -65,6 +66,33 @@ test('reads from the bytes what JSON.parse makes of any list of samples, in any 
     }),
     { numRuns: 2_000 },
   )
+})
+
+test('reads a list of many windows, with fields and texts that come late, wherever a window ends', () => {
+  for (let run = 0; run < 12; run++) {
+    const list = Array.from({ length: 4_000 }, (_, index) => ({
+      unix_time: 1_700_000_000_000 + index,
+      power: index % 7 === 0 ? null : index / 3,
+      ...(index > 1_500 && { mpa: index * 1e-9, [`field${run}`]: -index }),
+      ...(index % 1_111 === 1_110 && { note: 'é"\\'.repeat(index % 40) }),
+      ...(index % 900 === 899 && { lap: { at: [index, null] }, text: 'x'.repeat(run) }),
+    }))
+    const body = bodyOf(list, run % 3 === 0 ? 1 : undefined, { name: 'n'.repeat(run) })
+    expect(body.length).toBeGreaterThan(262_144)
+    const scanned = scan(body)
+    const expected = columnsOf(list)
+    expect(scanned && expected && rowsOf(scanned)).toEqual(expected && rowsOf(expected))
+  }
+})
+
+test.each([
+  ['a sample longer than the window', [{ power: 1 }, { power: 2, note: 'x'.repeat(300_000) }]],
+  ['a name longer than a label', [{ power: 1, ['n'.repeat(200)]: 2 }]],
+])('leaves %s to the whole parse', (_what, list) => {
+  const body = bodyOf(list)
+  expect(scan(body)).toBeUndefined()
+  const { session_data: data } = readActivity({ ...answer(''), body }, 'GET activity x')
+  expect(data && rowsOf(data)).toEqual(rowsOf(columnsOf(list) as SessionData))
 })
 
 test('reads every number to the last bit', () => {
