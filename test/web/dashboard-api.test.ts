@@ -45,10 +45,30 @@ describe('the JSON of the dashboard', () => {
       ['/api/activities/99999999999', 'params/id must be <= 2147483647'],
       ['/api/activities', "querystring must have required property 'older_than'"],
       ["/api/activities?older_than=1'--", 'querystring/older_than must be integer'],
+      ['/api/activities/list?day=2026-02-31', 'querystring/day must match format "date"'],
+      ['/api/activities/list?sort=path', 'querystring/sort must be equal to one of the allowed values'],
+      ['/api/activities/list?limit=100000', 'querystring/limit must be <= 200'],
+      ['/api/activities/calendar?year=0', 'querystring/year must be >= 1'],
       ['/api/fitness?account=x', 'querystring/account must be integer'],
     ] as const) {
       const answer = await get(path)
       expect([path, answer.status, await answer.json()]).toEqual([path, 400, { error: sentence }])
+    }
+  })
+
+  it('reads what one searches for as text, never as a pattern or as SQL', async () => {
+    const total = async (search: string) => {
+      const answer = await get(`/api/activities/list?search=${encodeURIComponent(search)}`)
+      return ((await answer.json()) as { total: number }).total
+    }
+    const id = await key()
+    await rig.rows(
+      `update training.activities set description = 'A 50%_hill, it''s \\steep' where activity_id = ${id}`,
+    )
+    expect(await total("50%_HILL it's \\STEEP".replace('\\\\', '\\'))).toBe(1)
+    for (const search of ['5%hill', '50_', "'; drop table training.activities; --", '\\']) {
+      const found = await total(search)
+      expect([search, found]).toEqual([search, search === '\\' ? 1 : 0])
     }
   })
 
@@ -79,6 +99,8 @@ describe('the JSON of the dashboard', () => {
       '/',
       '/api/today',
       '/api/runs',
+      '/api/activities/list',
+      '/api/activities/calendar',
       `/api/activities/${id}`,
       `/api/activities/${id}/samples`,
       '/api/fitness',

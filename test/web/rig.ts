@@ -92,6 +92,8 @@ export function openBareWeb(options: { host: string; port?: number; token?: stri
         findToday: fail,
         findWorkoutFile: fail,
         findRuns: fail,
+        findActivityPage: fail,
+        findActivityCalendar: fail,
         findOlderActivities: fail,
         findActivity: fail,
         findSamples: fail,

@@ -1,10 +1,12 @@
 import type { App } from '../../app/app.ts'
 import { SECOND } from '../../kit/time.ts'
+import { findActivityPage } from '../../store/dashboard/activity-list.ts'
 import { findActivityFacts, findSampleColumns } from '../../store/dashboard/activity-page.ts'
 import { findActivityLines } from '../../store/dashboard/overview-page.ts'
 import type { DashboardDeps } from '../../web/dashboard/dashboard-types.ts'
 import { makeCachedProbe } from '../cached-probe.ts'
 import { findActivity } from './activity-view.ts'
+import { findActivityCalendar } from './calendar-view.ts'
 import { findFitness } from './fitness-view.ts'
 import { findRuns } from './runs-view.ts'
 import { makeFindToday } from './today-view.ts'
@@ -22,6 +24,8 @@ export function makeDashboard(app: Pick<App, 'config' | 'store'>): DashboardDeps
     findToday: makeFindToday(app),
     findWorkoutFile: (input) => findWorkoutFile(app, input),
     findRuns: makeCachedProbe(() => findRuns(app), { keepMs: KEEP_MS }),
+    findActivityPage: (query) => store.read((tx) => findActivityPage(tx, query)),
+    findActivityCalendar: (query) => findActivityCalendar(app, query),
     findOlderActivities: ({ than }) =>
       store.read((tx) => findActivityLines(tx, { limit: OLDER_SHOWN, than })),
     findActivity: (input) => findActivity(app, input),

@@ -15,6 +15,56 @@ export type ActivityLine = {
   breakthrough: number | null
 }
 
+/** What a list of activities is filtered by; what is undefined does not count. */
+export type ActivityFilter = {
+  /** words that the name or the description must have, each in one of them */
+  search?: string | undefined
+  account?: number | undefined
+  type?: string | undefined
+  /** of the local start */
+  year?: number | undefined
+  /** of the local start, `2026-03-10` */
+  day?: string | undefined
+  leastS?: number | undefined
+  belowS?: number | undefined
+  breakthrough?: boolean | undefined
+  power?: boolean | undefined
+  /** also those that the service lists no more */
+  absent?: boolean | undefined
+}
+
+export type SortKey = 'started' | 'name' | 'time' | 'distance' | 'power' | 'xss'
+
+/** The order of a list; an activity without the value comes last, both ways. */
+export type ActivityOrder = { sort: SortKey; descending: boolean }
+
+/** A part of a list of activities, and the sums of all of it. */
+export type ActivityPage = {
+  total: number
+  /** activities that fit, too, but that the service lists no more */
+  absent: number
+  elapsed_s: number
+  distance_km: number
+  xss: number
+  lines: ListedLine[]
+}
+export type ListedLine = ActivityLine & { absent: boolean; description: string | null }
+
+/** What activities can be filtered by. */
+export type ActivityFacets = {
+  accounts: Array<{ account_id: number; account: string }>
+  types: string[]
+  years: number[]
+}
+
+/** The days of a year that have activities, one array a quantity. */
+export type CalendarColumns = {
+  days: string[]
+  activities: number[]
+  elapsed_s: Array<number | null>
+  xss: Array<number | null>
+}
+
 /** Everything about one activity besides its samples. */
 export type ActivityFacts = ActivityLine & {
   account_id: number

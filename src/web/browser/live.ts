@@ -8,19 +8,23 @@ const LONGEST_PAUSE_MS = 15_000
 type OnData<T> = (data: T) => Problem | undefined | Promise<Problem | undefined>
 
 /**
- * Fetches `path` again and again, one request at a time, and hands over every answer that is new. It pauses while the
- * page is hidden, and fetches at once when the page is shown again. The page's frame shows whether that works.
+ * Fetches `path`, or what it returns at that moment, again and again, one request at a time, and hands over every answer
+ * that is new. It pauses while the page is hidden, and fetches at once when the page is shown again. The page's frame
+ * shows whether that works.
  */
 export async function follow<T>(
-  path: string,
+  path: string | (() => string),
   options: { everyMs: number; onData: OnData<T> },
 ): Promise<never> {
   startAgoClock()
   let etag: string | undefined
+  let last: string | undefined
   let problems = 0
   for (;;) {
     await untilVisible()
-    const answer = await fetchJson<T>(path, etag)
+    const now = typeof path === 'string' ? path : path()
+    const answer = await fetchJson<T>(now, now === last ? etag : undefined)
+    last = now
     const problem =
       answer.kind === 'data'
         ? await options.onData(answer.data)

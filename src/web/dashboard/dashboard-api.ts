@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ConfigError, errorLine, TransientError } from '../../kit/errors.ts'
+import { registerActivityList } from './activity-list-routes.ts'
 import type { DashboardDeps } from './dashboard-types.ts'
+import { sendView } from './send-view.ts'
 
 /** The largest key that Postgres's integer holds. */
 const ID = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const
@@ -22,6 +23,8 @@ export async function registerDashboardApi(server: FastifyInstance, deps: Dashbo
       )
 
       scope.get('/runs', async (request, reply) => sendView(request, reply, await deps.findRuns()))
+
+      registerActivityList(scope, deps)
 
       scope.get<{ Querystring: { older_than: number } }>(
         '/activities',
@@ -54,15 +57,6 @@ export async function registerDashboardApi(server: FastifyInstance, deps: Dashbo
     },
     { prefix: '/api' },
   )
-}
-
-async function sendView(request: FastifyRequest, reply: FastifyReply, view: object | undefined) {
-  if (view === undefined) return reply.code(404).send({ error: 'there is no such thing in the mirror' })
-  const body = JSON.stringify(view)
-  const etag = `"${createHash('sha256').update(body).digest('base64url')}"`
-  reply.header('etag', etag)
-  if (request.headers['if-none-match'] === etag) return reply.code(304).send()
-  return reply.type('application/json; charset=utf-8').send(body)
 }
 
 /** Sends the sentence of an error that passes by itself or that a person can mend; the server handles all others. */

@@ -5,7 +5,7 @@ import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { TransientError } from '../../kit/errors.ts'
 import type { DashboardDeps } from './dashboard-types.ts'
-import { FITNESS, type Menu, type Page, RUNS, renderPage, TODAY } from './page-frame.ts'
+import { MENU, type Menu, type Page, renderPage } from './page-frame.ts'
 
 const ACTIVITY: Page = { title: 'Activity', script: 'activity/activity.js' }
 const NO_SUCH_ACTIVITY: Page = {
@@ -30,7 +30,7 @@ export async function registerDashboardPages(
   const charts = dirname(createRequire(import.meta.url).resolve('uplot/dist/uPlot.esm.js'))
   await serve(server, { root: ASSETS, prefix: '/assets/', served: /\.(js|css|svg)$/ })
   await serve(server, { root: charts, prefix: '/assets/uplot/', served: /^\/uPlot\.(esm\.js|min\.css)$/ })
-  for (const page of [TODAY, FITNESS, RUNS])
+  for (const page of MENU)
     server.get(page.path ?? '/', async (_request, reply) => sendPage(reply, page, menu))
   server.get<{ Params: { id: string } }>('/activities/:id', async (request, reply) => {
     const activityId = /^\d{1,10}$/.test(request.params.id) ? Number(request.params.id) : 0

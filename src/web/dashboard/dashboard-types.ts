@@ -1,8 +1,13 @@
 import type { ProfileStep } from '../../normalize/erg-profile.ts'
 import type {
+  ActivityFacets,
   ActivityFacts,
+  ActivityFilter,
   ActivityLine,
+  ActivityOrder,
+  ActivityPage,
   BestPoint,
+  CalendarColumns,
   CurvePoint,
   FitnessNow,
   FormNow,
@@ -27,6 +32,9 @@ export type DashboardDeps = {
   /** a file of the workout that the newest training info names; undefined when there is none */
   findWorkoutFile(input: { accountId: number; format: string }): Promise<WorkoutFileView | undefined>
   findRuns(): Promise<RunsView>
+  findActivityPage(input: ActivityQuery & { offset: number; limit: number }): Promise<ActivityPage>
+  /** what the list can be filtered by, and the days of one year; without a year those of the newest */
+  findActivityCalendar(input: ActivityQuery): Promise<CalendarView>
   /** the activities that started before another one, newest first */
   findOlderActivities(input: { than: number }): Promise<readonly ActivityLine[]>
   /** undefined when there is no such activity */
@@ -36,6 +44,12 @@ export type DashboardDeps = {
   /** of the first account when none is named; undefined when there is no such account */
   findFitness(input: { accountId?: number | undefined }): Promise<FitnessView | undefined>
 }
+
+/** A filtered and sorted list of activities. */
+export type ActivityQuery = { filter: ActivityFilter; order: ActivityOrder }
+
+/** The choices of a list of activities, and one year of it by day. */
+export type CalendarView = ActivityFacets & { year: number | null; calendar: CalendarColumns }
 
 /**
  * The part of the first page that all accounts share. Instants are dates here and ISO texts in the browser (Serialized).

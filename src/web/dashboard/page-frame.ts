@@ -5,12 +5,14 @@ export type Page = { title: string; path?: string; script?: string; text?: strin
 export type Menu = { queues: boolean; signOut: boolean }
 
 /** The pages of the menu, in its order. */
-export const TODAY: Page = { title: 'Today', path: '/', script: 'today/today.js' }
-export const FITNESS: Page = { title: 'Fitness', path: '/fitness', script: 'fitness/fitness.js' }
-export const RUNS: Page = { title: 'Runs', path: '/runs', script: 'runs/runs-page.js' }
-const MENU: readonly Page[] = [TODAY, FITNESS, RUNS]
+export const MENU: readonly Page[] = [
+  { title: 'Today', path: '/', script: 'today/today.js' },
+  { title: 'Activities', path: '/activities', script: 'activities/activities-page.js' },
+  { title: 'Fitness', path: '/fitness', script: 'fitness/fitness.js' },
+  { title: 'Runs', path: '/runs', script: 'runs/runs-page.js' },
+]
 
-const SHEETS = ['palette', 'base', 'frame', 'parts', 'cards', 'day', 'tables', 'charts']
+const SHEETS = ['palette', 'base', 'frame', 'parts', 'cards', 'day', 'tables', 'charts', 'activities']
 const STYLES = ['uplot/uPlot.min.css', ...SHEETS.map((name) => `styles/${name}.css`)]
 
 /** Renders the frame of a page: head, a link past the navigation, the navigation, and the places that its script fills. */

@@ -1,0 +1,70 @@
+/** What the list shows, as the address holds it; a key that is missing does not count. */
+export type ListState = Readonly<Partial<Record<Key, string>>>
+
+const KEYS = [
+  'search',
+  'account',
+  'type',
+  'year',
+  'day',
+  'length',
+  'breakthrough',
+  'power',
+  'absent',
+  'sort',
+  'order',
+] as const
+export type Key = (typeof KEYS)[number]
+
+/** The lengths that one can choose; the daemon knows what they mean. */
+export const LENGTHS: ReadonlyArray<[value: string, text: string]> = [
+  ['under-1h', 'under 1 h'],
+  ['1h-2h', '1 to 2 h'],
+  ['2h-4h', '2 to 4 h'],
+  ['over-4h', '4 h and longer'],
+]
+
+/** Parses the part of an address after `?`. */
+export function parseAddress(query: string): ListState {
+  const given = new URLSearchParams(query)
+  return Object.fromEntries(
+    KEYS.flatMap((key) => {
+      const value = given.get(key)
+      return value ? [[key, value]] : []
+    }),
+  )
+}
+
+/** Formats a state as the part of an address after `?`, which is empty for the whole list. */
+export function formatAddress(state: ListState): string {
+  const query = new URLSearchParams()
+  for (const key of KEYS) {
+    const value = state[key]
+    if (value) query.set(key, value)
+  }
+  const text = query.toString()
+  return text && `?${text}`
+}
+
+/** Changes a state; a day belongs to its year, and an empty value takes the key away. */
+export function changeState(state: ListState, changes: ListState): ListState {
+  const next = { ...state, ...('year' in changes && { day: '' }), ...changes }
+  return Object.fromEntries(Object.entries(next).filter(([, value]) => value))
+}
+
+const DESCENDING_FIRST: readonly string[] = ['started', 'time', 'distance', 'power', 'xss']
+
+/** Returns the order that a list is in, and which way. */
+export function orderOf({ sort = 'started', order }: ListState): { sort: string; descending: boolean } {
+  return { sort, descending: order === undefined ? true : order === 'desc' }
+}
+
+/** Sorts by a column; by the same one again, the other way. */
+export function sortBy(state: ListState, sort: string): ListState {
+  const now = orderOf(state)
+  const descending = now.sort === sort ? !now.descending : DESCENDING_FIRST.includes(sort)
+  return changeState(state, {
+    sort: sort === 'started' ? '' : sort,
+    order: descending ? '' : 'asc',
+  })
+}

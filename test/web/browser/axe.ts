@@ -1,0 +1,15 @@
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+
+type Violation = { id: string; nodes: ReadonlyArray<{ html: string; failureSummary: string }> }
+
+/** Checks the page as it is with axe, and returns what breaks the rules of WCAG 2.2 AA or axe's best practices, as sentences. */
+export async function listViolations(page: Page): Promise<string[]> {
+  // The page's policy forbids foreign scripts; the debugger may still run them.
+  const violations = (await page.evaluate(
+    `${axe.source}; axe.run(document).then((result) => result.violations)`,
+  )) as Violation[]
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)}: ${failureSummary}`),
+  )
+}
