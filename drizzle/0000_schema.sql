@@ -875,8 +875,8 @@ COMMENT ON COLUMN training.fit_fields.developer_index IS 'Number of the app in t
 COMMENT ON COLUMN training.fit_fields.field_number IS 'Number of the field of that app';
 COMMENT ON COLUMN training.fit_fields.native_field IS 'Field of the FIT profile that it stands for, when it says so';
 COMMENT ON COLUMN training.fit_fields.count IS 'Number of values in the records';
-COMMENT ON COLUMN training.fit_fields.offsets_s IS 'Seconds from started_at of the file to each value';
-COMMENT ON COLUMN training.fit_fields.values IS 'The values as the app wrote them; of a list its first number; texts are left out';
+COMMENT ON COLUMN training.fit_fields.offsets_s IS 'Time from started_at of the file to each value, s';
+COMMENT ON COLUMN training.fit_fields.values IS 'The values as the app wrote them, in units; of a list its first number; texts are left out';
 COMMENT ON COLUMN training.fit_fields.fields IS 'Every field of its description; see fit_laps';
 
 CREATE TABLE training.fit_originals (
@@ -1725,7 +1725,7 @@ COMMENT ON COLUMN training.fit_field_values.content_id IS 'SHA-256 of the FIT by
 COMMENT ON COLUMN training.fit_field_values.field IS 'Name of the field';
 COMMENT ON COLUMN training.fit_field_values.units IS 'Unit, in the words of the app';
 COMMENT ON COLUMN training.fit_field_values.t IS 'Time of the record';
-COMMENT ON COLUMN training.fit_field_values.value IS 'Value as the app wrote it';
+COMMENT ON COLUMN training.fit_field_values.value IS 'Value as the app wrote it, in units';
 
 CREATE VIEW training.mirror_health AS
 SELECT a.account_id, a.name AS account, i.item, i.month, i.count, i.at, i.detail

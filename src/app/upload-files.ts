@@ -17,10 +17,10 @@ const MEMORY_BYTES = 64 * 1_024 * 1_024
 
 /** Makes the dependencies of the upload room from the App; `onWanted` is called for each new activity to fetch. */
 export function makeUploadDeps(
-  app: Pick<App, 'store' | 'log' | 'mirror'>,
+  app: Pick<App, 'store' | 'log' | 'mirror' | 'config'>,
   onWanted?: NonNullable<UploadDeps['onWanted']>,
 ): UploadDeps {
-  const { store, log } = app
+  const { store, log, config } = app
   const { serviceOf, now } = app.mirror
   return {
     store,
@@ -28,6 +28,7 @@ export function makeUploadDeps(
     problems: makeLogOnce(log),
     memory: makeSemaphore(MEMORY_BYTES),
     now,
+    keepFit: config.keepFit,
     serviceOf,
     async listStarted(account, span, signal) {
       const answer = await serviceOf(account).listActivities(span, signal)
@@ -60,7 +61,7 @@ export type HandUpload = { fileName: string } & (
  * `no_account`, and the signal's reason.
  */
 export async function uploadByHand(
-  app: Pick<App, 'store' | 'vault' | 'log' | 'mirror'>,
+  app: Pick<App, 'store' | 'vault' | 'log' | 'mirror' | 'config'>,
   input: {
     account: string
     path: string
@@ -91,7 +92,7 @@ function describeFault({ verdict, reason }: Fault): string {
 }
 
 async function uploadOne(
-  app: Pick<App, 'store' | 'log' | 'mirror'>,
+  app: Pick<App, 'store' | 'log' | 'mirror' | 'config'>,
   input: Omit<Parameters<typeof uploadByHand>[1], 'account' | 'bytes'> & { account: Account; fit: ReadFit },
 ): Promise<HandUpload> {
   const { fit, signal } = input

@@ -24,6 +24,8 @@ export type Config = Readonly<{
   /** undefined: BullMQ's Postgres backend in the same database */
   redisUrl: string | undefined
   drop: Readonly<{ dir: string; afterUpload: 'move' | 'keep'; polling: boolean }>
+  /** whether the bytes of each FIT file that passes are kept in the database */
+  keepFit: boolean
   workoutDir: string | undefined
   /** `dir` undefined: the history is exported by hand only */
   export: Readonly<{ dir: string | undefined; everyMs: number }>
@@ -180,6 +182,7 @@ function toConfig(
       afterUpload: value.MUSETTE_AFTER_UPLOAD,
       polling: value.MUSETTE_WATCH_POLLING,
     }),
+    keepFit: value.MUSETTE_KEEP_FIT,
     workoutDir: value.MUSETTE_WORKOUT_DIR,
     export: Object.freeze({
       dir: value.MUSETTE_EXPORT_DIR === undefined ? undefined : resolve(value.MUSETTE_EXPORT_DIR),

@@ -150,6 +150,7 @@ export const VARIABLES = {
     'requests in a minute, of one process',
   ),
   MUSETTE_KEEP_RAW: yesNo(true).describe('keep each answer with samples as the service sent it, compressed'),
+  MUSETTE_KEEP_FIT: yesNo(true).describe('keep the bytes of each FIT file that passes, compressed'),
   MUSETTE_HTTP: httpAddress.describe('the address of dashboard, health checks and metrics; off for none'),
   MUSETTE_HTTP_TOKEN: z
     .string()

@@ -166,7 +166,7 @@ async function enqueueDueUploads(
 
 /** Checks one upload at the service; a new activity is enqueued for its fetch. */
 async function checkUploadStatus(
-  app: Pick<App, 'store' | 'vault' | 'log' | 'mirror'>,
+  app: Pick<App, 'store' | 'vault' | 'log' | 'mirror' | 'config'>,
   jobs: Pick<Jobs, 'enqueue'>,
   input: { accountId: number; contentId: string; signal: AbortSignal },
 ): Promise<void> {

@@ -210,13 +210,21 @@ type ByteReader<T> = Generator<number, T, Uint8Array>
 /** One message of a FIT file, valid until the next one. `time` is in seconds as FIT counts them, null when it has none. */
 export type FitMessage = { number: number; time: number | null; bytes: Uint8Array; definition: Definition }
 
-type Field = { number: number; offset: number; size: number }
-type Definition = { number: number; little: boolean; size: number; fields: Field[] }
+/** A field in the bytes of a message; `type` is its base type (FIT protocol, "Base Types"). */
+export type Field = { number: number; offset: number; size: number; type: number }
+/** A field of an app; its description in the file says what it is. */
+export type DeveloperField = { number: number; offset: number; size: number; developer: number }
+type Definition = {
+  number: number
+  little: boolean
+  size: number
+  fields: Field[]
+  developerFields: DeveloperField[]
+}
 
 /**
  * Walks over the `dataSize` bytes of messages of one FIT part (FIT protocol, "Record Format") and calls `onMessage` with each
- * data message. Returns whether it reached the end; it stops at bytes that do not follow the protocol. Developer fields are
- * skipped.
+ * data message. Returns whether it reached the end; it stops at bytes that do not follow the protocol.
  */
 function* walkMessages(dataSize: number, onMessage: (message: FitMessage) => void): ByteReader<boolean> {
   const definitions = new Map<number, Definition>()
@@ -281,19 +289,24 @@ function* readDefinition(
   const fields: Field[] = []
   let size = 0
   for (let i = 0; i < places.length; i += 3) {
-    const field = { number: places[i] ?? 0, offset: size, size: places[i + 1] ?? 0 }
+    const field = { number: places[i] ?? 0, offset: size, size: places[i + 1] ?? 0, type: places[i + 2] ?? 0 }
     fields.push(field)
     size += field.size
   }
+  const developerFields: DeveloperField[] = []
   if (withDeveloperFields) {
-    const developerFields = bytes < left ? (yield 1)[0] : undefined
-    if (developerFields === undefined) return undefined
-    bytes += 1 + developerFields * 3
+    const count = bytes < left ? (yield 1)[0] : undefined
+    if (count === undefined) return undefined
+    bytes += 1 + count * 3
     if (bytes > left) return undefined
-    const more = yield developerFields * 3
-    if (more.length < developerFields * 3) return undefined
-    for (let i = 0; i < more.length; i += 3) size += more[i + 1] ?? 0
+    const more = yield count * 3
+    if (more.length < count * 3) return undefined
+    for (let i = 0; i < more.length; i += 3) {
+      const [number = 0, bytesOfField = 0, developer = 0] = more.subarray(i, i + 3)
+      developerFields.push({ number, offset: size, size: bytesOfField, developer })
+      size += bytesOfField
+    }
   }
   const number = little ? low | (high << 8) : (low << 8) | high
-  return { definition: { number, little, size, fields }, bytes }
+  return { definition: { number, little, size, fields, developerFields }, bytes }
 }

@@ -2,7 +2,13 @@
 export const FILE_ID = { message: 0, type: 0, createdAt: 4 }
 export const SPORT = { message: 12, sport: 0 }
 export const SESSION = { message: 18, startedAt: 2, sport: 5 }
+export const LAP = { message: 19 }
 export const RECORD = { message: 20 }
+export const DEVICE_INFO = { message: 23 }
+export const ACTIVITY = { message: 34 }
+export const FILE_CREATOR = { message: 49 }
+export const FIELD_DESCRIPTION = { message: 206 }
+export const DEVELOPER_DATA_ID = { message: 207 }
 /** The field that holds the time in messages of every kind. */
 export const TIMESTAMP = 253
 
@@ -34,7 +40,7 @@ export const SPORTS =
   archery, mixedMartialArts, motorSports, snorkeling, dance, jumpRope, poolApnea, mobility, geocaching, canoeing, 254, all`)
 
 /** Reads a list of names with consecutive numbers; a number in the list is that of the name after it. */
-function namesByNumber(list: string): ReadonlyMap<number, string> {
+export function namesByNumber(list: string): ReadonlyMap<number, string> {
   const names = new Map<number, string>()
   let number = 0
   for (const entry of list.split(/,\s+/)) {

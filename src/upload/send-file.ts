@@ -14,6 +14,7 @@ import {
   type UploadKey,
 } from '../store/uploads/uploads.ts'
 import { checkRefusal, checkStatus } from './check-status.ts'
+import { keepFit } from './keep-fit.ts'
 import type { UploadDeps } from './upload-deps.ts'
 import { judgeFailure, recordAccepted } from './upload-outcome.ts'
 
@@ -54,6 +55,7 @@ export async function sendFile(deps: UploadDeps, input: SendInput): Promise<Send
   if (verdict.verdict !== 'whole') {
     const { reason } = verdict
     const refused = await recordRefused(deps, { ...key, fileName, sizeBytes, reason })
+    if (fit.cut) await keepKnown(deps, input)
     return { known: !refused.isNew, paused: false, upload: refused.upload, error: undefined }
   }
   let before = await deps.store.read((tx) => findUpload(tx, key))
@@ -64,6 +66,7 @@ export async function sendFile(deps: UploadDeps, input: SendInput): Promise<Send
   }
   const isPaused = before?.nextTryAt && before.nextTryAt > deps.now()
   if (before && (before.state !== 'seen' || isPaused)) {
+    await keepKnown(deps, input)
     return { known: before.state !== 'seen', paused: resend === 'later', upload: before, error: undefined }
   }
   const attempt = await deps.memory(sizeBytes, async () => {
@@ -71,6 +74,14 @@ export async function sendFile(deps: UploadDeps, input: SendInput): Promise<Send
     return sendOnce(deps, { ...input, bytes, startedAt: verdict.startedAt })
   })
   return { known: false, paused: false, ...attempt }
+}
+
+/** Reads a file that is not sent now, when the ledger has it from a time before it was read, or when it is cut. */
+async function keepKnown(deps: UploadDeps, { account: { accountId }, fit }: SendInput): Promise<void> {
+  const { contentId, name: fileName, sizeBytes } = fit
+  await deps.memory(sizeBytes, () =>
+    keepFit(deps, { key: { accountId, contentId }, fileName, load: () => loadFit(fit) }),
+  )
 }
 
 /** Records a content that is no FIT activity as refused, without sending it; one that the ledger has an end for is left as it is. */
@@ -140,6 +151,17 @@ type OnceInput = SendInput & { bytes: Buffer; startedAt: Date | null }
 async function sendOnce(deps: UploadDeps, input: OnceInput): Promise<Attempt> {
   const { upload, isClaimed } = await claimRow(deps, input)
   if (!isClaimed) return { upload, error: undefined }
+  const { bytes, fit } = input
+  // What the file says is in SQL also while the service is slow or away.
+  const kept = keepFit(deps, { key: upload, fileName: fit.name, load: async () => bytes })
+  try {
+    return await sendClaimed(deps, input, upload)
+  } finally {
+    await kept
+  }
+}
+
+async function sendClaimed(deps: UploadDeps, input: OnceInput, upload: Upload): Promise<Attempt> {
   const body = { sent: false }
   let path: string | null
   try {

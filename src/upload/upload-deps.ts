@@ -24,6 +24,8 @@ export type UploadDeps = {
   /** the memory, in bytes, that all files share while they are sent */
   memory: Semaphore
   now: Clock
+  /** whether the bytes of each FIT file are kept in the database */
+  keepFit: boolean
   /** called for an activity that is wanted now; its failure loses nothing, because the row stays wanted */
   onWanted?: (activity: { accountId: number; activityId: number }) => Promise<void>
 }

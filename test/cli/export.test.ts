@@ -47,7 +47,7 @@ describe('musette export', () => {
     expect(await rig.musette(['export', path, '--account', 'other'])).toMatchObject({ code: 3, stdout: '' })
     const format = await rig.musette(['export', path, '--format', 'xml'])
     expect(format).toMatchObject({ code: 2, stdout: '' })
-    expect(format.stderr).toContain('csv, json, parquet')
+    expect(format.stderr).toContain('csv, json, parquet, fit')
   })
 
   it('writes the whole history into a folder, says what it did, and refuses what it cannot mean', async () => {

@@ -8,9 +8,9 @@ const FILE = fileURLToPath(new URL('../../docs/schema.md', import.meta.url))
 
 /** Numbers that count or name something have no unit, and their comment begins by saying so. */
 const COUNTED =
-  /^(Derived: )?(Number of|How often|How many|Times|Fetches|Looks|Entries|Items|Longest list|Place|Position|Key of|(Account|Activity)\b.*\bsee\b|Calendar year)/i
+  /^(Derived: )?(Number of|How often|How many|Times|Fetches|Looks|Entries|Items|Longest list|Place|Position|Key of|Serial number|Version of|(Account|Activity)\b.*\bsee\b|Calendar year)/i
 const UNIT =
-  /((?<!')\b(W|s|m|km|kg|g|J|kJ|kcal|1\/min|m\/h|degrees|bytes|seconds|days)\b|%|unit not told by the service|\bno unit\b|a whole number of the service)/
+  /((?<!')\b(W|s|m|km|kg|g|J|kJ|kcal|1\/min|m\/h|degrees|V|bytes|seconds|days)\b|°C|%|in units|unit not told by the service|\bno unit\b|a whole number of the service)/
 
 async function openDatabase(): Promise<string> {
   const database = await openTestDatabase()

@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib'
 import { ConfigError } from '../../kit/errors.ts'
 import {
   EXPORT_COLUMNS,
@@ -8,6 +9,7 @@ import {
   findSampleRows,
 } from '../../store/samples/export-rows.ts'
 import type { Tx } from '../../store/store.ts'
+import { findFitOriginal } from '../../store/uploads/kept-fit.ts'
 import type { App } from '../app.ts'
 import { accountNamed } from '../local-app.ts'
 import type { ExportFormat } from './export-formats.ts'
@@ -16,8 +18,8 @@ import { encodeParquet } from './parquet-encoder.ts'
 type Piece = string | Uint8Array
 
 /**
- * Exports the samples of one activity in one snapshot, piece by piece: each is made after `write` of the last one has
- * resolved. Returns undefined, or, when there are no samples and nothing was written, the reason as a sentence. Throws
+ * Exports the samples of one activity in one snapshot, or the FIT file that it came from, piece by piece: each is made after
+ * `write` of the last one has resolved. Returns undefined, or, when there is nothing to write, the reason as a sentence. Throws
  * ConfigError `no_account` and `unknown_activity`, and the signal's reason.
  */
 export async function exportActivity(
@@ -35,8 +37,13 @@ export async function exportActivity(
   return app.store.read(async (tx) => {
     const activity = await findExportedActivity(tx, { accountId, path })
     if (!activity) throw unknownActivity(name, path)
-    if (activity.sampleCount === 0) return `activity ${path} has no samples here: ${whyNoSamples(activity)}`
-    for await (const piece of piecesOf(tx, activity, format)) {
+    const file = format === 'fit' ? await findFitOriginal(tx, activity) : undefined
+    if (format === 'fit' && !file) {
+      return `the FIT file of activity ${path} is not here; run: musette upload FILE, which keeps it and does not send it again`
+    }
+    if (format !== 'fit' && activity.sampleCount === 0)
+      return `activity ${path} has no samples here: ${whyNoSamples(activity)}`
+    for await (const piece of file ? [gunzipSync(file.body)] : piecesOf(tx, activity, format)) {
       signal.throwIfAborted()
       await write(piece)
     }

@@ -12,11 +12,11 @@ type ExportOptions = { format?: ExportFormat; account?: string; all?: boolean; t
 export function addExportVerb(program: Command, run: Run): void {
   program
     .command('export [path]')
-    .description('write the samples of one activity to standard output, or the whole history into a folder')
+    .description('write one activity to standard output, or the whole history into a folder')
     .addOption(
       new Option(
         '--format <format>',
-        'csv, json (with the activity, and fields that have no column) or parquet (default: "csv")',
+        'csv, json (with the activity, and fields that have no column), parquet, or fit, the file that it came from (default: "csv")',
       ).choices(EXPORT_FORMATS),
     )
     .option('--account <account>', 'whose activity (default: "default")')
@@ -39,8 +39,8 @@ async function exportTo(
     const message = 'name one activity, or export everything: musette export --all --format parquet --to DIR'
     throw new ConfigError('bad_usage', message)
   }
-  if (format === 'parquet' && output.isTTY) {
-    const message = `Parquet is not for a terminal; run: musette export ${path} --format parquet > ${path}.parquet`
+  if ((format === 'parquet' || format === 'fit') && output.isTTY) {
+    const message = `this format is not for a terminal; run: musette export ${path} --format ${format} > ${path}.${format}`
     throw new ConfigError('bad_usage', message)
   }
   const { exportActivity } = await import('../../app/export/export-activity.ts')

@@ -1,0 +1,116 @@
+import type { FitMessage } from './fit-walker.ts'
+import { FIRST_ABSOLUTE_TIME, FIT_EPOCH_S } from './profile.ts'
+import { MESSAGES, type ProfileField } from './profile-fields.ts'
+
+/** A value of a field: texts, whole numbers beyond 2^53 and moments (ISO 8601, UTC) are texts; a list may have gaps. */
+export type FitValue = number | string | readonly (number | string | null)[]
+export type FitFields = Readonly<Record<string, FitValue>>
+
+/** How many bytes a value of a base type has, which value stands for nothing, and how it is read. */
+type BaseType = {
+  size: number
+  nothing: number | bigint
+  read: (view: DataView, offset: number, little: boolean) => number | bigint
+}
+
+const BASE_TYPES: ReadonlyMap<number, BaseType> = new Map<number, BaseType>([
+  [0x00, unsigned8(0xff)], // enum
+  [0x01, { size: 1, nothing: 0x7f, read: (view, at) => view.getInt8(at) }],
+  [0x02, unsigned8(0xff)],
+  [0x03, { size: 2, nothing: 0x7fff, read: (view, at, little) => view.getInt16(at, little) }],
+  [0x04, { size: 2, nothing: 0xffff, read: (view, at, little) => view.getUint16(at, little) }],
+  [0x05, { size: 4, nothing: 0x7fffffff, read: (view, at, little) => view.getInt32(at, little) }],
+  [0x06, { size: 4, nothing: 0xffffffff, read: (view, at, little) => view.getUint32(at, little) }],
+  // The bit patterns that stand for nothing are no numbers anyway.
+  [0x08, { size: 4, nothing: Number.NaN, read: (view, at, little) => view.getFloat32(at, little) }],
+  [0x09, { size: 8, nothing: Number.NaN, read: (view, at, little) => view.getFloat64(at, little) }],
+  [0x0a, unsigned8(0)],
+  [0x0b, { size: 2, nothing: 0, read: (view, at, little) => view.getUint16(at, little) }],
+  [0x0c, { size: 4, nothing: 0, read: (view, at, little) => view.getUint32(at, little) }],
+  [0x0e, { size: 8, nothing: 2n ** 63n - 1n, read: (view, at, little) => view.getBigInt64(at, little) }],
+  [0x0f, { size: 8, nothing: 2n ** 64n - 1n, read: (view, at, little) => view.getBigUint64(at, little) }],
+  [0x10, { size: 8, nothing: 0n, read: (view, at, little) => view.getBigUint64(at, little) }],
+])
+const STRING = 0x07
+const BYTE = 0x0d
+/** The upper bits of a base type say how its bytes are ordered. */
+const TYPE_BITS = 0x1f
+
+function unsigned8(nothing: number): BaseType {
+  return { size: 1, nothing, read: (view, at) => view.getUint8(at) }
+}
+
+/**
+ * Reads the fields of a message by their names in the profile, scaled to the profile's units; a field that the profile does not
+ * know is `field_N` with its raw value. Fields without a value are left out.
+ */
+export function readFields(message: FitMessage): FitFields {
+  const { definition } = message
+  const known = MESSAGES.get(definition.number)?.fields
+  const fields: [string, FitValue][] = []
+  for (const place of definition.fields) {
+    const field = known?.get(place.number)
+    const raw = readRaw(message, place)
+    const value = raw && (field ? scaleField(raw, field) : simplify(raw))
+    if (value !== undefined && value !== null) fields.push([field?.name ?? `field_${place.number}`, value])
+  }
+  return Object.fromEntries(fields)
+}
+
+type RawValues = readonly (number | bigint | string | null)[]
+
+/** Reads the raw values of a place in a message; undefined when all of them stand for nothing, or none can be read. */
+export function readRaw(
+  { bytes, definition }: Pick<FitMessage, 'bytes' | 'definition'>,
+  { offset, size, type }: { offset: number; size: number; type: number },
+): RawValues | undefined {
+  const number = type & TYPE_BITS
+  const part = bytes.subarray(offset, offset + size)
+  if (number === STRING) {
+    const end = part.indexOf(0)
+    const text = new TextDecoder().decode(end < 0 ? part : part.subarray(0, end)).replaceAll('\ufffd', '')
+    return text === '' ? undefined : [text]
+  }
+  // A byte list has no gaps: it stands for nothing only as a whole.
+  if (number === BYTE) return part.every((byte) => byte === 0xff) ? undefined : [...part]
+  const base = BASE_TYPES.get(number)
+  if (!base || size === 0 || size % base.size !== 0) return undefined
+  const view = new DataView(part.buffer, part.byteOffset, part.byteLength)
+  const values: (number | bigint | null)[] = []
+  for (let at = 0; at < size; at += base.size) {
+    const value = base.read(view, at, definition.little)
+    const isNothing = value === base.nothing || (typeof value === 'number' && !Number.isFinite(value))
+    values.push(isNothing ? null : value)
+  }
+  return values.every((value) => value === null) ? undefined : values
+}
+
+function scaleField(raw: RawValues, field: ProfileField): FitValue | null {
+  const { scale, offset, isList, isTime } = field
+  const scaled = raw.map((value) => {
+    if (typeof value === 'bigint') return plainOf(value)
+    if (typeof value !== 'number') return value
+    return isTime ? timeText(value) : value / scale - offset
+  })
+  return isList ? scaled : (scaled[0] ?? null)
+}
+
+function simplify(raw: RawValues): FitValue | null {
+  const plain = raw.map((value) => (typeof value === 'bigint' ? plainOf(value) : value))
+  return plain.length === 1 ? (plain[0] ?? null) : plain
+}
+
+function plainOf(value: bigint): number | string {
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : String(value)
+}
+
+/** Below the first absolute time, the number counts seconds since the device was switched on and stays a number. */
+function timeText(fitSeconds: number): string | number {
+  return fitSeconds < FIRST_ABSOLUTE_TIME ? fitSeconds : dateOf(fitSeconds).toISOString()
+}
+
+/** Converts FIT seconds to a moment. */
+export function dateOf(fitSeconds: number): Date {
+  return new Date((fitSeconds + FIT_EPOCH_S) * 1_000)
+}

@@ -1,0 +1,80 @@
+import { fitDevices, fitFields, fitFiles, fitLaps, fitOriginals, fitSessions } from '../schema/index.ts'
+import type { Tx } from '../store.ts'
+import type { UploadKey } from './uploads.ts'
+
+/** A row without the key of its file. */
+type OfFile<Row> = Omit<Row, 'accountId' | 'contentId'>
+
+/** The rows of one FIT file. */
+export type FitRows = {
+  file: OfFile<typeof fitFiles.$inferInsert>
+  sessions: OfFile<typeof fitSessions.$inferInsert>[]
+  laps: OfFile<typeof fitLaps.$inferInsert>[]
+  devices: OfFile<typeof fitDevices.$inferInsert>[]
+  fields: OfFile<typeof fitFields.$inferInsert>[]
+}
+
+/** A statement takes 65,535 values; a row has about 35. */
+const ROWS_AT_ONCE = 1_000
+
+/** Records what a FIT file of the ledger says. A file that is known stays as it is; returns whether it is new. */
+export async function recordFit(tx: Tx, key: UploadKey, rows: FitRows): Promise<boolean> {
+  const own = { accountId: key.accountId, contentId: key.contentId }
+  const made = await tx.db
+    .insert(fitFiles)
+    .values({ ...rows.file, ...own })
+    .onConflictDoNothing()
+    .returning({ contentId: fitFiles.contentId })
+  if (made.length === 0) return false
+  for (const some of pages(rows.sessions))
+    await tx.db.insert(fitSessions).values(some.map((row) => ({ ...row, ...own })))
+  for (const some of pages(rows.laps))
+    await tx.db.insert(fitLaps).values(some.map((row) => ({ ...row, ...own })))
+  for (const some of pages(rows.devices))
+    await tx.db.insert(fitDevices).values(some.map((row) => ({ ...row, ...own })))
+  for (const some of pages(rows.fields))
+    await tx.db.insert(fitFields).values(some.map((row) => ({ ...row, ...own })))
+  return true
+}
+
+/** Keeps the bytes of a FIT file that recordFit knows; `body` is packed with gzip. Bytes that are kept stay as they are. */
+export async function recordFitOriginal(tx: Tx, key: UploadKey, body: Buffer): Promise<void> {
+  const { accountId, contentId } = key
+  await tx.db
+    .insert(fitOriginals)
+    .values({ accountId, contentId, encoding: 'gzip', body })
+    .onConflictDoNothing()
+}
+
+/** Finds what is kept of a FIT file: its rows, and its bytes. */
+export async function findFitKept(tx: Tx, key: UploadKey): Promise<{ isRead: boolean; hasBytes: boolean }> {
+  const { rows } = await tx.client.query<{ read: boolean; bytes: boolean }>(
+    `select exists (select from training.fit_files where account_id = $1 and content_id = $2) as read,
+       exists (select from training.fit_originals where account_id = $1 and content_id = $2) as bytes`,
+    [key.accountId, key.contentId],
+  )
+  return { isRead: rows[0]?.read ?? false, hasBytes: rows[0]?.bytes ?? false }
+}
+
+/**
+ * Finds the bytes of the FIT file that an activity came from, packed with gzip: of several the one that the view ride_files
+ * shows, of those whose bytes are kept. Undefined when there are none.
+ */
+export async function findFitOriginal(
+  tx: Tx,
+  { activityId }: { activityId: number },
+): Promise<{ fileName: string; contentId: string; body: Buffer } | undefined> {
+  const { rows } = await tx.client.query<{ fileName: string; contentId: string; body: Buffer }>(
+    `select u.file_name as "fileName", content_id as "contentId", o.body
+     from training.uploads u join training.fit_files f using (account_id, content_id)
+       join training.fit_originals o using (account_id, content_id)
+     where u.activity_id = $1
+     order by u.state = 'duplicate', f.problem is not null, u.seen_at, content_id limit 1`,
+    [activityId],
+  )
+  return rows[0]
+}
+
+function* pages<T>(rows: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) yield rows.slice(at, at + ROWS_AT_ONCE)
+}

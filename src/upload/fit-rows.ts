@@ -1,0 +1,222 @@
+import type { DescribedField, FitContents, FitMessageFields } from '../fit/fit-contents.ts'
+import type { FitFields, FitValue } from '../fit/fit-values.ts'
+import { SPORTS } from '../fit/profile.ts'
+import { MESSAGES } from '../fit/profile-fields.ts'
+import {
+  ANT_DEVICE_TYPES,
+  BATTERY_STATUSES,
+  BLE_DEVICE_TYPES,
+  GARMIN_PRODUCTS,
+  INTENSITIES,
+  LAP_TRIGGERS,
+  LOCAL_DEVICE_TYPES,
+  MANUFACTURERS,
+  SOURCE_TYPES,
+  SUB_SPORTS,
+} from '../fit/profile-names.ts'
+import type { FitRows } from '../store/uploads/kept-fit.ts'
+
+const SEMICIRCLES_PER_DEGREE = 2 ** 31 / 180
+/** Makers whose products the list of Garmin's products names. */
+const GARMIN_MAKERS = ['garmin', 'dynastreamOem', 'dynastream', 'tacx']
+/** The bit that says that a balance is the share of the right leg, and the bits of its hundredths of a percent. */
+const RIGHT = 0x8000
+const SHARE = 0x3fff
+const LARGEST_INTEGER = 2 ** 31 - 1
+
+/** Makes the rows of what a FIT file says, see the tables fit_files to fit_fields. Pure. */
+export function normalizeFit(contents: FitContents, input: { sizeBytes: number; readAt: Date }): FitRows {
+  const { parts, records, startedAt, endedAt, head, problem } = contents
+  const { fileId = {} } = head
+  return {
+    file: {
+      ...productOf(fileId),
+      serialNumber: numberOf(fileId.serialNumber),
+      createdAt: momentOf(fileId.timeCreated),
+      ...{ startedAt, endedAt, parts, records, problem },
+      fields: head,
+      ...input,
+    },
+    sessions: contents.sessions.map((message, index) => ({ position: index + 1, ...sumOf(message) })),
+    laps: contents.laps.map((message, index) => ({
+      position: index + 1,
+      ...sumOf(message),
+      trigger: nameOf(LAP_TRIGGERS, message.fields.lapTrigger),
+      intensity: nameOf(INTENSITIES, message.fields.intensity),
+    })),
+    devices: devicesOf(contents.devices),
+    fields: contents.described.map((field, index) => ({
+      position: index + 1,
+      ...describedOf(field, startedAt),
+    })),
+  }
+}
+
+function sumOf(message: FitMessageFields) {
+  const { fields } = message
+  const first = (...names: string[]) => {
+    for (const name of names) {
+      const value = numberOf(fields[name])
+      if (value !== null) return value
+    }
+    return null
+  }
+  const degrees = (name: string) => {
+    const value = first(name)
+    return value === null ? null : value / SEMICIRCLES_PER_DEGREE
+  }
+  const balance = first('leftRightBalance')
+  return {
+    startedAt: momentOf(fields.startTime),
+    endedAt: momentOf(fields.timestamp),
+    sport: nameOf(SPORTS, fields.sport),
+    subSport: nameOf(SUB_SPORTS, fields.subSport),
+    elapsedS: first('totalElapsedTime'),
+    timerS: first('totalTimerTime'),
+    movingS: first('totalMovingTime'),
+    distanceM: first('totalDistance'),
+    workJ: first('totalWork'),
+    caloriesKcal: first('totalCalories'),
+    ascentM: first('totalAscent'),
+    descentM: first('totalDescent'),
+    avgPower: first('avgPower'),
+    maxPower: first('maxPower'),
+    weightedPower: first('normalizedPower'),
+    rightPowerPct: balance !== null && (balance & RIGHT) !== 0 ? (balance & SHARE) / 100 : null,
+    avgHr: first('avgHeartRate'),
+    maxHr: first('maxHeartRate'),
+    minHr: first('minHeartRate'),
+    avgCadence: first('avgCadence'),
+    maxCadence: first('maxCadence'),
+    avgSpeedMps: first('enhancedAvgSpeed', 'avgSpeed'),
+    maxSpeedMps: first('enhancedMaxSpeed', 'maxSpeed'),
+    avgTemperature: first('avgTemperature'),
+    maxTemperature: first('maxTemperature'),
+    startLat: degrees('startPositionLat'),
+    startLng: degrees('startPositionLong'),
+    endLat: degrees('endPositionLat'),
+    endLng: degrees('endPositionLong'),
+    fields: fieldsOf(message),
+  }
+}
+
+function fieldsOf({ fields, developerFields }: FitMessageFields) {
+  return Object.keys(developerFields).length > 0 ? { ...fields, developer_fields: developerFields } : fields
+}
+
+/**
+ * Joins the messages of each device: those of one index, until one names another serial number. Of each field the last value
+ * counts, because a device is named again and again while its battery empties.
+ */
+function devicesOf(messages: readonly FitMessageFields[]): FitRows['devices'] {
+  const devices: { fields: FitFields; developerFields: FitFields; times: string[]; messages: number }[] = []
+  const latest = new Map<FitValue | undefined, (typeof devices)[number]>()
+  for (const { fields, developerFields } of messages) {
+    const { deviceIndex, serialNumber, timestamp } = fields
+    let device = latest.get(deviceIndex)
+    const known = device?.fields.serialNumber
+    if (!device || (known !== undefined && serialNumber !== undefined && known !== serialNumber)) {
+      device = { fields: {}, developerFields: {}, times: [], messages: 0 }
+      devices.push(device)
+      latest.set(deviceIndex, device)
+    }
+    device.fields = { ...device.fields, ...fields }
+    device.developerFields = { ...device.developerFields, ...developerFields }
+    device.messages += 1
+    if (typeof timestamp === 'string') device.times.push(timestamp)
+  }
+  return devices.map(({ times, messages: count, ...device }, index) => {
+    const { fields } = device
+    const ordered = times.sort()
+    return {
+      position: index + 1,
+      deviceIndex: integerOf(fields.deviceIndex),
+      kind: kindOf(fields),
+      ...productOf(fields),
+      serialNumber: numberOf(fields.serialNumber),
+      softwareVersion: numberOf(fields.softwareVersion),
+      hardwareVersion: integerOf(fields.hardwareVersion),
+      batteryVoltage: numberOf(fields.batteryVoltage),
+      batteryStatus: nameOf(BATTERY_STATUSES, fields.batteryStatus),
+      batteryLevelPct: integerOf(fields.batteryLevel),
+      operatingS: numberOf(fields.cumOperatingTime),
+      connection: nameOf(SOURCE_TYPES, fields.sourceType),
+      firstAt: momentOf(ordered[0]),
+      lastAt: momentOf(ordered.at(-1)),
+      messages: count,
+      fields: fieldsOf(device),
+    }
+  })
+}
+
+/** The number of a kind means something else for each way of connection. */
+function kindOf({ deviceType, sourceType }: FitFields): string | null {
+  const connection = nameOf(SOURCE_TYPES, sourceType)
+  if (connection === 'local') return nameOf(LOCAL_DEVICE_TYPES, deviceType)
+  if (connection === 'bluetoothLowEnergy') return nameOf(BLE_DEVICE_TYPES, deviceType)
+  return nameOf(ANT_DEVICE_TYPES, deviceType)
+}
+
+function productOf(fields: FitFields) {
+  const manufacturer = nameOf(MANUFACTURERS, fields.manufacturer)
+  const { productName, product } = fields
+  const isGarmin = manufacturer !== null && GARMIN_MAKERS.includes(manufacturer)
+  const known = isGarmin && typeof product === 'number' ? GARMIN_PRODUCTS.get(product) : undefined
+  return {
+    manufacturer,
+    product: typeof productName === 'string' ? productName : (known ?? null),
+    productNumber: integerOf(product),
+  }
+}
+
+function describedOf(
+  { developer, number, fields, app, times, values }: DescribedField,
+  startedAt: Date | null,
+) {
+  const { nativeMesgNum, nativeFieldNum } = fields
+  const message = typeof nativeMesgNum === 'number' ? MESSAGES.get(nativeMesgNum) : undefined
+  const native = typeof nativeFieldNum === 'number' ? message?.fields.get(nativeFieldNum) : undefined
+  const start = (startedAt?.getTime() ?? 0) / 1_000
+  const placed = times.flatMap((time, index) => {
+    const offset = time - start
+    return Math.abs(offset) <= LARGEST_INTEGER ? [{ offset, value: values[index] ?? 0 }] : []
+  })
+  return {
+    name: textOf(fields.fieldName),
+    units: textOf(fields.units),
+    applicationId: hexOf(app?.applicationId),
+    developerIndex: developer,
+    fieldNumber: number,
+    nativeField: message && native ? `${message.name}.${native.name}` : null,
+    count: placed.length,
+    offsetsS: placed.map(({ offset }) => offset),
+    values: placed.map(({ value }) => value),
+    fields: app ? { ...fields, app } : fields,
+  }
+}
+
+function hexOf(value: FitValue | undefined): string | null {
+  return Array.isArray(value) ? Buffer.from(value.map(Number)).toString('hex') : null
+}
+
+function nameOf(names: ReadonlyMap<number, string>, value: FitValue | undefined): string | null {
+  return typeof value === 'number' ? (names.get(value) ?? String(value)) : null
+}
+
+function textOf(value: FitValue | undefined): string | null {
+  return typeof value === 'string' ? value : null
+}
+
+function numberOf(value: FitValue | undefined): number | null {
+  return typeof value === 'number' ? value : null
+}
+
+function integerOf(value: FitValue | undefined): number | null {
+  return typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= LARGEST_INTEGER
+    ? value
+    : null
+}
+
+function momentOf(value: FitValue | undefined): Date | null {
+  return typeof value === 'string' ? new Date(value) : null
+}

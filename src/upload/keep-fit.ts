@@ -1,0 +1,57 @@
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { type FitContents, readContents } from '../fit/fit-contents.ts'
+import { errorLine } from '../kit/errors.ts'
+import { findFitKept, recordFit, recordFitOriginal } from '../store/uploads/kept-fit.ts'
+import type { UploadKey } from '../store/uploads/uploads.ts'
+import { normalizeFit } from './fit-rows.ts'
+import type { UploadDeps } from './upload-deps.ts'
+
+const pack = promisify(gzip)
+
+type KeepInput = { key: UploadKey; fileName: string; load: () => Promise<Buffer> }
+
+/**
+ * Records what a FIT file of the ledger says in fit_files and the tables beside it, and keeps its bytes; what is there already
+ * stays as it is. Of a damaged file it records what can be read. An error is logged and not thrown, because the upload of the
+ * file does not depend on it.
+ */
+export async function keepFit(deps: UploadDeps, { key, fileName, load }: KeepInput): Promise<void> {
+  const { accountId, contentId } = key
+  try {
+    const kept = await deps.store.read((tx) => findFitKept(tx, key))
+    const keepsBytes = deps.keepFit && !kept.hasBytes
+    if (kept.isRead && !keepsBytes) return
+    const bytes = await load()
+    const contents = readContents(bytes)
+    if (isNothing(contents)) return
+    const rows = normalizeFit(contents, { sizeBytes: bytes.length, readAt: deps.now() })
+    const body = keepsBytes ? await pack(bytes) : undefined
+    const isNew = await deps.store.transaction(async (tx) => {
+      const made = await recordFit(tx, { accountId, contentId }, rows)
+      if (body) await recordFitOriginal(tx, { accountId, contentId }, body)
+      return made
+    })
+    const { sessions, laps, devices, fields } = rows
+    const counts = {
+      laps: laps.length,
+      sessions: sessions.length,
+      devices: devices.length,
+      fields: fields.length,
+    }
+    if (isNew) deps.log.info({ file: fileName, contentId, ...counts }, 'FIT file read')
+    if (isNew && contents.problem !== null) {
+      deps.log.warn({ file: fileName, contentId, reason: contents.problem }, 'FIT file read in part')
+    }
+  } catch (error) {
+    const fields = { file: fileName, contentId, reason: errorLine(error), err: error }
+    deps.log.error(
+      fields,
+      'FIT file not read: its laps and devices are missing; to try again, run: musette upload FILE',
+    )
+  }
+}
+
+function isNothing({ records, sessions, laps, devices }: FitContents): boolean {
+  return records + sessions.length + laps.length + devices.length === 0
+}

@@ -1,0 +1,153 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { Profile } from '@garmin/fitsdk'
+import { describe, expect, it } from 'vitest'
+import { readContents } from '../../src/fit/fit-contents.ts'
+import { MESSAGES } from '../../src/fit/profile-fields.ts'
+import * as names from '../../src/fit/profile-names.ts'
+import { makeFitFile } from '../../src/sandbox/fit-file.ts'
+import { makeRichFit } from './make-rich-fit.ts'
+import { readMessagesWithSdk } from './sdk-reader.ts'
+import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from './wrap.ts'
+
+const ride = Buffer.from(makeFitFile({ startedAt: new Date('2026-03-11T16:00:00Z'), seconds: 600 }))
+const rich = makeRichFit()
+
+function expectSame(bytes: Uint8Array): ReturnType<typeof readContents> {
+  const ours = readContents(bytes)
+  const { described, ...sdk } = readMessagesWithSdk(bytes)
+  const { sessions, laps, devices, head } = ours
+  expect({ sessions, laps, devices, head }).toEqual(sdk)
+  expect(ours.described.map(({ fields, times, values }) => ({ fields, times, values }))).toEqual(described)
+  return ours
+}
+
+describe('what a FIT file says beside its records', () => {
+  const folder = new URL('../../../shared/fit/', import.meta.url)
+  const real = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.fit')) : []
+  for (const name of real) {
+    it(`is, field by field, what @garmin/fitsdk reads in the real file ${name}`, () => {
+      const { laps, devices } = expectSame(readFileSync(new URL(name, folder)))
+      expect(laps.length + devices.length).toBeGreaterThan(0)
+    })
+  }
+
+  it('is what @garmin/fitsdk reads in a made ride, and in a file with laps, sensors and fields of apps', () => {
+    expect(expectSame(ride)).toMatchObject({ parts: 1, records: 600, problem: null })
+    const { sessions, laps, devices, described } = expectSame(rich)
+    expect([sessions, laps, devices, described].map(({ length }) => length)).toEqual([2, 4, 6, 4])
+    expect(described.map(({ values }) => values.length)).toEqual([24, 120, 0, 0])
+    expect(laps[1]?.developerFields).toEqual({ note: 'lap 2', lap_score: 1_001 })
+  })
+
+  it('is read from each chained part, whose fields of apps are its own', () => {
+    const both = readContents(Buffer.concat([ride, rich, rich]))
+    expect(both).toMatchObject({ parts: 3, records: 840, problem: null })
+    expect([both.sessions, both.laps, both.described].map(({ length }) => length)).toEqual([5, 9, 8])
+    expect(both.described[4]?.values).toEqual(both.described[0]?.values)
+    // The description of a part that is over does not count.
+    const record = [0x62, 0, 0, 20, 0, 1, 253, 4, 0x86, 1, 0, 2, 0, 0x02, ...littleEndian(T0), 1, 2]
+    const undescribed = readContents(Buffer.concat([rich, wrap([...FILE_ID_ACTIVITY, ...record])]))
+    expect(undescribed.described.map(({ values }) => values.length)).toEqual([24, 120, 0, 0])
+  })
+
+  it('is read as far as it goes when the file is cut or damaged, and the reason is told', () => {
+    for (let size = 0; size < rich.length; size += 97) {
+      const { laps, records, problem } = readContents(rich.subarray(0, size))
+      expect([size, problem]).toEqual([size, expect.any(String)])
+      expect(laps.length).toBeLessThanOrEqual(4)
+      expect(records).toBeLessThanOrEqual(120)
+    }
+    const almost = readContents(rich.subarray(0, -3))
+    expect(almost).toMatchObject({
+      records: 120,
+      problem: expect.stringMatching(/bytes are missing at its end/),
+    })
+    expect(almost.laps).toEqual(readContents(rich).laps)
+    const flipped = Buffer.from(rich)
+    flipped.writeUInt8(flipped.readUInt8(rich.length - 1) ^ 1, rich.length - 1)
+    expect(readContents(flipped)).toMatchObject({ records: 120, problem: expect.stringMatching(/checksum/) })
+  })
+
+  it('is read to the padding behind it, which is no problem', () => {
+    expect(readContents(Buffer.concat([ride, Buffer.alloc(4_096)]))).toEqual(readContents(ride))
+  })
+
+  it('has fields of odd types as far as they can be read, and no field without a value', () => {
+    const lap = [
+      ...[
+        0x43, 0, 1, 0, 19, 7, 253, 4, 0x86, 19, 2, 0x84, 20, 3, 0x84, 15, 4, 0x88, 200, 8, 0x8f, 41, 0, 0x86,
+        16, 1, 0x1f,
+      ],
+      ...[0x03, ...littleEndian(T0).reverse(), 0, 250, 1, 2, 3, 0x7f, 0xc0, 0, 0],
+      ...[0x20, 0, 0, 0, 0, 0, 0, 1, 9],
+    ]
+    const { laps, problem } = readContents(wrap([...FILE_ID_ACTIVITY, ...lap]))
+    expect(problem).toBeNull()
+    const timestamp = new Date((T0 + 631_065_600) * 1_000).toISOString()
+    expect(laps).toEqual([
+      { fields: { timestamp, avgPower: 250, field_200: '2305843009213693953' }, developerFields: {} },
+    ])
+  })
+
+  it('never throws, whatever the bytes are', () => {
+    let state = 11
+    const random = () => {
+      state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+      return state / 2 ** 31
+    }
+    for (let i = 0; i < 500; i++) {
+      const damaged = Buffer.from(rich)
+      for (let n = 0; n < 20; n++) damaged[14 + Math.floor(random() * (rich.length - 14))] = random() * 256
+      expect(readContents(damaged).records).toBeLessThanOrEqual(10_000)
+    }
+  })
+
+  it('is bounded: of a file with nothing but laps some are left out, and it says so', () => {
+    const lap = [0x43, 0, 0, 19, 0, 1, 19, 2, 0x84]
+    const data = [...FILE_ID_ACTIVITY, ...lap, ...Array.from({ length: 30_000 }, () => [0x03, 1, 0]).flat()]
+    const { laps, problem } = readContents(wrap(data))
+    expect(laps.length).toBe(19_999)
+    expect(problem).toBe('10001 messages or values of it are more than any device writes')
+  })
+})
+
+describe('the profile', () => {
+  const NUMERIC = /^(s|u)int|^float|^byte$/
+
+  it.each([...MESSAGES])('has every field of message %i as @garmin/fitsdk has it', (number, message) => {
+    const sdk = Profile.messages[number]
+    expect(message.name).toBe(sdk?.name)
+    // The protocol does not scale what describes the fields of apps.
+    const isScaled = number < 206
+    const plain = (value: unknown, none: number) => {
+      const [one, ...more] = [value].flat()
+      return more.length > 0 || typeof one !== 'number' ? none : one
+    }
+    const fields = Object.values(sdk?.fields ?? {}).map((field) => [
+      field.num,
+      {
+        name: field.name,
+        scale: isScaled && NUMERIC.test(field.type) ? plain(field.scale, 1) : 1,
+        offset: isScaled && NUMERIC.test(field.type) ? plain(field.offset, 0) : 0,
+        isList: field.type !== 'string' && field.array,
+        isTime: field.type === 'dateTime',
+      },
+    ])
+    expect([...message.fields]).toEqual(fields)
+  })
+
+  it.each([
+    ['manufacturer', names.MANUFACTURERS],
+    ['garminProduct', names.GARMIN_PRODUCTS],
+    ['subSport', names.SUB_SPORTS],
+    ['lapTrigger', names.LAP_TRIGGERS],
+    ['intensity', names.INTENSITIES],
+    ['batteryStatus', names.BATTERY_STATUSES],
+    ['sourceType', names.SOURCE_TYPES],
+    ['antplusDeviceType', names.ANT_DEVICE_TYPES],
+    ['bleDeviceType', names.BLE_DEVICE_TYPES],
+    ['localDeviceType', names.LOCAL_DEVICE_TYPES],
+  ] as const)('names each %s as @garmin/fitsdk does', (type, ours) => {
+    expect(Object.fromEntries(ours)).toEqual({ ...Profile.types[type] })
+  })
+})

@@ -1,0 +1,201 @@
+import { Encoder, Profile } from '@garmin/fitsdk'
+
+const T0 = Date.UTC(2026, 2, 11, 16)
+const at = (seconds: number) => new Date(T0 + seconds * 1_000)
+
+/**
+ * Makes a FIT activity with what real head units write beside the records: four laps, two sessions, five devices of which one
+ * loses battery and one is replaced, and four fields of two apps in records, laps and session. The same call gives the same bytes.
+ */
+export function makeRichFit(input: { seconds?: number } = {}): Buffer {
+  const seconds = input.seconds ?? 120
+  const described = [
+    describe(0, 0, { fieldName: 'core_temperature', units: '°C', fitBaseTypeId: 0x88 }),
+    describe(0, 1, {
+      fieldName: 'Power',
+      units: 'Watts',
+      fitBaseTypeId: 0x84,
+      nativeMesgNum: 20,
+      nativeFieldNum: 7,
+    }),
+    describe(1, 0, { fieldName: 'note', units: '', fitBaseTypeId: 0x07 }),
+    describe(1, 1, { fieldName: 'lap_score', units: 'points', fitBaseTypeId: 0x86 }),
+  ]
+  const encoder = new Encoder({
+    fieldDescriptions: Object.fromEntries(
+      described.map((fieldDescriptionMesg, key) => [
+        key,
+        { developerDataIdMesg: makeApp(fieldDescriptionMesg.developerDataIndex), fieldDescriptionMesg },
+      ]),
+    ),
+  })
+  const write = (number: unknown, message: Record<string, unknown>) =>
+    encoder.onMesg(Number(number), message as never)
+  const { MesgNum } = Profile
+  write(MesgNum.FILE_ID, {
+    type: 'activity',
+    manufacturer: 'garmin',
+    product: 3121,
+    serialNumber: 3_999_999_999,
+    timeCreated: at(-3),
+  })
+  write(MesgNum.FILE_CREATOR, { softwareVersion: 1_840, hardwareVersion: 7 })
+  write(MesgNum.DEVELOPER_DATA_ID, makeApp(0))
+  write(MesgNum.DEVELOPER_DATA_ID, makeApp(1))
+  for (const description of described) write(MesgNum.FIELD_DESCRIPTION, description)
+  writeDevices((message) => write(MesgNum.DEVICE_INFO, message))
+  for (let i = 0; i < seconds; i++) {
+    // The sensor of the core temperature measures every fifth second.
+    const developerFields = { ...(i % 5 === 0 && { 0: 37 + i / 1_000 }), 1: 200 + (i % 7) }
+    write(MesgNum.RECORD, { timestamp: at(i), heartRate: 120 + (i % 30), power: 190, developerFields })
+  }
+  const quarter = seconds / 4
+  for (let lap = 0; lap < 4; lap++) writeLap((message) => write(MesgNum.LAP, message), lap, quarter)
+  const half = seconds / 2
+  for (const [index, sport] of ['cycling', 'running'].entries()) {
+    write(MesgNum.SESSION, {
+      messageIndex: index,
+      timestamp: at((index + 1) * half),
+      startTime: at(index * half),
+      ...{
+        sport,
+        subSport: index === 0 ? 'gravelCycling' : 'trail',
+        totalElapsedTime: half,
+        totalTimerTime: half - 2.5,
+      },
+      ...{
+        totalDistance: 1_234.56,
+        firstLapIndex: index * 2,
+        numLaps: 2,
+        timeInPowerZone: [1.5, 2.25, 0.125],
+      },
+      ...{
+        avgAltitude: 412.4,
+        minAltitude: -20,
+        leftRightBalance: 0x8000 | 4_950,
+        sportProfileName: 'Gravel früh',
+      },
+      developerFields: { 1: 203 },
+    })
+  }
+  write(MesgNum.ACTIVITY, {
+    timestamp: at(seconds),
+    totalTimerTime: seconds - 5,
+    numSessions: 2,
+    type: 'manual',
+  })
+  return Buffer.from(encoder.close())
+}
+
+function makeApp(developerDataIndex: number) {
+  const applicationId = Array.from({ length: 16 }, (_, byte) => byte * 7 + developerDataIndex)
+  return { applicationId, developerDataIndex, applicationVersion: 12 + developerDataIndex }
+}
+
+function describe(developerDataIndex: number, fieldDefinitionNumber: number, more: Record<string, unknown>) {
+  return { developerDataIndex, fieldDefinitionNumber, ...more }
+}
+
+function writeDevices(write: (message: Record<string, unknown>) => void): void {
+  write({
+    timestamp: at(0),
+    deviceIndex: 0,
+    manufacturer: 'garmin',
+    product: 3121,
+    serialNumber: 3_999_999_999,
+    sourceType: 'local',
+    softwareVersion: 18.4,
+  })
+  const meter = {
+    deviceIndex: 1,
+    deviceType: 11,
+    sourceType: 'antplus',
+    manufacturer: 'quarq',
+    product: 7,
+    serialNumber: 4_711,
+  }
+  write({
+    timestamp: at(1),
+    ...meter,
+    batteryVoltage: 2.984_375,
+    batteryStatus: 'good',
+    cumOperatingTime: 36_000,
+  })
+  write({
+    timestamp: at(1),
+    deviceIndex: 2,
+    deviceType: 1,
+    sourceType: 'bluetoothLowEnergy',
+    manufacturer: 'wahooFitness',
+    serialNumber: 12,
+    batteryLevel: 80,
+  })
+  write({
+    timestamp: at(2),
+    deviceIndex: 3,
+    deviceType: 99,
+    sourceType: 'antplus',
+    manufacturer: 60_000,
+    productName: 'Prototype ß',
+  })
+  write({ timestamp: at(90), ...meter, batteryVoltage: 2.5, batteryStatus: 'low' })
+  write({
+    timestamp: at(95),
+    deviceIndex: 2,
+    deviceType: 1,
+    sourceType: 'bluetoothLowEnergy',
+    serialNumber: 13,
+    batteryLevel: 100,
+  })
+}
+
+function writeLap(write: (message: Record<string, unknown>) => void, lap: number, length: number): void {
+  write({
+    messageIndex: lap,
+    timestamp: at((lap + 1) * length),
+    startTime: at(lap * length),
+    ...{
+      startPositionLat: 571_230_000 + lap,
+      startPositionLong: -95_120_000,
+      endPositionLat: 571_240_000,
+      endPositionLong: 95_130_000,
+    },
+    ...{
+      totalElapsedTime: length + 0.125,
+      totalTimerTime: length,
+      totalMovingTime: length - 1,
+      totalDistance: 302.17,
+    },
+    ...{
+      totalCalories: 9,
+      totalWork: 5_700,
+      totalAscent: 3,
+      totalDescent: 4,
+      avgTemperature: -3,
+      maxTemperature: 2,
+    },
+    ...{
+      avgPower: 190,
+      maxPower: 402,
+      normalizedPower: 221,
+      avgHeartRate: 131,
+      maxHeartRate: 149,
+      minHeartRate: 90,
+    },
+    ...{
+      avgCadence: 88,
+      maxCadence: 104,
+      avgSpeed: 9.123,
+      enhancedAvgSpeed: 9.124,
+      maxSpeed: 14.5,
+      avgGrade: -1.25,
+    },
+    ...{
+      lapTrigger: lap === 3 ? 'sessionEnd' : 'manual',
+      intensity: lap === 0 ? 'warmup' : 'active',
+      sport: 'cycling',
+    },
+    ...{ avgLeftPowerPhase: [12.5, 200], avgFractionalCadence: 0.5 },
+    developerFields: { 2: `lap ${lap + 1}`, 3: 1_000 + lap },
+  })
+}
