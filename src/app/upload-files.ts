@@ -87,7 +87,8 @@ export async function uploadByHand(
   return ends
 }
 
-function describeFault({ verdict, reason }: Fault): string {
+/** Writes why a file cannot be read. */
+export function describeFault({ verdict, reason }: Fault): string {
   return verdict === 'unready' ? `not whole: ${reason}` : reason
 }
 

@@ -14,6 +14,8 @@ import { assertNotExposed, openWeb, type WebDeps, type WebOptions } from '../web
 import { openWebhooks } from '../webhooks/open-webhooks.ts'
 import { makeCachedProbe } from './cached-probe.ts'
 import { openCompletion } from './complete-derived.ts'
+import { removeArriving } from './dashboard/drop-file.ts'
+import { makeDropZone } from './dashboard/drop-zone-deps.ts'
 import { makeDashboard } from './dashboard/make-dashboard.ts'
 import { makeHandlers } from './handlers.ts'
 import { makeHealthReader, makeReadiness } from './probes.ts'
@@ -99,6 +101,7 @@ export async function openDaemon(
     }
     if (input.roles.includes('scheduler')) await jobs.keepSchedules()
     if (input.roles.includes('watcher')) {
+      await removeArriving(config.drop.dir)
       const watcher = await openWatcher(app, jobs)
       release.defer('watcher', () => watcher.close())
     }
@@ -124,6 +127,7 @@ function openDaemonWeb(
       ...numbers,
       boards: jobs.boards(),
       dashboard: makeDashboard(app),
+      dropZone: makeDropZone(app, { isWatched: roles.includes('watcher') }),
       endedSessions: makeEndedSessions(app),
     },
     http,

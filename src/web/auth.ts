@@ -10,6 +10,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** answered without a token, too */
     public?: boolean
+    /** its body may take longer to arrive than that of other requests, and the route limits it */
+    isSlow?: boolean
   }
   interface FastifyRequest {
     /** whether the request brought the token or an open session, or none is required */

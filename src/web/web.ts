@@ -1,4 +1,4 @@
-import { fastify } from 'fastify'
+import { type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { Logger } from 'pino'
 import { ConfigError, errorCode } from '../kit/errors.ts'
 import { isLoopback } from '../kit/loopback.ts'
@@ -6,7 +6,8 @@ import { SECOND } from '../kit/time.ts'
 import { isPageVisit, registerAuth, requireAuth } from './auth.ts'
 import { registerDashboardApi } from './dashboard/dashboard-api.ts'
 import { registerDashboardPages, registerWorkoutFiles, sendNoSuchPage } from './dashboard/dashboard-pages.ts'
-import type { DashboardDeps } from './dashboard/dashboard-types.ts'
+import type { DashboardDeps, DropZoneDeps } from './dashboard/dashboard-types.ts'
+import { LONGEST_UPLOAD_MS, registerDropZone } from './dashboard/drop-zone-routes.ts'
 import type { HealthSnapshot } from './gauges.ts'
 import { type Readiness, registerHealth } from './health-routes.ts'
 import { registerLogin } from './login-page.ts'
@@ -23,10 +24,11 @@ export type WebDeps = {
   readHealth: () => Promise<HealthSnapshot>
   boards: readonly Board[]
   dashboard: DashboardDeps
+  dropZone: DropZoneDeps
   endedSessions: EndedSessions
 }
 
-/** How long a whole request may take to arrive, ms: the largest is a login form, and a slow sender holds a connection. */
+/** How long a whole request may take to arrive, ms, but for a file: a slow sender holds a connection. */
 const REQUEST_MS = 10 * SECOND
 /** A browser opens six; the rest of a process's 1,024 file descriptors are for Postgres, the service and the drop folder. */
 const MOST_CONNECTIONS = 256
@@ -48,7 +50,7 @@ export async function openWeb(
   const server = fastify({
     logger: false,
     forceCloseConnections: true,
-    requestTimeout: REQUEST_MS,
+    requestTimeout: LONGEST_UPLOAD_MS,
     // Node waits 60 s for headers by default, and looks every 30 s which requests are late.
     http: { headersTimeout: REQUEST_MS, connectionsCheckingInterval: REQUEST_MS / 2 },
   })
@@ -66,6 +68,7 @@ export async function openWeb(
       ? sendNoSuchPage(reply, menu)
       : reply.code(404).send({ error: 'there is no such page' }),
   )
+  server.addHook('onRequest', endSlowRequest)
   await registerSecurityHeaders(server)
   registerOriginChecks(server, { loopbackOnly: token === undefined })
   const auth = token === undefined ? undefined : await registerAuth(server, deps, token)
@@ -76,6 +79,7 @@ export async function openWeb(
   await registerQueueBoard(server, deps.boards)
   await registerDashboardPages(server, deps.dashboard, menu)
   registerWorkoutFiles(server, deps.dashboard)
+  await registerDropZone(server, deps.dropZone)
   await registerDashboardApi(server, deps.dashboard)
   try {
     const url = await server.listen({ host, port })
@@ -93,4 +97,18 @@ export function assertNotExposed({ host, token }: WebOptions): void {
     'http_token_missing',
     `MUSETTE_HTTP listens on ${host}, where others can reach it, so MUSETTE_HTTP_TOKEN must be set; make one with: openssl rand -hex 24`,
   )
+}
+
+/**
+ * Ends the connection of a request whose body does not arrive in time. A route that accepts files limits their time itself,
+ * as long as it reads one of an authenticated sender.
+ */
+async function endSlowRequest(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { raw } = request
+  if (raw.complete) return
+  const timer = setTimeout(() => {
+    const isReading = request.routeOptions.config?.isSlow && request.authenticated && !reply.sent
+    if (!raw.complete && !isReading) raw.destroy()
+  }, REQUEST_MS)
+  raw.once('close', () => clearTimeout(timer))
 }

@@ -99,6 +99,7 @@ export function openBareWeb(options: { host: string; port?: number; token?: stri
         findSamples: fail,
         findFitness: fail,
       },
+      dropZone: { closed: undefined, dropFile: fail, findContents: fail },
       readiness: fail,
       readHealth: fail,
       boards: [],

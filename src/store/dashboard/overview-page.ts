@@ -1,5 +1,5 @@
 import type { Tx } from '../store.ts'
-import type { ActivityLine, UploadLine } from './page-rows.ts'
+import type { ActivityLine, DroppedContent, UploadLine } from './page-rows.ts'
 
 /**
  * The SQL columns of an ActivityLine, from activities `v` and accounts `a`. Local times are texts, because the driver would read
@@ -50,6 +50,20 @@ export async function findUploadLines(tx: Tx, input: { limit: number }): Promise
      join training.accounts a on a.account_id = j.account_id
      order by j.seen_at desc, j.content_id`,
     [input.limit],
+  )
+  return rows
+}
+
+/** Finds what became of contents of an account, by content id; those that the ledger does not know are left out. */
+export async function findDroppedContents(
+  tx: Tx,
+  input: { account: string; contentIds: readonly string[] },
+): Promise<DroppedContent[]> {
+  const { rows } = await tx.client.query<DroppedContent>(
+    `select u.content_id, u.file_name, u.state, u.reason, v.activity_id, v.name as activity_name
+     from training.uploads u join training.accounts a using (account_id) left join training.activities v on v.activity_id = u.activity_id
+     where a.name = $1 and u.content_id = any ($2)`,
+    [input.account, input.contentIds],
   )
   return rows
 }

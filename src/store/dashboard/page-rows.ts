@@ -211,3 +211,18 @@ export type WorkoutOfDay = {
 
 /** The runs of the last 24 hours; `failed` counts those that failed as a whole or in part. */
 export type RunsOfDay = { runs: number; failed: number; fetched: number }
+
+/** A file that the page sent: each FIT in it by its content id, as in the ledger; or why it is not accepted. */
+export type Dropped =
+  | { accepted: true; fileName: string; contents: ReadonlyArray<{ fileName: string; contentId: string }> }
+  | { accepted: false; reason: string }
+
+/** What became of a content that was dropped. */
+export type DroppedContent = {
+  content_id: string
+  file_name: string
+  state: string
+  reason: string | null
+  activity_id: number | null
+  activity_name: string | null
+}

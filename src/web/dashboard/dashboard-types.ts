@@ -9,6 +9,8 @@ import type {
   BestPoint,
   CalendarColumns,
   CurvePoint,
+  Dropped,
+  DroppedContent,
   FitnessNow,
   FormNow,
   FormTrend,
@@ -175,6 +177,16 @@ export type FitnessView = {
   load: LoadColumns
   weeks: WeekColumns
   best: readonly BestPoint[]
+}
+
+/** What the drop zone needs. */
+export type DropZoneDeps = {
+  /** why this process accepts no files, with what to do instead; undefined when it does */
+  closed: string | undefined
+  /** Puts a file into the drop folder of an account; resolves when it is safe there, or refused. */
+  dropFile(input: { account: string; name: string; bytes: AsyncIterable<Uint8Array> }): Promise<Dropped>
+  /** Finds what became of contents; those that the ledger does not know yet are left out. */
+  findContents(input: { account: string; contentIds: readonly string[] }): Promise<readonly DroppedContent[]>
 }
 
 /** A view as the browser receives it: JSON has no dates. */

@@ -4,12 +4,14 @@ import { find, make, makePlace } from '../dom.ts'
 import { follow } from '../live.ts'
 import { makeAccounts, makeHealth } from './account-cards.ts'
 import { makeDay } from './day.ts'
+import { makeDropZone } from './drop-zone.ts'
 import { makeActivities } from './recent-activities.ts'
 import { makeBackup, makeFailed, makeProblems, makeUploads, makeWaiting } from './today-tables.ts'
 
 /** Quick enough to watch a backfill or an upload; each costs a few milliseconds of the daemon's time. */
 const POLL_EVERY_MS = 3_000
 
+const drop = makeDropZone()
 const host = () => make('div')
 const places = {
   heading: host(),
@@ -19,6 +21,7 @@ const places = {
   waiting: host(),
   failed: host(),
   activities: host(),
+  drop: drop.element,
   uploads: host(),
   accounts: host(),
   backup: host(),
@@ -49,6 +52,7 @@ await follow<Serialized<TodayView>>(`/api/today${readAccountQuery()}`, {
     draw.waiting({ waiting: view.waiting })
     draw.failed({ failed: view.failed, several })
     draw.activities({ lines: view.activities, several })
+    drop.setAccounts(accounts.map(({ account }) => account))
     // Before there is an account, an empty list of uploads only distracts.
     if (accounts.length > 0) draw.uploads({ uploads: view.uploads, several })
     draw.accounts(accounts)

@@ -1,0 +1,126 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ConfigError, errorCode, errorLine, TransientError } from '../../kit/errors.ts'
+import { MINUTE, SECOND } from '../../kit/time.ts'
+import { makePageTokens, PAGE_TOKEN_HEADER } from '../page-token.ts'
+import type { DropZoneDeps } from './dashboard-types.ts'
+
+const MIB = 1_024 * 1_024
+/** The largest file that the page may send. */
+const MOST_BYTES = 200 * MIB
+const TOO_LARGE = 'it is larger than 200 MiB; put it into the drop folder'
+/** A file of 200 MiB over a slow line takes so long. */
+export const LONGEST_UPLOAD_MS = 60 * MINUTE
+/** A sender that pauses for longer has gone. */
+const IDLE_MS = 30 * SECOND
+/** A page sends one file at a time; more than a few senders would fill the disk of a small machine together. */
+const MOST_AT_ONCE = 4
+
+/** Adds the drop zone: `GET /api/drop` gives a page its token, `POST /api/drop` accepts a file, `GET /api/drop/contents` tells what became of it. */
+export async function registerDropZone(server: FastifyInstance, deps: DropZoneDeps): Promise<void> {
+  const tokens = makePageTokens()
+  let arriving = 0
+  await server.register(
+    async (scope) => {
+      // The body stays a stream, so that no large file is held in memory.
+      scope.addContentTypeParser('application/octet-stream', (_request, _payload, done) => done(null))
+      scope.setErrorHandler((error, _request, reply) => sendReason(error, reply))
+
+      scope.get('/', async (request) => ({ token: tokens.of(request), closed: deps.closed ?? null }))
+
+      scope.get<{ Querystring: { account: string; ids: string } }>(
+        '/contents',
+        { schema: CONTENTS },
+        async (request) =>
+          deps.findContents({ account: request.query.account, contentIds: request.query.ids.split(',') }),
+      )
+
+      scope.post<{ Querystring: { account: string; name: string } }>(
+        '/',
+        {
+          schema: { querystring: FILE },
+          config: { isSlow: true },
+          bodyLimit: MOST_BYTES,
+          onRequest: async (request, reply) => {
+            if (tokens.isFrom(request)) return
+            const error = `send the page's own token as ${PAGE_TOKEN_HEADER}; a page that was opened before a restart fetches it anew`
+            await reply.code(403).send({ error, code: 'page_token' })
+          },
+        },
+        async (request, reply) => {
+          if (deps.closed !== undefined) return reply.code(503).send({ error: deps.closed })
+          if (Number(request.headers['content-length'] ?? 0) > MOST_BYTES)
+            return reply.code(413).header('connection', 'close').send({ error: TOO_LARGE })
+          if (arriving >= MOST_AT_ONCE)
+            return reply
+              .code(429)
+              .header('retry-after', '5')
+              .send({ error: 'other files are arriving; it is sent again by itself' })
+          arriving++
+          try {
+            const { account, name } = request.query
+            const dropped = await deps.dropFile({ account, name, bytes: readLimited(request) })
+            return dropped.accepted
+              ? reply.code(202).send(dropped)
+              : reply.code(422).send({ error: dropped.reason })
+          } finally {
+            arriving--
+          }
+        },
+      )
+    },
+    { prefix: '/api/drop' },
+  )
+}
+
+const ACCOUNT = { type: 'string', minLength: 1, maxLength: 200 } as const
+const FILE = {
+  type: 'object',
+  properties: { account: ACCOUNT, name: { type: 'string', minLength: 1, maxLength: 1_000 } },
+  required: ['account', 'name'],
+} as const
+/** At most 50 ids, because an address has room for no more. */
+const CONTENTS = {
+  querystring: {
+    type: 'object',
+    properties: {
+      account: ACCOUNT,
+      ids: { type: 'string', pattern: '^[0-9a-f]{64}(?:,[0-9a-f]{64}){0,49}$' },
+    },
+    required: ['account', 'ids'],
+  },
+} as const
+
+class TooLarge extends Error {}
+
+/** Reads the body; throws when it is too large, is cut, or stands still. */
+async function* readLimited({ raw }: FastifyRequest): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  const idle = setTimeout(() => raw.destroy(new Error('the sender stands still')), IDLE_MS)
+  try {
+    for await (const chunk of raw as AsyncIterable<Uint8Array>) {
+      idle.refresh()
+      bytes += chunk.length
+      if (bytes > MOST_BYTES) throw new TooLarge(TOO_LARGE)
+      yield chunk
+    }
+  } finally {
+    clearTimeout(idle)
+  }
+}
+
+const DISK_FULL: readonly string[] = ['ENOSPC', 'EDQUOT']
+const NOT_WRITABLE: readonly string[] = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOENT']
+
+/** Sends the reason why a file is not accepted; the server handles the errors that are not of the file, the disk or the database. */
+function sendReason(error: unknown, reply: FastifyReply) {
+  const code = errorCode(error)
+  if (error instanceof TooLarge)
+    return reply.code(413).header('connection', 'close').send({ error: error.message })
+  if (error instanceof ConfigError) return reply.code(409).send({ error: errorLine(error) })
+  if (error instanceof TransientError) return reply.code(503).send({ error: errorLine(error) })
+  if (DISK_FULL.includes(code))
+    return reply.code(507).send({ error: `the disk of the drop folder is full (${code})` })
+  if (NOT_WRITABLE.includes(code))
+    return reply.code(503).send({ error: `the drop folder cannot be written (${code}); run: musette doctor` })
+  throw error
+}
