@@ -9,6 +9,7 @@ import { benchQueue } from './queue.ts'
 import { benchRebuild } from './rebuild.ts'
 import type { Row } from './rig.ts'
 import { benchStart } from './start.ts'
+import { benchWeb } from './web.ts'
 import { benchWorkers } from './workers.ts'
 
 // Prints one table of what a run on this machine shows; docs/performance.md says how to read it. `npm run bench -- ingest`
@@ -25,6 +26,7 @@ const PARTS: Readonly<Record<string, () => Promise<Row[]>>> = {
   backup: benchBackup,
   club: benchClub,
   workers: benchWorkers,
+  web: benchWeb,
 }
 const asked = process.argv.slice(2)
 const unknown = asked.filter((name) => !PARTS[name])

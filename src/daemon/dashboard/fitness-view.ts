@@ -1,9 +1,10 @@
 import type { App } from '../../app/app.ts'
 import { findAccounts } from '../../store/account-rows.ts'
-import { findBests } from '../../store/dashboard/activity-page.ts'
 import {
+  findBests,
   findFitnessNow,
   findLoadColumns,
+  findSeasons,
   findSignatureColumns,
   findWeekColumns,
 } from '../../store/dashboard/fitness-page.ts'
@@ -12,7 +13,7 @@ import type { FitnessView } from '../../web/dashboard/dashboard-types.ts'
 /** Finds the content of the fitness page, of the first account when none is named; undefined when there is no such account. */
 export async function findFitness(
   { store }: Pick<App, 'store'>,
-  input: { accountId?: number | undefined },
+  input: { accountId?: number | undefined; season?: number | undefined },
 ): Promise<FitnessView | undefined> {
   return await store.read(async (tx) => {
     const accounts = await findAccounts(tx)
@@ -20,6 +21,8 @@ export async function findFitness(
     if (input.accountId !== undefined && !accounts.some((known) => known.accountId === accountId))
       return undefined
     const key = accountId ?? 0
+    const seasons = await findSeasons(tx, key)
+    const season = input.season ?? seasons[0] ?? null
     return {
       accounts: accounts.map((account) => ({ account_id: account.accountId, account: account.name })),
       account_id: accountId,
@@ -27,7 +30,9 @@ export async function findFitness(
       signature: await findSignatureColumns(tx, key),
       load: await findLoadColumns(tx, key),
       weeks: await findWeekColumns(tx, key),
-      best: await findBests(tx, key),
+      seasons,
+      season,
+      best: await findBests(tx, { accountId: key, season }),
     }
   })
 }

@@ -1,6 +1,6 @@
 import type { Tx } from '../store.ts'
 import { ACTIVITY_LINE } from './overview-page.ts'
-import type { ActivityFacts, BestPoint, CurvePoint, Neighbours, SampleColumns } from './page-rows.ts'
+import type { ActivityFacts, CurvePoint, Neighbours, SampleColumns } from './page-rows.ts'
 
 /** Finds one activity, also an absent one; undefined when there is none with this id. */
 export async function findActivityFacts(tx: Tx, activityId: number): Promise<ActivityFacts | undefined> {
@@ -48,19 +48,6 @@ export async function findCurve(
      ) b using (duration_s)
      order by duration_s`,
     [input.activityId, input.accountId, input.season],
-  )
-  return rows
-}
-
-/** Finds an account's best mean powers of all time, of this season and of the last 90 days, by duration, W. */
-export async function findBests(tx: Tx, accountId: number): Promise<BestPoint[]> {
-  const { rows } = await tx.client.query<BestPoint>(
-    `select duration_s, max(watts) filter (where span = 'all time')::float8 as all_time,
-       max(watts) filter (where span = 'season' and season = (select extract(year from day) from training.today where account_id = $1))::float8 as season,
-       max(watts) filter (where span = 'last 90 days')::float8 as last_90_days
-     from training.power_bests where account_id = $1
-     group by duration_s order by duration_s`,
-    [accountId],
   )
   return rows
 }

@@ -1,5 +1,12 @@
 import type { Tx } from '../store.ts'
-import type { FitnessNow, LoadColumns, SignatureColumns, TimeColumns, WeekColumns } from './page-rows.ts'
+import type {
+  BestPoint,
+  FitnessNow,
+  LoadColumns,
+  SignatureColumns,
+  TimeColumns,
+  WeekColumns,
+} from './page-rows.ts'
 
 /** Finds an account's fitness from the newest training info (service document, endpoint 3); undefined before the first. */
 export async function findFitnessNow(tx: Tx, accountId: number): Promise<FitnessNow | undefined> {
@@ -49,12 +56,62 @@ async function findColumns<Name extends string>(
   return { ...columns, at: rows.map(([at]) => at) }
 }
 
-/** Finds an account's weeks from the first activity to today, quiet ones too; `monday` is seconds since 1970, 0:00 UTC. */
+/** Finds the seasons of an account, calendar years with a power curve, newest first. */
+export async function findSeasons(tx: Tx, accountId: number): Promise<number[]> {
+  const { rows } = await tx.client.query<{ season: number }>(
+    `select distinct season from training.power_bests where account_id = $1 and span = 'season' order by season desc`,
+    [accountId],
+  )
+  return rows.map(({ season }) => season)
+}
+
+/** Finds an account's best mean powers of all time, of a season and of the last 90 days, by duration. */
+export async function findBests(
+  tx: Tx,
+  { accountId, season }: { accountId: number; season: number | null },
+): Promise<BestPoint[]> {
+  const best = (rule: string) =>
+    `(jsonb_agg(jsonb_build_object('watts', watts, 'activity_id', activity_id, 'day', day) order by watts desc) filter (where ${rule})) -> 0`
+  const { rows } = await tx.client.query<BestPoint>(
+    `select duration_s, ${best(`span = 'all time'`)} as all_time, ${best(`span = 'season' and season = $2`)} as season,
+       ${best(`span = 'last 90 days'`)} as last_90_days
+     from training.power_bests where account_id = $1 group by duration_s order by duration_s`,
+    [accountId, season],
+  )
+  return rows
+}
+
+/**
+ * Finds an account's weeks from the first activity to today, quiet ones too; `monday` is seconds since 1970, 0:00 UTC. The
+ * recommendation of a day is that of the newest training info up to its end, and of days to come the present one.
+ */
 export async function findWeekColumns(tx: Tx, accountId: number): Promise<WeekColumns> {
-  const { rows } = await tx.client.query<[number, number, number, number, number, number]>({
-    text: `select extract(epoch from date_trunc('week', day::timestamp))::float8, sum(activities)::int,
-             coalesce(sum(low_xss), 0)::float8, coalesce(sum(high_xss), 0)::float8, coalesce(sum(peak_xss), 0)::float8, coalesce(sum(xss), 0)::float8
-           from training.daily_load where account_id = $1 group by 1 order by 1`,
+  const { rows } = await tx.client.query<
+    [number, number, number, number, number, number, number | null, number | null]
+  >({
+    text: `with weeks as (
+        select date_trunc('week', day::timestamp) as monday, sum(activities)::int as activities,
+          coalesce(sum(low_xss), 0)::float8 as low, coalesce(sum(high_xss), 0)::float8 as high,
+          coalesce(sum(peak_xss), 0)::float8 as peak, coalesce(sum(xss), 0)::float8 as xss
+        from training.daily_load where account_id = $1 group by 1
+      ), recommended as (
+        select date_trunc('week', d.day) as monday, sum(i.target_total) as xss
+        from training.today t
+        cross join lateral generate_series(
+          (select min(observed_at at time zone 'UTC' + t.utc_offset)::date from training.training_info where account_id = $1)::timestamp,
+          date_trunc('week', t.day::timestamp) + interval '6 days', interval '1 day') d (day)
+        cross join lateral (
+          select target_total from training.training_info n
+          where n.account_id = $1 and n.observed_at at time zone 'UTC' + t.utc_offset < d.day + interval '1 day'
+          order by n.observed_at desc limit 1
+        ) i
+        where t.account_id = $1 group by 1 having count(i.target_total) = 7
+      ), loads as (
+        select distinct on (1) date_trunc('week', day::timestamp) as monday, tl_total
+        from training.form_history where account_id = $1 and tl_total is not null order by 1, at desc
+      )
+      select extract(epoch from w.monday)::float8, w.activities, w.low, w.high, w.peak, w.xss, r.xss, l.tl_total
+      from weeks w left join recommended r using (monday) left join loads l using (monday) order by w.monday`,
     values: [accountId],
     rowMode: 'array',
   })
@@ -65,5 +122,7 @@ export async function findWeekColumns(tx: Tx, accountId: number): Promise<WeekCo
     high_xss: rows.map((row) => row[3]),
     peak_xss: rows.map((row) => row[4]),
     xss: rows.map((row) => row[5]),
+    recommended_xss: rows.map((row) => row[6]),
+    training_load: rows.map((row) => row[7]),
   }
 }

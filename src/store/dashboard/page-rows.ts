@@ -162,14 +162,21 @@ export type WeekColumns = {
   peak_xss: number[]
   /** the whole score; more than its parts where the service gives only the whole */
   xss: number[]
+  /** the sum of what the service recommended day by day; null where it is not known of all seven days */
+  recommended_xss: Array<number | null>
+  /** the training load at the end of the week, or now */
+  training_load: Array<number | null>
 }
 
-/** The best mean powers of one duration, W. */
+/** A best mean power, W, with the activity and its local day. */
+export type Best = { watts: number; activity_id: number; day: string | null }
+
+/** The best mean powers of one duration: of all time, of a season (a calendar year), and of the last 90 days. */
 export type BestPoint = {
   duration_s: number
-  all_time: number | null
-  season: number | null
-  last_90_days: number | null
+  all_time: Best | null
+  season: Best | null
+  last_90_days: Best | null
 }
 
 /** An account's present day, `YYYY-MM-DD`, and its days with a good poll in a row up to now; 90 days are known at most. */

@@ -7,6 +7,10 @@ import { sendView } from './send-view.ts'
 /** The largest key that Postgres's integer holds. */
 const ID = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const
 const BY_ACCOUNT = { type: 'object', properties: { account: ID } } as const
+const BY_SEASON = {
+  type: 'object',
+  properties: { account: ID, season: { type: 'integer', minimum: 1900, maximum: 9999 } },
+} as const
 const BY_ID = { params: { type: 'object', properties: { id: ID }, required: ['id'] } } as const
 
 /** Adds the views of the pages as JSON under `/api/`: GET only, with an ETag, so that an unchanged view costs little. */
@@ -48,11 +52,13 @@ export async function registerDashboardApi(server: FastifyInstance, deps: Dashbo
           sendView(request, reply, await deps.findSamples({ activityId: request.params.id })),
       )
 
-      scope.get<{ Querystring: { account?: number } }>(
+      scope.get<{ Querystring: { account?: number; season?: number } }>(
         '/fitness',
-        { schema: { querystring: BY_ACCOUNT } },
-        async (request, reply) =>
-          sendView(request, reply, await deps.findFitness({ accountId: request.query.account })),
+        { schema: { querystring: BY_SEASON } },
+        async (request, reply) => {
+          const { account: accountId, season } = request.query
+          return sendView(request, reply, await deps.findFitness({ accountId, season }))
+        },
       )
     },
     { prefix: '/api' },

@@ -43,8 +43,11 @@ export type DashboardDeps = {
   findActivity(input: { activityId: number }): Promise<ActivityView | undefined>
   /** undefined when there is no such activity; empty columns when it has no samples */
   findSamples(input: { activityId: number }): Promise<SampleColumns | undefined>
-  /** of the first account when none is named; undefined when there is no such account */
-  findFitness(input: { accountId?: number | undefined }): Promise<FitnessView | undefined>
+  /** of the first account and the newest season when none is named; undefined when there is no such account */
+  findFitness(input: {
+    accountId?: number | undefined
+    season?: number | undefined
+  }): Promise<FitnessView | undefined>
 }
 
 /** A filtered and sorted list of activities. */
@@ -176,6 +179,10 @@ export type FitnessView = {
   signature: SignatureColumns
   load: LoadColumns
   weeks: WeekColumns
+  /** the calendar years with a power curve, newest first */
+  seasons: readonly number[]
+  /** the season of `best` */
+  season: number | null
   best: readonly BestPoint[]
 }
 

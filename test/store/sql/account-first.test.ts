@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findBests, findCurve, findNeighbours } from '../../../src/store/dashboard/activity-page.ts'
+import { findCurve, findNeighbours } from '../../../src/store/dashboard/activity-page.ts'
+import { findBests } from '../../../src/store/dashboard/fitness-page.ts'
 import { findActivityLines, findUploadLines } from '../../../src/store/dashboard/overview-page.ts'
 import { openStore, type Store, type Tx } from '../../../src/store/store.ts'
 import { makeSilentLog } from '../../kit/log.ts'
@@ -172,6 +173,6 @@ describe('a page of the dashboard', () => {
       await read((tx) => findCurve(tx, { activityId: middle, accountId: BIG, season })),
       BIG_ACTIVITIES / 2,
     )
-    expectRead(await read((tx) => findBests(tx, BIG)), BIG_ACTIVITIES / 2)
+    expectRead(await read((tx) => findBests(tx, { accountId: BIG, season })), BIG_ACTIVITIES / 2)
   })
 })

@@ -1,13 +1,15 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { syncAccount } from '../../../src/app/sync-account.ts'
+import { syncAccount, syncTraining } from '../../../src/app/sync-account.ts'
 import { describeWithBrowser } from '../../kit/chromium.ts'
-import { openScene, type Scene } from './scene.ts'
+import { listViolations } from './axe.ts'
+import { openScene, PHONE, type Scene } from './scene.ts'
 
 describeWithBrowser('the frame of the pages', () => {
   let scene: Scene
   beforeAll(async () => {
     scene = await openScene({ activities: 3 })
     await syncAccount(scene.app, { name: 'default' })
+    await syncTraining(scene.app, { account: scene.account })
   })
   afterEach(() => expect(scene.takeComplaints().filter((text) => !text.includes('404'))).toEqual([]))
   afterAll(() => scene.close())
@@ -24,6 +26,18 @@ describeWithBrowser('the frame of the pages', () => {
     await page.getByText('fetches').first().waitFor()
   })
 
+  for (const colorScheme of ['light', 'dark'] as const)
+    it(`breaks no rule of axe on any page, wide and narrow, in a ${colorScheme} page`, async () => {
+      for (const path of ['/', '/fitness', '/runs', '/nowhere'])
+        for (const size of [{ viewport: { width: 1_400, height: 900 } }, PHONE]) {
+          const page = await scene.visit(path, { ...size, colorScheme })
+          await page.locator('main h1').waitFor()
+          expect([path, await listViolations(page)]).toEqual([path, []])
+          const { width } = page.viewportSize() ?? { width: 0 }
+          expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, width])
+        }
+    })
+
   it('shows a browser a page for an unknown address, and gives a program JSON', async () => {
     const page = await scene.visit('/nowhere')
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('No such page')
@@ -31,6 +45,15 @@ describeWithBrowser('the frame of the pages', () => {
     await page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor()
     const answer = await fetch(`${scene.url}/nowhere`)
     expect([answer.status, await answer.json()]).toEqual([404, { error: 'there is no such page' }])
+  })
+
+  it('says where files go when its process does not watch the drop folder', async () => {
+    const page = await scene.visit('/')
+    await page
+      .getByLabel('Choose files')
+      .setInputFiles({ name: 'lunch.fit', mimeType: 'application/octet-stream', buffer: Buffer.from('FIT') })
+    await page.locator('.dropped').getByText('not sent').waitFor()
+    expect(await page.locator('.dropped').textContent()).toContain('musette upload FILE')
   })
 
   it('writes miles, and dates as the browser does, for those who choose it', async () => {

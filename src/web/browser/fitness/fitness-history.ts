@@ -1,10 +1,11 @@
-import type { LoadColumns, SignatureColumns, WeekColumns } from '../../../store/dashboard/page-rows.ts'
+import type { LoadColumns, SignatureColumns } from '../../../store/dashboard/page-rows.ts'
 import type { Serialized } from '../../dashboard/dashboard-types.ts'
 import { makeDayAxis } from '../charts/axes.ts'
-import { type Chart, type Lane, makeChart } from '../charts/chart.ts'
+import { type Lane, makeChart } from '../charts/chart.ts'
 import { type Child, make } from '../dom.ts'
 import { formatDay, formatNumber, lastOfMonths } from '../format.ts'
 import { type Column, makeDetails, makeSection, makeTable } from '../table.ts'
+import type { Spans } from './spans.ts'
 
 const SIGNATURE: readonly Lane[] = [
   {
@@ -83,67 +84,6 @@ export function makeLoad({ at, ...lines }: Serialized<LoadColumns>, spans: Spans
   )
 }
 
-type Week = { monday: number; activities: number; low: number; high: number; peak: number; xss: number }
-
-const WEEK_S = 7 * 86_400
-/** Two years of weeks are a long table already. */
-const WEEKS_SHOWN = 104
-
-const WEEK_LANES: readonly Lane[] = [
-  {
-    unit: 'XSS a week',
-    height: 200,
-    fromZero: true,
-    stacked: true,
-    lines: [
-      { key: 'low', label: 'Low', unit: 'XSS', colour: 'low', look: 'bars' },
-      { key: 'high', label: 'High', unit: 'XSS', colour: 'high', look: 'bars' },
-      { key: 'peak', label: 'Peak', unit: 'XSS', colour: 'peak', look: 'bars' },
-    ],
-  },
-]
-
-const WEEKS: readonly Column<Week>[] = [
-  { title: 'Week of', names: true, cell: ({ monday }) => formatDay(monday) },
-  { title: 'Activities', number: true, cell: ({ activities }) => formatNumber(activities) },
-  { title: 'Low', number: true, cell: ({ low }) => formatNumber(low) },
-  { title: 'High', number: true, cell: ({ high }) => formatNumber(high) },
-  { title: 'Peak', number: true, cell: ({ peak }) => formatNumber(peak) },
-  { title: 'XSS', number: true, cell: ({ xss }) => formatNumber(xss) },
-]
-
-/** Makes the plot of the weeks' training load scores, and its table. */
-export function makeWeeks(
-  { monday, activities, low_xss: low, high_xss: high, peak_xss: peak, xss }: Serialized<WeekColumns>,
-  spans: Spans,
-): Child[] {
-  if (monday.length === 0) return []
-  // A bar stands on the days of its week, so the axis goes on to the end of the last one.
-  const end = (monday.at(-1) ?? 0) + WEEK_S
-  const chart = makeChart(
-    { label: 'Training load score of each week', x: makeDayAxis(), lanes: WEEK_LANES },
-    { x: [...monday, end], lines: { low: [...low, null], high: [...high, null], peak: [...peak, null] } },
-  )
-  spans.follow('weeks', chart, end)
-  const rows = monday.map((day, index) => ({
-    monday: day,
-    activities: activities[index] ?? 0,
-    low: low[index] ?? 0,
-    high: high[index] ?? 0,
-    peak: peak[index] ?? 0,
-    xss: xss[index] ?? 0,
-  }))
-  const caption = 'Sums of the activities’ training load scores (XSS) by the week of their own local day.'
-  return [
-    makeSection(
-      'weeks-title',
-      'Weeks',
-      make('figure', {}, chart.element, make('figcaption', {}, caption)),
-      makeDetails(makeTable('Newest week first', WEEKS, rows.toReversed().slice(0, WEEKS_SHOWN))),
-    ),
-  ]
-}
-
 type Month = { at: number; values: Readonly<Record<string, number | null>> }
 
 /** Makes a section of a plot by days and of a table with the last values of each month, a column a line. */
@@ -180,42 +120,4 @@ function makeHistory(
       ),
     ),
   ]
-}
-
-const DAY_S = 86_400
-const SPANS: ReadonlyArray<[label: string, days: number | undefined]> = [
-  ['6 weeks', 42],
-  ['6 months', 183],
-  ['1 year', 366],
-  ['Everything', undefined],
-]
-
-export type Spans = {
-  element: HTMLElement
-  /** Zooms a chart of days to the choice, in place of an earlier chart of that name. `latest`: its last day, s since 1970. */
-  follow(name: string, chart: Chart, latest: number): void
-}
-
-/** Makes the choice of how far back the charts of days look; all of them follow it. */
-export function makeSpans(): Spans {
-  let chosen: number | undefined
-  const charts = new Map<string, { chart: Chart; latest: number }>()
-  const apply = ({ chart, latest }: { chart: Chart; latest: number }) =>
-    chart.zoom(chosen === undefined ? undefined : { min: latest - chosen * DAY_S, max: latest })
-  const buttons = SPANS.map(([label, days]) => {
-    const button = make('button', { type: 'button', 'aria-pressed': String(days === chosen) }, label)
-    button.addEventListener('click', () => {
-      chosen = days
-      for (const other of buttons) other.setAttribute('aria-pressed', String(other === button))
-      for (const shown of charts.values()) apply(shown)
-    })
-    return button
-  })
-  return {
-    element: make('div', { class: 'choice', role: 'group', 'aria-label': 'How far back' }, ...buttons),
-    follow(name, chart, latest) {
-      charts.set(name, { chart, latest })
-      apply({ chart, latest })
-    },
-  }
 }

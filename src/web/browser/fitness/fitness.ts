@@ -5,7 +5,9 @@ import { type Child, find, make, makePlace } from '../dom.ts'
 import { formatNumber } from '../format.ts'
 import { follow, makeAgo } from '../live.ts'
 import { makeBests } from './bests.ts'
-import { makeLoad, makeSignature, makeSpans, makeWeeks } from './fitness-history.ts'
+import { makeLoad, makeSignature } from './fitness-history.ts'
+import { makeSpans, readSeason } from './spans.ts'
+import { makeWeeks } from './weeks.ts'
 
 type View = Serialized<FitnessView>
 
@@ -31,7 +33,7 @@ const draw = {
 }
 
 announceScheme()
-await follow<View>(`/api/fitness${readAccountQuery()}`, {
+await follow<View>(addressOf(readAccountQuery(), readSeason()), {
   everyMs: POLL_EVERY_MS,
   onData(view) {
     if (!places.now.isConnected) {
@@ -50,9 +52,15 @@ await follow<View>(`/api/fitness${readAccountQuery()}`, {
     draw.signature(view.signature)
     draw.load(view.load)
     draw.weeks(view.weeks)
-    draw.best(view.best)
+    spans.setSeasons(view.seasons)
+    draw.best({ points: view.best, season: view.season, kg: view.now?.weight_kg ?? null })
   },
 })
+
+function addressOf(account: string, season: number | undefined): string {
+  if (season === undefined) return `/api/fitness${account}`
+  return `/api/fitness${account}${account ? '&' : '?'}season=${season}`
+}
 
 /** Makes the last fitness numbers of the service. */
 function makeNow({ now, account_id: id, signature }: Serialized<FitnessView>): Child[] {
