@@ -5,6 +5,7 @@ import { dropConnection } from '../kit/postgres-client.ts'
 // The signature, four bytes of flags, and four bytes for the length of the header's extension.
 const HEADER = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])
 const TRAILER = Buffer.from([0xff, 0xff])
+const END_OF_ROWS = -1
 const MS_TO_2000 = 946_684_800_000
 const TWO_POW_32 = 2 ** 32
 
@@ -81,6 +82,20 @@ export function* withEnds(chunks: Iterable<Buffer>): Generator<Buffer> {
   yield HEADER
   yield* chunks
   yield TRAILER
+}
+
+/** Decodes the rows of a whole answer in Postgres's binary COPY format: the bytes of each field, undefined for NULL. */
+export function* decodeRows(bytes: Buffer): Generator<Array<Buffer | undefined>> {
+  let at = HEADER.length
+  for (let fields = bytes.readInt16BE(at); fields !== END_OF_ROWS; fields = bytes.readInt16BE(at)) {
+    at += 2
+    const row: Array<Buffer | undefined> = []
+    for (; row.length < fields; at += 4 + Math.max(0, bytes.readInt32BE(at))) {
+      const length = bytes.readInt32BE(at)
+      row.push(length === NULL ? undefined : bytes.subarray(at + 4, at + 4 + length))
+    }
+    yield row
+  }
 }
 
 /** Converts a time in ms since 1970 to microseconds since 2000, the resolution of `timestamptz`. */
