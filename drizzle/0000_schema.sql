@@ -62,6 +62,12 @@ CREATE TABLE training.activities (
   sample_count integer,
   elapsed_s double precision,
   samples_at timestamptz,
+  start_lat double precision,
+  start_lng double precision,
+  south double precision,
+  north double precision,
+  west double precision,
+  east double precision,
   max_power double precision,
   avg_power double precision,
   max_cadence double precision,
@@ -128,6 +134,9 @@ CREATE INDEX activities_newest ON training.activities (coalesce(started_at, '-in
   WHERE absent_since IS NULL;
 CREATE INDEX activities_to_fetch ON training.activities (account_id, started_at DESC)
   WHERE detail_state = 'wanted' OR next_fetch_at IS NOT NULL;
+-- Expressions of built-in types: a query that writes the same point or box is served by them, without an extension.
+CREATE INDEX activities_start ON training.activities USING gist (point(start_lng, start_lat));
+CREATE INDEX activities_box ON training.activities USING gist (box(point(west, south), point(east, north)));
 COMMENT ON TABLE training.activities IS 'One row an activity of the service''s list. The list fills name to started_at_local; the detail fills the load and signature columns.';
 COMMENT ON COLUMN training.activities.activity_id IS 'Key of the activity in this database';
 COMMENT ON COLUMN training.activities.account_id IS 'Account, see accounts';
@@ -142,6 +151,12 @@ COMMENT ON COLUMN training.activities.detail_state IS 'wanted: to be fetched; aw
 COMMENT ON COLUMN training.activities.sample_count IS 'Number of rows in samples; NULL while none were ever written';
 COMMENT ON COLUMN training.activities.elapsed_s IS 'Derived: seconds from the first sample to the last';
 COMMENT ON COLUMN training.activities.samples_at IS 'When the answer was asked for that the rows of samples were written from; NULL while none were ever written';
+COMMENT ON COLUMN training.activities.start_lat IS 'Derived: latitude of the first sample that has a position, degrees; NULL without one. A latitude and longitude of exactly 0 count as no position: devices write them before they have one. Rides that began near a place: WHERE point(start_lng, start_lat) <@ box(point(WEST, SOUTH), point(EAST, NORTH)), which an index serves';
+COMMENT ON COLUMN training.activities.start_lng IS 'Derived: longitude of the same sample, degrees; NULL without one';
+COMMENT ON COLUMN training.activities.south IS 'Derived: lowest latitude of the samples, degrees; NULL without a position. Rides that may have passed a place: WHERE box(point(west, south), point(east, north)) && box(…), which an index serves';
+COMMENT ON COLUMN training.activities.north IS 'Derived: highest latitude of the samples, degrees; NULL without a position';
+COMMENT ON COLUMN training.activities.west IS 'Derived: lowest longitude of the samples, degrees; NULL without a position. The box of a ride across the 180th meridian reaches around the whole earth, from -180 to 180';
+COMMENT ON COLUMN training.activities.east IS 'Derived: highest longitude of the samples, degrees; NULL without a position';
 COMMENT ON COLUMN training.activities.max_power IS 'Highest power, W';
 COMMENT ON COLUMN training.activities.avg_power IS 'Mean power, W';
 COMMENT ON COLUMN training.activities.max_cadence IS 'Highest cadence, 1/min';
@@ -1134,7 +1149,7 @@ CREATE TRIGGER set_updated_at BEFORE UPDATE ON training.workouts
 CREATE FUNCTION musette.record_content_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   what CONSTANT text := TG_ARGV[0];
-  of_samples CONSTANT text[] := '{samples_at,sample_count,elapsed_s}';
+  of_samples CONSTANT text[] := '{samples_at,sample_count,elapsed_s,start_lat,start_lng,south,north,west,east}';
   apart CONSTANT text[] := of_samples || 'absent_since'::text;
   after CONSTANT jsonb := musette.content(NEW);
   before jsonb;
@@ -1319,6 +1334,11 @@ COMMENT ON COLUMN training.sample_extra_values.t IS 'Time of the sample';
 COMMENT ON COLUMN training.sample_extra_values.ordinal IS 'Place among the samples that share this time, see samples';
 COMMENT ON COLUMN training.sample_extra_values.value IS 'Number of the sample; NULL where it has none; unit not told by the service';
 COMMENT ON COLUMN training.sample_extra_values.other IS 'Value that is no number; NULL where the sample has a number or nothing';
+
+-- The columns are double precision, for which Postgres has no round to a number of digits.
+CREATE FUNCTION training.round(value double precision, digits integer) RETURNS numeric
+  LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$ SELECT pg_catalog.round(value::numeric, digits) $$;
+COMMENT ON FUNCTION training.round(double precision, integer) IS 'Rounds a number of the tables and views to a number of digits behind the point: training.round(xss, 1). With training in the search_path, as in the logins of musette reader and in musette sql, round(xss, 1) is enough; numeric values go on being rounded by Postgres''s own function.';
 
 -- Each view below starts at an account and joins the rows of that account by LATERAL, so that a condition on account_id, or a join
 -- with one account, reads the rows of that account only. Without LATERAL, Postgres passes no such condition into

@@ -5,6 +5,7 @@ import type { Drift } from '../store/drift.ts'
 import { hashSummary, normalizeDetail } from './activity-row.ts'
 import { driftOfDate } from './dates.ts'
 import { normalizeIntensity } from './intensity.ts'
+import { normalizePlace } from './place.ts'
 import { normalizePowerCurve } from './power-curve.ts'
 import { type Lost, normalizeSamples } from './sample-columns.ts'
 
@@ -25,6 +26,7 @@ export function normalizeActivity(wire: WireActivity): NormalizedActivity {
       row: normalizeDetail(wire, samples),
       summary: wire.summaryAsSent ?? null,
       summaryHash: hashSummary(wire),
+      place: normalizePlace(samples),
       samples,
       sampleExtras: extras,
       powerCurve: normalizePowerCurve(samples),

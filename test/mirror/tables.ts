@@ -35,7 +35,7 @@ export const DAMAGE: readonly string[] = [
   'update training.power_curves set watts = 1, season = null where activity_id % 3 = 1',
   'delete from training.activity_intensity where activity_id % 3 = 0',
   'update training.activity_intensity set power_z1_s = 1, ftp = null where activity_id % 3 = 1',
-  `update training.activities set xss = -1, focus = 'damaged', sample_count = null, samples_at = null, elapsed_s = 0, activity_type = 'none',
+  `update training.activities set xss = -1, focus = 'damaged', sample_count = null, samples_at = null, elapsed_s = 0, start_lat = 1, east = null, activity_type = 'none',
      summary = '{}', summary_hash = 'damaged', detail_fields = detail_fields || '{"activity_type": "none"}'
    where activity_id % 3 = 1`,
   `update training.activities set sample_count = 0, started_at = '2001-01-01', started_at_local = '2001-01-01', name = 'damaged',

@@ -63,6 +63,9 @@ export function detailRow(change: Partial<ActivityDetailRow> = {}): ActivityDeta
   return { ...EMPTY_ROW, ...change }
 }
 
+/** The place of an activity without positions. */
+export const NOWHERE = { startLat: null, startLng: null, south: null, north: null, west: null, east: null }
+
 /** What recordDetails takes of one, for a whole answer with three samples. */
 export function detailInput(
   activityId: number,
@@ -75,6 +78,7 @@ export function detailInput(
     row: detailRow({ xss: 80, elapsedS: 2 }),
     summary: { xss: 80 },
     summaryHash: 'first',
+    place: NOWHERE,
     samples: makeSamples(3),
     detailState: 'mirrored',
     nextFetchAt: null,

@@ -8,11 +8,15 @@ import { exactStart } from './upsert-listed.ts'
 /** Everything that is derived from one answer with samples. */
 export type DerivedDetail = Omit<Content, 'activityId'> & {
   readonly row: ActivityDetailRow
+  readonly place: Place
   readonly summary: unknown
   readonly summaryHash: string
 }
 
 type Row = typeof activities.$inferSelect
+
+/** Where an activity began, and the box around it, degrees; null without a position. */
+export type Place = Readonly<Pick<Row, 'startLat' | 'startLng' | 'south' | 'north' | 'west' | 'east'>>
 
 /** Columns of the activity list; a detail may set them, too. */
 type ListColumn = 'name' | 'description' | 'activityType' | 'startedAt' | 'timezone' | 'startedAtLocal'
@@ -26,6 +30,7 @@ type OwnColumn =
   | 'sampleCount'
   | 'elapsedS'
   | 'samplesAt'
+  | keyof Place
   | 'summary'
   | 'absentSince'
   | 'firstSeenAt'
@@ -49,10 +54,15 @@ export type ActivityDetailRow = Readonly<
   Omit<Row, ListColumn | OwnColumn> & Partial<Pick<Row, ListColumn>> & { elapsedS?: number | null }
 >
 
-/** Converts a detail to the columns that it changes; without `samples` those that are derived from them stay. */
-export function columnsOfDetail(row: ActivityDetailRow, samples: Samples | undefined): ActivityChange {
+/** Converts a detail to the columns that it changes; without `content` those that are derived from the samples stay. */
+export function columnsOfDetail(
+  row: ActivityDetailRow,
+  content: { samples: Samples; place: Place } | undefined,
+): ActivityChange {
   const { elapsedS, ...rest } = cleanRow(row)
-  return samples ? { ...rest, elapsedS: elapsedS ?? null, sampleCount: samples.count } : rest
+  if (!content) return rest
+  const { samples, place } = content
+  return { ...rest, elapsedS: elapsedS ?? null, sampleCount: samples.count, ...place }
 }
 
 /** The fields of a detail that the list has, too; a missing one is left out. */

@@ -50,7 +50,7 @@ export async function recordDetails(tx: Tx, inputs: readonly RecordDetailInput[]
     const replacing = samples !== undefined && (samples.count > 0 || !hasContent)
     if (replacing) replaced.push({ ...input, samples, hasContent })
     const fields = fieldsOfDetail(input.row)
-    const columns = columnsOfDetail(input.row, replacing ? samples : undefined)
+    const columns = columnsOfDetail(input.row, replacing ? { samples, place: input.place } : undefined)
     const after = withoutKnownNames(columns, fields, before.detail_fields)
     if (before.fetched) await recordRevision(tx, { activityId, after, observedAt: requestedAt })
     const samplesAt = replacing && samples.count > 0 ? { samplesAt: requestedAt } : {}

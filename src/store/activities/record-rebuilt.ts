@@ -100,13 +100,14 @@ async function lockRows(tx: Tx, activityIds: readonly number[]): Promise<Map<num
 function toChange(input: RebuiltDetail, before: Before): ActivityChange & { activityId: number } {
   const { activityId } = input
   const fields = fieldsOfDetail(input.row)
-  const columns = columnsOfDetail(input.row, input.samples)
+  const columns = columnsOfDetail(input.row, input)
   const samplesAt = input.samples.count > 0 && { samplesAt: before.document_at }
   if (!isShown(input, fields, before)) {
     return {
       activityId,
       sampleCount: input.samples.count,
       elapsedS: input.row.elapsedS ?? null,
+      ...input.place,
       ...samplesAt,
     }
   }

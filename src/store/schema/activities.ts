@@ -90,6 +90,12 @@ export const activities = training.table(
     sampleCount: integer('sample_count'),
     elapsedS: doublePrecision('elapsed_s'),
     samplesAt: instant('samples_at'),
+    startLat: doublePrecision('start_lat'),
+    startLng: doublePrecision('start_lng'),
+    south: doublePrecision('south'),
+    north: doublePrecision('north'),
+    west: doublePrecision('west'),
+    east: doublePrecision('east'),
     ...detailColumns(),
     summary: jsonb('summary').$type<Json>(),
     ...fetchColumns(),
@@ -101,6 +107,8 @@ export const activities = training.table(
     index('activities_newest')
       .on(sql`coalesce(started_at, '-infinity') desc`, desc(table.activityId))
       .where(sql`absent_since is null`),
+    index('activities_start').using('gist', sql`point(start_lng, start_lat)`),
+    index('activities_box').using('gist', sql`box(point(west, south), point(east, north))`),
     index('activities_to_fetch')
       .on(table.accountId, desc(table.startedAt))
       .where(sql`detail_state = 'wanted' or next_fetch_at is not null`),

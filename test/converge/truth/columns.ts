@@ -23,6 +23,7 @@ export function expectedColumns(truth: Truth): Record<string, unknown> {
     progression_date: progression.date ?? null,
     form: progression.form ?? null,
     elapsed_s: elapsed(truth),
+    ...placeOf(truth),
   }
 }
 
@@ -32,6 +33,28 @@ function picked(from: Record<string, unknown>, fields: string, prefix: string): 
 
 function member(of: Record<string, unknown>, name: string): Record<string, unknown> {
   return Object.fromEntries(Object.entries(of[name] ?? {}))
+}
+
+function placeOf(truth: Truth): Record<string, number | null> {
+  const sent = truth.detail.session_data.toSorted((a, b) => Number(a.unix_time) - Number(b.unix_time))
+  const places = sent.flatMap(({ lat, lng }) =>
+    typeof lat === 'number' && typeof lng === 'number' && (lat !== 0 || lng !== 0)
+      ? [[lat, lng] as const]
+      : [],
+  )
+  const [first] = places
+  const most = (of: (...values: number[]) => number, at: 0 | 1) =>
+    first ? places.reduce((value, place) => of(value, place[at]), first[at]) : null
+  return {
+    start_lat: first?.[0] ?? null,
+    start_lng: first?.[1] ?? null,
+    ...{
+      south: most(Math.min, 0),
+      north: most(Math.max, 0),
+      west: most(Math.min, 1),
+      east: most(Math.max, 1),
+    },
+  }
 }
 
 function elapsed(truth: Truth): number | null {
