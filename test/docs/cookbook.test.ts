@@ -27,10 +27,10 @@ beforeAll(async () => {
 afterAll(() => database?.close())
 
 describe('the cookbook', () => {
-  it('has twenty questions, numbered and each asked once', () => {
+  it('has twenty-seven questions, numbered and each asked once', () => {
     const numbers = [...markdown.matchAll(/^## (\d+)\. /gm)].map(([, number]) => Number(number))
-    expect(numbers).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
-    expect(new Set(recipes.map(({ question }) => question)).size).toBe(20)
+    expect(numbers).toEqual(Array.from({ length: 27 }, (_, index) => index + 1))
+    expect(new Set(recipes.map(({ question }) => question)).size).toBe(27)
   })
 
   it.each(recipes)('answers: $question', async ({ sql, answer }) => {
@@ -61,7 +61,7 @@ describe('the cookbook', () => {
         empty.url,
         recipes.map(({ sql }) => sql),
       )
-      expect(answers).toHaveLength(20)
+      expect(answers).toHaveLength(27)
     } finally {
       await empty.close()
     }

@@ -22,7 +22,8 @@ type Relation = {
   /** definitions of the indexes that stand behind no constraint */
   indexes: string[]
 }
-type Catalog = { comment: string; relations: Relation[] }
+type SqlFunction = { signature: string; comment: string }
+type Catalog = { comment: string; relations: Relation[]; functions: SqlFunction[] }
 
 /** Finds what the catalog says of schema `training`: tables first, then views, each kind by name. */
 async function findCatalog(client: pg.Client): Promise<Catalog> {
@@ -32,7 +33,8 @@ async function findCatalog(client: pg.Client): Promise<Catalog> {
     client,
     `select coalesce(obj_description('training'::regnamespace, 'pg_namespace'), '') as comment`,
   )
-  return { comment: schema?.comment ?? '', relations: await rowsOf<Relation>(client, RELATIONS) }
+  const functions = await rowsOf<SqlFunction>(client, FUNCTIONS)
+  return { comment: schema?.comment ?? '', relations: await rowsOf<Relation>(client, RELATIONS), functions }
 }
 
 // Constraints that say no more than a column's NOT NULL are left out: Postgres 18 lists them, older ones do not.
@@ -52,12 +54,17 @@ const RELATIONS = `
   where c.relnamespace = 'training'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
   order by kind, name`
 
+const FUNCTIONS = `
+  select format('training.%s(%s) returns %s', proname, pg_get_function_arguments(oid), pg_get_function_result(oid)) as signature,
+    coalesce(obj_description(oid, 'pg_proc'), '') as comment
+  from pg_proc where pronamespace = 'training'::regnamespace order by 1`
+
 async function rowsOf<Row extends object>(client: pg.Client, query: string): Promise<Row[]> {
   return (await client.query<Row>(query)).rows
 }
 
 /** Writes the data dictionary as Markdown. */
-function formatCatalog({ comment, relations }: Catalog): string {
+function formatCatalog({ comment, relations, functions }: Catalog): string {
   const tables = relations.filter(({ kind }) => kind === 'table')
   const views = relations.filter(({ kind }) => kind === 'view')
   return [
@@ -67,6 +74,8 @@ function formatCatalog({ comment, relations }: Catalog): string {
       'shows the same with `\\d+ training.activities`.',
     ...listOf('Tables', tables),
     ...listOf('Views', views),
+    '## Functions',
+    functions.map((each) => `- \`${each.signature}\`: ${escapeText(each.comment)}`).join('\n'),
     ...relations.flatMap(sectionOf),
   ]
     .join('\n\n')

@@ -49,6 +49,7 @@ it('a comment, a column, a key or a view that is new shows in the data dictionar
     'ALTER TABLE training.drift ADD CHECK (times > 0)',
     'CREATE INDEX ON training.samples (t)',
     'CREATE VIEW training.planted AS SELECT 1 AS x',
+    "COMMENT ON FUNCTION training.round(double precision, integer) IS 'Rounds'",
   ]) {
     const before = await describeSchema(url)
     await queryOnce(url, change)
