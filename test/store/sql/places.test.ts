@@ -14,11 +14,11 @@ const samplesAt = (points: readonly Point[]) =>
     return { lat, lng }[field as string] ?? UNKNOWN
   })
 
-/** The place of each activity, computed from its samples in SQL. */
+/** The place of each activity, computed from its samples in SQL; JSON, in which rows are written, has no negative zero. */
 const COMPUTED = `
   select a.activity_id, s.* from training.activities a left join lateral (
-    select (array_agg(lat order by t))[1] as start_lat, (array_agg(lng order by t))[1] as start_lng,
-      min(lat) as south, max(lat) as north, min(lng) as west, max(lng) as east
+    select (array_agg(lat order by t))[1] + 0 as start_lat, (array_agg(lng order by t))[1] + 0 as start_lng,
+      min(lat) + 0 as south, max(lat) + 0 as north, min(lng) + 0 as west, max(lng) + 0 as east
     from training.samples where samples.activity_id = a.activity_id and abs(lat) <= 90 and abs(lng) <= 180 and (lat, lng) <> (0, 0)
   ) s on true order by 1`
 const STORED =
