@@ -47,6 +47,7 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
       'MUSETTE_LAG',
       'MUSETTE_HTTP',
       'MUSETTE_HTTP_TOKEN',
+      'MUSETTE_MAP_TILES',
     ],
     exits: ['unreachable'],
     examples: ['musette start', 'musette start --roles worker,web'],

@@ -41,7 +41,9 @@ export type Config = Readonly<{
     keepRaw: boolean
   }>
   /** undefined: no dashboard, health or metrics */
-  http: Readonly<{ host: string; port: number; token: string | undefined }> | undefined
+  http:
+    | Readonly<{ host: string; port: number; token: string | undefined; mapTiles: string | undefined }>
+    | undefined
   logLevel: string
 }>
 
@@ -201,7 +203,13 @@ function toConfig(
       lagMs: value.MUSETTE_LAG,
       keepRaw: value.MUSETTE_KEEP_RAW,
     }),
-    http: value.MUSETTE_HTTP && Object.freeze({ ...value.MUSETTE_HTTP, token: value.MUSETTE_HTTP_TOKEN }),
+    http:
+      value.MUSETTE_HTTP &&
+      Object.freeze({
+        ...value.MUSETTE_HTTP,
+        token: value.MUSETTE_HTTP_TOKEN,
+        mapTiles: value.MUSETTE_MAP_TILES,
+      }),
     logLevel: value.MUSETTE_LOG_LEVEL,
   })
 }

@@ -2,15 +2,18 @@ import fastifyHelmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
 
 /**
- * Adds the security headers to every answer, refusals included: nothing from another host, no frame around it, nothing
+ * Adds the security headers to every answer, refusals included: nothing from another host but map tiles, no frame around it, nothing
  * kept in a cache. A route that needs more says so itself. Must be registered first.
  */
-export async function registerSecurityHeaders(server: FastifyInstance): Promise<void> {
+export async function registerSecurityHeaders(
+  server: FastifyInstance,
+  { mapTiles }: { mapTiles: string | undefined },
+): Promise<void> {
   await server.register(fastifyHelmet, {
     contentSecurityPolicy: contentPolicy({
       'script-src': ["'self'"],
       'style-src': ["'self'"],
-      'img-src': ["'self'", 'data:'],
+      'img-src': ["'self'", 'data:', ...(mapTiles === undefined ? [] : [new URL(mapTiles).origin])],
       'font-src': ["'self'"],
       'connect-src': ["'self'"],
       'form-action': ["'self'"],

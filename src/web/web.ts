@@ -4,6 +4,7 @@ import { ConfigError, errorCode } from '../kit/errors.ts'
 import { isLoopback } from '../kit/loopback.ts'
 import { SECOND } from '../kit/time.ts'
 import { isPageVisit, registerAuth, requireAuth } from './auth.ts'
+import { registerDownloads } from './dashboard/activity-routes.ts'
 import { registerDashboardApi } from './dashboard/dashboard-api.ts'
 import { registerDashboardPages, registerWorkoutFiles, sendNoSuchPage } from './dashboard/dashboard-pages.ts'
 import type { DashboardDeps, DropZoneDeps } from './dashboard/dashboard-types.ts'
@@ -33,7 +34,13 @@ const REQUEST_MS = 10 * SECOND
 /** A browser opens six; the rest of a process's 1,024 file descriptors are for Postgres, the service and the drop folder. */
 const MOST_CONNECTIONS = 256
 
-export type WebOptions = { host: string; port: number; token: string | undefined }
+/** `mapTiles`: address of the map tiles that its pages may show, see MUSETTE_MAP_TILES. */
+export type WebOptions = {
+  host: string
+  port: number
+  token: string | undefined
+  mapTiles?: string | undefined
+}
 
 /**
  * Opens the web surface: `/healthz` (process alive), `/readyz` (database, queue, fresh polls), `/metrics`, `/queues`, and
@@ -69,7 +76,7 @@ export async function openWeb(
       : reply.code(404).send({ error: 'there is no such page' }),
   )
   server.addHook('onRequest', endSlowRequest)
-  await registerSecurityHeaders(server)
+  await registerSecurityHeaders(server, { mapTiles: options.mapTiles })
   registerOriginChecks(server, { loopbackOnly: token === undefined })
   const auth = token === undefined ? undefined : await registerAuth(server, deps, token)
   requireAuth(server, auth)
@@ -80,6 +87,7 @@ export async function openWeb(
   await registerDashboardPages(server, deps.dashboard, menu)
   registerWorkoutFiles(server, deps.dashboard)
   await registerDropZone(server, deps.dropZone)
+  registerDownloads(server, deps.dashboard)
   await registerDashboardApi(server, deps.dashboard)
   try {
     const url = await server.listen({ host, port })

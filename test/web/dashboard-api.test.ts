@@ -43,8 +43,9 @@ describe('the JSON of the dashboard', () => {
       ['/api/activities/abc', 'params/id must be integer'],
       ['/api/activities/0', 'params/id must be >= 1'],
       ['/api/activities/99999999999', 'params/id must be <= 2147483647'],
-      ['/api/activities', "querystring must have required property 'older_than'"],
-      ["/api/activities?older_than=1'--", 'querystring/older_than must be integer'],
+      ["/api/activities/list?offset=1'--", 'querystring/offset must be integer'],
+      ['/api/activities/1/compared', 'querystring must NOT have fewer than 1 properties'],
+      ['/activities/1/download?format=xlsx', 'querystring/format must be equal to one of the allowed values'],
       ['/api/activities/list?day=2026-02-31', 'querystring/day must match format "date"'],
       ['/api/activities/list?sort=path', 'querystring/sort must be equal to one of the allowed values'],
       ['/api/activities/list?limit=100000', 'querystring/limit must be <= 200'],
@@ -76,6 +77,9 @@ describe('the JSON of the dashboard', () => {
     for (const path of [
       '/api/activities/999999',
       '/api/activities/999999/samples',
+      '/api/activities/999999/samples/tws',
+      '/api/activities/999999/compared?span=all',
+      '/activities/999999/download?format=csv',
       '/api/fitness?account=999999',
     ])
       expect([path, (await get(path)).status]).toEqual([path, 404])
@@ -139,12 +143,9 @@ describe('the JSON of the dashboard', () => {
     )
     const answer = await get(`/api/activities/${id}/samples`)
     const columns = (await answer.json()) as Record<string, Array<number | null>>
-    expect(Object.values(columns).map((column) => column.length)).toEqual([
-      SAMPLES,
-      SAMPLES,
-      SAMPLES,
-      SAMPLES,
-    ])
+    expect(columns).toMatchObject({ cad: [], lat: [] })
+    for (const name of ['elapsed_s', 'power', 'mpa', 'hr'])
+      expect([name, columns[name]?.length]).toEqual([name, SAMPLES])
     expect(columns.elapsed_s?.slice(0, 3)).toEqual([0, 1, 2])
     expect([columns.power?.[399], columns.mpa?.[7], columns.hr?.[4], columns.hr?.[5]]).toEqual([
       399,

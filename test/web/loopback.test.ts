@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openWebRig, type WebRig } from './rig.ts'
+import { ask, openBareWeb, openWebRig, type WebRig } from './rig.ts'
 
 describe('a web server on loopback without a token', () => {
   let rig: WebRig
@@ -56,6 +56,18 @@ describe('a web server on loopback without a token', () => {
       expect(headers['content-security-policy']).toContain("frame-ancestors 'none'")
       expect(headers['content-security-policy']).not.toMatch(/https?:|\*|unsafe-eval/)
     }
+  })
+
+  it('lets its pages show pictures of the one server of map tiles that is named', async () => {
+    const web = await openBareWeb({
+      host: '127.0.0.1',
+      mapTiles: 'https://tiles.example.com/{z}/{x}/{y}.png?key=k',
+    })
+    const answer = await ask(`${web.url}/fitness`)
+    await web.close()
+    const policy = String(answer.headers['content-security-policy'])
+    expect(policy).toContain("img-src 'self' data: https://tiles.example.com;")
+    expect(policy.match(/https?:/g)).toHaveLength(1)
   })
 
   it('has no login page, because it has no token', async () => {

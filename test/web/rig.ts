@@ -81,7 +81,13 @@ export async function openWebRig(
 }
 
 /** Opens a web server whose queries all fail, for tests of what comes before them. */
-export function openBareWeb(options: { host: string; port?: number; token?: string; log?: TestLog }) {
+export function openBareWeb(options: {
+  host: string
+  port?: number
+  token?: string
+  mapTiles?: string
+  log?: TestLog
+}) {
   const fail = () => Promise.reject(new Error('no such part in this test'))
   const { log } = options.log ?? makeTestLog()
   return openWeb(
@@ -94,7 +100,9 @@ export function openBareWeb(options: { host: string; port?: number; token?: stri
         findRuns: fail,
         findActivityPage: fail,
         findActivityCalendar: fail,
-        findOlderActivities: fail,
+        findSampleField: fail,
+        findCompared: fail,
+        openDownload: fail,
         findActivity: fail,
         findSamples: fail,
         findFitness: fail,
@@ -105,7 +113,7 @@ export function openBareWeb(options: { host: string; port?: number; token?: stri
       boards: [],
       endedSessions: { find: fail, record: fail },
     },
-    { host: options.host, port: options.port ?? 0, token: options.token },
+    { host: options.host, port: options.port ?? 0, token: options.token, mapTiles: options.mapTiles },
   )
 }
 

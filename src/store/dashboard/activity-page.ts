@@ -1,16 +1,28 @@
 import type { Tx } from '../store.ts'
 import { ACTIVITY_LINE } from './overview-page.ts'
-import type { ActivityFacts, CurvePoint, Neighbours, SampleColumns } from './page-rows.ts'
+import type {
+  ActivityFacts,
+  ComparedPoint,
+  CurvePoint,
+  Lap,
+  Neighbours,
+  Revision,
+  Zones,
+} from './page-rows.ts'
 
 /** Finds one activity, also an absent one; undefined when there is none with this id. */
 export async function findActivityFacts(tx: Tx, activityId: number): Promise<ActivityFacts | undefined> {
   const { rows } = await tx.client.query<ActivityFacts>(
     `select ${ACTIVITY_LINE}, v.account_id, v.path, v.description, v.timezone, v.started_at, v.sample_count, v.max_power,
+       v.prev_sig_atc, v.prev_sig_pp, v.total_grams_carbs as carbs_g, v.total_grams_fat as fat_g,
        v.max_cadence, v.total_elevation_gain as elevation_gain_m, v.total_calories as energy_kcal, v.xlss, v.xhss, v.xpss,
        v.focus, v.specificity, v.difficulty, v.difficulty_rating, v.sig_ftp, v.sig_atc, v.sig_pp, v.prev_sig_ftp, v.medal,
        v.freshness, v.fetch_error, v.next_fetch_at, v.absent_since, v.fetched_at,
        (select u.file_name from training.uploads u where u.activity_id = v.activity_id order by u.seen_at limit 1) as file_name,
-       (select count(*)::int from training.activity_revisions r where r.activity_id = v.activity_id) as revisions
+       (select count(*)::int from training.activity_revisions r where r.activity_id = v.activity_id) as revisions,
+       (select i.weight_kg from training.training_info i
+        where i.account_id = v.account_id and i.weight_kg is not null
+        order by i.observed_at > v.started_at, abs(extract(epoch from i.observed_at - v.started_at)) limit 1) as weight_kg
      from training.activities v join training.accounts a using (account_id)
      where v.activity_id = $1`,
     [activityId],
@@ -33,40 +45,73 @@ export async function findNeighbours(tx: Tx, activityId: number): Promise<Neighb
   return rows[0] ?? { older_id: null, newer_id: null }
 }
 
-/** Finds the power curve of an activity and the best of its season, W, by duration in s; either may lack a point. */
-export async function findCurve(
-  tx: Tx,
-  input: { activityId: number; accountId: number; season: number | null },
-): Promise<CurvePoint[]> {
+/** Finds the power curve of an activity, W, by duration in s. */
+export async function findCurve(tx: Tx, activityId: number): Promise<CurvePoint[]> {
   const { rows } = await tx.client.query<CurvePoint>(
-    `select duration_s, c.watts::float8 as watts, b.watts::float8 as best_watts, b.activity_id as best_activity_id,
-       b.day::text as best_day
-     from (select duration_s, watts from training.power_curves where activity_id = $1) c
-     full join (
-       select duration_s, watts, activity_id, day from training.power_bests
-       where account_id = $2 and span = 'season' and season = $3
-     ) b using (duration_s)
-     order by duration_s`,
-    [input.activityId, input.accountId, input.season],
+    `select duration_s, watts::float8 as watts from training.power_curves where activity_id = $1 order by duration_s`,
+    [activityId],
   )
   return rows
 }
 
-/** Finds an activity's samples as columns for a plot; samples without a time are left out. */
-export async function findSampleColumns(tx: Tx, activityId: number): Promise<SampleColumns> {
-  const { rows } = await tx.client.query<[number, number | null, number | null, number | null]>({
-    text: `select extract(epoch from t - min(t) over ())::float8, round(power::numeric)::int, round(mpa::numeric)::int,
-             round(hr::numeric)::int
-           from training.samples where activity_id = $1 and t is not null order by t`,
-    values: [activityId],
-    rowMode: 'array',
-  })
-  const columns: SampleColumns = { elapsed_s: [], power: [], mpa: [], hr: [] }
-  for (const [elapsedS, power, mpa, hr] of rows) {
-    columns.elapsed_s.push(elapsedS)
-    columns.power.push(power)
-    columns.mpa.push(mpa)
-    columns.hr.push(hr)
-  }
-  return columns
+/** Finds the best mean powers of an account in a span of the view power_bests, W, by duration in s. */
+export async function findBestsOfSpan(
+  tx: Tx,
+  input: { accountId: number; span: 'season' | 'all time' | 'last 90 days'; season: number | null },
+): Promise<ComparedPoint[]> {
+  const { rows } = await tx.client.query<ComparedPoint>(
+    `select duration_s, watts::float8 as watts, activity_id, day::text as day from training.power_bests
+     where account_id = $1 and span = $2 and ($2 <> 'season' or season = $3) order by duration_s`,
+    [input.accountId, input.span, input.season],
+  )
+  return rows
+}
+
+/** Finds the years of which an account has power curves, newest first. */
+export async function findSeasons(tx: Tx, accountId: number): Promise<number[]> {
+  const { rows } = await tx.client.query<{ season: number }>(
+    `select distinct season from training.power_bests where account_id = $1 and season is not null order by season desc`,
+    [accountId],
+  )
+  return rows.map(({ season }) => season)
+}
+
+/** Finds the seconds of an activity in each zone; undefined without samples, and of an absent activity. */
+export async function findZones(
+  tx: Tx,
+  input: { accountId: number; activityId: number },
+): Promise<Zones | undefined> {
+  const { rows } = await tx.client.query<Zones>(
+    `select ftp, array[power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s] as power_s, hr_max,
+       array[hr_z1_s, hr_z2_s, hr_z3_s, hr_z4_s, hr_z5_s] as hr_s, above_ftp_s, near_mpa_s
+     from training.ride_intensity where account_id = $1 and activity_id = $2`,
+    [input.accountId, input.activityId],
+  )
+  return rows[0]
+}
+
+/** Finds the laps of an activity as the head unit wrote them; none where its FIT file is not here. */
+export async function findLaps(tx: Tx, input: { accountId: number; activityId: number }): Promise<Lap[]> {
+  const { rows } = await tx.client.query<Lap>(
+    `select l.lap, extract(epoch from l.started_at - s.first)::float8 as from_s, l.elapsed_s, l.timer_s, l.distance_m, l.avg_power,
+       l.max_power, l.avg_hr, l.max_hr, l.avg_cadence, l.trigger
+     from training.ride_laps l
+     left join lateral (select min(t) as first from training.samples where activity_id = $2) s on true
+     where l.account_id = $1 and l.activity_id = $2 order by l.lap`,
+    [input.accountId, input.activityId],
+  )
+  return rows
+}
+
+/** A page of changes is long already. */
+const REVISIONS_SHOWN = 20
+
+/** Finds what the service changed in an activity since it was first fetched, the last change first. */
+export async function findRevisions(tx: Tx, activityId: number): Promise<Revision[]> {
+  const { rows } = await tx.client.query<Revision>(
+    `select observed_at, changes - 'summary_hash' as changes from training.activity_revisions
+     where activity_id = $1 order by observed_at desc limit ${REVISIONS_SHOWN}`,
+    [activityId],
+  )
+  return rows
 }

@@ -9,26 +9,15 @@ export const ACTIVITY_LINE = `v.activity_id, a.name as account, v.name, v.activi
   to_char(v.started_at_local, 'YYYY-MM-DD"T"HH24:MI:SS') as started_at_local, v.detail_state, v.elapsed_s,
   v.distance as distance_km, v.avg_power, v.xss, v.breakthrough`
 
-/**
- * Finds listed activities of all accounts by their start, newest first and those without a start last; with `than`, an
- * activity's id, only those after it in this order.
- */
-export async function findActivityLines(
-  tx: Tx,
-  input: { limit: number; than?: number },
-): Promise<ActivityLine[]> {
-  // The order of the index activities_newest. A condition on an optional parameter would read all earlier rows.
-  const after =
-    input.than === undefined
-      ? ''
-      : `and (coalesce(v.started_at, '-infinity'), v.activity_id) <
-           (select coalesce(started_at, '-infinity'), activity_id from training.activities where activity_id = $2)`
+/** Finds listed activities of all accounts by their start, newest first and those without a start last. */
+export async function findActivityLines(tx: Tx, input: { limit: number }): Promise<ActivityLine[]> {
+  // The order of the index activities_newest.
   const { rows } = await tx.client.query<ActivityLine>(
     `select ${ACTIVITY_LINE}
      from training.activities v join training.accounts a using (account_id)
-     where v.absent_since is null ${after}
+     where v.absent_since is null
      order by coalesce(v.started_at, '-infinity') desc, v.activity_id desc limit $1`,
-    input.than === undefined ? [input.limit] : [input.limit, input.than],
+    [input.limit],
   )
   return rows
 }

@@ -88,6 +88,12 @@ export type ActivityFacts = ActivityLine & {
   sig_atc: number | null
   sig_pp: number | null
   prev_sig_ftp: number | null
+  prev_sig_atc: number | null
+  prev_sig_pp: number | null
+  carbs_g: number | null
+  fat_g: number | null
+  /** of the training info nearest to the start, the last before it if there is one */
+  weight_kg: number | null
   medal: number | null
   freshness: string | null
   /** the file of the drop folder that was uploaded as this activity */
@@ -103,21 +109,59 @@ export type ActivityFacts = ActivityLine & {
 /** The listed activities of the same account just before and just after one. */
 export type Neighbours = { older_id: number | null; newer_id: number | null }
 
-/** One duration of an activity's power curve, and the best of its season; powers in W. */
-export type CurvePoint = {
-  duration_s: number
-  watts: number | null
-  best_watts: number | null
-  best_activity_id: number | null
-  best_day: string | null
+/** One duration of an activity's power curve, W. */
+export type CurvePoint = { duration_s: number; watts: number }
+
+/**
+ * One array a quantity, of one length or empty when nothing of it was recorded. `elapsed_s` counts from the first sample and
+ * ascends; watts and beats are whole. Units as in training.samples.
+ */
+export type SampleColumns = Record<SampledColumn, Array<number | null>> & {
+  elapsed_s: number[]
+  /** the names of further fields, which are fetched one by one */
+  fields: string[]
+}
+export type SampledColumn = 'power' | 'p_raw' | 'mpa' | 'hr' | 'cad' | 'alt' | 'dist' | 'lat' | 'lng'
+
+/** A further field of the samples, a value for each of them. */
+export type SampleField = { field: string; values: Array<number | null> }
+
+/** How many seconds of an activity were how hard; null where the quantity or its bounds are not known. */
+export type Zones = {
+  ftp: number | null
+  /** seconds in each of the seven zones of power */
+  power_s: Array<number | null>
+  hr_max: number | null
+  /** seconds in each of the five zones of heart rate */
+  hr_s: Array<number | null>
+  above_ftp_s: number | null
+  near_mpa_s: number | null
 }
 
-/** One array a quantity, all of one length. `elapsed_s` counts from the first sample and ascends; watts and beats are whole. */
-export type SampleColumns = {
-  elapsed_s: number[]
-  power: Array<number | null>
-  mpa: Array<number | null>
-  hr: Array<number | null>
+/** What the service changed in an activity: names of columns with the value before and after. */
+export type Revision = { observed_at: Date; changes: Readonly<Record<string, readonly unknown[]>> }
+
+/** A lap as the head unit wrote it; `from_s` counts from the first sample. */
+export type Lap = {
+  lap: number
+  from_s: number | null
+  elapsed_s: number | null
+  timer_s: number | null
+  distance_m: number | null
+  avg_power: number | null
+  max_power: number | null
+  avg_hr: number | null
+  max_hr: number | null
+  avg_cadence: number | null
+  trigger: string | null
+}
+
+/** The best mean powers of one duration to compare with, W, and where they come from. */
+export type ComparedPoint = {
+  duration_s: number
+  watts: number
+  activity_id: number | null
+  day: string | null
 }
 
 /** A file of the drop folder and its outcome. */

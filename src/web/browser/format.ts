@@ -44,6 +44,12 @@ export function formatDistance(km: number | null | undefined, digits = 1): strin
   return formatNumber(km / KM_A_MILE, 'mi', digits)
 }
 
+/** Writes a speed of km/h, in miles an hour for those who want miles. */
+export function formatSpeed(kmh: number | null | undefined): string {
+  if (distances === 'kilometres' || kmh === null || kmh === undefined) return formatNumber(kmh, 'km/h', 1)
+  return formatNumber(kmh / KM_A_MILE, 'mph', 1)
+}
+
 /** Writes a height of metres, in feet for those who want miles. */
 export function formatHeight(m: number | null | undefined): string {
   if (distances === 'kilometres' || m === null || m === undefined) return formatNumber(m, 'm')

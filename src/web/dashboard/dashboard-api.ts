@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ConfigError, errorLine, TransientError } from '../../kit/errors.ts'
 import { registerActivityList } from './activity-list-routes.ts'
+import { registerActivity } from './activity-routes.ts'
 import type { DashboardDeps } from './dashboard-types.ts'
 import { sendView } from './send-view.ts'
 
@@ -11,7 +12,6 @@ const BY_SEASON = {
   type: 'object',
   properties: { account: ID, season: { type: 'integer', minimum: 1900, maximum: 9999 } },
 } as const
-const BY_ID = { params: { type: 'object', properties: { id: ID }, required: ['id'] } } as const
 
 /** Adds the views of the pages as JSON under `/api/`: GET only, with an ETag, so that an unchanged view costs little. */
 export async function registerDashboardApi(server: FastifyInstance, deps: DashboardDeps): Promise<void> {
@@ -30,27 +30,7 @@ export async function registerDashboardApi(server: FastifyInstance, deps: Dashbo
 
       registerActivityList(scope, deps)
 
-      scope.get<{ Querystring: { older_than: number } }>(
-        '/activities',
-        {
-          schema: {
-            querystring: { type: 'object', properties: { older_than: ID }, required: ['older_than'] },
-          },
-        },
-        async (request, reply) =>
-          sendView(request, reply, await deps.findOlderActivities({ than: request.query.older_than })),
-      )
-
-      scope.get<{ Params: { id: number } }>('/activities/:id', { schema: BY_ID }, async (request, reply) =>
-        sendView(request, reply, await deps.findActivity({ activityId: request.params.id })),
-      )
-
-      scope.get<{ Params: { id: number } }>(
-        '/activities/:id/samples',
-        { schema: BY_ID },
-        async (request, reply) =>
-          sendView(request, reply, await deps.findSamples({ activityId: request.params.id })),
-      )
+      registerActivity(scope, deps)
 
       scope.get<{ Querystring: { account?: number; season?: number } }>(
         '/fitness',

@@ -8,16 +8,20 @@ import type {
   ActivityPage,
   BestPoint,
   CalendarColumns,
+  ComparedPoint,
   CurvePoint,
   Dropped,
   DroppedContent,
   FitnessNow,
   FormNow,
   FormTrend,
+  Lap,
   LoadColumns,
   Neighbours,
+  Revision,
   RunsOfDay,
   SampleColumns,
+  SampleField,
   SignatureColumns,
   SignatureTrend,
   TodayOfAccount,
@@ -25,6 +29,7 @@ import type {
   WeekColumns,
   WeekDay,
   WorkoutOfDay,
+  Zones,
 } from '../../store/dashboard/page-rows.ts'
 
 /** The queries behind the pages. Each throws a TransientError while the database is unreachable. */
@@ -37,12 +42,22 @@ export type DashboardDeps = {
   findActivityPage(input: ActivityQuery & { offset: number; limit: number }): Promise<ActivityPage>
   /** what the list can be filtered by, and the days of one year; without a year those of the newest */
   findActivityCalendar(input: ActivityQuery): Promise<CalendarView>
-  /** the activities that started before another one, newest first */
-  findOlderActivities(input: { than: number }): Promise<readonly ActivityLine[]>
   /** undefined when there is no such activity */
   findActivity(input: { activityId: number }): Promise<ActivityView | undefined>
   /** undefined when there is no such activity; empty columns when it has no samples */
   findSamples(input: { activityId: number }): Promise<SampleColumns | undefined>
+  /** undefined when there is no such activity, or no such field */
+  findSampleField(input: { activityId: number; field: string }): Promise<SampleField | undefined>
+  /** undefined when there is no such activity */
+  findCompared(
+    input: { activityId: number } & { compared: Compared },
+  ): Promise<{ points: readonly ComparedPoint[] } | undefined>
+  /** undefined when there is no such activity; the reason as a sentence when it has no samples */
+  openDownload(input: {
+    activityId: number
+    format: DownloadFormat
+    signal: AbortSignal
+  }): Promise<Download | { missing: string } | undefined>
   /** of the first account and the newest season when none is named; undefined when there is no such account */
   findFitness(input: {
     accountId?: number | undefined
@@ -165,10 +180,31 @@ export type RunView = {
 /** The content of an activity's page, but its samples. */
 export type ActivityView = Neighbours & {
   facts: ActivityFacts
-  /** the activity's power curve beside the season's best, by duration */
+  /** the activity's power curve by duration */
   curve: readonly CurvePoint[]
   season: number | null
+  /** the years whose bests the curve can be compared with, newest first */
+  seasons: readonly number[]
+  /** null without samples */
+  zones: Zones | null
+  revisions: readonly Revision[]
+  laps: readonly Lap[]
+  /** address of map tiles with `{z}`, `{x}` and `{y}`; null when there are none */
+  map_tiles: string | null
 }
+
+/** What an activity's power curve is compared with. */
+export type Compared =
+  | { span: 'season'; season: number }
+  | { span: 'all time' }
+  | { span: 'last 90 days' }
+  | { span: 'activity'; other: number }
+
+/** A form in which the samples of an activity can be downloaded. */
+export type DownloadFormat = 'csv' | 'json' | 'parquet'
+
+/** A download as it begins; its content ends with an error when it breaks off in the middle. */
+export type Download = { fileName: string; content: AsyncIterable<Uint8Array> }
 
 /** The content of the fitness page. */
 export type FitnessView = {

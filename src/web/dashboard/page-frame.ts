@@ -12,7 +12,18 @@ export const MENU: readonly Page[] = [
   { title: 'Runs', path: '/runs', script: 'runs/runs-page.js' },
 ]
 
-const SHEETS = ['palette', 'base', 'frame', 'parts', 'cards', 'day', 'tables', 'charts', 'activities']
+const SHEETS = [
+  'palette',
+  'base',
+  'frame',
+  'parts',
+  'cards',
+  'day',
+  'tables',
+  'charts',
+  'activities',
+  'activity',
+]
 const STYLES = ['uplot/uPlot.min.css', ...SHEETS.map((name) => `styles/${name}.css`)]
 
 /** Renders the frame of a page: head, a link past the navigation, the navigation, and the places that its script fills. */

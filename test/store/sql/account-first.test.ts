@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findCurve, findNeighbours } from '../../../src/store/dashboard/activity-page.ts'
+import { findBestsOfSpan, findNeighbours } from '../../../src/store/dashboard/activity-page.ts'
 import { findBests } from '../../../src/store/dashboard/fitness-page.ts'
 import { findActivityLines, findUploadLines } from '../../../src/store/dashboard/overview-page.ts'
 import { openStore, type Store, type Tx } from '../../../src/store/store.ts'
@@ -164,13 +164,12 @@ describe('a page of the dashboard', () => {
         (await tx.client.query(`select activity_id from training.activities where path = 'ride5000'`)).rows,
     )
     expectRead(await read((tx) => findActivityLines(tx, { limit: LINES })), LINES)
-    expectRead(await read((tx) => findActivityLines(tx, { limit: LINES, than: middle })), LINES)
     // Two tables, each by its index, and then the rows of the lines themselves.
     expectRead(await read((tx) => findUploadLines(tx, { limit: LINES })), 2 * LINES)
     expectRead(await read((tx) => findNeighbours(tx, middle)), 3)
     const season = new Date().getUTCFullYear() - 3
     expectRead(
-      await read((tx) => findCurve(tx, { activityId: middle, accountId: BIG, season })),
+      await read((tx) => findBestsOfSpan(tx, { accountId: BIG, span: 'season', season })),
       BIG_ACTIVITIES / 2,
     )
     expectRead(await read((tx) => findBests(tx, { accountId: BIG, season })), BIG_ACTIVITIES / 2)

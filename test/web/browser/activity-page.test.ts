@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { syncAccount } from '../../../src/app/sync-account.ts'
 import { describeWithBrowser } from '../../kit/chromium.ts'
+import { listViolations } from './axe.ts'
 import { countAlong, openScene, PHONE, type Scene } from './scene.ts'
 
 const RIDE = {
@@ -36,26 +38,32 @@ describeWithBrowser('the page of an activity', () => {
 
   const chart = (page: Awaited<ReturnType<Scene['visit']>>, name: RegExp) =>
     page.getByRole('application', { name })
-  const OVER_TIME = /^Power, MPA and heart rate/
+  const OVER_TIME = /^The activity over time/
+  /** the canvas of the lane of that name */
+  const lane = (page: Awaited<ReturnType<Scene['visit']>>, name: string) =>
+    chart(page, OVER_TIME).locator(`.lane[data-lane="${name}"] canvas`)
   const CURVE = /^Power curve/
 
   for (const scheme of ['light', 'dark'] as const) {
     it(`plots power, MPA and heart rate over the whole activity, in a ${scheme} page`, async () => {
       const page = await scene.visit(path, { colorScheme: scheme })
-      const [watts, beats] = [0, 1].map((lane) => chart(page, OVER_TIME).locator('canvas').nth(lane))
-      if (!watts || !beats) throw new Error('there are two lanes')
       // The first and the last tenth hold the axes, too.
-      for (const colour of ['power', 'mpa'])
-        for (const pixels of (await countAlong(watts, colour)).slice(1, -1))
-          expect(pixels).toBeGreaterThan(10)
-      for (const pixels of (await countAlong(beats, 'heart')).slice(1, -1)) expect(pixels).toBeGreaterThan(10)
-      expect((await countAlong(beats, 'power')).reduce((sum, pixels) => sum + pixels)).toBe(BLANK)
+      for (const [name, colour] of [
+        ['Power', 'power'],
+        ['MPA (power available)', 'mpa'],
+        ['Heart rate', 'heart'],
+        ['Speed', 'low'],
+      ] as const)
+        for (const pixels of (await countAlong(lane(page, name), colour)).slice(1, -1))
+          expect(pixels, name).toBeGreaterThan(5)
+      const beats = await countAlong(lane(page, 'Heart rate'), 'power')
+      expect(beats.reduce((sum, pixels) => sum + pixels)).toBe(BLANK)
     })
   }
 
   it('turns its charts dark when the system does', async () => {
     const page = await scene.visit(path, { colorScheme: 'light' })
-    const canvas = chart(page, OVER_TIME).locator('canvas').first()
+    const canvas = lane(page, 'MPA (power available)')
     await canvas.waitFor()
     await page.emulateMedia({ colorScheme: 'dark' })
     await expect.poll(async () => (await countAlong(canvas, 'mpa'))[5]).toBeGreaterThan(10)
@@ -85,7 +93,7 @@ describeWithBrowser('the page of an activity', () => {
     await page.keyboard.press('Home')
     const readout = page.locator('.chart', { has: stage }).locator('.readout')
     expect(await readout.textContent()).toMatch(
-      /^0:00 \(17:05\): Power \d+ W · MPA \(power available\) \d+ W · Heart rate \d+ \/min$/,
+      /^0:00 \(17:05\): Elevation [^·]+ · Power \d+ W · MPA \(power available\) \d+ W · Heart rate \d+ \/min/,
     )
     await page.keyboard.press('Shift+ArrowRight')
     const [later] = await scene.rows(
@@ -93,7 +101,7 @@ describeWithBrowser('the page of an activity', () => {
        where a.path = '${RIDE.path}' order by s.t offset 360 limit 1`,
     )
     expect(await readout.textContent()).toMatch(
-      new RegExp(`^6:00 \\(17:11\\): Power ${later?.power} W .* ${later?.hr} /min$`),
+      new RegExp(`^6:00 \\(17:11\\): [^(]*Power ${later?.power} W .*Heart rate ${later?.hr} /min`),
     )
   })
 
@@ -109,14 +117,14 @@ describeWithBrowser('the page of an activity', () => {
 
   it('takes a line off the chart and puts it back, by keyboard', async () => {
     const page = await scene.visit(path)
-    const canvas = chart(page, OVER_TIME).locator('canvas').first()
+    const canvas = lane(page, 'MPA (power available)')
     const sum = async () => (await countAlong(canvas, 'mpa')).reduce((total, pixels) => total + pixels)
     expect(await sum()).toBeGreaterThan(100)
     const button = page.getByRole('button', { name: 'MPA (power available)' })
     await button.focus()
     await page.keyboard.press('Enter')
     expect(await button.getAttribute('aria-pressed')).toBe('false')
-    await expect.poll(sum).toBe(BLANK)
+    await canvas.waitFor({ state: 'hidden' })
     await page.keyboard.press('Enter')
     await expect.poll(sum).toBeGreaterThan(100)
   })
@@ -124,9 +132,9 @@ describeWithBrowser('the page of an activity', () => {
   it('describes the plot in words and in a table', async () => {
     const page = await scene.visit(path)
     expect(await page.getByRole('region', { name: 'Over time' }).locator('figcaption').textContent()).toMatch(
-      /long\. Power: \d+ W on average, \d+ W at most\. MPA fell to \d+ W\./,
+      /^1:00:\d\d long|59:\d\d long\. MPA (fell from [\d,]+ W to|stayed at) [\d,]+ W\./,
     )
-    await page.getByText('As a table').focus()
+    await page.getByRole('region', { name: 'Over time' }).getByText('As a table').focus()
     await page.keyboard.press('Enter')
     const rows = page.getByRole('table', { name: /equal steps/ }).getByRole('row')
     expect(await rows.count()).toBeGreaterThan(10)
@@ -148,7 +156,7 @@ describeWithBrowser('the page of an activity', () => {
     )
     const page = await scene.visit(`/activities/${await scene.activityId(`path = 'sameseason'`)}`)
     await page.getByText('The service has no samples of this activity yet').waitFor()
-    expect(await page.locator('#main canvas').count()).toBe(1)
+    await expect.poll(() => page.locator('#main canvas').count()).toBe(1)
     await scene.rows(
       `update training.activities set detail_state = 'mirrored', sample_count = 5400 where path = 'sameseason'`,
     )
@@ -164,6 +172,156 @@ describeWithBrowser('the page of an activity', () => {
     expect(box?.width).toBeGreaterThan(250)
     expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThan(390)
   })
+
+  it('shows what is derived from every second: weighted mean power with its formula, work, moving time, W/kg', async () => {
+    const page = await scene.visit(path)
+    const value = (name: string) =>
+      page.locator(`dl.numbers.wide > div:has(dt:text-is("${name}")) dd`).first()
+    const [derived] = await scene.rows(
+      `select round(avg(coalesce(s.p_raw, s.power)))::int as mean, round(max(coalesce(s.p_raw, s.power)))::int as highest
+       from training.samples s join training.activities a using (activity_id) where a.path = '${RIDE.path}'`,
+    )
+    await expect.poll(() => value('Power').textContent()).toContain(`${derived?.mean} W`)
+    await expect.poll(() => value('Power').textContent()).toContain(`highest ${derived?.highest} W`)
+    expect(await value('Weighted mean power').textContent()).toMatch(/^\d+ W/)
+    expect(await value('Work').textContent()).toMatch(/^[\d,]+ kJ/)
+    expect(await value('Time').textContent()).toContain('moving')
+    await page.getByText('the fourth root of the mean of P⁴').waitFor()
+  })
+
+  it('sums a stretch up that is chosen by its times, and all again', async () => {
+    const page = await scene.visit(path)
+    const stretch = page.getByRole('region', { name: 'A stretch of it' })
+    await stretch.getByLabel('From').fill('10:00')
+    await stretch.getByLabel('To').fill('20:00')
+    await stretch.getByRole('button', { name: 'Choose the stretch' }).click()
+    const [mean] = await scene.rows(
+      `select round(avg(w))::int as watts from (
+         select coalesce(s.p_raw, s.power) as w, s.t - min(s.t) over () as at
+         from training.samples s join training.activities a using (activity_id) where a.path = '${RIDE.path}') x
+       where at between interval '10 min' and interval '20 min'`,
+    )
+    await expect
+      .poll(() => stretch.locator('dl').textContent())
+      .toMatch(new RegExp(`^Time10:00.*Power${mean?.watts} W`))
+    await page.getByRole('button', { name: 'Show all' }).first().click()
+    await stretch.getByText('Drag across the charts').waitFor()
+  })
+
+  it('draws the route from its own coordinates, with the place of the charts on it', async () => {
+    const page = await scene.visit(path)
+    const picture = page.getByRole('img', { name: /^The route/ })
+    expect((await picture.locator('.way').getAttribute('d'))?.length).toBeGreaterThan(1_000)
+    expect(await picture.locator('image').count()).toBe(0)
+    const dot = picture.locator('.place')
+    expect(await dot.getAttribute('visibility')).toBe('hidden')
+    await chart(page, OVER_TIME).focus()
+    await page.keyboard.press('Home')
+    const start = await dot.getAttribute('cx')
+    await page.keyboard.press('End')
+    expect(await dot.getAttribute('visibility')).toBe('visible')
+    expect(await dot.getAttribute('cx')).not.toBe(start)
+  })
+
+  it('shows a further field on demand, and takes it away', async () => {
+    const page = await scene.visit(path)
+    const button = page.getByRole('group', { name: 'Further fields' }).getByRole('button', { name: 'tws' })
+    await button.click()
+    await lane(page, 'tws').waitFor()
+    await button.click()
+    await lane(page, 'tws').waitFor({ state: 'detached' })
+  })
+
+  it('shows the seconds in the zones of power and heart rate, and where their bounds come from', async () => {
+    const page = await scene.visit(path)
+    const zones = page.getByRole('region', { name: 'Zones' })
+    const [known] = await scene.rows(
+      `select i.power_z2_s as z2, round(i.ftp)::int as ftp from training.activity_intensity i join training.activities a using (activity_id)
+       where a.path = '${RIDE.path}'`,
+    )
+    const table = zones.getByRole('table', { name: /^By power/ })
+    expect(await table.locator('caption').textContent()).toContain(
+      `threshold power after this activity, ${known?.ftp} W`,
+    )
+    const z2 = Number(known?.z2)
+    const time = `${Math.floor(z2 / 60)}:${String(z2 % 60).padStart(2, '0')}`
+    expect(await table.getByRole('row', { name: /^Z2/ }).textContent()).toContain(time)
+  })
+
+  it('compares the power curve with another activity, and with the signature', async () => {
+    const page = await scene.visit(path)
+    const compared = page.getByLabel('Compared with')
+    await compared.selectOption('Signature after this activity')
+    await chart(page, /Signature after this activity/).waitFor()
+    await compared.selectOption('Another activity…')
+    await page.getByLabel('Search in names and descriptions').fill('Race')
+    await page.getByRole('button', { name: /^Race, / }).click()
+    await chart(page, /: Race\./).waitFor()
+    await page.getByRole('link', { name: '1 Apr 2026' }).first().waitFor()
+  })
+
+  it('downloads every second as CSV, JSON and Parquet', async () => {
+    const page = await scene.visit(path)
+    for (const [name, begins] of [
+      ['CSV', 'activity_id,path,t,'],
+      ['JSON', '{"activity":{'],
+      ['Parquet', 'PAR1'],
+    ] as const) {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('link', { name, exact: true }).click(),
+      ])
+      expect(download.suggestedFilename()).toBe(`${RIDE.path}.${name.toLowerCase()}`)
+      const bytes = await readFile(await download.path())
+      expect(bytes.subarray(0, begins.length).toString()).toBe(begins)
+    }
+  })
+
+  it('lists what the service changed', async () => {
+    await scene.rows(
+      `insert into training.activity_revisions (activity_id, observed_at, changes)
+       select activity_id, now(), '{"xss": [50, 61.5], "summary_hash": ["a", "b"]}' from training.activities where path = '${RIDE.path}'`,
+    )
+    const page = await scene.visit(path)
+    const changes = page.getByRole('region', { name: 'What the service changed' })
+    await changes.waitFor()
+    expect(await changes.textContent()).toMatch(/XSS5061\.5/)
+    expect(await changes.textContent()).not.toContain('summary_hash')
+  })
+
+  it('shows an activity of one second without power or coordinates, and misses nothing as zero', async () => {
+    const [made] = await scene.rows(
+      `insert into training.activities (account_id, path, name, started_at, started_at_local, detail_state, sample_count, elapsed_s, listed_at, wanted_at)
+       select account_id, 'onesecond', 'One second', '2026-02-01 10:00Z', '2026-02-01 10:00', 'mirrored', 1, 0, now(), now()
+       from training.accounts returning activity_id`,
+    )
+    await scene.rows(
+      `insert into training.samples (activity_id, t, hr) values ($1, '2026-02-01 10:00Z', 77)`,
+      [made?.activity_id],
+    )
+    const page = await scene.visit(`/activities/${made?.activity_id}`)
+    await page.getByText('No power was recorded.').waitFor()
+    expect(await page.getByRole('heading', { name: 'Route' }).count()).toBe(0)
+    expect(await page.locator('main').textContent()).not.toMatch(/\b0 W\b|0 kJ|NaN/)
+    expect(await listViolations(page)).toEqual([])
+  })
+
+  for (const scheme of ['light', 'dark'] as const)
+    for (const [screen, options] of [
+      ['a wide screen', { viewport: { width: 1400, height: 900 } }],
+      ['a telephone', PHONE],
+    ] as const)
+      it(`breaks no rule of accessibility on ${screen}, ${scheme}`, async () => {
+        const page = await scene.visit(path, { ...options, colorScheme: scheme })
+        await page.getByRole('region', { name: 'Zones' }).waitFor()
+        await chart(page, CURVE).locator('canvas').waitFor()
+        if (process.env.SHOTS)
+          await page.screenshot({
+            path: `${process.env.SHOTS}/act-${screen.length}-${scheme}.png`,
+            fullPage: true,
+          })
+        expect(await listViolations(page)).toEqual([])
+      })
 
   it('links to the older and the newer activity', async () => {
     const page = await scene.visit(path)

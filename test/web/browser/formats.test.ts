@@ -35,24 +35,37 @@ describe('the local clock of an activity', () => {
   })
 })
 
+const NOTHING = {
+  elapsed_s: [],
+  power: [],
+  p_raw: [],
+  mpa: [],
+  hr: [],
+  cad: [],
+  alt: [],
+  dist: [],
+  lat: [],
+  lng: [],
+  fields: [],
+}
+
 describe('the samples of an activity', () => {
   const constant = (length: number, value: number | null) => Array.from({ length }, () => value)
 
   it('end a line at a pause and begin a new one after it', () => {
-    const shown = withPauses({
-      elapsed_s: [0, 1, 2, 100],
-      power: [1, 2, 3, 4],
-      mpa: [9, 9, 9, 9],
-      hr: [5, 5, 5, 5],
+    const shown = withPauses([0, 1, 2, 100], { power: [1, 2, 3, 4], hr: [] })
+    expect(shown).toEqual({
+      x: [0, 1, 2, 3, 100],
+      lines: { power: [1, 2, 3, null, 4] },
+      places: [0, 1, 2, 2, 3],
     })
-    expect(shown.elapsed_s).toEqual([0, 1, 2, 3, 100])
-    expect(shown.power).toEqual([1, 2, 3, null, 4])
   })
 
   it('are summed up in at most 24 steps, however long the activity is', () => {
     for (const length of [1, 59, 600, 5_400, 43_200, 200_000]) {
       const elapsed_s = Array.from({ length }, (_, index) => index)
       const steps = makeSteps({
+        ...NOTHING,
         elapsed_s,
         power: constant(length, 200),
         mpa: constant(length, 900),
@@ -65,7 +78,13 @@ describe('the samples of an activity', () => {
   })
 
   it('are null in a step where nothing was recorded', () => {
-    const samples = { elapsed_s: [0, 1, 200], power: [100, 300, 50], mpa: [9, 8, 7], hr: [null, null, null] }
+    const samples = {
+      ...NOTHING,
+      elapsed_s: [0, 1, 200],
+      power: [100, 300, 50],
+      mpa: [9, 8, 7],
+      hr: [null, null, null],
+    }
     const steps = makeSteps(samples)
     expect(steps.map((step) => [step.from_s, step.mean_power, step.highest_power])).toEqual([
       [0, 200, 300],

@@ -1,8 +1,16 @@
 import type { ActivityFacts } from '../../../store/dashboard/page-rows.ts'
 import type { ActivityView, Serialized } from '../../dashboard/dashboard-types.ts'
 import { type Child, make, makeBadge } from '../dom.ts'
-import { formatDistance, formatHeight, formatNumber, formatStopwatch, formatWallClock } from '../format.ts'
+import {
+  formatDistance,
+  formatHeight,
+  formatNumber,
+  formatSpeed,
+  formatStopwatch,
+  formatWallClock,
+} from '../format.ts'
 import { makeAgo, makeNotice, type Problem } from '../live.ts'
+import type { Summary } from './stretch-summary.ts'
 
 type Facts = Serialized<ActivityFacts>
 
@@ -64,9 +72,9 @@ function problemOf({
   return states[state]
 }
 
-/** Makes the numbers of the activity, and where they come from. */
-export function makeFacts(facts: Facts): Child[] {
-  const numbers = numbersOf(facts).filter(([, value]) => value !== '–' && value !== '')
+/** Makes the numbers of the activity, and where they come from; `summary` once its samples are here. */
+export function makeFacts(facts: Facts, summary: Summary | undefined): Child[] {
+  const numbers = numbersOf(facts, summary).filter(([, value]) => value !== '–' && value !== '')
   const pairs = numbers.map(([name, value, note]) =>
     make('div', {}, make('dt', {}, name), make('dd', {}, value, note ? make('small', {}, note) : null)),
   )
@@ -82,29 +90,109 @@ export function makeFacts(facts: Facts): Child[] {
       facts.revisions > 0 &&
         `The service has changed it ${facts.revisions === 1 ? 'once' : `${facts.revisions} times`}. `,
       facts.file_name !== null && `It came from the file ${facts.file_name}. `,
-      'Every second of it: ',
-      make('code', {}, `musette export ${facts.path} --format csv`),
     ),
+    summary?.weighted_w != null ? make('p', { class: 'quiet' }, WEIGHTED) : null,
   ]
 }
 
-function numbersOf(facts: Facts): ReadonlyArray<[name: string, value: string, note?: string]> {
+const WEIGHTED =
+  'Weighted mean power: the fourth root of the mean of P⁴, where P is the mean power of every 30 s; pauses of the recording are ' +
+  'left out. Work, moving time, means and extremes are derived from the samples, power from that of each second before ' +
+  'smoothing where the activity has it.'
+
+function numbersOf(
+  facts: Facts,
+  summary: Summary | undefined,
+): ReadonlyArray<[name: string, value: string, note?: string]> {
   const parts = [facts.xlss, facts.xhss, facts.xpss]
   const known = parts.some((part) => part !== null)
   const split = parts.map((part) => formatNumber(part, '', 1)).join(' / ')
+  const power = summary?.power.mean ?? facts.avg_power
   return [
-    ['Time', formatStopwatch(facts.elapsed_s)],
-    ['Distance', formatDistance(facts.distance_km)],
+    ['Time', formatStopwatch(facts.elapsed_s), movingOf(summary)],
+    ['Distance', formatDistance(facts.distance_km), speedOf(summary)],
     ['XSS', formatNumber(facts.xss, '', 1), known ? `low / high / peak ${split}` : ''],
-    ['Power', formatNumber(facts.avg_power, 'W'), `highest ${formatNumber(facts.max_power, 'W')}`],
+    ['Power', formatNumber(power, 'W'), highestOf(facts, summary)],
+    ['Weighted mean power', formatNumber(summary?.weighted_w, 'W'), perKg(summary?.weighted_w, facts)],
+    [
+      'Per kilogram',
+      perKg(power, facts),
+      facts.weight_kg === null ? '' : `of ${formatNumber(facts.weight_kg, 'kg', 1)}`,
+    ],
+    ['Work', formatNumber(summary?.work_kj, 'kJ'), energyOf(facts)],
     ['Climbed', formatHeight(facts.elevation_gain_m)],
-    ['Energy', formatNumber(facts.energy_kcal, 'kcal')],
-    ['Highest cadence', formatNumber(facts.max_cadence, '/min')],
+    ['Heart rate', formatNumber(summary?.hr.mean, '/min'), extremeOf(summary?.hr.highest, '/min')],
+    [
+      'Cadence',
+      formatNumber(summary?.cad.mean, '/min'),
+      extremeOf(summary?.cad.highest ?? facts.max_cadence, '/min'),
+    ],
     ['FTP after it', formatNumber(facts.sig_ftp, 'W'), changeOf(facts.prev_sig_ftp, facts.sig_ftp)],
-    ['Peak power after it', formatNumber(facts.sig_pp, 'W')],
+    ['Peak power after it', formatNumber(facts.sig_pp, 'W'), changeOf(facts.prev_sig_pp, facts.sig_pp)],
+    [
+      'Carbohydrate',
+      formatNumber(facts.carbs_g, 'g'),
+      facts.fat_g === null ? '' : `fat ${formatNumber(facts.fat_g, 'g')}`,
+    ],
     ['Difficulty', formatNumber(facts.difficulty), facts.difficulty_rating ?? ''],
     ['Focus', facts.focus ?? '', facts.specificity ?? ''],
     ['Freshness', facts.freshness ?? ''],
+  ]
+}
+
+function movingOf(summary: Summary | undefined): string {
+  if (!summary) return ''
+  if (summary.moving_s !== null) return `moving ${formatStopwatch(summary.moving_s)}`
+  return `recorded ${formatStopwatch(summary.recorded_s)}`
+}
+
+function speedOf(summary: Summary | undefined): string {
+  if (!summary?.distance_m || !summary.moving_s) return ''
+  const moving = (summary.distance_m / summary.moving_s) * 3.6
+  return `${formatSpeed(moving)} moving, highest ${formatSpeed(summary.speed_kmh.highest)}`
+}
+
+/** The service smooths its highest power; the power curve of one second does not. */
+function highestOf(facts: Facts, summary: Summary | undefined): string {
+  const own = summary?.power.highest ?? null
+  if (own === null) return extremeOf(facts.max_power, 'W')
+  const differs = facts.max_power !== null && Math.abs(facts.max_power - own) >= 1
+  return `highest ${formatNumber(own, 'W')}${differs ? `, ${formatNumber(facts.max_power, 'W')} by the service` : ''}`
+}
+
+function extremeOf(highest: number | null | undefined, unit: string): string {
+  return highest === null || highest === undefined ? '' : `highest ${formatNumber(highest, unit)}`
+}
+
+function perKg(watts: number | null | undefined, { weight_kg: kg }: Facts): string {
+  if (watts === null || watts === undefined || kg === null || kg <= 0) return ''
+  return formatNumber(watts / kg, 'W/kg', 2)
+}
+
+function energyOf({ energy_kcal: kcal }: Facts): string {
+  return kcal === null ? '' : `${formatNumber(kcal, 'kcal')} by the service`
+}
+
+const FORMATS: ReadonlyArray<[format: string, text: string]> = [
+  ['csv', 'CSV'],
+  ['json', 'JSON'],
+  ['parquet', 'Parquet'],
+]
+
+/** Makes the links that download every second of the activity. */
+export function makeDownloads({ activity_id: id, sample_count: count, path }: Facts): Child[] {
+  if (!count) return []
+  const links = FORMATS.map(([format, text]) =>
+    make('a', { href: `/activities/${id}/download?format=${format}`, download: true }, text),
+  )
+  return [
+    make(
+      'div',
+      { class: 'choice downloads', role: 'group', 'aria-label': 'Download every second of it' },
+      make('span', { class: 'quiet' }, 'Download every second of it: '),
+      ...links,
+      make('span', { class: 'quiet' }, ' or type ', make('code', {}, `musette export ${path} --format csv`)),
+    ),
   ]
 }
 

@@ -1,7 +1,6 @@
-import type { SampleColumns } from '../../../store/dashboard/page-rows.ts'
-import type { Serialized } from '../../dashboard/dashboard-types.ts'
+import { indexAt, PAUSE_S, type Samples, spreadOf, wattsOf } from './stretch-summary.ts'
 
-type Samples = Serialized<SampleColumns>
+type Column = ReadonlyArray<number | null>
 
 /** A part of an activity in numbers; null where nothing was recorded. */
 export type Step = {
@@ -10,73 +9,67 @@ export type Step = {
   highest_power: number | null
   lowest_mpa: number | null
   mean_hr: number | null
+  mean_cad: number | null
 }
 
-/** A longer gap is a pause, not a slow second. */
-const PAUSE_S = 10
-const STEPS_S = [60, 120, 300, 600, 900, 1_800, 3_600, 7_200]
+const STEPS_S = [1, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200]
 const MOST_STEPS = 24
 
-/** Puts an empty point into every pause, so that a chart's line ends there and begins anew. */
-export function withPauses(samples: Samples): Samples {
-  const shown = {
-    elapsed_s: [] as number[],
-    power: [] as Array<number | null>,
-    mpa: [] as Array<number | null>,
-    hr: [] as Array<number | null>,
-  }
-  samples.elapsed_s.forEach((at, index) => {
-    const before = samples.elapsed_s[index - 1]
-    if (before !== undefined && at - before > PAUSE_S) {
-      shown.elapsed_s.push(before + 1)
-      for (const column of [shown.power, shown.mpa, shown.hr]) column.push(null)
+/**
+ * Puts an empty point into every pause, so that a chart's line ends there and begins anew. `places` holds, for each point
+ * of the chart, the index of its sample; in a pause that of the last one before.
+ */
+export function withPauses(
+  at: readonly number[],
+  columns: Readonly<Record<string, Column>>,
+): { x: number[]; lines: Record<string, Array<number | null>>; places: number[] } {
+  const x: number[] = []
+  const places: number[] = []
+  const names = Object.keys(columns).filter((name) => columns[name]?.length)
+  const lines = Object.fromEntries(names.map((name) => [name, [] as Array<number | null>]))
+  at.forEach((moment, index) => {
+    const before = at[index - 1]
+    if (before !== undefined && moment - before > PAUSE_S) {
+      x.push(before + 1)
+      places.push(index - 1)
+      for (const name of names) lines[name]?.push(null)
     }
-    shown.elapsed_s.push(at)
-    shown.power.push(samples.power[index] ?? null)
-    shown.mpa.push(samples.mpa[index] ?? null)
-    shown.hr.push(samples.hr[index] ?? null)
+    x.push(moment)
+    places.push(index)
+    for (const name of names) lines[name]?.push(columns[name]?.[index] ?? null)
   })
-  return shown
+  return { x, lines, places }
 }
 
 /** Sums an activity up in at most 24 equal steps, for a table beside the plot. */
 export function makeSteps(samples: Samples): Step[] {
-  const total = samples.elapsed_s.at(-1) ?? 0
+  const { elapsed_s: at } = samples
+  const total = at.at(-1) ?? 0
   const length = STEPS_S.find((step) => total / step <= MOST_STEPS) ?? 14_400
+  const watts = wattsOf(samples)
   const steps: Step[] = []
-  let begin = 0
-  for (let from = 0; from <= total && begin < samples.elapsed_s.length; from += length) {
-    let end = begin
-    while (end < samples.elapsed_s.length && (samples.elapsed_s[end] ?? 0) < from + length) end++
-    const recorded = (column: ReadonlyArray<number | null>) => recordedFieldsOf(column.slice(begin, end))
+  for (let from = 0; from <= total; from += length) {
+    const [begin, end] = [indexAt(at, from), indexAt(at, from + length)]
+    const of = (column: Column) => spreadOf(column.slice(begin, end))
     steps.push({
       from_s: from,
-      mean_power: meanOf(recorded(samples.power)),
-      highest_power: highestOf(recorded(samples.power)),
-      lowest_mpa: lowestOf(recorded(samples.mpa)),
-      mean_hr: meanOf(recorded(samples.hr)),
+      mean_power: of(watts).mean,
+      highest_power: of(watts).highest,
+      lowest_mpa: of(samples.mpa).lowest,
+      mean_hr: of(samples.hr).mean,
+      mean_cad: of(samples.cad).mean,
     })
-    begin = end
   }
   return steps
 }
 
-export function recordedFieldsOf(column: ReadonlyArray<number | null>): number[] {
-  return column.filter((value) => value !== null)
-}
-
-/** The mean of what was recorded; null of nothing. */
-export function meanOf(values: readonly number[]): number | null {
-  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
-}
-
-// Spread into Math.max, twelve hours of seconds would be more arguments than a call takes.
-export function highestOf(values: readonly number[]): number | null {
-  return values.reduce<number | null>((best, value) => (best === null || value > best ? value : best), null)
-}
-
-export function lowestOf(values: readonly number[]): number | null {
-  return values.reduce<number | null>((best, value) => (best === null || value < best ? value : best), null)
+/** Parses `1:02:03`, `2:03` or `45` to seconds. */
+export function parseTime(text: string): number | undefined {
+  if (!/^\d{1,3}(:\d{1,2}){0,2}$/.test(text.trim())) return undefined
+  return text
+    .trim()
+    .split(':')
+    .reduce((sum, part) => sum * 60 + Number(part), 0)
 }
 
 type Start = { started_at: string | null; started_at_local: string | null; timezone: string | null }

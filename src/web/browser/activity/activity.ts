@@ -3,9 +3,13 @@ import type { ActivityView, Serialized } from '../../dashboard/dashboard-types.t
 import { announceScheme } from '../charts/axes.ts'
 import { find, make, makePlace, refill } from '../dom.ts'
 import { fetchJson, follow, type Problem } from '../live.ts'
-import { makeActivityCurve } from './activity-curve.ts'
-import { makeFacts, makeHeading, makeNotices } from './activity-facts.ts'
-import { makeTimeline } from './activity-timeline.ts'
+import { type CurveView, makeActivityCurve } from './activity-curve.ts'
+import { makeDownloads, makeFacts, makeHeading, makeNotices } from './activity-facts.ts'
+import { makeTimeline, type Timeline } from './activity-timeline.ts'
+import { makeRevisions } from './revisions.ts'
+import { makeRouteMap } from './route-map.ts'
+import { type Summary, summarize } from './stretch-summary.ts'
+import { makeLaps, makeZones } from './zones-and-laps.ts'
 
 type View = Serialized<ActivityView>
 
@@ -17,16 +21,30 @@ const places = {
   heading: make('div'),
   notices: make('div'),
   facts: make('div'),
+  downloads: make('div'),
+  route: make('div'),
   time: make('div'),
+  laps: make('div'),
+  zones: make('div'),
   curve: make('div'),
+  revisions: make('div'),
 }
+let timeline: Timeline | undefined
+let summary: Summary | undefined
+let samplesOf: string | undefined
+
 const draw = {
   heading: makePlace(places.heading, makeHeading),
   notices: makePlace(places.notices, makeNotices),
-  facts: makePlace(places.facts, makeFacts),
-  curve: makePlace(places.curve, makeActivityCurve),
+  facts: makePlace(places.facts, (shown: { facts: View['facts']; summary: Summary | undefined }) =>
+    makeFacts(shown.facts, shown.summary),
+  ),
+  downloads: makePlace(places.downloads, makeDownloads),
+  laps: makePlace(places.laps, (laps: View['laps']) => makeLaps(laps, (range) => timeline?.choose(range))),
+  zones: makePlace(places.zones, makeZones),
+  curve: makePlace(places.curve, (shown: CurveView) => makeActivityCurve(shown, path)),
+  revisions: makePlace(places.revisions, makeRevisions),
 }
-let samplesOf: string | undefined
 
 announceScheme()
 await follow<View>(path, {
@@ -36,16 +54,23 @@ await follow<View>(path, {
     document.title = `${view.facts.name || 'Activity'} · musette`
     draw.heading(view)
     draw.notices(view.facts)
-    draw.facts(view.facts)
-    const problem = await drawTimeline(view)
-    // Last, because it is the lowest: the timeline would push it down while it is read.
-    draw.curve(view)
+    draw.facts({ facts: view.facts, summary })
+    draw.downloads(view.facts)
+    const problem = await drawSamples(view)
+    draw.facts({ facts: view.facts, summary })
+    // Last, because they are the lowest: the timeline would push them down while they are read.
+    draw.laps(view.laps)
+    draw.zones(view.zones)
+    const { curve, season, seasons } = view
+    const { activity_id, weight_kg, sig_ftp, sig_atc, sig_pp } = view.facts
+    draw.curve({ curve, season, seasons, facts: { activity_id, weight_kg, sig_ftp, sig_atc, sig_pp } })
+    draw.revisions(view.revisions)
     return problem
   },
 })
 
 /** Samples are megabytes, so they are fetched only when the daemon has fetched the activity again. */
-async function drawTimeline({ facts }: View): Promise<Problem | undefined> {
+async function drawSamples({ facts, map_tiles: tiles }: View): Promise<Problem | undefined> {
   const version = JSON.stringify([facts.fetched_at, facts.sample_count, facts.started_at_local])
   if (version === samplesOf) return undefined
   const answer = facts.sample_count
@@ -53,6 +78,15 @@ async function drawTimeline({ facts }: View): Promise<Problem | undefined> {
     : undefined
   if (answer?.kind === 'problem') return answer.problem
   samplesOf = version
-  refill(places.time, ...makeTimeline(facts, answer?.kind === 'data' ? answer.data : undefined))
+  const samples = answer?.kind === 'data' ? answer.data : undefined
+  summary = samples && samples.elapsed_s.length > 0 ? summarize(samples) : undefined
+  const map = makeRouteMap(samples, tiles, (index) => drawn.point(index))
+  const drawn = makeTimeline(facts, samples, path, {
+    onPoint: (index) => map.point(index),
+    onStretch: (range) => map.mark(range),
+  })
+  timeline = drawn
+  refill(places.route, ...map.children)
+  refill(places.time, ...drawn.children)
   return undefined
 }

@@ -54,10 +54,18 @@ export type Chart = {
   element: HTMLElement
   /** Shows x from `min` to `max`; undefined: all of it. */
   zoom(range: Range | undefined): void
+  /** Points at the value of that index. */
+  point(index: number): void
+}
+
+/** Called with the index under the pointer, and with the part of x that is shown; undefined: none, and all of it. */
+export type ChartEvents = {
+  onPoint?: (index: number | undefined) => void
+  onZoom?: (range: Range | undefined) => void
 }
 
 /** Makes a chart: legend, lanes, and the values under the pointer in words. It is drawn once it is in the page and has a width. */
-export function makeChart(spec: Spec, columns: Columns): Chart {
+export function makeChart(spec: Spec, columns: Columns, events: ChartEvents = {}): Chart {
   const shown = new Set(spec.lanes.flatMap((lane) => lane.lines))
   const readout = make('p', { class: 'readout quiet', 'aria-live': 'polite' }, HINT)
   const reset = make('button', { type: 'button', hidden: true }, 'Show all')
@@ -69,9 +77,11 @@ export function makeChart(spec: Spec, columns: Columns): Chart {
       const x = index === null || index === undefined ? undefined : columns.x[index]
       readout.classList.toggle('quiet', x === undefined)
       readout.textContent = x === undefined ? HINT : `${spec.x.say(x)}: ${say(columns, shown, index ?? 0)}`
+      events.onPoint?.(x === undefined ? undefined : (index ?? undefined))
     },
-    zoom({ whole }) {
-      reset.hidden = whole
+    zoom(range) {
+      reset.hidden = range === undefined
+      events.onZoom?.(range)
     },
   })
   const toggles = makeToggles(spec, (line, isShown) => {
@@ -93,6 +103,7 @@ export function makeChart(spec: Spec, columns: Columns): Chart {
   return {
     element: make('div', { class: 'chart' }, head, stage, readout),
     zoom: (range) => lanes.zoom(range),
+    point: (index) => lanes.point(index),
   }
 }
 

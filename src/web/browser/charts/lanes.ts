@@ -19,17 +19,20 @@ export type Lanes = {
   zoom(range: Range | undefined): void
 }
 
-/** Makes the lanes; `on` is called with the index under the pointer, and with whether all of x is shown. */
+/** Makes the lanes; `on` is called with the index under the pointer, and with the part of x that is shown, undefined for all of it. */
 export function makeLanes(
   spec: Spec,
   columns: Columns,
-  on: { point: (index: number | null | undefined) => void; zoom: (range: { whole: boolean }) => void },
+  on: { point: (index: number | null | undefined) => void; zoom: (range: Range | undefined) => void },
 ): Lanes {
   const charts: uPlot[] = []
-  const elements = spec.lanes.map((lane) => make('div', { class: 'lane', 'data-unit': lane.unit }))
+  const elements = spec.lanes.map((lane) =>
+    make('div', { class: 'lane', 'data-unit': lane.unit, 'data-lane': lane.lines[0]?.label }),
+  )
   const whole = { min: columns.x[0] ?? 0, max: columns.x.at(-1) ?? 1 }
   const hidden = new Set<Line>()
   let wished = whole
+  let last: Range | undefined
 
   const onPoint = (from: uPlot) => {
     for (const other of charts)
@@ -43,7 +46,12 @@ export function makeLanes(
       const scale = other.scales.x
       if (other !== from && (scale?.min !== min || scale?.max !== max)) other.setScale('x', { min, max })
     }
-    on.zoom({ whole: min <= whole.min && max >= whole.max })
+    // Drawing a chart anew sets its scale, too.
+    if (from !== charts[0] && charts[0] !== undefined) return
+    const shown = min <= whole.min && max >= whole.max ? undefined : { min, max }
+    if (shown?.min === last?.min && shown?.max === last?.max) return
+    last = shown
+    on.zoom(shown)
   }
   const draw = () => {
     spec.lanes.forEach((lane, index) => {

@@ -1,0 +1,59 @@
+import type { Revision } from '../../../store/dashboard/page-rows.ts'
+import type { Serialized } from '../../dashboard/dashboard-types.ts'
+import { type Child, make } from '../dom.ts'
+import { formatNumber } from '../format.ts'
+import { makeAgo } from '../live.ts'
+import { type Column, makeDetails, makeSection, makeTable } from '../table.ts'
+
+type Change = { at: string; column: string; before: unknown; after: unknown }
+
+/** The columns that a page names otherwise; a column that is not here has its own name, as SQL has it. */
+const NAMES: Readonly<Record<string, string>> = {
+  name: 'Name',
+  description: 'Description',
+  activity_type: 'Type',
+  xss: 'XSS',
+  xlss: 'XSS, low',
+  xhss: 'XSS, high',
+  xpss: 'XSS, peak',
+  sig_ftp: 'FTP after it, W',
+  sig_pp: 'Peak power after it, W',
+  sig_atc: 'Signature number atc after it',
+  avg_power: 'Mean power, W',
+  max_power: 'Highest power, W',
+  difficulty: 'Difficulty',
+  distance: 'Distance, km',
+  breakthrough: 'Breakthrough',
+  medal: 'Medal',
+}
+const FEW = 6
+
+const COLUMNS: readonly Column<Change>[] = [
+  { title: 'What', names: true, cell: ({ column }) => NAMES[column] ?? column },
+  { title: 'Before', cell: ({ before }) => write(before) },
+  { title: 'After', cell: ({ after }) => write(after) },
+  { title: 'Seen', cell: ({ at }) => makeAgo(at) },
+]
+
+/** Makes the list of what the service changed since the activity was first fetched; nothing without a change. */
+export function makeRevisions(revisions: readonly Serialized<Revision>[]): Child[] {
+  const changes = revisions.flatMap(({ observed_at: at, changes: columns }) =>
+    Object.entries(columns).map(([column, [before, after]]) => ({ at, column, before, after })),
+  )
+  if (changes.length === 0) return []
+  const table = makeTable('Last change first', COLUMNS, changes)
+  return [
+    makeSection(
+      'revisions-title',
+      'What the service changed',
+      changes.length > FEW ? makeDetails(table) : table,
+      make('p', { class: 'quiet' }, 'In SQL: training.activity_revisions'),
+    ),
+  ]
+}
+
+function write(value: unknown): string {
+  if (value === null || value === undefined) return '–'
+  if (typeof value === 'number') return formatNumber(value, '', 2)
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest'
+import { parseTime } from '../../../src/web/browser/activity/activity-samples.ts'
+import { makeRoute, makeTiles, nearestPoint, pointAt } from '../../../src/web/browser/activity/route.ts'
+import { modelOf } from '../../../src/web/browser/activity/signature-model.ts'
+import { type Samples, summarize, weightedOf } from '../../../src/web/browser/activity/stretch-summary.ts'
+
+const DAY_S = 86_400
+
+function makeSamples(given: Partial<Samples>): Samples {
+  const none: Samples = {
+    elapsed_s: [],
+    power: [],
+    p_raw: [],
+    mpa: [],
+    hr: [],
+    cad: [],
+    alt: [],
+    dist: [],
+    lat: [],
+    lng: [],
+    fields: [],
+  }
+  return { ...none, ...given }
+}
+const seconds = (length: number) => Array.from({ length }, (_, index) => index)
+
+describe('what is derived from the samples of an activity', () => {
+  it('weighs power by the fourth power of the means of every 30 s', () => {
+    expect(
+      weightedOf(
+        seconds(600),
+        seconds(600).map(() => 200),
+      ),
+    ).toBeCloseTo(200)
+    // Half an hour at 100 W, then at 300 W: nearly the fourth root of (100⁴ + 300⁴) / 2.
+    const halves = seconds(3_600).map((at) => (at < 1_800 ? 100 : 300))
+    expect(weightedOf(seconds(3_600), halves)).toBeCloseTo(((100 ** 4 + 300 ** 4) / 2) ** 0.25, -1)
+    expect(
+      weightedOf(
+        seconds(29),
+        seconds(29).map(() => 200),
+      ),
+    ).toBeNull()
+  })
+
+  it('leaves pauses out of work, moving time and the weighted mean', () => {
+    const at = [...seconds(60), ...seconds(60).map((second) => second + 3_600)]
+    const samples = makeSamples({
+      elapsed_s: at,
+      power: at.map(() => 100),
+      dist: at.map((_, index) => (index < 60 ? index * 8 : 59 * 8)),
+    })
+    const summary = summarize(samples)
+    expect(summary).toMatchObject({ elapsed_s: 3_659, recorded_s: 118, moving_s: 59, distance_m: 472 })
+    expect(summary.work_kj).toBeCloseTo(11.9)
+    expect(summary.weighted_w).toBeCloseTo(100)
+    expect(summary.speed_kmh.highest).toBeCloseTo(28.8)
+  })
+
+  it('is null where nothing was recorded, and never zero', () => {
+    const summary = summarize(makeSamples({ elapsed_s: [0], hr: [77] }))
+    expect(summary).toMatchObject({
+      elapsed_s: 0,
+      moving_s: null,
+      distance_m: null,
+      climbed_m: null,
+      work_kj: null,
+      weighted_w: null,
+      power: { mean: null, highest: null, lowest: null },
+      hr: { mean: 77, highest: 77, lowest: 77 },
+    })
+  })
+
+  it('covers a day of seconds', () => {
+    const at = seconds(DAY_S)
+    const summary = summarize(
+      makeSamples({ elapsed_s: at, power: at.map(() => 150), alt: at.map((x) => x % 100) }),
+    )
+    expect(summary.work_kj).toBeCloseTo((DAY_S * 150) / 1_000)
+    expect(summary.climbed_m).toBeGreaterThan(80_000)
+  })
+})
+
+describe('the picture of a route', () => {
+  const samples = makeSamples({
+    lat: [0, 47, 47.01, null, 47.02, 47.01],
+    lng: [0, 8, 8.01, null, 8, 8],
+  })
+
+  it('leaves out places that are not known, and keeps the shape', () => {
+    const route = makeRoute(samples)
+    expect(route?.points.map(({ index }) => index)).toEqual([1, 2, 4, 5])
+    const [south, , north] = route?.points ?? []
+    expect((south?.y ?? 0) > (north?.y ?? 0)).toBe(true)
+    // 0.02 degrees of latitude are 2.2 km.
+    expect(((south?.y ?? 0) - (north?.y ?? 0)) / (route?.scale ?? 1)).toBeCloseTo(2_226, -2)
+    expect(route && pointAt(route, 3)?.index).toBe(2)
+    expect(route && nearestPoint(route, 0, 0)?.index).toBe(4)
+  })
+
+  it('is none for a ride on the spot or without coordinates', () => {
+    expect(makeRoute(makeSamples({}))).toBeUndefined()
+    expect(makeRoute(makeSamples({ lat: [47, 47], lng: [8, 8] }))).toBeUndefined()
+  })
+
+  it('lies on the tiles that hold it', () => {
+    const route = makeRoute(samples)
+    const tiles = route ? makeTiles(route, 'https://tiles.example.com/{z}/{x}/{y}.png') : []
+    expect(tiles.length).toBeGreaterThan(3)
+    expect(tiles.length).toBeLessThan(60)
+    const { x = 0, y = 0 } = route?.points[0] ?? {}
+    const below = tiles.find(
+      (tile) => x >= tile.x && x < tile.x + tile.size && y >= tile.y && y < tile.y + tile.size,
+    )
+    const [zoom = 0, column = 0, row = 0] = below?.address.match(/\d+/g)?.map(Number) ?? []
+    expect(column).toBe(Math.floor((8 / 360 + 0.5) * 2 ** zoom))
+    const mercator = Math.log(Math.tan(Math.PI / 4 + (47 * Math.PI) / 360))
+    expect(row).toBe(Math.floor((0.5 - mercator / (2 * Math.PI)) * 2 ** zoom))
+  })
+})
+
+it('reads times as people write them', () => {
+  expect(['1:02:03', '2:03', '45', 'x', '1:2:3:4', ''].map(parseTime)).toEqual([
+    3_723,
+    123,
+    45,
+    undefined,
+    undefined,
+    undefined,
+  ])
+})
+
+it('lets a signature hold its peak for a moment and its threshold for ever', () => {
+  const [now, later] = modelOf({ sig_ftp: 250, sig_atc: 20_000, sig_pp: 1_000 }, [0, 1e9]) ?? []
+  expect([now?.watts, Math.round(later?.watts ?? 0)]).toEqual([1_000, 250])
+  expect(modelOf({ sig_ftp: 250, sig_atc: null, sig_pp: 1_000 }, [1])).toBeUndefined()
+})
