@@ -77,13 +77,13 @@ describe('the panel', () => {
   )
 
   it.each(panels.filter(({ panel }) => panel.type === 'trend' || panel.type === 'xychart'))(
-    '$name goes along a number that grows, from few enough points to draw',
+    '$name goes along a number that grows, but for a route, from few enough points to draw',
     async ({ board, panel }) => {
       const { columns, rows } = await askPanel(board, panel)
       const x = columns[0]?.name ?? ''
       expect(columns.filter(({ numeric }) => !numeric)).toEqual([])
       const places = rows.map((row) => Number(row[x]))
-      expect(places).toEqual([...new Set(places)].sort((a, b) => a - b))
+      if (panel.title !== 'Route') expect(places).toEqual([...new Set(places)].sort((a, b) => a - b))
       expect(rows.length).toBeLessThanOrEqual(6_000)
     },
   )
