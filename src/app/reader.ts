@@ -5,7 +5,7 @@ import { ConfigError } from '../kit/errors.ts'
 import { sqlstateOf } from '../store/database-errors.ts'
 import { checkSchema } from '../store/migrate.ts'
 import { findOpenRights, type OpenRight } from '../store/query/reader-limits.ts'
-import { findWritableSchemas, upsertReaderLogin } from '../store/query/reader-login.ts'
+import { findWritableSchemas, readerUrl, upsertReaderLogin } from '../store/query/reader-login.ts'
 import { openStore } from '../store/store.ts'
 import { openDatabase } from './open-database.ts'
 
@@ -49,7 +49,7 @@ export async function upsertReader(
         openRights: await findOpenRights(tx, name),
       }
     })
-    return { url: urlFor(database.url, name, password), ...found }
+    return { url: readerUrl(database.url, name, password), ...found }
   } catch (error) {
     throw sqlstateOf(error) === INSUFFICIENT_PRIVILEGE ? forbidden(error) : error
   } finally {
@@ -73,23 +73,6 @@ function checkPassword(password: string): void {
     'bad_reader_password',
     'the password is not 12 to 128 letters, digits and signs of ASCII; without one given, it is generated',
   )
-}
-
-function urlFor(databaseUrl: string, name: string, password: string): string {
-  const url = new URL(databaseUrl)
-  // The owner's credentials are not for the analyst; and programs older than Postgres 16 refuse `require_auth`.
-  for (const field of ['user', 'password', 'passfile', 'sslcert', 'sslkey', 'sslpassword', 'require_auth']) {
-    url.searchParams.delete(field)
-  }
-  if (url.host === '') {
-    // The URL of a socket has no host, so user and password are in the query.
-    url.searchParams.set('user', name)
-    url.searchParams.set('password', password)
-  } else {
-    url.username = name
-    url.password = encodeURIComponent(password)
-  }
-  return url.href
 }
 
 function forbidden(cause: unknown): ConfigError {

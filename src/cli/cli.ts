@@ -12,7 +12,7 @@ import { addExportVerb } from './verbs/export.ts'
 import { addKeyVerbs } from './verbs/key.ts'
 import { addAccountsVerb, addLoginVerbs } from './verbs/login.ts'
 import { addDemoVerb, addSandboxVerb } from './verbs/sandbox.ts'
-import { addSqlVerb } from './verbs/sql.ts'
+import { addMcpVerb, addSqlVerb } from './verbs/sql.ts'
 import { addHealthcheckVerb, addStartVerb } from './verbs/start.ts'
 import { addStatusVerb } from './verbs/status.ts'
 import { addRebuildVerb, addResyncVerb, addSyncVerb } from './verbs/sync.ts'
@@ -69,6 +69,7 @@ export function makeProgram(run: Run): Command {
   addDoctorVerb(program, run)
   addConfigVerb(program, run)
   addSqlVerb(program, run)
+  addMcpVerb(program, run)
   addChangesVerb(program, run)
   addDatabaseVerbs(program, run)
   addDbUrlVerbs(program, run)

@@ -21,6 +21,8 @@ export type Config = Readonly<{
   }>
   /** undefined: the embedded Postgres in the data directory */
   databaseUrl: string | undefined
+  /** the login by which assistants read; undefined: musette makes one */
+  readerUrl: string | undefined
   /** undefined: BullMQ's Postgres backend in the same database */
   redisUrl: string | undefined
   drop: Readonly<{ dir: string; afterUpload: 'move' | 'keep'; polling: boolean }>
@@ -178,6 +180,7 @@ function toConfig(
       requestsPerMinute: value.MUSETTE_REQUESTS_PER_MINUTE,
     }),
     databaseUrl: value.DATABASE_URL,
+    readerUrl: value.MUSETTE_READER_URL,
     redisUrl: value.REDIS_URL,
     drop: Object.freeze({
       dir: resolve(value.MUSETTE_DROP_DIR ?? join(dataDir, 'drop')),

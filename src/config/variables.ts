@@ -69,6 +69,11 @@ const secretKey = z.string().transform((text, context) => {
   return z.NEVER
 })
 
+const postgresUrl = url(
+  ['postgres:', 'postgresql:'],
+  'is not a Postgres URL; write for example postgres://user:password@host:5432/database',
+)
+
 const httpAddress = z
   .string()
   .default('127.0.0.1:8787')
@@ -101,12 +106,12 @@ export const VARIABLES = {
     .default('service_public')
     .describe('the client of the password and refresh grants'),
   MUSETTE_CLIENT_SECRET: z.string().default('service_public').describe('the secret of that client'),
-  DATABASE_URL: url(
-    ['postgres:', 'postgresql:'],
-    'is not a Postgres URL; write for example postgres://user:password@host:5432/database',
-  )
+  DATABASE_URL: postgresUrl
     .optional()
     .describe('your Postgres, 14 or later; unset: an embedded Postgres in the data directory'),
+  MUSETTE_READER_URL: postgresUrl
+    .optional()
+    .describe('a login by which assistants read, from musette reader; unset: musette makes one'),
   REDIS_URL: url(['redis:', 'rediss:'], 'is not a Redis URL; write for example redis://host:6379')
     .optional()
     .describe('your Redis, 6.2 or later, for several workers; unset: the queue is in Postgres'),
@@ -185,6 +190,7 @@ export const FROM_FILE = [
   'MUSETTE_CLIENT_ID',
   'MUSETTE_CLIENT_SECRET',
   'DATABASE_URL',
+  'MUSETTE_READER_URL',
   'REDIS_URL',
   'MUSETTE_SECRET_KEY',
   'MUSETTE_HTTP_TOKEN',

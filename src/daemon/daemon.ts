@@ -1,13 +1,16 @@
 import type { Logger } from 'pino'
 import { type App, openApp } from '../app/app.ts'
 import { parkUnreadableLogins } from '../app/local-app.ts'
+import { loginOptions } from '../app/open-database.ts'
 import { VERSION } from '../app/version.ts'
 import type { Config } from '../config/config.ts'
 import { type Jobs, openJobs } from '../jobs/jobs.ts'
 import { intervalsOf } from '../jobs/schedules.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { SECOND, systemClock } from '../kit/time.ts'
+import { makeHttpServer } from '../mcp/http.ts'
 import { findAccounts, findEndedSessions, recordEndedSession } from '../store/account-rows.ts'
+import { makeGuardedReader } from '../store/query/guarded-reader.ts'
 import { findRunsMark, recordRunsAbandoned } from '../store/runs.ts'
 import { makeMetrics } from '../web/metrics.ts'
 import { assertNotExposed, openWeb, type WebDeps, type WebOptions } from '../web/web.ts'
@@ -105,8 +108,11 @@ export async function openDaemon(
       const watcher = await openWatcher(app, jobs)
       release.defer('watcher', () => watcher.close())
     }
+    const mcp = makeDaemonMcp(app)
     const web =
-      http && (await openDaemonWeb({ app, jobs, metrics, readHealth }, { http, roles: input.roles }))
+      http &&
+      (await openDaemonWeb({ app, jobs, metrics, readHealth, mcp: mcp.fetch }, { http, roles: input.roles }))
+    release.defer('mcp', () => mcp.close())
     if (web) release.defer('web', () => web.close())
     log.info({ url: web?.url, roles: input.roles, queue: config.redisUrl ? 'redis' : 'postgres' }, 'started')
     return { app, jobs, url: web?.url, failed: schema.changed, close: () => release.release() }
@@ -117,7 +123,7 @@ export async function openDaemon(
 }
 
 function openDaemonWeb(
-  { app, jobs, ...numbers }: { app: App; jobs: Jobs } & Pick<WebDeps, 'metrics' | 'readHealth'>,
+  { app, jobs, ...numbers }: { app: App; jobs: Jobs } & Pick<WebDeps, 'metrics' | 'readHealth' | 'mcp'>,
   { http, roles }: { http: WebOptions; roles: readonly Role[] },
 ) {
   return openWeb(
@@ -132,6 +138,17 @@ function openDaemonWeb(
     },
     http,
   )
+}
+
+function makeDaemonMcp({ config, log, databaseUrl }: Pick<App, 'config' | 'log' | 'databaseUrl'>) {
+  return makeHttpServer({
+    log,
+    version: VERSION,
+    makeReader(account) {
+      const find = async () => ({ ...loginOptions(config), connectionString: databaseUrl, account })
+      return makeGuardedReader({ log, find })
+    },
+  })
 }
 
 /** Caches the ended sessions, because a page sends several requests a second; a slow database must not delay a page. */

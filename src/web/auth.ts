@@ -12,6 +12,8 @@ declare module 'fastify' {
     public?: boolean
     /** its body may take longer to arrive than that of other requests, and the route limits it */
     isSlow?: boolean
+    /** for programs that are no browser: without a token they need not name the page that a write comes from */
+    forPrograms?: boolean
   }
   interface FastifyRequest {
     /** whether the request brought the token or an open session, or none is required */

@@ -10,7 +10,13 @@ const READING: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
  */
 export function registerOriginChecks(server: FastifyInstance, options: { loopbackOnly: boolean }): void {
   if (options.loopbackOnly) server.addHook('onRequest', refuseForeignHost)
-  server.addHook('onRequest', refuseForeignWrite)
+  server.addHook('onRequest', async (request, reply) => {
+    if (READING.includes(request.method) || isOwnWrite(request)) return
+    if (options.loopbackOnly && isFromProgram(request)) return
+    const error =
+      'a page of another site may not do this; send it from a page of musette, or with a bearer token'
+    await reply.code(403).send({ error })
+  })
 }
 
 async function refuseForeignHost(request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -20,19 +26,18 @@ async function refuseForeignHost(request: FastifyRequest, reply: FastifyReply): 
     .send({ error: 'ask for it by the address of this machine, as 127.0.0.1 or localhost' })
 }
 
-async function refuseForeignWrite(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  if (READING.includes(request.method) || isOwnWrite(request)) return
-  const error =
-    'a page of another site may not do this; send it from a page of musette, or with a bearer token'
-  await reply.code(403).send({ error })
-}
-
 /** A browser names the page that a write comes from; a program that names none must send its token, not a cookie. */
 function isOwnWrite({ headers, host }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin'
   if (headers.origin !== undefined) return hostOf(headers.origin) === host.toLowerCase()
   return headers.authorization !== undefined
+}
+
+/** Every browser names the origin of a write to another site. */
+function isFromProgram({ headers, routeOptions }: FastifyRequest): boolean {
+  if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) return false
+  return routeOptions.config?.forPrograms === true
 }
 
 function hostOf(origin: string): string | undefined {

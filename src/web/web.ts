@@ -12,6 +12,7 @@ import { LONGEST_UPLOAD_MS, registerDropZone } from './dashboard/drop-zone-route
 import type { HealthSnapshot } from './gauges.ts'
 import { type Readiness, registerHealth } from './health-routes.ts'
 import { registerLogin } from './login-page.ts'
+import { type McpFetch, registerMcp } from './mcp-route.ts'
 import { type Metrics, registerMetrics } from './metrics.ts'
 import { registerOriginChecks } from './origin.ts'
 import { type Board, registerQueueBoard } from './queue-board.ts'
@@ -27,6 +28,7 @@ export type WebDeps = {
   dashboard: DashboardDeps
   dropZone: DropZoneDeps
   endedSessions: EndedSessions
+  mcp: McpFetch
 }
 
 /** How long a whole request may take to arrive, ms, but for a file: a slow sender holds a connection. */
@@ -44,7 +46,7 @@ export type WebOptions = {
 
 /**
  * Opens the web surface: `/healthz` (process alive), `/readyz` (database, queue, fresh polls), `/metrics`, `/queues`, and
- * the dashboard at `/`. With a token everything but the two health checks requires it, as a bearer token or by a session of `/login`;
+ * the dashboard at `/`, and `/mcp` for assistants. With a token everything but the two health checks requires it, as a bearer token or by a session of `/login`;
  * without one it listens on loopback only, and refuses to start elsewhere (ConfigError `http_token_missing`).
  */
 export async function openWeb(
@@ -89,6 +91,7 @@ export async function openWeb(
   await registerDropZone(server, deps.dropZone)
   registerDownloads(server, deps.dashboard)
   await registerDashboardApi(server, deps.dashboard)
+  registerMcp(server, deps.mcp)
   try {
     const url = await server.listen({ host, port })
     return { url, close: () => server.close() }

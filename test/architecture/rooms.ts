@@ -12,6 +12,7 @@ export const ROOMS = [
   'daemon',
   'doctor',
   'web',
+  'mcp',
   'app',
   'jobs',
   'backup',
@@ -37,10 +38,11 @@ const BELOW_APP: readonly Room[] = ROOMS.slice(ROOMS.indexOf('app') + 1)
 /** The rooms whose code each room may run, besides itself and kit. */
 export const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
   main: ['cli'],
-  cli: ['app', 'daemon', 'doctor', 'webhooks', 'config', 'log', 'sandbox', 'embedded'],
-  daemon: ['web', 'app', ...BELOW_APP],
+  cli: ['app', 'daemon', 'doctor', 'mcp', 'webhooks', 'config', 'log', 'sandbox', 'embedded'],
+  daemon: ['web', 'mcp', 'app', ...BELOW_APP],
   doctor: ['app', 'jobs', 'store', 'service', 'embedded', 'dropfolder', 'config'],
   web: [],
+  mcp: ['store'],
   app: BELOW_APP,
   jobs: ['mirror', 'upload'],
   backup: ['store'],
@@ -79,6 +81,7 @@ export const OWNED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@fastify/rate-limit': ['web'],
   '@fastify/static': ['web'],
   uplot: ['web'],
+  '@modelcontextprotocol/server': ['mcp'],
   // Its agreement does not allow passing it on, so it is a tool of tests.
   '@garmin/fitsdk': [],
 }

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exportAll } from '../../src/app/export/export-all.ts'
+import { COOKBOOK } from '../../src/mcp/cookbook/cookbook.ts'
 import { openStore } from '../../src/store/store.ts'
 import { queryDuckDb } from '../kit/duckdb.ts'
 import { makeSilentLog } from '../kit/log.ts'
@@ -11,7 +12,7 @@ import { findTouched, type Plan } from '../kit/plan.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 import { answerAll } from './cookbook/answer.ts'
-import { parseFileRecipes, parseRecipes, withAnswers } from './cookbook/recipes.ts'
+import { parseFileRecipes, parseRecipes, withRecipes } from './cookbook/recipes.ts'
 import { MIRRORING_MS, openMirroredHistory } from './mirrored-history.ts'
 
 const read = (path: string) => readFile(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8')
@@ -31,6 +32,15 @@ describe('the cookbook', () => {
     const numbers = [...markdown.matchAll(/^## (\d+)\. /gm)].map(([, number]) => Number(number))
     expect(numbers).toEqual(Array.from({ length: 27 }, (_, index) => index + 1))
     expect(new Set(recipes.map(({ question }) => question)).size).toBe(27)
+  })
+
+  it('is written from the questions in the code', () => {
+    const answers = recipes.map(({ answer }) => answer)
+    expect(
+      withRecipes(markdown, COOKBOOK, answers),
+      'docs/cookbook.md is out of date; run: npm run docs',
+    ).toBe(markdown)
+    expect(new Set(COOKBOOK.map(({ name }) => name)).size).toBe(COOKBOOK.length)
   })
 
   it.each(recipes)('answers: $question', async ({ sql, answer }) => {
@@ -204,7 +214,7 @@ describe('the document', () => {
   const section = '## 1. Why?\n\n```sql\nselect 1 as one\n```\n\n```text\nold\n```\n\nRead `one`.\n'
 
   it('takes new answers in the place of the old ones and keeps the rest', () => {
-    const written = withAnswers(`# Top\n\n${section}`, ['one\n───\n  1'])
+    const written = withRecipes(`# Top\n\n${section}`, parseRecipes(section), ['one\n───\n  1'])
     expect(written).toBe(`# Top\n\n${section.replace('old', 'one\n───\n  1')}`)
     expect(parseRecipes(written)).toEqual([
       { question: 'Why?', sql: 'select 1 as one', answer: 'one\n───\n  1', reading: 'Read `one`.' },

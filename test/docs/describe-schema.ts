@@ -1,126 +1,18 @@
 import pg from 'pg'
+import { describeSchema as describeCatalog } from '../../src/mcp/schema-text.ts'
+
+const ORIGIN =
+  'This file is written by `npm run docs` from the comments in the database; a test fails when the two differ. `psql` ' +
+  'shows the same with `\\d+ training.activities`.'
 
 /** Describes schema `training` of the database at `url`, as Markdown. */
 export async function describeSchema(url: string): Promise<string> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    return formatCatalog(await findCatalog(client))
+    await client.query('SET search_path = pg_catalog')
+    return await describeCatalog(async (text) => (await client.query(text)).rows, ORIGIN)
   } finally {
     await client.end()
   }
-}
-
-type Column = { name: string; type: string; nullable: boolean; comment: string }
-type Relation = {
-  name: string
-  kind: 'table' | 'view'
-  comment: string
-  columns: Column[]
-  /** primary key, unique, foreign keys and checks, as Postgres writes them */
-  constraints: string[]
-  /** definitions of the indexes that stand behind no constraint */
-  indexes: string[]
-}
-type SqlFunction = { signature: string; comment: string }
-type Catalog = { comment: string; relations: Relation[]; functions: SqlFunction[] }
-
-/** Finds what the catalog says of schema `training`: tables first, then views, each kind by name. */
-async function findCatalog(client: pg.Client): Promise<Catalog> {
-  // With nothing else on the path, Postgres writes every name with its schema.
-  await client.query('SET search_path = pg_catalog')
-  const [schema] = await rowsOf<{ comment: string }>(
-    client,
-    `select coalesce(obj_description('training'::regnamespace, 'pg_namespace'), '') as comment`,
-  )
-  const functions = await rowsOf<SqlFunction>(client, FUNCTIONS)
-  return { comment: schema?.comment ?? '', relations: await rowsOf<Relation>(client, RELATIONS), functions }
-}
-
-// Constraints that say no more than a column's NOT NULL are left out: Postgres 18 lists them, older ones do not.
-const RELATIONS = `
-  select c.relname as name, case when c.relkind in ('r', 'p') then 'table' else 'view' end as kind,
-    coalesce(obj_description(c.oid, 'pg_class'), '') as comment,
-    (select json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, a.atttypmod),
-         'nullable', not a.attnotnull, 'comment', coalesce(col_description(c.oid, a.attnum), '')) order by a.attnum)
-       from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) as columns,
-    array(select pg_get_constraintdef(k.oid) from pg_constraint k
-       where k.conrelid = c.oid and k.contype in ('p', 'u', 'f', 'c')
-       order by array_position(array['p', 'u', 'f', 'c'], k.contype::text), k.conname) as constraints,
-    array(select pg_get_indexdef(i.indexrelid) from pg_index i
-       where i.indrelid = c.oid and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.conrelid = c.oid)
-       order by i.indexrelid::regclass::text) as indexes
-  from pg_class c
-  where c.relnamespace = 'training'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
-  order by kind, name`
-
-const FUNCTIONS = `
-  select format('training.%s(%s) returns %s', proname, pg_get_function_arguments(oid), pg_get_function_result(oid)) as signature,
-    coalesce(obj_description(oid, 'pg_proc'), '') as comment
-  from pg_proc where pronamespace = 'training'::regnamespace order by 1`
-
-async function rowsOf<Row extends object>(client: pg.Client, query: string): Promise<Row[]> {
-  return (await client.query<Row>(query)).rows
-}
-
-/** Writes the data dictionary as Markdown. */
-function formatCatalog({ comment, relations, functions }: Catalog): string {
-  const tables = relations.filter(({ kind }) => kind === 'table')
-  const views = relations.filter(({ kind }) => kind === 'view')
-  return [
-    '# The schema `training`',
-    comment,
-    'This file is written by `npm run docs` from the comments in the database; a test fails when the two differ. `psql` ' +
-      'shows the same with `\\d+ training.activities`.',
-    ...listOf('Tables', tables),
-    ...listOf('Views', views),
-    '## Functions',
-    functions.map((each) => `- \`${each.signature}\`: ${escapeText(each.comment)}`).join('\n'),
-    ...relations.flatMap(sectionOf),
-  ]
-    .join('\n\n')
-    .concat('\n')
-}
-
-function listOf(title: string, relations: readonly Relation[]): string[] {
-  if (relations.length === 0) return []
-  const lines = relations.map(({ name, comment }) => `- [${name}](#${name}): ${firstSentence(comment)}`)
-  return [`## ${title}`, lines.join('\n')]
-}
-
-function sectionOf({ name, kind, comment, columns, constraints, indexes }: Relation): string[] {
-  const rules = [...constraints, ...indexes].map((definition) => `- \`${definition}\``)
-  return [
-    `## ${name}`,
-    escapeText(comment),
-    tableOf(columns, kind),
-    ...(rules.length > 0 ? [rules.join('\n')] : []),
-  ]
-}
-
-// Of a view's columns Postgres does not say whether they can be NULL.
-function tableOf(columns: readonly Column[], kind: Relation['kind']): string {
-  const head =
-    kind === 'table'
-      ? '| column | type | may be NULL | meaning |\n| --- | --- | --- | --- |'
-      : '| column | type | meaning |\n| --- | --- | --- |'
-  const lines = columns.map(({ name, type, nullable, comment }) => {
-    const cells = [
-      `\`${name}\``,
-      type,
-      ...(kind === 'table' ? [nullable ? 'yes' : ''] : []),
-      escapeText(comment),
-    ]
-    return `| ${cells.join(' | ')} |`
-  })
-  return [head, ...lines].join('\n')
-}
-
-function firstSentence(comment: string): string {
-  return escapeText(/^.*?[.](?=\s|$)/s.exec(comment)?.[0] ?? comment)
-}
-
-// A bar ends a table's cell; an angle bracket or a star begins something else.
-function escapeText(text: string): string {
-  return text.replace(/[|<>*]/g, '\\$&').replace(/\s*\n\s*/g, ' ')
 }

@@ -5,14 +5,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
+import { COOKBOOK } from '../../src/mcp/cookbook/cookbook.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { answerAll } from './cookbook/answer.ts'
 import { mirrorHistory } from './cookbook/history.ts'
-import { parseRecipes, withAnswers } from './cookbook/recipes.ts'
+import { withRecipes } from './cookbook/recipes.ts'
 import { describeSchema } from './describe-schema.ts'
 
 const SCHEMA = fileURLToPath(new URL('../../docs/schema.md', import.meta.url))
-const COOKBOOK = fileURLToPath(new URL('../../docs/cookbook.md', import.meta.url))
+const COOKBOOK_FILE = fileURLToPath(new URL('../../docs/cookbook.md', import.meta.url))
 
 const log = pino({ level: 'silent' })
 const folder = await mkdtemp(join(tmpdir(), 'musette-docs-'))
@@ -22,9 +23,9 @@ try {
   await writeFile(SCHEMA, await describeSchema(server.url))
   process.stderr.write('musette: docs/schema.md is written\n')
   await mirrorHistory(log, { databaseUrl: server.url, dataDir: folder })
-  const markdown = await readFile(COOKBOOK, 'utf8')
-  const questions = parseRecipes(markdown).map(({ sql }) => sql)
-  await writeFile(COOKBOOK, withAnswers(markdown, await answerAll(server.url, questions)))
+  const markdown = await readFile(COOKBOOK_FILE, 'utf8')
+  const questions = COOKBOOK.map(({ sql }) => sql)
+  await writeFile(COOKBOOK_FILE, withRecipes(markdown, COOKBOOK, await answerAll(server.url, questions)))
   process.stderr.write('musette: docs/cookbook.md is written\n')
 } finally {
   await server.close()

@@ -112,6 +112,7 @@ export function openBareWeb(options: {
       readHealth: fail,
       boards: [],
       endedSessions: { find: fail, record: fail },
+      mcp: fail,
     },
     { host: options.host, port: options.port ?? 0, token: options.token, mapTiles: options.mapTiles },
   )

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { VERSION } from '../../app/version.ts'
 import { ConfigError, isAbort } from '../../kit/errors.ts'
 import type { Queries } from '../../store/query/raw-query.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
@@ -29,6 +30,34 @@ export function addSqlVerb(program: Command, run: Run): void {
     .action((query: string | undefined, options: SqlOptions) =>
       run((context) => sql(context, query, options), { quiet: true }),
     )
+}
+
+/** Adds the verb `mcp` to the program. */
+export function addMcpVerb(program: Command, run: Run): void {
+  program
+    .command('mcp')
+    .description(
+      'answer an assistant on standard input and output (Model Context Protocol); it can only read',
+    )
+    .option('--account <name>', 'the database shows this account alone')
+    .addHelpText('after', MCP_HELP)
+    .action(({ account }: { account?: string }) => run((context) => mcp(context, account), { quiet: true }))
+}
+
+const MCP_HELP = `
+An assistant starts this command itself; docs/assistants.md has the lines to paste. It ends when its input ends. A daemon
+answers the same at /mcp of its web surface.`
+
+async function mcp({ config, log, signal }: Context, account: string | undefined): Promise<undefined> {
+  const { makeAssistantReader } = await import('../../app/open-database.ts')
+  const { serveStandardStreams } = await import('../../mcp/stdio.ts')
+  const reader = makeAssistantReader(config, log, { account, signal })
+  try {
+    await serveStandardStreams({ log, reader, version: VERSION }, signal)
+  } finally {
+    await reader.close()
+  }
+  return undefined
 }
 
 async function sql(context: Context, query: string | undefined, options: SqlOptions): Promise<number> {

@@ -1,20 +1,28 @@
 import pg from 'pg'
-import { PostgresClient } from '../../kit/postgres-client.ts'
+import { dropConnection, PostgresClient } from '../../kit/postgres-client.ts'
 import { SECOND, within } from '../../kit/time.ts'
 import { mapDatabaseError } from '../database-errors.ts'
-import { type Part, runStatement } from './statement.ts'
+import { type Part, runStatement, type Statement } from './statement.ts'
 
 /** A connection for statements that a person or another program wrote. */
 type Connection = {
   /** Runs a text and yields the parts of its result, as `runStatement` does. */
-  run(text: string, signal?: AbortSignal): AsyncGenerator<Part, void, undefined>
+  run(text: string, options?: RunOptions): AsyncGenerator<Part, void, undefined>
+  /** the process of the server behind this connection */
+  readonly serverPid: number
   /** Ends the running statement, rolls back uncommitted changes and closes the connection. Never throws. */
   close(): Promise<void>
+  /** Ends the connection at once and waits for nothing. */
+  destroy(): void
 }
+
+type RunOptions = Pick<Statement, 'values' | 'maxBytes' | 'signal'>
 
 type ConnectionOptions = {
   connectionString: string
   applicationName: string
+  /** a limit of the server on each statement, ms; undefined: the one of the URL or of the login */
+  statementTimeoutMs?: number | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -40,7 +48,8 @@ const BEGIN_GUARDED = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT'
  * need a login without those rights. Throws the errors of `mapDatabaseError`.
  */
 export async function openGuardedConnection(options: ConnectionOptions): Promise<Connection> {
-  return makeConnection(await connect(options), { settings: SETTINGS, guarded: true })
+  const limits = limitsOf(options.statementTimeoutMs)
+  return makeConnection(await connect(options), { setUp: settingsOf(SETTINGS) + limits, guarded: true })
 }
 
 /**
@@ -49,22 +58,24 @@ export async function openGuardedConnection(options: ConnectionOptions): Promise
  */
 export async function openWritableConnection(options: ConnectionOptions): Promise<Connection> {
   const settings = [...SETTINGS, ['default_transaction_read_only', 'off'] as const]
-  return makeConnection(await connect(options), { settings, guarded: false })
+  return makeConnection(await connect(options), { setUp: settingsOf(settings), guarded: false })
 }
 
 function makeConnection(
   client: pg.Client,
-  { settings, guarded }: { settings: typeof SETTINGS; guarded: boolean },
+  { setUp, guarded }: { setUp: string; guarded: boolean },
 ): Connection {
   let prepared = false
   return {
-    async *run(text, signal) {
-      if (!prepared) await execute(client, settingsOf(settings), signal)
+    async *run(text, options = {}) {
+      if (!prepared) await execute(client, setUp, options.signal)
       prepared = true
-      if (guarded) await execute(client, guardOf(client), signal)
-      yield* runStatement(client, { text, protocol: guarded ? 'extended' : 'simple', signal })
+      if (guarded) await execute(client, guardOf(client), options.signal)
+      yield* runStatement(client, { ...options, text, protocol: guarded ? 'extended' : 'simple' })
     },
+    serverPid: (client as unknown as { processID: number }).processID,
     close: () => close(client),
+    destroy: () => dropConnection(client),
   }
 }
 
@@ -103,6 +114,12 @@ function settingsOf(settings: typeof SETTINGS): string {
     JOIN pg_catalog.pg_settings USING (name) WHERE source <> 'client'`
 }
 
+// The limits hold whatever the URL says. The second one ends the transaction of a process that was stopped in the middle.
+function limitsOf(statementTimeoutMs: number | undefined): string {
+  if (statementTimeoutMs === undefined) return ''
+  return `; SET statement_timeout = ${statementTimeoutMs}; SET idle_in_transaction_session_timeout = ${2 * statementTimeoutMs}`
+}
+
 // A statement may have ended the transaction, or, with AND CHAIN, begun another one without a snapshot.
 function guardOf(client: pg.Client): string {
   const status = client.getTransactionStatus()
@@ -116,5 +133,5 @@ async function execute(client: pg.Client, text: string, signal?: AbortSignal): P
 
 async function close(client: pg.Client): Promise<void> {
   const closed = await within(client.end(), CLOSE_WITHIN_MS).catch(() => false)
-  if (!closed) client.connection.stream.destroy()
+  if (!closed) dropConnection(client)
 }

@@ -36,7 +36,7 @@ export async function openQueries({ write, ...options }: QueriesOptions): Promis
   return {
     async *run(text, signal) {
       try {
-        for (const one of write ? [text] : splitStatements(text)) yield* connection.run(one, signal)
+        for (const one of write ? [text] : splitStatements(text)) yield* connection.run(one, { signal })
       } catch (error) {
         throw isAbort(error, signal) ? error : rejected(error, write)
       }

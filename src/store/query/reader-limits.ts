@@ -4,13 +4,18 @@ import type { Tx } from '../store.ts'
 /** Rights that every login has on a new server, and by which a read-only login could block others or fill the disk. */
 export type OpenRight = 'temporary tables' | 'advisory locks' | 'large objects'
 
-/** The functions of advisory locks and of large objects. */
+/**
+ * The functions of advisory locks and of large objects, and those that act beyond a transaction that is rolled back: they end
+ * statements of other sessions, write to the WAL, send notifications, or take a transaction number.
+ */
 const FUNCTIONS = `pronamespace = 'pg_catalog'::regnamespace
-  and (proname ~ '^pg_(try_)?advisory_' or proname ~ '^lo_' or proname in ('loread', 'lowrite'))`
+  and (proname ~ '^pg_(try_)?advisory_' or proname ~ '^lo_' or proname in ('loread', 'lowrite',
+    'pg_cancel_backend', 'pg_terminate_backend', 'pg_logical_emit_message', 'pg_notify', 'pg_export_snapshot',
+    'pg_current_xact_id', 'txid_current'))`
 
 /**
- * Revokes temporary tables, advisory locks and large objects from PUBLIC, as far as the user may: the first needs the owner
- * of the database, the others the owner of the functions, a superuser. Every role that owns or was granted something in this
+ * Revokes temporary tables, advisory locks, large objects, the other FUNCTIONS and blocks of code (DO) from PUBLIC, as far as
+ * the user may: the first needs the owner of the database, the others a superuser. Every role that owns or was granted something in this
  * database keeps these rights, except the roles that match `readers`, an SQL condition on the role `r`; later roles need
  * grants. `wholeServer` means that no other program uses this server: then the right to connect to its other databases is
  * revoked, too.
@@ -31,6 +36,10 @@ export async function revokeFromPublic(
   if (functions.length > 0) {
     if (to) await tx.client.query(`GRANT EXECUTE ON FUNCTION ${functions.join(', ')} TO ${to}`)
     await tx.client.query(`REVOKE EXECUTE ON FUNCTION ${functions.join(', ')} FROM PUBLIC`)
+  }
+  if (rights.ownsLanguage) {
+    if (to) await tx.client.query(`GRANT USAGE ON LANGUAGE plpgsql TO ${to}`)
+    await tx.client.query('REVOKE USAGE ON LANGUAGE plpgsql FROM PUBLIC')
   }
   if (input.wholeServer) {
     const others = await tx.client.query<{ name: string }>(
@@ -55,12 +64,18 @@ export async function findOpenRights(tx: Tx, name: string): Promise<OpenRight[]>
 }
 
 async function findOwnRights(tx: Tx) {
-  const { rows } = await tx.client.query<{ database: string; ownsDatabase: boolean; ownsFunctions: boolean }>(
+  const { rows } = await tx.client.query<{
+    database: string
+    ownsDatabase: boolean
+    ownsFunctions: boolean
+    ownsLanguage: boolean
+  }>(
     `select datname as database, pg_has_role(datdba, 'usage') as "ownsDatabase",
-       (select bool_and(pg_has_role(proowner, 'usage')) from pg_proc where ${FUNCTIONS}) as "ownsFunctions"
+       (select bool_and(pg_has_role(proowner, 'usage')) from pg_proc where ${FUNCTIONS}) as "ownsFunctions",
+       exists (select from pg_language where lanname = 'plpgsql' and pg_has_role(lanowner, 'usage')) as "ownsLanguage"
      from pg_database where datname = current_database()`,
   )
-  return rows[0] ?? { database: '', ownsDatabase: false, ownsFunctions: false }
+  return rows[0] ?? { database: '', ownsDatabase: false, ownsFunctions: false, ownsLanguage: false }
 }
 
 /** Finds the roles that keep the rights. Superusers are left out, because they need no grant. */

@@ -6,14 +6,22 @@ import type { Tx } from '../store.ts'
 import { revokeFromPublic } from './reader-limits.ts'
 
 const READER = 'musette_reader'
-/** The comment of the logins that this module made; other roles are never changed, because a name may be mistyped. */
-const MARK = 'Reads schema training, for analysts; made by musette'
+/**
+ * The comments of the logins that this module made; other roles are never changed, because a name may be mistyped. The number
+ * says how a login for assistants was made: one with another comment is made again.
+ */
+const MARKS = {
+  analysts: 'Reads schema training, for analysts; made by musette',
+  assistants: 'Reads schema training, for assistants (1); made by musette',
+} as const
 /** An SQL condition on a role `r`: the group of readers, or a login that this module made. */
-const IS_READER = `r.rolname = '${READER}' or shobj_description(r.oid, 'pg_authid') is not distinct from '${MARK}'`
+const IS_READER = `r.rolname = '${READER}' or shobj_description(r.oid, 'pg_authid') ~ '^Reads schema training, .*; made by musette$'`
 /** The rounds of Postgres's own hashes. */
 const SCRAM_ROUNDS = 4096
 /** The most connections of one login, of the 60 of the embedded server; Grafana and Metabase keep a few each. */
-const CONNECTIONS = 10
+const CONNECTIONS = { analysts: 10, assistants: 20 } as const
+/** Space for sorts and hashes on disk of one session: only a superuser can set the limit, and a session cannot change it. */
+const TEMP_FILES = '1GB'
 /** Long enough for a panel over all samples; a migration waits twice as long for its table locks. */
 const STATEMENT_MS = 5 * MINUTE
 /** How long a transaction may be idle: an open transaction blocks migrations and vacuum. */
@@ -21,6 +29,8 @@ const IDLE_IN_TRANSACTION_MS = 5 * MINUTE
 
 type ReaderLogin = {
   name: string
+  /** assistants: statements that people write by way of a language model; undefined: analysts */
+  readers?: keyof typeof MARKS
   password: string
   /** undefined: 5 minutes */
   statementTimeoutMs: number | undefined
@@ -30,7 +40,7 @@ type ReaderLogin = {
 
 /**
  * Creates a login that reads schema `training` and nothing else, or gives an existing one this password and these settings.
- * It has ten connections at most; the two timeouts are defaults that a session may change. Temporary tables, advisory locks
+ * It has ten connections at most, for assistants twenty; the two timeouts are defaults that a session may change. Temporary tables, advisory locks
  * and large objects are revoked as far as the user may (see `findOpenRights`). The statement contains a SCRAM verifier and
  * not the password, because the server may log statements. Throws ConfigError `reader_name_taken` for any other role of
  * this name.
@@ -38,19 +48,48 @@ type ReaderLogin = {
 export async function upsertReaderLogin(tx: Tx, login: ReaderLogin): Promise<void> {
   const run = (statement: string) => tx.client.query(statement)
   const name = pg.escapeIdentifier(login.name)
+  const readers = login.readers ?? 'analysts'
   const known = await findRole(tx, login.name)
-  if (known && known.mark !== MARK) throw nameTaken(login.name)
+  if (known && !isMark(known.mark, readers)) throw nameTaken(login.name)
   await grantToReader(tx)
   if (!known) await run(`CREATE ROLE ${name}`)
-  await run(`COMMENT ON ROLE ${name} IS ${pg.escapeLiteral(MARK)}`)
+  await run(`COMMENT ON ROLE ${name} IS ${pg.escapeLiteral(MARKS[readers])}`)
   const password = pg.escapeLiteral(deriveScramVerifier(login.password))
-  await run(`ALTER ROLE ${name} LOGIN CONNECTION LIMIT ${CONNECTIONS} PASSWORD ${password}`)
+  await run(`ALTER ROLE ${name} LOGIN CONNECTION LIMIT ${CONNECTIONS[readers]} PASSWORD ${password}`)
   await run(`GRANT ${READER} TO ${name}`)
   await run(`ALTER ROLE ${name} SET search_path = training`)
   await run(`ALTER ROLE ${name} SET default_transaction_read_only = on`)
   await run(`ALTER ROLE ${name} SET statement_timeout = ${login.statementTimeoutMs ?? STATEMENT_MS}`)
   await run(`ALTER ROLE ${name} SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`)
+  const { rows } = await tx.client.query<{ rolsuper: boolean }>(
+    'select rolsuper from pg_roles where rolname = current_user',
+  )
+  if (rows[0]?.rolsuper) await run(`ALTER ROLE ${name} SET temp_file_limit = '${TEMP_FILES}'`)
   await revokeFromPublic(tx, { readers: IS_READER, wholeServer: login.wholeServer })
+}
+
+/** Returns the connection URL of a login, from the URL of the owner. */
+export function readerUrl(databaseUrl: string, name: string, password: string): string {
+  const url = new URL(databaseUrl)
+  // The owner's credentials are not for the analyst; and programs older than Postgres 16 refuse `require_auth`.
+  for (const field of ['user', 'password', 'passfile', 'sslcert', 'sslkey', 'sslpassword', 'require_auth']) {
+    url.searchParams.delete(field)
+  }
+  if (url.host === '') {
+    // The URL of a socket has no host, so user and password are in the query.
+    url.searchParams.set('user', name)
+    url.searchParams.set('password', password)
+  } else {
+    url.username = name
+    url.password = encodeURIComponent(password)
+  }
+  return url.href
+}
+
+/** Tells whether a login for assistants exists as this version makes it. */
+export async function isAssistantLogin(tx: Tx, name: string): Promise<boolean> {
+  const role = await findRole(tx, name)
+  return role?.mark === MARKS.assistants
 }
 
 /** Finds the schemas in which a role may create: before Postgres 15, `public` by default. */
@@ -60,6 +99,11 @@ export async function findWritableSchemas(tx: Tx, name: string): Promise<string[
     [name],
   )
   return rows.map(({ nspname }) => nspname)
+}
+
+function isMark(mark: string | null, readers: keyof typeof MARKS): boolean {
+  const withoutNumber = (text: string) => text.replace(/ \(\d+\)/, '')
+  return mark !== null && withoutNumber(mark) === withoutNumber(MARKS[readers])
 }
 
 async function findRole(tx: Tx, name: string): Promise<{ mark: string | null } | undefined> {

@@ -7,7 +7,12 @@ import { SECOND } from '../../kit/time.ts'
  */
 type Form = 'number' | 'digits' | 'boolean' | 'json' | 'text'
 
-export type Field = { name: string; form: Form }
+export type Field = {
+  name: string
+  form: Form
+  /** the column of a table or view that the values come from, as OID and number; undefined for an expression */
+  origin?: { table: number; column: number } | undefined
+}
 
 /** The values of a row in the order of the fields, as Postgres writes them; NULL is null. */
 export type Row = ReadonlyArray<string | null>
@@ -23,11 +28,20 @@ export type Part =
   /** `command` is the command tag: `SELECT 12` */
   | { kind: 'done'; command: string }
 
-type Statement = {
+export type Statement = {
   text: string
+  /** the parameters $1, $2, … of the text, with `extended` only */
+  values?: readonly unknown[] | undefined
   /** `extended` allows exactly one statement, `simple` any number of them */
   protocol: 'simple' | 'extended'
+  /** The connection is destroyed after this many bytes of results, because one row may be larger than the memory. */
+  maxBytes?: number | undefined
   signal?: AbortSignal | undefined
+}
+
+/** Ends a result that is larger than `maxBytes`; the connection cannot be used any more. */
+export class ResultTooLarge extends Error {
+  override readonly name = 'ResultTooLarge'
 }
 
 /** The connection of a cancelled statement is destroyed after this time, ms: the server does not answer. */
@@ -65,12 +79,12 @@ type Driver = {
 /**
  * Runs a text on an idle connection and yields the parts of its result as they arrive. The socket is only read while the caller
  * waits for the next part, so memory contains one chunk of the socket, about 64 kB. An abort, or an early return of the
- * caller, cancels the statement at the server; the connection can be used again. Throws the driver's errors, and the signal's
- * reason after an abort.
+ * caller, cancels the statement at the server; the connection can be used again. Throws the driver's errors, the signal's
+ * reason after an abort, and ResultTooLarge.
  */
 export async function* runStatement(
   client: pg.Client,
-  { text, protocol, signal }: Statement,
+  { text, values, protocol, maxBytes, signal }: Statement,
 ): AsyncGenerator<Part, void, undefined> {
   signal?.throwIfAborted()
   const { stream } = client.connection
@@ -122,9 +136,18 @@ export async function* runStatement(
     stopCancelling = cancelAtServer(client)
     stream.resume()
   }
+  let bytes = 0
+  const count = (chunk: Uint8Array) => {
+    bytes += chunk.length
+    if (ended || maxBytes === undefined || bytes <= maxBytes) return
+    end(new ResultTooLarge(`the result is larger than ${maxBytes} bytes`))
+    stopCancelling = cancelAtServer(client)
+    stream.destroy()
+  }
   signal?.addEventListener('abort', cancel, { once: true })
+  stream.prependListener('data', count)
   try {
-    const config = { text, queryMode: protocol }
+    const config = { text, queryMode: protocol, ...(values && { values: [...values] }) }
     client.query(Object.assign(new pg.Query(config), driver))
     while (!ended || arrived.length > 0) {
       await next()
@@ -136,6 +159,7 @@ export async function* runStatement(
     if (failure !== undefined) throw failure
   } finally {
     signal?.removeEventListener('abort', cancel)
+    stream.off('data', count)
     if (!ended && unread) cancel()
     while (!ended) await next()
     stopCancelling()
@@ -143,8 +167,9 @@ export async function* runStatement(
   }
 }
 
-function fieldOf({ name, dataTypeID }: pg.FieldDef): Field {
-  return { name, form: FORMS.get(dataTypeID) ?? 'text' }
+function fieldOf({ name, dataTypeID, tableID, columnID }: pg.FieldDef): Field {
+  const origin = tableID > 0 ? { table: tableID, column: columnID } : undefined
+  return { name, form: FORMS.get(dataTypeID) ?? 'text', origin }
 }
 
 /**

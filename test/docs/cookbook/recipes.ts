@@ -15,10 +15,20 @@ export function parseRecipes(markdown: string): Recipe[] {
   })
 }
 
-/** Puts new answers in the place of the old ones, one for each question in order. */
-export function withAnswers(markdown: string, answers: readonly string[]): string {
-  const rest = [...answers]
-  return markdown.replace(/```text\n[\s\S]*?```/g, () => `\`\`\`text\n${rest.shift() ?? ''}\n\`\`\``)
+/** Writes the questions of the code with their answers, in order, in the place of those of the document; keeps the rest. */
+export function withRecipes(
+  markdown: string,
+  recipes: ReadonlyArray<Pick<Recipe, 'question' | 'sql' | 'reading'>>,
+  answers: readonly string[],
+): string {
+  const [questions = '', files] = markdown.split(FILES)
+  const [top = ''] = questions.split(/^(?=## )/m)
+  const sections = recipes.map(
+    ({ question, sql, reading }, index) =>
+      `## ${index + 1}. ${question}\n\n\`\`\`sql\n${sql}\n\`\`\`\n\n\`\`\`text\n${answers[index] ?? ''}\n\`\`\`\n\n${reading}\n\n`,
+  )
+  const written = top + sections.join('')
+  return files === undefined ? `${written.trimEnd()}\n` : `${written}# The same from files${files}`
 }
 
 /** A query of DuckDB that gives the answer of the question with that number. */

@@ -1,0 +1,134 @@
+import type { Recipe } from './recipe.ts'
+
+/** Questions about single activities, and the workout of the day. */
+export const WITHIN_ACTIVITY: readonly Recipe[] = [
+  {
+    number: 13,
+    name: 'compare_two_rides',
+    question: 'How do two rides compare, second by second?',
+    sql: `
+      with ride as (
+        select activity_id, row_number() over (order by started_at desc) as place
+        from training.activities where name = 'Long Saturday' and absent_since is null
+        order by started_at desc limit 2
+      ), second as (
+        select place, extract(epoch from t - min(t) over (partition by place))::int as second, power, hr
+        from ride cross join lateral (
+          select t, power, hr from training.samples where samples.activity_id = ride.activity_id offset 0
+        ) s
+      )
+      select later.second / 1200 * 20 as from_minute, count(*)::int as seconds,
+        round(avg(earlier.power)) as earlier_w, round(avg(later.power)) as later_w,
+        round(avg(earlier.hr)) as earlier_hr, round(avg(later.hr)) as later_hr,
+        round(100.0 * count(*) filter (where later.power > earlier.power) / count(*)) as pct_later_stronger
+      from second later join second earlier on earlier.second = later.second and earlier.place = 2
+      where later.place = 1
+      group by 1 order by 1;`,
+    reading: `
+      Two rides of the same name, compared second by second and shown in steps of 20 minutes. \`pct_later_stronger\` is the share of
+      seconds in which the newer ride had more power.`,
+  },
+  {
+    number: 14,
+    name: 'heart_rate_drift',
+    question: 'Did my heart rate drift away from the power?',
+    sql: `
+      with ride as (
+        select i.activity_id, a.started_at_local::date as day, a.name
+        from training.ride_intensity i join training.activities a using (activity_id)
+        where a.elapsed_s > 7200 and i.hr_peak is not null and i.power_z1_s is not null
+        order by a.started_at desc limit 1
+      ), half as (
+        select day, name, power, hr, ntile(2) over (order by t) as half
+        from ride cross join lateral (
+          select t, power, hr from training.samples where samples.activity_id = ride.activity_id and power > 0 and hr > 0 offset 0
+        ) s
+      )
+      select day, name, round(avg(power) filter (where half = 1)) as first_w, round(avg(hr) filter (where half = 1)) as first_hr,
+        round(avg(power) filter (where half = 2)) as second_w, round(avg(hr) filter (where half = 2)) as second_hr,
+        round((100 * (1 - (avg(power) filter (where half = 2) / avg(hr) filter (where half = 2))
+          / (avg(power) filter (where half = 1) / avg(hr) filter (where half = 1))))::numeric, 1) as decoupling_pct
+      from half group by 1, 2;`,
+    reading: `
+      The newest ride of more than two hours with power and heart rate, in two halves. Below 5 % is steady; much more means that the
+      second half cost more than the first.`,
+  },
+  {
+    number: 15,
+    name: 'cadence',
+    question: 'Which cadence do I ride at?',
+    sql: `
+      select (floor(s.cad / 5) * 5)::int as from_cadence, (count(*) / 60)::int as minutes,
+        round(100.0 * count(*) / sum(count(*)) over (), 1) as pct, round(avg(s.power)) as mean_w
+      from training.activities a
+      join training.today t using (account_id)
+      cross join lateral (
+        select cad, power from training.samples where samples.activity_id = a.activity_id and cad > 0 offset 0
+      ) s
+      where a.absent_since is null and a.activity_type <> 'Running' and a.started_at_local::date > t.day - 14
+      group by 1 order by 1;`,
+    reading: `
+      The last 14 days on the bike, only seconds with pedalling, in steps of 5 /min, with the mean power of each step. The lateral join
+      with \`offset 0\` looks the samples up ride by ride; a plain join may read the samples of all years.`,
+  },
+  {
+    number: 16,
+    name: 'hill_repeats',
+    question: 'Were my hill repeats even?',
+    sql: `
+      with ride as (
+        select activity_id, sig_ftp from training.activities
+        where name = 'Hill repeats' and absent_since is null order by started_at desc limit 1
+      ), smooth as (
+        select t, power, hr, cad, avg(power) over (order by t range between interval '15 s' preceding and interval '15 s' following)
+          > sig_ftp as hard
+        from ride cross join lateral (
+          select t, power, hr, cad from training.samples where samples.activity_id = ride.activity_id offset 0
+        ) s
+      ), run as (
+        select *, count(*) filter (where hard is not true) over (order by t) as easy_seconds from smooth
+      )
+      select row_number() over (order by min(t))::int as repeat,
+        to_char(min(t) - (select min(t) from smooth), 'HH24:MI:SS') as begins, count(*)::int as seconds,
+        round(avg(power)) as mean_w, max(hr) as max_hr, round(avg(cad)) as cadence
+      from run where hard group by easy_seconds having count(*) >= 60
+      order by min(t);`,
+    reading: `
+      A repeat is a minute or more above threshold, in a mean over half a minute. When the watts fall at the same heart rate, there was
+      one repeat too many.`,
+  },
+  {
+    number: 18,
+    name: 'workout_today',
+    question: 'What should I ride today?',
+    sql: `
+      with i as (
+        select account_id, wotd_type, wotd_name, wotd_workout_id from training.training_info order by observed_at desc limit 1
+      ), resolved as (
+        select position, name, interval_count as times, round(power) as watts, duration as seconds, round(power_rest) as rest_watts,
+          duration_rest as rest_seconds
+        from training.workout_sets s join i on s.account_id = i.account_id and s.path = i.wotd_workout_id
+      ), point as (
+        select n, p[1]::float8 as minute, p[2]::float8 as watts
+        from training.workout_files f join i on f.account_id = i.account_id and f.workout_id = i.wotd_workout_id
+        cross join string_to_table(split_part(f.content, '[COURSE DATA]', 2), chr(10)) with ordinality as line (text, n)
+        cross join regexp_match(line.text, '^ *([0-9.]+)[[:space:]]+([0-9.]+)') as p
+        where f.format = 'erg' and p is not null
+      ), step as (
+        select n, 60 * (lead(minute) over (order by n) - minute) as seconds, (watts + lead(watts) over (order by n)) / 2 as watts
+        from point
+      )
+      select i.wotd_type, i.wotd_name, s.*
+      from i left join (
+        select * from resolved
+        union all
+        select (row_number() over (order by n) - 1)::int, 'from the file', 1, round(watts), round(seconds), null, null
+        from step where seconds > 0 and not exists (select from resolved)
+      ) s on true
+      order by s.position;`,
+    reading: `
+      The workout of the day, resolved for your signature: \`times\` × \`seconds\` at \`watts\`, with \`rest_seconds\` at \`rest_watts\`
+      between them. The service has no sets for a workout that is in neither list: then each step of its file is a row. Without a
+      workout today there is one row with only the type.`,
+  },
+]

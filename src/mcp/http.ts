@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto'
+import { createMcpHandler } from '@modelcontextprotocol/server'
+import { errorLine } from '../kit/errors.ts'
+import type { GuardedReader } from '../store/query/guarded-reader.ts'
+import { type McpDeps, makeServerFactory } from './server.ts'
+
+export type HttpServer = {
+  /** Answers one request, whose JSON body is `body`. Its signal aborts when the connection closes, and cancels its calls. */
+  fetch(request: Request, body: unknown): Promise<Response>
+  close(): Promise<void>
+}
+
+type HttpDeps = Omit<McpDeps, 'reader'> & { makeReader(account: string | undefined): GuardedReader }
+
+type Handler = ReturnType<typeof createMcpHandler>
+
+/** Handlers of single accounts that are kept; each holds the login that it has found. */
+const MOST_HANDLERS = 20
+const SESSION = 'mcp-session-id'
+
+/**
+ * Makes the streamable HTTP server. It keeps no sessions: each request gets an instance of its own, so that a restart of the
+ * daemon is not noticed. A session id is given out only so that a later `notifications/cancelled` finds the call that it
+ * cancels. With `?account=NAME` in the address the database shows that account alone.
+ */
+export function makeHttpServer({ makeReader, ...deps }: HttpDeps): HttpServer {
+  const handlers = new Map<string | undefined, Handler>()
+  const running = new Map<string, AbortController>()
+
+  const handlerFor = (account: string | undefined): Handler => {
+    const known = handlers.get(account)
+    if (known) return known
+    if (handlers.size >= MOST_HANDLERS) handlers.clear()
+    const onerror = (error: Error) => deps.log.debug({ reason: errorLine(error) }, 'mcp: a request failed')
+    const made = createMcpHandler(makeServerFactory({ ...deps, reader: makeReader(account) }), { onerror })
+    handlers.set(account, made)
+    return made
+  }
+
+  return {
+    async fetch(request, body) {
+      const session = request.headers.get(SESSION)
+      const messages = (Array.isArray(body) ? body : [body]) as Message[]
+      const keys = session === null ? [] : messages.flatMap((message) => keyOf(session, message?.id))
+      if (session !== null) for (const message of messages) cancel(running, session, message)
+      const stop = new AbortController()
+      for (const key of keys) running.set(key, stop)
+      request.signal.addEventListener('abort', () => {
+        for (const key of keys) if (running.get(key) === stop) running.delete(key)
+      })
+      const signal = AbortSignal.any([request.signal, stop.signal])
+      const account = new URL(request.url).searchParams.get('account') ?? undefined
+      const response = await handlerFor(account).fetch(new Request(request, { signal }), { parsedBody: body })
+      if (messages.some((message) => message?.method === 'initialize')) {
+        response.headers.set(SESSION, randomUUID())
+      }
+      return response
+    },
+    async close() {
+      for (const stop of running.values()) stop.abort()
+      for (const handler of handlers.values()) await handler.close()
+    },
+  }
+}
+
+type Message = { id?: unknown; method?: unknown; params?: { requestId?: unknown } } | null | undefined
+
+function keyOf(session: string, id: unknown): string[] {
+  return typeof id === 'string' || typeof id === 'number' ? [`${session} ${typeof id} ${id}`] : []
+}
+
+function cancel(running: ReadonlyMap<string, AbortController>, session: string, message: Message): void {
+  if (message?.method !== 'notifications/cancelled') return
+  for (const key of keyOf(session, message.params?.requestId)) running.get(key)?.abort()
+}

@@ -1,0 +1,109 @@
+import { McpServer, type McpServerFactory } from '@modelcontextprotocol/server'
+import type { Logger } from 'pino'
+import { z } from 'zod'
+import { errorLine, isAbort, MusetteError } from '../kit/errors.ts'
+import type { GuardedReader } from '../store/query/guarded-reader.ts'
+import { ABOUT_TEXTS, makeFailure } from './answer.ts'
+import { COOKBOOK } from './cookbook/cookbook.ts'
+import type { Recipe } from './cookbook/recipe.ts'
+import { makeQuery } from './json-rows.ts'
+import { describeSchema } from './schema-text.ts'
+import { findActivities, getActivity } from './tools/activity-tools.ts'
+import { powerBests } from './tools/power-bests.ts'
+import { recentChanges } from './tools/recent-changes.ts'
+import { runQuery } from './tools/run-query.ts'
+import { stateToday } from './tools/state-today.ts'
+import type { Tool } from './tools/tool.ts'
+import { whatIsHere } from './tools/what-is-here.ts'
+
+const TOOLS: readonly Tool[] = [
+  whatIsHere,
+  stateToday,
+  findActivities,
+  getActivity,
+  powerBests,
+  recentChanges,
+  runQuery,
+]
+
+const INSTRUCTIONS = `The mirror of a rider's training history, read-only, in Postgres. Units stand in names of fields (_w, _s, _kg, _kj) or in what_is_here; days are local to the activity; null is unknown. ${ABOUT_TEXTS}`
+
+const SCHEMA_URI = 'musette://schema.md'
+const SCHEMA_ORIGIN = 'Every table, view and column of the mirror, from the comments in the database.'
+
+export type McpDeps = { log: Logger; reader: GuardedReader; version: string }
+
+/**
+ * Makes the factory of the server's instances, one for each connection or HTTP request: seven tools, the questions of the
+ * cookbook as prompts, and the data dictionary as a resource. Everything is read from Postgres through the guarded reader.
+ */
+export function makeServerFactory(deps: McpDeps): McpServerFactory {
+  return ({ requestInfo }) => {
+    const server = new McpServer(
+      { name: 'musette', title: 'musette', version: deps.version },
+      { instructions: INSTRUCTIONS },
+    )
+    for (const tool of TOOLS) addTool(server, tool, { ...deps, requestSignal: requestInfo?.signal })
+    for (const recipe of COOKBOOK) addPrompt(server, recipe)
+    addSchema(server, deps)
+    return server
+  }
+}
+
+type CallDeps = McpDeps & { requestSignal: AbortSignal | undefined }
+
+function addTool(server: McpServer, tool: Tool, { reader, log, requestSignal }: CallDeps): void {
+  const { name, title, description, input, output } = tool
+  server.registerTool(
+    name,
+    {
+      title,
+      description,
+      inputSchema: input.strict(),
+      outputSchema: z.object({ ...output, left_out: z.string().nullable() }),
+      annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    },
+    async (given, context) => {
+      const { signal: ours } = context.mcpReq
+      const signal = requestSignal ? AbortSignal.any([ours, requestSignal]) : ours
+      try {
+        return await tool.run({ reader, query: makeQuery(reader, signal), signal }, given as never)
+      } catch (error) {
+        if (isAbort(error, signal)) throw error
+        if (error instanceof MusetteError) {
+          log.warn({ tool: name, code: error.code }, 'mcp: a call failed')
+          return makeFailure(error.message)
+        }
+        log.error({ error, tool: name }, 'mcp: a call failed')
+        return makeFailure('musette could not answer; its log says why.')
+      }
+    },
+  )
+}
+
+function addPrompt(server: McpServer, { name, question, sql, reading }: Recipe): void {
+  const text = `${question}
+
+Answer with this query of the cookbook, by the tool run_query. Put the name of the activity that is meant, or another span of days, in the place of those in it. With several accounts add conditions on account_id.
+
+${sql}
+
+How to read the answer: ${reading}`
+  server.registerPrompt(name, { title: question }, () => ({
+    messages: [{ role: 'user', content: { type: 'text', text } }],
+  }))
+}
+
+function addSchema(server: McpServer, { reader, log }: McpDeps): void {
+  const meta = { title: 'The data dictionary (docs/schema.md)', mimeType: 'text/markdown' }
+  server.registerResource('schema', SCHEMA_URI, meta, async (uri, { mcpReq }) => {
+    try {
+      const query = makeQuery(reader, mcpReq.signal, 'pg_catalog')
+      const text = await describeSchema(query, SCHEMA_ORIGIN)
+      return { contents: [{ uri: uri.href, mimeType: 'text/markdown', text }] }
+    } catch (error) {
+      if (!isAbort(error, mcpReq.signal)) log.warn({ reason: errorLine(error) }, 'mcp: a resource failed')
+      throw error
+    }
+  })
+}

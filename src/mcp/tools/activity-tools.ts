@@ -1,0 +1,131 @@
+import { z } from 'zod'
+import { makeAnswer, makeFailure } from '../answer.ts'
+import { account, day, makeTool, number, text } from './tool.ts'
+
+/** What a list and a single activity have in common. Distance is sent in km; the height has no stated unit. */
+const COLUMNS = `
+  x.path as activity, a.name as account, x.name, x.activity_type as type,
+  to_char(x.started_at_local, 'YYYY-MM-DD HH24:MI') as started_at_local, x.timezone, x.elapsed_s, x.distance as distance_km,
+  x.xss, x.avg_power as avg_power_w, x.max_power as max_power_w, x.sig_ftp as ftp_w, x.focus, x.difficulty, x.medal`
+
+const SORTS = {
+  newest: 'x.started_at desc',
+  oldest: 'x.started_at',
+  hardest: 'x.xss desc nulls last',
+  longest: 'x.elapsed_s desc nulls last',
+} as const
+
+const listed = {
+  activity: z.string(),
+  account: z.string(),
+  name: text,
+  type: text,
+  started_at_local: text,
+  timezone: text,
+  elapsed_s: number,
+  distance_km: number,
+  xss: number,
+  avg_power_w: number,
+  max_power_w: number,
+  ftp_w: number,
+  focus: text,
+  difficulty: number,
+  medal: z.unknown(),
+}
+
+/** Finds activities by day, words and type. */
+export const findActivities = makeTool({
+  name: 'find_activities',
+  title: 'Find activities',
+  description:
+    'Activities by local day, words in name or description, and type. `activity` is the key for get_activity.',
+  input: z.object({
+    account,
+    from: day.describe('first day'),
+    to: day.describe('last day'),
+    words: z.string().max(200).optional().describe('in name or description'),
+    type: z.string().max(100).optional().describe('as Cycling'),
+    sort: z.enum(['newest', 'oldest', 'hardest', 'longest']).default('newest').describe('hardest: by xss'),
+    limit: z.number().int().min(1).max(200).default(20),
+    offset: z.number().int().min(0).max(100_000).default(0),
+  }),
+  output: { activities: z.array(z.object(listed)), matching: z.number() },
+  async run({ query }, input) {
+    const { from, to, words, type, limit, offset } = input
+    const rows = await query(
+      `select ${COLUMNS}, count(*) over () as matching
+       from training.activities x join training.accounts a using (account_id)
+       where x.absent_since is null and ($1::text is null or a.name = $1)
+         and ($2::date is null or x.started_at_local >= $2::date) and ($3::date is null or x.started_at_local < $3::date + 1)
+         and ($4::text is null or strpos(lower(concat_ws(' ', x.name, x.description)), lower($4)) > 0)
+         and ($5::text is null or lower(x.activity_type) = lower($5))
+       order by ${SORTS[input.sort]}, x.activity_id limit $6 offset $7`,
+      [input.account ?? null, from ?? null, to ?? null, words ?? null, type ?? null, limit, offset],
+    )
+    const matching = Number(rows[0]?.matching ?? 0)
+    return makeAnswer({
+      data: { activities: rows.map(({ matching: _, ...row }) => row), matching },
+      list: 'activities',
+      leftOut: offset + rows.length < matching,
+      narrower: `Ask with offset ${offset + rows.length}, fewer days, or words.`,
+    })
+  },
+})
+
+const DETAIL = `
+  select x.activity_id, ${COLUMNS}, x.description, x.detail_state as state, x.sample_count, x.max_cadence as max_cadence_rpm,
+    x.total_elevation_gain, x.total_calories, x.xlss as xss_low, x.xhss as xss_high, x.xpss as xss_peak, x.specificity,
+    x.difficulty_rating, x.sig_pp as pp_w, x.prev_sig_ftp as ftp_before_w, x.prev_sig_pp as pp_before_w, x.breakthrough, x.form,
+    x.freshness, x.training_status,
+    (select to_jsonb(z) - '{account_id,activity_id,day}'::text[] from training.ride_intensity z
+     where z.activity_id = x.activity_id) as zones
+  from training.activities x join training.accounts a using (account_id)
+  where (x.path = $1 or x.activity_id::text = $1) and ($2::text is null or a.name = $2)
+  order by x.path = $1 desc limit 1`
+
+const CURVE = `
+  select duration_s, watts as best_w from training.power_curves where activity_id = $1 order by duration_s`
+
+const detail = z.object({
+  ...listed,
+  activity_id: z.number(),
+  description: text,
+  state: z.string(),
+  sample_count: number,
+  max_cadence_rpm: number,
+  total_elevation_gain: number,
+  total_calories: number,
+  xss_low: number,
+  xss_high: number,
+  xss_peak: number,
+  specificity: text,
+  difficulty_rating: text,
+  pp_w: number,
+  ftp_before_w: number,
+  pp_before_w: number,
+  breakthrough: z.unknown(),
+  form: number,
+  freshness: text,
+  training_status: number,
+  zones: z.record(z.string(), z.unknown()).nullable(),
+})
+
+/** Tells all about one activity but its samples. */
+export const getActivity = makeTool({
+  name: 'get_activity',
+  title: 'One activity',
+  description:
+    'Scores, signature after it, power curve (best mean power by duration) and seconds in power and heart rate zones of one activity. For its seconds use run_query on training.samples.',
+  input: z.object({ activity: z.string().min(1).max(200).describe('key from find_activities'), account }),
+  output: { activity: detail, power_curve: z.array(z.object({ duration_s: z.number(), best_w: number })) },
+  async run({ query }, input) {
+    const [activity] = await query(DETAIL, [input.activity, input.account ?? null])
+    if (!activity) return makeFailure('There is no such activity; look for its key with find_activities.')
+    const curve = await query(CURVE, [activity.activity_id])
+    return makeAnswer({
+      data: { activity, power_curve: curve },
+      list: 'power_curve',
+      narrower: 'Read training.power_curves with run_query.',
+    })
+  },
+})

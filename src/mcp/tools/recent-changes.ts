@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import { makeAnswer } from '../answer.ts'
+import { account, makeTool, text } from './tool.ts'
+
+const WHERE = `
+  from training.changes_settled c left join training.accounts a using (account_id) left join training.today t using (account_id)
+  where c.at >= now() - make_interval(days => $2) and ($1::text is null or a.name = $1)`
+
+const COUNTS = `select c.kind, count(*) as changes ${WHERE} group by 1 order by 1`
+
+// What is new has all of its columns in the detail: those that name it are enough.
+const CHANGES = `
+  select c.change_id, a.name as account,
+    to_char(c.at at time zone 'UTC' + coalesce(t.utc_offset, '0'), 'YYYY-MM-DD HH24:MI:SS') as at_local, c.kind,
+    c.path as key, x.name, to_char(x.started_at_local, 'YYYY-MM-DD HH24:MI') as started_at_local,
+    case when c.kind like '%.new' then null else c.detail end as detail
+  from training.changes_settled c left join training.accounts a using (account_id) left join training.today t using (account_id)
+  left join training.activities x on x.account_id = c.account_id and x.path = c.path
+  where c.at >= now() - make_interval(days => $2) and ($1::text is null or a.name = $1)
+    and ($3::text is null or c.kind = $3) and ($4::bigint is null or c.change_id < $4)
+  order by c.change_id desc limit 500`
+
+/** Finds what changed lately, newest first. */
+export const recentChanges = makeTool({
+  name: 'recent_changes',
+  title: 'What changed lately',
+  description:
+    'Activities, samples, training info, workouts, uploads and logins that are new or changed, newest first, with values before and after.',
+  input: z.object({
+    account,
+    days: z.number().int().min(1).max(90).default(7),
+    kind: z.string().max(50).optional().describe('as activity.changed'),
+    before: z.number().int().min(1).optional().describe('only lower change_id'),
+  }),
+  output: {
+    counts: z.array(z.object({ kind: z.string(), changes: z.number() })),
+    changes: z.array(
+      z.object({
+        change_id: z.number(),
+        account: text,
+        at_local: text,
+        kind: z.string(),
+        key: text,
+        name: text,
+        started_at_local: text,
+        detail: z.record(z.string(), z.unknown()).nullable(),
+      }),
+    ),
+  },
+  async run({ query }, input) {
+    const span = [input.account ?? null, input.days]
+    const counts = await query(COUNTS, span)
+    const changes = await query(CHANGES, [...span, input.kind ?? null, input.before ?? null])
+    return makeAnswer({
+      data: { counts, changes },
+      list: 'changes',
+      leftOut: changes.length === 500,
+      narrower: 'Ask for fewer days or one kind, or go on with before = the lowest change_id.',
+    })
+  },
+})

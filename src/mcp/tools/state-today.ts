@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import { makeAnswer } from '../answer.ts'
+import { account, makeTool, number, text } from './tool.ts'
+
+const STATE = `
+  select a.name as account, t.day::text as today, (i.last_seen_at at time zone 'UTC' + t.utc_offset)::text as as_of_local,
+    i.weight_kg, i.ftp as ftp_w, i.ltp as ltp_w, i.hie as hie_kj, i.pp as pp_w,
+    i.tl_total as training_load, i.tl_low as training_load_low, i.tl_high as training_load_high, i.tl_peak as training_load_peak,
+    i.status as freshness, f.day::text as form_day, f.form, f.rl_total as recovery_load,
+    i.target_total as target_xss, i.target_low as target_xss_low, i.target_high as target_xss_high,
+    i.target_peak as target_xss_peak, w.last_7_days_xss, w.last_28_days_xss,
+    i.wotd_type as workout_type, i.wotd_name as workout_name, i.wotd_description as workout_description,
+    i.wotd_difficulty as workout_difficulty,
+    (select json_agg(json_build_object('name', s.name, 'times', s.interval_count, 'power_w', s.power, 'duration_s', s.duration,
+       'rest_power_w', s.power_rest, 'rest_duration_s', s.duration_rest) order by s.position)
+     from training.workout_sets s where s.account_id = a.account_id and s.path = i.wotd_workout_id) as workout_steps
+  from training.accounts a
+  left join training.today t using (account_id)
+  left join lateral (
+    select * from training.training_info i where i.account_id = a.account_id order by i.observed_at desc limit 1) i on true
+  left join lateral (
+    select day, form, rl_total from training.form_history f
+    where f.account_id = a.account_id and f.form is not null order by f.at desc limit 1) f on true
+  left join lateral (
+    select sum(d.xss) filter (where d.day > t.day - 7) as last_7_days_xss, sum(d.xss) as last_28_days_xss
+    from training.daily_load d where d.account_id = a.account_id and d.day > t.day - 28) w on true
+  where $1::text is null or a.name = $1
+  order by a.name`
+
+const step = z.object({
+  name: text,
+  times: number,
+  power_w: number,
+  duration_s: number,
+  rest_power_w: number,
+  rest_duration_s: number,
+})
+const state = z.object({
+  account: z.string(),
+  today: text,
+  as_of_local: text,
+  weight_kg: number,
+  ftp_w: number,
+  ltp_w: number,
+  hie_kj: number,
+  pp_w: number,
+  training_load: number,
+  training_load_low: number,
+  training_load_high: number,
+  training_load_peak: number,
+  freshness: text,
+  form_day: text,
+  form: number,
+  recovery_load: number,
+  target_xss: number,
+  target_xss_low: number,
+  target_xss_high: number,
+  target_xss_peak: number,
+  last_7_days_xss: number,
+  last_28_days_xss: number,
+  workout_type: text,
+  workout_name: text,
+  workout_description: text,
+  workout_difficulty: number,
+  workout_steps: z.array(step).nullable(),
+})
+
+/** Tells the present state of each account. */
+export const stateToday = makeTool({
+  name: 'state_today',
+  title: 'The state today',
+  description:
+    'Signature (threshold ftp_w, lower threshold ltp_w, peak pp_w, high intensity energy hie_kj), weight, training load, form after the last activity, recommended load (target_xss) and workout of the day with its steps. Loads and form have units of the service.',
+  input: z.object({ account }),
+  output: { accounts: z.array(state) },
+  async run({ query }, input) {
+    const accounts = await query(STATE, [input.account ?? null])
+    return makeAnswer({ data: { accounts }, list: 'accounts', narrower: 'Name one account.' })
+  },
+})

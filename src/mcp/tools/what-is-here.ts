@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { makeAnswer } from '../answer.ts'
+import { makeTool, number, text } from './tool.ts'
+
+const ACCOUNTS = `
+  select a.name as account, t.day::text as today, min(x.started_at_local)::date::text as first_day,
+    max(x.started_at_local)::date::text as last_day, count(x.activity_id) as activities,
+    count(x.activity_id) filter (where x.detail_state = 'mirrored') as with_details,
+    to_char((select max(r.finished_at) from training.sync_runs r
+      where r.account_id = a.account_id and r.resource = 'activities' and r.outcome = 'done')
+      at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"') as last_good_poll_utc,
+    a.needs_login, a.last_error
+  from training.accounts a
+  left join training.today t using (account_id)
+  left join training.activities x on x.account_id = a.account_id and x.absent_since is null
+  group by a.account_id, a.name, t.day, a.needs_login, a.last_error
+  order by a.name`
+
+const RELATIONS = `
+  select c.relname as name, case when c.relkind = 'v' then 'view' else 'table' end as kind,
+    case when $1::text is null then substring(obj_description(c.oid, 'pg_class') from '^.*?[.](?= |$)')
+      else obj_description(c.oid, 'pg_class') end as meaning,
+    case when $1::text is null then null else (
+      select json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, a.atttypmod),
+        'meaning', col_description(c.oid, a.attnum)) order by a.attnum)
+      from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) end as columns
+  from pg_class c
+  where c.relnamespace = 'training'::regnamespace and c.relkind in ('r', 'p', 'v') and c.relname = coalesce($1, c.relname)
+  order by kind, name`
+
+const accountShape = z.object({
+  account: z.string(),
+  today: text,
+  first_day: text,
+  last_day: text,
+  activities: z.number(),
+  with_details: z.number(),
+  last_good_poll_utc: text,
+  needs_login: z.boolean(),
+  last_error: text,
+})
+const column = z.object({ name: z.string(), type: z.string(), meaning: text })
+const relation = z.object({
+  name: z.string(),
+  kind: z.string(),
+  meaning: text,
+  columns: z.array(column).nullable(),
+})
+
+/** Tells which accounts and tables there are, how current they are, and what columns mean. */
+export const whatIsHere = makeTool({
+  name: 'what_is_here',
+  title: 'What is here',
+  description:
+    'Accounts with first and last day, number of activities and last poll; tables and views of schema training. With table: its columns, units and meanings. Call it before run_query.',
+  input: z.object({ table: z.string().max(63).optional().describe('as activities') }),
+  output: { accounts: z.array(accountShape), tables: z.array(relation), accounts_total: number },
+  async run({ query }, input) {
+    const table = input.table?.replace(/^training\./, '') ?? null
+    const accounts = await query(ACCOUNTS)
+    const tables = await query(RELATIONS, [table])
+    return makeAnswer({
+      data: { accounts: accounts.slice(0, 50), accounts_total: accounts.length, tables },
+      list: 'tables',
+      narrower: 'Name a table, or read training.accounts with run_query.',
+    })
+  },
+})

@@ -1,0 +1,221 @@
+import { once } from 'node:events'
+import pg from 'pg'
+import type { Logger } from 'pino'
+import { ConfigError, errorLine, isAbort, TransientError } from '../../kit/errors.ts'
+import { PostgresClient } from '../../kit/postgres-client.ts'
+import { makeSemaphore } from '../../kit/semaphore.ts'
+import { SECOND, sleep } from '../../kit/time.ts'
+import { mapDatabaseError, sqlstateOf } from '../database-errors.ts'
+import { type AssistantLogin, type AssistantOptions, findAssistantLogin } from './assistant-login.ts'
+import { openGuardedConnection } from './connection.ts'
+import { type Field, ResultTooLarge, type Row } from './statement.ts'
+
+export type GuardedStatement = {
+  text: string
+  values?: readonly unknown[]
+  /** more rows are left out; undefined: the limit of the reader */
+  maxRows?: number
+  /** the schemas of names without one, instead of training and public */
+  searchPath?: string
+}
+
+/** `cut` names the limit that left rows out. A statement without rows has no fields. */
+export type GuardedAnswer = { fields: readonly Field[]; rows: Row[]; cut: 'rows' | 'bytes' | undefined }
+
+export type GuardedReader = {
+  /**
+   * Runs one statement that anybody may have written, and returns the beginning of its result. Throws ConfigError
+   * `sql_rejected` with Postgres's message, TransientError `query_timed_out`, the store's errors, those of
+   * `findAssistantLogin`, and the signal's reason after an abort.
+   */
+  read(statement: GuardedStatement, signal?: AbortSignal): Promise<GuardedAnswer>
+}
+
+type Limits = { timeoutMs: number; maxRows: number; maxBytes: number; concurrency: number }
+
+/** Of 60 connections of the embedded server, and of the memory and processors of a small machine. */
+const LIMITS: Limits = { timeoutMs: 20 * SECOND, maxRows: 2_000, maxBytes: 1_000_000, concurrency: 4 }
+/** After this the connection of a statement that was stopped is ended at the server: a block of code can ignore that it is cancelled. */
+const STOP_WITHIN_MS = SECOND
+/** Statements that wait for one of the places; more are refused. */
+const MOST_WAITING = 32
+
+/**
+ * Makes a reader for statements of assistants. Each statement has a connection of its own, as a login that only
+ * `musette_reader` grants (see `findAssistantLogin`), in the transaction of `openGuardedConnection`; afterwards the
+ * transaction is rolled back and the connection closed, so that no lock, setting or prepared statement remains. Nothing is
+ * opened before the first statement. `find` is called for the place of the database until it was found once.
+ */
+export function makeGuardedReader(
+  deps: { log: Logger; find: () => Promise<AssistantOptions> },
+  limits: Partial<Limits> = {},
+): GuardedReader {
+  const all: Limits = { ...LIMITS, ...limits }
+  const semaphore = makeSemaphore(all.concurrency)
+  let pending = 0
+  let login: Promise<Found> | undefined
+
+  const findLogin = (renew: boolean): Promise<Found> => {
+    const found = deps.find().then(async (options) => ({
+      ...(await findAssistantLogin(deps, { ...options, renew })),
+      ownerUrl: options.connectionString,
+    }))
+    login = found
+    found.catch(() => {
+      if (login === found) login = undefined
+    })
+    return found
+  }
+
+  const readOnce = async (statement: GuardedStatement, signal: AbortSignal | undefined) => {
+    const found = await (login ?? findLogin(false))
+    try {
+      return await readAs(found, { ...statement, limits: all, signal })
+    } catch (error) {
+      if (!NEEDS_NEW_LOGIN.has(codeOf(error))) throw error
+      return readAs(await findLogin(true), { ...statement, limits: all, signal })
+    }
+  }
+
+  return {
+    async read(statement, signal) {
+      if (pending >= all.concurrency + MOST_WAITING) throw busy()
+      pending += 1
+      try {
+        return await semaphore(1, () => readOnce(statement, signal))
+      } finally {
+        pending -= 1
+      }
+    },
+  }
+}
+
+type Connection = Awaited<ReturnType<typeof openGuardedConnection>>
+type Found = AssistantLogin & { ownerUrl: string }
+
+/** The login is missing or has another password, or row security does not hold in a new table. */
+const NEEDS_NEW_LOGIN: ReadonlySet<string> = new Set(['database_login_refused', 'rows_unlimited'])
+const CANCELLED = '57014'
+
+type Input = GuardedStatement & { limits: Limits; signal: AbortSignal | undefined }
+
+async function readAs(found: Found, input: Input): Promise<GuardedAnswer> {
+  const { limits } = input
+  const connection = await openGuardedConnection({
+    connectionString: found.url,
+    applicationName: 'musette mcp',
+    statementTimeoutMs: limits.timeoutMs,
+    signal: input.signal,
+  })
+  const deadline = AbortSignal.timeout(limits.timeoutMs + STOP_WITHIN_MS)
+  const signal = input.signal ? AbortSignal.any([input.signal, deadline]) : deadline
+  const done = new AbortController()
+  const ending = endWhenIgnored(signal, done.signal).then(async (ignored) => {
+    if (!ignored) return
+    await terminate(found, connection.serverPid)
+    connection.destroy()
+  })
+  try {
+    return await runGuarded(connection, found, { ...input, signal })
+  } catch (error) {
+    throw rejected(error, { input, deadline })
+  } finally {
+    done.abort()
+    await ending
+    await connection.close()
+  }
+}
+
+/** Resolves to true when a statement that was stopped has not ended in time, and to false when it is done. */
+async function endWhenIgnored(stopped: AbortSignal, done: AbortSignal): Promise<boolean> {
+  const isDone = () => false
+  if (!stopped.aborted) await once(stopped, 'abort', { signal: done }).catch(isDone)
+  return sleep(STOP_WITHIN_MS, done).then(() => true, isDone)
+}
+
+async function runGuarded(
+  connection: Connection,
+  { mustBeEmpty }: Found,
+  { text, values, searchPath, maxRows, limits, signal }: Input,
+): Promise<GuardedAnswer> {
+  if (mustBeEmpty !== undefined) {
+    for await (const part of connection.run(mustBeEmpty, { signal }))
+      if (part.kind === 'rows')
+        throw new ConfigError('rows_unlimited', 'store, limit to one account: a table is new')
+  }
+  if (searchPath !== undefined) {
+    const setPath = "select set_config('search_path', $1, true)"
+    for await (const _ of connection.run(setPath, { values: [searchPath], signal }));
+  }
+  const parts = connection.run(text, { values, maxBytes: limits.maxBytes, signal })
+  return collect(parts, { maxRows: maxRows ?? limits.maxRows })
+}
+
+async function collect(
+  parts: ReturnType<Connection['run']>,
+  { maxRows }: { maxRows: number },
+): Promise<GuardedAnswer> {
+  const answer: GuardedAnswer = { fields: [], rows: [], cut: undefined }
+  try {
+    for await (const part of parts) {
+      if (part.kind === 'copied')
+        throw new ConfigError('sql_rejected', 'SQL: COPY is not possible here; use SELECT')
+      if (part.kind === 'fields') answer.fields = part.fields
+      if (part.kind === 'rows') for (const row of part.rows) answer.rows.push(row)
+      if (answer.rows.length <= maxRows) continue
+      answer.rows.length = maxRows
+      answer.cut = 'rows'
+      break
+    }
+  } catch (error) {
+    if (!(error instanceof ResultTooLarge)) throw error
+    answer.cut = 'bytes'
+  }
+  return answer
+}
+
+/** Ends the server's process of a connection: by the owner, or else by the same login, which may end its own processes. */
+async function terminate(found: Found, pid: number): Promise<void> {
+  for (const connectionString of [found.ownerUrl, found.url]) {
+    const client = new PostgresClient({ connectionString, connectionTimeoutMillis: 5 * SECOND })
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      await client.query('select pg_terminate_backend($1)', [pid])
+      return
+    } catch {
+      // The next one is tried. The time limit of the statement holds, too, unless it is a block of code that ignores it.
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  }
+}
+
+function rejected(error: unknown, { input, deadline }: { input: Input; deadline: AbortSignal }): unknown {
+  if (input.signal?.aborted) return input.signal.reason
+  const isPostgres = error instanceof pg.DatabaseError
+  if (deadline.aborted || (isPostgres && error.code === CANCELLED)) return timedOut(input.limits)
+  if (error instanceof ConfigError || isAbort(error, input.signal)) return error
+  if (!isPostgres || /^(57P|08(?!P01))/.test(error.code ?? '')) return mapDatabaseError(error, 'query', true)
+  const hint = error.hint ? ` (${error.hint})` : ''
+  const place = error.position ? ` at character ${error.position}` : ''
+  return new ConfigError('sql_rejected', `SQL: ${errorLine(error)}${place}${hint}`, { cause: error })
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof ConfigError ? error.code : (sqlstateOf(error) ?? '')
+}
+
+function timedOut({ timeoutMs }: Limits): TransientError {
+  return new TransientError(
+    'query_timed_out',
+    `the statement took longer than ${timeoutMs / SECOND} s and was stopped; read less: a shorter span of days, one activity, or a view such as daily_load in place of samples`,
+  )
+}
+
+function busy(): TransientError {
+  return new TransientError(
+    'queries_busy',
+    'too many statements wait already; ask again when they have ended',
+  )
+}

@@ -1,0 +1,39 @@
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+
+/** Answers one request of an MCP client, whose JSON body is `body`. */
+export type McpFetch = (request: Request, body: unknown) => Promise<Response>
+
+/** Questions are short; a long statement has some 10 kB. */
+const MOST_BODY_BYTES = 256 * 1024
+/** They name who may read, which the web surface has judged already. */
+const KEPT_BACK: ReadonlySet<string> = new Set(['authorization', 'cookie'])
+
+/** Adds `/mcp`, the streamable HTTP of the Model Context Protocol. When the client goes, its running call is cancelled. */
+export function registerMcp(server: FastifyInstance, fetch: McpFetch): void {
+  server.route({
+    method: ['GET', 'POST', 'DELETE'],
+    url: '/mcp',
+    bodyLimit: MOST_BODY_BYTES,
+    config: { forPrograms: true },
+    handler: async (request, reply) => {
+      const gone = new AbortController()
+      reply.raw.once('close', () => gone.abort())
+      return sendResponse(reply, await fetch(toWebRequest(request, gone.signal), request.body))
+    },
+  })
+}
+
+function toWebRequest(request: FastifyRequest, signal: AbortSignal): Request {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(request.headers))
+    if (value !== undefined && !KEPT_BACK.has(name)) headers.set(name, String(value))
+  return new Request(new URL(request.url, 'http://localhost'), { method: request.method, headers, signal })
+}
+
+function sendResponse(reply: FastifyReply, response: Response): FastifyReply {
+  reply.code(response.status)
+  for (const [name, value] of response.headers) reply.header(name, value)
+  if (!response.body) return reply.send()
+  return reply.send(Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]))
+}

@@ -1,0 +1,185 @@
+import pg from 'pg'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import type { GuardedReader } from '../../../src/store/query/guarded-reader.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { queryOnce } from '../../kit/postgres.ts'
+import { openScene, type Scene } from '../sql/scene.ts'
+import { openTestReader } from './rig.ts'
+import { CHANNEL, ENDLESS, generateHostile, SECRET } from './statements.ts'
+
+const STATEMENTS = 10_000
+const SEED = Number(process.env.HOSTILE_SEED ?? 20_250_701)
+const LIMIT_MS = 900_000
+
+let scene: Scene
+beforeEach(async () => {
+  scene = await openScene()
+  const mine = await scene.account('mine')
+  const other = await scene.account('other')
+  for (const account of [mine, other]) {
+    const activity = await scene.ride(account, '2025-06-01T08:00:00Z', { xss: 50 })
+    await scene.query(
+      `insert into training.samples (activity_id, t, power) select $1, now() + s * interval '1 s', s from generate_series(1, 100) s`,
+      [activity],
+    )
+  }
+  await queryOnce(
+    scene.url,
+    `insert into musette.locks (name) values ('${SECRET}');
+     create table public.notes (note text); insert into public.notes values ('${SECRET}')`,
+  )
+})
+
+/** What the database holds: each table's rows, sequences, roles, rights, settings and large objects, as one hash each. */
+async function fingerprint(): Promise<Record<string, unknown>> {
+  const hash = (select: string) =>
+    `select md5(coalesce(string_agg(x::text, '|' order by x::text), '')) as hash from (${select}) x`
+  const relations = await queryOnce(
+    scene.url,
+    `select format('%I.%I', nspname, relname) as name, relkind <> 'S' as is_table from pg_class c join pg_namespace n on n.oid = relnamespace
+     where relkind in ('r', 'p', 'S') and nspname !~ '^pg_' and nspname <> 'information_schema' order by 1`,
+  )
+  const parts: Record<string, unknown> = { relations }
+  for (const { name, is_table: isTable } of relations) {
+    const columns = isTable ? 'ctid, xmin, *' : '*'
+    parts[String(name)] = await queryOnce(scene.url, hash(`select ${columns} from ${name}`))
+  }
+  for (const [what, select] of Object.entries({
+    columns: 'select attrelid, attname, atttypid, attacl from pg_attribute where attnum > 0',
+    classes:
+      'select oid, relname, relacl, relowner, relrowsecurity, reloptions from pg_class where relpersistence <> $$t$$',
+    functions: 'select oid, proname, proacl from pg_proc',
+    roles: `select rolname, rolsuper, rolcanlogin, rolpassword from pg_authid where rolname ~ '^musette' and rolname !~ '^musette_(mcp|template)'`,
+    settings:
+      'select setdatabase, setrole, setconfig from pg_db_role_setting s join pg_roles r on r.oid = setrole where rolname !~ $$^(musette_mcp|analyst)$$',
+    objects: 'select oid from pg_largeobject_metadata',
+    schemas: `select nspname, nspacl from pg_namespace where nspname !~ '^pg_'`,
+    extensions: 'select extname from pg_extension',
+    policies: 'select polname, polrelid from pg_policy',
+    comments: 'select objoid, objsubid, description from pg_description where objoid >= 16384',
+  }))
+    parts[what] = await queryOnce(scene.url, hash(select))
+  return parts
+}
+
+async function openListener(): Promise<() => number> {
+  const client = new pg.Client({ connectionString: scene.url })
+  client.on('error', () => undefined)
+  let heard = 0
+  client.on('notification', () => {
+    heard += 1
+  })
+  await client.connect()
+  onTestFinished(() => client.end())
+  await client.query(`listen ${CHANNEL}`)
+  return () => heard
+}
+
+/** No session, lock or temporary table of an assistant is left in the database. */
+async function expectNothingLeft(): Promise<void> {
+  await eventually(async () => {
+    const left = await queryOnce(
+      scene.url,
+      `select pid from pg_stat_activity where datname = current_database() and application_name = 'musette mcp'
+       union all select pid from pg_locks
+       where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())
+       union all select 0 from pg_class where relpersistence = 't'`,
+    )
+    return left.length === 0
+  })
+}
+
+type Outcome = { statement: string; rows: string; code: string | undefined }
+
+async function tell(reader: GuardedReader, statement: string): Promise<Outcome> {
+  try {
+    const { rows } = await reader.read({ text: statement })
+    return { statement, rows: JSON.stringify(rows), code: undefined }
+  } catch (error) {
+    return { statement, rows: String(error), code: (error as { code?: string }).code }
+  }
+}
+
+async function runAll(reader: GuardedReader, statements: readonly string[]): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  const rest = [...statements]
+  await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      for (let next = rest.pop(); next !== undefined; next = rest.pop())
+        outcomes.push(await tell(reader, next))
+    }),
+  )
+  return outcomes
+}
+
+const KNOWN = [undefined, 'sql_rejected', 'query_timed_out']
+
+describe('ten thousand hostile statements', () => {
+  it(
+    'write nothing, see no secret, and leave no lock, session or notification',
+    async () => {
+      const reader = openTestReader(scene.url, { timeoutMs: 1_000 })
+      await reader.read({ text: 'select 1' })
+      const before = await fingerprint()
+      const heard = await openListener()
+      const statements = generateHostile(STATEMENTS, SEED)
+      const outcomes = await runAll(reader, statements)
+      expect(outcomes, `HOSTILE_SEED=${SEED} repeats this`).toHaveLength(STATEMENTS)
+      expect(outcomes.filter(({ rows }) => rows.includes(SECRET) || rows.includes('SCRAM-SHA-256'))).toEqual(
+        [],
+      )
+      expect(outcomes.filter(({ code }) => !KNOWN.includes(code))).toEqual([])
+      // Some must pass, or the test would say nothing about what a statement can do.
+      expect(outcomes.filter(({ code }) => code === undefined).length).toBeGreaterThan(500)
+      await expectNothingLeft()
+      expect(await fingerprint()).toEqual(before)
+      expect(heard()).toBe(0)
+    },
+    LIMIT_MS,
+  )
+
+  it(
+    'see nothing of another account when they are limited to one, whatever they set',
+    async () => {
+      const reader = openTestReader(scene.url, { timeoutMs: 1_000, account: 'mine' })
+      const marks =
+        await scene.query(`update training.activities set name = 'OTHER-MARK', description = 'OTHER-MARK'
+        where account_id = (select account_id from training.accounts where name = 'other') returning activity_id`)
+      expect(marks).toHaveLength(1)
+      await reader.read({ text: 'select 1' })
+      const before = await fingerprint()
+      const statements = generateHostile(1_000, SEED + 1)
+      for (const { rows, statement } of await runAll(reader, statements))
+        expect(rows.replaceAll(statement, ''), statement).not.toMatch(/OTHER-MARK|sealed-secret/)
+      expect(await fingerprint()).toEqual(before)
+    },
+    LIMIT_MS,
+  )
+})
+
+describe('a statement without an end', () => {
+  it.each(ENDLESS)('is stopped: %s', async (statement) => {
+    const reader = openTestReader(scene.url, { timeoutMs: 500 })
+    const { code, rows } = await tell(reader, statement)
+    expect(['query_timed_out', 'sql_rejected', undefined]).toContain(code)
+    if (code === undefined) expect(rows.length).toBeLessThan(1_500_000)
+    await expectNothingLeft()
+    expect((await tell(reader, 'select 1')).rows).toBe('[["1"]]')
+  })
+
+  it('is stopped also where the server lets everybody run blocks of code and end sessions', async () => {
+    const reader = openTestReader(scene.url, { timeoutMs: 500 })
+    await reader.read({ text: 'select 1' })
+    await queryOnce(
+      scene.url,
+      'GRANT USAGE ON LANGUAGE plpgsql TO PUBLIC; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pg_catalog TO PUBLIC',
+    )
+    for (const statement of ENDLESS.filter((text) => text.startsWith('do'))) {
+      expect((await tell(reader, statement)).code, statement).toBe('query_timed_out')
+      await expectNothingLeft()
+    }
+    await tell(reader, 'select pg_advisory_lock(4711)')
+    await tell(reader, 'create temp table mine (x int)')
+    await expectNothingLeft()
+  })
+})

@@ -1,0 +1,46 @@
+import { onTestFinished } from 'vitest'
+import { makeGuardedReader } from '../../../src/store/query/guarded-reader.ts'
+import { queryOnce } from '../../kit/postgres.ts'
+import { quiet } from '../open.ts'
+
+type Options = NonNullable<Parameters<typeof makeGuardedReader>[1]> & {
+  account?: string
+  readerUrl?: string
+  url?: string
+}
+
+/** A reader of the database at `url` with short limits; its logins are gone at the end of the test. */
+export function openTestReader(url: string, { account, readerUrl, ...options }: Options = {}) {
+  onTestFinished(() => dropAssistantLogins(url))
+  const find = async () => ({
+    connectionString: options.url ?? url,
+    wholeServer: false,
+    account,
+    readerUrl,
+  })
+  return makeGuardedReader({ log: quiet, find }, { timeoutMs: 5_000, ...options })
+}
+
+/** Drops the logins for assistants that read in the database at `url`; others belong to the tests beside this one. */
+export async function dropAssistantLogins(url: string): Promise<void> {
+  const roles = await queryOnce(
+    url,
+    `select distinct rolname from pg_roles r join pg_db_role_setting s on s.setrole = r.oid
+     where rolname = any ($1)`,
+    [await findAssistantNames(url)],
+  )
+  for (const { rolname } of roles) await queryOnce(url, `DROP OWNED BY ${rolname}; DROP ROLE ${rolname}`)
+}
+
+async function findAssistantNames(url: string): Promise<string[]> {
+  const { createHash } = await import('node:crypto')
+  const { pathname, username } = new URL(url)
+  const place = createHash('sha256')
+    .update(`${pathname.slice(1)} ${username}`)
+    .digest('hex')
+    .slice(0, 8)
+  const rows = await queryOnce(url, 'select rolname from pg_roles where starts_with(rolname, $1)', [
+    `musette_mcp_${place}`,
+  ])
+  return rows.map(({ rolname }) => String(rolname))
+}
