@@ -15,7 +15,7 @@ const MARKS = {
   assistants: 'Reads schema training, for assistants (1); made by musette',
 } as const
 /** An SQL condition on a role `r`: the group of readers, or a login that this module made. */
-const IS_READER = `r.rolname = '${READER}' or shobj_description(r.oid, 'pg_authid') ~ '^Reads schema training, .*; made by musette$'`
+const IS_READER = `r.rolname = '${READER}' or coalesce(shobj_description(r.oid, 'pg_authid'), '') ~ '^Reads schema training, .*; made by musette$'`
 /** The rounds of Postgres's own hashes. */
 const SCRAM_ROUNDS = 4096
 /** The most connections of one login, of the 60 of the embedded server; Grafana and Metabase keep a few each. */
