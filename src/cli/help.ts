@@ -106,6 +106,11 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
       'musette sql --csv < question.sql',
     ],
   },
+  mcp: {
+    settings: [...DATABASE, 'MUSETTE_READER_URL'],
+    exits: ASKS,
+    examples: ['musette mcp --account default'],
+  },
   changes: {
     settings: DATABASE,
     exits: SIGNED_IN,

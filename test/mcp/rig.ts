@@ -3,10 +3,9 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { onTestFinished } from 'vitest'
 import { makeHttpServer } from '../../src/mcp/http.ts'
 import { makeGuardedReader } from '../../src/store/query/guarded-reader.ts'
-import { makeMetrics } from '../../src/web/metrics.ts'
-import { openWeb } from '../../src/web/web.ts'
 import { makeTestLog } from '../kit/log.ts'
 import { distPath } from '../kit/processes.ts'
+import { openBareWeb } from '../web/rig.ts'
 
 export const TOKEN = 'a token for the tests of mcp'
 export const TRANSPORTS = ['stdio', 'http'] as const
@@ -61,7 +60,6 @@ export async function openMcpWeb(
   databaseUrl: string,
   options: { token?: string | undefined } = { token: TOKEN },
 ) {
-  const fail = () => Promise.reject(new Error('no such part in this test'))
   const { log, text } = makeTestLog()
   const mcp = makeHttpServer({
     log,
@@ -72,25 +70,7 @@ export async function openMcpWeb(
         find: async () => ({ connectionString: databaseUrl, wholeServer: false, account }),
       }),
   })
-  const web = await openWeb(
-    {
-      log,
-      metrics: makeMetrics({ now: () => new Date() }, { version: '0' }),
-      dashboard: {
-        findOverview: fail,
-        findOlderActivities: fail,
-        findActivity: fail,
-        findSamples: fail,
-        findFitness: fail,
-      },
-      readiness: fail,
-      readHealth: fail,
-      boards: [],
-      endedSessions: { find: fail, record: fail },
-      mcp: mcp.fetch,
-    },
-    { host: '127.0.0.1', port: 0, token: options.token },
-  )
+  const web = await openBareWeb({ host: '127.0.0.1', token: options.token, mcp: mcp.fetch })
   onTestFinished(async () => {
     await mcp.close()
     await web.close()

@@ -4,7 +4,7 @@ import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
 import type { Role } from '../../src/daemon/roles.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { makeMetrics } from '../../src/web/metrics.ts'
-import { openWeb } from '../../src/web/web.ts'
+import { openWeb, type WebDeps } from '../../src/web/web.ts'
 import { makeTestLog, type TestLog } from '../kit/log.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
 import { type Line, openLine } from '../kit/postgres-line.ts'
@@ -84,9 +84,10 @@ export async function openWebRig(
 export function openBareWeb(options: {
   host: string
   port?: number
-  token?: string
+  token?: string | undefined
   mapTiles?: string
   log?: TestLog
+  mcp?: WebDeps['mcp']
 }) {
   const fail = () => Promise.reject(new Error('no such part in this test'))
   const { log } = options.log ?? makeTestLog()
@@ -112,7 +113,7 @@ export function openBareWeb(options: {
       readHealth: fail,
       boards: [],
       endedSessions: { find: fail, record: fail },
-      mcp: fail,
+      mcp: options.mcp ?? fail,
     },
     { host: options.host, port: options.port ?? 0, token: options.token, mapTiles: options.mapTiles },
   )

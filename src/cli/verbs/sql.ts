@@ -36,17 +36,15 @@ export function addSqlVerb(program: Command, run: Run): void {
 export function addMcpVerb(program: Command, run: Run): void {
   program
     .command('mcp')
-    .description(
-      'answer an assistant on standard input and output (Model Context Protocol); it can only read',
-    )
+    .description('answer an assistant on standard input and output (Model Context Protocol); it only reads')
     .option('--account <name>', 'the database shows this account alone')
     .addHelpText('after', MCP_HELP)
     .action(({ account }: { account?: string }) => run((context) => mcp(context, account), { quiet: true }))
 }
 
 const MCP_HELP = `
-An assistant starts this command itself; docs/assistants.md has the lines to paste. It ends when its input ends. A daemon
-answers the same at /mcp of its web surface.`
+An assistant starts this command itself; docs/assistants.md has the lines to paste. It ends when its input ends.
+A daemon answers the same at /mcp of its web surface.`
 
 async function mcp({ config, log, signal }: Context, account: string | undefined): Promise<undefined> {
   const { makeAssistantReader } = await import('../../app/open-database.ts')
