@@ -16,7 +16,10 @@ export async function openDownload(
   const { activityId, format, signal } = input
   const facts = await app.store.read((tx) => findActivityFacts(tx, activityId))
   if (!facts) return undefined
-  if (!facts.sample_count) return { missing: `activity ${facts.path} has no samples here` }
+  if (format === 'fit' && !facts.has_fit)
+    return { missing: `the FIT file of activity ${facts.path} is not kept here` }
+  if (format !== 'fit' && !facts.sample_count)
+    return { missing: `activity ${facts.path} has no samples here` }
   const content = new PassThrough()
   const write = async (piece: string | Uint8Array) => {
     if (!content.write(piece)) await once(content, 'drain', { signal })

@@ -20,6 +20,8 @@ export async function findActivityFacts(tx: Tx, activityId: number): Promise<Act
        v.freshness, v.fetch_error, v.next_fetch_at, v.absent_since, v.fetched_at,
        (select u.file_name from training.uploads u where u.activity_id = v.activity_id order by u.seen_at limit 1) as file_name,
        (select count(*)::int from training.activity_revisions r where r.activity_id = v.activity_id) as revisions,
+       exists (select from training.ride_files f join training.fit_originals o using (account_id, content_id)
+               where f.account_id = v.account_id and f.activity_id = v.activity_id) as has_fit,
        (select i.weight_kg from training.training_info i
         where i.account_id = v.account_id and i.weight_kg is not null
         order by i.observed_at > v.started_at, abs(extract(epoch from i.observed_at - v.started_at)) limit 1) as weight_kg

@@ -98,6 +98,8 @@ export type ActivityFacts = ActivityLine & {
   freshness: string | null
   /** the file of the drop folder that was uploaded as this activity */
   file_name: string | null
+  /** whether the FIT file that it came from is kept */
+  has_fit: boolean
   fetch_error: string | null
   next_fetch_at: Date | null
   absent_since: Date | null

@@ -72,6 +72,7 @@ const TYPES: Readonly<Record<DownloadFormat, string>> = {
   csv: 'text/csv; charset=utf-8',
   json: 'application/json; charset=utf-8',
   parquet: 'application/vnd.apache.parquet',
+  fit: 'application/vnd.ant.fit',
 }
 const DOWNLOAD = {
   params: BY_ID,

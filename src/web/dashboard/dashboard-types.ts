@@ -201,7 +201,7 @@ export type Compared =
   | { span: 'activity'; other: number }
 
 /** A form in which the samples of an activity can be downloaded. */
-export type DownloadFormat = 'csv' | 'json' | 'parquet'
+export type DownloadFormat = 'csv' | 'json' | 'parquet' | 'fit'
 
 /** A download as it begins; its content ends with an error when it breaks off in the middle. */
 export type Download = { fileName: string; content: AsyncIterable<Uint8Array> }

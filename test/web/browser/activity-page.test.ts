@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { syncAccount } from '../../../src/app/sync-account.ts'
 import { describeWithBrowser } from '../../kit/chromium.ts'
@@ -275,6 +276,31 @@ describeWithBrowser('the page of an activity', () => {
       const bytes = await readFile(await download.path())
       expect(bytes.subarray(0, begins.length).toString()).toBe(begins)
     }
+  })
+
+  it('downloads the original FIT file where it is kept', async () => {
+    const page = await scene.visit(path)
+    await page.getByRole('link', { name: 'CSV', exact: true }).waitFor()
+    expect(await page.getByRole('link', { name: 'Original FIT' }).count()).toBe(0)
+    const of = `from training.activities where path = '${RIDE.path}'`
+    await scene.rows(
+      `insert into training.uploads (account_id, content_id, file_name, size_bytes, state, activity_id, activity_path, seen_at)
+       select account_id, 'c1', 'a.fit', 8, 'mirrored', activity_id, path, now() ${of}`,
+    )
+    await scene.rows(
+      `insert into training.fit_files (account_id, content_id, size_bytes, parts, records, fields, read_at)
+       select account_id, 'c1', 8, 1, 0, '{}', now() ${of}`,
+    )
+    await scene.rows(
+      `insert into training.fit_originals (account_id, content_id, encoding, body) select account_id, 'c1', 'gzip', $1 ${of}`,
+      [gzipSync('FITBYTES')],
+    )
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Original FIT' }).click(),
+    ])
+    expect(download.suggestedFilename()).toBe(`${RIDE.path}.fit`)
+    expect((await readFile(await download.path())).toString()).toBe('FITBYTES')
   })
 
   it('lists what the service changed', async () => {

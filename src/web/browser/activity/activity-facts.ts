@@ -180,9 +180,10 @@ const FORMATS: ReadonlyArray<[format: string, text: string]> = [
 ]
 
 /** Makes the links that download every second of the activity. */
-export function makeDownloads({ activity_id: id, sample_count: count, path }: Facts): Child[] {
-  if (!count) return []
-  const links = FORMATS.map(([format, text]) =>
+export function makeDownloads({ activity_id: id, sample_count: count, has_fit: fit, path }: Facts): Child[] {
+  const formats = [...(count ? FORMATS : []), ...(fit ? [['fit', 'Original FIT'] as const] : [])]
+  if (formats.length === 0) return []
+  const links = formats.map(([format, text]) =>
     make('a', { href: `/activities/${id}/download?format=${format}`, download: true }, text),
   )
   return [
