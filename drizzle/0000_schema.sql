@@ -1100,7 +1100,7 @@ COMMENT ON COLUMN training.changes.account_id IS 'Account, see accounts; NULL fo
 COMMENT ON COLUMN training.changes.at IS 'When it was recorded';
 COMMENT ON COLUMN training.changes.kind IS 'What happened: activity.new, activity.changed, activity.samples (samples written or replaced, or an answer without any), activity.absent, activity.back; training_info.new, training_info.changed; workout.new, workout.changed, workout.absent, workout.back; upload.accepted, upload.mirrored, upload.duplicate, upload.refused; login.lost, login.restored';
 COMMENT ON COLUMN training.changes.path IS 'The service''s identifier of the activity or workout; of an upload that of its activity; NULL when there is none';
-COMMENT ON COLUMN training.changes.detail IS 'Of …new: column names with their values; of …changed: column names with the value before and the value after, {"xss":[old,new]}, in the units of those columns (summary_hash stands for summary); of the others what they are about: sample_count and elapsed_s in s, absent_since, content_id, file_name and reason';
+COMMENT ON COLUMN training.changes.detail IS 'Of …new: column names with their values; of …changed: column names with the value before and the value after, {"xss":[old,new]}, in the units of those columns (summary_hash stands for summary); of the others what they are about: sample_count, elapsed_s in s, start and box in degrees, absent_since, content_id, file_name and reason';
 COMMENT ON COLUMN training.changes.transaction_id IS 'Transaction that wrote the row, for the view changes_settled';
 
 CREATE FUNCTION musette.content(activity training.activities) RETURNS jsonb LANGUAGE sql STABLE AS $$
@@ -1171,7 +1171,9 @@ BEGIN
   END IF;
   IF changed ?| of_samples THEN
     PERFORM musette.record_change(account, what || '.samples', path, jsonb_build_object('samples_at', after -> 'samples_at',
-      'sample_count', after -> 'sample_count', 'elapsed_s', after -> 'elapsed_s'));
+      'sample_count', after -> 'sample_count', 'elapsed_s', after -> 'elapsed_s', 'start_lat', after -> 'start_lat',
+      'start_lng', after -> 'start_lng', 'south', after -> 'south', 'north', after -> 'north', 'west', after -> 'west',
+      'east', after -> 'east'));
   END IF;
   IF after ->> 'absent_since' IS NOT NULL AND before ->> 'absent_since' IS NULL THEN
     PERFORM musette.record_change(account, what || '.absent', path, jsonb_build_object('absent_since', after -> 'absent_since'));

@@ -59,7 +59,10 @@ describe('the change feed tells', () => {
     expect(samples).toEqual({
       kind: 'activity.samples',
       path: 'p1',
-      detail: { sample_count: 3, elapsed_s: detail.row.elapsedS, samples_at: '2026-03-01T08:01:00+00:00' },
+      detail: {
+        ...{ sample_count: 3, elapsed_s: detail.row.elapsedS, samples_at: '2026-03-01T08:01:00+00:00' },
+        ...{ start_lat: null, start_lng: null, south: null, north: null, west: null, east: null },
+      },
     })
   })
 
