@@ -114,8 +114,7 @@ const detail = z.object({
 export const getActivity = makeTool({
   name: 'get_activity',
   title: 'One activity',
-  description:
-    'Scores, signature after it, power curve (best mean power by duration) and seconds in power and heart rate zones of one activity. For its seconds use run_query on training.samples.',
+  description: 'Scores, signature, power curve and seconds in zones of one activity.',
   input: z.object({ activity: z.string().min(1).max(200).describe('key from find_activities'), account }),
   output: { activity: detail, power_curve: z.array(z.object({ duration_s: z.number(), best_w: number })) },
   async run({ query }, input) {

@@ -24,8 +24,7 @@ const CHANGES = `
 export const recentChanges = makeTool({
   name: 'recent_changes',
   title: 'What changed lately',
-  description:
-    'Activities, samples, training info, workouts, uploads and logins that are new or changed, newest first, with values before and after.',
+  description: 'What is new or changed, newest first, with values before and after.',
   input: z.object({
     account,
     days: z.number().int().min(1).max(90).default(7),

@@ -17,7 +17,7 @@ export const runQuery = makeTool({
   name: 'run_query',
   title: 'Run one SQL query',
   description:
-    'One read-only statement of PostgreSQL on schema training. Samples (one row a second) are many: read them by activity_id. Use started_at_local for days. Exclude activities with absent_since. Views daily_load, weekly_summary, power_bests, ride_intensity, fitness_history are quick.',
+    'One read-only statement of PostgreSQL on schema training. Read samples (one row a second) by activity_id. started_at_local has the day. Leave out activities with absent_since.',
   input: z.object({
     sql: z.string().min(1).max(50_000),
     max_rows: z.number().int().min(1).max(ROWS.most).default(ROWS.usual),

@@ -70,7 +70,7 @@ export const stateToday = makeTool({
   name: 'state_today',
   title: 'The state today',
   description:
-    'Signature (threshold ftp_w, lower threshold ltp_w, peak pp_w, high intensity energy hie_kj), weight, training load, form after the last activity, recommended load (target_xss) and workout of the day with its steps. Loads and form have units of the service.',
+    'Signature (threshold ftp_w, ltp_w, peak pp_w, energy hie_kj), weight, training load, form, recommended load (target_xss), workout of the day with its steps.',
   input: z.object({ account }),
   output: { accounts: z.array(state) },
   async run({ query }, input) {

@@ -52,7 +52,7 @@ export const whatIsHere = makeTool({
   name: 'what_is_here',
   title: 'What is here',
   description:
-    'Accounts with first and last day, number of activities and last poll; tables and views of schema training. With table: its columns, units and meanings. Call it before run_query.',
+    'Accounts with first and last day and last poll; tables and views. With table: its columns, units and meanings.',
   input: z.object({ table: z.string().max(63).optional().describe('as activities') }),
   output: { accounts: z.array(accountShape), tables: z.array(relation), accounts_total: number },
   async run({ query }, input) {
