@@ -70,6 +70,7 @@ export const MORE: readonly Recipe[] = [
         from ride r
         cross join lateral (
           select t, coalesce(p_raw, power, 0)::float8 as watts from training.samples where samples.activity_id = r.activity_id
+          offset 0
         ) s
       ), tired as (
         select k.after_kj, s.activity_id, s.t - min(s.t) over ride as since, sum(s.watts) over five / 300 as five,
