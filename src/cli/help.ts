@@ -41,6 +41,7 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
       'MUSETTE_BACKUP_DIR',
       'MUSETTE_BACKUP_EVERY',
       'MUSETTE_BACKUP_KEEP',
+      'MUSETTE_KEEP_FIT',
       'MUSETTE_WEBHOOKS',
       'MUSETTE_POLL_EVERY',
       'MUSETTE_RECONCILE_EVERY',
@@ -73,7 +74,7 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
     examples: ['musette sync', 'musette sync partner --full'],
   },
   upload: {
-    settings: [...SERVICE, ...PACE],
+    settings: [...SERVICE, ...PACE, 'MUSETTE_KEEP_FIT'],
     exits: ITEMS,
     examples: ['musette upload morning.fit', 'musette upload *.fit.gz --account partner'],
   },
