@@ -3,6 +3,7 @@ import { benchClub } from './club.ts'
 import { benchExport } from './export.ts'
 import { benchIdle } from './idle.ts'
 import { benchIngest } from './ingest.ts'
+import { benchMcp } from './mcp.ts'
 import { benchMemory } from './memory.ts'
 import { benchMessages } from './messages.ts'
 import { benchQueue } from './queue.ts'
@@ -27,6 +28,7 @@ const PARTS: Readonly<Record<string, () => Promise<Row[]>>> = {
   club: benchClub,
   workers: benchWorkers,
   web: benchWeb,
+  mcp: benchMcp,
 }
 const asked = process.argv.slice(2)
 const unknown = asked.filter((name) => !PARTS[name])

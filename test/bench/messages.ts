@@ -12,7 +12,7 @@ import { distPath, runNode, startNode } from '../kit/processes.ts'
 import { openReceiver } from '../kit/receiver.ts'
 import { steer } from '../kit/steer.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
-import type { Row } from './rig.ts'
+import { quantile, type Row } from './rig.ts'
 
 const ACTIVITIES = 100
 const LOGINS = 10
@@ -127,7 +127,5 @@ export async function benchMessages(): Promise<Row[]> {
 }
 
 function seconds(ms: readonly number[], share: number): string {
-  const sorted = ms.toSorted((a, b) => a - b)
-  const value = sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN
-  return `${(value / 1_000).toFixed(2)} s`
+  return `${(quantile(ms, share) / 1_000).toFixed(2)} s`
 }

@@ -77,10 +77,13 @@ export async function timed(work: () => Promise<unknown> | unknown): Promise<num
   return performance.now() - startedAt
 }
 
-export function median(values: readonly number[]): number {
+/** Returns the value that a share of the values are at most: 0.5 for the median, 1 for the highest. */
+export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
+
+export const median = (values: readonly number[]) => quantile(values, 0.5)
 
 /** Runs a command of psql on the bench's database; throws when psql is missing or fails. */
 export function psql(bench: Pick<Bench, 'databaseUrl'>, command: string): void {

@@ -1,9 +1,27 @@
 import { openBrowser } from '../kit/chromium.ts'
 import { distPath, startNode } from '../kit/processes.ts'
-import { median, openBench, type Row } from './rig.ts'
+import { median, openBench, quantile, type Row, timed } from './rig.ts'
 
 const VISITS = 5
 const PATHS = ['/', '/activities', '/fitness', '/runs'] as const
+
+const MANY = 10_000
+const REQUESTS = 100
+const LISTS = [
+  '',
+  '?search=windy%20tempo',
+  '?sort=power',
+  '?year=2024&power=yes&sort=xss&order=asc',
+  `?offset=${MANY - 100}`,
+]
+/** Copies of the first activity, without samples: the list reads none. */
+const COPIES = `insert into training.activities (account_id, path, name, description, activity_type, started_at, timezone,
+    started_at_local, detail_state, sample_count, elapsed_s, max_power, avg_power, xss, distance, summary, listed_at, wanted_at)
+  select a.account_id, 'copy' || n, 'Windy tempo ' || n, 'With wind from the north', a.activity_type, at, 'UTC', at at time zone 'UTC',
+    'mirrored', 0, 600 + n, 800, 100 + n % 200, n % 150, 30, a.summary, now(), now()
+  from generate_series(1, ${MANY} - (select count(*) from training.activities)) n,
+    lateral (select timestamptz '2026-06-01 06:00Z' - n * interval '9 hours' as at) t,
+    (select * from training.activities limit 1) a`
 
 /** Measures what a browser without a cache waits for, and how many bytes it gets, when it opens a page of the dashboard. */
 export async function benchWeb(): Promise<Row[]> {
@@ -13,12 +31,37 @@ export async function benchWeb(): Promise<Row[]> {
     const daemon = startNode([distPath('main.js'), 'start', '--roles', 'web'], { env: bench.env })
     const { url } = JSON.parse(await daemon.waitForLine(/"msg":"started"/)) as { url: string }
     const rows: Row[] = []
+    const [one] = (await bench.client.query('select min(activity_id) as id from training.activities')).rows
     for (const path of PATHS) rows.push(...(await visit(`${url}${path}`, path)))
+    rows.push(...(await visit(`${url}/activities/${one.id}`, 'an activity')))
+    await bench.client.query(COPIES)
+    await bench.client.query('analyze training.activities')
+    rows.push(await listMany(url), await ask(`${url}/api/today`, `the answer of / with ${MANY} activities`))
     await daemon.kill()
     return rows
   } finally {
     await bench.close()
   }
+}
+
+async function listMany(url: string): Promise<Row> {
+  const took: number[] = []
+  for (let request = 0; request < REQUESTS; request++)
+    took.push(await timed(() => read(`${url}/api/activities/list${LISTS[request % LISTS.length]}`)))
+  const value = `${quantile(took, 0.95).toFixed(0)} ms`
+  return { what: `a page of the list of ${MANY} activities, p95`, value, goal: 'under 100 ms' }
+}
+
+async function ask(address: string, what: string): Promise<Row> {
+  const took: number[] = []
+  for (let request = 0; request < VISITS; request++) took.push(await timed(() => read(address)))
+  return { what: `${what}, median of ${VISITS}`, value: `${median(took).toFixed(0)} ms` }
+}
+
+async function read(address: string): Promise<void> {
+  const answer = await fetch(address)
+  await answer.arrayBuffer()
+  if (!answer.ok) throw new Error(`${new URL(address).pathname} answers ${answer.status}`)
 }
 
 async function visit(address: string, path: string): Promise<Row[]> {

@@ -1,0 +1,67 @@
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { distPath } from '../kit/processes.ts'
+import { openBench, quantile, type Row, timed } from './rig.ts'
+
+const ACTIVITIES = 3_000
+const ROUNDS = 15
+
+/** Measures how long an assistant waits for each tool of `musette mcp`, over a history of 3,000 activities. */
+export async function benchMcp(): Promise<Row[]> {
+  const bench = await openBench({ rides: ACTIVITIES, seconds: 600, distinct: 10 })
+  try {
+    await bench.musette(['sync'])
+    const [one] = (await bench.client.query('select path from training.activities limit 1')).rows
+    const calls: Array<[tool: string, input: Record<string, unknown>]> = [
+      ['what_is_here', {}],
+      ['state_today', {}],
+      ['find_activities', { words: 'tempo', sort: 'hardest' }],
+      ['get_activity', { activity: one.path }],
+      ['power_bests', {}],
+      ['recent_changes', {}],
+      ['run_query', { sql: 'select week, xss from training.weekly_summary order by week desc limit 52' }],
+    ]
+    const client = new Client({ name: 'bench', version: '1' })
+    const { env } = bench
+    const path = { PATH: process.env.PATH ?? '' }
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [distPath('main.js'), 'mcp'],
+        env: { ...env, ...path },
+      }),
+    )
+    try {
+      return await measure(client, calls)
+    } finally {
+      await client.close()
+    }
+  } finally {
+    await bench.close()
+  }
+}
+
+async function measure(
+  client: Client,
+  calls: ReadonlyArray<[tool: string, input: Record<string, unknown>]>,
+): Promise<Row[]> {
+  const all: number[] = []
+  const rows: Row[] = []
+  for (const [name, input] of calls) {
+    const took: number[] = []
+    for (let round = 0; round < ROUNDS; round++)
+      took.push(
+        await timed(async () => {
+          const answer = await client.callTool({ name, arguments: input })
+          if (answer.isError) throw new Error(`${name}: ${JSON.stringify(answer.content)}`)
+        }),
+      )
+    all.push(...took)
+    rows.push({ what: `${name}, median of ${ROUNDS}`, value: `${quantile(took, 0.5).toFixed(0)} ms` })
+  }
+  const p95 = `${quantile(all, 0.95).toFixed(0)} ms`
+  return [
+    ...rows,
+    { what: `all of them over ${ACTIVITIES} activities, p95`, value: p95, goal: 'under 300 ms' },
+  ]
+}
