@@ -36,7 +36,7 @@ describeWithBrowser('the page of today beside a daemon at work', () => {
 
     await lunch.getByRole('link').click()
     await page
-      .getByRole('application', { name: /^Power, MPA/ })
+      .getByRole('application', { name: /^The activity over time/ })
       .locator('canvas')
       .first()
       .waitFor()
