@@ -2,13 +2,20 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Takes a minute and more: a file of these that began last would run alone at the end. */
 const SLOWEST: readonly string[] = [
+  'test/flows/upgrade/',
   'test/converge/',
   'test/flows/scale/fleet.test.ts',
   'test/docs/cookbook.test.ts',
   'test/flows/leaks/verbs.test.ts',
   'test/daemon/stopping.test.ts',
+  'test/store/guarded/hostile.test.ts',
+  'test/cli/crash.test.ts',
   'test/web/browser/',
-  'test/app/key-verbs.test.ts',
+  'test/embedded/open.test.ts',
+  'test/mirror/activities.test.ts',
+  'test/flows/rebuild-killed.test.ts',
+  'test/app/key-',
+  'test/webhooks/kills.test.ts',
   'test/cli/',
   'test/doctor/',
   'test/container/image.test.ts',

@@ -8,10 +8,10 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/kit/global-setup.ts'],
     pool: 'forks',
-    // One more than there are cores: many tests wait, for a lock that runs out or a process that ends.
+    // One more than a small machine has cores: many tests wait, for a lock that runs out or a process that ends.
     maxWorkers: 3,
     sequence: { sequencer: SlowestFirst },
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 120_000,
     reporters: process.env.CI ? ['default', './test/kit/closing-line-reporter.ts'] : ['default'],
   },

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { runCli } from './cli/cli.ts'
 import { EXIT } from './cli/context.ts'
 

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
+import { VERSION } from '../config/version.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { systemClock } from '../kit/time.ts'
 import type { MirrorDeps, MirrorOptions } from '../mirror/mirror.ts'
@@ -11,7 +12,7 @@ import { pruneRuns } from '../store/runs.ts'
 import { makeSamplesVacuum } from '../store/samples/vacuum.ts'
 import { makeWorkoutFolder } from '../workoutfolder/workout-folder.ts'
 import { type LocalApp, openLocalApp } from './local-app.ts'
-import { VERSION } from './version.ts'
+import type { Preparation } from './open-database.ts'
 
 /** The parts that verbs and daemon share; `close` stops them in reverse order. */
 export type App = LocalApp & {
@@ -21,8 +22,9 @@ export type App = LocalApp & {
 }
 
 /**
- * Opens what openLocalApp opens, and the service client. Throws as openLocalApp does. The `signal` cancels the opening only; the
- * `observer` is called for every request to the service; `longestPauseMs` and `byHand` are options of the service client.
+ * Opens what openLocalApp opens, and the service client; an empty database is set up, unless `preparation` says otherwise. Throws as
+ * openLocalApp does. The `signal` cancels the opening only; the `observer` is called for every request to the service;
+ * `longestPauseMs` and `byHand` are options of the service client.
  */
 export async function openApp(
   config: Config,
@@ -32,11 +34,12 @@ export async function openApp(
     observer?: ServiceObserver | undefined
     longestPauseMs?: number
     byHand?: boolean
+    preparation?: Preparation
   } = {},
 ): Promise<App> {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
-    const local = await openLocalApp(config, log, options.signal)
+    const local = await openLocalApp(config, log, options.signal, options.preparation ?? 'set-up')
     release.defer('local parts', () => local.close())
     const { store, vault } = local
     const { concurrency, requestsPerMinute } = config.service
@@ -46,6 +49,7 @@ export async function openApp(
         concurrency,
         requestsPerMinute,
         userAgent: `musette/${VERSION}`,
+        proxies: config.proxies,
         longestPauseMs: options.longestPauseMs,
         byHand: options.byHand ?? false,
       },

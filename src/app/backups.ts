@@ -5,16 +5,17 @@ import { openArchive } from '../backup/read-archive.ts'
 import { restoreBackup } from '../backup/restore-backup.ts'
 import { type BackupReport, writeBackup } from '../backup/write-backup.ts'
 import type { Config } from '../config/config.ts'
+import { VERSION } from '../config/version.ts'
 import { ConfigError } from '../kit/errors.ts'
 import { systemClock } from '../kit/time.ts'
 import { findAccounts } from '../store/account-rows.ts'
 import type { CopyProgress } from '../store/backup/copy-progress.ts'
+import { checkSchema } from '../store/migration/schema-version.ts'
 import { openStore, type Store } from '../store/store.ts'
 import { readSecretKeys, secretKeyPath } from '../store/vault/key-file.ts'
 import { findKeyIds } from '../store/vault/rows.ts'
 import { keyIdOf } from '../store/vault/seal.ts'
 import { openDatabase, openUnmigrated } from './open-database.ts'
-import { VERSION } from './version.ts'
 
 /** Which key opens the logins of a database, and whether this configuration has it. */
 export type KeyNeeds = {
@@ -42,6 +43,7 @@ export async function backUp(
   const database = await openDatabase(config, log, signal)
   const store = openStore({ log }, { connectionString: database.url, maxConnections: 2 })
   try {
+    await store.read(checkSchema)
     if ((await store.read(findAccounts)).length === 0) throw nothingToBackUp(config)
     const writing = { store, now: systemClock }
     const report =

@@ -3,13 +3,12 @@ import type { Config } from '../config/config.ts'
 import { ConfigError, commandFor } from '../kit/errors.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { type Account, findAccount, findAccounts } from '../store/account-rows.ts'
-import { checkSchema } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/store.ts'
-import { readOrMakeSecretKey, readSecretKeys } from '../store/vault/key-file.ts'
+import { makeKey, readOrMakeSecretKey, readSecretKeys } from '../store/vault/key-file.ts'
 import { UnreadableLoginError } from '../store/vault/seal.ts'
 import { type KeyOptions, makeTokenVault, type Vault } from '../store/vault/vault.ts'
 import { finishRotation } from './key-rotation.ts'
-import { openDatabase } from './open-database.ts'
+import { openDatabase, type Preparation, prepareDatabase } from './open-database.ts'
 
 /** The parts of an App on this machine, for verbs that make no request to the service; `close` stops them in reverse order. */
 export type LocalApp = {
@@ -25,14 +24,19 @@ export type LocalApp = {
 export const CONNECTIONS_BESIDE_FETCHES = 6
 
 /**
- * Opens database and vault from the configuration. The embedded Postgres is migrated to this version; the user's own database is
- * only checked: ConfigError when it is at another version, TransientError when it is unreachable. The `signal` cancels the
- * opening only.
+ * Opens database and vault from the configuration. The embedded Postgres is migrated to this version, and made unless `preparation` is `check`; the user's own database is
+ * checked, and brought there as far as `preparation` allows: ConfigError when it is at another version, TransientError when it is
+ * unreachable. The `signal` cancels the opening only.
  */
-export async function openLocalApp(config: Config, log: Logger, signal?: AbortSignal): Promise<LocalApp> {
+export async function openLocalApp(
+  config: Config,
+  log: Logger,
+  signal?: AbortSignal,
+  preparation: Preparation = 'check',
+): Promise<LocalApp> {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
-    const database = await openDatabase(config, log, signal)
+    const database = await openDatabase(config, log, signal, preparation)
     release.defer('database', () => database.close())
     const store = openStore(
       { log },
@@ -42,8 +46,8 @@ export async function openLocalApp(config: Config, log: Logger, signal?: AbortSi
       },
     )
     release.defer('store', () => store.close())
-    await store.read(checkSchema)
-    const vault = makeTokenVault({ store, log }, { ...keysOf(config), spoolDir: config.dataDir })
+    await prepareDatabase({ store, log }, { connectionString: database.url, preparation, signal })
+    const vault = makeTokenVault({ store, log }, { ...keysOf(config, preparation), spoolDir: config.dataDir })
     await finishRotation({ store, log }, config)
     return { config, log, databaseUrl: database.url, store, vault, close: () => release.release() }
   } catch (error) {
@@ -52,10 +56,15 @@ export async function openLocalApp(config: Config, log: Logger, signal?: AbortSi
   }
 }
 
-/** Returns the vault's keys: a key in the data directory may change while this process runs, one from the environment cannot. */
-function keysOf({ secretKey, dataDir }: Config): KeyOptions {
+/**
+ * Returns the vault's keys: a key in the data directory may change while this process runs, one from the environment cannot. A
+ * verb that only asks makes no key file: it seals nothing, and what another key has sealed it cannot open either way.
+ */
+function keysOf({ secretKey, dataDir }: Config, preparation: Preparation): KeyOptions {
   if (secretKey) return { secretKey }
-  return { secretKey: readOrMakeSecretKey(dataDir), readKeys: () => readSecretKeys(dataDir) }
+  const readKeys = () => readSecretKeys(dataDir)
+  if (preparation === 'check') return { secretKey: readKeys()[0] ?? makeKey(), readKeys }
+  return { secretKey: readOrMakeSecretKey(dataDir), readKeys }
 }
 
 /** Finds an account by name. Throws ConfigError `no_account`, whose message has the command that makes it. */

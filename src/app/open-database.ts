@@ -1,5 +1,10 @@
+import { join, resolve } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
+import { ConfigError, errorCode } from '../kit/errors.ts'
+import { empty } from '../store/database-errors.ts'
+import type { Migrated } from '../store/migrate.ts'
+import { checkSchema } from '../store/migration/schema-version.ts'
 import { type GuardedReader, makeGuardedReader } from '../store/query/guarded-reader.ts'
 import {
   collectResults,
@@ -7,14 +12,22 @@ import {
   type Queries,
   type QueryResult,
 } from '../store/query/raw-query.ts'
+import type { Store } from '../store/store.ts'
 
 type Database = { url: string; close(): Promise<void> }
 
 /**
  * Opens the database: returns the URL of the user's own database without a check, or starts the embedded one and migrates it
- * to this version. `close` releases the embedded one. Throws the errors of the start and of the migration.
+ * to this version; `check` makes none. `close` releases the embedded one. Throws the errors of the start and of the migration, and
+ * ConfigError `no_data` when there is none and none is to be made.
  */
-export async function openDatabase(config: Config, log: Logger, signal?: AbortSignal): Promise<Database> {
+export async function openDatabase(
+  config: Config,
+  log: Logger,
+  signal?: AbortSignal,
+  preparation: Preparation = 'check',
+): Promise<Database> {
+  if (preparation === 'check') await assertDatabase(config)
   const database = await openUnmigrated(config, log, signal)
   if (config.databaseUrl) return database
   try {
@@ -27,6 +40,19 @@ export async function openDatabase(config: Config, log: Logger, signal?: AbortSi
   }
 }
 
+/** Throws ConfigError `no_data` when the data directory has no database yet, with the commands that make one; makes nothing. */
+export async function assertDatabase({ databaseUrl, dataDir }: Config): Promise<void> {
+  if (databaseUrl) return
+  const { hasEmbeddedPostgres } = await import('../embedded/embedded.ts')
+  if (await hasEmbeddedPostgres(dataDir)) return
+  const demo = join(dataDir, 'demo')
+  const elsewhere = (await hasEmbeddedPostgres(demo))
+    ? `the data of the demo is read with MUSETTE_DATA_DIR="${demo}"`
+    : 'for data in another place set MUSETTE_DATA_DIR'
+  const message = `there is no data in ${resolve(dataDir)}; run: musette login, or musette demo to look around; ${elsewhere}`
+  throw new ConfigError('no_data', message)
+}
+
 /** Opens the database as openDatabase does, and leaves it at the version that it has. */
 export async function openUnmigrated(config: Config, log: Logger, signal?: AbortSignal): Promise<Database> {
   if (config.databaseUrl) return { url: config.databaseUrl, close: async () => undefined }
@@ -35,15 +61,46 @@ export async function openUnmigrated(config: Config, log: Logger, signal?: Abort
   return { url: embedded.url, close: () => embedded.close() }
 }
 
-/** Migrates the database to this version. Throws ConfigError when it cannot be migrated. */
-export async function migrateDatabase(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
-  const database = await openDatabase(config, log, signal)
+/** Migrates the database to this version and returns what was done. Throws ConfigError when it cannot be migrated. */
+export async function migrateDatabase(config: Config, log: Logger, signal: AbortSignal): Promise<Migrated> {
+  const database = await openUnmigrated(config, log, signal)
   try {
-    if (!config.databaseUrl) return
     const { migrate } = await import('../store/migrate.ts')
-    await migrate({ connectionString: database.url, log, signal })
+    return await migrate({ connectionString: database.url, log, signal })
   } finally {
     await database.close()
+  }
+}
+
+/** What a verb does to a database that is not at this version: only check it, set up an empty one, or also migrate an older one. */
+export type Preparation = 'check' | 'set-up' | 'migrate'
+
+/**
+ * Checks that the database is at this version, and brings it there as far as `preparation` allows. Several at once are safe.
+ * Throws as checkSchema and migrate do.
+ */
+export async function prepareDatabase(
+  { store, log }: { store: Store; log: Logger },
+  input: { connectionString: string; preparation: Preparation; signal?: AbortSignal | undefined },
+): Promise<void> {
+  const { connectionString, preparation, signal } = input
+  try {
+    await store.read(checkSchema)
+  } catch (error) {
+    const code = errorCode(error)
+    const isMendable =
+      preparation === 'migrate'
+        ? ['database_empty', 'database_unmigrated'].includes(code)
+        : preparation === 'set-up' && code === 'database_empty'
+    if (!isMendable) throw error
+    const { migrate } = await import('../store/migrate.ts')
+    await migrate({
+      connectionString,
+      log,
+      // Another process may have made the tables since, of an older version.
+      onlyEmpty: preparation === 'set-up' || code === 'database_empty',
+      ...(signal && { signal }),
+    })
   }
 }
 
@@ -57,7 +114,13 @@ export async function openQueries(
   try {
     const queries = await openRawQueries({ ...options, connectionString: database.url })
     return {
-      run: (text, signal) => queries.run(text, signal),
+      async *run(text, signal) {
+        try {
+          yield* queries.run(text, signal)
+        } catch (error) {
+          throw errorCode(error) === 'sql_rejected' && (await isEmpty(queries)) ? empty(error) : error
+        }
+      },
       async close() {
         try {
           await queries.close()
@@ -70,6 +133,13 @@ export async function openQueries(
     await database.close()
     throw error
   }
+}
+
+/** Tells whether the tables of the mirror are missing. A reading login can tell that, too. */
+async function isEmpty(queries: Queries): Promise<boolean> {
+  const text = "select 1 where to_regnamespace('training') is null"
+  const [result] = await collectResults(queries, text).catch(() => [])
+  return (result?.rows.length ?? 0) > 0
 }
 
 /**

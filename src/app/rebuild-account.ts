@@ -1,3 +1,4 @@
+import { VERSION } from '../config/version.ts'
 import { ConfigError } from '../kit/errors.ts'
 import { DAY, systemClock } from '../kit/time.ts'
 import type { Progress } from '../mirror/fetch-wanted.ts'
@@ -15,7 +16,6 @@ import { recordRunsAbandoned } from '../store/runs.ts'
 import { makeSamplesVacuum } from '../store/samples/vacuum.ts'
 import type { Store } from '../store/store.ts'
 import { accountNamed, type LocalApp } from './local-app.ts'
-import { VERSION } from './version.ts'
 
 export type RebuildCounts = {
   rebuilt: number

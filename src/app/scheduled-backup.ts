@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import { writeBackupFile } from '../backup/backup-file.ts'
 import { readScheduled, removeOldBackups, removeUnfinished, scheduledName } from '../backup/backup-folder.ts'
+import { VERSION } from '../config/version.ts'
 import { TransientError } from '../kit/errors.ts'
 import type { Clock } from '../kit/time.ts'
 import { withRun } from '../mirror/mirror.ts'
 import { findAccounts } from '../store/account-rows.ts'
 import { withExclusiveWork } from '../store/store.ts'
 import type { App } from './app.ts'
-import { VERSION } from './version.ts'
 
 const RUN = { accountId: null, resource: 'backup', kind: 'schedule' }
 
@@ -56,6 +56,6 @@ export async function writeScheduledBackup(
 /** Another worker may have the folder: the job is tried again, and may then reach that one. */
 function noBackupFolder(): TransientError {
   const message =
-    'backup: this worker has no folder; set MUSETTE_BACKUP_DIR to the same folder for each process with the role worker'
+    'this worker has no folder for backups; set MUSETTE_BACKUP_DIR to the same folder for each process with the role worker'
   return new TransientError('backup_no_folder', message)
 }

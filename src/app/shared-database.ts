@@ -8,7 +8,7 @@ import { acquireKeepAlive, isKeptAlive, type KeepAlive, requestKeepAlive } from 
 import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
 import { MINUTE, SECOND, sleep } from '../kit/time.ts'
 import { collectResults, openQueries } from '../store/query/raw-query.ts'
-import { openDatabase } from './open-database.ts'
+import { assertDatabase, openDatabase } from './open-database.ts'
 
 /** The embedded Postgres stops when no program was connected and no `db-url` ran for this long. */
 const HOLD_IDLE_MS = 10 * MINUTE
@@ -23,7 +23,7 @@ type Report = { failure?: { code: string; message: string; mendable: boolean } }
 /**
  * Returns a connection URL for other programs. A background process starts the embedded Postgres, or joins the running one, and
  * keeps it running while a program is connected. The URL names a password file, or contains the password with `withPassword`.
- * Throws the error of the start, and TransientError `embedded_not_started` after a minute.
+ * Throws ConfigError `no_data` when there is no database, the error of the start, and TransientError `embedded_not_started` after a minute.
  */
 export async function shareDatabaseUrl(
   deps: { config: Config; log: Logger },
@@ -31,6 +31,7 @@ export async function shareDatabaseUrl(
 ): Promise<string> {
   const { config } = deps
   if (config.databaseUrl) return config.databaseUrl
+  await assertDatabase(config)
   // Needed also when a Postgres runs: a short verb may own it, and the background process keeps it running after that.
   let keptAlive = await requestKeepAlive(config.dataDir)
   for (let waited = 0; waited < SHARE_WITHIN_MS; waited += LOOK_EVERY_MS) {
@@ -94,6 +95,7 @@ export async function holdDatabase(
   const { config, log, report } = deps
   const { signal, idleMs = HOLD_IDLE_MS, lookEveryMs = HOLD_LOOK_EVERY_MS } = options
   try {
+    await assertDatabase(config)
     const keepAlive = await acquireKeepAlive(config.dataDir)
     if (!keepAlive) return report({})
     const database = await openDatabase(config, log, signal)

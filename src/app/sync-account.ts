@@ -11,13 +11,21 @@ import {
   syncActivities,
 } from '../mirror/sync-activities.ts'
 import type { Account } from '../store/account-rows.ts'
-import { countByState } from '../store/activities/wanted.ts'
+import { countByState, findFetched } from '../store/activities/wanted.ts'
 import { recordRunsAbandoned } from '../store/runs.ts'
 import { type App, endPauses, pruneBookkeeping } from './app.ts'
 import { accountToUse } from './local-app.ts'
 
-/** The counts of a pass, and the numbers of listed activities that are mirrored, or not fetched yet, after it. */
-export type SyncCounts = PassCounts & { mirrored: number; unfetched: number }
+/**
+ * The counts of a pass, and of what is here after it: `created` activities were never fetched before, `mirrored` and `unfetched`
+ * are listed ones, `newestDay` is the day of the newest.
+ */
+export type SyncCounts = PassCounts & {
+  created: number
+  mirrored: number
+  unfetched: number
+  newestDay: string | null
+}
 
 type SyncApp = Pick<App, 'config' | 'vault' | 'mirror' | 'mirrorOptions'>
 
@@ -52,12 +60,16 @@ export async function syncAccount(
   }
   try {
     const passInput = { ...rest, account, concurrency, onProgress }
+    const { store } = app.mirror
+    const before = await store.read((tx) => findFetched(tx, account.accountId))
     const counts = await syncActivities(app.mirror, app.mirrorOptions, passInput)
     const failed = await begin()
     await app.mirror.vacuum.whenIdle()
     await pruneBookkeeping(app.mirror, account.accountId)
-    const states = await app.mirror.store.read((tx) => countByState(tx, account.accountId))
-    const here = { mirrored: states.mirrored, unfetched: states.wanted }
+    const states = await store.read((tx) => countByState(tx, account.accountId))
+    const { everFetched, newestDay } = await store.read((tx) => findFetched(tx, account.accountId))
+    const created = Math.max(0, everFetched - before.everFetched)
+    const here = { created, mirrored: states.mirrored, unfetched: states.wanted, newestDay }
     return { ...counts, ...here, failed: counts.failed + failed }
   } catch (error) {
     halt.abort(error)

@@ -37,9 +37,9 @@ export function mapFileError(error: unknown, action: 'read' | 'write', path: str
   if (error instanceof MusetteError || !(error instanceof Error && 'syscall' in error)) return error
   const code = errorCode(error)
   if (FULL.has(code)) {
-    const message = `backup, write ${path}: the disk is full (${code}); nothing is kept of this backup; make room, or name a file on another disk`
+    const message = `${path} cannot be written: the disk is full (${code}); nothing is kept of this backup; make room, or name a file on another disk`
     return new TransientError('backup_disk_full', message, { cause: error })
   }
-  const message = `backup, ${action} ${path}: ${errorLine(error)}; name another file, or check its owner and mode`
+  const message = `${path} cannot be ${action === 'read' ? 'read' : 'written'} (${errorLine(error)}); name another file, or check its owner and mode`
   return new ConfigError('backup_file', message, { cause: error })
 }

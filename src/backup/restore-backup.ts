@@ -9,7 +9,8 @@ import {
   setSequences,
 } from '../store/backup/load-tables.ts'
 import { findColumns } from '../store/backup/tables.ts'
-import { applyMigrations, findVersion, readMigrations, withMigrationLock } from '../store/migrate.ts'
+import { applyMigrations, withMigrationLock } from '../store/migrate.ts'
+import { findVersion, readMigrations } from '../store/migration/schema-version.ts'
 import type { Store } from '../store/store.ts'
 import { damaged, newerBackup, unknownBackup } from './backup-errors.ts'
 import type { Manifest } from './manifest.ts'

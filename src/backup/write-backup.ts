@@ -11,7 +11,7 @@ import {
   tablesInOrder,
 } from '../store/backup/tables.ts'
 import { copyOut } from '../store/copy.ts'
-import { checkSchema, findMigrations } from '../store/migrate.ts'
+import { checkSchema, findMigrations } from '../store/migration/schema-version.ts'
 import type { Store, Tx } from '../store/store.ts'
 import { CHECKSUMS, FORMAT, MANIFEST, type Manifest, makeChecksum, partName } from './manifest.ts'
 import { compressParts } from './parts.ts'
@@ -94,7 +94,7 @@ async function addTable(
     await archive.add(partName(table.name, part), bytes)
   }
   if (copy.rows() === table.rows) return
-  const message = `backup, copy ${table.name}: ${copy.rows()} rows came, and there are ${table.rows}; check its indexes: REINDEX`
+  const message = `the backup got ${copy.rows()} rows of ${table.name}, which has ${table.rows}; an index may be damaged; run: musette sql --write "reindex table ${table.name}"`
   throw new MusetteError('backup_rows_differ', message)
 }
 

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
-import { VERSION } from '../app/version.ts'
+import { VERSION } from '../config/version.ts'
+import { addCompletionVerb } from './completion.ts'
 import { EXIT, exitFor, openContext, type Run } from './context.ts'
 import { addHelp } from './help.ts'
 import { escapeControls } from './output.ts'
@@ -28,10 +29,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     try {
       code = (await verb(context)) ?? EXIT.done
     } catch (error) {
-      const exit = exitFor(error, {
-        signal: context.signal,
-        embedded: context.config.databaseUrl === undefined,
-      })
+      const exit = exitFor(error, { signal: context.signal, config: context.config })
       context.note(exit.sentence)
       code = exit.code
     } finally {
@@ -79,6 +77,7 @@ export function makeProgram(run: Run): Command {
   addHealthcheckVerb(program, run)
   addSandboxVerb(program, run)
   addDemoVerb(program, run)
+  addCompletionVerb(program)
   addHelp(program)
   return program
 }

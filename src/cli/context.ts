@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Logger } from 'pino'
 import type { LocalApp } from '../app/local-app.ts'
+import { type RemedyConfig, remedyOf, withRemedy } from '../app/remedy.ts'
 import type { Config, Settings } from '../config/config.ts'
 import {
   ConfigError,
@@ -123,12 +124,18 @@ export const EXIT = {
 } as const
 
 /** Codes of errors after which a person must sign in, or give other credentials. */
-const LOGIN_CODES: ReadonlySet<string> = new Set(['no_account', 'invalid_client', 'unauthorized_client'])
+const LOGIN_CODES: ReadonlySet<string> = new Set([
+  'no_account',
+  'no_data',
+  'database_empty',
+  'invalid_client',
+  'unauthorized_client',
+])
 
-/** Returns the exit code of an error that ended a verb, and the sentence to print; `embedded` is true without DATABASE_URL. */
+/** Returns the exit code of an error that ended a verb, and the sentence to print. */
 export function exitFor(
   error: unknown,
-  options: { signal?: AbortSignal; embedded?: boolean } = {},
+  options: { signal?: AbortSignal; config?: RemedyConfig } = {},
 ): { code: number; sentence: string } {
   if (isAbort(error, options.signal))
     return {
@@ -136,8 +143,8 @@ export function exitFor(
       sentence: 'musette: stopped before it was done; run it again to go on from here',
     }
   if (error instanceof MusetteError) {
-    const hint = (options.embedded && EMBEDDED_HINTS[error.code]) || HINTS[error.code]
-    return { code: codeFor(error), sentence: `musette: ${error.message}${hint ? `; ${hint}` : ''}` }
+    const remedy = options.config ? remedyOf(error, options.config) : {}
+    return { code: codeFor(error), sentence: withRemedy(`musette: ${error.message}`, remedy) }
   }
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
   return { code: EXIT.unexpected, sentence: `musette: unexpected error: ${nameSourceLines(detail)}` }
@@ -148,28 +155,6 @@ function codeFor(error: MusetteError): number {
   if (error instanceof ConfigError) return EXIT.usage
   if (error instanceof TransientError || error instanceof RateLimitedError) return EXIT.unreachable
   return EXIT.unexpected
-}
-
-/** The next step for the person, by the code of the error, where the message of the error does not name one. */
-const HINTS: Readonly<Record<string, string>> = {
-  database_unreachable: 'look at DATABASE_URL, and whether the database runs',
-  database_busy: 'run it again in a moment',
-  database_error: 'run it again with MUSETTE_LOG_LEVEL=debug',
-  connect_failed: 'look at MUSETTE_BASE_URL and the network, and run it again',
-  timeout: 'the service does not answer in time; run it again',
-  server_error: 'the service does not work at the moment; run it again later',
-  account_moved: 'run it again',
-  refresh_pending: 'the service does not work at the moment; run it again later',
-  rate_limited: 'the service limits the rate of requests; run it again later',
-  not_json: 'look at MUSETTE_BASE_URL: the server at that address may not be the service',
-  rejected: 'look at MUSETTE_BASE_URL: the server at that address may not be the service',
-  invalid_client: 'look at MUSETTE_CLIENT_ID and MUSETTE_CLIENT_SECRET',
-  unauthorized_client: 'look at MUSETTE_CLIENT_ID and MUSETTE_CLIENT_SECRET',
-}
-
-/** Hints that replace the above ones for the embedded Postgres, where DATABASE_URL is not set. */
-const EMBEDDED_HINTS: Readonly<Record<string, string>> = {
-  database_unreachable: 'its disk may be full; run: musette doctor',
 }
 
 /** Parks the accounts whose tokens cannot be read, so that the following report says so; notes a wrong key on standard error. */

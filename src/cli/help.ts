@@ -4,7 +4,9 @@ import { EXIT } from './context.ts'
 
 type Variable = keyof typeof VARIABLES
 
-type VerbHelp = {
+export type VerbHelp = {
+  /** paragraphs on what the options do not say */
+  notes?: readonly string[]
   /** the settings that change what the verb does, besides MUSETTE_LOG_LEVEL */
   settings: readonly Variable[]
   /** the exit codes besides 0, 1 and 2, which every verb has */
@@ -12,6 +14,7 @@ type VerbHelp = {
   examples: readonly string[]
 }
 
+const PROXIES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'] as const
 const DATABASE = ['DATABASE_URL', 'MUSETTE_DATA_DIR'] as const
 const SERVICE = [
   ...DATABASE,
@@ -19,6 +22,7 @@ const SERVICE = [
   'MUSETTE_BASE_URL',
   'MUSETTE_CLIENT_ID',
   'MUSETTE_CLIENT_SECRET',
+  ...PROXIES,
 ] as const
 const PACE = ['MUSETTE_CONCURRENCY', 'MUSETTE_REQUESTS_PER_MINUTE'] as const
 const MIRROR = [...SERVICE, ...PACE, 'MUSETTE_HISTORY_START', 'MUSETTE_KEEP_RAW'] as const
@@ -31,6 +35,7 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
   start: {
     settings: [
       ...MIRROR,
+      'MUSETTE_MIGRATE',
       'REDIS_URL',
       'MUSETTE_DROP_DIR',
       'MUSETTE_AFTER_UPLOAD',
@@ -47,6 +52,7 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
       'MUSETTE_RECONCILE_EVERY',
       'MUSETTE_LAG',
       'MUSETTE_HTTP',
+      'MUSETTE_HTTP_PATH',
       'MUSETTE_HTTP_TOKEN',
       'MUSETTE_MAP_TILES',
     ],
@@ -100,6 +106,11 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
     examples: ['musette config', 'musette --env-file my.env config --json'],
   },
   sql: {
+    notes: [
+      'Rows are printed as they come, however many there are. On a terminal, rows that are wider than it are written one value a line; elsewhere nothing is cut. Ctrl-C cancels the statement at the server.',
+      'With --json, a column whose name comes again is numbered: max, max_2. Values of type integer, real and double precision are numbers, boolean is true or false, json stays as it is; all else is a string with the digits that Postgres writes.',
+      'With --csv, output is as that of psql --csv: NULL and an empty text are both an empty field.',
+    ],
     settings: DATABASE,
     exits: ASKS,
     examples: [
@@ -108,11 +119,18 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
     ],
   },
   mcp: {
+    notes: [
+      'An assistant starts this command itself; docs/assistants.md has the lines to paste. It ends when its input ends. A daemon answers the same at /mcp of its web surface.',
+    ],
     settings: [...DATABASE, 'MUSETTE_READER_URL'],
     exits: ASKS,
     examples: ['musette mcp --account default'],
   },
   changes: {
+    notes: [
+      'Each line is one change, in the order of the commits. A program continues with --since and the highest number that it has read; docs/schema.md explains kind and detail. Changes are kept for 90 days.',
+      '--follow ends at Ctrl-C, or at the next change after its reader has gone.',
+    ],
     settings: DATABASE,
     exits: SIGNED_IN,
     examples: ['musette changes --since 120 --follow --json'],
@@ -132,7 +150,7 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
     examples: ['musette key rotate'],
   },
   'webhook test': {
-    settings: ['MUSETTE_WEBHOOKS'],
+    settings: ['MUSETTE_WEBHOOKS', ...PROXIES],
     exits: [...ASKS, 'partial'],
     examples: ['musette webhook test phone'],
   },
@@ -143,6 +161,14 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
   },
   sandbox: { settings: [], exits: [], examples: ['musette sandbox --port 8789 --activities 40'] },
   demo: { settings: ['MUSETTE_DATA_DIR'], exits: ASKS, examples: ['musette demo --once'] },
+  completion: {
+    notes: [
+      'In ~/.bashrc, or in ~/.zshrc after compinit, write: source <(musette completion bash), with zsh in its place there. For fish, save the script as ~/.config/fish/completions/musette.fish.',
+    ],
+    settings: [],
+    exits: [],
+    examples: ['musette completion fish > ~/.config/fish/completions/musette.fish'],
+  },
 }
 
 /** What each exit code means, in the order of the codes. */
@@ -172,34 +198,41 @@ export function verbsOf(program: Command, before = ''): Array<[name: string, ver
   }) as Array<[string, Command]>
 }
 
-function textOf({ settings, exits, examples }: VerbHelp): string {
-  const codes = (Object.keys(EXIT) as Array<keyof typeof EXIT>)
+/** Returns the exit codes of a verb, each with its meaning, in the order of the codes. */
+export function exitsOf({ exits }: Pick<VerbHelp, 'exits'>): Array<[code: number, meaning: string]> {
+  return (Object.keys(EXIT) as Array<keyof typeof EXIT>)
     .filter((kind) => ['done', 'unexpected', 'usage'].includes(kind) || exits.includes(kind))
-    .map((kind) => `  ${String(EXIT[kind]).padEnd(3)}  ${EXIT_MEANINGS[kind]}`)
+    .map((kind) => [EXIT[kind], EXIT_MEANINGS[kind]])
+}
+
+function textOf({ notes = [], settings, exits, examples }: VerbHelp): string {
+  const codes = exitsOf({ exits }).map(([code, meaning]) => `  ${String(code).padEnd(3)}  ${meaning}`)
   const parts = [
-    ...(settings.length === 0 ? [] : ['Settings (musette config explains them):', ...wrap(settings)]),
-    '',
+    ...notes.flatMap((note) => [...wrap(note.split(' ')), '']),
+    ...(settings.length === 0
+      ? []
+      : ['Settings (musette config explains them):', ...wrap(settings, '  '), '']),
     'Exit codes:',
     ...codes,
     '',
     examples.length === 1 ? 'Example:' : 'Examples:',
     ...examples.map((example) => `  ${example}`),
   ]
-  return `\n${parts.join('\n').trim()}`
+  return `\n${parts.join('\n')}`
 }
 
 /** The width of a terminal that nobody has widened, in columns. */
 const WIDTH = 80
 
-function wrap(words: readonly string[]): string[] {
+function wrap(words: readonly string[], indent = ''): string[] {
   const lines: string[] = []
-  let line = ' '
+  let line = ''
   for (const word of words) {
-    if (line.length + 1 + word.length > WIDTH) {
+    if (line !== '' && line.length + 1 + word.length > WIDTH) {
       lines.push(line)
-      line = ' '
+      line = ''
     }
-    line += ` ${word}`
+    line += line === '' ? `${indent}${word}` : ` ${word}`
   }
   return [...lines, line]
 }

@@ -1,3 +1,4 @@
+import { formatCount } from '../kit/text.ts'
 import { formatDuration, MINUTE, SECOND } from '../kit/time.ts'
 import type { Context } from './context.ts'
 import { escapeControls } from './output.ts'
@@ -92,8 +93,8 @@ function makePlainLines(
 }
 
 function sentenceOf(what: string, done: number, total: number, elapsedMs: number): string {
-  if (done === 0) return `${what}: 0 of ${total}`
+  if (done === 0) return `${what}: 0 of ${formatCount(total)}`
   const perMinute = (done / Math.max(1, elapsedMs)) * MINUTE
   const toGo = formatDuration((elapsedMs / done) * (total - done))
-  return `${what}: ${done} of ${total}, ${Math.round(perMinute)} a minute, ${toGo} to go`
+  return `${what}: ${formatCount(done)} of ${formatCount(total)}, ${formatCount(Math.round(perMinute))} a minute, ${toGo} to go`
 }

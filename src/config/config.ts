@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { ConfigError } from '../kit/errors.ts'
+import type { Proxies } from '../kit/http-agent.ts'
 import { defaultDataDir } from './data-dir.ts'
 import { type Environment, IN_DATA_DIR, readEnvFile, type Source, warningsOf } from './env-file.ts'
-import { FROM_FILE, VARIABLES } from './variables.ts'
+import { ALSO_IN_SMALL_LETTERS, FROM_FILE, VARIABLES } from './variables.ts'
 import { readWebhooksFile, type WebhooksFile } from './webhooks-file.ts'
 
 export type Config = Readonly<{
@@ -21,8 +22,12 @@ export type Config = Readonly<{
   }>
   /** undefined: the embedded Postgres in the data directory */
   databaseUrl: string | undefined
+  /** whether the daemon brings an older database of the user to this version */
+  migrateOnStart: boolean
   /** the login by which assistants read; undefined: musette makes one */
   readerUrl: string | undefined
+  /** the HTTP proxies towards the service and the webhooks; undefined: none */
+  proxies: Proxies | undefined
   /** undefined: BullMQ's Postgres backend in the same database */
   redisUrl: string | undefined
   drop: Readonly<{ dir: string; afterUpload: 'move' | 'keep'; polling: boolean }>
@@ -44,7 +49,14 @@ export type Config = Readonly<{
   }>
   /** undefined: no dashboard, health or metrics */
   http:
-    | Readonly<{ host: string; port: number; token: string | undefined; mapTiles: string | undefined }>
+    | Readonly<{
+        host: string
+        port: number
+        /** the path below which a reverse proxy shows it, without a slash at its end; empty at the root of a host */
+        path: string
+        token: string | undefined
+        mapTiles: string | undefined
+      }>
     | undefined
   logLevel: string
 }>
@@ -137,10 +149,13 @@ function readOrigins(sources: readonly Source[], problems: ConfigProblem[] = [])
   const origins = new Map<string, Origin>()
   for (const variable of Object.keys(VARIABLES)) {
     const twin = FROM_FILE.some((name) => name === variable) ? `${variable}_FILE` : undefined
-    const source = sources.find(({ values }) => values[variable] || (twin && values[twin]))
+    const small = ALSO_IN_SMALL_LETTERS.includes(variable) ? variable.toLowerCase() : undefined
+    const setIn = (values: Environment) => (values[variable] || !small ? variable : small)
+    const source = sources.find(({ values }) => values[setIn(values)] || (twin && values[twin]))
     if (!source) continue
-    const text = source.values[variable]
-    if (text) origins.set(variable, { name: variable, source: source.name, text })
+    const name = setIn(source.values)
+    const text = source.values[name]
+    if (text) origins.set(variable, { name, source: source.name, text })
     const file = twin && source.values[twin]
     if (!twin || !file) continue
     const complain = (sentence: string) => problems.push({ name: twin, variable, sentence })
@@ -152,6 +167,11 @@ function readOrigins(sources: readonly Source[], problems: ConfigProblem[] = [])
     }
   }
   return origins
+}
+
+function proxiesOf(value: z.output<z.ZodObject<typeof VARIABLES>>): Proxies | undefined {
+  const { HTTP_PROXY: http, HTTPS_PROXY: https, NO_PROXY: none = '' } = value
+  return http === undefined && https === undefined ? undefined : Object.freeze({ http, https, none })
 }
 
 function readWebhooks(path: string | undefined, problems: ConfigProblem[]): WebhooksFile | undefined {
@@ -180,7 +200,9 @@ function toConfig(
       requestsPerMinute: value.MUSETTE_REQUESTS_PER_MINUTE,
     }),
     databaseUrl: value.DATABASE_URL,
+    migrateOnStart: value.MUSETTE_MIGRATE === 'on-start',
     readerUrl: value.MUSETTE_READER_URL,
+    proxies: proxiesOf(value),
     redisUrl: value.REDIS_URL,
     drop: Object.freeze({
       dir: resolve(value.MUSETTE_DROP_DIR ?? join(dataDir, 'drop')),
@@ -210,6 +232,7 @@ function toConfig(
       value.MUSETTE_HTTP &&
       Object.freeze({
         ...value.MUSETTE_HTTP,
+        path: value.MUSETTE_HTTP_PATH,
         token: value.MUSETTE_HTTP_TOKEN,
         mapTiles: value.MUSETTE_MAP_TILES,
       }),

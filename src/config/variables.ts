@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { tlsProblemOf } from '../kit/postgres-tls.ts'
 import { parseDay, parseDuration, SECOND } from '../kit/time.ts'
 import { defaultDataDir } from './data-dir.ts'
 
@@ -72,6 +73,14 @@ const secretKey = z.string().transform((text, context) => {
 const postgresUrl = url(
   ['postgres:', 'postgresql:'],
   'is not a Postgres URL; write for example postgres://user:password@host:5432/database',
+).superRefine((text, context) => {
+  const problem = URL.canParse(text) ? tlsProblemOf(text) : undefined
+  if (problem !== undefined) context.addIssue(problem)
+})
+
+const proxyUrl = url(
+  ['http:', 'https:'],
+  'is not the address of an HTTP proxy; write for example http://proxy.example.com:3128',
 )
 
 const httpAddress = z
@@ -85,6 +94,12 @@ const httpAddress = z
     context.addIssue('is not host:port; write for example 127.0.0.1:8787, or off')
     return z.NEVER
   })
+
+const httpPath = z
+  .string()
+  .regex(/^\/(?:[\w.~-]+\/?)*$/, 'is not a path; write for example /musette')
+  .optional()
+  .transform((text = '') => text.replace(/\/$/, ''))
 
 const day = z
   .string()
@@ -115,6 +130,20 @@ export const VARIABLES = {
   REDIS_URL: url(['redis:', 'rediss:'], 'is not a Redis URL; write for example redis://host:6379')
     .optional()
     .describe('your Redis, 6.2 or later, for several workers; unset: the queue is in Postgres'),
+  MUSETTE_MIGRATE: z
+    .enum(['on-start'], 'is not on-start')
+    .optional()
+    .describe(
+      'on-start: musette start brings an older database of yours to this version; unset: musette migrate',
+    ),
+  HTTPS_PROXY: proxyUrl
+    .optional()
+    .describe('the HTTP proxy towards https addresses of the service and of webhooks; unset: HTTP_PROXY'),
+  HTTP_PROXY: proxyUrl.optional().describe('the HTTP proxy towards the other addresses of them; unset: none'),
+  NO_PROXY: z
+    .string()
+    .optional()
+    .describe('hosts without a proxy, separated by commas; this machine is always one of them'),
   MUSETTE_DATA_DIR: z
     .string()
     .default(defaultDataDir())
@@ -167,6 +196,9 @@ export const VARIABLES = {
   MUSETTE_KEEP_RAW: yesNo(true).describe('keep each answer with samples as the service sent it, compressed'),
   MUSETTE_KEEP_FIT: yesNo(true).describe('keep the bytes of each FIT file that passes, compressed'),
   MUSETTE_HTTP: httpAddress.describe('the address of dashboard, health checks and metrics; off for none'),
+  MUSETTE_HTTP_PATH: httpPath.describe(
+    'the path below which a reverse proxy shows the dashboard, such as /musette; unset: /',
+  ),
   MUSETTE_HTTP_TOKEN: z
     .string()
     .min(16, 'is shorter than 16 characters')
@@ -192,9 +224,14 @@ export const FROM_FILE = [
   'DATABASE_URL',
   'MUSETTE_READER_URL',
   'REDIS_URL',
+  'HTTPS_PROXY',
+  'HTTP_PROXY',
   'MUSETTE_SECRET_KEY',
   'MUSETTE_HTTP_TOKEN',
 ] as const
+
+/** Variables of other programs, too, which many write in small letters. */
+export const ALSO_IN_SMALL_LETTERS: readonly string[] = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']
 
 /** Every name that musette reads. */
 export const NAMES: readonly string[] = [

@@ -28,7 +28,7 @@ async function answerWithin<T>(answer: Promise<T>, timeoutMs: number): Promise<T
   const answered = new AbortController()
   const late = async () => {
     await sleep(timeoutMs, answered.signal)
-    throw new TransientError('no_answer', `daemon: read: no answer within ${timeoutMs} ms`)
+    throw new TransientError('no_answer', `no answer within ${timeoutMs} ms`)
   }
   try {
     return await Promise.race([answer, late()])

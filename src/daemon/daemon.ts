@@ -2,13 +2,14 @@ import type { Logger } from 'pino'
 import { type App, openApp } from '../app/app.ts'
 import { parkUnreadableLogins } from '../app/local-app.ts'
 import { loginOptions } from '../app/open-database.ts'
-import { VERSION } from '../app/version.ts'
 import type { Config } from '../config/config.ts'
+import { VERSION } from '../config/version.ts'
 import { type Jobs, openJobs } from '../jobs/jobs.ts'
 import { intervalsOf } from '../jobs/schedules.ts'
+import { errorCode, errorLine } from '../kit/errors.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
-import { SECOND, systemClock } from '../kit/time.ts'
-import { makeHttpServer } from '../mcp/http.ts'
+import { SECOND, sleep, systemClock } from '../kit/time.ts'
+import type { HttpServer } from '../mcp/http.ts'
 import { findAccounts, findEndedSessions, recordEndedSession } from '../store/account-rows.ts'
 import { makeGuardedReader } from '../store/query/guarded-reader.ts'
 import { findRunsMark, recordRunsAbandoned } from '../store/runs.ts'
@@ -24,6 +25,7 @@ import { makeHandlers } from './handlers.ts'
 import { makeHealthReader, makeReadiness } from './probes.ts'
 import type { Role } from './roles.ts'
 import { openSchemaWatch } from './schema-watch.ts'
+import { waitForServers } from './wait-for-servers.ts'
 import { openWatcher } from './watcher.ts'
 import { findConditions } from './webhook-conditions.ts'
 
@@ -40,25 +42,48 @@ export type Daemon = {
   close(): Promise<void>
 }
 
+type DaemonInput = { roles: readonly Role[]; signal: AbortSignal; schemaEveryMs?: number }
+
+/** Codes of a server that went away while the daemon opened, as one that starts twice does. */
+const WENT_AWAY: ReadonlySet<string> = new Set(['database_unreachable', 'queue_unreachable'])
+const MOST_ATTEMPTS = 5
+const AGAIN_AFTER_MS = 1 * SECOND
+
+/** Opens the daemon as openParts does, after it has waited for its database and its Redis to be up. */
+export async function openDaemon(config: Config, log: Logger, input: DaemonInput): Promise<Daemon> {
+  const http = input.roles.includes('web') ? config.http : undefined
+  if (http) assertNotExposed(http)
+  for (let attempt = 1; ; attempt++) {
+    await waitForServers({ log }, { config, http, signal: input.signal })
+    try {
+      return await openParts(config, log, { ...input, http })
+    } catch (error) {
+      input.signal.throwIfAborted()
+      if (attempt === MOST_ATTEMPTS || !WENT_AWAY.has(errorCode(error))) throw error
+      log.warn({ attempt, reason: errorLine(error) }, 'the start was interrupted and begins again')
+      await sleep(AGAIN_AFTER_MS, input.signal)
+    }
+  }
+}
+
 /**
  * Opens every part of the daemon that the roles need. `close` stops them in reverse order: web server, watcher, webhooks,
  * schedules and workers, queues, schema watch, service client, Postgres. The `signal` cancels the opening and the running jobs. Throws the
  * errors of every part, and UnreadableLoginError when the secret key is the wrong one.
  */
-export async function openDaemon(
+async function openParts(
   config: Config,
   log: Logger,
-  input: { roles: readonly Role[]; signal: AbortSignal; schemaEveryMs?: number },
+  { http, ...input }: DaemonInput & { http: Config['http'] },
 ): Promise<Daemon> {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
-    const http = input.roles.includes('web') ? config.http : undefined
-    if (http) assertNotExposed(http)
     const metrics = makeMetrics({ now: systemClock }, { version: VERSION })
     const app = await openApp(config, log, {
       signal: input.signal,
       observer: metrics.requests,
       longestPauseMs: LONGEST_PAUSE_MS,
+      preparation: config.migrateOnStart ? 'migrate' : 'set-up',
     })
     release.defer('app', () => app.close())
     const wrongKey = await parkUnreadableLogins(app)
@@ -99,7 +124,10 @@ export async function openDaemon(
     if (input.roles.includes('worker') && config.webhooks) {
       const startedAt = new Date()
       const conditions = () => findConditions(app, { startedAt, now: new Date() })
-      const webhooks = await openWebhooks({ ...app, conditions }, { file: config.webhooks })
+      const webhooks = await openWebhooks(
+        { ...app, conditions },
+        { file: config.webhooks, proxies: config.proxies },
+      )
       release.defer('webhooks', () => webhooks.close())
     }
     if (input.roles.includes('scheduler')) await jobs.keepSchedules()
@@ -140,15 +168,30 @@ function openDaemonWeb(
   )
 }
 
-function makeDaemonMcp({ config, log, databaseUrl }: Pick<App, 'config' | 'log' | 'databaseUrl'>) {
-  return makeHttpServer({
-    log,
-    version: VERSION,
-    makeReader(account) {
-      const find = async () => ({ ...loginOptions(config), connectionString: databaseUrl, account })
-      return makeGuardedReader({ log, find })
+/** Its library is loaded at the first request: many daemons never get one. */
+function makeDaemonMcp({
+  config,
+  log,
+  databaseUrl,
+}: Pick<App, 'config' | 'log' | 'databaseUrl'>): HttpServer {
+  const makeReader = (account: string | undefined) => {
+    const find = async () => ({ ...loginOptions(config), connectionString: databaseUrl, account })
+    return makeGuardedReader({ log, find })
+  }
+  let made: Promise<HttpServer> | undefined
+  const make = () =>
+    import('../mcp/http.ts').then(({ makeHttpServer }) =>
+      makeHttpServer({ log, version: VERSION, makeReader }),
+    )
+  return {
+    async fetch(request, body) {
+      made ??= make()
+      return (await made).fetch(request, body)
     },
-  })
+    async close() {
+      await (await made)?.close()
+    },
+  }
 }
 
 /** Caches the ended sessions, because a page sends several requests a second; a slow database must not delay a page. */

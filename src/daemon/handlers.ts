@@ -130,7 +130,7 @@ async function enqueueWanted(
 /** Another worker may have the folder: the job is tried again, and may then reach that one. */
 function noExportFolder(): TransientError {
   const message =
-    'export: this worker has no folder; set MUSETTE_EXPORT_DIR to the same folder for each process with the role worker'
+    'this worker has no folder for the export; set MUSETTE_EXPORT_DIR to the same folder for each process with the role worker'
   return new TransientError('export_no_folder', message)
 }
 

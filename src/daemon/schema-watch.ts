@@ -1,7 +1,7 @@
 import type { App } from '../app/app.ts'
 import { ConfigError, errorLine } from '../kit/errors.ts'
 import { MINUTE, sleep } from '../kit/time.ts'
-import { checkSchema } from '../store/migrate.ts'
+import { checkSchema } from '../store/migration/schema-version.ts'
 
 /** How often the schema's version is compared, ms: a query of two small tables. */
 const EVERY_MS = 1 * MINUTE

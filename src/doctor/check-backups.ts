@@ -1,7 +1,7 @@
 import { findBackupStatus } from '../app/status-report.ts'
-import { formatBytes } from '../kit/text.ts'
+import { formatBytes, quoteShell } from '../kit/text.ts'
 import { formatDuration } from '../kit/time.ts'
-import { quote, readWritableFolder } from './check-machine.ts'
+import { readWritableFolder } from './check-machine.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 
@@ -27,7 +27,7 @@ export async function checkBackups({
       problem(
         'unexpected',
         `${dir}: ${status.problem}; ${last}`,
-        `musette backup ${quote(`${dir}/by-hand.tar`)}`,
+        `musette backup ${quoteShell(`${dir}/by-hand.tar`)}`,
       ),
     ]
   if (!status?.done_at) return [warning(`${dir}: ${last}; a daemon that runs makes one`, 'musette start')]

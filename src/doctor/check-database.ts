@@ -1,10 +1,9 @@
-import { join } from 'node:path'
 import { CONNECTIONS_BESIDE_FETCHES } from '../app/local-app.ts'
+import { remedyOf } from '../app/remedy.ts'
 import { QUEUE_CONNECTIONS } from '../jobs/backend.ts'
 import { errorCode } from '../kit/errors.ts'
 import { formatBytes } from '../kit/text.ts'
 import { type DatabaseFacts, findDatabaseFacts } from '../store/database-facts.ts'
-import { quote } from './check-machine.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, ok, problem, problemOf, warning } from './finding.ts'
 
@@ -17,19 +16,12 @@ export async function checkDatabase({ config, database }: DoctorContext): Promis
   const which = config.databaseUrl ? 'DATABASE_URL' : 'the embedded Postgres'
   const found = await database()
   if (found.kind === 'none') return [ok('there is no embedded Postgres yet; the first login makes it')]
-  if (found.kind === 'away') return [problemOf(found.error, awayCommand(config))]
+  if (found.kind === 'away') return [problemOf(found.error, remedyOf(found.error, config))]
   const facts = await found.store.read(findDatabaseFacts)
   const isOwn = config.databaseUrl === undefined
   const findings = [...schemaFindings(found.mismatch, isOwn), ...serverFindings(facts, connectionsOf(config))]
   if (findings.some(({ state }) => state === 'problem')) return findings
   return [ok(`${which}, Postgres ${facts.version}, ${formatBytes(facts.size_bytes)}`), ...findings]
-}
-
-// The URL may hold a password, so the command names the variable and not its value.
-function awayCommand(config: DoctorContext['config']): string {
-  return config.databaseUrl
-    ? 'pg_isready -d "$DATABASE_URL"'
-    : `tail ${quote(join(config.dataDir, 'postgres.log'))}`
 }
 
 /** How many connections a daemon and the verbs beside it may open at once. */
@@ -41,6 +33,7 @@ function connectionsOf(config: DoctorContext['config']): number {
 
 function schemaFindings(mismatch: unknown, isOwn: boolean): Finding[] {
   if (!mismatch) return []
+  if (errorCode(mismatch) === 'database_empty') return [ok('it is empty; the first login sets it up')]
   const isBehind = errorCode(mismatch) === 'database_unmigrated'
   if (!isBehind) return [problemOf(mismatch)]
   if (isOwn)
@@ -50,7 +43,7 @@ function schemaFindings(mismatch: unknown, isOwn: boolean): Finding[] {
         'musette migrate',
       ),
     ]
-  return [problem('configuration', 'it is empty or older than this version of musette', 'musette migrate')]
+  return [problem('configuration', 'it is older than this version of musette', 'musette migrate')]
 }
 
 /** Makes findings of a server's version and settings; `needed` connections may be open at once. */

@@ -1,6 +1,7 @@
+import { quoteShell } from '../kit/text.ts'
 import { formatDuration, MINUTE } from '../kit/time.ts'
 import { findWholeWorkState } from '../store/runs.ts'
-import { quote, readWritableFolder } from './check-machine.ts'
+import { readWritableFolder } from './check-machine.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 
@@ -20,7 +21,7 @@ export async function checkExport({
   const database = await mirror()
   if ('reason' in database) return [leftOut(database.reason)]
   const { doneAt, outcome, error } = await database.store.read((tx) => findWholeWorkState(tx, 'export'))
-  const byHand = `musette export --all --format parquet --to ${quote(dir)}`
+  const byHand = `musette export --all --format parquet --to ${quoteShell(dir)}`
   if (outcome === 'failed') {
     const last = doneAt ? `; it has what was there ${agoOf(doneAt)} ago` : ''
     return [

@@ -2,8 +2,9 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ProbeResult, probeFolder } from '../dropfolder/probe-folder.ts'
 import { errorCode, errorLine } from '../kit/errors.ts'
+import { quoteShell } from '../kit/text.ts'
 import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
-import { isAllowed, quote, readFolder, readWritableFolder } from './check-machine.ts'
+import { isAllowed, readFolder, readWritableFolder } from './check-machine.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 
@@ -19,11 +20,11 @@ export async function checkDropFolder(
     const isOwn = dir.startsWith(join(config.dataDir, '/'))
     if (isOwn) return [ok(`${dir} is not there yet; musette start makes it`)]
     const found = `${dir} is not there: perhaps its disk is not mounted; musette start makes an empty one`
-    return [warning(found, `mkdir -p ${quote(dir)}`)]
+    return [warning(found, `mkdir -p ${quoteShell(dir)}`)]
   }
   if (!(await isAllowed(dir, 'read'))) {
     const found = `${dir} cannot be read by this user, so no file is found`
-    return [problem('configuration', found, `sudo chown "$(id -un)" ${quote(dir)}`)]
+    return [problem('configuration', found, `sudo chown "$(id -un)" ${quoteShell(dir)}`)]
   }
   const isWritable = await isAllowed(dir, 'write')
   if (!isWritable && afterUpload === 'move') {
@@ -62,7 +63,7 @@ async function tryProbe(
 function probeFinding(dir: string, probed: ProbeResult | { error: unknown }): Finding {
   if ('error' in probed) {
     const found = `${dir}: a file could not be written for a try (${errorLine(probed.error)})`
-    return problem('configuration', found, `df -h ${quote(dir)}`)
+    return problem('configuration', found, `df -h ${quoteShell(dir)}`)
   }
   if (probed.noticed) return ok(`${dir}, and the system tells of new files`)
   if (errorCode(probed.refused) === 'ENOSPC') {

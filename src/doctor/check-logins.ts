@@ -56,7 +56,7 @@ function spoolFindings(account: string, login: LoginFacts | undefined): Finding[
     return [warning(found, commandFor('sync', account))]
   }
   if (!login || login.spool === 'none') return []
-  return [problemOf(login.spool, commandFor('login', account))]
+  return [problemOf(login.spool, { run: commandFor('login', account) })]
 }
 
 function addressFindings({ account, base_url }: AccountStatus, configured: string | undefined): Finding[] {
@@ -120,7 +120,7 @@ async function findLogins(store: Store, config: DoctorContext['config']): Promis
 
 function unreadableLoginFinding({ account, keyId, opens }: LoginFacts, place: string): Finding {
   if (opens instanceof UnreadableLoginError && opens.code !== 'secret_key_mismatch')
-    return problemOf(opens, commandFor('login', account))
+    return problemOf(opens, { run: commandFor('login', account) })
   const found = `the login of account "${account}" was sealed with another key (id ${keyId}) than ${place}; put that one back, or sign in again`
   return problem('configuration', found, commandFor('login', account))
 }

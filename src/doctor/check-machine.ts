@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs'
 import { access, constants, readdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { errorCode } from '../kit/errors.ts'
-import { formatBytes } from '../kit/text.ts'
+import { formatBytes, quoteShell } from '../kit/text.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 
@@ -39,7 +39,7 @@ export async function checkDataDirectory({ config }: Pick<DoctorContext, 'config
   if (!stats) return [await missingFolderFinding(dataDir)]
   if (!(await isAllowed(dataDir, 'write'))) {
     const found = `${dataDir} cannot be written by this user`
-    return [problem('configuration', found, `sudo chown -R "$(id -un)" ${quote(dataDir)}`)]
+    return [problem('configuration', found, `sudo chown -R "$(id -un)" ${quoteShell(dataDir)}`)]
   }
   const findings = [...(await secretFindings(dataDir)), ...ownerFindings(dataDir, stats)]
   return findings.length > 0 ? findings : [ok(dataDir)]
@@ -60,7 +60,7 @@ async function secretFindings(dataDir: string): Promise<Finding[]> {
       const stats = await stat(join(dataDir, name)).catch(() => undefined)
       if (!stats || (stats.mode & 0o077) === 0) return []
       const path = join(dataDir, name)
-      return [problem('configuration', `others may read ${path}`, `chmod 600 ${quote(path)}`)]
+      return [problem('configuration', `others may read ${path}`, `chmod 600 ${quoteShell(path)}`)]
     }),
   )
   return findings.flat()
@@ -70,12 +70,12 @@ function ownerFindings(dataDir: string, stats: { mode: number; uid: number }): F
   if (process.platform === 'win32') return []
   const findings: Finding[] = []
   if ((stats.mode & 0o007) !== 0) {
-    findings.push(warning(`everybody may look into ${dataDir}`, `chmod 700 ${quote(dataDir)}`))
+    findings.push(warning(`everybody may look into ${dataDir}`, `chmod 700 ${quoteShell(dataDir)}`))
   }
   const user = process.getuid?.()
   if (user !== undefined && user !== 0 && stats.uid !== user) {
     const found = `${dataDir} belongs to another user (id ${stats.uid}), and what that one makes may not be readable`
-    findings.push(warning(found, `sudo chown -R "$(id -un)" ${quote(dataDir)}`))
+    findings.push(warning(found, `sudo chown -R "$(id -un)" ${quoteShell(dataDir)}`))
   }
   return findings
 }
@@ -108,7 +108,7 @@ async function diskFinding(folder: string, space: typeof statfs): Promise<Findin
   if (blocks === 0) return leftOut(`the disk of ${folder} does not tell its size`)
   const free = bavail * bsize
   const found = `${formatBytes(free)} free on the disk of ${folder}`
-  const run = `df -h ${quote(folder)}`
+  const run = `df -h ${quoteShell(folder)}`
   // Some file systems count no files at all.
   if (files > 0 && ffree === 0)
     return problem('unexpected', `no file can be added on the disk of ${folder}`, run)
@@ -141,7 +141,9 @@ export async function readWritableFolder(
   const folder = await readFolder(path, variable)
   if ('wrong' in folder || (await isAllowed(await readNearestFolder(path), 'write'))) return folder
   const found = `${path} cannot be written by this user, so ${loss}`
-  return { wrong: problem('configuration', found, `mkdir -p ${quote(path)} && chmod u+w ${quote(path)}`) }
+  return {
+    wrong: problem('configuration', found, `mkdir -p ${quoteShell(path)} && chmod u+w ${quoteShell(path)}`),
+  }
 }
 
 /** Tells whether this user may read, enter and, with `write`, change a folder. */
@@ -162,9 +164,4 @@ export async function readNearestFolder(path: string): Promise<string> {
     )
     if (isThere || folder === dirname(folder)) return folder
   }
-}
-
-/** Quotes a path for a shell. */
-export function quote(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
 }

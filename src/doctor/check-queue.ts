@@ -1,7 +1,7 @@
+import { remedyOf } from '../app/remedy.ts'
 import { fetchRedisFacts, type RedisFacts } from '../jobs/backend.ts'
 import { inspectQueue, type QueueFacts } from '../jobs/inspect-queue.ts'
 import { intervalsOf } from '../jobs/schedules.ts'
-import { errorLine } from '../kit/errors.ts'
 import { formatBytes } from '../kit/text.ts'
 import { systemClock } from '../kit/time.ts'
 import { findAccounts } from '../store/account-rows.ts'
@@ -61,8 +61,7 @@ export async function checkRedis({ config }: Pick<DoctorContext, 'config'>): Pro
   try {
     facts = await fetchRedisFacts(redisUrl)
   } catch (error) {
-    const found = `Redis cannot be used (${errorLine(error)}); look at REDIS_URL, and whether it runs`
-    return [problem('unreachable', found, 'redis-cli -u "$REDIS_URL" ping')]
+    return [problemOf(error, remedyOf(error, config))]
   }
   const findings = redisFindings(facts)
   if (findings.some(({ state }) => state === 'problem')) return findings

@@ -1,5 +1,6 @@
-import { VERSION } from '../app/version.ts'
-import { errorCode, errorLine, RejectedError, UnexpectedResponseError } from '../kit/errors.ts'
+import { remedyOf, withRemedy } from '../app/remedy.ts'
+import { VERSION } from '../config/version.ts'
+import { errorLine, RejectedError, UnexpectedResponseError } from '../kit/errors.ts'
 import { isLoopback, isPlainHttp } from '../kit/loopback.ts'
 import { formatDuration, MINUTE, SECOND } from '../kit/time.ts'
 import { openService, type Service } from '../service/service.ts'
@@ -39,17 +40,28 @@ export async function checkService({ config, log, mirror }: DoctorContext): Prom
   }
   const service = openService(
     { vault: NO_VAULT, log },
-    { concurrency: 1, requestsPerMinute: 60, userAgent: `musette/${VERSION}`, timeouts: TIMEOUTS },
+    {
+      concurrency: 1,
+      requestsPerMinute: 60,
+      userAgent: `musette/${VERSION}`,
+      timeouts: TIMEOUTS,
+      proxies: config.proxies,
+    },
   )
   try {
-    const findings = await Promise.all([...addresses].map((address) => probeService(service, address)))
+    const findings = await Promise.all(
+      [...addresses].map((address) => probeService({ service, config }, address)),
+    )
     return findings.flat()
   } finally {
     await service.close()
   }
 }
 
-async function probeService(service: Service, baseUrl: string): Promise<Finding[]> {
+async function probeService(
+  { service, config }: { service: Service; config: DoctorContext['config'] },
+  baseUrl: string,
+): Promise<Finding[]> {
   try {
     const answer = await service.listDefaultWorkouts(baseUrl)
     const answeredAt = new Date()
@@ -57,21 +69,16 @@ async function probeService(service: Service, baseUrl: string): Promise<Finding[
     const ms = answeredAt.getTime() - answer.requestedAt.getTime()
     return [ok(`${baseUrl} answers within ${ms} ms`), ...findings]
   } catch (error) {
-    return [unreachableFinding(baseUrl, error)]
+    return [unreachableFinding(config, baseUrl, error)]
   }
 }
 
-function unreachableFinding(baseUrl: string, error: unknown): Finding {
-  const cause = error instanceof Error ? errorCode(error.cause) : ''
-  if (/CERT|SSL|TLS|SELF_SIGNED|VERIFY_LEAF/.test(cause)) {
-    const found = `${baseUrl}: its certificate cannot be trusted (${cause}); look at the clock, and at NODE_EXTRA_CA_CERTS for an authority of your own`
-    return problem('unreachable', found, `curl -I ${baseUrl}`)
-  }
-  if (error instanceof UnexpectedResponseError || error instanceof RejectedError) {
-    const found = `${baseUrl}: ${errorLine(error)}; look at MUSETTE_BASE_URL: what answers there may not be the service`
-    return problem('configuration', found, `curl -i ${baseUrl}/oauth/workout`)
-  }
-  return problemOf(error, `curl -I ${baseUrl}`)
+function unreachableFinding(config: DoctorContext['config'], baseUrl: string, error: unknown): Finding {
+  const isWrong = error instanceof UnexpectedResponseError || error instanceof RejectedError
+  const remedy = remedyOf(isWrong ? { code: 'not_json' } : error, { ...config, service: { baseUrl } })
+  if (!isWrong) return problemOf(error, remedy)
+  const found = `${baseUrl}: ${withRemedy(errorLine(error), { hint: remedy.hint })}`
+  return problem('configuration', found, remedy.run)
 }
 
 function addressFindings(baseUrl: string): Finding[] {

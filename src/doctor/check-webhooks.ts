@@ -1,6 +1,6 @@
+import { quoteShell } from '../kit/text.ts'
 import { formatDuration, HOUR } from '../kit/time.ts'
 import { findWebhookStates, type WebhookState } from '../store/webhooks/known-webhooks.ts'
-import { quote } from './check-machine.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 
@@ -15,7 +15,7 @@ export async function checkWebhooks({
   if (!config.webhooks) return [ok('MUSETTE_WEBHOOKS is not set: no messages are sent')]
   const { path, isReadableByOthers, webhooks } = config.webhooks
   const readable = isReadableByOthers
-    ? [warning(`others may read ${path}, which holds secrets`, `chmod 600 ${quote(path)}`)]
+    ? [warning(`others may read ${path}, which holds secrets`, `chmod 600 ${quoteShell(path)}`)]
     : []
   const database = await mirror()
   if ('reason' in database) return [...readable, leftOut(database.reason)]

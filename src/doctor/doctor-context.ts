@@ -1,12 +1,10 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config, ConfigProblem } from '../config/config.ts'
-import { openEmbeddedPostgres } from '../embedded/embedded.ts'
-import { TransientError } from '../kit/errors.ts'
+import { hasEmbeddedPostgres, openEmbeddedPostgres } from '../embedded/embedded.ts'
+import { errorCode, TransientError } from '../kit/errors.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { SECOND } from '../kit/time.ts'
-import { checkSchema } from '../store/migrate.ts'
+import { checkSchema } from '../store/migration/schema-version.ts'
 import { openStore, type Store } from '../store/store.ts'
 
 /** The database as the checks find it; `mismatch` is the error of a schema that is not at this version. */
@@ -48,7 +46,9 @@ export function openDoctorContext(
         const found = await database()
         if (found.kind === 'none') return { reason: 'there is no database yet', fresh: true }
         if (found.kind === 'away') return { reason: 'the database cannot be used', fresh: false }
-        return found.mismatch ? { reason: 'the database is not at this version', fresh: false } : found
+        if (!found.mismatch) return found
+        const fresh = errorCode(found.mismatch) === 'database_empty'
+        return { reason: fresh ? 'the database is empty' : 'the database is not at this version', fresh }
       },
     },
     async close() {
@@ -79,7 +79,7 @@ async function openEmbedded(
   dataDir: string,
   defer: (name: string, release: () => Promise<unknown>) => void,
 ): Promise<string | undefined> {
-  if (!existsSync(join(dataDir, 'postgres'))) return undefined
+  if (!(await hasEmbeddedPostgres(dataDir))) return undefined
   const signal = AbortSignal.timeout(START_WITHIN_MS)
   const embedded = await openEmbeddedPostgres({ log, signal }, { dataDir }).catch((error: unknown) => {
     if (error !== signal.reason) throw error

@@ -1,3 +1,4 @@
+import { type Remedy, withRemedy } from '../app/remedy.ts'
 import {
   ConfigError,
   CredentialsRejectedError,
@@ -36,9 +37,9 @@ export function leftOut(reason: string): Finding {
   return { state: 'left_out', found: reason }
 }
 
-/** Turns an error into the finding of a problem, by its kind; its sentence says what to do. */
-export function problemOf(error: unknown, run?: string): Finding {
-  return problem(kindOf(error), errorLine(error), run)
+/** Turns an error into the finding of a problem, by its kind; without a remedy its sentence says what to do. */
+export function problemOf(error: unknown, { hint, run }: Remedy = {}): Finding {
+  return problem(kindOf(error), withRemedy(errorLine(error), { hint }), run)
 }
 
 function kindOf(error: unknown): ProblemKind {

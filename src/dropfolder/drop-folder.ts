@@ -44,8 +44,8 @@ export type DropFolderOptions = {
   maxBytes?: number
 }
 
-/** Writers pause for a second or so between blocks; the whole-FIT test decides, this only spares it half-written files. */
-const REST_MS = 2 * SECOND
+/** The whole-FIT test decides; this only spares it files that are being written. */
+const REST_MS = SECOND
 const SCAN_EVERY_MS = MINUTE
 const POLL_EVERY_MS = 5 * SECOND
 /** When the system reports no changes, or not all: a walk over 20,000 files then costs a fiftieth of a core. */

@@ -1,6 +1,6 @@
 import { open, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ConfigError, errorLine, TransientError } from '../kit/errors.ts'
+import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
 import type { Binaries } from './binaries.ts'
 import { createOwnDirectory, type Finished, type RunAs, runToEnd } from './run-as.ts'
 
@@ -38,6 +38,15 @@ export async function prepareCluster(
     throw full ?? error
   }
   return true
+}
+
+/** Tells whether the files of a database are in `dataDir`, of whatever version. */
+export async function hasCluster(dataDir: string): Promise<boolean> {
+  const files = await stat(join(dataDir, 'postgres')).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw error
+  })
+  return files !== undefined
 }
 
 async function createCluster(

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
 import { type Backoff, backoffMs, MINUTE, SECOND, sleep } from '../kit/time.ts'
 import { type Access, readAccess, writePasswordFile } from './access.ts'
-import { makeSharedUrl, makeUrl, readDiskFull } from './cluster.ts'
+import { hasCluster, makeSharedUrl, makeUrl, readDiskFull } from './cluster.ts'
 import { acquireLock, isLocked, type Lock } from './lock.ts'
 import { tryConnect } from './postgres-server.ts'
 import { openSupervisedServer, type SupervisedServer } from './supervisor.ts'
@@ -61,6 +61,11 @@ export async function readSharedUrl(
     const path = await writePasswordFile(dataDir, access)
     return `${makeSharedUrl({ port: access.port })}?passfile=${encodeURIComponent(path)}`
   })
+}
+
+/** Tells whether `dataDir` has an embedded Postgres, or a living process makes one there at this moment. */
+export async function hasEmbeddedPostgres(dataDir: string): Promise<boolean> {
+  return inDataDirectory(dataDir, async () => (await hasCluster(dataDir)) || (await isLocked(dataDir)))
 }
 
 async function openOrJoin(

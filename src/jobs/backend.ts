@@ -11,7 +11,7 @@ import {
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import type { Logger } from 'pino'
-import { MusetteError, TransientError } from '../kit/errors.ts'
+import { errorCode, errorLine, MusetteError, TransientError } from '../kit/errors.ts'
 import { endPool, PostgresClient } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND, sleep, within } from '../kit/time.ts'
 
@@ -37,13 +37,17 @@ export async function openBackend(deps: { log: Logger }, choice: BackendChoice):
   try {
     return choice.kind === 'redis' ? await openRedis(deps, choice.url) : await openPostgres(choice.url)
   } catch (error) {
-    const [place, variable] = choice.kind === 'redis' ? ['Redis', 'REDIS_URL'] : ['Postgres', 'DATABASE_URL']
-    throw new TransientError(
-      'queue_unreachable',
-      `jobs: open the queue: ${place} cannot be used; look at ${variable} and whether it runs`,
-      { cause: error },
-    )
+    throw unreachableQueue(choice.kind, error)
   }
+}
+
+/** Makes the TransientError `queue_unreachable` of an error of the driver; one that fetchRedisFacts has made stays as it is. */
+function unreachableQueue(kind: BackendChoice['kind'], error: unknown): TransientError {
+  if (error instanceof TransientError) return error
+  const place = kind === 'redis' ? 'Redis' : 'the queue in Postgres'
+  // The message of an AggregateError (localhost by IPv4 and IPv6) is empty; its code is not.
+  const reason = errorLine(error) || errorCode(error)
+  return new TransientError('queue_unreachable', `${place} cannot be reached (${reason})`, { cause: error })
 }
 
 async function openRedis(deps: { log: Logger }, url: string): Promise<Backend> {
@@ -173,17 +177,23 @@ export type RedisFacts = Readonly<{
   appendOnly: boolean
   /** whether its last write to disk succeeded */
   lastWriteOk: boolean
+  /** whether it still reads its data from the disk and takes no jobs yet */
+  isLoading: boolean
 }>
 
-/** Fetches a Redis server's INFO over a connection of its own. Throws ioredis's errors. */
-export async function fetchRedisFacts(url: string): Promise<RedisFacts> {
+/** Fetches a Redis server's INFO over a connection of its own, which the signal ends. Throws TransientError `queue_unreachable`. */
+export async function fetchRedisFacts(url: string, signal?: AbortSignal): Promise<RedisFacts> {
   const redis = new Redis(url, {
     lazyConnect: true,
     retryStrategy: () => null,
     maxRetriesPerRequest: 0,
     connectTimeout: CONNECTION_MS,
     commandTimeout: CONNECTION_MS,
+    // Its INFO answers while it loads its data, too.
+    enableReadyCheck: false,
   })
+  const drop = () => redis.disconnect()
+  signal?.addEventListener('abort', drop, { once: true })
   let failure: unknown
   redis.on('error', (error) => {
     failure ??= error
@@ -201,17 +211,19 @@ export async function fetchRedisFacts(url: string): Promise<RedisFacts> {
       maxMemory: Number(find('maxmemory') ?? 0),
       appendOnly: find('aof_enabled') === '1',
       lastWriteOk: find('rdb_last_bgsave_status') !== 'err' && find('aof_last_write_status') !== 'err',
+      isLoading: find('loading') === '1' || find('async_loading') === '1',
     }
   } catch (error) {
-    throw failure ?? error
+    throw unreachableQueue('redis', failure ?? error)
   } finally {
+    signal?.removeEventListener('abort', drop)
     redis.disconnect()
   }
 }
 
 /**
  * Checks that Redis answers, and logs settings that would lose jobs: an eviction policy other than `noeviction`, or no
- * append-only file. Throws ioredis's errors.
+ * append-only file. Throws TransientError `queue_unreachable`.
  */
 async function checkRedis(deps: { log: Logger }, url: string): Promise<void> {
   const { evictionPolicy, mayEvictJobs, appendOnly } = await fetchRedisFacts(url)

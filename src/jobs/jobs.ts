@@ -166,7 +166,7 @@ async function openParts(
   // On Postgres BullMQ never answers a call after closing.
   const assertOpen = () => {
     if (closing)
-      throw new TransientError('queue_closed', 'jobs: use the queue: it is closed, the daemon is stopping')
+      throw new TransientError('queue_closed', 'the queue is closed, because the daemon is stopping')
   }
   return {
     enqueue: async (name, payloads, input) => {

@@ -79,7 +79,7 @@ export async function enqueueJobs(
       // BullMQ returns a job that it left out with the id of the existing one.
       added += results.filter((job, index) => job.id === batch[index]?.opts.jobId).length
     } catch (error) {
-      const message = `jobs: enqueue ${input.name}: the queue cannot be reached`
+      const message = `the queue cannot be reached, so the job ${input.name} waits`
       throw new TransientError('queue_unreachable', message, { cause: error })
     }
   }

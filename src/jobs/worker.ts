@@ -164,12 +164,15 @@ async function workOnJob(
 
 async function callHandler(deps: WorkerDeps, { job, signal, log }: ClaimedJob): Promise<HandlerResult> {
   if (!isJobName(job.name)) {
-    throw new MusetteError('job_unknown', `jobs: run: no job is called "${job.name}" in this version`)
+    throw new MusetteError(
+      'job_unknown',
+      `this version has no job "${job.name}"; another version shares the queue`,
+    )
   }
   if (job.stalledCounter > MAX_CRASHES) {
     throw new RejectedError(
       'job_poison',
-      `jobs: run ${job.name}: the worker ended ${job.stalledCounter} times on it`,
+      `the worker ended ${job.stalledCounter} times during the job ${job.name}`,
     )
   }
   return await runHandler(deps.handlers, { name: job.name, payload: job.data, context: { signal, log } })

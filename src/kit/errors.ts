@@ -73,6 +73,11 @@ export function errorCode(error: unknown): string {
   return 'unexpected'
 }
 
+/** Tells whether the code of an error of Node says that a certificate was not accepted. */
+export function isCertificateCode(code: string): boolean {
+  return /CERT|SELF_SIGNED|VERIFY_LEAF/.test(code)
+}
+
 /** Returns the message of any error as one line of at most `limit` characters, without stack and control characters. */
 export function errorLine(error: unknown, limit = 500): string {
   const text = error instanceof Error ? error.message : String(error)
@@ -91,4 +96,42 @@ export function isAbort(error: unknown, signal?: AbortSignal): boolean {
 export function commandFor(verb: 'login' | 'sync' | 'upload --force', account: string): string {
   if (account === 'default') return `musette ${verb}`
   return verb.startsWith('upload') ? `musette ${verb} --account ${account}` : `musette ${verb} ${account}`
+}
+
+/**
+ * Codes of a server that is not there yet, of a network that is not, of a name that is not known yet, and the SQLSTATEs of a
+ * Postgres that starts or stops. ENOENT is that of a socket's file; for any other file it would be a wrong setting.
+ */
+const NOT_UP_YET: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTDOWN',
+  'EHOSTUNREACH',
+  'ENETDOWN',
+  'ENETUNREACH',
+  'ETIMEDOUT',
+  '57P01',
+  '57P02',
+  '57P03',
+])
+
+/** How the drivers of Postgres and Redis name a connection that the other side closed without a word, as a proxy before it does. */
+const CLOSED_AT_ONCE: ReadonlySet<string> = new Set([
+  'Connection terminated unexpectedly',
+  'Connection is closed.',
+])
+
+/**
+ * Tells whether the error of a connection is one of a server that is not up yet, so that waiting helps. A refused password, a
+ * certificate that is not trusted and the like are none.
+ */
+export function isNotUpYet(error: unknown): boolean {
+  const code = errorCode(error)
+  if (NOT_UP_YET.has(code)) return true
+  if (!(error instanceof Error)) return false
+  if (code === 'ENOENT') return 'syscall' in error && error.syscall === 'connect'
+  return code === 'unexpected' && CLOSED_AT_ONCE.has(error.message)
 }

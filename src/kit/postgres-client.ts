@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { TransientError } from './errors.ts'
+import { acceptPlain, readTlsMode } from './postgres-tls.ts'
 
 /** The name and value of libpq for this, so that a DATABASE_URL can require the same. */
 const SCRAM_ONLY = /[?&]require_auth=scram-sha-256(?:&|$)/
@@ -15,12 +16,16 @@ const ACCEPTS_CLIENT: ReadonlySet<unknown> = new Set(['authenticationOk', 'ready
 /**
  * The client of every connection to Postgres, also in pools. With `require_auth=scram-sha-256` in the URL it authenticates by
  * SCRAM only, in which the server also proves that it knows the password (RFC 5802): another program on the server's port
- * does not learn the password. The connection to such a program fails with TransientError `database_untrusted`.
+ * does not learn the password. The connection to such a program fails with TransientError `database_untrusted`. `sslmode` means
+ * what it means to libpq, see readTlsMode.
  */
 export class PostgresClient extends pg.Client {
   constructor(config: pg.ClientConfig = {}) {
-    super(config)
+    const tls = readTlsMode(config.connectionString ?? '')
+    super(config.connectionString === undefined ? config : { ...config, connectionString: tls.url })
     if (SCRAM_ONLY.test(config.connectionString ?? '')) requireScram(this)
+    // Comes last, so that a refusal of TLS is not an error to the function above.
+    if (tls.mayBePlain) acceptPlain(this)
   }
 }
 

@@ -50,7 +50,17 @@ export function formatBytes(bytes: number): string {
   return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`
 }
 
+/** Writes a count as a person reads it: `12,345`. */
+export function formatCount(count: number): string {
+  return count.toLocaleString('en')
+}
+
 /** Quotes a text for CSV (RFC 4180) when it needs quotes. */
 export function quoteCsv(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** Quotes a word for a shell when it needs quotes. */
+export function quoteShell(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }

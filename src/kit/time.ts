@@ -32,6 +32,11 @@ export function formatDuration(ms: number): string {
     .join(' ')
 }
 
+/** Formats a moment for a person, in UTC: `2026-11-20 17:04 UTC`. */
+export function formatMoment(moment: Date): string {
+  return `${moment.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+}
+
 /**
  * Waits for work at most `ms` and tells whether it ended in time. Throws the error of the work when it fails in time; a later
  * error is ignored.

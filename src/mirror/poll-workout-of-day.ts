@@ -97,13 +97,13 @@ async function fetchFormat(
   if (!workoutId || workoutId !== info.wotdWorkoutId) {
     throw new UnexpectedResponseError(
       'workout_changed',
-      'mirror, workout of the day: it changed while it was asked for; the next poll takes the new one',
+      'the workout of the day changed while it was fetched; the next poll fetches the new one',
     )
   }
   if (!url) {
     throw new UnexpectedResponseError(
       'no_workout_url',
-      `mirror, workout of the day: the service named no ${format} file`,
+      `the service named no ${format} file for the workout of the day`,
     )
   }
   const file = await service.downloadWorkout(url, input.signal)

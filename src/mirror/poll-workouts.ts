@@ -140,7 +140,7 @@ async function recordList(
   if (isShrunken({ ...sizes, emptyAllowed: EMPTY_ALLOWED })) {
     const since = await findFailingSince(tx, { accountId, resource, errorCode: LIST_SHRUNKEN })
     const acceptedFrom = (since ?? deps.now()).getTime() + ACCEPTED_AFTER_MS
-    if (deps.now().getTime() < acceptedFrom) throw shrunkenError(resource, present.length, gone.length)
+    if (deps.now().getTime() < acceptedFrom) throw shrunkenError(present.length, gone.length)
   }
   await recordDrift(tx, resource, drift)
   const changed = await upsertWorkouts(tx, { owner, entries, listedAt: answer.requestedAt })
@@ -150,9 +150,9 @@ async function recordList(
   return { changed, absent }
 }
 
-function shrunkenError(resource: string, before: number, gone: number): UnexpectedResponseError {
+function shrunkenError(before: number, gone: number): UnexpectedResponseError {
   return new UnexpectedResponseError(
     LIST_SHRUNKEN,
-    `mirror, ${resource}: the list lacks ${gone} of ${before} workouts and is not accepted; nothing is changed; it is accepted when the service has sent such a list for three days`,
+    `the list of the service lacks ${gone} of ${before} workouts and is not accepted; nothing is changed; it is accepted when the service has sent such a list for three days`,
   )
 }

@@ -77,7 +77,7 @@ function assertWhole(account: Account, { bad, cut }: Listing): void {
   if (reason === undefined) return
   throw new UnexpectedResponseError(
     bad.length > 0 ? 'list_unreadable' : 'list_cut',
-    `mirror, reconcile account "${account.name}": ${reason}, so nothing was changed; it is tried again by itself`,
+    `account "${account.name}" could not be compared with the service: ${reason}, so nothing was changed; it is tried again by itself`,
   )
 }
 
@@ -118,7 +118,7 @@ function assertPlausible(input: { account: string; listed: number; present: numb
   if (!isShrunken({ before: present, gone: removed, listed, emptyAllowed: 0 })) return
   throw new UnexpectedResponseError(
     'list_shrunken',
-    `mirror, reconcile account "${account}": ${removed} of ${present} activities are missing in the list of the ` +
+    `account "${account}": ${removed} of ${present} activities are missing in the list of the ` +
       `service, so nothing was changed; if they are really gone, run: ${commandFor('sync', account)} --full --accept-removals`,
   )
 }

@@ -67,10 +67,7 @@ async function fetchDefinition(
   const answer = await deps.serviceOf(input.account).fetchWorkout(path, input.signal)
   const { bad, drift } = answer.value
   if (bad.length > 0) {
-    throw new UnexpectedResponseError(
-      'bad_set',
-      `mirror, workout ${path}: ${bad.length} of its sets cannot be read`,
-    )
+    throw new UnexpectedResponseError('bad_set', `workout ${path}: ${bad.length} of its sets cannot be read`)
   }
   await deps.store.transaction(async (tx) => {
     await recordDrift(tx, 'workout/<path>', drift)

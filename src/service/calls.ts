@@ -87,7 +87,7 @@ export function objectUrl(
 ): URL {
   // URL resolves segments of dots, so the request would go to another endpoint.
   if (path === '' || path === '.' || path === '..') {
-    throw new RejectedError('bad_path', `GET ${folder.replace('/oauth/', '')}: "${path}" is not a path`)
+    throw new RejectedError('bad_path', `"${path}" is not the path of an activity or a workout`)
   }
   // The Buffer replaces unpaired surrogates, at which encodeURIComponent throws.
   return endpointUrl(baseUrl, `${folder}/${encodeURIComponent(Buffer.from(path).toString())}`, query)

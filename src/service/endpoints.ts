@@ -75,7 +75,11 @@ export function makeAccountService(deps: RefreshDeps, state: SessionState): Acco
 
   const sendElsewhere = (endpoint: Endpoint, signal: AbortSignal | undefined) => async (token: string) => {
     const path = endpoint === 'GET /oauth/training_info' ? '/oauth/workouts' : '/oauth/training_info'
-    const target = { endpoint: `GET ${path}`, url: endpointUrl(baseUrl, path), what: `GET ${path}` } as const
+    const target = {
+      endpoint: `GET ${path}`,
+      url: endpointUrl(baseUrl, path),
+      what: 'check of the login',
+    } as const
     const request: ServiceRequest = { ...target, method: 'GET', authorization: `Bearer ${token}` }
     parseJsonObject(await callRead(deps.calls, { request, queue }, signal), target.what)
   }
@@ -108,22 +112,22 @@ export function makeAccountService(deps: RefreshDeps, state: SessionState): Acco
         ...(input.updatedFrom && { updated_from: unixSeconds(input.updatedFrom, Math.floor) }),
       }
       const url = endpointUrl(baseUrl, '/oauth/activity', query)
-      const what = 'GET activity list'
+      const what = 'activity list'
       return read({ endpoint: 'GET /oauth/activity', url, what }, jsonBy(parseActivityList), signal)
     },
     async fetchActivity(path, input, signal) {
       const query = { include_session_data: input.sessionData ? '1' : '0' }
       const url = objectUrl(baseUrl, '/oauth/activity', path, query)
-      const what = `GET activity ${shorten(path)}`
+      const what = `activity ${shorten(path)}`
       return read({ endpoint: 'GET /oauth/activity/<id>', url, what }, readActivity, signal, SHARED_READ_MS)
     },
     async fetchTrainingInfo(input, signal) {
       const url = endpointUrl(baseUrl, '/oauth/training_info', input.format ? { format: input.format } : {})
-      const what = 'GET training_info'
+      const what = 'training info'
       return read({ endpoint: 'GET /oauth/training_info', url, what }, jsonBy(parseTrainingInfo), signal)
     },
     async downloadWorkout(address, signal) {
-      const what = 'GET workout-download'
+      const what = 'file of the workout of the day'
       const url = fileUrl(baseUrl, address, what)
       return read(
         { endpoint: 'GET /oauth/workout-download/<workout_id>.<ext>', url, what },
@@ -133,16 +137,16 @@ export function makeAccountService(deps: RefreshDeps, state: SessionState): Acco
     },
     async listWorkouts(signal) {
       const url = endpointUrl(baseUrl, '/oauth/workouts')
-      const what = 'GET workouts'
+      const what = 'workout list'
       return read({ endpoint: 'GET /oauth/workouts', url, what }, jsonBy(parseWorkoutList), signal)
     },
     async fetchWorkout(path, signal) {
       const url = objectUrl(baseUrl, '/oauth/workout', path)
-      const what = `GET workout ${shorten(path)}`
+      const what = `workout ${shorten(path)}`
       return read({ endpoint: 'GET /oauth/workout/<path>', url, what }, jsonBy(parseWorkout), signal)
     },
     async uploadFit(file, signal) {
-      const what = `POST upload ${shorten(file.fileName)}`
+      const what = `upload of ${shorten(file.fileName)}`
       const endpoint = 'POST /oauth/upload'
       const url = endpointUrl(baseUrl, '/oauth/upload')
       const send = async (token: string): Promise<Answer<WireUpload>> => {
@@ -165,7 +169,7 @@ export async function listDefaultWorkouts(
   baseUrl: string,
   signal?: AbortSignal,
 ): Promise<Answer<WireWorkoutList>> {
-  const what = 'GET default workouts'
+  const what = 'default workouts'
   const url = endpointUrl(baseUrl, '/oauth/workout')
   const request: ServiceRequest = {
     method: 'GET',

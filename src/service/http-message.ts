@@ -20,7 +20,7 @@ export type ServiceRequest = {
   method: 'GET' | 'POST'
   url: URL
   endpoint: Endpoint
-  /** endpoint and object for messages, such as `GET activity ab12` */
+  /** what is fetched or sent, for messages, such as `activity ab12` */
   what: string
   /** never sent to another origin than the URL's */
   authorization: string | undefined

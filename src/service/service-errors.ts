@@ -2,6 +2,7 @@ import {
   CredentialsRejectedError,
   errorCode,
   errorLine,
+  isCertificateCode,
   type MusetteError,
   RateLimitedError,
   RejectedError,
@@ -11,8 +12,8 @@ import {
 import { decodeUtf8, isObject } from '../kit/json.ts'
 import { type RawAnswer, retryAfterMs } from './http-message.ts'
 
-// The one place that turns a status or a content into an error of the kit. `what` names endpoint and object
-// (`GET activity ab12`). No message contains a URL's query or a token, and of a body only what quoteRefusal returns.
+// The one place that turns a status or a content into an error of the kit. `what` names what was fetched or
+// sent (`activity ab12`). No message contains a URL's query or a token, and of a body only what quoteRefusal returns.
 
 /** OAuth error words that refuse the access token, with any status (RFC 6750 section 3.1). */
 const TOKEN_ERRORS: readonly string[] = ['invalid_token', 'expired_token', 'invalid_grant']
@@ -31,24 +32,51 @@ export type AnswerContent = Pick<RawAnswer, 'status' | 'headers' | 'body'>
 export function networkError(
   error: unknown,
   what: string,
-  at: { requestSent: boolean; answered: boolean },
+  at: { requestSent: boolean; answered: boolean; origin: string },
 ): TransientError {
   const code = networkCodeOf(error)
-  const kind = networkKind(code, at.answered)
-  const requestSent = at.requestSent && kind.code !== 'connect_failed'
-  return new TransientError(kind.code, `${what}: ${kind.text} (${code})`, {
+  const kind = networkKind(code, at)
+  const requestSent = at.requestSent && !BEFORE_SENDING.includes(kind.code)
+  return new TransientError(kind.code, `${what}: ${kind.text}`, {
     cause: plainCause(error),
     requestSent,
   })
 }
 
-function networkKind(code: string, answered: boolean): { code: string; text: string } {
+/** Codes of failures before anything was sent. */
+const BEFORE_SENDING: readonly string[] = ['connect_failed', 'certificate_refused']
+
+function networkKind(
+  code: string,
+  { answered, origin }: { answered: boolean; origin: string },
+): { code: string; text: string } {
   if (/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/.test(code)) {
-    return { code: 'connect_failed', text: 'the service cannot be reached' }
+    const cause = CAUSES[code] ? `, because ${CAUSES[code]}` : ''
+    return { code: 'connect_failed', text: `the service at ${origin} cannot be reached${cause} (${code})` }
   }
-  if (/TIMEOUT|ETIMEDOUT/.test(code)) return { code: 'timeout', text: 'the service took too long' }
-  if (answered) return { code: 'cut_answer', text: 'the answer was cut off' }
-  return { code: 'connection_lost', text: 'the connection was lost' }
+  if (code === 'UND_ERR_ABORTED') {
+    return {
+      code: 'connect_failed',
+      text: `the proxy that HTTPS_PROXY or HTTP_PROXY names refused (${code})`,
+    }
+  }
+  if (/TIMEOUT|ETIMEDOUT/.test(code))
+    return { code: 'timeout', text: `the service did not answer in time (${code})` }
+  if (isCertificateCode(code)) {
+    const text = `the certificate of ${origin} cannot be trusted (${code}); look at the clock of this machine, and at NODE_EXTRA_CA_CERTS for an authority of your own`
+    return { code: 'certificate_refused', text }
+  }
+  if (answered) return { code: 'cut_answer', text: `the answer was cut off (${code})` }
+  return { code: 'connection_lost', text: `the connection was lost (${code})` }
+}
+
+/** Why a connection failed, by the code of the system. */
+const CAUSES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'no program answers at its address',
+  ENOTFOUND: 'there is no machine of that name',
+  EAI_AGAIN: 'its name cannot be looked up at the moment',
+  EHOSTUNREACH: 'no way leads to its address',
+  ENETUNREACH: 'this machine has no network',
 }
 
 /** Makes the error of an answer's status; undefined for 200 to 299. `words` is the result of quoteRefusal. */
@@ -69,7 +97,11 @@ export function statusError(
     )
   }
   if (status === 408)
-    return new TransientError('timeout', `${what}: the service waited too long (status 408)`, { requestSent })
+    return new TransientError(
+      'timeout',
+      `${what}: the service waited too long for the request (status 408)`,
+      { requestSent },
+    )
   if (status >= 500) {
     return new TransientError('server_error', `${what}: the service failed (status ${status})`, {
       requestSent,
@@ -107,7 +139,7 @@ export function parseJsonObject(answer: AnswerContent, what: string, words = '')
     const message = `${what}: the service answered that the request failed${words}`
     throw new RejectedError('success_false', message, { status: answer.status })
   }
-  throw badShape(what, 'success is missing')
+  throw badShape(what, 'the answer does not say whether the request succeeded')
 }
 
 /** Reads the text of a workout file. Throws UnexpectedResponseError for HTML or nothing, RejectedError for a JSON failure. */
@@ -144,22 +176,23 @@ export function tokenError(
   const byStatus = statusError(answer, what, now)
   if (byStatus instanceof RateLimitedError || byStatus instanceof TransientError) return byStatus
   if (word === 'invalid_grant') {
-    const reason = grant === 'password' ? 'user name or password is wrong' : 'the grant is no longer valid'
-    return new CredentialsRejectedError('invalid_grant', `${what}: ${reason}; run: musette login`)
+    const reason =
+      grant === 'password' ? 'the user name or the password was refused' : 'this login is no longer valid'
+    return new CredentialsRejectedError('invalid_grant', `${reason}; run: musette login`)
   }
   if (word !== undefined && CLIENT_ERRORS.includes(word)) {
-    return new RejectedError(word, `${what}: the service refused the client or the request`, { status })
+    return new RejectedError(word, `${what}: the service refused the client (${word})`, { status })
   }
   if (grant === 'password' && (status === 400 || status === 401)) {
     return new CredentialsRejectedError(
       'login_refused',
-      `${what}: the service refused the login; run: musette login`,
+      'the service refused this user name and password; run: musette login',
     )
   }
   if (byStatus) return byStatus
   if (word !== undefined)
     return new RejectedError('rejected', `${what}: the service refused the request`, { status })
-  return badShape(what, 'the answer holds no access token')
+  return badShape(what, 'the answer of the service has no token')
 }
 
 /** Makes the error of an answer that lacks its main content. */
@@ -178,7 +211,7 @@ export function tooLarge(what: string, limit: number): UnexpectedResponseError {
 }
 
 function unauthorized(what: string): RejectedError {
-  return new RejectedError('unauthorized', `${what}: the service refused the access token`, { status: 401 })
+  return new RejectedError('unauthorized', `${what}: the service refused the login`, { status: 401 })
 }
 
 function isSuccess(success: unknown): boolean {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
-import { Agent, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
+import { makeAgent, type Proxies } from '../kit/http-agent.ts'
 import { type Clock, type Sleep, systemClock, sleep as systemSleep } from '../kit/time.ts'
 import type { TokenPair, TokenVault } from '../store/vault/types.ts'
 import type { CallDeps } from './calls.ts'
@@ -62,6 +63,8 @@ export type ServiceOptions = {
   /** how long, in ms, a call waits during a rate limit; a longer one rejects it with RateLimitedError. Default: no limit */
   longestPauseMs?: number | undefined
   userAgent: string
+  /** the HTTP proxies towards the service; undefined: none */
+  proxies?: Proxies | undefined
   /** a person waits: the first refresh of tokens is tried at once, also during the pause after a failed one */
   byHand?: boolean
   timeouts?: Partial<Timeouts>
@@ -86,7 +89,7 @@ export function openService(
   const { vault, log, now = systemClock, sleep = systemSleep, random = Math.random } = deps
   const { byHand = false } = options
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
-  const connections = openConnections(timeouts, deps.dispatcher)
+  const connections = openConnections(timeouts, options.proxies, deps.dispatcher)
   const pacer = makePacer({ now, sleep, onPause: deps.observer?.onPause }, options)
   const maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
   const transport = {
@@ -134,12 +137,15 @@ export function openService(
   }
 }
 
-function openConnections(timeouts: Timeouts, handedIn: Dispatcher | undefined) {
+function openConnections(
+  { connectMs }: Timeouts,
+  proxies: Proxies | undefined,
+  handedIn: Dispatcher | undefined,
+) {
   if (handedIn) return { get: handedIn, post: handedIn, close: async () => undefined }
-  const connect = { timeout: timeouts.connectMs }
-  const get = new Agent({ connect })
+  const get = makeAgent(proxies, { connectMs })
   // Each POST has a new connection: on one that the service has just closed, a token or an upload would be lost.
-  const post = new Agent({ connect, pipelining: 0 })
+  const post = makeAgent(proxies, { connectMs, pipelining: 0 })
   return {
     get,
     post,

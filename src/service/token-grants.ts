@@ -16,9 +16,9 @@ export type Grant =
   | { type: 'authorization_code'; code: string; redirectUri: string }
 
 const WHAT: Readonly<Record<Grant['type'], string>> = {
-  password: 'POST token with a password',
-  refresh_token: 'POST token with a refresh token',
-  authorization_code: 'POST token with an authorization code',
+  password: 'signing in',
+  refresh_token: 'renewing the login',
+  authorization_code: 'signing in',
 }
 
 /** Makes the token request of a grant (service document, endpoint 1): HTTP Basic with the client's id and secret. */
@@ -120,7 +120,7 @@ export async function fetchAuthorizeRefusal(
     method: 'GET',
     endpoint: 'GET /oauth/authorize',
     url: new URL(makeAuthorizeUrl(client, { redirectUri, state })),
-    what: 'GET authorize',
+    what: 'the sign-in page',
     authorization: undefined,
     redirects: 'manual',
     totalMs: deps.transport.options.timeouts.tokenMs,

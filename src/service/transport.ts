@@ -52,7 +52,7 @@ async function sendAndFollow(
   } catch (error) {
     signal?.throwIfAborted()
     if (error instanceof MusetteError) throw error
-    throw networkError(error, request.what, state)
+    throw networkError(error, request.what, { ...state, origin: request.url.origin })
   } finally {
     deadline.clear()
   }
@@ -132,7 +132,7 @@ function refuseUnread(
   if (isKnownEncoding(headers['content-encoding'])) return undefined
   return new UnexpectedResponseError(
     'unknown_encoding',
-    `${what}: the answer is compressed in a way nobody asked for`,
+    `${what}: the answer is compressed in an unknown way`,
   )
 }
 
@@ -240,13 +240,14 @@ function nextUrl(
 ): URL | undefined {
   if (![301, 302, 303, 307, 308].includes(answer.status)) return undefined
   const { what } = from
-  if (from.method !== 'GET') throw redirectError(what, `a POST was redirected (status ${answer.status})`)
+  if (from.method !== 'GET')
+    throw redirectError(what, `the service sent the request to another address (status ${answer.status})`)
   const location = answer.headers.location
   if (location === undefined || !URL.canParse(location, from.url.href)) {
     throw redirectError(what, 'it was redirected to an address that cannot be read')
   }
   const next = new URL(location, from.url)
-  if (next.origin !== from.url.origin) throw redirectError(what, 'it was redirected to another origin')
+  if (next.origin !== from.url.origin) throw redirectError(what, 'it was redirected to another server')
   if (!from.mayFollow) throw redirectError(what, 'it was redirected too many times')
   return next
 }

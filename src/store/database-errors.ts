@@ -1,6 +1,14 @@
 import { DrizzleQueryError } from 'drizzle-orm/errors'
 import pg from 'pg'
-import { ConfigError, errorCode, errorLine, MusetteError, TransientError } from '../kit/errors.ts'
+import {
+  ConfigError,
+  errorCode,
+  errorLine,
+  isCertificateCode,
+  MusetteError,
+  TransientError,
+} from '../kit/errors.ts'
+import { isWithoutTls } from '../kit/postgres-tls.ts'
 
 /** The step that failed: after `commit` the changes may be in the database, after the others they are not. */
 export type DatabaseStep = 'connect' | 'query' | 'commit'
@@ -56,7 +64,7 @@ export function mapDatabaseError(error: unknown, step: DatabaseStep, broken = fa
   // The driver throws a plain Error for a lost connection, and TypeError or RangeError for a value that it cannot send.
   if (!(inner instanceof TypeError || inner instanceof RangeError)) return unreachable(inner, step)
   const cause = new Error(`${inner.name} in: ${query?.slice(0, 300)}`)
-  return new MusetteError('database_query', 'store, run a query: the driver cannot send a value of it', {
+  return new MusetteError('database_query', 'a query has a value that cannot be sent to the database', {
     cause,
   })
 }
@@ -72,55 +80,83 @@ function mapSqlstate(error: pg.DatabaseError, query: string | undefined, step: D
   const cause = new PostgresCause(error, query)
   const requestSent = step === 'commit'
   if (BUSY.has(sqlstate)) {
-    return new TransientError('database_busy', `store, wait for the database: ${cause.message}`, {
+    return new TransientError('database_busy', `the database is busy: ${cause.message}`, {
       cause,
       requestSent,
     })
   }
   if (/^(57P0|53|08|58)/.test(sqlstate)) {
-    return new TransientError('database_unreachable', `store, use the database: ${cause.message}`, {
-      cause,
-      requestSent,
-    })
+    return new TransientError(
+      'database_unreachable',
+      `the database does not work at the moment: ${cause.message}`,
+      {
+        cause,
+        requestSent,
+      },
+    )
   }
   if (sqlstate === '25006') {
-    const message = `store, write: ${cause.message}; the database accepts no writes now, and musette goes on when it does`
+    const message = `the database accepts no writes at the moment (${cause.message}); musette goes on when it does`
     return new TransientError('database_read_only', message, { cause, requestSent })
   }
   if (NO_SUCH_TABLE.has(sqlstate)) return unmigrated(cause)
   if (LOGIN_REFUSED.has(sqlstate)) {
-    const message = `store, sign in to the database: ${cause.message}; correct DATABASE_URL`
+    const message = `the database refused the connection: ${cause.message}; ${mendLogin(cause.message)}`
     return new ConfigError('database_login_refused', message, { cause })
   }
   if (sqlstate === '42501') {
-    const message = `store, use the database: ${cause.message}; give the user of DATABASE_URL that right`
+    const message = `the database refused a statement: ${cause.message}; give the user of DATABASE_URL that right`
     return new ConfigError('database_forbidden', message, { cause })
   }
-  return new MusetteError('database_error', `store, run a query: ${cause.message} (SQLSTATE ${sqlstate})`, {
-    cause,
-  })
+  return new MusetteError(
+    'database_error',
+    `the database reported an error: ${cause.message} (SQLSTATE ${sqlstate})`,
+    {
+      cause,
+    },
+  )
 }
 
-/** Makes the error for a database that is empty or behind this version. */
-export function unmigrated(cause?: unknown): ConfigError {
-  const message =
-    'store, read the schema: the database is empty or older than this version; run: musette migrate'
-  return new ConfigError('database_unmigrated', message, cause === undefined ? {} : { cause })
+/** Makes the error for a database without tables; the verbs that write set it up by themselves. */
+export function empty(cause?: unknown): ConfigError {
+  const message = 'the database is empty; run: musette login'
+  return new ConfigError('database_empty', message, { cause })
+}
+
+/** Makes the error for a database behind this version. */
+export function outdated(): ConfigError {
+  const message = 'the database is older than this version of musette; run: musette migrate'
+  return new ConfigError('database_unmigrated', message)
+}
+
+/** Makes the error for a query whose table is not there. */
+function unmigrated(cause: unknown): ConfigError {
+  const message = 'the database is empty or older than this version; run: musette migrate'
+  return new ConfigError('database_unmigrated', message, { cause })
 }
 
 function unreachable(error: unknown, step: DatabaseStep): MusetteError {
   if (errorCode(error) === 'ERR_INVALID_URL') {
-    return new ConfigError(
-      'database_url_invalid',
-      'store, read the connection URL: not a URL; correct DATABASE_URL',
-    )
+    return new ConfigError('database_url_invalid', 'DATABASE_URL is not a URL; correct it')
   }
-  const reason = step === 'connect' ? connectReason(error) : 'the connection was lost'
-  const cause = new Error(reason)
-  return new TransientError('database_unreachable', `store, reach the database: ${reason}`, {
-    cause,
+  const sentence = step === 'connect' ? unreachableSentence(error) : 'the connection to the database was lost'
+  return new TransientError('database_unreachable', sentence, {
+    cause: new Error(connectReason(error)),
     requestSent: step === 'commit',
   })
+}
+
+function unreachableSentence(error: unknown): string {
+  const reason = connectReason(error)
+  if (isWithoutTls(error))
+    return 'the database offers no encryption, and sslmode in DATABASE_URL requires it; ask whoever runs it, or write sslmode=prefer'
+  if (isCertificateCode(errorCode(error)))
+    return `the certificate of the database cannot be trusted (${reason}); name its authority with sslrootcert in DATABASE_URL, or write sslmode=require to encrypt without a check`
+  return `the database cannot be reached (${reason})`
+}
+
+function mendLogin(message: string): string {
+  return message.includes('no encryption') ? 'add sslmode=require to DATABASE_URL' : 'correct DATABASE_URL'
 }
 
 // The message of an AggregateError (localhost by IPv4 and IPv6) is empty; its code is not.

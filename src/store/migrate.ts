@@ -1,16 +1,17 @@
-import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { ConfigError, UnexpectedResponseError } from '../kit/errors.ts'
 import { dropConnection, PostgresClient } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
-import { mapDatabaseError, sqlstateOf, unmigrated } from './database-errors.ts'
-import { createMigrationLock, lockMigrations } from './migration-lock.ts'
-import type { Tx } from './store.ts'
+import { mapDatabaseError, outdated, sqlstateOf } from './database-errors.ts'
+import { createMigrationLock, lockMigrations } from './migration/migration-lock.ts'
+import {
+  assertNoForeignTables,
+  findVersion,
+  JOURNAL,
+  migrationsFolder,
+  readJournal,
+} from './migration/schema-version.ts'
 import { disableTriggers } from './triggers.ts'
-
-const JOURNAL = 'musette.migrations'
 
 // Long enough for a migration that rewrites a table of samples in another process.
 const LOCK_TIMEOUT_MS = 10 * MINUTE
@@ -30,18 +31,22 @@ export type MigrationInput = {
   folder?: string
 }
 
+/** The names of the last migrations before and after, and how many ran; `from` is undefined for a database that was empty. */
+export type Migrated = Readonly<{ from: string | undefined; to: string; applied: number }>
+
 /**
  * Brings the database at `connectionString` to this version, all of it or nothing. Two at once are safe: the second waits for
- * the first and finds nothing to do. One that loses a deadlock with a query of others begins again. Throws ConfigError or
+ * the first and finds nothing to do. One that loses a deadlock with a query of others begins again. With `onlyEmpty` it makes the
+ * tables in an empty database, and throws ConfigError `database_unmigrated` for one of an older version. Throws ConfigError or
  * TransientError as the store does, ConfigError `database_newer` for a database that a newer version has made, and ConfigError
- * `database_unknown` for one with migrations that this version does not have.
+ * `database_unknown` for one with migrations that this version does not have, or with tables of others in our place.
  */
-export async function migrate(input: MigrationInput): Promise<void> {
+export async function migrate(input: MigrationInput & { onlyEmpty?: boolean }): Promise<Migrated> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const { from, to } = await withMigrationLock(input, (client) => applyAll(client, input))
-      if (from < to) input.log.info({ from, to }, 'migrated the database')
-      return
+      const migrated = await withMigrationLock(input, (client) => applyAll(client, input))
+      if (migrated.applied > 0) input.log.info(migrated, migrated.from ? 'migrated the database' : SET_UP)
+      return migrated
     } catch (error) {
       if (sqlstateOf(error) !== DEADLOCK_DETECTED || attempt === MOST_ATTEMPTS) throw error
       input.log.warn({ attempt }, 'the migration met a deadlock with another query and begins again')
@@ -49,10 +54,17 @@ export async function migrate(input: MigrationInput): Promise<void> {
   }
 }
 
-async function applyAll(client: pg.ClientBase, input: MigrationInput): Promise<{ from: number; to: number }> {
-  const { version: from, target: to } = await findVersion(client, input.folder)
+const SET_UP = 'set up the empty database'
+
+async function applyAll(client: pg.ClientBase, input: Parameters<typeof migrate>[0]): Promise<Migrated> {
+  const { version, target } = await findVersion(client, input.folder)
+  if (version === 0) await assertNoForeignTables(client, { anywhere: input.onlyEmpty ?? false })
+  else if (input.onlyEmpty && version < target) throw outdated()
   await applyMigrations(client, input)
-  return { from, to }
+  const journal = await readJournal(input.folder)
+  const tagOf = (moment: number) => journal.find(({ when }) => when === moment)?.tag
+  const applied = journal.filter(({ when }) => when > version).length
+  return { from: tagOf(version), to: tagOf(target) ?? '', applied }
 }
 
 /**
@@ -128,77 +140,4 @@ export async function applyMigrations(
     await client.query(`INSERT INTO ${JOURNAL} (hash, created_at) VALUES ($1, $2)`, [hash, moment])
   }
   await enableTriggers()
-}
-
-/**
- * Throws ConfigError unless the database is at this version: `database_unmigrated` for an older one, `database_unknown` and
- * `database_newer` as `migrate` does.
- */
-export async function checkSchema(tx: Tx): Promise<void> {
-  const { version, target } = await findVersion(tx.client)
-  if (version < target) throw unmigrated()
-}
-
-// Both src/store and dist/store lie two folders below the folder that holds drizzle/.
-function migrationsFolder(): string {
-  return fileURLToPath(new URL('../../drizzle', import.meta.url))
-}
-
-/**
- * Finds the version of the database and that of this program. A version is the moment its last migration was generated,
- * ms since 1970; 0 is an empty database. Throws ConfigError unless this program has every migration of the database.
- */
-export async function findVersion(
-  client: pg.ClientBase,
-  folder?: string,
-): Promise<{ version: number; target: number }> {
-  const known = await readMigrations(folder)
-  const applied = await findMigrations(client)
-  const [version, target] = [Math.max(0, ...applied), Math.max(...known)]
-  if (version > target) throw newerDatabase()
-  if (applied.some((migration) => !known.includes(migration))) throw unknownDatabase()
-  return { version, target }
-}
-
-/** Finds the migrations that the database has, each as the moment it was generated, ms since 1970. */
-export async function findMigrations(client: pg.ClientBase): Promise<number[]> {
-  const known = await client.query<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', [
-    JOURNAL,
-  ])
-  if (!known.rows[0]?.found) return []
-  const { rows } = await client.query<{ created_at: string | null }>(
-    `SELECT created_at FROM ${JOURNAL} ORDER BY created_at`,
-  )
-  return rows.map((row) => Number(row.created_at))
-}
-
-/** Reads the migrations of this program, in the same form. */
-export async function readMigrations(folder: string = migrationsFolder()): Promise<number[]> {
-  const text = await readFile(`${folder}/meta/_journal.json`, 'utf8')
-  const journal: unknown = JSON.parse(text)
-  const entries = isJournal(journal) ? journal.entries : []
-  if (entries.length === 0)
-    throw new UnexpectedResponseError(
-      'migrations_missing',
-      'store, read drizzle/meta/_journal.json: no entries',
-    )
-  return entries.map(({ when }) => when)
-}
-
-function isJournal(value: unknown): value is { entries: Array<{ when: number }> } {
-  return typeof value === 'object' && value !== null && 'entries' in value && Array.isArray(value.entries)
-}
-
-function newerDatabase(): ConfigError {
-  const message = 'store, read the schema: this database was made by a newer musette; install that version'
-  return new ConfigError('database_newer', message)
-}
-
-function unknownDatabase(): ConfigError {
-  const message =
-    'store, read the schema: an earlier musette made this database, and this version cannot migrate it; take files that ' +
-    'were sent already out of the drop folder, since a new ledger does not know them, use an empty database (another ' +
-    'DATABASE_URL, or move the folder postgres out of the data directory), ' +
-    'then run: musette migrate && musette login && musette sync'
-  return new ConfigError('database_unknown', message)
 }

@@ -127,10 +127,7 @@ async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
 async function commit(client: pg.PoolClient): Promise<void> {
   const answer = await client.query('COMMIT')
   if (answer.command === 'ROLLBACK') {
-    throw new MusetteError(
-      'transaction_rolled_back',
-      'store, commit: a query before it had failed; nothing is kept',
-    )
+    throw new MusetteError('transaction_rolled_back', 'a query before the commit had failed; nothing is kept')
   }
 }
 

@@ -45,11 +45,11 @@ export type Auth = {
   endSession(request: FastifyRequest, reply: FastifyReply): Promise<void>
 }
 
-/** Makes the one place that knows the token, and adds the plugins for cookies and rate limits to the server. */
+/** Makes the one place that knows the token, whose cookie goes to paths below `root` only, and adds the plugins for cookies and rate limits to the server. */
 export async function registerAuth(
   server: FastifyInstance,
   deps: { log: Logger; endedSessions: EndedSessions },
-  token: string,
+  { token, root }: { token: string; root: string },
 ): Promise<Auth> {
   const { log, endedSessions } = deps
   await server.register(fastifyCookie)
@@ -75,12 +75,12 @@ export async function registerAuth(
     },
     beginSession(request, reply) {
       const { value, maxAgeS } = sessions.begin()
-      reply.setCookie(SESSION_COOKIE, value, { ...cookieOptions(request), maxAge: maxAgeS })
+      reply.setCookie(SESSION_COOKIE, value, { ...cookieOptions(request, root), maxAge: maxAgeS })
     },
     async endSession(request, reply) {
       const session = request.cookies[SESSION_COOKIE]
       if (session !== undefined) await sessions.end(session)
-      reply.clearCookie(SESSION_COOKIE, cookieOptions(request))
+      reply.clearCookie(SESSION_COOKIE, cookieOptions(request, root))
     },
   }
 }
@@ -129,9 +129,9 @@ async function hasOpenSession(sessions: Sessions, { cookies }: FastifyRequest): 
 }
 
 /** `secure` follows the page's own address, which the browser sends with a write; anybody can forge a proxy's headers. */
-function cookieOptions({ headers }: FastifyRequest) {
+function cookieOptions({ headers }: FastifyRequest, root: string) {
   const secure = headers.origin?.startsWith('https://') ?? false
-  return { path: '/', httpOnly: true, sameSite: 'strict', secure } as const
+  return { path: root || '/', httpOnly: true, sameSite: 'strict', secure } as const
 }
 
 /** Compares two texts in a time that does not depend on where they differ: their hashes have one length. */

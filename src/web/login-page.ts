@@ -17,8 +17,8 @@ const POLICY = contentPolicy({
   'form-action': ["'self'"],
 })
 
-/** Adds `/login`, a form that gives a browser a session for the token, and `/logout`, which ends the session. */
-export async function registerLogin(server: FastifyInstance, auth: Auth): Promise<void> {
+/** Adds `/login`, below `root` for browsers, a form that gives a browser a session for the token, and `/logout`, which ends the session. */
+export async function registerLogin(server: FastifyInstance, auth: Auth, root: string): Promise<void> {
   await server.register(async (scope) => {
     scope.addContentTypeParser(
       'application/x-www-form-urlencoded',
@@ -29,7 +29,7 @@ export async function registerLogin(server: FastifyInstance, auth: Auth): Promis
 
     scope.get('/login', page, async (request, reply) => {
       const next = ownPath((request.query as { next?: unknown }).next)
-      return sendPage(reply, request.authenticated ? renderLogout(next) : renderLogin(next))
+      return sendPage(reply, request.authenticated ? renderLogout(next, root) : renderLogin(next, root))
     })
 
     scope.post('/login', page, async (request, reply) => {
@@ -41,10 +41,13 @@ export async function registerLogin(server: FastifyInstance, auth: Auth): Promis
         return reply.redirect(next, 303)
       }
       if (verdict.kind !== 'rate_limited')
-        return sendPage(reply.code(401), renderLogin(next, 'This is not the token.'))
+        return sendPage(reply.code(401), renderLogin(next, root, 'This is not the token.'))
       const { retryAfterS } = verdict
       const problem = `Too many wrong tokens came from this address. Try again in ${retryAfterS} s.`
-      return sendPage(reply.code(429).header('retry-after', String(retryAfterS)), renderLogin(next, problem))
+      return sendPage(
+        reply.code(429).header('retry-after', String(retryAfterS)),
+        renderLogin(next, root, problem),
+      )
     })
 
     scope.post('/logout', { config: { public: true } }, async (request, reply) => {
@@ -62,17 +65,17 @@ function sendPage(reply: FastifyReply, content: string) {
 }
 
 /** Renders the form; `next` is the path of this site to go to, `problem` the fault of the last attempt. */
-function renderLogin(next: string, problem?: string): string {
+function renderLogin(next: string, root: string, problem?: string): string {
   const alert = problem ? `<p role="alert">${problem}</p>` : ''
-  return `${alert}<form method="post" action="/login"><input type="hidden" name="next" value="${escapeHtml(next)}">
+  return `${alert}<form method="post" action="${root}/login"><input type="hidden" name="next" value="${escapeHtml(next)}">
 <input type="text" name="username" value="musette" autocomplete="username" hidden>
 <label for="token">Token</label><input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
 <button>Sign in</button></form><p>It is the value of <code>MUSETTE_HTTP_TOKEN</code> on the machine where musette runs.</p>`
 }
 
-function renderLogout(next: string): string {
-  return `<p>You are signed in. <a href="${escapeHtml(next)}">Go on</a></p>
-<form method="post" action="/logout"><button>Sign out</button></form>`
+function renderLogout(next: string, root: string): string {
+  return `<p>You are signed in. <a href="${root}${escapeHtml(next)}">Go on</a></p>
+<form method="post" action="${root}/logout"><button>Sign out</button></form>`
 }
 
 /** Returns `next` if it is a path of this site, else `/`: a login must not lead to another site. */

@@ -23,12 +23,16 @@ const POLICY = contentPolicy({
 const FOREIGN_LINK = /<link\b[^>]*\bhref="https?:[^>]*>/g
 
 /**
- * Adds the board of the queues at `/queues`. It only reads, because a queue that it changes stops for every process: its
+ * Adds the board of the queues at `/queues`, below `root` for browsers. It only reads, because a queue that it changes stops for every process: its
  * queues are read-only, and every method but GET and HEAD is refused, since `pause all` answers 200 even then.
  */
-export async function registerQueueBoard(server: FastifyInstance, boards: readonly Board[]): Promise<void> {
+export async function registerQueueBoard(
+  server: FastifyInstance,
+  boards: readonly Board[],
+  root: string,
+): Promise<void> {
   const serverAdapter = new FastifyAdapter()
-  serverAdapter.setBasePath(PATH)
+  serverAdapter.setBasePath(root + PATH)
   createBullBoard({
     queues: boards.map(makeReadOnly),
     serverAdapter,

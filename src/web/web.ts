@@ -1,6 +1,6 @@
-import { type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { Logger } from 'pino'
-import { ConfigError, errorCode } from '../kit/errors.ts'
+import { ConfigError } from '../kit/errors.ts'
 import { isLoopback } from '../kit/loopback.ts'
 import { SECOND } from '../kit/time.ts'
 import { isPageVisit, registerAuth, requireAuth } from './auth.ts'
@@ -11,6 +11,7 @@ import type { DashboardDeps, DropZoneDeps } from './dashboard/dashboard-types.ts
 import { LONGEST_UPLOAD_MS, registerDropZone } from './dashboard/drop-zone-routes.ts'
 import type { HealthSnapshot } from './gauges.ts'
 import { type Readiness, registerHealth } from './health-routes.ts'
+import { listenOn } from './listen.ts'
 import { registerLogin } from './login-page.ts'
 import { type McpFetch, registerMcp } from './mcp-route.ts'
 import { type Metrics, registerMetrics } from './metrics.ts'
@@ -40,6 +41,8 @@ const MOST_CONNECTIONS = 256
 export type WebOptions = {
   host: string
   port: number
+  /** the path below which a reverse proxy shows it, see MUSETTE_HTTP_PATH */
+  path?: string
   token: string | undefined
   mapTiles?: string | undefined
 }
@@ -54,12 +57,13 @@ export async function openWeb(
   options: WebOptions,
 ): Promise<{ url: string; close(): Promise<void> }> {
   assertNotExposed(options)
-  const { host, port, token } = options
+  const { host, port, token, path: root = '' } = options
   const { log } = deps
   const server = fastify({
     logger: false,
     forceCloseConnections: true,
     requestTimeout: LONGEST_UPLOAD_MS,
+    rewriteUrl: (request) => withoutRoot(request.url ?? '/', root),
     // Node waits 60 s for headers by default, and looks every 30 s which requests are late.
     http: { headersTimeout: REQUEST_MS, connectionsCheckingInterval: REQUEST_MS / 2 },
   })
@@ -71,7 +75,7 @@ export async function openWeb(
     log.error({ error }, 'web: a page could not be made')
     return reply.code(500).send({ error: 'see the log' })
   })
-  const menu = { queues: deps.boards.length > 0, signOut: token !== undefined }
+  const menu = { root, queues: deps.boards.length > 0, signOut: token !== undefined }
   server.setNotFoundHandler((request, reply) =>
     isPageVisit(request)
       ? sendNoSuchPage(reply, menu)
@@ -79,26 +83,36 @@ export async function openWeb(
   )
   server.addHook('onRequest', endSlowRequest)
   await registerSecurityHeaders(server, { mapTiles: options.mapTiles })
+  if (root) redirectBelow(server, root)
   registerOriginChecks(server, { loopbackOnly: token === undefined })
-  const auth = token === undefined ? undefined : await registerAuth(server, deps, token)
+  const auth = token === undefined ? undefined : await registerAuth(server, deps, { token, root })
   requireAuth(server, auth)
-  if (auth) await registerLogin(server, auth)
+  if (auth) await registerLogin(server, auth, root)
   registerHealth(server, deps)
   registerMetrics(server, deps)
-  await registerQueueBoard(server, deps.boards)
+  await registerQueueBoard(server, deps.boards, root)
   await registerDashboardPages(server, deps.dashboard, menu)
   registerWorkoutFiles(server, deps.dashboard)
   await registerDropZone(server, deps.dropZone)
   registerDownloads(server, deps.dashboard)
   await registerDashboardApi(server, deps.dashboard)
   registerMcp(server, deps.mcp)
-  try {
-    const url = await server.listen({ host, port })
-    return { url, close: () => server.close() }
-  } catch (error) {
-    const message = `MUSETTE_HTTP: cannot listen on ${host}:${port} (${errorCode(error)}); set another address, or off`
-    throw new ConfigError('http_cannot_listen', message, { cause: error })
-  }
+  return listenOn(server, { host, port })
+}
+
+/** Returns the path and query of a request below `root`; a request without it, as of a health check on this machine, stays. */
+function withoutRoot(url: string, root: string): string {
+  if (root === '' || !url.startsWith(root) || !['/', '?', ''].includes(url.charAt(root.length))) return url
+  const rest = url.slice(root.length)
+  return rest.startsWith('/') ? rest : `/${rest}`
+}
+
+/** Lets every redirect to a path of this site lead below `root`. */
+function redirectBelow(server: FastifyInstance, root: string): void {
+  server.addHook('onSend', async (_request, reply) => {
+    const location = reply.getHeader('location')
+    if (typeof location === 'string' && location.startsWith('/')) reply.header('location', root + location)
+  })
 }
 
 /** Refuses, before anything is opened, an address that others can reach without a token. */

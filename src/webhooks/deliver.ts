@@ -35,13 +35,13 @@ export async function deliverDue(
     if (!message) return
     const { id, event, occurredAt: at, data } = message
     const sent = { id, event: event as WebhookEvent, at, data: data as MessageData }
-    const answer = await sendMessage(webhook, sent, { signal })
+    const answer = await sendMessage(webhook, sent, { signal, dispatcher: deps.dispatcher })
     await recordAnswer(deps, { webhook: webhook.name, message, answer, backoff })
   }
 }
 
 async function recordAnswer(
-  { store, log, problems }: WebhookDeps,
+  { store, log, problems }: Omit<WebhookDeps, 'dispatcher'>,
   input: { webhook: string; message: ClaimedMessage; answer: Answer; backoff: Backoff },
 ): Promise<void> {
   const { webhook, message, answer } = input

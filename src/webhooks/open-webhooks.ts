@@ -1,6 +1,8 @@
 import type { Logger } from 'pino'
+import type { Dispatcher } from 'undici'
 import type { WebhooksFile } from '../config/webhooks-file.ts'
 import { errorLine } from '../kit/errors.ts'
+import type { Proxies } from '../kit/http-agent.ts'
 import { type LogOnce, makeLogOnce } from '../kit/log-once.ts'
 import { type Backoff, HOUR, MINUTE, SECOND, sleep } from '../kit/time.ts'
 import type { Store } from '../store/store.ts'
@@ -8,9 +10,10 @@ import { recordWebhooks } from '../store/webhooks/known-webhooks.ts'
 import { deleteOldMessages, findDueWebhooks, recordMessagesExpired } from '../store/webhooks/outbox.ts'
 import { composeConditions, composeMessages, WORTH_READING_MS } from './compose.ts'
 import { BACKOFF, deliverDue } from './deliver.ts'
+import { makeReceivers } from './send.ts'
 import type { Condition } from './texts.ts'
 
-export type WebhookDeps = Readonly<{ store: Store; log: Logger; problems: LogOnce }>
+export type WebhookDeps = Readonly<{ store: Store; log: Logger; problems: LogOnce; dispatcher: Dispatcher }>
 
 /** How often the database is read for news and due messages: a query of indexes, and most of the delay of a message. */
 const LOOK_EVERY_MS = 1 * SECOND
@@ -41,7 +44,11 @@ const PAUSES: WebhookPauses = {
  */
 export async function openWebhooks(
   deps: { store: Store; log: Logger; conditions: () => Promise<readonly Condition[]> },
-  { file, pauses = PAUSES }: { file: WebhooksFile; pauses?: WebhookPauses },
+  {
+    file,
+    proxies,
+    pauses = PAUSES,
+  }: { file: WebhooksFile; proxies?: Proxies | undefined; pauses?: WebhookPauses },
 ): Promise<{ close(): Promise<void> }> {
   const { store, log } = deps
   const { path, webhooks } = file
@@ -58,6 +65,8 @@ export async function openWebhooks(
 
   const stop = new AbortController()
   const problems = makeLogOnce(log)
+  const dispatcher = makeReceivers(proxies)
+  const deliverDeps = { store, log, problems, dispatcher }
   const sending = new Map<string, Promise<void>>()
   const tried = async (what: string, work: () => Promise<void>) => {
     try {
@@ -71,7 +80,7 @@ export async function openWebhooks(
     const due = await store.read(findDueWebhooks)
     for (const webhook of webhooks.filter(({ name }) => due.includes(name) && !sending.has(name))) {
       const { backoff } = pauses
-      const work = () => deliverDue({ store, log, problems }, { webhook, backoff, signal: stop.signal })
+      const work = () => deliverDue(deliverDeps, { webhook, backoff, signal: stop.signal })
       const done = tried(`messages of ${webhook.name}`, work).finally(() => sending.delete(webhook.name))
       sending.set(webhook.name, done)
     }
@@ -93,6 +102,7 @@ export async function openWebhooks(
       stop.abort()
       await Promise.all(loops)
       await Promise.all(sending.values())
+      await dispatcher.destroy()
     },
   }
 }

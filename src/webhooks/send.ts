@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { type Dispatcher, fetch, type Response } from 'undici'
 import type { Webhook } from '../config/webhooks-file.ts'
 import { errorCode } from '../kit/errors.ts'
+import { makeAgent, type Proxies } from '../kit/http-agent.ts'
 import { SECOND } from '../kit/time.ts'
 import { type Message, makeRequest } from './message-request.ts'
 
@@ -21,6 +23,14 @@ export type Answer = Readonly<{
   retryAfterMs: number | undefined
 }>
 
+/** Makes the connections to the receivers, through the proxies where there are some. */
+export function makeReceivers(proxies: Proxies | undefined): Dispatcher {
+  return makeAgent(proxies, { connectMs: ANSWER_WITHIN_MS })
+}
+
+/** `dispatcher`: the connections to the receivers; undefined: direct ones. */
+export type SendOptions = { signal: AbortSignal; dispatcher?: Dispatcher | undefined }
+
 /**
  * Sends a message once. Redirects are not followed, and the whole exchange takes 10 s at most. Throws only the reason of the
  * signal when it aborts.
@@ -28,7 +38,7 @@ export type Answer = Readonly<{
 export async function sendMessage(
   webhook: Webhook,
   message: Message,
-  { signal, now = new Date() }: { signal: AbortSignal; now?: Date },
+  { signal, dispatcher, now = new Date() }: SendOptions & { now?: Date },
 ): Promise<Answer> {
   const { url, ...request } = makeRequest(webhook, message, now)
   const startedAt = performance.now()
@@ -36,7 +46,13 @@ export async function sendMessage(
   const within = AbortSignal.any([signal, timeout])
   const tookMs = () => Math.round(performance.now() - startedAt)
   try {
-    const answer = await fetch(url, { ...request, method: 'POST', redirect: 'manual', signal: within })
+    const answer = await fetch(url, {
+      ...request,
+      method: 'POST',
+      redirect: 'manual',
+      signal: within,
+      ...(dispatcher && { dispatcher }),
+    })
     const beginning = await readBeginning(answer)
     const { status } = answer
     const failure = status >= 200 && status <= 299 ? undefined : `HTTP ${status}`
@@ -49,10 +65,10 @@ export async function sendMessage(
 }
 
 /** Sends a message of the event `test`, whatever events the webhook has. Throws only the reason of the signal. */
-export function sendTestMessage(webhook: Webhook, { signal }: { signal: AbortSignal }): Promise<Answer> {
+export function sendTestMessage(webhook: Webhook, options: SendOptions): Promise<Answer> {
   const text = `Messages of musette reach the webhook "${webhook.name}".`
   const data = { title: 'musette: a test', text, webhook: webhook.name }
-  return sendMessage(webhook, { id: randomUUID(), event: 'test', at: new Date(), data }, { signal })
+  return sendMessage(webhook, { id: randomUUID(), event: 'test', at: new Date(), data }, options)
 }
 
 /** Reads the beginning of an answer and drops the rest; an answer that breaks off has its status all the same. */

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
 import { queryOnce } from '../kit/postgres.ts'
 
-const DIE_AT = fileURLToPath(new URL('die-at.ts', import.meta.url))
+const DIE_AT = fileURLToPath(new URL('die-at.mjs', import.meta.url))
 const MOMENTS = [
   { moment: 'before the new key is there', sealed: false },
   { moment: 'after the new key is there', sealed: false },
@@ -30,7 +30,7 @@ it.each(MOMENTS)(
   async ({ moment, sealed }) => {
     const before = await keyIdInUse()
     const killed = await rig.musette(['key', 'rotate'], {
-      env: { NODE_OPTIONS: `--import=${import.meta.resolve('tsx')} --import=${DIE_AT}`, DIE_AT: moment },
+      env: { NODE_OPTIONS: `--import=${DIE_AT}`, DIE_AT: moment },
     })
     expect(killed).toMatchObject({ signal: 'SIGKILL' })
     expect((await keyIdInUse()) !== before).toBe(sealed)

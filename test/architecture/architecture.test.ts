@@ -54,7 +54,7 @@ describe('the rooms of src', () => {
     const factories: Array<[RegExp, string]> = [
       [/new (?:pg\.)?Pool\(/, 'store'],
       [/new Queue\(|new Worker\(|new IORedis\(|new Redis\(/, 'jobs'],
-      [/new Agent\(/, 'service'],
+      [/new (?:Agent|EnvHttpProxyAgent)\(/, 'kit'],
       [/chokidar\.watch\(/, 'dropfolder'],
     ]
     const strays = factories.flatMap(([made, room]) =>

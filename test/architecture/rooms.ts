@@ -66,7 +66,7 @@ export const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
 export const OWNED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   bullmq: ['jobs'],
   ioredis: ['jobs'],
-  undici: ['service'],
+  undici: ['service', 'webhooks', 'kit'],
   'drizzle-orm': ['store'],
   'pg-copy-streams': ['store'],
   chokidar: ['dropfolder'],

@@ -37,7 +37,11 @@ function makeViewer() {
   return {
     shown,
     onProgress: (now: CopyProgress) => void shown.push(now),
-    midway: () => eventually(() => shown.some(isMidway), { what: 'progress in the middle of the samples' }),
+    midway: () =>
+      eventually(() => shown.some(isMidway), {
+        timeoutMs: 60_000,
+        what: 'progress in the middle of the samples',
+      }),
   }
 }
 

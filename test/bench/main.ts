@@ -1,5 +1,6 @@
 import { benchBackup } from './backup.ts'
 import { benchClub } from './club.ts'
+import { benchDrop } from './drop.ts'
 import { benchExport } from './export.ts'
 import { benchIdle } from './idle.ts'
 import { benchIngest } from './ingest.ts'
@@ -27,6 +28,7 @@ const PARTS: Readonly<Record<string, () => Promise<Row[]>>> = {
   backup: benchBackup,
   club: benchClub,
   workers: benchWorkers,
+  drop: benchDrop,
   web: benchWeb,
   mcp: benchMcp,
 }

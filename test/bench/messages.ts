@@ -1,18 +1,12 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import pg from 'pg'
-import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
-import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { migrate } from '../../src/store/migrate.ts'
 import { eventually } from '../kit/eventually.ts'
-import { makeSilentLog } from '../kit/log.ts'
-import { distPath, runNode, startNode } from '../kit/processes.ts'
+import { distPath, startNode } from '../kit/processes.ts'
 import { openReceiver } from '../kit/receiver.ts'
 import { steer } from '../kit/steer.ts'
-import { openTempDir } from '../kit/temp-dir.ts'
-import { quantile, type Row } from './rig.ts'
+import { openSandboxBench, quantile, type Row } from './rig.ts'
 
 const ACTIVITIES = 100
 const LOGINS = 10
@@ -21,41 +15,22 @@ const LOGINS = 10
 export async function benchMessages(): Promise<Row[]> {
   const release = makeReleaseStack()
   try {
-    const folder = await openTempDir('bench-messages')
-    release.defer('folder', () => folder.close())
-    const log = makeSilentLog()
-    const postgres = await openEmbeddedPostgres({ log }, { dataDir: folder.path })
-    release.defer('Postgres', () => postgres.close())
-    await migrate({ connectionString: postgres.url, log })
-    const sandbox = await startSandbox({ activities: 10, sampleDelayMs: 0 })
-    release.defer('sandbox', () => sandbox.close())
     const receiver = await openReceiver()
     release.defer('receiver', () => receiver.close())
-    const client = new pg.Client({ connectionString: postgres.url })
-    await client.connect()
-    release.defer('client', () => client.end())
-
-    const file = join(folder.path, 'webhooks.json')
     const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+    const { sandbox, client, folder, ...bench } = await openSandboxBench()
+    release.defer('bench', () => bench.close())
+    const file = join(folder, 'webhooks.json')
     await writeFile(file, JSON.stringify([{ name: 'home', style: 'standard', url: receiver.url, secret }]), {
       mode: 0o600,
     })
     const env = {
-      MUSETTE_BASE_URL: sandbox.url,
-      DATABASE_URL: postgres.url,
-      MUSETTE_DATA_DIR: join(folder.path, 'data'),
-      MUSETTE_REQUESTS_PER_MINUTE: '1000000',
+      ...bench.env,
       MUSETTE_POLL_EVERY: '1s',
       MUSETTE_LAG: '1s',
       MUSETTE_HTTP: 'off',
       MUSETTE_WEBHOOKS: file,
     }
-    const signIn = () =>
-      runNode([distPath('main.js'), 'login', '--username', 'rider', '--password-stdin'], {
-        env,
-        input: 'rider\n',
-      })
-    await signIn()
     const daemon = startNode([distPath('main.js'), 'start'], { env })
     release.defer('daemon', () => daemon.kill())
 
@@ -97,7 +72,7 @@ export async function benchMessages(): Promise<Row[]> {
       await steer(sandbox.url, 'POST', 'tokens/revoke')
       revoked.push(Date.now())
       await find('login.lost', made + 1)
-      await signIn()
+      await bench.signIn()
       await pause(1_000)
     }
     const lost = await recordedAt('login.lost')

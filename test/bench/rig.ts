@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import pg from 'pg'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { distPath, runNode, startNode } from '../kit/processes.ts'
@@ -29,16 +30,50 @@ export type BenchInput = { rides: number; seconds: number; distinct?: number; ki
 export async function openBench(input: BenchInput): Promise<Bench> {
   const release = makeReleaseStack()
   try {
+    const service = startNode(['--import', 'tsx', 'test/bench/service.ts', JSON.stringify(input)])
+    release.defer('service', () => service.kill('SIGKILL'))
+    const listening = await service.waitForLine(/^listening/, 120_000)
+    const baseUrl = listening.replace('listening ', '').trim()
+    const account = await openAccount(baseUrl)
+    release.defer('account', () => account.close())
+    return {
+      ...account,
+      ask: async <T>(path: string) => (await (await fetch(`${baseUrl}/${path}`)).json()) as T,
+      close: () => release.release(),
+    }
+  } catch (error) {
+    await release.release()
+    throw error
+  }
+}
+
+export type SandboxBench = Omit<Bench, 'ask'> & { sandbox: Sandbox; signIn(): Promise<void>; folder: string }
+
+/** Opens the same with the sandbox as the service, with 10 activities. */
+export async function openSandboxBench(input = { activities: 10 }): Promise<SandboxBench> {
+  const release = makeReleaseStack()
+  try {
+    const sandbox = await startSandbox({ ...input, sampleDelayMs: 0 })
+    release.defer('sandbox', () => sandbox.close())
+    const account = await openAccount(sandbox.url)
+    release.defer('account', () => account.close())
+    return { ...account, sandbox, close: () => release.release() }
+  } catch (error) {
+    await release.release()
+    throw error
+  }
+}
+
+/** Opens a Postgres in a new folder, with an account that is signed in at the service. */
+async function openAccount(baseUrl: string) {
+  const release = makeReleaseStack()
+  try {
     const folder = await openTempDir('bench')
     release.defer('folder', () => folder.close())
     const log = makeSilentLog()
     const postgres = await openEmbeddedPostgres({ log }, { dataDir: folder.path })
     release.defer('Postgres', () => postgres.close())
     await migrate({ connectionString: postgres.url, log })
-    const service = startNode(['--import', 'tsx', 'test/bench/service.ts', JSON.stringify(input)])
-    release.defer('service', () => service.kill('SIGKILL'))
-    const listening = await service.waitForLine(/^listening/, 120_000)
-    const baseUrl = listening.replace('listening ', '').trim()
     const client = new pg.Client({ connectionString: postgres.url })
     client.on('error', () => undefined)
     await client.connect()
@@ -55,13 +90,17 @@ export async function openBench(input: BenchInput): Promise<Bench> {
       if (end.code !== 0) throw new Error(`musette ${args[0]}: ${end.stderr.slice(0, 500)}`)
       return end.stdout
     }
-    await musette(['login', '--username', 'rider', '--password-stdin'], 'rider\n')
+    const signIn = async () => {
+      await musette(['login', '--username', 'rider', '--password-stdin'], 'rider\n')
+    }
+    await signIn()
     return {
       databaseUrl: postgres.url,
+      folder: folder.path,
       client,
       env,
       musette,
-      ask: async <T>(path: string) => (await (await fetch(`${baseUrl}/${path}`)).json()) as T,
+      signIn,
       close: () => release.release(),
     }
   } catch (error) {

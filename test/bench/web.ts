@@ -1,6 +1,7 @@
+import { COOKBOOK } from '../../src/mcp/cookbook/cookbook.ts'
 import { openBrowser } from '../kit/chromium.ts'
 import { distPath, startNode } from '../kit/processes.ts'
-import { median, openBench, quantile, type Row, timed } from './rig.ts'
+import { type Bench, median, openBench, quantile, type Row, timed } from './rig.ts'
 
 const VISITS = 5
 const PATHS = ['/', '/activities', '/fitness', '/runs'] as const
@@ -23,6 +24,11 @@ const COPIES = `insert into training.activities (account_id, path, name, descrip
     lateral (select timestamptz '2026-06-01 06:00Z' - n * interval '9 hours' as at) t,
     (select * from training.activities limit 1) a`
 
+/** Gives each activity a box of about 40 km somewhere on the land around one town. */
+const PLACES = `update training.activities set start_lng = lng, start_lat = lat, west = lng, south = lat, east = lng + 0.4, north = lat + 0.3
+  from (select activity_id, -81 + (activity_id * 37 % 401) * 0.01 as lng, 42 + (activity_id * 53 % 307) * 0.01 as lat
+    from training.activities) place where place.activity_id = activities.activity_id`
+
 /** Measures what a browser without a cache waits for, and how many bytes it gets, when it opens a page of the dashboard. */
 export async function benchWeb(): Promise<Row[]> {
   const bench = await openBench({ rides: 200, seconds: 600, distinct: 10 })
@@ -35,8 +41,13 @@ export async function benchWeb(): Promise<Row[]> {
     for (const path of PATHS) rows.push(...(await visit(`${url}${path}`, path)))
     rows.push(...(await visit(`${url}/activities/${one.id}`, 'an activity')))
     await bench.client.query(COPIES)
-    await bench.client.query('analyze training.activities')
-    rows.push(await listMany(url), await ask(`${url}/api/today`, `the answer of / with ${MANY} activities`))
+    await bench.client.query(PLACES)
+    await bench.client.query('vacuum analyze training.activities')
+    rows.push(
+      await findNear(bench),
+      await listMany(url),
+      await ask(`${url}/api/today`, `the answer of / with ${MANY} activities`),
+    )
     await daemon.kill()
     return rows
   } finally {
@@ -50,6 +61,19 @@ async function listMany(url: string): Promise<Row> {
     took.push(await timed(() => read(`${url}/api/activities/list${LISTS[request % LISTS.length]}`)))
   const value = `${quantile(took, 0.95).toFixed(0)} ms`
   return { what: `a page of the list of ${MANY} activities, p95`, value, goal: 'under 100 ms' }
+}
+
+async function findNear({ client }: Bench): Promise<Row> {
+  const recipe = COOKBOOK.find(({ name }) => name === 'rides_near_a_place')
+  if (!recipe) throw new Error('the cookbook has no question rides_near_a_place')
+  const took: number[] = []
+  for (let visit = 0; visit < VISITS; visit++) took.push(await timed(() => client.query(recipe.sql)))
+  const value = `${median(took).toFixed(1)} ms`
+  return {
+    what: `the rides near a place, of ${MANY} activities, median of ${VISITS}`,
+    value,
+    goal: 'milliseconds',
+  }
 }
 
 async function ask(address: string, what: string): Promise<Row> {

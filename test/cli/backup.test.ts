@@ -60,7 +60,7 @@ describe('a backup', () => {
     )
     expect(sums?.held).toBe(sums?.told)
     const synced = await rig.musette(['sync'], { env: { DATABASE_URL: url } })
-    expect(synced.stderr).toContain('12 mirrored in all')
+    expect(synced.stderr).toContain('12 activities here')
   }, 120_000)
 
   it('is restored on a bare machine by one command, row for row, and both commands speak of the key', async () => {
@@ -87,7 +87,7 @@ describe('a backup', () => {
       mode: 0o600,
     })
     const again = await rig.musette(['sync'], { env: bare })
-    expect(again.stderr).toContain('nothing has changed, 12 mirrored in all')
+    expect(again.stderr).toContain('nothing new; 12 activities here')
     const second = await rig.musette(['restore', file], { env: bare })
     expect(second.stderr).toContain('this database is not empty')
     expect(second.code).toBe(2)
@@ -131,10 +131,10 @@ describe('a backup', () => {
   it('that fills the disk ends with 4 and the path, and leaves no file', async () => {
     // Every write to this device fails as on a full disk.
     const refused = await rig.musette(['backup', '/dev/full'])
-    expect(refused.stderr).toMatch(/backup, write \/dev\/full: the disk is full \(ENOSPC\); .* make room/)
+    expect(refused.stderr).toMatch(/\/dev\/full cannot be written: the disk is full \(ENOSPC\); .* make room/)
     expect(refused.code).toBe(4)
     const missing = await rig.musette(['backup', join(rig.dataDir, 'nowhere', 'a.tar')])
-    expect(missing.stderr).toMatch(/backup, write \S+a\.tar: ENOENT/)
+    expect(missing.stderr).toMatch(/\S+a\.tar cannot be written \(ENOENT/)
     expect(missing.code).toBe(2)
   })
 })
@@ -167,7 +167,7 @@ describe('a restore', () => {
 
   it.each([
     ['a file that is no backup', 'package.json', /this is no backup of musette/],
-    ['a file that is not there', 'nowhere.tar', /backup, read \S*nowhere\.tar: ENOENT/],
+    ['a file that is not there', 'nowhere.tar', /\S*nowhere\.tar cannot be read \(ENOENT/],
   ])('of %s is refused with a sentence', async (_, path, sentence) => {
     const refused = await rig.musette(['restore', join(process.cwd(), path)])
     expect(refused.stderr).toMatch(sentence)

@@ -141,8 +141,8 @@ describe('a database of the user', () => {
     const rig = await openCliRig({ activities: 1, migrated: false })
     try {
       const before = await rig.musette(['status'])
-      expect(before.code).toBe(2)
-      expect(before.stderr).toContain('run: musette migrate')
+      expect(before.code).toBe(3)
+      expect(before.stderr).toContain('the database is empty; run: musette login')
       expect(await rig.musette(['migrate'])).toMatchObject({ code: 0 })
       expect(await rig.musette(['status'])).toMatchObject({ code: 0 })
     } finally {
@@ -178,5 +178,5 @@ describe('a database of the user', () => {
     } finally {
       await rig.close()
     }
-  })
+  }, 180_000)
 })

@@ -23,7 +23,7 @@ describe('a process that is killed', () => {
   }
 
   it('in the middle of a sync, again and again, leaves what the next one completes', async () => {
-    await rig.steer('PATCH', 'settings', { latency_ms: 60 })
+    await rig.steer('PATCH', 'settings', { latency_ms: 150 })
     for (const least of [1, 5, 9]) {
       const sync = rig.start(['sync'], { env: { MUSETTE_CONCURRENCY: '2' } })
       await eventually(async () => (await mirrored()) >= least, { timeoutMs: 30_000 })

@@ -17,6 +17,8 @@ const run = promisify(execFile)
 let folder: TempDir
 beforeEach(async () => {
   folder = await openTempDir('db-url')
+  const made = await openDatabase(config(), log, undefined, 'set-up')
+  await made.close()
 })
 afterEach(async () => {
   for (const { pid } of await listProcesses('db-hold')) process.kill(pid, 'SIGTERM')
@@ -26,6 +28,7 @@ afterEach(async () => {
 })
 
 const env = () => ({ MUSETTE_DATA_DIR: folder.path })
+const config = () => readConfig(env())
 const dbUrl = (...args: string[]) => runNode([distPath('main.js'), 'db-url', ...args], { env: env() })
 
 describe('db-url', () => {
@@ -79,7 +82,6 @@ describe('db-url', () => {
 })
 
 describe('the process that holds the database', () => {
-  const config = () => readConfig(env())
   const hold = (idleMs: number, signal = new AbortController().signal, report = () => {}) =>
     holdDatabase({ config: config(), log, report }, { signal, idleMs, lookEveryMs: 20 })
 

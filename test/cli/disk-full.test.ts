@@ -31,14 +31,14 @@ describe('a sync', () => {
     )
     const full = await rig.musette(['sync'])
     // Those that were to be recorded together with it are not mirrored either, and how many these are is chance.
-    const [, mirrored, missing] = /(\d+) mirrored in all, (\d+) not fetched \(/.exec(full.stderr) ?? []
+    const [, mirrored, missing] = /(\d+) activit.* here, .*; (\d+) not fetched yet \(/.exec(full.stderr) ?? []
     expect(Number(missing), full.stderr).toBeGreaterThan(0)
     expect(Number(mirrored) + Number(missing)).toBe(12)
     expect(full.stderr).toContain('No space left on device); run: musette sync')
     expect(full.code).toBe(5)
     await queryOnce(rig.databaseUrl, 'drop trigger disk_full on training.activities')
     const roomy = await rig.musette(['sync'])
-    expect(roomy.stderr).toContain(`${missing} fetched, 12 mirrored in all`)
+    expect(roomy.stderr).toContain(`12 activities here, the newest of 20`)
     expect(roomy.code).toBe(0)
   }, 180_000)
 
@@ -47,9 +47,9 @@ describe('a sync', () => {
     release.defer('rig', () => rig.close())
     await rig.signIn()
     const first = await rig.musette(['sync'])
-    expect(first.stderr).toContain('account "default": 3 listed, 3 fetched, 3 mirrored in all\n')
+    expect(first.stderr).toContain('account "default": 3 new; 3 activities here, the newest of 20')
     const second = await rig.musette(['sync', '--json'])
-    expect(second.stderr).toContain('account "default": nothing has changed, 3 mirrored in all\n')
+    expect(second.stderr).toContain('account "default": nothing new; 3 activities here, the newest of 20')
     expect(Object.keys(JSON.parse(second.stdout)).join()).toBe(
       'account,listed,fetched,unchanged,absent,failed,pending,duration_ms',
     )
@@ -77,9 +77,8 @@ describe('a verb that waits for the embedded Postgres', () => {
 describe.skipIf(!canMount())('on a disk that is full', () => {
   it('a verb says so, and what to do', async () => {
     const disk = await openSmallDisk(40)
-    const status = () =>
-      startNode([distPath('main.js'), 'status'], { env: { MUSETTE_DATA_DIR: join(disk, 'data') } }).finished
-    const { code, stderr } = await status()
+    const env = { MUSETTE_DATA_DIR: join(disk, 'data') }
+    const { code, stderr } = await startNode([distPath('main.js'), 'migrate'], { env }).finished
     expect(stderr).toMatch(/the disk of \S+ is full \(\d+ MB left\); make room on it, then run it again/)
     expect(code).toBe(4)
   })
@@ -95,7 +94,7 @@ describe.skipIf(!canMount())('on a disk that is full', () => {
     const { bavail, bsize } = await statfs(disk)
     await writeFile(join(disk, 'filler'), Buffer.alloc((bavail - 8) * bsize))
     const { code, stderr } = await rig.musette(['backup', path])
-    expect(stderr).toContain(`backup, write ${path}: the disk is full (ENOSPC)`)
+    expect(stderr).toContain(`${path} cannot be written: the disk is full (ENOSPC)`)
     expect(code).toBe(4)
     expect(await readFile(path, 'utf8')).toBe('the older backup')
     expect((await readdir(disk)).sort()).toEqual(['filler', 'mirror.tar'])

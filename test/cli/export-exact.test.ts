@@ -253,7 +253,8 @@ async function makeRareRide({ app, account, rows }: Rig, path = 'rare'): Promise
     await replaceSampleExtras(tx, [
       {
         activityId,
-        extras: [
+        samples,
+        sampleExtras: [
           makeExtra('note', ['a "b"\n\\c', null, ['x'], 'last']),
           makeExtra('t', [1, 1.1, 1e-7, -0.5]),
         ],

@@ -62,9 +62,9 @@ describe('musette reader', () => {
     }
     const bare = await musette(['reader', name], { env })
     expect(bare).toMatchObject({
-      code: 2,
+      code: 3,
       stdout: '',
-      stderr: expect.stringContaining('run: musette migrate'),
+      stderr: expect.stringContaining('the database is empty; run: musette login'),
     })
   })
 })

@@ -3,6 +3,7 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openTestDatabase } from '../kit/postgres.ts'
 import { distPath, type Finished, type Running, runNode, startNode } from '../kit/processes.ts'
 import { openTestRedis } from '../kit/redis.ts'
+import { LONGEST_ACTIVITY_SECONDS } from '../kit/ride.ts'
 import { steer } from '../kit/steer.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
@@ -27,7 +28,7 @@ export type CliRig = {
 /** Opens a sandbox, a database and a data directory for the command line. */
 export async function openCliRig(options: {
   activities: number
-  /** without it the rides have the length that riders ride */
+  /** without it the rides are short, as processes need them to be no longer */
   longestActivitySeconds?: number
   migrated?: boolean
   queue?: string
@@ -35,7 +36,7 @@ export async function openCliRig(options: {
   const release = makeReleaseStack()
   try {
     const main = distPath('main.js')
-    const { activities, longestActivitySeconds } = options
+    const { activities, longestActivitySeconds = LONGEST_ACTIVITY_SECONDS } = options
     const sandbox = await startSandbox({ activities, longestActivitySeconds })
     release.defer('sandbox', () => sandbox.close())
     const sandboxUrl = sandbox.url

@@ -1,9 +1,12 @@
+import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../kit/eventually.ts'
 import { queryOnce } from '../kit/postgres.ts'
+import { distPath } from '../kit/processes.ts'
 import { makeRide } from '../kit/ride.ts'
 import { type CliRig, openCliRig } from './rig.ts'
 
@@ -46,6 +49,20 @@ describe('musette upload', () => {
     expect(forced.code).toBe(0)
     expect(forced.stdout).not.toContain(`${path}`)
     expect(await rig.steer<{ uploads: object }>('GET', 'counts')).toMatchObject({ uploads: { accepted: 2 } })
+  })
+
+  it('keeps the file, which export gives back byte for byte', async () => {
+    await rig.musette(['sync'])
+    const [kept] = await queryOnce(
+      rig.databaseUrl,
+      `select activity_path from training.uploads where file_name = 'ride.fit'`,
+    )
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [distPath('main.js'), 'export', String(kept?.activity_path), '--format', 'fit'],
+      { encoding: 'buffer', env: { PATH: process.env.PATH, ...rig.env } },
+    )
+    expect(stdout.equals(makeRide())).toBe(true)
   })
 
   it('ends with 5 when one of several is refused, and sends the others', async () => {

@@ -51,12 +51,13 @@ function readCompose(): z.output<typeof project> {
 
 const compose = readCompose()
 const services = Object.entries(compose.services)
-const ours = services.filter(([, { build }]) => build !== undefined)
+const isOurs = (image: string | undefined) => /^\$\{MUSETTE_IMAGE:-musette\}$/.test(image ?? '')
+const ours = services.filter(([, { image }]) => isOurs(image))
 const of = (name: string): Service => compose.services[name] as Service
 
 describe('the compose file', () => {
   it('runs every program of ours without rights, on a root that cannot be written, under an init', () => {
-    expect(ours.map(([name]) => name).sort()).toEqual(['migrate', 'musette', 'worker'])
+    expect(ours.map(([name]) => name).sort()).toEqual(['musette', 'worker'])
     for (const [name, service] of ours) expect(service, name).toMatchObject({ init: true, read_only: true })
     for (const [name, service] of services) {
       expect(service, name).toMatchObject({ cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] })
@@ -72,21 +73,22 @@ describe('the compose file', () => {
     }
   })
 
-  it('names a version of every image it does not build', () => {
-    for (const [name, { image, build }] of services) {
-      if (build === undefined) expect(image, name).toMatch(/^[\w./-]+:\d+(\.\d+)*(-\w+)?$/)
-    }
+  it('builds one image for every program of ours, and names a version of each other one', () => {
+    expect(services.filter(([, { build }]) => build !== undefined).map(([name]) => name)).toEqual(['musette'])
+    expect(of('musette').build).toBe('.')
+    for (const [name, { image }] of services)
+      if (!isOurs(image)) expect(image, name).toMatch(/^[\w./-]+:\d+(\.\d+)*(-\w+)?$/)
   })
 
-  it('starts everything in order: a database that answers, then its tables, then us', () => {
+  it('starts everything in order: a database and a Redis that answer, then us, who make the tables', () => {
     const { depends_on } = of('musette')
     expect(depends_on).toEqual({
       postgres: { condition: 'service_healthy' },
       redis: { condition: 'service_healthy' },
-      migrate: { condition: 'service_completed_successfully' },
     })
     expect(of('worker').depends_on).toEqual(depends_on)
-    expect(of('migrate')).toMatchObject({ command: ['migrate'], restart: 'no', profiles: [] })
+    for (const [name, { environment }] of ours)
+      expect(environment, name).toMatchObject({ MUSETTE_MIGRATE: 'on-start' })
     for (const name of ['postgres', 'redis']) expect(of(name), name).toHaveProperty('healthcheck.test')
   })
 
@@ -157,7 +159,8 @@ describe('the compose file, held against the code,', () => {
     const known = [...Object.keys(VARIABLES), ...FROM_FILE.map((name) => `${name}_FILE`)]
     const secret = FROM_FILE.filter((name) => /URL$|SECRET|TOKEN/.test(name) && !/BASE/.test(name))
     for (const [name, { environment }] of ours) {
-      const set = Object.keys(environment)
+      // An empty one counts as not set.
+      const set = Object.keys(environment).filter((variable) => environment[variable] !== '')
       expect(
         set.filter((variable) => !known.includes(variable)),
         name,

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { defaultOf } from '../../src/config/variables.ts'
 import { copiesOf, parseDockerfile, readTop, type Stage, valuesOf } from './dockerfile.ts'
 
 const stages = parseDockerfile(readTop('Dockerfile'))
@@ -35,8 +36,8 @@ describe('the Dockerfile', () => {
   it('takes verbs as they are typed: docker compose run --rm musette login', () => {
     expect(valuesOf(last, 'ENTRYPOINT')).toEqual(['["musette"]'])
     expect(valuesOf(last, 'CMD')).toEqual(['["start"]'])
-    expect(valuesOf(last, 'RUN').join()).toContain('ln -s /app/dist/main.js /usr/local/bin/musette')
-    expect(manifest).toHaveProperty('bin.musette', 'dist/main.js')
+    expect(valuesOf(last, 'RUN').join()).toContain('ln -s /app/dist/musette.cjs /usr/local/bin/musette')
+    expect(manifest).toHaveProperty('bin.musette', 'dist/musette.cjs')
   })
 
   it('installs what the lock file says, runs no script of a library, and ships none for development', () => {
@@ -50,7 +51,11 @@ describe('the Dockerfile', () => {
     ])
   })
 
-  it('labels the image as package.json says', () => {
+  it('names the port of the dashboard, for engines that publish ports by themselves', () => {
+    expect([`127.0.0.1:${valuesOf(last, 'EXPOSE').join()}`]).toEqual([defaultOf('MUSETTE_HTTP')])
+  })
+
+  it('labels the image as package.json says, and with the version that the build names', () => {
     const labels = Object.fromEntries(
       [
         ...valuesOf(last, 'LABEL')
@@ -63,9 +68,11 @@ describe('the Dockerfile', () => {
       description: labels.description,
       license: labels.licenses,
     })
+    expect(labels.version).toBe('$VERSION')
+    expect(valuesOf(last, 'ARG')).toEqual(['VERSION=unreleased'])
   })
 
-  it('copies only what is there, and what package.json ships', () => {
+  it('copies only what is there, and what package.json ships to run it', () => {
     const outer = stages.flatMap(copiesOf).filter(({ stage }) => stage === undefined)
     for (const source of outer.flatMap(({ sources }) => sources))
       expect(existsSync(source), source).toBe(true)
@@ -73,7 +80,8 @@ describe('the Dockerfile', () => {
       sources.map((source) => source.replace('/app/', '')),
     )
     const { files } = manifest as { files: string[] }
-    expect(shipped).toEqual(expect.arrayContaining(files))
+    const toRead = (file: string) => /^!|^docs$|\.md$|^config\/(?!example)/.test(file)
+    expect(shipped).toEqual(expect.arrayContaining(files.filter((file) => !toRead(file))))
   })
 })
 

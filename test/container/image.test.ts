@@ -32,7 +32,7 @@ beforeAll(async () => {
   await writeFile(place('secrets/database_url'), `${url.href}\n`)
   await writeFile(place('secrets/http_token'), `${randomBytes(24).toString('hex')}\n`)
   await makeLayout(place('app'))
-  main = place('app/dist/main.js')
+  main = place('app/dist/musette.cjs')
   options = {
     cwd: place('app'),
     prefix: await findOrdinaryUser(),

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { cp, mkdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -42,8 +43,12 @@ async function copyOne(app: string, { stage, target }: Copy, source: string): Pr
   await cp(join(root, from), into, { recursive: true })
 }
 
-async function copyLibraries(app: string): Promise<void> {
-  for (const folder of listShipped()) {
+/** Copies the libraries of the image into `app`; with `optional` also those that npm installs where they fit. */
+export async function copyLibraries(app: string, { optional = false } = {}): Promise<void> {
+  const fitting = [...readLocked()].filter(
+    ([folder, { dev, devOptional }]) => !dev && !devOptional && existsSync(join(root, folder)),
+  )
+  for (const folder of optional ? fitting.map(([each]) => each) : listShipped()) {
     const target = join(app, folder)
     await mkdir(dirname(target), { recursive: true })
     // What lies deeper is a library of its own, and copied, or not, in its turn.

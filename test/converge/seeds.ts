@@ -3,8 +3,8 @@ import { describeFinding, runSeed } from './campaign.ts'
 import type { Family } from './plan/arbitrary.ts'
 import { openRunDatabase, type RunDatabase } from './world/database.ts'
 
-/** So many runs of each family take about a minute on two idle cores; `npm run converge` does any number. */
-export const RUNS = 30
+/** So many runs of each family take half a minute on two idle cores; `npm run converge` does any number. */
+export const RUNS = 12
 export const TIMEOUT_MS = 600_000
 /** Enough to find a plan that a person can follow, and well below the test's own limit. */
 const SHRINK_MS = 60_000

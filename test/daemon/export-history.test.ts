@@ -72,7 +72,7 @@ describe('the daemon with a folder for the export', () => {
     expect(failed).toMatchObject({
       state: 'problem',
       run: `musette export --all --format parquet --to ${dir}`,
-      found: expect.stringMatching(/the last export into .* failed \(export: .* cannot be written/),
+      found: expect.stringMatching(/the last export into .* failed \(.* cannot be written/),
     })
     expect(await exportHistory()).toMatchObject({ counts: { removed: 0, samples: expect.any(Number) } })
     expect(await exportHistory()).toBeUndefined()

@@ -102,7 +102,7 @@ describe('scheduled backups', () => {
     expect(await diagnose()).toMatchObject([
       {
         state: 'problem',
-        found: expect.stringMatching(/the last backup failed \(backup, write .*the last one was made/),
+        found: expect.stringMatching(/the last backup failed \(.* cannot be written .*the last one was made/),
       },
     ])
     const { backup } = await findStatus(rig.app)

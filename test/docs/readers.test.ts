@@ -11,6 +11,7 @@ const PAGES = [
   'ARCHITECTURE.md',
   'docs/operating.md',
   'docs/backup.md',
+  'docs/tutorial.md',
   'docs/performance.md',
   'docs/scaling.md',
   'docs/security.md',

@@ -16,7 +16,8 @@ export function findRedisBinary(): string | undefined {
   return findBinary(['redis-server'])
 }
 
-function findBinary(names: readonly string[]): string | undefined {
+/** Finds the first of some programs on the PATH; undefined when this machine has none. */
+export function findBinary(names: readonly string[]): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter)
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable)
 }

@@ -15,6 +15,17 @@ import { openTempDir } from './temp-dir.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
+/** Every test file opens pools and databases of its own; and what a power cut would lose here is thrown away anyway. */
+const SERVER_SETTINGS = [
+  'max_connections = 200',
+  'fsync = off',
+  'full_page_writes = off',
+  "shared_buffers = '512MB'",
+  "max_wal_size = '4GB'",
+  // A handshake of some milliseconds, many thousand times.
+  'scram_iterations = 1',
+]
+
 /**
  * Starts what a run of tests shares: one Postgres (the embedded one, or the server of TEST_DATABASE_URL), a migrated
  * database to clone, one Redis, and a current dist/ for tests that start processes. Returns how to stop it all.
@@ -42,13 +53,16 @@ async function openServer(release: ReleaseStack): Promise<string> {
   const deps = { log: makeSilentLog() }
   const first = await openEmbeddedPostgres(deps, { dataDir: folder.path })
   try {
-    // Every test file opens pools of its own; and what a power cut would lose here is thrown away anyway.
-    await runStatements(first.url, ['ALTER SYSTEM SET max_connections = 200', 'ALTER SYSTEM SET fsync = off'])
+    await runStatements(
+      first.url,
+      SERVER_SETTINGS.map((setting) => `ALTER SYSTEM SET ${setting}`),
+    )
   } finally {
     await first.close()
   }
   const server = await openEmbeddedPostgres(deps, { dataDir: folder.path })
   release.defer('Postgres', () => server.close())
+  await runStatements(server.url, [`ALTER ROLE CURRENT_USER PASSWORD '${new URL(server.url).password}'`])
   return server.url
 }
 

@@ -27,7 +27,8 @@ export type Running = {
   finished: Promise<Finished>
 }
 
-const OURS = /^(MUSETTE_|DATABASE_URL|REDIS_URL|TEST_DATABASE_URL|NODE_OPTIONS$|VITEST|PG[A-Z]+$)/
+const OURS =
+  /^(MUSETTE_|https?_proxy$|no_proxy$|HTTPS?_PROXY$|NO_PROXY$|DATABASE_URL|REDIS_URL|TEST_DATABASE_URL|NODE_OPTIONS$|VITEST|PG[A-Z]+$)/
 
 /** The path of a compiled module: `distPath('main.js')`. global-setup.ts sees to it that dist/ is current. */
 export function distPath(path: string): string {

@@ -9,14 +9,16 @@ export type TypedProcess = {
 }
 
 /**
- * Runs Node on a pseudo-terminal of its own, `columns` wide (script of util-linux), as a person does: what is pressed goes
+ * Runs Node, or the `program` that is named, on a pseudo-terminal of its own, `columns` wide (script of util-linux), as a person does: what is pressed goes
  * through the terminal, which makes a signal of Ctrl-C unless a program has taken that from it.
  */
 export function startOnTerminal(
   args: readonly string[],
-  options: { cwd: string; env: Record<string, string>; columns?: number },
+  options: { cwd: string; env: Record<string, string>; columns?: number; program?: string },
 ): TypedProcess {
-  const words = [process.execPath, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`)
+  const words = [options.program ?? process.execPath, ...args].map(
+    (word) => `'${word.replaceAll("'", `'\\''`)}'`,
+  )
   const command = `stty cols ${options.columns ?? 80} rows 24 && exec ${words.join(' ')}`
   const child = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
     cwd: options.cwd,

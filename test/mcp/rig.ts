@@ -21,17 +21,20 @@ export async function connectClient(
   url: string,
   options: Options = {},
 ): Promise<Client> {
-  if (transport === 'stdio') return connectStdio(url, options)
+  if (transport === 'stdio') return connectStdio({ DATABASE_URL: url }, options)
   const { url: address } = await openMcpWeb(url)
   return connectHttp(address, options)
 }
 
-/** Starts `musette mcp` and connects to it. */
-export async function connectStdio(url: string, { account, era = 'legacy' }: Options = {}): Promise<Client> {
+/** Starts `musette mcp` with these settings and connects to it. */
+export async function connectStdio(
+  env: Record<string, string>,
+  { account, era = 'legacy' }: Options = {},
+): Promise<Client> {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [distPath('main.js'), 'mcp', ...(account ? ['--account', account] : [])],
-    env: { DATABASE_URL: url, PATH: process.env.PATH ?? '' },
+    env: { PATH: process.env.PATH ?? '', ...env },
     stderr: 'inherit',
   })
   return connect(transport, era)

@@ -3,9 +3,11 @@ import { eventually } from '../kit/eventually.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
 import { openLine } from '../kit/postgres-line.ts'
 import { distPath, runNode, startNode } from '../kit/processes.ts'
+import { openReaderLogin } from '../kit/reader-login.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
 import { dropAssistantLogins } from '../store/guarded/rig.ts'
 import { ask } from '../web/rig.ts'
-import { callTool, connectClient, connectHttp, openMcpWeb, TOKEN, TRANSPORTS } from './rig.ts'
+import { callTool, connectClient, connectHttp, connectStdio, openMcpWeb, TOKEN, TRANSPORTS } from './rig.ts'
 
 let url: string
 beforeEach(async () => {
@@ -46,7 +48,10 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     expect((await callTool(client, 'what_is_here')).isError).toBe(false)
     line.become('cut')
     const down = await callTool(client, 'what_is_here')
-    expect(down).toMatchObject({ isError: true, text: expect.stringContaining('reach the database') })
+    expect(down).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('the database cannot be reached'),
+    })
     line.become('good')
     expect((await callTool(client, 'what_is_here')).isError).toBe(false)
   })
@@ -100,6 +105,31 @@ describe('musette mcp', () => {
       input: `${INITIALIZE}\n`,
     })
     expect(atEnd.code).toBe(0)
+  })
+})
+
+describe('musette mcp reads as a login that may only read', () => {
+  const currentUser = async (options: Parameters<typeof connectStdio>[0]) => {
+    const client = await connectStdio(options)
+    return (await callTool(client, 'run_query', { sql: 'select current_user::text' })).data.rows
+  }
+
+  it('that MUSETTE_READER_URL names', async () => {
+    const login = await openReaderLogin()
+    const reader = await login.make()
+    expect(await currentUser({ DATABASE_URL: login.url, MUSETTE_READER_URL: reader.url })).toEqual([
+      [login.name],
+    ])
+  })
+
+  it('that it makes in the embedded Postgres', async () => {
+    const folder = await openTempDir('mcp-embedded')
+    onTestFinished(() => folder.close())
+    const env = { MUSETTE_DATA_DIR: folder.path }
+    expect(await runNode([distPath('main.js'), 'migrate'], { env, timeoutMs: 120_000 })).toMatchObject({
+      code: 0,
+    })
+    expect(await currentUser(env)).toEqual([[expect.stringMatching(/^musette_mcp_[0-9a-f]{8}$/)]])
   })
 })
 

@@ -251,7 +251,7 @@ describe('the mirror of the activities', () => {
         async transaction(work) {
           if (away) {
             lost++
-            throw new TransientError('database_unreachable', 'store, reach the database: it is gone')
+            throw new TransientError('database_unreachable', 'the database cannot be reached (it is gone)')
           }
           return await store.transaction(work)
         },

@@ -96,7 +96,7 @@ describe('how an answer is judged', () => {
     const { account } = openAccount(reply)
     const error = await errorOf(account.fetchActivity('ab12', { sessionData: false }))
     expect(error).toMatchObject(expected)
-    expect(error.message).toContain('GET activity ab12: ')
+    expect(error.message).toMatch(/^activity ab12: /)
   })
 
   it('reads JSON with any content type and with a byte order mark', async () => {

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { checkSchema, migrate } from '../../src/store/migrate.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { checkSchema } from '../../src/store/migration/schema-version.ts'
 import { openStore } from '../../src/store/store.ts'
 import { eventually } from '../kit/eventually.ts'
 import { writeLaterMigrations } from '../kit/later-migrations.ts'
@@ -80,15 +81,49 @@ test('a user who may not create roles can migrate a database', async () => {
 
 test('a database that was never migrated is refused with the command to type', async () => {
   const { store } = await openEmptyStore()
-  const refusal = expect.objectContaining({
-    name: 'ConfigError',
-    code: 'database_unmigrated',
-    message: expect.stringMatching(/run: musette migrate$/),
-  })
-  await expect(store.read(checkSchema)).rejects.toEqual(refusal)
+  const refusal = (code: string, verb: string) =>
+    expect.objectContaining({
+      name: 'ConfigError',
+      code,
+      message: expect.stringMatching(new RegExp(`run: musette ${verb}$`)),
+    })
+  await expect(store.read(checkSchema)).rejects.toEqual(refusal('database_empty', 'login'))
   await expect(store.read((tx) => tx.client.query('SELECT 1 FROM training.accounts'))).rejects.toEqual(
-    refusal,
+    refusal('database_unmigrated', 'migrate'),
   )
+})
+
+test('the setup of an empty database leaves the database of another program alone, and migrate takes it when it may', async () => {
+  const { store, url } = await openEmptyStore()
+  const setUp = () => migrate({ connectionString: url, log: quiet, onlyEmpty: true })
+  const unknown = (end: RegExp) => ({ code: 'database_unknown', message: expect.stringMatching(end) })
+  await store.transaction((tx) => tx.client.query('CREATE TABLE public.invoices (invoice_id int)'))
+  for (const refused of [setUp, () => store.read(checkSchema)])
+    await expect(refused()).rejects.toMatchObject(
+      unknown(/such as public\.invoices; .* run: musette migrate$/),
+    )
+  expect(await rowsOf(store, "SELECT FROM pg_namespace WHERE nspname = 'training'")).toEqual([])
+  await store.transaction((tx) =>
+    tx.client.query('CREATE SCHEMA training; CREATE TABLE training.plans (plan_id int)'),
+  )
+  for (const refused of [setUp, () => migrate({ connectionString: url, log: quiet })])
+    await expect(refused()).rejects.toMatchObject(unknown(/such as training\.plans; use another database/))
+  await store.transaction((tx) => tx.client.query('DROP SCHEMA training CASCADE'))
+  const { from, applied } = await migrate({ connectionString: url, log: quiet })
+  expect({ from, applied }).toEqual({ from: undefined, applied: 1 })
+  await store.read(checkSchema)
+})
+
+test('the setup of an empty database leaves an older one as it is', async () => {
+  const { store, url } = await openTestStore()
+  const { path: folder, close } = await openTempDir('later')
+  onTestFinished(close)
+  await writeLaterMigrations(folder, { '0001_later': ['CREATE TABLE training.later (later int)'] })
+  const input = { connectionString: url, log: quiet, folder }
+  await expect(migrate({ ...input, onlyEmpty: true })).rejects.toMatchObject({ code: 'database_unmigrated' })
+  expect(await migrate(input)).toEqual({ from: '0000_schema', to: '0001_later', applied: 1 })
+  expect(await migrate(input)).toEqual({ from: '0001_later', to: '0001_later', applied: 0 })
+  expect(await rowsOf(store, 'SELECT FROM training.later')).toEqual([])
 })
 
 test('a database with unknown migrations is refused with the command to type, and left as it is', async () => {
@@ -106,9 +141,7 @@ test('a database with unknown migrations is refused with the command to type, an
   const refusal = expect.objectContaining({
     name: 'ConfigError',
     code: 'database_unknown',
-    message: expect.stringMatching(
-      /out of the drop folder.* run: musette migrate && musette login && musette sync$/,
-    ),
+    message: expect.stringMatching(/out of the drop folder.* run: musette login && musette sync$/),
   })
   await expect(migrate({ connectionString: url, log: quiet })).rejects.toEqual(refusal)
   await expect(store.read(checkSchema)).rejects.toEqual(refusal)

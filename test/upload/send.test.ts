@@ -139,9 +139,9 @@ describe('an outage', () => {
 })
 
 async function noRoute(): Promise<never> {
-  throw new TransientError('connect_failed', 'POST upload ride.fit: the service cannot be reached')
+  throw new TransientError('connect_failed', 'upload of ride.fit: the service cannot be reached')
 }
 
 async function refuse(): Promise<never> {
-  throw new TransientError('database_unreachable', 'store: the database cannot be reached')
+  throw new TransientError('database_unreachable', 'the database cannot be reached')
 }

@@ -167,7 +167,9 @@ describe('an answer that was lost after the body', () => {
 
 /** The body had left, and no answer came. */
 async function lose(): Promise<never> {
-  throw new TransientError('connection_lost', 'POST upload: the connection was lost', { requestSent: true })
+  throw new TransientError('connection_lost', 'upload of ride.fit: the connection was lost', {
+    requestSent: true,
+  })
 }
 
 async function countOf(of: UploadRig, route: string): Promise<unknown> {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
+import { VERSION } from '../../config/version.ts'
 import { ConfigError, errorCode, errorLine, MusetteError, TransientError } from '../../kit/errors.ts'
 import { withRun } from '../../mirror/mirror.ts'
 import { findContent, findPartitions, type Partition } from '../../store/export/partitions.ts'
 import { withExclusiveWork } from '../../store/store.ts'
 import type { App } from '../app.ts'
-import { VERSION } from '../version.ts'
 import {
   type ExportedFiles,
   isInPlace,
@@ -193,9 +193,9 @@ function folderError(dir: string, error: unknown): unknown {
   if (error instanceof MusetteError || !(error instanceof Error && 'syscall' in error)) return error
   const code = errorCode(error)
   if (code === 'ENOSPC' || code === 'EDQUOT') {
-    const message = `export: the disk of ${dir} is full; the last export is still there; make room and run it again`
+    const message = `the disk of ${dir} is full; the last export is still there; make room and run it again`
     return new TransientError('export_disk_full', message, { cause: error })
   }
-  const message = `export: ${dir} cannot be written (${errorLine(error)}); name a folder that this user may write`
+  const message = `${dir} cannot be written (${errorLine(error)}); name a folder that this user may write`
   return new ConfigError('export_folder', message, { cause: error })
 }

@@ -1,7 +1,7 @@
 import type { Encoding } from 'hyparquet'
 import type { ByteWriter, ColumnSource, SchemaElement } from 'hyparquet-writer'
+import { VERSION } from '../../config/version.ts'
 import type { ExportColumn, ExportRow } from '../../store/export/exported-columns.ts'
-import { VERSION } from '../version.ts'
 
 /**
  * Rows of a row group, the part of a file that is made in memory, about 20 MB, and in one go, about half a second. zstd takes

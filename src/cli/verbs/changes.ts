@@ -8,12 +8,6 @@ type ChangesOptions = { since: number; follow?: boolean; account?: string; json?
 /** As many columns of a change as are shown with their values. */
 const SHOWN = 3
 
-const HELP = `
-Each line is one change, in the order of the commits. A program reads on with --since and the highest number that it has
-read; docs/schema.md explains kind and detail. Changes are kept for 90 days.
-
---follow ends at Ctrl-C, or at the next change after its reader has gone.`
-
 /** Adds the verb `changes` to the program. */
 export function addChangesVerb(program: Command, run: Run): void {
   program
@@ -23,7 +17,6 @@ export function addChangesVerb(program: Command, run: Run): void {
     .option('--follow', 'go on with the changes to come')
     .option('--account <name>', 'only the changes of this account')
     .option('--json', 'each change as one line of JSON')
-    .addHelpText('after', HELP)
     .action((options: ChangesOptions) => run((context) => changes(context, options), { quiet: true }))
 }
 

@@ -5,6 +5,7 @@ import type { Manifest } from '../../backup/manifest.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import { formatBytes } from '../../kit/text.ts'
 import { formatDuration } from '../../kit/time.ts'
+import type { Migrated } from '../../store/migrate.ts'
 import type { Context, Run } from '../context.ts'
 import { makeProgressLine, type ProgressLine } from '../progress.ts'
 
@@ -17,8 +18,7 @@ export function addDatabaseVerbs(program: Command, run: Run): void {
       run(
         async (context) => {
           const { migrateDatabase } = await import('../../app/open-database.ts')
-          await migrateDatabase(context.config, context.log, context.signal)
-          context.print('the database is at this version')
+          context.print(sentenceOf(await migrateDatabase(context.config, context.log, context.signal)))
           return undefined
         },
         { quiet: true },
@@ -32,6 +32,13 @@ export function addDatabaseVerbs(program: Command, run: Run): void {
     .command('restore <file>')
     .description('load a backup into an empty database, all of it or nothing; - is standard input')
     .action((file: string) => run((context) => restoreInto(context, file), { quiet: true }))
+}
+
+function sentenceOf({ from, to, applied }: Migrated): string {
+  if (applied === 0) return `nothing to do: the database is at ${to}, as this version of musette needs it`
+  const migrations = `${applied} ${applied === 1 ? 'migration' : 'migrations'}`
+  if (from === undefined) return `made the tables in the empty database: ${migrations}, now at ${to}`
+  return `migrated the database from ${from} to ${to}: ${migrations}`
 }
 
 async function backUpTo(context: Context, file: string): Promise<undefined> {

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { VERSION } from '../../app/version.ts'
+import { VERSION } from '../../config/version.ts'
 import { ConfigError, isAbort } from '../../kit/errors.ts'
 import type { Queries } from '../../store/query/raw-query.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
@@ -7,14 +7,6 @@ import { readInput } from '../prompt.ts'
 import type { Printer } from '../sql-formats.ts'
 
 type SqlOptions = { csv?: boolean; json?: boolean; expanded?: boolean; write?: boolean }
-
-const HELP = `
-Rows are printed as they come, however many there are. On a terminal, rows that are wider than it are written one value
-a line; elsewhere nothing is cut. Ctrl-C cancels the statement at the server.
-
---json  A column whose name comes again is numbered: max, max_2. integer, real and double precision are numbers, boolean
-        is true or false, json stays as it is; all else is a string with the digits that Postgres writes.
---csv   As psql --csv: NULL and an empty text are both an empty field.`
 
 /** Adds the verb `sql` to the program. */
 export function addSqlVerb(program: Command, run: Run): void {
@@ -26,7 +18,6 @@ export function addSqlVerb(program: Command, run: Run): void {
     .option('-x, --expanded', 'one value a line, for long values and many columns')
     .option('--no-expanded', 'always a table; on a terminal, long values are cut to its width')
     .option('--write', 'allow statements that change the database')
-    .addHelpText('after', HELP)
     .action((query: string | undefined, options: SqlOptions) =>
       run((context) => sql(context, query, options), { quiet: true }),
     )
@@ -38,13 +29,8 @@ export function addMcpVerb(program: Command, run: Run): void {
     .command('mcp')
     .description('answer an assistant on standard input and output (Model Context Protocol); it only reads')
     .option('--account <name>', 'the database shows this account alone')
-    .addHelpText('after', MCP_HELP)
     .action(({ account }: { account?: string }) => run((context) => mcp(context, account), { quiet: true }))
 }
-
-const MCP_HELP = `
-An assistant starts this command itself; docs/assistants.md has the lines to paste. It ends when its input ends.
-A daemon answers the same at /mcp of its web surface.`
 
 async function mcp({ config, log, signal }: Context, account: string | undefined): Promise<undefined> {
   const { makeAssistantReader } = await import('../../app/open-database.ts')

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { ROLES, type Role } from '../../daemon/roles.ts'
 import { ConfigError, isAbort } from '../../kit/errors.ts'
 import { SECOND } from '../../kit/time.ts'
@@ -16,9 +16,7 @@ export function addStartVerb(program: Command, run: Run): void {
   program
     .command('start')
     .description('run the daemon until a signal stops it')
-    .option('--roles <roles>', `which parts, separated by commas: ${ROLES.join(', ')}`, parseRoles, [
-      ...ROLES,
-    ])
+    .addOption(rolesOption())
     .action((options: { roles: readonly Role[] }) =>
       run(async ({ config, log, signal }) => {
         const { toggleDebug } = await import('../../log.ts')
@@ -52,6 +50,12 @@ export function addStartVerb(program: Command, run: Run): void {
         return undefined
       }),
     )
+}
+
+function rolesOption(): Option {
+  const option = new Option('--roles <roles>', 'which parts, separated by commas')
+  option.argChoices = [...ROLES]
+  return option.argParser(parseRoles).default([...ROLES], 'all of them')
 }
 
 function parseRoles(text: string): Role[] {

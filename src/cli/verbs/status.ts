@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { Status } from '../../app/status-report.ts'
-import { formatDuration, SECOND } from '../../kit/time.ts'
+import { formatCount } from '../../kit/text.ts'
+import { formatDuration, formatMoment, SECOND } from '../../kit/time.ts'
 import { type Context, noteUnreadableLogins, type Run } from '../context.ts'
 import { printTable } from '../output.ts'
 
@@ -36,12 +37,13 @@ function printStatus(context: Pick<Context, 'print'>, status: Status): void {
     if (account.last_error) context.print(`  last error: ${account.last_error}`)
     if (account.next_command) context.print(`  run: ${account.next_command}`)
     context.print(
-      `  ${account.activities} activities, ${account.mirrored} mirrored, ${account.wanted} wanted, ` +
-        `${account.awaiting_samples} awaiting samples, ${account.failed} failed, ${account.absent} absent`,
+      `  ${formatCount(account.activities)} activities, ${formatCount(account.mirrored)} mirrored, ${formatCount(account.wanted)} to fetch, ` +
+        `${formatCount(account.awaiting_samples)} without samples yet, ${formatCount(account.failed)} failed, ` +
+        `${formatCount(account.absent)} no longer at the service`,
     )
     if (account.wanted > 0) context.print(`  ${toGoOf(account)}`)
     context.print(
-      `  ${account.samples} samples; newest activity ${account.newest_activity_at?.toISOString() ?? 'none'}`,
+      `  ${formatCount(account.samples)} samples; newest activity ${account.newest_activity_at ? formatMoment(account.newest_activity_at) : 'none'}`,
     )
     if (account.list_cap !== null)
       context.print(
@@ -50,7 +52,9 @@ function printStatus(context: Pick<Context, 'print'>, status: Status): void {
     if (account.reconcile_error) context.print(`  last reconcile failed: ${account.reconcile_error}`)
     if (account.last_run) {
       const { kind, outcome, started_at, error } = account.last_run
-      context.print(`  last run: ${kind} ${outcome}, started ${started_at}${error ? `: ${error}` : ''}`)
+      context.print(
+        `  last run: ${kind} ${outcome}, started ${formatMoment(new Date(started_at))}${error ? `: ${error}` : ''}`,
+      )
     }
   }
   if (status.uploads.length > 0) {
@@ -70,15 +74,17 @@ function printStatus(context: Pick<Context, 'print'>, status: Status): void {
 }
 
 function backupSentence({ dir, done_at, problem }: NonNullable<Status['backup']>): string {
-  const last = done_at ? `last one made at ${done_at.toISOString()}` : 'none yet'
+  const last = done_at ? `last one made at ${formatMoment(done_at)}` : 'none yet'
   return `backups in ${dir}: ${last}${problem ? `; ${problem}; run: musette doctor` : ''}`
 }
 
 function webhookSentence(webhook: Status['webhooks'][number]): string {
   const { open, open_since, given_up, delivered_at, last_error, gone_at } = webhook
   const parts = [
-    delivered_at ? `last message delivered at ${delivered_at.toISOString()}` : 'no message delivered yet',
-    ...(open > 0 ? [`${open} not delivered yet, the oldest of ${open_since?.toISOString()}`] : []),
+    delivered_at ? `last message delivered at ${formatMoment(delivered_at)}` : 'no message delivered yet',
+    ...(open > 0
+      ? [`${open} not delivered yet, the oldest of ${open_since ? formatMoment(open_since) : 'now'}`]
+      : []),
     ...(given_up > 0 ? [`${given_up} given up in the last week`] : []),
     ...(last_error === null ? [] : [`last error: ${last_error}`]),
     ...(gone_at ? ['the receiver answered 410 Gone and gets no more messages'] : []),
@@ -89,7 +95,7 @@ function webhookSentence(webhook: Status['webhooks'][number]): string {
 
 function toGoOf(account: Status['accounts'][number]): string {
   const { activities, wanted, fetched_per_minute: rate, seconds_to_go: seconds } = account
-  const share = `${activities - wanted} of ${activities} are here`
+  const share = `${formatCount(activities - wanted)} of ${formatCount(activities)} are here`
   if (rate === null || seconds === null) return `${share}; nothing was fetched in the last minutes`
-  return `${share}; ${Math.round(rate)} a minute, ${formatDuration(seconds * SECOND)} to go`
+  return `${share}; ${formatCount(Math.round(rate))} a minute, ${formatDuration(seconds * SECOND)} to go`
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { RebuildCounts } from '../../app/rebuild-account.ts'
 import type { SyncCounts } from '../../app/sync-account.ts'
 import { ConfigError } from '../../kit/errors.ts'
+import { formatCount } from '../../kit/text.ts'
 import { parseDay } from '../../kit/time.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
 import { makeProgressLine } from '../progress.ts'
@@ -56,25 +57,28 @@ async function sync(context: Context, name: string, options: SyncOptions): Promi
   }
 }
 
-/** Returns a sentence about the changes of a pass and the activities that are not mirrored, with reason and next command. */
+/** Returns a sentence about what a pass brought, what is here now, and what is missing, with reason and next command. */
 function sentenceOf(counts: SyncCounts): string {
-  const { listed, fetched, unchanged, absent, failed, pending, mirrored, unfetched, reason } = counts
-  const withoutSamples = pending - unfetched
-  const some = (count: number, what: string) => (count > 0 ? [`${count} ${what}`] : [])
+  const { created, fetched, absent, failed, pending, mirrored, unfetched, newestDay, reason } = counts
+  const some = (count: number, what: string) => (count > 0 ? [`${formatCount(count)} ${what}`] : [])
   const why = reason === undefined ? '' : ` (${reason})`
-  const changed = [
-    ...some(fetched, 'fetched'),
-    ...some(unchanged, 'looked at again and unchanged'),
-    ...some(absent, 'gone from the list'),
+  const brought = [
+    ...some(created, 'new'),
+    ...some(fetched - created, 'changed'),
+    ...some(absent, 'no longer at the service'),
   ]
-  const quiet = changed.length === 0 && unfetched === 0 && failed === 0
+  const newest = newestDay === null ? '' : `, the newest of ${newestDay}`
   return [
-    ...(quiet ? ['nothing has changed'] : [`${listed} listed`, ...changed]),
-    `${mirrored} mirrored in all`,
-    ...some(withoutSamples, 'still without samples at the service'),
-    ...(unfetched > 0 ? [`${unfetched} not fetched${why}; run: musette sync`] : []),
-    ...(failed > 0 ? [`${failed} failed${unfetched > 0 ? '' : why}; run: musette status`] : []),
-  ].join(', ')
+    brought.length > 0 ? brought.join(', ') : 'nothing new',
+    mirrored === 0 ? 'no activities here yet' : `${countActivities(mirrored)} here${newest}`,
+    ...some(pending - unfetched, 'without samples at the service yet'),
+    ...(unfetched > 0 ? [`${formatCount(unfetched)} not fetched yet${why}; run: musette sync`] : []),
+    ...(failed > 0 ? [`${formatCount(failed)} failed${unfetched > 0 ? '' : why}; run: musette status`] : []),
+  ].join('; ')
+}
+
+function countActivities(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? 'activity' : 'activities'}`
 }
 
 type ResyncOptions = { since?: Date; account: string; json?: boolean }
@@ -114,8 +118,11 @@ async function resync(context: Context, paths: readonly string[], options: Resyn
       onProgress: (now) => line.show(now),
     })
     const why = reason === undefined ? '' : ` (${reason})`
-    const failed = counts.failed > 0 ? `, ${counts.failed} failed${why}; run: musette status` : ''
-    line.finish(`account "${account}": ${counts.marked} marked, ${counts.fetched} fetched${failed}`)
+    const failed =
+      counts.failed > 0 ? `; ${formatCount(counts.failed)} failed${why}; run: musette status` : ''
+    line.finish(
+      `account "${account}": ${formatCount(counts.fetched)} of ${countActivities(counts.marked)} fetched again${failed}`,
+    )
     const duration = Date.now() - startedAt
     if (options.json) context.printJson({ account, ...counts, duration_ms: duration })
     return counts.failed > 0 ? EXIT.partial : EXIT.done
@@ -189,7 +196,7 @@ function rebuiltSentenceOf(counts: RebuildCounts, account: string): string {
   const failed = failures.map(({ path }) => path)
   const fetchAgain = `musette resync ${named(failed, ' ')}${account === 'default' ? '' : ` --account ${account}`}`
   return [
-    `${rebuilt} rebuilt from their stored answers (${samples.toLocaleString('en')} samples)`,
+    `${countActivities(rebuilt)} rebuilt from the stored answers (${formatCount(samples)} samples)`,
     ...(earlier > 0 ? [`${earlier} done before by the rebuild that was stopped`] : []),
     ...(newer > 0 ? [`${newer} fetched meanwhile`] : []),
     ...(withoutDocument.length > 0

@@ -26,13 +26,16 @@ async function testWebhooks(
   { json = false }: TestOptions,
 ): Promise<number> {
   const chosen = chooseWebhooks(context, name)
-  const { sendTestMessage } = await import('../../webhooks/send.ts')
+  const { makeReceivers, sendTestMessage } = await import('../../webhooks/send.ts')
+  const { signal, config } = context
+  const dispatcher = makeReceivers(config.proxies)
   const answers = await Promise.all(
     chosen.map(async (webhook) => ({
       webhook: webhook.name,
-      ...(await sendTestMessage(webhook, context)),
+      ...(await sendTestMessage(webhook, { signal, dispatcher })),
     })),
   )
+  await dispatcher.destroy()
   if (json)
     context.printJson(
       answers.map(({ webhook, status, failure, ms, beginning }) => ({

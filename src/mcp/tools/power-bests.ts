@@ -5,13 +5,30 @@ import { account, day, makeTool, text } from './tool.ts'
 /** Durations that people speak of, s. */
 const USUAL_S = [1, 5, 15, 30, 60, 120, 180, 300, 480, 600, 900, 1_200, 1_800, 2_400, 3_600, 5_400, 7_200]
 
+// The best of each season and duration is one read of the index power_curves_best.
 const BESTS = `
-  select distinct on (a.name, c.duration_s) a.name as account, c.duration_s, c.watts as best_w, x.path as activity, x.name,
-    x.started_at_local::date::text as day
-  from training.power_curves c join training.activities x using (activity_id) join training.accounts a on a.account_id = x.account_id
-  where x.absent_since is null and c.duration_s = any ($4::int[]) and ($1::text is null or a.name = $1)
-    and ($2::date is null or x.started_at_local >= $2::date) and ($3::date is null or x.started_at_local < $3::date + 1)
-  order by a.name, c.duration_s, c.watts desc, x.started_at_local, x.activity_id`
+  select distinct on (s.account, s.duration_s) s.account, s.duration_s, best.watts as best_w, best.path as activity, best.name,
+    best.started_at_local::date::text as day
+  from (
+    select a.account_id, a.name as account, season, duration_s
+    from training.accounts a
+    cross join lateral (
+      select min(c.season) as first, max(c.season) as last from training.power_curves c where c.account_id = a.account_id
+    ) known
+    cross join lateral generate_series(
+      greatest(known.first, extract(year from $2::date)::int), least(known.last, extract(year from $3::date)::int)
+    ) season
+    cross join unnest($4::int[]) duration_s
+    where $1::text is null or a.name = $1
+  ) s
+  cross join lateral (
+    select c.watts, x.activity_id, x.path, x.name, x.started_at_local
+    from training.power_curves c join training.activities x using (activity_id)
+    where c.account_id = s.account_id and c.season = s.season and c.duration_s = s.duration_s and x.absent_since is null
+      and ($2::date is null or x.started_at_local >= $2::date) and ($3::date is null or x.started_at_local < $3::date + 1)
+    order by c.watts desc, c.started_at_local, c.activity_id limit 1
+  ) best
+  order by s.account, s.duration_s, best.watts desc, best.started_at_local, best.activity_id`
 
 /** Finds the best mean power over a span of days. */
 export const powerBests = makeTool({

@@ -115,3 +115,20 @@ export async function countByState(tx: Tx, accountId: number): Promise<StateCoun
   for (const row of rows) counts[row.state] = row.count
   return counts
 }
+
+/** Counts an account's activities that were ever fetched, and finds the day of the newest listed one (`2026-11-20`). */
+export async function findFetched(
+  tx: Tx,
+  accountId: number,
+): Promise<{ everFetched: number; newestDay: string | null }> {
+  const [row] = await tx.db
+    .select({
+      everFetched: sql<number>`(count(*) filter (where ${activities.fetchedAt} is not null))::int`,
+      newestDay: sql<
+        string | null
+      >`(max(${activities.startedAtLocal}) filter (where ${activities.absentSince} is null))::date::text`,
+    })
+    .from(activities)
+    .where(eq(activities.accountId, accountId))
+  return row ?? { everFetched: 0, newestDay: null }
+}

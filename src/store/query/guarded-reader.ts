@@ -141,7 +141,7 @@ async function runGuarded(
   if (mustBeEmpty !== undefined) {
     for await (const part of connection.run(mustBeEmpty, { signal }))
       if (part.kind === 'rows')
-        throw new ConfigError('rows_unlimited', 'store, limit to one account: a table is new')
+        throw new ConfigError('rows_unlimited', 'a new table cannot be limited to one account yet')
   }
   if (searchPath !== undefined) {
     const setPath = "select set_config('search_path', $1, true)"

@@ -1,52 +1,45 @@
 import type { Tx } from '../store.ts'
-import type { ActivitySamples } from './encode-samples.ts'
-import { replaceSampleExtras, type SampleExtra } from './sample-extras.ts'
+import { replaceSampleExtras, type SamplesWithExtras } from './sample-extras.ts'
 import {
-  deleteDerived,
   deleteSamples,
   type Intensity,
-  insertPowerCurves,
   insertSamples,
   type PowerCurve,
-  upsertIntensities,
+  replaceIntensities,
+  replacePowerCurves,
 } from './write-samples.ts'
 
 /** The samples of one activity with everything that is derived from them. */
-export type Content = ActivitySamples & {
-  readonly sampleExtras?: readonly SampleExtra[] | undefined
+export type Content = SamplesWithExtras & {
   readonly powerCurve?: PowerCurve | undefined
   readonly intensity?: Intensity | undefined
 }
 
 /**
  * Writes the content of activities in place of their earlier one. `hasContent` is false where there is none to delete; with
- * `keepsSamples` the samples are right already, and only the rest is written. The rows of the activities must be locked.
+ * `keepsSamples` the samples and their extras are right already, and only the rest is written. The rows of the activities must be locked.
  */
 export async function replaceContent(
   tx: Tx,
   activities: ReadonlyArray<Content & { hasContent: boolean; keepsSamples?: boolean }>,
 ): Promise<void> {
   const known = activities.filter(({ hasContent }) => hasContent)
+  const knownIds = known.map(({ activityId }) => activityId)
   const rewritten = activities.filter(({ keepsSamples }) => !keepsSamples)
   await deleteSamples(
     tx,
     known.filter(({ keepsSamples }) => !keepsSamples).map(({ activityId }) => activityId),
   )
-  await deleteDerived(
-    tx,
-    known.map(({ activityId }) => activityId),
-  )
   await insertSamples(tx, rewritten)
-  await insertPowerCurves(
+  await replaceSampleExtras(tx, rewritten)
+  await replacePowerCurves(
     tx,
     activities.flatMap(({ activityId, powerCurve: curve }) => (curve ? [{ activityId, curve }] : [])),
+    knownIds,
   )
-  await upsertIntensities(
+  await replaceIntensities(
     tx,
     activities.flatMap(({ activityId, intensity }) => (intensity ? [{ activityId, intensity }] : [])),
-  )
-  await replaceSampleExtras(
-    tx,
-    activities.map(({ activityId, sampleExtras: extras = [] }) => ({ activityId, extras })),
+    knownIds,
   )
 }

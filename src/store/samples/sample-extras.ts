@@ -1,6 +1,7 @@
 import { cleanJson, cleanText } from '../clean.ts'
 import { copyRows, NULL, writeDouble } from '../copy.ts'
 import type { Tx } from '../store.ts'
+import type { ActivitySamples } from './encode-samples.ts'
 
 /**
  * A per-second field without a column: its first `count` values in the order of the samples' time and ordinal, NaN where a
@@ -13,29 +14,33 @@ export type SampleExtra = Readonly<{
   others?: ReadonlyMap<number, unknown> | undefined
 }>
 
-/** Writes the per-second fields without a column of activities, in place of earlier ones of the same name. */
-export async function replaceSampleExtras(
-  tx: Tx,
-  activities: ReadonlyArray<{ activityId: number; extras: readonly SampleExtra[] }>,
-): Promise<void> {
-  const rows = activities.flatMap(({ activityId, extras }) => {
-    const byField = new Map(extras.map((extra) => [cleanText(extra.field), extra]))
-    return [...byField].map(([field, extra]) => ({ activityId, field, extra }))
-  })
-  if (rows.length === 0) return
-  await tx.client.query(
-    `DELETE FROM training.sample_extras x USING unnest($1::int[], $2::text[]) AS sent (activity_id, field)
-     WHERE x.activity_id = sent.activity_id AND x.field = sent.field`,
-    [rows.map(({ activityId }) => activityId), rows.map(({ field }) => field)],
-  )
-  const target = 'training.sample_extras (activity_id, field, "values", others)'
-  await copyRows(tx.client, target, encodeRows(rows))
+/** The samples of one activity with its fields without a column. */
+export type SamplesWithExtras = ActivitySamples & {
+  readonly sampleExtras?: readonly SampleExtra[] | undefined
 }
 
-type Row = { activityId: number; field: string; extra: SampleExtra }
+/** Writes the per-second fields without a column of activities, in place of earlier ones of activities that send any. */
+export async function replaceSampleExtras(tx: Tx, activities: readonly SamplesWithExtras[]): Promise<void> {
+  const sending = activities.filter(({ sampleExtras = [] }) => sampleExtras.length > 0)
+  if (sending.length === 0) return
+  // An activity that counts no samples may have fields without a column all the same.
+  await tx.client.query('DELETE FROM training.sample_extras WHERE activity_id = ANY ($1)', [
+    sending.map(({ activityId }) => activityId),
+  ])
+  await copyRows(
+    tx.client,
+    'training.sample_extras (activity_id, field, "values", others)',
+    sending.flatMap((activity) => encodeSampleExtras(activity)),
+  )
+}
 
-function* encodeRows(rows: readonly Row[]): Generator<Buffer> {
-  for (const row of rows) yield encodeRow(row)
+/** Encodes the fields without a column of an activity as rows of Postgres's binary COPY, in the order of their names' bytes. */
+export function encodeSampleExtras({ activityId, sampleExtras = [] }: SamplesWithExtras): Buffer[] {
+  const byField = new Map(sampleExtras.map((extra) => [cleanText(extra.field), extra]))
+  return [...byField]
+    .map(([field, extra]) => ({ name: Buffer.from(field), extra }))
+    .sort((a, b) => a.name.compare(b.name))
+    .map(({ name, extra }) => encodeRow(activityId, name, extra))
 }
 
 const FLOAT8_OID = 701
@@ -44,8 +49,7 @@ const JSONB_VERSION = 1
 const ARRAY_HEADER = 6 * 4
 
 /** Encodes a row of Postgres's binary COPY: an array of doubles, in which NaN is NULL, and a jsonb object. */
-function encodeRow({ activityId, field, extra }: Row): Buffer {
-  const name = Buffer.from(field)
+function encodeRow(activityId: number, name: Buffer, extra: SampleExtra): Buffer {
   const others = encodeOthers(extra)
   const known = countNumbers(extra)
   const arrayBytes = ARRAY_HEADER + extra.count * 4 + known * 8
@@ -77,9 +81,13 @@ function countNumbers({ values, count }: SampleExtra): number {
   return known
 }
 
+function encodeOthers(extra: SampleExtra): Buffer | undefined {
+  const others = othersOf(extra)
+  return others && Buffer.concat([Buffer.from([JSONB_VERSION]), Buffer.from(JSON.stringify(others))])
+}
+
 /** What is no number, by its place in the array, which SQL counts from 1; undefined when there is nothing. */
-function encodeOthers({ others }: SampleExtra): Buffer | undefined {
+export function othersOf({ others }: SampleExtra): Record<string, unknown> | undefined {
   if (!others || others.size === 0) return undefined
-  const byPlace = Object.fromEntries([...others].map(([index, value]) => [index + 1, cleanJson(value)]))
-  return Buffer.concat([Buffer.from([JSONB_VERSION]), Buffer.from(JSON.stringify(byPlace))])
+  return Object.fromEntries([...others].map(([index, value]) => [index + 1, cleanJson(value)]))
 }

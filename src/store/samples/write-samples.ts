@@ -2,22 +2,15 @@ import { copyRows } from '../copy.ts'
 import type { Tx } from '../store.ts'
 import { type ActivitySamples, encodeSamples } from './encode-samples.ts'
 
-/** Deletes the samples of activities. */
+/** Deletes the samples of activities with their fields without a column. */
 export async function deleteSamples(tx: Tx, activityIds: readonly number[]): Promise<void> {
-  await deleteOf(tx, ['samples'], activityIds)
-}
-
-/** Deletes the fields of activities without a column, and everything that was computed from samples. */
-export async function deleteDerived(tx: Tx, activityIds: readonly number[]): Promise<void> {
-  await deleteOf(tx, ['sample_extras', 'power_curves', 'activity_intensity'], activityIds)
-}
-
-async function deleteOf(tx: Tx, tables: readonly string[], activityIds: readonly number[]): Promise<void> {
   if (activityIds.length === 0) return
   // One activity at a time: for several the planner may read the whole table instead of the index. In one message, because each
   // answer waits until the next activity is parsed.
   const statements = activityIds.flatMap((activityId) =>
-    tables.map((table) => `DELETE FROM training.${table} WHERE activity_id = ${Number(activityId)}`),
+    ['samples', 'sample_extras'].map(
+      (table) => `DELETE FROM training.${table} WHERE activity_id = ${Number(activityId)}`,
+    ),
   )
   await tx.client.query(statements.join('; '))
 }
@@ -42,30 +35,42 @@ export type PowerSource = 'p_raw' | 'power'
 /** The best mean powers of an activity, shortest duration first. */
 export type PowerCurve = Readonly<{ source: PowerSource; points: readonly PowerBest[] }>
 
-/** Writes the power curves of activities that have none. */
-export async function insertPowerCurves(
+// Arrays instead of hundreds of parameters: building that statement took a millisecond for each activity.
+const REPLACE_CURVES = `WITH point AS (
+  SELECT activity_id, duration_s, watts, source
+  FROM unnest($1::int[], $2::int[], $3::real[]) AS best (activity_id, duration_s, watts)
+    JOIN unnest($4::int[], $5::text[]) AS curve (activity_id, source) USING (activity_id)
+), gone AS (
+  DELETE FROM training.power_curves c WHERE activity_id = ANY ($6::int[])
+    AND NOT EXISTS (SELECT FROM point WHERE point.activity_id = c.activity_id AND point.duration_s = c.duration_s)
+)
+INSERT INTO training.power_curves AS c (activity_id, duration_s, watts, account_id, season, started_at_local, source)
+SELECT activity_id, duration_s, watts, account_id, date_part('year', started_at_local), started_at_local, source
+FROM point JOIN training.activities USING (activity_id)
+ON CONFLICT (activity_id, duration_s) DO UPDATE SET
+  (watts, account_id, season, started_at_local, source) =
+  (excluded.watts, excluded.account_id, excluded.season, excluded.started_at_local, excluded.source)
+WHERE (c.watts, c.account_id, c.season, c.started_at_local, c.source) IS DISTINCT FROM
+  (excluded.watts, excluded.account_id, excluded.season, excluded.started_at_local, excluded.source)`
+
+/** Writes power curves in place of those that the activities `known` have; a point that is right already is not written again. */
+export async function replacePowerCurves(
   tx: Tx,
   curves: ReadonlyArray<{ activityId: number; curve: PowerCurve }>,
+  known: readonly number[],
 ): Promise<void> {
   const points = curves.flatMap(({ activityId, curve }) =>
     curve.points.map((best) => ({ activityId, ...best })),
   )
-  if (points.length === 0) return
-  // Arrays instead of hundreds of parameters: building that statement took a millisecond for each activity.
-  await tx.client.query(
-    `insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local, source)
-     select activity_id, duration_s, watts, account_id, date_part('year', started_at_local), started_at_local, source
-     from unnest($1::int[], $2::int[], $3::real[]) as point (activity_id, duration_s, watts)
-     join unnest($4::int[], $5::text[]) as curve (activity_id, source) using (activity_id)
-     join training.activities using (activity_id)`,
-    [
-      points.map(({ activityId }) => activityId),
-      points.map(({ durationS }) => durationS),
-      points.map(({ watts }) => watts),
-      curves.map(({ activityId }) => activityId),
-      curves.map(({ curve }) => curve.source),
-    ],
-  )
+  if (points.length + known.length === 0) return
+  await tx.client.query(REPLACE_CURVES, [
+    points.map(({ activityId }) => activityId),
+    points.map(({ durationS }) => durationS),
+    points.map(({ watts }) => watts),
+    curves.map(({ activityId }) => activityId),
+    curves.map(({ curve }) => curve.source),
+    known,
+  ])
 }
 
 /** Seconds of an activity by intensity; null when unknown. The columns of `activity_intensity` say more. */
@@ -82,7 +87,10 @@ export type Intensity = Readonly<{
   hrAtLeastS: readonly number[] | null
 }>
 
-const UPSERT = `INSERT INTO training.activity_intensity
+const REPLACE_INTENSITIES = `WITH gone AS (
+  DELETE FROM training.activity_intensity WHERE activity_id = ANY ($2::int[])
+)
+INSERT INTO training.activity_intensity AS i
   (activity_id, ftp, power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s, above_ftp_s,
    near_mpa_s, hr_peak, hr_at_least_s, account_id, day, month, absent)
 SELECT counted."activityId", ftp, zones[1], zones[2], zones[3], zones[4], zones[5], zones[6], zones[7], "aboveFtpS", "nearMpaS",
@@ -96,18 +104,26 @@ ON CONFLICT (activity_id) DO UPDATE SET
    hr_peak, hr_at_least_s, account_id, day, month, absent) =
   (excluded.ftp, excluded.power_z1_s, excluded.power_z2_s, excluded.power_z3_s, excluded.power_z4_s, excluded.power_z5_s,
    excluded.power_z6_s, excluded.power_z7_s, excluded.above_ftp_s, excluded.near_mpa_s, excluded.hr_peak,
+   excluded.hr_at_least_s, excluded.account_id, excluded.day, excluded.month, excluded.absent)
+WHERE (i.ftp, i.power_z1_s, i.power_z2_s, i.power_z3_s, i.power_z4_s, i.power_z5_s, i.power_z6_s, i.power_z7_s, i.above_ftp_s,
+   i.near_mpa_s, i.hr_peak, i.hr_at_least_s, i.account_id, i.day, i.month, i.absent) IS DISTINCT FROM
+  (excluded.ftp, excluded.power_z1_s, excluded.power_z2_s, excluded.power_z3_s, excluded.power_z4_s, excluded.power_z5_s,
+   excluded.power_z6_s, excluded.power_z7_s, excluded.above_ftp_s, excluded.near_mpa_s, excluded.hr_peak,
    excluded.hr_at_least_s, excluded.account_id, excluded.day, excluded.month, excluded.absent)`
 
-/** Writes the intensities of activities in place of earlier ones. */
-export async function upsertIntensities(
+/** Writes intensities in place of those that the activities `known` have; one that is right already is not written again. */
+export async function replaceIntensities(
   tx: Tx,
   counted: ReadonlyArray<{ activityId: number; intensity: Intensity }>,
+  known: readonly number[],
 ): Promise<void> {
-  if (counted.length === 0) return
+  const kept = new Set(counted.map(({ activityId }) => activityId))
+  const gone = known.filter((activityId) => !kept.has(activityId))
+  if (counted.length + gone.length === 0) return
   const rows = counted.map(({ activityId, intensity: { powerZonesS: zones, ...rest } }) => ({
     activityId,
     zones,
     ...rest,
   }))
-  await tx.client.query(UPSERT, [JSON.stringify(rows)])
+  await tx.client.query(REPLACE_INTENSITIES, [JSON.stringify(rows), gone])
 }

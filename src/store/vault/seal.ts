@@ -29,7 +29,7 @@ const TAG_BYTES = 16
 /** Makes a sealer from a key of 32 bytes. A sealed value is a version byte, the nonce, the tag and the ciphertext. */
 export function makeSealer(secretKey: Buffer): Sealer {
   if (secretKey.length !== KEY_BYTES) {
-    const message = `vault, read the secret key: it has ${secretKey.length} bytes and needs ${KEY_BYTES}; correct MUSETTE_SECRET_KEY`
+    const message = `the secret key has ${secretKey.length} bytes and needs ${KEY_BYTES}; correct MUSETTE_SECRET_KEY`
     throw new ConfigError('secret_key_length', message)
   }
   return {

@@ -88,10 +88,7 @@ async function savePair<T>(
 ): Promise<void> {
   const { accountId, origin, pair, state } = input
   if (!state.newest || origin === undefined) {
-    throw new ConfigError(
-      'not_signed_in',
-      `vault, save tokens: account ${accountId} has none; run: musette login`,
-    )
+    throw new ConfigError('not_signed_in', `account ${accountId} is not signed in; run: musette login`)
   }
   // One key seals all values of a row, and another process may have rotated the key.
   const sealer = parts.keys.sealerOf(state.newest)

@@ -1,6 +1,12 @@
+/** The path below which all pages are; empty at the root of a host. This script is the file dom.js in the folder assets/ below it. */
+export const ROOT = new URL('..', import.meta.url).pathname.slice(0, -1)
+
 export type Child = Node | string | null | undefined | false
 
-/** Makes an element. A text becomes a text node, never markup; an attribute that is false is left out. */
+/**
+ * Makes an element. A text becomes a text node, never markup; an attribute that is false is left out. A link to a path leads below
+ * ROOT.
+ */
 export function make<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Readonly<Record<string, string | number | boolean | undefined>> = {},
@@ -8,8 +14,9 @@ export function make<Tag extends keyof HTMLElementTagNameMap>(
 ): HTMLElementTagNameMap[Tag] {
   const element = document.createElement(tag)
   for (const [name, value] of Object.entries(attributes)) {
-    if (value !== undefined && value !== false)
-      element.setAttribute(name, value === true ? '' : String(value))
+    if (value === undefined || value === false) continue
+    const isPath = name === 'href' && String(value).startsWith('/')
+    element.setAttribute(name, value === true ? '' : `${isPath ? ROOT : ''}${value}`)
   }
   element.append(...children.filter(isShown))
   return element

@@ -1,4 +1,4 @@
-import { find, make, refill } from './dom.ts'
+import { find, make, ROOT, refill } from './dom.ts'
 import { formatInstant, formatSpan } from './format.ts'
 
 /** While a problem lasts, requests come less and less often, down to one in this time. */
@@ -83,7 +83,7 @@ export type Answer<T> =
 /** Fetches JSON from the daemon; `etag` is that of the last answer. Never throws. */
 export async function fetchJson<T>(path: string, etag?: string): Promise<Answer<T>> {
   try {
-    const response = await fetch(path, {
+    const response = await fetch(ROOT + path, {
       cache: 'no-store',
       headers: { accept: 'application/json', ...(etag && { 'if-none-match': etag }) },
       signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
@@ -104,7 +104,7 @@ const UNREACHABLE: Problem = {
 
 async function readProblem(response: Response): Promise<Problem> {
   if (response.status === 401) {
-    const next = encodeURIComponent(location.pathname + location.search)
+    const next = encodeURIComponent(location.pathname.slice(ROOT.length) + location.search)
     return { text: 'Your session has ended.', link: { href: `/login?next=${next}`, text: 'Sign in again' } }
   }
   const reason = await readReason(response)

@@ -11,7 +11,7 @@ import { distPath, runNode } from '../../kit/processes.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { openRig, type Rig } from '../../mirror/rig.ts'
 
-const DIE = fileURLToPath(new URL('die-while-exporting.ts', import.meta.url))
+const DIE = fileURLToPath(new URL('die-while-exporting.mjs', import.meta.url))
 
 /** A moment, and which of the two versions each file has after it: that of before the export, that of after it, or either. */
 const MOMENTS = [
@@ -62,7 +62,7 @@ describe('an export that is killed', () => {
       await run(dir)
       const samples = await samplesIn(dir)
       await rig.rows(`update training.activities set name = 'new'`)
-      const env = { NODE_OPTIONS: `--import=${import.meta.resolve('tsx')} --import=${DIE}`, DIE_AT: moment }
+      const env = { NODE_OPTIONS: `--import=${DIE}`, DIE_AT: moment }
       await rig.rows('update training.activity_intensity set ftp = ftp')
       const killed = await musette(['export', '--all', '--to', dir], env)
       expect(killed).toMatchObject({ signal: 'SIGKILL' })
@@ -82,7 +82,7 @@ describe('an export that is killed', () => {
   it('at its first time leaves a folder that the next one takes for its own', async () => {
     const dir = join(folder.path, 'first')
     const env = {
-      NODE_OPTIONS: `--import=${import.meta.resolve('tsx')} --import=${DIE}`,
+      NODE_OPTIONS: `--import=${DIE}`,
       DIE_AT: 'while files are written',
     }
     expect(await musette(['export', '--all', '--to', dir], env)).toMatchObject({ signal: 'SIGKILL' })

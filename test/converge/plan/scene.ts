@@ -66,8 +66,9 @@ export async function openScene(database: RunDatabase, options: { lagMin: number
     }
     release.defer('first worker', () => drop(0))
     release.defer('second worker', () => drop(1))
-    const account = await (await worker(0)).signIn()
     const openPatient = () => openProcess(ground, { impatient: false })
+    const patient = await openPatient()
+    const account = await patient.signIn().finally(() => patient.close())
     const close = () => release.release()
     const { lagMs } = ground
     const skew = { highestMs: 0 }

@@ -12,15 +12,13 @@ export type Content = { tables: Table[]; rows: Record<string, unknown> }
 /** Reads the content of a database; with `like` in the columns of that one, whatever was added since. */
 export async function contentOf(url: string, like?: Content): Promise<Content> {
   const tables = like?.tables ?? (await findTables(url))
-  const rows: Record<string, unknown> = {}
-  for (const { name, columns } of tables) {
+  const selects = tables.map(({ name, columns }) => {
     const row = `row(${columns.map((column) => `"${column}"`).join(', ')})::text`
-    const [found] = await queryOnce(
-      url,
-      `select count(*) || ' rows, ' || md5(coalesce(string_agg(${row}, E'\\n' order by ${row}), '')) as content from ${name}`,
-    )
-    rows[name] = found?.content
-  }
+    return `select '${name}' as name, count(*) || ' rows, ' || md5(coalesce(string_agg(${row}, E'\\n' order by ${row}), '')) as content
+      from ${name}`
+  })
+  const found = await queryOnce(url, selects.join(' union all '))
+  const rows = Object.fromEntries(found.map(({ name, content }) => [name, content]))
   return { tables, rows }
 }
 

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { writeLaterMigrations } from '../../kit/later-migrations.ts'
-import { distPath, type Finished, runNode } from '../../kit/processes.ts'
+import { distPath, type Finished, type Running, runNode, startNode } from '../../kit/processes.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 
-const HOOK = fileURLToPath(new URL('stop-at-query.ts', import.meta.url))
+const HOOK = fileURLToPath(new URL('stop-at-query.mjs', import.meta.url))
 
 // Neither may run twice: a second time would count on, or fail.
 const MIGRATIONS = {
@@ -39,6 +39,8 @@ type Stop = {
 export type NextVersion = {
   /** runs a verb of the next version to its end; a stopped one names the query on stderr */
   musette(args: readonly string[], env: Record<string, string>, stop?: Stop): Promise<Finished>
+  /** starts a verb of the next version; whoever starts it ends it */
+  start(args: readonly string[], env: Record<string, string>): Running
   close(): Promise<void>
 }
 
@@ -58,9 +60,11 @@ export async function openNextVersion(
     await release.release()
     throw error
   }
+  const main = join(folder.path, 'dist/main.js')
   return {
+    start: (args, env) => startNode([main, ...args], { cwd: folder.path, env }),
     musette: (args, env, stop) =>
-      runNode([join(folder.path, 'dist/main.js'), ...args], {
+      runNode([main, ...args], {
         cwd: folder.path,
         env: { ...env, ...(stop && hookOf(stop)) },
       }),
@@ -70,7 +74,7 @@ export async function openNextVersion(
 
 function hookOf({ query, how }: Stop): Record<string, string> {
   return {
-    NODE_OPTIONS: `--import=${import.meta.resolve('tsx')} --import=${HOOK}`,
+    NODE_OPTIONS: `--import=${HOOK}`,
     STOP_AT: String(query),
     STOP_HOW: how,
   }

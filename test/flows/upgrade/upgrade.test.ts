@@ -8,7 +8,7 @@ import { expectMirrored } from '../../mirror/truth.ts'
 import { type Content, contentOf, schemaOf } from './database-state.ts'
 import { type NextVersion, openNextVersion } from './next-version.ts'
 
-const SLOW = 240_000
+const SLOW = 480_000
 const ACTIVITIES = 12
 /** The statements of both migrations, with those of the journal; more serve the triggers. */
 const CHANGES = 11
@@ -70,6 +70,9 @@ describe('a database that a daemon of the version before writes', () => {
       const before = await contentOf(rig.databaseUrl)
       const all = await Promise.all([1, 2, 3, 4].map(() => next.musette(['migrate'], env)))
       for (const { code, stderr } of all) expect(code, stderr).toBe(0)
+      const done = all.map(({ stdout }) => stdout.trim()).sort()
+      expect(done[0]).toBe('migrated the database from 0000_schema to 0002_index_and_view: 2 migrations')
+      expect(done[1]).toMatch(/^nothing to do/)
       await expectUpgraded(rig, before)
       await expect(daemon.failed).resolves.toMatchObject({ code: 'database_newer' })
       for (const verb of ['migrate', 'start', 'sync', 'status']) {
@@ -103,6 +106,37 @@ describe('a database that a daemon of the version before writes', () => {
     SLOW,
   )
 })
+
+it(
+  'a daemon refuses an older database with the command to type, and with MUSETTE_MIGRATE=on-start brings it to its version',
+  async () => {
+    const next = await openNextVersion()
+    const database = await openTestDatabase()
+    onTestFinished(async () => {
+      await next.close()
+      await database.close()
+    })
+    const env = { DATABASE_URL: database.url, MUSETTE_HTTP: 'off' }
+    for (const verb of ['start', 'status']) {
+      const refused = await next.musette([verb], env)
+      expect(refused.stderr).toContain('older than this version of musette; run: musette migrate')
+      expect(refused.code, verb).toBe(2)
+    }
+    const asked = await next.musette(['status'], { ...env, MUSETTE_MIGRATE: 'on-start' })
+    expect(asked.code).toBe(2)
+    const daemons = [1, 2].map(() => next.start(['start'], { ...env, MUSETTE_MIGRATE: 'on-start' }))
+    try {
+      for (const daemon of daemons) await daemon.waitForLine(/"msg":"started"/, 90_000)
+    } finally {
+      for (const daemon of daemons) await daemon.kill('SIGTERM')
+    }
+    const [row] = await queryOnce(database.url, 'select count(*)::int as n from musette.migrations')
+    expect(row?.n).toBe(3)
+    const again = await next.musette(['migrate'], env)
+    expect(again.stdout).toContain('nothing to do: the database is at 0002_index_and_view')
+  },
+  SLOW,
+)
 
 it(
   'an empty database has no table when migrate is terminated at any of its queries, and the next migrate makes all',

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { normalizeIntensity } from '../../../src/normalize/intensity.ts'
-import { upsertIntensities } from '../../../src/store/samples/write-samples.ts'
+import { replaceIntensities } from '../../../src/store/samples/write-samples.ts'
 import { makeSamplesOf, UNKNOWN } from '../../kit/samples.ts'
 import { replaceSamples } from '../detail.ts'
 import { openScene } from './scene.ts'
@@ -102,7 +102,7 @@ it('the seconds counted at ingest equal those that SQL counts in the samples, wi
         if (!intensity) throw new Error('a ride with samples has an intensity')
         await scene.store.transaction(async (tx) => {
           await replaceSamples(tx, activityId, samples)
-          await upsertIntensities(tx, [{ activityId, intensity }])
+          await replaceIntensities(tx, [{ activityId, intensity }], [])
         })
         expected.push(activityId)
       }

@@ -14,7 +14,7 @@ describeWithBrowser('a page that polls the daemon', () => {
 
   /** Opens a page whose clock the test advances, and counts its requests. */
   const watch = async () => {
-    const page = await scene.visit('/')
+    const page = await scene.visit('/', {})
     await page.clock.install()
     await page.reload()
     await page.locator('main h1').waitFor()

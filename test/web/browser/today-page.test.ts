@@ -119,6 +119,17 @@ describeWithBrowser('the page of today', () => {
     }
   })
 
+  it('has the cards of the day beside each other where there is room, and words of the menu in one piece', async () => {
+    const wide = await scene.visit('/')
+    const topOf = async (name: string) => (await wide.getByRole('region', { name }).boundingBox())?.y
+    expect(await topOf('Form')).toBeGreaterThan(0)
+    expect(await topOf('Signature')).toBe(await topOf('Form'))
+    expect(await topOf('This week')).toBe(await topOf('Form'))
+    const narrow = await scene.visit('/', PHONE)
+    for (const link of await narrow.getByRole('navigation').getByRole('link').all())
+      expect((await link.boundingBox())?.height).toBeLessThan(45)
+  })
+
   it('says in one line that the mirror is in order, and on top what is wrong, with the command to type', async () => {
     const page = await scene.visit('/')
     await page.getByText(/in order.*Polled .*In 24 hours \d+ runs/).waitFor()
@@ -140,7 +151,7 @@ describeWithBrowser('the page of today', () => {
   it('names a failed activity, the reason, and the command to type', async () => {
     const id = await scene.activityId("detail_state = 'mirrored' and name <> 'Edited later'")
     await scene.rows(
-      `update training.activities set detail_state = 'failed', fetch_error = 'GET activity: the answer is cut' where activity_id = ${id}`,
+      `update training.activities set detail_state = 'failed', fetch_error = 'activity x: the answer is cut' where activity_id = ${id}`,
     )
     const page = await scene.visit('/')
     const failed = page.getByRole('region', { name: 'Failed activities' })

@@ -76,7 +76,7 @@ function makeDay(day: CalendarDay | undefined, chosen: string | undefined): HTML
       : `${formatDay(day.day)}: ${activities}${time}, ${load}`
   const cell = make('button', {
     type: 'button',
-    class: `day level-${day.level ?? 'unknown'}`,
+    class: `calendar-day level-${day.level ?? 'unknown'}`,
     tabindex: -1,
     title: text,
     'aria-label': text,
@@ -90,7 +90,7 @@ function makeDay(day: CalendarDay | undefined, chosen: string | undefined): HTML
 
 /** One day at a time can be reached by Tab; the arrow keys move from day to day. */
 function listenToGrid(grid: HTMLElement, weeks: number, onDay: (day: string) => void): void {
-  const days = () => [...grid.querySelectorAll<HTMLButtonElement>('.day')]
+  const days = () => [...grid.querySelectorAll<HTMLButtonElement>('.calendar-day')]
   const first = grid.querySelector<HTMLElement>('[aria-pressed="true"]') ?? lastOf(days())
   if (first) first.tabIndex = 0
   const move = (from: HTMLElement, byDays: number) => {
@@ -139,7 +139,7 @@ function makeMonthNames(weeks: ReadonlyArray<ReadonlyArray<CalendarDay | undefin
 
 function makeLegend(bounds: readonly number[]): HTMLElement {
   const [, middle = 0, high = 0] = bounds
-  const squares = [0, 1, 2, 3, 4].map((level) => make('span', { class: `day level-${level}` }))
+  const squares = [0, 1, 2, 3, 4].map((level) => make('span', { class: `calendar-day level-${level}` }))
   const text = high > 0 ? `none to over ${formatNumber(high)} XSS a day` : 'load of a day'
   return make('span', { class: 'legend', title: `half above ${formatNumber(middle)} XSS` }, ...squares, text)
 }

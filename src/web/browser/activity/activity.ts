@@ -1,7 +1,7 @@
 import type { SampleColumns } from '../../../store/dashboard/page-rows.ts'
 import type { ActivityView, Serialized } from '../../dashboard/dashboard-types.ts'
 import { announceScheme } from '../charts/axes.ts'
-import { find, make, makePlace, refill } from '../dom.ts'
+import { find, make, makePlace, ROOT, refill } from '../dom.ts'
 import { fetchJson, follow, type Problem } from '../live.ts'
 import { type CurveView, makeActivityCurve } from './activity-curve.ts'
 import { makeDownloads, makeFacts, makeHeading, makeNotices } from './activity-facts.ts'
@@ -16,7 +16,7 @@ type View = Serialized<ActivityView>
 /** An edit and the samples of a new upload show soon; nothing else changes on this page. */
 const POLL_EVERY_MS = 5_000
 
-const path = `/api${location.pathname}`
+const path = `/api${location.pathname.slice(ROOT.length)}`
 const places = {
   heading: make('div'),
   notices: make('div'),

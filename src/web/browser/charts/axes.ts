@@ -41,9 +41,7 @@ export function makeElapsedAxis(
     side: 0,
     size: 24,
     grid: { show: false },
-    // Zoomed in, several splits share a minute, which is named once.
-    values: (_chart, splits) =>
-      splits.map((x, index) => (index > 0 && write(x) === write(splits[index - 1] ?? x) ? '' : write(x))),
+    values: (_chart, splits) => onceEach(splits.map(write)),
     label: `local time, ${clock?.zone}`,
     labelSize: 18,
   })
@@ -52,6 +50,12 @@ export function makeElapsedAxis(
     axes: ({ first, last }) => [below(last), ...(first && clock ? [above(clock.of)] : [])],
     say: (x) => (clock ? `${formatStopwatch(x)} (${clock.of(x)})` : formatStopwatch(x)),
   }
+}
+
+/** Zoomed in, several splits share a minute or a day, which is named once. */
+function onceEach(names: readonly string[]): string[] {
+  const lead = (index: number) => names[index]?.split('\n')[0]
+  return names.map((name, index) => (index > 0 && lead(index) === lead(index - 1) ? '' : name))
 }
 
 /** Makes an axis of days, months and years; `x` is seconds since 1970. */
@@ -66,13 +70,19 @@ export function makeDayAxis(): XAxis {
     return yearOf(x) === yearOf(splits[index - 1]) ? day : `${day}\n${yearOf(x)}`
   }
   return {
-    scale: { time: true },
+    // A single day stands in the middle of a week; the library would show three years.
+    scale: {
+      time: true,
+      range: ({ data: [days] }, min, max) =>
+        days.length === 1 ? [Number(days[0]) - 3 * DAY_S, Number(days[0]) + 3 * DAY_S] : [min, max],
+    },
     axes: ({ last }) => [
       {
         ...baseAxis(),
         space: 60,
         size: 42,
-        values: (_chart, splits, _axis, _space, step) => splits.map((_, index) => write(splits, index, step)),
+        values: (_chart, splits, _axis, _space, step) =>
+          onceEach(splits.map((_, index) => write(splits, index, step))),
         ...(last && { label: 'day', labelSize: 20 }),
       },
     ],

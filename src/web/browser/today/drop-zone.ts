@@ -1,6 +1,6 @@
 import type { Dropped, DroppedContent } from '../../../store/dashboard/page-rows.ts'
 import type { Serialized } from '../../dashboard/dashboard-types.ts'
-import { type Child, type Mood, make, makeBadge, refill } from '../dom.ts'
+import { type Child, type Mood, make, makeBadge, ROOT, refill } from '../dom.ts'
 import { formatNumber } from '../format.ts'
 import { fetchJson } from '../live.ts'
 
@@ -135,7 +135,7 @@ async function send(file: File, account: string): Promise<Sent> {
     if (page.data.closed !== null) return failed(page.data.closed)
     try {
       const query = new URLSearchParams({ account, name: file.name })
-      const response = await fetch(`/api/drop?${query}`, {
+      const response = await fetch(`${ROOT}/api/drop?${query}`, {
         method: 'POST',
         headers: { 'content-type': 'application/octet-stream', 'x-musette-page': page.data.token },
         body: file,

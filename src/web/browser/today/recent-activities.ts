@@ -1,6 +1,6 @@
 import type { ActivityLine } from '../../../store/dashboard/page-rows.ts'
 import type { Serialized } from '../../dashboard/dashboard-types.ts'
-import { type Child, type Mood, make, makeBadge } from '../dom.ts'
+import { type Child, type Mood, make, makeBadge, ROOT } from '../dom.ts'
 import { formatDistance, formatNumber, formatStopwatch, formatWallClock } from '../format.ts'
 import { type Column, makeSection, makeTable, withAccount } from '../table.ts'
 
@@ -25,7 +25,7 @@ export function makeActivities(input: { lines: readonly Line[]; several: boolean
   const { lines, several } = input
   if (lines.length === 0) return []
   const table = makeTable('On each activity’s own clock, newest first', columnsOf(several), lines)
-  const all = document.querySelector('nav [href="/activities"]')
+  const all = document.querySelector(`nav [href="${ROOT}/activities"]`)
   const link = all && make('p', {}, make('a', { href: '/activities' }, 'All activities'))
   return [makeSection('activities-title', 'Recent activities', table, link)]
 }

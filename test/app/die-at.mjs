@@ -3,10 +3,10 @@ import { syncBuiltinESMExports } from 'node:module'
 import pg from 'pg'
 
 // Loaded before the program by NODE_OPTIONS: kills the process, as a power cut would, at the moment of a rotation that
-// the variable DIE_AT names.
+// the variable DIE_AT names. Plain JavaScript, which needs no compiler.
 
 const moment = process.env.DIE_AT
-const die = (now: string) => {
+const die = (now) => {
   if (now === moment) process.kill(process.pid, 'SIGKILL')
 }
 
@@ -24,10 +24,10 @@ fs.rename = async (from, to) => {
 syncBuiltinESMExports()
 
 const query = pg.Client.prototype.query
-function watched(this: pg.Client, ...args: unknown[]): unknown {
+function watched(...args) {
   const commits = args[0] === 'COMMIT' && waiting
   if (commits) die('before the commit')
-  const answer: unknown = Reflect.apply(query, this, args)
+  const answer = Reflect.apply(query, this, args)
   if (commits && answer instanceof Promise) return answer.finally(() => die('after the commit'))
   return answer
 }

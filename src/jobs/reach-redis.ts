@@ -1,0 +1,25 @@
+import { errorCode, errorLine, isNotUpYet, TransientError } from '../kit/errors.ts'
+import { fetchRedisFacts } from './backend.ts'
+
+/**
+ * Connects to Redis once. Returns undefined when it answers and has loaded its data, or in a few words why it is not up yet. Throws
+ * TransientError `queue_unreachable` for what time does not mend, such as a wrong password, and the signal's reason at once when it
+ * aborts.
+ */
+export async function fetchWhyRedisIsDown(
+  url: string,
+  { signal, withinMs }: { signal: AbortSignal; withinMs: number },
+): Promise<string | undefined> {
+  signal.throwIfAborted()
+  const timeout = AbortSignal.timeout(withinMs)
+  try {
+    const { isLoading } = await fetchRedisFacts(url, AbortSignal.any([signal, timeout]))
+    return isLoading ? 'it loads its data' : undefined
+  } catch (error) {
+    signal.throwIfAborted()
+    if (timeout.aborted) return 'no answer'
+    const cause = error instanceof TransientError ? error.cause : error
+    if (isNotUpYet(cause)) return errorLine(cause) || errorCode(cause)
+    throw error
+  }
+}

@@ -1,0 +1,34 @@
+import { errorCode, errorLine, isNotUpYet } from '../kit/errors.ts'
+import { dropConnection, PostgresClient } from '../kit/postgres-client.ts'
+import { mapDatabaseError } from './database-errors.ts'
+
+/**
+ * Connects to the database once and ends the connection. Returns undefined when it answers, or in a few words why it is not up
+ * yet, also when it has not answered after `withinMs`. Throws what time does not mend, as the store does: ConfigError
+ * `database_login_refused` for a wrong password, for instance. Throws the signal's reason at once when it aborts.
+ */
+export async function findWhyDatabaseIsDown(
+  connectionString: string,
+  { signal, withinMs }: { signal: AbortSignal; withinMs: number },
+): Promise<string | undefined> {
+  signal.throwIfAborted()
+  const timeout = AbortSignal.timeout(withinMs)
+  const ended = AbortSignal.any([signal, timeout])
+  let client: PostgresClient | undefined
+  const drop = () => client && dropConnection(client)
+  try {
+    client = new PostgresClient({ connectionString, application_name: 'musette' })
+    client.on('error', () => undefined)
+    ended.addEventListener('abort', drop, { once: true })
+    await client.connect()
+    return undefined
+  } catch (error) {
+    signal.throwIfAborted()
+    if (timeout.aborted) return 'no answer'
+    if (client && isNotUpYet(error)) return errorLine(error) || errorCode(error)
+    throw mapDatabaseError(error, 'connect')
+  } finally {
+    ended.removeEventListener('abort', drop)
+    await client?.end().catch(() => undefined)
+  }
+}

@@ -1,0 +1,30 @@
+import { fastify } from 'fastify'
+import { SECOND } from '../kit/time.ts'
+import { registerHealth } from './health-routes.ts'
+import { listenOn } from './listen.ts'
+import { registerSecurityHeaders } from './security-headers.ts'
+
+/** How long a whole request may take to arrive, ms: nothing that is answered here has a body. */
+const REQUEST_MS = 10 * SECOND
+
+/**
+ * Opens what stands in for the web surface while the daemon waits for a database or Redis: `/healthz` and `/readyz`, where `parts`
+ * names what is not up yet, and 503 for everything else. Throws ConfigError `http_cannot_listen`.
+ */
+export async function openWaitingWeb(
+  deps: { parts: () => Record<string, string> },
+  options: { host: string; port: number },
+): Promise<{ close(): Promise<void> }> {
+  const server = fastify({ logger: false, forceCloseConnections: true, requestTimeout: REQUEST_MS })
+  await registerSecurityHeaders(server, { mapTiles: undefined })
+  registerHealth(server, { readiness: async () => ({ ready: false, parts: deps.parts(), accounts: {} }) })
+  server.setNotFoundHandler((_request, reply) => {
+    const waiting = Object.keys(deps.parts()).join(' and ')
+    return reply
+      .code(503)
+      .header('retry-after', '5')
+      .type('text/plain')
+      .send(`musette starts: it waits for the ${waiting}. Load this page again in a moment.\n`)
+  })
+  return listenOn(server, options)
+}

