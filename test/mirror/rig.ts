@@ -35,6 +35,8 @@ export async function openRig(options: {
     const { activities, longestActivitySeconds } = options
     const sandbox = await startSandbox({ activities, longestActivitySeconds, sampleDelayMs: 0 })
     release.defer('sandbox', () => sandbox.close())
+    // By itself the sandbox names no workout on a Monday.
+    await steer(sandbox.url, 'PATCH', 'settings', { wotd_type: 'Scheduled' })
     const databaseUrl = options.databaseUrl ?? (await openDatabase(release))
     const folder = await openTempDir('mirror')
     release.defer('folder', () => folder.close())

@@ -18,10 +18,9 @@ export type Scene = Rig & {
   requests(): Promise<Record<string, number>>
 }
 
-/** Opens a sandbox, a database and an App between them, signed in as the rider; there is a workout of the day. */
+/** Opens a sandbox, a database and an App between them, signed in as the rider. */
 export async function openScene(env: Record<string, string> = {}): Promise<Scene> {
   const rig = await openRig({ activities: 2, env })
-  await rig.steer('PATCH', 'settings', { wotd_type: 'Scheduled' })
   const deps = rig.app.mirror
   const fault = async (path: string, planned: Record<string, unknown>) => {
     await rig.steer('POST', 'faults', { method: 'GET', path, times: 'always', ...planned })
