@@ -39,7 +39,14 @@ it('a login to another address that fails half way leaves the previous one as it
     endRefresh = resolve
   })
   try {
-    const lock = rig.app.vault.locked(rig.account.accountId, () => refreshing)
+    let lock: Promise<void> | undefined
+    await new Promise<void>((resolve, reject) => {
+      lock = rig.app.vault.locked(rig.account.accountId, () => {
+        resolve()
+        return refreshing
+      })
+      lock.catch(reject)
+    })
     const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
     const signIn = signInWithPassword(app, login).catch((error: unknown) => error)
     const waiting = `select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`

@@ -70,8 +70,8 @@ it('a backup and its restore show how many rows are copied, also in the middle o
   expectWhole(writing.shown)
 
   const reading = makeViewer()
-  // Some parts are read ahead; those before them are copied by then.
-  const last = pieces.findLastIndex((piece) => piece.includes('training.samples/'))
+  // Some parts are read ahead; those before them are copied by then. An entry begins with its name.
+  const last = pieces.findLastIndex((piece) => piece.indexOf('training.samples/') === 0)
   async function* slowly() {
     for (const [index, piece] of pieces.entries()) {
       if (index === last) await reading.midway()

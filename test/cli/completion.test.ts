@@ -40,6 +40,8 @@ beforeAll(async () => {
 })
 afterAll(() => folder?.close())
 
+/** Nothing is left out there. */
+const CI = process.env.CI !== undefined
 const bash = findBinary(['bash'])
 const zsh = findBinary(['zsh'])
 const fish = findBinary(['fish'])
@@ -68,7 +70,7 @@ const linesOf = (screen: string) =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the screen has control sequences
   screen.replace(/\x1b\[[\d;?]*[A-Za-z]|\x1b[=>]|\x07/g, '').replace(/.\x08/g, '')
 
-describe.runIf(bash && findBinary(['script']))('the completion for bash', () => {
+describe.runIf(CI || (bash && findBinary(['script'])))('the completion for bash', () => {
   it('completes verbs, options, values and paths', async () => {
     const args = ['--norc', '--noprofile', '-i']
     const press = await openShell(bash ?? '', args, 'source <(musette completion bash)')
@@ -76,7 +78,7 @@ describe.runIf(bash && findBinary(['script']))('the completion for bash', () => 
   }, 180_000)
 })
 
-describe.runIf(zsh && findBinary(['script']))('the completion for zsh', () => {
+describe.runIf(CI || (zsh && findBinary(['script'])))('the completion for zsh', () => {
   it('completes verbs, options, values and paths', async () => {
     const load = 'autoload -U compinit && compinit -u -D && source <(musette completion zsh)'
     const press = await openShell(zsh ?? '', ['-f', '-i'], load)
@@ -84,7 +86,7 @@ describe.runIf(zsh && findBinary(['script']))('the completion for zsh', () => {
   }, 180_000)
 })
 
-describe.runIf(fish)('the completion for fish', () => {
+describe.runIf(CI || fish)('the completion for fish', () => {
   it('completes verbs, options, values and paths', async () => {
     for (const [typed, becomes] of COMPLETED) {
       const script = `musette completion fish | source; complete -C '${typed}'`

@@ -23,12 +23,14 @@ describe('a process that is killed', () => {
   }
 
   it('in the middle of a sync, again and again, leaves what the next one completes', async () => {
-    await rig.steer('PATCH', 'settings', { latency_ms: 150 })
+    // So slow that a busy machine sees it before it is done.
+    await rig.steer('PATCH', 'settings', { latency_ms: 600 })
     for (const least of [1, 5, 9]) {
       const sync = rig.start(['sync'], { env: { MUSETTE_CONCURRENCY: '2' } })
       await eventually(async () => (await mirrored()) >= least, { timeoutMs: 30_000 })
       await sync.kill('SIGKILL')
     }
+    await rig.steer('PATCH', 'settings', { latency_ms: 0 })
     const before = await mirrored()
     expect(before).toBeLessThan(ACTIVITIES)
     const last = await rig.musette(['sync', '--json'])
