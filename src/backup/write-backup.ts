@@ -93,8 +93,9 @@ async function addTable(
     part += 1
     await archive.add(partName(table.name, part), bytes)
   }
-  if (copy.rows() === table.rows) return
-  const message = `the backup got ${copy.rows()} rows of ${table.name}, which has ${table.rows}; an index may be damaged; run: musette sql --write "reindex table ${table.name}"`
+  const rows = await copy.rows()
+  if (rows === table.rows) return
+  const message = `the backup got ${rows} rows of ${table.name}, which has ${table.rows}; an index may be damaged; run: musette sql --write "reindex table ${table.name}"`
   throw new MusetteError('backup_rows_differ', message)
 }
 

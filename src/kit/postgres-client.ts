@@ -26,6 +26,8 @@ export class PostgresClient extends pg.Client {
     if (SCRAM_ONLY.test(config.connectionString ?? '')) requireScram(this)
     // Comes last, so that a refusal of TLS is not an error to the function above.
     if (tls.mayBePlain) acceptPlain(this)
+    // The driver leaves a connection open that fails before the server has accepted the client, and the process with it.
+    this.connection.on('error', () => dropConnection(this))
   }
 }
 

@@ -14,7 +14,7 @@ const BATCH_BYTES = 3_500_000
 /** Activities that one batch holds at most, with few samples or none. */
 const BATCH_ACTIVITIES = 10
 /** Batches at a time: while Postgres writes one, the next ones are read. */
-const BATCHES_AT_ONCE = 3
+const BATCHES_AT_ONCE = 4
 
 type RebuildDeps = Pick<MirrorDeps, 'store' | 'vacuum' | 'log'>
 

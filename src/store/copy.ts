@@ -54,13 +54,13 @@ export async function copyIn(
 }
 
 /**
- * Reads a table, given with its columns, in Postgres's binary COPY format. A chunk may end anywhere; `rows` returns the number
+ * Reads a table, given with its columns, in Postgres's binary COPY format. A chunk may end anywhere; `rows` asks for the number
  * of rows after the last chunk. A reader that stops early loses the connection, because a COPY cannot be left.
  */
 export function copyOut(
   client: pg.ClientBase,
   source: string,
-): { chunks: AsyncGenerator<Buffer>; rows(): number } {
+): { chunks: AsyncGenerator<Buffer>; rows(): Promise<number> } {
   const stream = copyTo(`COPY ${source} TO STDOUT (FORMAT binary)`)
   async function* readChunks(): AsyncGenerator<Buffer> {
     client.query(stream)
@@ -71,10 +71,15 @@ export function copyOut(
     } finally {
       if (!ended) dropConnection(client)
     }
-    // The number of rows comes after the last chunk, and before the answer to this.
-    await client.query('')
   }
-  return { chunks: readChunks(), rows: () => stream.rowCount }
+  return {
+    chunks: readChunks(),
+    async rows() {
+      // It comes after the last chunk, and before the answer to this.
+      await client.query('')
+      return stream.rowCount
+    },
+  }
 }
 
 /** Adds the header and the trailer of Postgres's binary COPY format to encoded rows. */

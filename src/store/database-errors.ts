@@ -46,6 +46,8 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
 // serialization_failure, deadlock_detected, lock_not_available, query_canceled (a timeout), and the same in prepared form
 const BUSY: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '57014', '25P03', '25P04'])
 const LOGIN_REFUSED: ReadonlySet<string> = new Set(['28P01', '28000', '3D000'])
+/** The driver's error for a URL without a password; it has no code. */
+const WITHOUT_PASSWORD = 'SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'
 const NO_SUCH_TABLE: ReadonlySet<string> = new Set(['42P01', '3F000', '42703'])
 
 /**
@@ -59,6 +61,11 @@ export function mapDatabaseError(error: unknown, step: DatabaseStep, broken = fa
   const inner = error instanceof DrizzleQueryError ? error.cause : error
   if (inner instanceof MusetteError) return inner
   if (inner instanceof pg.DatabaseError) return mapSqlstate(inner, query, step)
+  if (inner instanceof Error && inner.message.endsWith(WITHOUT_PASSWORD)) {
+    const message =
+      'the database wants a password, and its URL has none; write it there as postgres://user:password@host:5432/database'
+    return new ConfigError('database_login_refused', message)
+  }
   if (broken || step === 'connect' || NETWORK_CODES.has(errorCode(inner))) return unreachable(inner, step)
   if (!(error instanceof DrizzleQueryError)) return error
   // The driver throws a plain Error for a lost connection, and TypeError or RangeError for a value that it cannot send.

@@ -50,6 +50,12 @@ describe('db-url', () => {
     const whole = await dbUrl('--with-password')
     expect(whole.stdout.trim()).toBe(`postgres://musette:${password}@127.0.0.1:${port}/musette`)
     expect(await queryOnce(whole.stdout.trim(), 'select 1 as one')).toEqual([{ one: 1 }])
+
+    const refused = await runNode([distPath('main.js'), 'status'], {
+      env: { ...env(), DATABASE_URL: stdout.trim() },
+      timeoutMs: 20_000,
+    })
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('its URL has none') })
   })
 
   it('starts one process only, however often and however closely it is run', async () => {

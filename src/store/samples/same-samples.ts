@@ -38,13 +38,15 @@ async function holdsExtras(
 ): Promise<boolean> {
   const numbers = sampleExtras.map((extra) => ({ ...extra, others: undefined }))
   const encoded = encodeSampleExtras({ activityId, samples, sampleExtras: numbers })
-  const query = `SELECT activity_id, field, "values", NULL FROM training.sample_extras WHERE activity_id = ${activityId} ORDER BY field COLLATE "C"`
-  if (!(await compareRows(tx, query, Buffer.concat([...withEnds(encoded)]))).same) return false
-  // Postgres writes an object otherwise than it was sent.
   const others = sampleExtras.flatMap((extra) => {
     const values = othersOf(extra)
     return values ? [[cleanText(extra.field), values] as const] : []
   })
+  // Postgres writes an object otherwise than it was sent, so they are compared by themselves.
+  const fourth = others.length > 0 ? 'NULL' : 'others'
+  const query = `SELECT activity_id, field, "values", ${fourth} FROM training.sample_extras WHERE activity_id = ${activityId} ORDER BY field COLLATE "C"`
+  if (!(await compareRows(tx, query, Buffer.concat([...withEnds(encoded)]))).same) return false
+  if (others.length === 0) return true
   const { rows } = await tx.client.query<{ field: string; others: unknown }>(
     'SELECT field, others FROM training.sample_extras WHERE activity_id = $1 AND others IS NOT NULL',
     [activityId],
