@@ -1,5 +1,5 @@
+import { InvalidArgumentError } from 'commander'
 import width from 'fast-string-width'
-import { ConfigError } from '../kit/errors.ts'
 import { nameControls } from '../kit/text.ts'
 import type { Context } from './context.ts'
 
@@ -152,8 +152,8 @@ function isPlain(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text)
 }
 
-/** Parses the value of an option that is a whole number. Throws ConfigError `bad_option`. */
+/** Parses the value of an option that is a whole number. Throws commander's InvalidArgumentError, to which commander adds the option. */
 export function wholeNumber(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new ConfigError('bad_option', `"${text.slice(0, 40)}" is not a whole number`)
+  throw new InvalidArgumentError('It is not a whole number.')
 }

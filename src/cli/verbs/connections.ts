@@ -1,7 +1,6 @@
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import type { ReaderLogin } from '../../app/reader.ts'
 import type { Config } from '../../config/config.ts'
-import { ConfigError } from '../../kit/errors.ts'
 import { parseDuration } from '../../kit/time.ts'
 import type { Context, Run } from '../context.ts'
 import { readInput } from '../prompt.ts'
@@ -118,5 +117,5 @@ function adviceFor(
 function parseTimeout(text: string): number {
   const milliseconds = parseDuration(text)
   if (milliseconds) return milliseconds
-  throw new ConfigError('bad_option', `"${text.slice(0, 40)}" is not a duration; write for example 60s`)
+  throw new InvalidArgumentError('It is not a duration; write for example 60s.')
 }

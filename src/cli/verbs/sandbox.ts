@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
 import type { Run } from '../context.ts'
 import type { DemoOptions } from '../demo.ts'
@@ -56,13 +56,13 @@ export function addSandboxVerb(program: Command, run: Run): void {
 function port(text: string): number {
   const number = wholeNumber(text)
   if (number <= 65_535) return number
-  throw new ConfigError('bad_option', `there is no port ${number}; the last one is 65535`)
+  throw new InvalidArgumentError('The last port is 65535.')
 }
 
 function client(text: string, before: readonly Client[]): Client[] {
   const colon = text.indexOf(':')
   if (colon > 0) return [...before, { id: text.slice(0, colon), secret: text.slice(colon + 1) }]
-  throw new ConfigError('bad_option', '--client takes ID:SECRET, for example --client my_app:my_secret')
+  throw new InvalidArgumentError('It is not ID:SECRET, for example my_app:my_secret.')
 }
 
 function collect(text: string, before: readonly string[]): string[] {
