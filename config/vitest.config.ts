@@ -10,8 +10,8 @@ export default defineConfig({
     pool: 'forks',
     // Loading the libraries for each of 240 files took a seventh of the processor time. No test replaces a module.
     isolate: false,
-    // One more than a small machine has cores: many tests wait, for a lock that runs out or a process that ends.
-    maxWorkers: 3,
+    // Twice the cores of a small machine: many tests wait, for a lock that runs out or a process that ends.
+    maxWorkers: 4,
     sequence: { sequencer: SlowestFirst },
     testTimeout: 120_000,
     hookTimeout: 120_000,
