@@ -5,7 +5,7 @@ import { eventually } from '../kit/eventually.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { DAMAGE, readTables } from '../mirror/tables.ts'
 
-const ACTIVITIES = 40
+const ACTIVITIES = 50
 
 describe('a rebuild', () => {
   let rig: CliRig
@@ -73,10 +73,10 @@ describe('a rebuild', () => {
   it('that Ctrl-C stops, or whose connections Postgres ends, says so and goes on the next time', async () => {
     await damage()
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    // Each of the three batches that are under way waits for one of them.
-    await whileLocked([5, 15, 25], async (free) => {
+    // Each of the four batches that are under way waits for one of them.
+    await whileLocked([5, 15, 25, 35], async (free) => {
       const rebuild = rig.start(['rebuild'])
-      await eventually(async () => (await rows(waiting)).length === 3, { timeoutMs: 60_000 })
+      await eventually(async () => (await rows(waiting)).length === 4, { timeoutMs: 60_000 })
       const stopping = rebuild.kill('SIGINT')
       await free()
       const end = await stopping
@@ -84,8 +84,8 @@ describe('a rebuild', () => {
       expect(end.stderr).toContain('run it again to go on from here')
     })
     const at = await through()
-    expect(at).toBe(30)
-    await whileLocked([35], async () => {
+    expect(at).toBe(40)
+    await whileLocked([45], async () => {
       const rebuild = rig.start(['rebuild'])
       await eventually(async () => (await rows(waiting)).length === 1, { timeoutMs: 60_000 })
       await rows(`select pg_terminate_backend(pid) from pg_stat_activity
