@@ -75,6 +75,13 @@ export async function migrateDatabase(config: Config, log: Logger, signal: Abort
 /** What a verb does to a database that is not at this version: only check it, set up an empty one, or also migrate an older one. */
 export type Preparation = 'check' | 'set-up' | 'migrate'
 
+/** The codes of checkSchema that each preparation mends. */
+const MENDABLE: Readonly<Record<Preparation, readonly string[]>> = {
+  check: [],
+  'set-up': ['database_empty'],
+  migrate: ['database_empty', 'database_unmigrated'],
+}
+
 /**
  * Checks that the database is at this version, and brings it there as far as `preparation` allows. Several at once are safe.
  * Throws as checkSchema and migrate do.
@@ -88,17 +95,13 @@ export async function prepareDatabase(
     await store.read(checkSchema)
   } catch (error) {
     const code = errorCode(error)
-    const isMendable =
-      preparation === 'migrate'
-        ? ['database_empty', 'database_unmigrated'].includes(code)
-        : preparation === 'set-up' && code === 'database_empty'
-    if (!isMendable) throw error
+    if (!MENDABLE[preparation].includes(code)) throw error
     const { migrate } = await import('../store/migrate.ts')
     await migrate({
       connectionString,
       log,
       // Another process may have made the tables since, of an older version.
-      onlyEmpty: preparation === 'set-up' || code === 'database_empty',
+      onlyEmpty: code === 'database_empty',
       ...(signal && { signal }),
     })
   }

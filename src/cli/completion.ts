@@ -1,4 +1,5 @@
 import { Argument, type Command, type Help, type Option } from 'commander'
+import { quoteShell } from '../kit/text.ts'
 
 type Shell = keyof typeof SCRIPTS
 
@@ -67,8 +68,6 @@ function allLevels(level: Level): Level[] {
   return [level, ...level.levels.flatMap(allLevels)]
 }
 
-const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
-
 /** Makes the script for bash, 3.2 of macOS included. Its default completion, of files, is switched off where no file is meant. */
 function bashScript(program: Level): string {
   const levels = allLevels(program)
@@ -76,13 +75,15 @@ function bashScript(program: Level): string {
   const takesValue = levels.flatMap(({ words, flags }) =>
     flags
       .filter(({ value }) => value !== undefined)
-      .flatMap((each) => each.flags.map((flag) => quote(`${words.join(' ')} ${flag}`))),
+      .flatMap((each) => each.flags.map((flag) => quoteShell(`${words.join(' ')} ${flag}`))),
   )
-  const anywhere = ofProgram.flatMap(({ flags }) => flags.map((flag) => `*${quote(` ${flag}`)}`))
-  const verbs = levels.slice(1).map(({ words }) => quote(`${words.slice(0, -1).join(' ')} ${words.at(-1)}`))
+  const anywhere = ofProgram.flatMap(({ flags }) => flags.map((flag) => `*${quoteShell(` ${flag}`)}`))
+  const verbs = levels
+    .slice(1)
+    .map(({ words }) => quoteShell(`${words.slice(0, -1).join(' ')} ${words.at(-1)}`))
   const cases = levels.flatMap((level) => {
     const name = level.words.join(' ')
-    const verb = level === program ? '*' : quote(name)
+    const verb = level === program ? '*' : quoteShell(name)
     const ofFlags = level.flags.flatMap(({ flags, value }) =>
       flags.flatMap((flag) => bashCase(`${verb}:${flag}:*`, value)),
     )
@@ -90,8 +91,8 @@ function bashScript(program: Level): string {
     const verbWords = level.levels.map(({ words }) => words.at(-1) ?? '')
     return [
       ...ofFlags,
-      ...bashCase(`${quote(name)}::-*`, flags),
-      ...bashCase(`${quote(name)}::*`, verbWords.length > 0 ? verbWords : level.value),
+      ...bashCase(`${quoteShell(name)}::-*`, flags),
+      ...bashCase(`${quoteShell(name)}::*`, verbWords.length > 0 ? verbWords : level.value),
     ]
   })
   return `# Completion of musette for bash; in ~/.bashrc: source <(musette completion bash)
@@ -122,7 +123,7 @@ function bashCase(pattern: string, value: Value | undefined): string[] {
   if (value === undefined || value === 'text') return []
   if (value === 'file') return [`${pattern}) return ;;`]
   if (value === 'folder') return [`${pattern}) compopt +o default -o dirnames 2>/dev/null; return ;;`]
-  return [`${pattern}) words=${quote(value.join(' '))} ;;`]
+  return [`${pattern}) words=${quoteShell(value.join(' '))} ;;`]
 }
 
 /** Makes the script for zsh: a function for each verb, which describes its options to _arguments. */
@@ -140,13 +141,14 @@ function zshFunction({ words, flags, levels, value }: Level): string {
   const flagSpecs = flags.flatMap((each) => {
     const rest =
       each.value === undefined ? '' : `:${zshText(each.flags.at(-1) ?? '')}:${zshAnswer(each.value)}`
-    return each.flags.map((flag) => quote(`${flag}[${zshText(each.description)}]${rest}`))
+    return each.flags.map((flag) => quoteShell(`${flag}[${zshText(each.description)}]${rest}`))
   })
   if (levels.length === 0) {
-    const argument = value === undefined || value === 'text' ? [] : [quote(`*:argument:${zshAnswer(value)}`)]
+    const argument =
+      value === undefined || value === 'text' ? [] : [quoteShell(`*:argument:${zshAnswer(value)}`)]
     return `${zshName(words)}() { _arguments ${[...flagSpecs, ...argument].join(' ')} }`
   }
-  const verbs = levels.map((each) => quote(`${each.words.at(-1)}:${zshText(each.description)}`))
+  const verbs = levels.map((each) => quoteShell(`${each.words.at(-1)}:${zshText(each.description)}`))
   const calls = levels.map((each) => `${each.words.at(-1)}) ${zshName(each.words)} ;;`)
   return `${zshName(words)}() {
   local context state state_descr line
@@ -179,10 +181,13 @@ function fishLines({ words, flags, levels, value }: Level): string[] {
   const nextVerb = levels.map((each) => each.words.at(-1)).join(' ')
   const noVerb = levels.length === 0 ? [] : [`not __fish_seen_subcommand_from ${nextVerb}`]
   const line = (conditions: readonly string[], rest: string) =>
-    `complete -c musette${conditions.length === 0 ? '' : ` -n ${quote(conditions.join('; and '))}`} ${rest}`
+    `complete -c musette${conditions.length === 0 ? '' : ` -n ${quoteShell(conditions.join('; and '))}`} ${rest}`
   return [
     ...levels.map((each) =>
-      line([...seen, ...noVerb], `-a ${quote(each.words.at(-1) ?? '')} -d ${quote(each.description)}`),
+      line(
+        [...seen, ...noVerb],
+        `-a ${quoteShell(each.words.at(-1) ?? '')} -d ${quoteShell(each.description)}`,
+      ),
     ),
     ...(value === undefined || value === 'text' ? [] : [line(seen, fishAnswer(value))]),
     ...flags.map((each) => {
@@ -191,7 +196,7 @@ function fishLines({ words, flags, levels, value }: Level): string[] {
       )
       const answer =
         each.value === undefined ? '' : ` ${each.value === 'file' ? '-rF' : `-r ${fishAnswer(each.value)}`}`
-      return line(seen, `${names.join(' ')} -d ${quote(each.description)}${answer}`)
+      return line(seen, `${names.join(' ')} -d ${quoteShell(each.description)}${answer}`)
     }),
   ]
 }
@@ -199,5 +204,5 @@ function fishLines({ words, flags, levels, value }: Level): string[] {
 function fishAnswer(value: Value): string {
   if (value === 'file') return '-F'
   if (value === 'folder') return `-f -a '(__fish_complete_directories)'`
-  return value === 'text' ? '-f' : `-f -a ${quote(value.join(' '))}`
+  return value === 'text' ? '-f' : `-f -a ${quoteShell(value.join(' '))}`
 }

@@ -12,6 +12,7 @@ import { ROLES } from '../daemon/roles.ts'
 import { readSharedUrl } from '../embedded/embedded.ts'
 import { TransientError } from '../kit/errors.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
+import { formatCount } from '../kit/text.ts'
 import { MINUTE, sleep } from '../kit/time.ts'
 import { makeFitFile } from '../sandbox/fit-file.ts'
 import { startSandbox } from '../sandbox/sandbox.ts'
@@ -99,9 +100,7 @@ async function showUntilMirrored(
       const done = account.activities - account.wanted
       line.show({ done, total: account.activities })
       if (account.wanted === 0) {
-        return line.finish(
-          `mirrored ${account.mirrored} activities, ${account.samples.toLocaleString('en')} samples`,
-        )
+        return line.finish(`mirrored ${account.mirrored} activities, ${formatCount(account.samples)} samples`)
       }
     }
     await sleep(LOOK_EVERY_MS, context.signal)

@@ -11,7 +11,7 @@ import {
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import type { Logger } from 'pino'
-import { errorCode, errorLine, MusetteError, TransientError } from '../kit/errors.ts'
+import { connectReason, MusetteError, TransientError } from '../kit/errors.ts'
 import { endPool, PostgresClient } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND, sleep, within } from '../kit/time.ts'
 
@@ -45,9 +45,8 @@ export async function openBackend(deps: { log: Logger }, choice: BackendChoice):
 function unreachableQueue(kind: BackendChoice['kind'], error: unknown): TransientError {
   if (error instanceof TransientError) return error
   const place = kind === 'redis' ? 'Redis' : 'the queue in Postgres'
-  // The message of an AggregateError (localhost by IPv4 and IPv6) is empty; its code is not.
-  const reason = errorLine(error) || errorCode(error)
-  return new TransientError('queue_unreachable', `${place} cannot be reached (${reason})`, { cause: error })
+  const message = `${place} cannot be reached (${connectReason(error)})`
+  return new TransientError('queue_unreachable', message, { cause: error })
 }
 
 async function openRedis(deps: { log: Logger }, url: string): Promise<Backend> {

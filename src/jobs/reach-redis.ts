@@ -1,4 +1,4 @@
-import { errorCode, errorLine, isNotUpYet, TransientError } from '../kit/errors.ts'
+import { connectReason, isNotUpYet, TransientError } from '../kit/errors.ts'
 import { fetchRedisFacts } from './backend.ts'
 
 /**
@@ -19,7 +19,7 @@ export async function fetchWhyRedisIsDown(
     signal.throwIfAborted()
     if (timeout.aborted) return 'no answer'
     const cause = error instanceof TransientError ? error.cause : error
-    if (isNotUpYet(cause)) return errorLine(cause) || errorCode(cause)
+    if (isNotUpYet(cause)) return connectReason(cause)
     throw error
   }
 }

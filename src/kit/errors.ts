@@ -98,6 +98,11 @@ export function commandFor(verb: 'login' | 'sync' | 'upload --force', account: s
   return verb.startsWith('upload') ? `musette ${verb} --account ${account}` : `musette ${verb} ${account}`
 }
 
+/** Returns why a connection failed: the message of an AggregateError (localhost by IPv4 and IPv6) is empty, its code is not. */
+export function connectReason(error: unknown): string {
+  return errorLine(error) || errorCode(error)
+}
+
 /**
  * Codes of a server that is not there yet, of a network that is not, of a name that is not known yet, and the SQLSTATEs of a
  * Postgres that starts or stops. ENOENT is that of a socket's file; for any other file it would be a wrong setting.

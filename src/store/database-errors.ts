@@ -2,6 +2,7 @@ import { DrizzleQueryError } from 'drizzle-orm/errors'
 import pg from 'pg'
 import {
   ConfigError,
+  connectReason,
   errorCode,
   errorLine,
   isCertificateCode,
@@ -164,11 +165,6 @@ function unreachableSentence(error: unknown): string {
 
 function mendLogin(message: string): string {
   return message.includes('no encryption') ? 'add sslmode=require to DATABASE_URL' : 'correct DATABASE_URL'
-}
-
-// The message of an AggregateError (localhost by IPv4 and IPv6) is empty; its code is not.
-function connectReason(error: unknown): string {
-  return errorLine(error) || errorCode(error)
 }
 
 // Messages of these classes quote names only; those of class 22 and of unknown classes may quote a value.

@@ -1,4 +1,4 @@
-import { errorCode, errorLine, isNotUpYet } from '../kit/errors.ts'
+import { connectReason, isNotUpYet } from '../kit/errors.ts'
 import { dropConnection, PostgresClient } from '../kit/postgres-client.ts'
 import { mapDatabaseError } from './database-errors.ts'
 
@@ -25,7 +25,7 @@ export async function findWhyDatabaseIsDown(
   } catch (error) {
     signal.throwIfAborted()
     if (timeout.aborted) return 'no answer'
-    if (client && isNotUpYet(error)) return errorLine(error) || errorCode(error)
+    if (client && isNotUpYet(error)) return connectReason(error)
     throw mapDatabaseError(error, 'connect')
   } finally {
     ended.removeEventListener('abort', drop)

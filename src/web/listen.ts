@@ -1,5 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { ConfigError, errorCode } from '../kit/errors.ts'
+import { SECOND } from '../kit/time.ts'
+
+/** How long a whole request may take to arrive, ms, but for a file: a slow sender holds a connection. */
+export const REQUEST_MS = 10 * SECOND
 
 /** Opens a server on the address of MUSETTE_HTTP. Throws ConfigError `http_cannot_listen`. */
 export async function listenOn(

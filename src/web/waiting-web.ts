@@ -1,11 +1,7 @@
 import { fastify } from 'fastify'
-import { SECOND } from '../kit/time.ts'
 import { registerHealth } from './health-routes.ts'
-import { listenOn } from './listen.ts'
+import { listenOn, REQUEST_MS } from './listen.ts'
 import { registerSecurityHeaders } from './security-headers.ts'
-
-/** How long a whole request may take to arrive, ms: nothing that is answered here has a body. */
-const REQUEST_MS = 10 * SECOND
 
 /**
  * Opens what stands in for the web surface while the daemon waits for a database or Redis: `/healthz` and `/readyz`, where `parts`

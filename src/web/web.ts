@@ -2,7 +2,6 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import type { Logger } from 'pino'
 import { ConfigError } from '../kit/errors.ts'
 import { isLoopback } from '../kit/loopback.ts'
-import { SECOND } from '../kit/time.ts'
 import { isPageVisit, registerAuth, requireAuth } from './auth.ts'
 import { registerDownloads } from './dashboard/activity-routes.ts'
 import { registerDashboardApi } from './dashboard/dashboard-api.ts'
@@ -11,7 +10,7 @@ import type { DashboardDeps, DropZoneDeps } from './dashboard/dashboard-types.ts
 import { LONGEST_UPLOAD_MS, registerDropZone } from './dashboard/drop-zone-routes.ts'
 import type { HealthSnapshot } from './gauges.ts'
 import { type Readiness, registerHealth } from './health-routes.ts'
-import { listenOn } from './listen.ts'
+import { listenOn, REQUEST_MS } from './listen.ts'
 import { registerLogin } from './login-page.ts'
 import { type McpFetch, registerMcp } from './mcp-route.ts'
 import { type Metrics, registerMetrics } from './metrics.ts'
@@ -32,8 +31,6 @@ export type WebDeps = {
   mcp: McpFetch
 }
 
-/** How long a whole request may take to arrive, ms, but for a file: a slow sender holds a connection. */
-const REQUEST_MS = 10 * SECOND
 /** A browser opens six; the rest of a process's 1,024 file descriptors are for Postgres, the service and the drop folder. */
 const MOST_CONNECTIONS = 256
 

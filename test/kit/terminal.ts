@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { quoteShell } from '../../src/kit/text.ts'
 
 export type TypedProcess = {
   /** everything the terminal was sent, control sequences included */
@@ -16,9 +17,7 @@ export function startOnTerminal(
   args: readonly string[],
   options: { cwd: string; env: Record<string, string>; columns?: number; program?: string },
 ): TypedProcess {
-  const words = [options.program ?? process.execPath, ...args].map(
-    (word) => `'${word.replaceAll("'", `'\\''`)}'`,
-  )
+  const words = [options.program ?? process.execPath, ...args].map(quoteShell)
   const command = `stty cols ${options.columns ?? 80} rows 24 && exec ${words.join(' ')}`
   const child = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
     cwd: options.cwd,

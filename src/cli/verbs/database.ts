@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { KeyNeeds } from '../../app/backups.ts'
 import type { Manifest } from '../../backup/manifest.ts'
 import { ConfigError } from '../../kit/errors.ts'
-import { formatBytes } from '../../kit/text.ts'
+import { formatBytes, formatCount } from '../../kit/text.ts'
 import { formatDuration } from '../../kit/time.ts'
 import type { Migrated } from '../../store/migrate.ts'
 import type { Context, Run } from '../context.ts'
@@ -105,7 +105,7 @@ async function withProgress<T>(
 
 function contentOf({ tables }: Manifest): string {
   const rows = tables.reduce((sum, table) => sum + table.rows, 0)
-  return `${tables.length} tables with ${rows.toLocaleString('en')} rows`
+  return `${tables.length} tables with ${formatCount(rows)} rows`
 }
 
 function tookSince(startedAt: number): string {

@@ -3,6 +3,7 @@ import type { ExportCounts } from '../../app/export/export-all.ts'
 import { EXPORT_FORMATS, type ExportFormat } from '../../app/export/export-formats.ts'
 import type { LocalApp } from '../../app/local-app.ts'
 import { ConfigError, TransientError } from '../../kit/errors.ts'
+import { formatCount } from '../../kit/text.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
 import { makeProgressLine } from '../progress.ts'
 
@@ -94,7 +95,7 @@ function sentenceOf(dir: string, { files, written, removed, samples, bytes }: Ex
   if (files === 0) return `there is nothing to export yet, so ${dir} has no files; run: musette sync`
   const rest = [`${files - written} unchanged`, ...(removed > 0 ? [`${removed} removed`] : [])].join(', ')
   if (written === 0) return `${dir} is up to date: ${files} files${removed > 0 ? `, ${removed} removed` : ''}`
-  const size = `${samples.toLocaleString('en')} samples, ${(bytes / 1e6).toFixed(1)} MB`
+  const size = `${formatCount(samples)} samples, ${(bytes / 1e6).toFixed(1)} MB`
   return `${dir}: ${written} of ${files} files written (${size}), ${rest}`
 }
 

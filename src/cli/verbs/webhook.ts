@@ -34,8 +34,7 @@ async function testWebhooks(
       webhook: webhook.name,
       ...(await sendTestMessage(webhook, { signal, dispatcher })),
     })),
-  )
-  await dispatcher.destroy()
+  ).finally(() => dispatcher.destroy())
   if (json)
     context.printJson(
       answers.map(({ webhook, status, failure, ms, beginning }) => ({

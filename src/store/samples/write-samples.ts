@@ -50,8 +50,7 @@ FROM point JOIN training.activities USING (activity_id)
 ON CONFLICT (activity_id, duration_s) DO UPDATE SET
   (watts, account_id, season, started_at_local, source) =
   (excluded.watts, excluded.account_id, excluded.season, excluded.started_at_local, excluded.source)
-WHERE (c.watts, c.account_id, c.season, c.started_at_local, c.source) IS DISTINCT FROM
-  (excluded.watts, excluded.account_id, excluded.season, excluded.started_at_local, excluded.source)`
+WHERE c.* IS DISTINCT FROM excluded.*`
 
 /** Writes power curves in place of those that the activities `known` have; a point that is right already is not written again. */
 export async function replacePowerCurves(
@@ -105,11 +104,7 @@ ON CONFLICT (activity_id) DO UPDATE SET
   (excluded.ftp, excluded.power_z1_s, excluded.power_z2_s, excluded.power_z3_s, excluded.power_z4_s, excluded.power_z5_s,
    excluded.power_z6_s, excluded.power_z7_s, excluded.above_ftp_s, excluded.near_mpa_s, excluded.hr_peak,
    excluded.hr_at_least_s, excluded.account_id, excluded.day, excluded.month, excluded.absent)
-WHERE (i.ftp, i.power_z1_s, i.power_z2_s, i.power_z3_s, i.power_z4_s, i.power_z5_s, i.power_z6_s, i.power_z7_s, i.above_ftp_s,
-   i.near_mpa_s, i.hr_peak, i.hr_at_least_s, i.account_id, i.day, i.month, i.absent) IS DISTINCT FROM
-  (excluded.ftp, excluded.power_z1_s, excluded.power_z2_s, excluded.power_z3_s, excluded.power_z4_s, excluded.power_z5_s,
-   excluded.power_z6_s, excluded.power_z7_s, excluded.above_ftp_s, excluded.near_mpa_s, excluded.hr_peak,
-   excluded.hr_at_least_s, excluded.account_id, excluded.day, excluded.month, excluded.absent)`
+WHERE i.* IS DISTINCT FROM excluded.*`
 
 /** Writes intensities in place of those that the activities `known` have; one that is right already is not written again. */
 export async function replaceIntensities(
