@@ -4,7 +4,7 @@
 //   build     dist/, from src/
 // Plain JavaScript on Node's own modules, because it runs before anything is installed.
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, readdirSync, statSync, utimesSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -55,19 +55,21 @@ function build() {
   // An install without the development tools (a container's last stage) brings a dist/ of its own.
   if (!existsSync(compiler)) return
   // The dashboard's scripts run in a browser, which knows other names than Node does.
-  for (const project of ['config/tsconfig.build.json', `src/${browser}`])
-    run(process.execPath, [compiler, '-p', `${root}${project}`], 'the build failed')
+  run(
+    process.execPath,
+    [compiler, '-p', `${root}src/${browser}`],
+    'the scripts of the dashboard were not built',
+  )
+  run(process.execPath, [`${root}config/bundle.mjs`], 'the program was not built')
   compileScanner()
   const isServed = (path) => statSync(path).isDirectory() || /\.(css|svg)$/.test(path)
   cpSync(`${root}src/${browser}`, `${root}dist/${browser}`, { recursive: true, filter: isServed })
-  // An incremental build that finds nothing to do leaves its mark as old as it was.
-  utimesSync(`${root}dist/.tsbuildinfo`, new Date(), new Date())
 }
 
 /** Compiles the reader of samples to WebAssembly. It takes seconds, so an unchanged one is left. */
 function compileScanner() {
   const folder = 'src/service/scanner/'
-  const compiled = `${root}dist/service/scanner/scan-rows.wasm`
+  const compiled = `${root}dist/scan-rows.wasm`
   const sources = readdirSync(`${root}${folder}`).map((name) => statSync(`${root}${folder}${name}`).mtimeMs)
   if (existsSync(compiled) && statSync(compiled).mtimeMs > Math.max(...sources)) return
   const compiler = `${root}node_modules/assemblyscript/bin/asc.js`

@@ -1,5 +1,5 @@
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
-import { nameSourceLines } from './kit/source-lines.ts'
+import { nameSourceLines } from './kit/program-folder.ts'
 import { escapeDelete, nameControlsInJson } from './kit/text.ts'
 
 /** Names of properties that could contain a secret, at any of the first three depths of a logged object. */

@@ -6,7 +6,7 @@
   const numbers = (version: string) => version.split('.').map(Number)
   const [leastMajor = 0, leastMinor = 0] = numbers(least)
   const [major = 0, minor = 0] = numbers(process.versions.node)
-  if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) import('./main.ts')
+  if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) import('./main.js')
   else {
     process.stderr.write(
       `musette needs Node ${least} or newer, this is ${process.versions.node}; install Node 24 from https://nodejs.org, or run: nvm install 24\n`,

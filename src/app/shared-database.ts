@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
 import { stat } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { readSharedUrl } from '../embedded/embedded.ts'
 import { acquireKeepAlive, isKeptAlive, type KeepAlive, requestKeepAlive } from '../embedded/keep-alive.ts'
 import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
+import { PROGRAM_FOLDER } from '../kit/program-folder.ts'
 import { MINUTE, SECOND, sleep } from '../kit/time.ts'
 import { collectResults, openQueries } from '../store/query/raw-query.ts'
 import { assertDatabase, openDatabase } from './open-database.ts'
@@ -49,7 +50,7 @@ async function startHolder(
   { config, log }: { config: Config; log: Logger },
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const main = fileURLToPath(new URL('../main.js', import.meta.url))
+  const main = join(PROGRAM_FOLDER, 'dist/main.js')
   const settings = config.envFile === undefined ? [] : ['--env-file', config.envFile]
   const child = spawn(process.execPath, [main, ...settings, 'db-hold'], {
     detached: true,

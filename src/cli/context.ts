@@ -12,7 +12,7 @@ import {
   RateLimitedError,
   TransientError,
 } from '../kit/errors.ts'
-import { nameSourceLines } from '../kit/source-lines.ts'
+import { nameSourceLines } from '../kit/program-folder.ts'
 import { escapeDelete } from '../kit/text.ts'
 import { MINUTE } from '../kit/time.ts'
 import { escapeControls } from './output.ts'

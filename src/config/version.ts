@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PROGRAM_FOLDER } from '../kit/program-folder.ts'
 
-/** The version in package.json, which is two folders above both src/config and dist/config. */
-export const VERSION: string = JSON.parse(
-  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-).version
+/** The version in package.json. */
+export const VERSION: string = JSON.parse(readFileSync(join(PROGRAM_FOLDER, 'package.json'), 'utf8')).version

@@ -1,6 +1,6 @@
 import fs from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
-import pg from 'pg'
+import { watchQueries } from '../kit/on-query.mjs'
 
 // Loaded before the program by NODE_OPTIONS: kills the process, as a power cut would, at the moment of a rotation that
 // the variable DIE_AT names. Plain JavaScript, which needs no compiler.
@@ -23,12 +23,9 @@ fs.rename = async (from, to) => {
 }
 syncBuiltinESMExports()
 
-const query = pg.Client.prototype.query
-function watched(...args) {
-  const commits = args[0] === 'COMMIT' && waiting
-  if (commits) die('before the commit')
-  const answer = Reflect.apply(query, this, args)
-  if (commits && answer instanceof Promise) return answer.finally(() => die('after the commit'))
-  return answer
-}
-Object.assign(pg.Client.prototype, { query: watched })
+watchQueries((text, socket, send) => {
+  if (text !== 'COMMIT' || !waiting) return send()
+  die('before the commit')
+  socket.once('data', () => die('after the commit'))
+  return send()
+})

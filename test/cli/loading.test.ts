@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
+import { modulePath } from '../kit/built-modules.ts'
 import { openTestDatabase, type TestDatabase } from '../kit/postgres.ts'
 import { distPath, runNode } from '../kit/processes.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
@@ -40,7 +41,7 @@ describe('a process of the command line', () => {
   it('loads no verb that it does not run, for its help and its version', async () => {
     const light = {
       packages: ['commander', 'fast-string-width'],
-      rooms: ['app', 'cli', 'config', 'daemon', 'kit', 'main.js'],
+      rooms: ['app', 'cli', 'config', 'daemon', 'kit', 'main.ts'],
     }
     for (const option of ['--help', '--version']) expect(await loadedBy(option), option).toEqual(light)
     expect(await loadedBy('sync', '--help')).toEqual(light)
@@ -49,7 +50,7 @@ describe('a process of the command line', () => {
   it('reads the state of the mirror without the client of the service, the queue and the web server', async () => {
     expect(await loadedBy('status', '--json')).toEqual({
       packages: [...SETTINGS, 'commander', 'drizzle-orm', 'fast-string-width', 'pg', 'pino'].sort(),
-      rooms: ['app', 'cli', 'config', 'daemon', 'kit', 'log.js', 'main.js', 'store'],
+      rooms: ['app', 'cli', 'config', 'daemon', 'kit', 'log.ts', 'main.ts', 'store'],
     })
   })
 
@@ -62,9 +63,9 @@ describe('a process of the command line', () => {
 
   it('names lines of src in the stack trace of an error', async () => {
     const script = `
-      const { cutTo } = await import('${distPath('cli/output.js')}')
-      const { exitFor } = await import('${distPath('cli/context.js')}')
-      const { openLog } = await import('${distPath('log.js')}')
+      const { cutTo } = await import('${modulePath('cli/output')}')
+      const { exitFor } = await import('${modulePath('cli/context')}')
+      const { openLog } = await import('${modulePath('log')}')
       try {
         cutTo(undefined, 1)
       } catch (error) {
@@ -81,8 +82,14 @@ describe('a process of the command line', () => {
   })
 })
 
-/** Reads what a process has loaded from its coverage: packages that the manifest names, and rooms of dist/. */
+/**
+ * Reads what a process has loaded from its coverage: packages that the manifest names, and rooms of src/. A file of dist/ counts as
+ * all that the build has put into it.
+ */
 async function readLoaded(coverage: string): Promise<Loaded> {
+  const inputs: Record<string, { inputs: Record<string, unknown> }> = JSON.parse(
+    await readFile(distPath('.inputs.json'), 'utf8'),
+  )
   const packages = new Set<string>()
   const rooms = new Set<string>()
   for (const name of await readdir(coverage)) {
@@ -90,10 +97,13 @@ async function readLoaded(coverage: string): Promise<Loaded> {
       result: Array<{ url: string }>
     }
     for (const { url } of result) {
-      const [, installed] = /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url) ?? []
-      if (installed && installed in manifest.dependencies) packages.add(installed)
-      const [, room] = /\/dist\/([^/]+)/.exec(url) ?? []
-      if (!installed && room) rooms.add(room)
+      const [, built = ''] = /\/(dist\/.+\.js)$/.exec(url) ?? []
+      for (const path of url.includes('/node_modules/') ? [url] : Object.keys(inputs[built]?.inputs ?? {})) {
+        const [, installed] = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path) ?? []
+        if (installed && installed in manifest.dependencies) packages.add(installed)
+        const [, room] = /^src\/([^/]+)/.exec(path) ?? []
+        if (room) rooms.add(room)
+      }
     }
   }
   return { packages: [...packages].sort(), rooms: [...rooms].sort() }

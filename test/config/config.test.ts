@@ -155,7 +155,7 @@ describe('an unknown variable', () => {
 describe('the data directory', () => {
   it('is in the clone, or where the platform keeps data of an installed package', () => {
     expect(readConfig({}).dataDir).toBe(resolve('.musette'))
-    const installed = defaultDataDir('/usr/lib/node_modules/musette/dist/config/data-dir.js')
+    const installed = defaultDataDir('/usr/lib/node_modules/musette')
     expect(isAbsolute(installed)).toBe(true)
     expect(installed).toMatch(/[/\\]musette\b/)
   })

@@ -106,7 +106,7 @@ describe('the build context', () => {
         !(isFolder(source) && allowed.some((one) => one.startsWith(`${source}/`))),
     )
     expect(missing).toEqual([])
-    expect(allowed).toEqual(expect.arrayContaining(['config/setup.mjs', 'config/tsconfig.build.json']))
+    expect(allowed).toEqual(expect.arrayContaining(['config/setup.mjs', 'config/bundle.mjs']))
     for (const path of allowed) expect(existsSync(root + path), path).toBe(true)
   })
 })

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openBinaries, resolveBinaryPackage } from '../../src/embedded/binaries.ts'
 import { detectRunAs } from '../../src/embedded/run-as.ts'
+import { modulePath } from '../kit/built-modules.ts'
 import { findOrdinaryUser } from '../kit/ordinary-user.ts'
-import { distPath, runNode } from '../kit/processes.ts'
+import { runNode } from '../kit/processes.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 
 let folder: TempDir
@@ -44,7 +45,7 @@ it('makes the links elsewhere when the package lies in a folder that cannot be w
     const runAs = await detectRunAs(binaries, '/')
     const { code, output } = await runToEnd(runAs, [binaries.postgres, '--version'], { cwd: '/' })
     console.log(JSON.stringify({ libraries: binaries.libraries, code, output }))`
-  const modules = ['binaries', 'run-as'].map((name) => distPath(`embedded/${name}.js`))
+  const modules = [modulePath('embedded/binaries'), modulePath('embedded/run-as')]
   const finished = await runNode(['--input-type=module', '-e', script, ...modules, packageDir, links], {
     prefix: await findOrdinaryUser(),
   })

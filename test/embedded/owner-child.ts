@@ -1,4 +1,6 @@
-import { distPath, type ProcessOptions, type Running, startNode } from '../kit/processes.ts'
+import { dirname } from 'node:path'
+import { modulePath } from '../kit/built-modules.ts'
+import { type ProcessOptions, type Running, startNode } from '../kit/processes.ts'
 
 export type Child = Running & { opened: Promise<{ url: string; owned: boolean }> }
 
@@ -37,8 +39,8 @@ export function startChild(
   options: ProcessOptions = {},
 ): Child {
   // Node takes a module given on the command line to lie in the working directory, and looks for libraries from there.
-  const cwd = distPath('')
-  const module = distPath('embedded/embedded.js')
+  const module = modulePath('embedded/embedded')
+  const cwd = dirname(module)
   const child = startNode(['--input-type=module', '-e', SCRIPT, module, dataDir, then], { cwd, ...options })
   const opened = child
     .waitForLine(/^\{"url"/)

@@ -8,6 +8,7 @@ import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { errorLine } from '../../src/kit/errors.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../src/kit/release-stack.ts'
 import { findChromium, findRedisBinary, WITHOUT_CHROMIUM } from './binaries.ts'
+import { buildModules } from './built-modules.ts'
 import { makeSilentLog } from './log.ts'
 import { nameOfPrepared, PREPARED_DATABASES, type Provided } from './provided.ts'
 import { openRedisServer } from './redis-server.ts'
@@ -34,6 +35,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const release = makeReleaseStack()
   try {
     buildWhenOutdated()
+    buildModules()
     const postgresUrl = process.env.TEST_DATABASE_URL ?? (await openServer(release))
     project.provide('postgresUrl', postgresUrl)
     project.provide('template', await openTemplate(release, postgresUrl))
@@ -102,9 +104,9 @@ async function openRedis(release: ReleaseStack): Promise<string | undefined> {
   return undefined
 }
 
-/** Compiles when a source file is newer than the last compilation, so that processes under test run today's code. */
+/** Builds when a source file is newer than the last build, so that processes under test run today's code. */
 function buildWhenOutdated(): void {
-  const built = modifiedAt(`${root}dist/.tsbuildinfo`)
+  const built = modifiedAt(`${root}dist/.inputs.json`)
   const sources = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' })
   if (built > 0 && !sources.some((path) => modifiedAt(`${root}src/${path}`) > built)) return
   const build = spawnSync(process.execPath, [`${root}config/setup.mjs`, 'build'], {

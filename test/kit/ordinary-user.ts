@@ -11,7 +11,7 @@ const WAYS = [
 export async function findOrdinaryUser(): Promise<readonly string[]> {
   if (process.getuid?.() !== 0) return []
   for (const prefix of WAYS) {
-    const { code } = await runNode(['--check', distPath('embedded/embedded.js')], { prefix }).catch(() => ({
+    const { code } = await runNode(['--check', distPath('main.js')], { prefix }).catch(() => ({
       code: 1,
     }))
     if (code === 0) return prefix

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
 
 /** Compiled from src/service/scanner; code that runs from its sources reads it there, too. */
-const PROGRAM = new URL('../../../dist/service/scanner/scan-rows.wasm', import.meta.url)
+const PROGRAM = join(PROGRAM_FOLDER, 'dist/scan-rows.wasm')
 /** Bytes behind the window that the scanner may read: a word and the end of a label. */
 const MARGIN_BYTES = 16
 

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import type pg from 'pg'
 import { ConfigError, UnexpectedResponseError } from '../../kit/errors.ts'
+import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
 import { empty, outdated } from '../database-errors.ts'
 import type { Tx } from '../store.ts'
 
@@ -104,9 +105,9 @@ function isJournal(value: unknown): value is { entries: JournalEntry[] } {
   return typeof value === 'object' && value !== null && 'entries' in value && Array.isArray(value.entries)
 }
 
-/** Returns the folder of the migrations: src/store/migration and dist/store/migration lie three folders below its parent. */
+/** Returns the folder of the migrations. */
 export function migrationsFolder(): string {
-  return fileURLToPath(new URL('../../../drizzle', import.meta.url))
+  return join(PROGRAM_FOLDER, 'drizzle')
 }
 
 function newerDatabase(): ConfigError {

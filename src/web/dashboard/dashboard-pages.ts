@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module'
-import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { dirname, join } from 'node:path'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { TransientError } from '../../kit/errors.ts'
+import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
 import type { DashboardDeps } from './dashboard-types.ts'
 import { MENU, type Menu, type Page, renderPage } from './page-frame.ts'
 
@@ -15,8 +15,8 @@ const NO_SUCH_ACTIVITY: Page = {
 const NO_SUCH_PAGE: Page = { title: 'No such page', text: 'There is no page at this address.' }
 const LONGEST_ID = 2_147_483_647
 
-/** The compiled scripts and the styles, beside this folder in dist/. */
-const ASSETS = fileURLToPath(new URL('../browser', import.meta.url))
+/** The compiled scripts and the styles. */
+const ASSETS = join(PROGRAM_FOLDER, 'dist/web/browser')
 
 /**
  * Adds the pages of the dashboard, at `/` and the addresses of its menu and at `/activities/<id>`, and their scripts and

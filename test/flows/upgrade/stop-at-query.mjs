@@ -1,30 +1,30 @@
 import pg from 'pg'
+import { watchQueries } from '../../kit/on-query.mjs'
 
 // Loaded before the program by NODE_OPTIONS: stops it at its query of the number or the text STOP_AT, as STOP_HOW says, and
-// names that query. Plain JavaScript: a compiler would cost every process a second.
+// names that query.
 
 const { STOP_AT: at, STOP_HOW: how } = process.env
-const { query } = pg.Client.prototype
 let count = 0
+let stopped = false
 
-function watched(...args) {
+watchQueries((text, socket, send) => {
+  if (stopped) return send()
   count += 1
-  const text = String(args[0]).trim().replace(/\s+/g, ' ')
-  if (String(count) !== at && text !== at) return Reflect.apply(query, this, args)
+  if (String(count) !== at && text !== at) return send()
+  stopped = true
   process.stderr.write(`stopped at: ${text.slice(0, 60)}\n`)
-  if (how === 'killed') {
-    const answer = Reflect.apply(query, this, args)
-    // By now the bytes are with the system.
-    setImmediate(() => process.kill(process.pid, 'SIGKILL'))
-    return answer
-  }
-  return terminate(Number(this.processID)).then(() => Reflect.apply(query, this, args))
-}
-Object.assign(pg.Client.prototype, { query: watched })
+  if (how === 'terminated') return void terminate(socket.localPort).then(send)
+  const accepted = send()
+  // By now the bytes are with the system.
+  setImmediate(() => process.kill(process.pid, 'SIGKILL'))
+  return accepted
+})
 
-async function terminate(pid) {
+async function terminate(port) {
   const client = new pg.Client({ connectionString: String(process.env.DATABASE_URL) })
   await client.connect()
-  await client.query('SELECT pg_terminate_backend($1, 5000)', [pid])
+  const session = 'SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE client_port = $1'
+  await client.query(session, [port])
   await client.end()
 }

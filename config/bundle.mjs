@@ -1,0 +1,60 @@
+// Builds the program for Node: dist/main.js, dist/musette.cjs and dist/chunks/. They contain the libraries, because a command that
+// reads some hundred files starts at half the speed. node_modules/ is still needed: the libraries of LOADED_BY_PATH are
+// read there, and the licences of all are there.
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+/** Libraries that find a file of theirs from where they lie, and those that pg and msgpackr ask for and need not have. */
+const LOADED_BY_PATH = ['@bokuweb/zstd-wasm', 'pg-native', 'msgpackr-extract']
+/** A source map that maps nothing: stack traces name our lines, and with those of the libraries a map is ten times as large. */
+const MAPS_NOTHING =
+  '\n//# sourceMappingURL=data:application/json;base64,eyJ2ZXJzaW9uIjozLCJzb3VyY2VzIjpbIiJdLCJtYXBwaW5ncyI6IkEifQ=='
+
+const { metafile } = await build({
+  absWorkingDir: root,
+  entryPoints: ['src/main.ts'],
+  outdir: 'dist',
+  chunkNames: 'chunks/[name]-[hash]',
+  bundle: true,
+  // What a command does not need stays in files that it does not read.
+  splitting: true,
+  external: LOADED_BY_PATH,
+  platform: 'node',
+  target: 'node20.19',
+  format: 'esm',
+  // For the libraries in CommonJS that ask for a module of Node.
+  banner: {
+    js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
+  },
+  // BullMQ and others ask an error for the name of its class.
+  keepNames: true,
+  sourcemap: true,
+  sourcesContent: false,
+  plugins: [{ name: 'libraries without source maps', setup: leaveOutMaps }],
+  metafile: true,
+  logLevel: 'warning',
+})
+for (const name of readdirSync(`${root}dist/chunks`))
+  if (!(`dist/chunks/${name}` in metafile.outputs)) rmSync(`${root}dist/chunks/${name}`)
+await build({
+  absWorkingDir: root,
+  entryPoints: ['src/musette.cts'],
+  outfile: 'dist/musette.cjs',
+  platform: 'node',
+  // As the file says, an old Node reads it.
+  target: 'node10',
+  supported: { 'dynamic-import': true },
+  format: 'cjs',
+  logLevel: 'warning',
+})
+// Says what each file was made of; and its time, when.
+writeFileSync(`${root}dist/.inputs.json`, JSON.stringify(metafile.outputs))
+
+function leaveOutMaps(builder) {
+  builder.onLoad({ filter: /\/node_modules\/.*\.[cm]?js$/ }, ({ path }) => ({
+    contents: readFileSync(path, 'utf8') + MAPS_NOTHING,
+    loader: 'default',
+  }))
+}
