@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 // For programs that a test loads before musette by NODE_OPTIONS. Plain JavaScript: a compiler would cost every process a second.
 
 /**
- * Calls `onQuery(text, socket, send)` for each query that this process sends to Postgres; `send()` sends it. The queries are read from
+ * Calls `onQuery(text, socket, send)` for each query that this process sends to Postgres; it returns what `send()` returns. The queries are read from
  * the connection, because the built program contains a driver of its own. The bytes after the first message of a write go with it.
  */
 export function watchQueries(onQuery) {
@@ -12,7 +12,7 @@ export function watchQueries(onQuery) {
     const send = () => Reflect.apply(write, this, args)
     const text = queryIn(args[0])
     if (text === undefined) return send()
-    return onQuery(text, this, send) ?? true
+    return onQuery(text, this, send)
   }
 }
 

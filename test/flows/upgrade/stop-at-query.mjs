@@ -14,11 +14,15 @@ watchQueries((text, socket, send) => {
   if (String(count) !== at && text !== at) return send()
   stopped = true
   process.stderr.write(`stopped at: ${text.slice(0, 60)}\n`)
-  if (how === 'terminated') return void terminate(socket.localPort).then(send)
-  const accepted = send()
-  // By now the bytes are with the system.
-  setImmediate(() => process.kill(process.pid, 'SIGKILL'))
-  return accepted
+  if (how === 'killed') {
+    // By then the bytes are with the system.
+    setImmediate(() => process.kill(process.pid, 'SIGKILL'))
+  } else {
+    // Holds this message and those after it.
+    socket.cork()
+    terminate(socket.localPort).then(() => socket.uncork())
+  }
+  return send()
 })
 
 async function terminate(port) {
