@@ -5,9 +5,11 @@ import { dropConnection } from '../kit/postgres-client.ts'
 
 // The signature, four bytes of flags, and four bytes for the length of the header's extension.
 const HEADER = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])
+export const HEADER_BYTES = HEADER.length
 const TRAILER = Buffer.from([0xff, 0xff])
 const END_OF_ROWS = -1
-const MS_TO_2000 = 946_684_800_000
+/** From 1970 to 2000, where the times of Postgres begin. */
+export const MS_TO_2000 = 946_684_800_000
 const TWO_POW_32 = 2 ** 32
 
 /** Writes encoded rows by copyIn, which must have neither the header nor the trailer of the format, and returns their number. */
@@ -85,7 +87,7 @@ export function* withEnds(chunks: Iterable<Buffer>): Generator<Buffer> {
 
 /** Decodes the rows of a whole answer in Postgres's binary COPY format: the bytes of each field, undefined for NULL. */
 export function* decodeRows(bytes: Buffer): Generator<Array<Buffer | undefined>> {
-  let at = HEADER.length
+  let at = HEADER_BYTES
   for (let fields = bytes.readInt16BE(at); fields !== END_OF_ROWS; fields = bytes.readInt16BE(at)) {
     at += 2
     const row: Array<Buffer | undefined> = []

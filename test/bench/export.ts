@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { exportAll } from '../../src/app/export/export-all.ts'
 import { encodeParquet } from '../../src/app/export/parquet-encoder.ts'
-import type { ExportColumn } from '../../src/store/export/exported-columns.ts'
+import { type ExportColumn, makeValues } from '../../src/store/export/exported-columns.ts'
 import { SAMPLE_FIELDS } from '../../src/store/samples/encode-samples.ts'
 import { openStore } from '../../src/store/store.ts'
 import { queryDuckDb } from '../kit/duckdb.ts'
@@ -33,10 +33,17 @@ async function measureBytes(): Promise<number> {
     for (let ride = 1; ride <= ROUNDED_RIDES; ride++) {
       const answer = makeAnswer({ ride, seconds: SECONDS, version: 0, kind: 'rounded' })
       const samples: Record<string, number | null>[] = JSON.parse(String(answer)).session_data
-      yield samples.map((sample) => {
-        const values = SAMPLE_FIELDS.map((field) => sample[field] ?? null)
-        return [ride, `ride${ride}`, String(Number(sample.unix_time) * 1_000), ...values]
-      })
+      const page = columns.map(({ type }) => makeValues(type, samples.length))
+      for (const [row, sample] of samples.entries()) {
+        const fields = SAMPLE_FIELDS.map((field) => sample[field] ?? null)
+        const values = [ride, `ride${ride}`, BigInt(sample.unix_time ?? 0) * 1_000n, ...fields]
+        for (const [index, column] of page.entries()) {
+          const value = values[index] ?? null
+          if (value === null) column.nulls[row] = 1
+          else column.values[row] = value
+        }
+      }
+      yield { rows: samples.length, columns: page }
     }
   }
   let bytes = 0

@@ -6,7 +6,7 @@ import {
   findExportedActivity,
   findSampleColumns,
   findSampleLines,
-  findSampleRows,
+  findSamplePages,
 } from '../../store/samples/export-rows.ts'
 import type { Tx } from '../../store/store.ts'
 import { findFitOriginal } from '../../store/uploads/kept-fit.ts'
@@ -73,7 +73,7 @@ async function* jsonPieces(tx: Tx, { activityId, path, document }: ExportedActiv
 
 async function* parquetPieces(tx: Tx, activity: ExportedActivity): AsyncGenerator<Uint8Array> {
   const wanted = await findSampleColumns(tx, [activity.activityId])
-  yield* encodeParquet('samples', wanted.columns, findSampleRows(tx, activity, wanted))
+  yield* encodeParquet('samples', wanted.columns, findSamplePages(tx, activity, wanted))
 }
 
 function unknownActivity(name: string, path: string): ConfigError {

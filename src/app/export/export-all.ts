@@ -122,7 +122,7 @@ async function writeChanges(
         const counted = async function* () {
           for await (const page of pages) {
             signal?.throwIfAborted()
-            rows += page.length
+            rows += page.rows
             yield page
             onProgress?.({ done: done + Math.min(rows, partition.rows), total })
           }

@@ -2,15 +2,21 @@ import { getTableColumns } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 
 /**
- * What a column holds in a file. The values of the rows: numbers for `int32`, `float` and `double`, texts for `text`, and
- * texts of whole microseconds since 1970 for `instant` (UTC) and `wall_clock` (no zone).
+ * What a column holds in a file. The values: numbers for `int32`, `float` and `double`, texts for `text`, and whole
+ * microseconds since 1970 for `instant` (UTC) and `wall_clock` (no zone).
  */
 type ColumnType = 'int32' | 'float' | 'double' | 'text' | 'instant' | 'wall_clock'
 
 export type ExportColumn = Readonly<{ name: string; type: ColumnType }>
 
-/** A row as the files take it: one value for each column; NULL is null. */
-export type ExportRow = ReadonlyArray<string | number | null>
+/** Values of a column; where `nulls` is 1, the value is NULL and `values` holds anything. */
+export type ExportValues = Readonly<{
+  values: Int32Array | Float32Array | Float64Array | BigInt64Array | string[]
+  nulls: Uint8Array
+}>
+
+/** Rows as the files take them: as many values of each column. */
+export type ExportPage = Readonly<{ rows: number; columns: readonly ExportValues[] }>
 
 const TYPES: Readonly<Record<string, ColumnType>> = {
   integer: 'int32',
@@ -34,11 +40,34 @@ export function columnsOf(table: PgTable, without: readonly string[] = []): Expo
     })
 }
 
-/** Writes the expression that selects a column of the row `alias` as ExportRow wants it. */
+/** Writes the expression that selects a column of the row `alias` as findColumnPages reads it. */
 export function makeSelection(alias: string, { name, type }: ExportColumn): string {
   const column = `${alias}."${name}"`
-  if (type === 'text') return `${column}::text`
-  if (type !== 'instant' && type !== 'wall_clock') return column
-  // Infinite times have no number.
-  return `case when isfinite(${column}) then (extract(epoch from ${column}) * 1000000)::bigint::text end`
+  return type === 'text' ? `${column}::text` : column
+}
+
+/** Makes room for the values of a column in so many rows. */
+export function makeValues(type: ColumnType, rows: number): ExportValues {
+  const nulls = new Uint8Array(rows)
+  if (type === 'int32') return { values: new Int32Array(rows), nulls }
+  if (type === 'float') return { values: new Float32Array(rows), nulls }
+  if (type === 'double') return { values: new Float64Array(rows), nulls }
+  return { values: type === 'text' ? [] : new BigInt64Array(rows), nulls }
+}
+
+/** Copies values to a place in the room for others of the same type. */
+export function copyValues(
+  target: ExportValues,
+  at: number,
+  source: ExportValues,
+  { from, count }: { from: number; count: number },
+): void {
+  target.nulls.set(source.nulls.subarray(from, from + count), at)
+  if (ArrayBuffer.isView(source.values)) {
+    const part = source.values.subarray(from, from + count)
+    ;(target.values as Float64Array).set(part as Float64Array, at)
+    return
+  }
+  for (let index = 0; index < count; index++)
+    target.values[at + index] = source.values[from + index] as string
 }

@@ -1,8 +1,8 @@
-import { findSampleColumns, findSampleRows } from '../samples/export-rows.ts'
+import { findSampleColumns, findSamplePages } from '../samples/export-rows.ts'
 import { activities, powerCurves, trainingInfo } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
-import { columnsOf, type ExportColumn, type ExportRow, makeSelection } from './exported-columns.ts'
-import { findPages } from './pages.ts'
+import { findColumnPages } from './column-pages.ts'
+import { columnsOf, type ExportColumn, type ExportPage, makeSelection } from './exported-columns.ts'
 
 /** The tables of an export of the whole history, in the order in which they are written. */
 const TABLES = ['activities', 'samples', 'power_curves', 'revisions', 'training_info'] as const
@@ -26,7 +26,7 @@ export type Partition = Readonly<{
 /** The content of a partition, in the order of its rows. */
 export type PartitionContent = Readonly<{
   columns: readonly ExportColumn[]
-  pages: AsyncIterable<readonly ExportRow[]>
+  pages: AsyncIterable<ExportPage>
 }>
 
 const YEAR = "case when isfinite(v.started_at_local) then date_part('year', v.started_at_local)::int end"
@@ -168,8 +168,8 @@ export async function findContent(tx: Tx, partition: Partition): Promise<Partiti
   if (table === 'samples') return findSamplesContent(tx, partition)
   const { columns, from, year: yearOf, order } = PLAIN[table]
   const query = `select ${columns.map((column) => makeSelection(column.from, column)).join(', ')} from ${from}
-                 where v.account_id = $1 and ${yearOf} is not distinct from $2 order by ${order}`
-  return { columns, pages: findPages<ExportRow[number][]>(tx, query, [accountId, year]) }
+                 where v.account_id = ${accountId} and ${yearOf} is not distinct from ${year} order by ${order}`
+  return { columns, pages: findColumnPages(tx, query, columns) }
 }
 
 async function findSamplesContent(tx: Tx, { accountId, year, month }: Partition): Promise<PartitionContent> {
@@ -182,7 +182,7 @@ async function findSamplesContent(tx: Tx, { accountId, year, month }: Partition)
   const ids = found.map(({ activityId }) => activityId)
   const wanted = await findSampleColumns(tx, ids, PARTITION_COLUMNS)
   const pages = async function* () {
-    for (const activity of found) yield* findSampleRows(tx, activity, wanted)
+    for (const activity of found) yield* findSamplePages(tx, activity, wanted)
   }
   return { columns: wanted.columns, pages: pages() }
 }

@@ -1,10 +1,19 @@
 import { quoteCsv } from '../../kit/text.ts'
-import { columnsOf, type ExportColumn, type ExportRow, makeSelection } from '../export/exported-columns.ts'
+import { findColumnPages } from '../export/column-pages.ts'
+import {
+  columnsOf,
+  copyValues,
+  type ExportColumn,
+  type ExportPage,
+  type ExportValues,
+  makeSelection,
+  makeValues,
+} from '../export/exported-columns.ts'
 import { findPages } from '../export/pages.ts'
 import { samples } from '../schema/index.ts'
-import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
 import { SAMPLE_FIELDS } from './encode-samples.ts'
+import { type ExtraColumn, findExtraValues } from './extra-values.ts'
 
 /** An activity that can be exported: its state, and everything but its samples as JSON. */
 export type ExportedActivity = {
@@ -65,9 +74,6 @@ export async function* findSampleLines(
     yield page.map(([line]) => before + line)
 }
 
-/** A field of the samples that has no column in Postgres, and its column in a file: JSON text unless all values are numbers. */
-type ExtraColumn = ExportColumn & { field: string }
-
 /** The columns of samples in a file of columns: `activity_id`, `path`, `t`, the measured values, then `extras`. */
 export type SampleColumns = Readonly<{ columns: readonly ExportColumn[]; extras: readonly ExtraColumn[] }>
 
@@ -98,48 +104,40 @@ export async function findSampleColumns(
   return { columns: [...fixed, ...extras.map(({ name, type }) => ({ name, type }))], extras }
 }
 
-/** Finds the samples of an activity in the order of time, as rows of these columns, a page of them at a time. */
-export async function* findSampleRows(
+/** Finds the samples of an activity in the order of time, as pages of these columns. */
+export async function* findSamplePages(
   tx: Tx,
   activity: { activityId: number; path: string },
   { extras }: SampleColumns,
-): AsyncGenerator<ExportRow[]> {
+): AsyncGenerator<ExportPage> {
   const { activityId, path } = activity
   const values = await findExtraValues(tx, activityId, extras)
-  const lists = extras.map(({ field }) => values.get(field) ?? [])
-  let index = 0
   const query = `select ${MEASURED.map((column) => makeSelection('s', column)).join(', ')}
-                 from training.samples s where activity_id = $1 order by ${ORDER}`
-  for await (const page of findPages<ExportRow[number][]>(tx, query, [activityId])) {
-    yield page.map((row) => {
-      const at = index++
-      return [activityId, path, ...row, ...lists.map((list) => list[at] ?? null)]
-    })
+                 from training.samples s where activity_id = ${activityId} order by ${ORDER}`
+  let from = 0
+  for await (const { rows, columns } of findColumnPages(tx, query, MEASURED)) {
+    const owner: ExportValues[] = [
+      { values: new Int32Array(rows).fill(activityId), nulls: new Uint8Array(rows) },
+      { values: new Array<string>(rows).fill(path), nulls: new Uint8Array(rows) },
+    ]
+    const others = extras.map((extra) => pageOf(extra, values.get(extra.field), from, rows))
+    yield { rows, columns: [...owner, ...columns, ...others] }
+    from += rows
   }
 }
 
-/** Finds the fields of an activity that have no column: for each its values in the order of the samples, as its column takes them. */
-async function findExtraValues(
-  tx: Tx,
-  activityId: number,
-  extras: readonly ExtraColumn[],
-): Promise<Map<string, ExportRow>> {
-  if (extras.length === 0) return new Map()
-  const numeric = new Set(extras.flatMap(({ field, type }) => (type === 'double' ? [field] : [])))
-  const query = 'select field, "values", others from training.sample_extras where activity_id = $1'
-  const { rows } = await tx.client.query<ExtraRow>(query, [activityId])
-  return new Map(
-    rows.map(({ field, values, others }) => [
-      field,
-      numeric.has(field) ? values : values.map((value, index) => asJson(others?.[index + 1] ?? value)),
-    ]),
-  )
+/** Returns the values of a field for a page of samples; those that it does not have are NULL. */
+function pageOf(
+  { type }: ExtraColumn,
+  held: ExportValues | undefined,
+  from: number,
+  rows: number,
+): ExportValues {
+  const page = makeValues(type, rows)
+  page.nulls.fill(1)
+  if (held) copyValues(page, 0, held, { from, count: Math.min(rows, held.nulls.length - from) })
+  return page
 }
-
-/** A field without a column; `others` has by place, from 1, what is no number. */
-type ExtraRow = { field: string; values: Array<number | null>; others: Record<number, Json> | null }
-
-const asJson = (value: Json): ExportRow[number] => (value === null ? null : JSON.stringify(value))
 
 // format() writes NULL as nothing, and no value of a sample needs quotes.
 function csvQuery(): string {

@@ -1,0 +1,82 @@
+import { decompress } from '@bokuweb/zstd-wasm'
+import { parquetMetadata, parquetReadObjects } from 'hyparquet'
+import { describe, expect, it } from 'vitest'
+import { encodeParquet } from '../../../src/app/export/parquet-encoder.ts'
+import { findColumnPages } from '../../../src/store/export/column-pages.ts'
+import type { ExportColumn } from '../../../src/store/export/exported-columns.ts'
+import { openTestStore } from '../../store/open.ts'
+
+const ROWS = 140_000
+const COLUMNS: ExportColumn[] = [
+  { name: 'whole', type: 'int32' },
+  { name: 'single', type: 'float' },
+  { name: 'double', type: 'double' },
+  { name: 'none', type: 'float' },
+  { name: 'moment', type: 'instant' },
+  { name: 'wall', type: 'wall_clock' },
+  { name: 'text', type: 'text' },
+]
+const QUERY = `select (n * 37) % 1000 - 500 as whole,
+    case n % 5 when 0 then null when 1 then 'infinity' when 2 then '-0' else n / -8.0 end::float4 as single,
+    case when n > 9 then -n / 3.0::float8 end as double, null::float4 as none,
+    case n % 4 when 0 then null when 1 then 'infinity' else timestamptz '1999-12-31Z' + n * interval '1.000007 s' end as moment,
+    timestamp '2024-05-01' - n * interval '1 day' as wall,
+    case when n % 3 = 0 then null else repeat('ü', n % 4) end as text
+  from generate_series(1, ${ROWS}) n`
+const AS_NUMBERS = `select whole, single, double, none,
+    case when isfinite(moment) then (extract(epoch from moment) * 1000000)::float8 end as moment,
+    (extract(epoch from wall) * 1000000)::float8 as wall, text from (${QUERY}) q`
+
+/** Values as numbers and texts; bounds of the same kinds. */
+const plain = (value: unknown) => (typeof value === 'bigint' ? Number(value) : (value ?? null))
+
+describe('a Parquet file of a query', () => {
+  it('has every value in its place over several row groups, and the bounds of times and whole numbers in each', async () => {
+    const { store } = await openTestStore()
+    const pieces: Uint8Array[] = []
+    const held = await store.read(async (tx) => {
+      for await (const piece of encodeParquet('rows', COLUMNS, findColumnPages(tx, QUERY, COLUMNS)))
+        pieces.push(piece)
+      return (await tx.client.query<Record<string, unknown>>(AS_NUMBERS)).rows
+    })
+    const bytes = Buffer.concat(pieces)
+    const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength)
+    const compressors = { ZSTD: (data: Uint8Array) => decompress(data) }
+    const parsers = { timestampFromMicroseconds: (micros: bigint) => Number(micros) }
+    const rows = await parquetReadObjects({ file, compressors, parsers: parsers as never })
+    expect(rows).toHaveLength(ROWS)
+    const wrong = rows.findIndex((row, index) =>
+      COLUMNS.some(({ name }) => !Object.is(plain(row[name]), plain(held[index]?.[name]))),
+    )
+    expect(wrong).toBe(-1)
+
+    const groups = parquetMetadata(file, { parsers: parsers as never }).row_groups
+    expect(groups.map(({ num_rows: count }) => Number(count))).toEqual([65_536, 65_536, ROWS - 131_072])
+    let from = 0
+    for (const { columns, num_rows: count } of groups) {
+      const part = held.slice(from, from + Number(count))
+      from += Number(count)
+      for (const [index, { name }] of COLUMNS.entries()) {
+        const known = part.flatMap((row) => (row[name] === null ? [] : [row[name] as number | string]))
+        const { statistics } = columns[index]?.meta_data ?? {}
+        const isMeasured = COLUMNS[index]?.type === 'float' || COLUMNS[index]?.type === 'double'
+        expect(statistics === undefined, name).toBe(isMeasured)
+        if (isMeasured) continue
+        expect(Number(statistics?.null_count)).toBe(part.length - known.length)
+        const sorted = known.sort((a, b) => (a < b ? -1 : Number(a > b)))
+        expect(plain(statistics?.min_value), name).toEqual(sorted[0] ?? null)
+        expect(plain(statistics?.max_value), name).toEqual(sorted.at(-1) ?? null)
+      }
+    }
+  })
+
+  it('leaves the connection as it was when its reader stops early', async () => {
+    const { store } = await openTestStore()
+    const answer = await store.read(async (tx) => {
+      const { rows } = await tx.client.query('select pg_backend_pid() as pid')
+      for await (const _ of findColumnPages(tx, QUERY, COLUMNS)) break
+      return [rows, (await tx.client.query('select pg_backend_pid() as pid')).rows]
+    })
+    expect(answer[1]).toEqual(answer[0])
+  })
+})
