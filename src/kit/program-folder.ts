@@ -15,19 +15,24 @@ const BUILT = pathToFileURL(join(PROGRAM_FOLDER, 'dist/')).href
  */
 export function nameSourceLines(text: string): string {
   if (!text.includes(BUILT)) return text
-  return text.replace(/file:\/\/[^\s"]+?\.js:\d+:\d+/g, (place) =>
-    place.startsWith(BUILT) ? (readSourceLine(place) ?? place) : place,
+  // Not kept for the next text: they are large, and errors are few.
+  const maps = new Map<string, SourceMap | undefined>()
+  return text.replace(
+    /(file:\/\/[^\s"]+?\.js):(\d+):(\d+)/g,
+    (place, file: string, line: string, column: string) => {
+      if (!file.startsWith(BUILT)) return place
+      if (!maps.has(file)) maps.set(file, readSourceMap(file))
+      const entry = maps.get(file)?.findEntry(Number(line) - 1, Number(column) - 1)
+      // A line of a library has no source.
+      if (!entry || !('originalSource' in entry) || !entry.originalSource.endsWith('.ts')) return place
+      return `${new URL(entry.originalSource, file).href}:${entry.originalLine + 1}:${entry.originalColumn + 1}`
+    },
   )
 }
 
-/** Returns undefined for a line that no source map names: one of a library. */
-function readSourceLine(place: string): string | undefined {
-  const [, module = '', line, column] = /^(.+):(\d+):(\d+)$/.exec(place) ?? []
+function readSourceMap(file: string): SourceMap | undefined {
   try {
-    const map = new SourceMap(JSON.parse(readFileSync(new URL(`${module}.map`), 'utf8')))
-    const entry = map.findEntry(Number(line) - 1, Number(column) - 1)
-    if (!('originalSource' in entry) || !entry.originalSource.endsWith('.ts')) return undefined
-    return `${new URL(entry.originalSource, module).href}:${entry.originalLine + 1}:${entry.originalColumn + 1}`
+    return new SourceMap(JSON.parse(readFileSync(new URL(`${file}.map`), 'utf8')))
   } catch {
     return undefined
   }
