@@ -61,24 +61,33 @@ describe('a process of the command line', () => {
     expect(rooms).not.toContain('embedded')
   })
 
-  it('names lines of src in the stack trace of an error', async () => {
+  it('names lines of src in the stack trace of a log line', async () => {
     const script = `
       const { cutTo } = await import('${modulePath('cli/output')}')
-      const { exitFor } = await import('${modulePath('cli/context')}')
       const { openLog } = await import('${modulePath('log')}')
       try {
         cutTo(undefined, 1)
       } catch (error) {
-        process.stdout.write(exitFor(error).sentence)
         const log = await openLog({ level: 'debug', terminal: false })
         log.debug({ error: new Error('a planted one', { cause: error }) }, 'failed')
       }`
-    const { stdout, stderr } = await runNode(['--input-type=module', '--eval', script])
-    for (const text of [stdout, JSON.parse(stderr).error.cause.stack as string]) {
-      const [, line] = /widthOf \(file:\S+\/src\/cli\/output\.ts:(\d+):\d+\)/.exec(text) ?? []
-      const source = await readFile('src/cli/output.ts', 'utf8')
-      expect(source.split('\n')[Number(line) - 1], text).toContain('line.length')
-    }
+    const { stderr } = await runNode(['--input-type=module', '--eval', script])
+    const stack: string = JSON.parse(stderr).error.cause.stack
+    const [, line] = /widthOf \(file:\S+\/src\/cli\/output\.ts:(\d+):\d+\)/.exec(stack) ?? []
+    const source = await readFile('src/cli/output.ts', 'utf8')
+    expect(source.split('\n')[Number(line) - 1], stack).toContain('line.length')
+  })
+
+  it('names lines of src in the stack trace of an error, and those of a library as they are', async () => {
+    const plant = `Object.defineProperty(process.stdout, 'write', { get() { throw new TypeError('planted') } })`
+    const planted = ['--import', `data:text/javascript,${encodeURIComponent(plant)}`]
+    const env = { MUSETTE_DATA_DIR: folder.path }
+    const { code, stderr } = await runNode([...planted, distPath('main.js'), 'config'], { env })
+    expect(code).toBe(1)
+    const [, line] = /at printConfig \(file:\S+\/src\/cli\/verbs\/config\.ts:(\d+):\d+\)/.exec(stderr) ?? []
+    const source = await readFile('src/cli/verbs/config.ts', 'utf8')
+    expect(source.split('\n')[Number(line) - 1], stderr).toContain('printTable(')
+    expect(stderr).toMatch(/at async _?Command\.parseAsync \(file:\S+\/dist\/chunks\/\S+\.js:\d+:\d+\)/)
   })
 })
 
