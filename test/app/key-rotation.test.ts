@@ -98,7 +98,9 @@ test('a rotation waits for a refresh under way, takes its tokens along, and keep
     order.push('first refresh')
   })
   await eventually(async () => {
-    const held = `select 1 from pg_locks l join pg_class c on c.oid = l.relation where c.relname = 'credentials'`
+    // The tables of other tests' databases have the same numbers.
+    const held = `select 1 from pg_locks where relation = 'musette.credentials'::regclass and mode = 'RowShareLock'
+      and database = (select oid from pg_database where datname = current_database())`
     return (await queryOnce(url, held)).length > 0
   })
   const rotation = rotate().then(() => order.push('rotation'))

@@ -278,7 +278,10 @@ describe('two transactions at the same time', () => {
     const committed = first.query('commit')
     await eventually(
       async () => {
-        const waiting = await rowsOf(store, `select from pg_locks where not granted`)
+        const waiting = await rowsOf(
+          store,
+          `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+        )
         return waiting.length > 0
       },
       { what: 'the commit waits' },

@@ -184,7 +184,9 @@ test('a migration that loses a deadlock with the query of another is done again'
   const { log, lines } = makeTestLog()
   const migrating = migrate({ connectionString: url, log, folder })
   await eventually(async () => {
-    const held = `SELECT FROM pg_locks WHERE relation = 'training.samples'::regclass AND mode = 'AccessExclusiveLock' AND granted`
+    // The tables of other tests' databases have the same numbers.
+    const held = `SELECT FROM pg_locks WHERE relation = 'training.samples'::regclass AND mode = 'AccessExclusiveLock' AND granted
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
     return (await rowsOf(store, held)).length > 0
   })
   await reader.query('SELECT count(*) FROM training.samples')
