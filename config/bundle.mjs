@@ -50,7 +50,7 @@ await build({
   format: 'cjs',
   logLevel: 'warning',
 })
-// Says what each file was made of; and its time, when.
+// What each file was made of; the time of this file is that of the build.
 writeFileSync(`${root}dist/.inputs.json`, JSON.stringify(metafile.outputs))
 
 function leaveOutMaps(builder) {

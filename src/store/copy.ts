@@ -78,6 +78,16 @@ export function copyOut(
   return { chunks: readChunks(), rows: () => query.rows }
 }
 
+/** Reads the rows of a query without parameters by copyOut: the bytes of each field, undefined for NULL. */
+export async function copyRowsOut(
+  client: pg.ClientBase,
+  query: string,
+): Promise<Array<Array<Buffer | undefined>>> {
+  const chunks: Buffer[] = []
+  for await (const chunk of copyOut(client, `(${query})`).chunks) chunks.push(chunk)
+  return [...decodeRows(Buffer.concat(chunks))]
+}
+
 /** Adds the header and the trailer of Postgres's binary COPY format to encoded rows. */
 export function* withEnds(chunks: Iterable<Buffer>): Generator<Buffer> {
   yield HEADER

@@ -1,35 +1,21 @@
-import { createServer, connect as netConnect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { PostgresClient } from '../../src/kit/postgres-client.ts'
 import { copyOut, decodeRows } from '../../src/store/copy.ts'
-import { listen } from '../kit/listen.ts'
 import { openTestDatabase } from '../kit/postgres.ts'
+import { openLine } from '../kit/postgres-line.ts'
 
 const ROWS = "(SELECT n, repeat('x', n % 300) FROM generate_series(1, 2000) n)"
 
-/** A client whose server sends in pieces of at most `most` bytes each; 0: as they come. */
-async function openClient(most = 0): Promise<PostgresClient> {
+/** A client whose server sends in pieces of at most `most` bytes each. */
+async function openClient(most?: number): Promise<PostgresClient> {
   const database = await openTestDatabase()
-  const target = new URL(database.url)
-  const server = createServer((near) => {
-    const far = netConnect(Number(target.port), target.hostname)
-    near.setNoDelay(true).on('error', () => undefined)
-    near.on('data', (bytes) => far.write(bytes)).on('close', () => far.destroy())
-    far.on('error', () => undefined).on('close', () => near.destroy())
-    far.on('data', (bytes) => {
-      for (let at = 0; at < bytes.length; at += most || bytes.length)
-        near.write(bytes.subarray(at, at + (most || bytes.length)))
-    })
-  })
-  const url = new URL(target)
-  url.hostname = '127.0.0.1'
-  url.port = String(await listen(server))
-  const client = new PostgresClient({ connectionString: url.href })
+  const line = await openLine(database.url, most)
+  const client = new PostgresClient({ connectionString: line.url })
   client.on('error', () => undefined)
   await client.connect()
   onTestFinished(async () => {
     await client.end()
-    server.close()
+    await line.close()
     await database.close()
   })
   return client
@@ -41,7 +27,7 @@ async function readAll(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(all)
 }
 
-test.each([0, 1, 2, 3, 5, 7, 1_000])(
+test.each([Number.POSITIVE_INFINITY, 1, 2, 3, 5, 7, 1_000])(
   'reads the same rows when they come in pieces of %i bytes, and leaves the connection usable',
   async (most) => {
     const client = await openClient(most)
@@ -56,12 +42,15 @@ test.each([0, 1, 2, 3, 5, 7, 1_000])(
   },
 )
 
-test.each([0, 1, 4])('throws what Postgres says after some rows, in pieces of %i bytes', async (most) => {
-  const client = await openClient(most)
-  const copy = copyOut(client, '(SELECT 1 / (1500 - n) FROM generate_series(1, 2000) n)')
-  await expect(readAll(copy.chunks)).rejects.toMatchObject({ code: '22012' })
-  await expect(copy.rows()).rejects.toMatchObject({ code: '22012' })
-})
+test.each([Number.POSITIVE_INFINITY, 1, 4])(
+  'throws what Postgres says after some rows, in pieces of %i bytes',
+  async (most) => {
+    const client = await openClient(most)
+    const copy = copyOut(client, '(SELECT 1 / (1500 - n) FROM generate_series(1, 2000) n)')
+    await expect(readAll(copy.chunks)).rejects.toMatchObject({ code: '22012' })
+    await expect(copy.rows()).rejects.toMatchObject({ code: '22012' })
+  },
+)
 
 test('gives notices between the rows to the driver', async () => {
   const client = await openClient(11)

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { decodeGzip } from '../../kit/decode-gzip.ts'
 import { errorCode, MusetteError } from '../../kit/errors.ts'
-import { copyOut, copyRows, decodeRows, writeMoment } from '../copy.ts'
+import { copyRows, copyRowsOut, writeMoment } from '../copy.ts'
 import type { Tx } from '../store.ts'
 
 /** An answer as `training.raw_documents` keeps it; `sha256` is that of the answer before compression, hex. */
@@ -63,10 +63,9 @@ export async function findRawDocuments(
   const ids = activityIds.map(Number).join(', ')
   if (ids === '') return new Map()
   const query = `SELECT activity_id, sha256, encoding, body FROM training.raw_documents WHERE activity_id IN (${ids})`
-  const chunks: Buffer[] = []
-  for await (const chunk of copyOut(tx.client, `(${query})`).chunks) chunks.push(chunk)
+  const rows = await copyRowsOut(tx.client, query)
   return new Map(
-    [...decodeRows(Buffer.concat(chunks))].map(([activityId, sha256, encoding, body]) => [
+    rows.map(([activityId, sha256, encoding, body]) => [
       (activityId as Buffer).readInt32BE(),
       { sha256: String(sha256), encoding: String(encoding), body: body as Buffer },
     ]),

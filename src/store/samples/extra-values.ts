@@ -1,4 +1,4 @@
-import { copyOut, decodeRows, NULL } from '../copy.ts'
+import { copyRowsOut, NULL } from '../copy.ts'
 import { type ExportColumn, type ExportValues, makeValues } from '../export/exported-columns.ts'
 import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
@@ -18,10 +18,9 @@ export async function findExtraValues(
   if (extras.length === 0) return new Map()
   const types = new Map(extras.map(({ field, type }) => [field, type]))
   const query = `select field, "values", others::text from training.sample_extras where activity_id = ${activityId}`
-  const chunks: Buffer[] = []
-  for await (const chunk of copyOut(tx.client, `(${query})`).chunks) chunks.push(chunk)
+  const rows = await copyRowsOut(tx.client, query)
   return new Map(
-    [...decodeRows(Buffer.concat(chunks))].map(([field, values, others]) => {
+    rows.map(([field, values, others]) => {
       const numbers = decodeNumbers(values as Buffer)
       const isText = types.get(String(field)) === 'text'
       return [String(field), isText ? asTexts(numbers, JSON.parse(String(others ?? '{}'))) : numbers]
