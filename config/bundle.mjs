@@ -12,6 +12,7 @@ const LOADED_BY_PATH = ['@bokuweb/zstd-wasm', 'pg-native', 'msgpackr-extract']
 const MAPS_NEXT_TO_NOTHING = Buffer.from('{"version":3,"sources":["library"],"mappings":"AAAA"}').toString(
   'base64',
 )
+const UNDICI = fileURLToPath(new URL('undici.cjs', import.meta.url))
 
 const { metafile } = await build({
   absWorkingDir: root,
@@ -33,7 +34,13 @@ const { metafile } = await build({
   keepNames: true,
   sourcemap: true,
   sourcesContent: false,
-  plugins: [{ name: 'libraries without source maps', setup: leaveOutMaps }],
+  plugins: [
+    { name: 'libraries without source maps', setup: leaveOutMaps },
+    {
+      name: 'undici in parts',
+      setup: (builder) => builder.onResolve({ filter: /^undici$/ }, () => ({ path: UNDICI })),
+    },
+  ],
   metafile: true,
   logLevel: 'warning',
 })

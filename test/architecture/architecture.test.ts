@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { listLyingVerbs, listRetiredNames, listTwinNames } from './names.ts'
@@ -72,6 +73,18 @@ describe('the rooms of src', () => {
         /new (?:pg\.)?Client\(/.test(text) || /new pg\.Pool\(\{\n(?!\s+Client: PostgresClient,)/.test(text),
     )
     expect(strays.map((file) => file.path)).toEqual([])
+  })
+
+  it('take only such parts of undici as the built program has', () => {
+    const parts: object = createRequire(import.meta.url)('../../config/undici.cjs')
+    const imported = sources.flatMap(({ text }) =>
+      [...text.matchAll(/^import \{([^}]*)\} from 'undici'/gm)].flatMap(([, names = '']) =>
+        names.split(',').map((name) => name.trim()),
+      ),
+    )
+    const taken = imported.filter((name) => name !== '' && !name.startsWith('type '))
+    expect(taken).not.toEqual([])
+    expect(taken.filter((name) => !Object.hasOwn(parts, name))).toEqual([])
   })
 
   it('have files of a size that reads well: none over 400 lines, nine in ten under 250, half between 80 and 150', () => {
