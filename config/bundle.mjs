@@ -2,6 +2,7 @@
 // reads some hundred files starts at half the speed. node_modules/ is still needed: the libraries of LOADED_BY_PATH are
 // read there, and the licences of all are there.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
@@ -12,7 +13,6 @@ const LOADED_BY_PATH = ['@bokuweb/zstd-wasm', 'pg-native', 'msgpackr-extract']
 const MAPS_NEXT_TO_NOTHING = Buffer.from('{"version":3,"sources":["library"],"mappings":"AAAA"}').toString(
   'base64',
 )
-const UNDICI = fileURLToPath(new URL('undici.cjs', import.meta.url))
 
 const { metafile } = await build({
   absWorkingDir: root,
@@ -36,10 +36,7 @@ const { metafile } = await build({
   sourcesContent: false,
   plugins: [
     { name: 'libraries without source maps', setup: leaveOutMaps },
-    {
-      name: 'undici in parts',
-      setup: (builder) => builder.onResolve({ filter: /^undici$/ }, () => ({ path: UNDICI })),
-    },
+    { name: 'libraries in parts', setup: takeParts },
   ],
   metafile: true,
   logLevel: 'warning',
@@ -65,4 +62,14 @@ function leaveOutMaps(builder) {
     contents: `${readFileSync(path, 'utf8')}\n//# sourceMappingURL=data:application/json;base64,${MAPS_NEXT_TO_NOTHING}`,
     loader: 'default',
   }))
+}
+
+function takeParts(builder) {
+  builder.onResolve({ filter: /^undici$/ }, () => ({ path: `${root}config/undici.cjs` }))
+  // Its messages in 50 languages are half of zod.
+  builder.onResolve({ filter: /\/locales\/index\.js$/ }, ({ importer }) =>
+    importer.includes('/node_modules/zod/')
+      ? { path: join(dirname(importer), '../locales/en.js') }
+      : undefined,
+  )
 }

@@ -6,11 +6,10 @@ import { errorLine, MusetteError } from '../kit/errors.ts'
 import { endPool, PostgresClient } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 import { type DatabaseStep, mapDatabaseError, sqlstateOf } from './database-errors.ts'
-import * as schema from './schema/index.ts'
 import { locks } from './schema/index.ts'
 
 /** One connection inside one transaction. */
-export type Tx = { readonly db: NodePgDatabase<typeof schema>; readonly client: pg.PoolClient }
+export type Tx = { readonly db: NodePgDatabase; readonly client: pg.PoolClient }
 
 export type Store = {
   /** Runs `fn` in a read-only transaction that sees one moment. */
@@ -41,16 +40,6 @@ const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
  */
 export function openStore(deps: { log: Logger }, options: StoreOptions): Store {
   const pool = makePool(deps, options)
-  const databases = new WeakMap<pg.PoolClient, NodePgDatabase<typeof schema>>()
-
-  const databaseOf = (client: pg.PoolClient): NodePgDatabase<typeof schema> => {
-    const known = databases.get(client)
-    if (known) return known
-    const made = drizzle(client, { schema })
-    databases.set(client, made)
-    return made
-  }
-
   const within = async <T>(begin: string, fn: (tx: Tx) => Promise<T>): Promise<T> => {
     const client = await connect(pool)
     let broken = false
@@ -61,7 +50,7 @@ export function openStore(deps: { log: Logger }, options: StoreOptions): Store {
     client.on('error', onError)
     try {
       await client.query(begin)
-      const result = await fn({ db: databaseOf(client), client })
+      const result = await fn({ db: drizzle(client), client })
       step = 'commit'
       await commit(client)
       client.off('error', onError)
