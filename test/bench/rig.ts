@@ -20,6 +20,8 @@ export type Bench = {
   musette(args: readonly string[], input?: string): Promise<string>
   /** asks the prepared service for what no client knows: `_requests`, `_recalculate` */
   ask<T>(path: string): Promise<T>
+  /** of the database, and for what is compared with it */
+  folder: string
   close(): Promise<void>
 }
 
@@ -47,7 +49,7 @@ export async function openBench(input: BenchInput): Promise<Bench> {
   }
 }
 
-export type SandboxBench = Omit<Bench, 'ask'> & { sandbox: Sandbox; signIn(): Promise<void>; folder: string }
+export type SandboxBench = Omit<Bench, 'ask'> & { sandbox: Sandbox; signIn(): Promise<void> }
 
 /** Opens the same with the sandbox as the service, with 10 activities. */
 export async function openSandboxBench(input = { activities: 10 }): Promise<SandboxBench> {

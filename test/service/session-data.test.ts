@@ -86,6 +86,21 @@ test('reads a list of many windows, with fields and texts that come late, wherev
 })
 
 test.each([
+  ['ever longer', 60_000, (index: number) => 'n'.repeat(index / 2_000)],
+  ['ever shorter', 60_000, (index: number) => 'n'.repeat(30 - index / 2_000)],
+  ['short at last', 60_000, (index: number) => 'n'.repeat(index < 3_000 ? 90 : 0)],
+  ['short, and more than are expected of any list', 150_000, () => ''],
+])('reads samples that are %s', (_what, count, note) => {
+  const list = Array.from({ length: count }, (_, index) => ({
+    hr: index,
+    ...(note(index) && { note: note(index) }),
+  }))
+  const scanned = scan(bodyOf(list))
+  expect(scanned?.count).toBe(count)
+  expect(scanned && rowsOf(scanned)).toEqual(rowsOf(columnsOf(list) as SessionData))
+})
+
+test.each([
   ['a sample longer than the window', [{ power: 1 }, { power: 2, note: 'x'.repeat(300_000) }]],
   ['a name longer than a label', [{ power: 1, ['n'.repeat(200)]: 2 }]],
 ])('leaves %s to the whole parse', (_what, list) => {

@@ -4,8 +4,10 @@ import { MAX_CELLS, type SessionData } from './wire-samples.ts'
 
 const [LIST, LIST_END] = [0x5b, 0x5d] as const
 
-/** The first estimate of the number of samples is at most a day and a half of seconds, however short the first samples are. */
+/** An estimate of the number of samples is at most a day and a half of seconds, however short the first samples are. */
 const MOST_EXPECTED = 131_072
+/** By how much columns are longer than the estimate, and at least longer than before. */
+const [MARGIN, GROWTH] = [1.05, 1.25] as const
 
 /** Loaded when the first list is read; one for all, because it keeps nothing of a list but room. */
 let scanner: Scanner | undefined
@@ -32,9 +34,10 @@ export function scanSamples(body: Buffer, start: number): { data: SessionData; e
     if (scanned.rows === 0) return undefined
     const { rows } = scanned
     if (count + rows > capacity) {
-      // The length of the first samples gives an estimate of how many there are.
-      const estimate = scanned.ended ? 0 : Math.ceil((rows * (body.length - at)) / scanned.next)
-      capacity = Math.max(count + rows, 2 * capacity, Math.min(estimate, MOST_EXPECTED))
+      // The mean length of the samples so far gives an estimate of how many there are; with a margin, because to grow is to copy.
+      const estimate = (MARGIN * (count + rows) * (body.length - start)) / (at + scanned.next - start)
+      const more = Math.ceil(Math.max(Math.min(estimate, MOST_EXPECTED), GROWTH * capacity))
+      capacity = scanned.ended ? count + rows : Math.max(count + rows, more)
     }
     if (scanned.columns * capacity > MAX_CELLS) return undefined
     for (let index = 0; index < scanned.columns; index++) {
