@@ -73,7 +73,10 @@ export function makeVirtualRows(
 
   function onArrow(row: Element | null, step: number): void {
     const from = [...drawn].find(([, element]) => element === row)?.[0]
-    const next = from === undefined ? undefined : drawn.get(from + step)
+    if (from === undefined) return
+    // Keys may come faster than frames, each of which draws the rows that were scrolled to.
+    if (!drawn.has(from + step)) place()
+    const next = drawn.get(from + step)
     const link = next?.querySelector<HTMLElement>('a')
     link?.focus({ preventScroll: true })
     next?.scrollIntoView({ block: 'nearest' })
