@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { makeTokenVault } from '../../src/store/vault/vault.ts'
 import { eventually } from '../kit/eventually.ts'
-import { queryOnce } from '../kit/postgres.ts'
+import { locksHeldOn, queryOnce, WAITING_FOR_LOCK } from '../kit/postgres.ts'
 import { quiet, rowsOf } from '../store/open.ts'
 import { ACCOUNT, makeSpoolText, openTestVault, pairAt } from '../store/vault.ts'
 
@@ -28,15 +28,7 @@ async function openRotatable() {
 const LOGIN = { clientId: 'c', clientSecret: 's', pair: pairAt(0) }
 
 const waitsForLock = (url: string, count: number) =>
-  eventually(
-    async () =>
-      (
-        await queryOnce(
-          url,
-          `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-        )
-      ).length === count,
-  )
+  eventually(async () => (await queryOnce(url, WAITING_FOR_LOCK)).length === count)
 
 test('a rotation seals all of a login with the new key and changes nothing else', async () => {
   const { vault, vaultOn, store, accountId, next, rotate } = await openRotatable()
@@ -98,10 +90,7 @@ test('a rotation waits for a refresh under way, takes its tokens along, and keep
     order.push('first refresh')
   })
   await eventually(async () => {
-    // The tables of other tests' databases have the same numbers.
-    const held = `select 1 from pg_locks where relation = 'musette.credentials'::regclass and mode = 'RowShareLock'
-      and database = (select oid from pg_database where datname = current_database())`
-    return (await queryOnce(url, held)).length > 0
+    return (await queryOnce(url, locksHeldOn('musette.credentials', 'RowShareLock'))).length > 0
   })
   const rotation = rotate().then(() => order.push('rotation'))
   await waitsForLock(url, 1)

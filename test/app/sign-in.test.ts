@@ -6,6 +6,7 @@ import { readConfig } from '../../src/config/config.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog } from '../kit/log.ts'
+import { WAITING_FOR_LOCK } from '../kit/postgres.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 
 let rig: Rig
@@ -49,8 +50,7 @@ it('a login to another address that fails half way leaves the previous one as it
     })
     const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
     const signIn = signInWithPassword(app, login).catch((error: unknown) => error)
-    const waiting = `select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-    const waiter = await eventually(async () => (await rig.rows(waiting))[0])
+    const waiter = await eventually(async () => (await rig.rows(WAITING_FOR_LOCK))[0])
     expect(await rig.rows('select base_url from training.accounts')).toEqual(before)
     await rig.rows('select pg_terminate_backend($1)', [waiter.pid])
     expect(await signIn).toMatchObject({ name: 'TransientError' })

@@ -1,5 +1,4 @@
-import { rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { exportAll } from '../../src/app/export/export-all.ts'
 import { encodeParquet } from '../../src/app/export/parquet-encoder.ts'
@@ -17,7 +16,6 @@ const SECONDS = 5_400
 const SAMPLES = RIDES * SECONDS
 const ROUNDS = 3
 const ROUNDED_RIDES = 25
-const FILE = join(tmpdir(), `musette-bench-export-${process.pid}.copy`)
 const SUM = 'count(*)::int as samples, sum(power::float8) as power, max(hr) as hr from'
 
 /** Encodes the samples of rides whose numbers are rounded, and returns the bytes of the file for each sample. */
@@ -60,13 +58,14 @@ export async function benchExport(): Promise<Row[]> {
   const folder = await openTempDir('bench-export')
   const log = makeSilentLog()
   const store = openStore({ log }, { connectionString: bench.databaseUrl })
+  const file = join(bench.folder, 'samples.copy')
   try {
     await bench.musette(['sync'])
     await bench.client.query('vacuum analyze training.samples')
     const exportInto = (dir: string) => exportAll({ store, log }, { dir, kind: 'by_hand' })
     const rounds: Array<{ copy: number; whole: number; bytes: number; copied: number }> = []
     for (let round = 0; round < ROUNDS; round++) {
-      const copy = await timed(() => psql(bench, `\\copy training.samples to '${FILE}' with (format binary)`))
+      const copy = await timed(() => psql(bench, `\\copy training.samples to '${file}' with (format binary)`))
       let bytes = 0
       const whole = await timed(async () => {
         const counts = await exportInto(join(folder.path, String(round)))
@@ -76,7 +75,7 @@ export async function benchExport(): Promise<Row[]> {
         `select sum(total_compressed_size)::float8 as bytes from parquet_metadata('${folder.path}/${round}/samples/**/*.parquet')`,
       )
       bytes = Number(size?.bytes)
-      rounds.push({ copy, whole, bytes, copied: (await stat(FILE)).size })
+      rounds.push({ copy, whole, bytes, copied: (await stat(file)).size })
     }
     const dir = join(folder.path, '0')
     const nothing = await timed(() => exportInto(dir))
@@ -117,7 +116,6 @@ export async function benchExport(): Promise<Row[]> {
     ]
   } finally {
     await store.close()
-    await rm(FILE, { force: true })
     await folder.close()
     await bench.close()
   }

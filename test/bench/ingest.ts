@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { normalizeSamples } from '../../src/normalize/sample-columns.ts'
 import { columnsOf } from '../../src/service/wire/wire-samples.ts'
 import { SAMPLE_FIELDS } from '../../src/store/samples/encode-samples.ts'
@@ -6,7 +5,7 @@ import { samples as samplesTable } from '../../src/store/schema/samples.ts'
 import { openStore } from '../../src/store/store.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { makeAnswer } from './answers.ts'
-import { type Bench, type BenchInput, median, openBench, psql, type Row, timed } from './rig.ts'
+import { type Bench, type BenchInput, keepSamples, median, openBench, type Row, timed } from './rig.ts'
 
 const RIDES = 100
 const SECONDS = 5_400
@@ -14,9 +13,11 @@ const SAMPLES = RIDES * SECONDS
 const ROUNDS = 3
 const INSERT_BATCH = 500
 const INSERTED_RIDES = 4
-const COLUMNS = ['activity_id', 't', ...SAMPLE_FIELDS].join(', ')
 
-/** ms: from the first request to the last commit, of the whole verb, of its process, and of COPY with the same rows, the mean of one before and one after */
+/**
+ * ms: from the first request to the last commit, of the whole verb, of its process, and of COPY with the same rows, the mean of one
+ * before and one after
+ */
 type Round = { pass: number; verb: number; process: number; copy: number }
 
 /**
@@ -88,16 +89,8 @@ async function measureOther(condition: string, input: BenchInput, goal?: string)
 
 /** Makes the rows of all rides once, for COPY, and returns what measures a round. */
 async function openRounds(bench: Bench, rides: number): Promise<() => Promise<Round>> {
-  const file = join(bench.folder, 'samples.copy')
-  await empty(bench, 'training.activities', 'training.sync_cursors')
   await bench.musette(['sync'])
-  psql(bench, `\\copy training.samples (${COLUMNS}) to '${file}' with (format binary)`)
-  const copy = async () => {
-    await empty(bench, 'training.samples')
-    return await timed(() =>
-      psql(bench, `\\copy training.samples (${COLUMNS}) from '${file}' with (format binary)`),
-    )
-  }
+  const copy = keepSamples(bench)
   return async () => {
     const before = await copy()
     await empty(

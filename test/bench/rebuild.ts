@@ -1,16 +1,10 @@
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { SAMPLE_FIELDS } from '../../src/store/samples/encode-samples.ts'
-import { type Bench, median, openBench, psql, type Row, timed } from './rig.ts'
+import { type Bench, keepSamples, median, openBench, type Row } from './rig.ts'
 
 const RIDES = 200
 const DISTINCT = 100
 const SECONDS = 5_400
 const SAMPLES = RIDES * SECONDS
 const ROUNDS = 3
-const COLUMNS = ['activity_id', 't', ...SAMPLE_FIELDS].join(', ')
-const FILE = join(tmpdir(), `musette-bench-rebuild-${process.pid}.copy`)
 
 /** ms: of the verb over a mirror that is right, and over one whose every sample is wrong, and of COPY with the same rows */
 type Round = { right: number; wrong: number; copy: number }
@@ -27,7 +21,6 @@ export async function benchRebuild(): Promise<Row[]> {
     for (let round = 0; round < ROUNDS; round++) rounds.push(await measureRound(bench))
     return rowsOf(rounds)
   } finally {
-    await rm(FILE, { force: true })
     await bench.close()
   }
 }
@@ -38,12 +31,7 @@ async function measureRound(bench: Bench): Promise<Round> {
   await bench.client.query('update training.samples set power = -1')
   await bench.client.query('vacuum analyze training.samples')
   const wrong = await rebuild(bench)
-  psql(bench, `\\copy training.samples (${COLUMNS}) to '${FILE}' with (format binary)`)
-  await bench.client.query('truncate training.samples')
-  await bench.client.query('checkpoint')
-  const copy = await timed(() =>
-    psql(bench, `\\copy training.samples (${COLUMNS}) from '${FILE}' with (format binary)`),
-  )
+  const copy = await keepSamples(bench)()
   return { right, wrong, copy }
 }
 

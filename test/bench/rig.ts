@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
 import pg from 'pg'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { SAMPLE_FIELDS } from '../../src/store/samples/encode-samples.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { distPath, runNode, startNode } from '../kit/processes.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
@@ -125,6 +127,18 @@ export function quantile(values: readonly number[], share: number): number {
 }
 
 export const median = (values: readonly number[]) => quantile(values, 0.5)
+
+/** Writes the samples to a file, and returns what measures psql's binary COPY of them into the emptied table, ms. */
+export function keepSamples(bench: Bench): () => Promise<number> {
+  const table = `training.samples (${['activity_id', 't', ...SAMPLE_FIELDS].join(', ')})`
+  const file = join(bench.folder, 'samples.copy')
+  psql(bench, `\\copy ${table} to '${file}' with (format binary)`)
+  return async () => {
+    await bench.client.query('truncate training.samples')
+    await bench.client.query('checkpoint')
+    return await timed(() => psql(bench, `\\copy ${table} from '${file}' with (format binary)`))
+  }
+}
 
 /** Runs a command of psql on the bench's database; throws when psql is missing or fails. */
 export function psql(bench: Pick<Bench, 'databaseUrl'>, command: string): void {

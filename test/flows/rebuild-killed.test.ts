@@ -2,7 +2,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
 import { eventually } from '../kit/eventually.ts'
-import { queryOnce } from '../kit/postgres.ts'
+import { queryOnce, WAITING_FOR_LOCK } from '../kit/postgres.ts'
 import { DAMAGE, readTables } from '../mirror/tables.ts'
 
 const ACTIVITIES = 50
@@ -72,11 +72,10 @@ describe('a rebuild', () => {
 
   it('that Ctrl-C stops, or whose connections Postgres ends, says so and goes on the next time', async () => {
     await damage()
-    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     // Each of the four batches that are under way waits for one of them.
     await whileLocked([5, 15, 25, 35], async (free) => {
       const rebuild = rig.start(['rebuild'])
-      await eventually(async () => (await rows(waiting)).length === 4, { timeoutMs: 60_000 })
+      await eventually(async () => (await rows(WAITING_FOR_LOCK)).length === 4, { timeoutMs: 60_000 })
       const stopping = rebuild.kill('SIGINT')
       await free()
       const end = await stopping
@@ -87,7 +86,7 @@ describe('a rebuild', () => {
     expect(at).toBe(40)
     await whileLocked([45], async () => {
       const rebuild = rig.start(['rebuild'])
-      await eventually(async () => (await rows(waiting)).length === 1, { timeoutMs: 60_000 })
+      await eventually(async () => (await rows(WAITING_FOR_LOCK)).length === 1, { timeoutMs: 60_000 })
       await rows(`select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and application_name = 'musette'`)
       expect(await rebuild.finished).toMatchObject({ code: 4 })

@@ -3,6 +3,9 @@ import pg from 'pg'
 import { inject } from 'vitest'
 import { nameOfPrepared, type PREPARED_DATABASES } from './provided.ts'
 
+/** Selects a row for each query of the current database that waits for a lock. */
+export const WAITING_FOR_LOCK = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
+
 export type TestDatabase = {
   url: string
   close(): Promise<void>
@@ -76,6 +79,12 @@ export async function queryOnce(
   } finally {
     await client.end()
   }
+}
+
+/** Selects a row for each transaction that holds a lock on a table. The tables of other tests' databases have the same numbers. */
+export function locksHeldOn(table: string, mode: 'RowShareLock' | 'AccessExclusiveLock'): string {
+  return `SELECT FROM pg_locks WHERE relation = '${table}'::regclass AND mode = '${mode}' AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 }
 
 async function runStatement(url: string, text: string): Promise<void> {

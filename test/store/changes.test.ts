@@ -9,6 +9,7 @@ import { recordTrainingInfo } from '../../src/store/training/training-info-rows.
 import { recordWorkoutsAbsent, upsertWorkouts } from '../../src/store/training/workout-lists.ts'
 import { recordNeedsLogin } from '../../src/store/vault/rows.ts'
 import { eventually } from '../kit/eventually.ts'
+import { WAITING_FOR_LOCK } from '../kit/postgres.ts'
 import { detailInput, recordDetail } from './detail.ts'
 import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './open.ts'
 
@@ -278,11 +279,7 @@ describe('two transactions at the same time', () => {
     const committed = first.query('commit')
     await eventually(
       async () => {
-        const waiting = await rowsOf(
-          store,
-          `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-        )
-        return waiting.length > 0
+        return (await rowsOf(store, WAITING_FOR_LOCK)).length > 0
       },
       { what: 'the commit waits' },
     )

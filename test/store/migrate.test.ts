@@ -6,7 +6,7 @@ import { openStore } from '../../src/store/store.ts'
 import { eventually } from '../kit/eventually.ts'
 import { writeLaterMigrations } from '../kit/later-migrations.ts'
 import { makeTestLog } from '../kit/log.ts'
-import { openTestDatabase } from '../kit/postgres.ts'
+import { locksHeldOn, openTestDatabase } from '../kit/postgres.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { openTestStore, quiet, rowsOf } from './open.ts'
 
@@ -184,10 +184,7 @@ test('a migration that loses a deadlock with the query of another is done again'
   const { log, lines } = makeTestLog()
   const migrating = migrate({ connectionString: url, log, folder })
   await eventually(async () => {
-    // The tables of other tests' databases have the same numbers.
-    const held = `SELECT FROM pg_locks WHERE relation = 'training.samples'::regclass AND mode = 'AccessExclusiveLock' AND granted
-      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
-    return (await rowsOf(store, held)).length > 0
+    return (await rowsOf(store, locksHeldOn('training.samples', 'AccessExclusiveLock'))).length > 0
   })
   await reader.query('SELECT count(*) FROM training.samples')
   await reader.query('COMMIT')
