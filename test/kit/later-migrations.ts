@@ -1,6 +1,12 @@
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
+/** The names of this version's migrations, in their order. */
+export async function readMigrations(): Promise<string[]> {
+  const { entries } = JSON.parse(await readFile('drizzle/meta/_journal.json', 'utf8'))
+  return entries.map(({ tag }: { tag: string }) => tag)
+}
+
 /**
  * Writes the migrations of this version into an empty folder, and later ones behind them: the statements of each by the name of
  * its file.

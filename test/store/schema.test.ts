@@ -9,12 +9,12 @@ type Snapshot = ReturnType<typeof generateDrizzleJson>
 const TABLES = `pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname in ('training', 'musette')
   and c.relkind = 'r' and c.relname <> 'migrations'`
 
-/** What a table is made of, as Postgres tells it: columns in their order, constraints, indexes. */
+/** What a table is made of, as Postgres tells it: columns by name, since one that a later migration adds comes last, constraints, indexes. */
 const QUERIES = {
-  columns: `select n.nspname || '.' || c.relname as of, attname, attnum, format_type(atttypid, atttypmod) as type, attnotnull, attidentity,
+  columns: `select n.nspname || '.' || c.relname as of, attname, format_type(atttypid, atttypmod) as type, attnotnull, attidentity,
       pg_get_expr(adbin, adrelid) as default_value
     from ${TABLES} join pg_attribute on attrelid = c.oid and attnum > 0
-    left join pg_attrdef on adrelid = attrelid and adnum = attnum order by 1, attnum`,
+    left join pg_attrdef on adrelid = attrelid and adnum = attnum order by 1, 2`,
   constraints: `select n.nspname || '.' || c.relname as of, conname, pg_get_constraintdef(k.oid) as definition
     from ${TABLES} join pg_constraint k on conrelid = c.oid and contype <> 't' order by 1, 2`,
   indexes: `select n.nspname || '.' || c.relname as of, pg_get_indexdef(indexrelid) as definition

@@ -19,7 +19,14 @@ type Row = typeof activities.$inferSelect
 export type Place = Readonly<Pick<Row, 'startLat' | 'startLng' | 'south' | 'north' | 'west' | 'east'>>
 
 /** Columns of the activity list; a detail may set them, too. */
-type ListColumn = 'name' | 'description' | 'activityType' | 'startedAt' | 'timezone' | 'startedAtLocal'
+type ListColumn =
+  | 'name'
+  | 'description'
+  | 'activityType'
+  | 'startedAt'
+  | 'timezone'
+  | 'startedAtLocal'
+  | 'timezoneSource'
 
 /** Columns for identity and fetching, which the store writes itself. */
 type OwnColumn =

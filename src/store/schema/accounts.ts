@@ -1,15 +1,21 @@
 import { sql } from 'drizzle-orm'
-import { boolean, integer, text } from 'drizzle-orm/pg-core'
+import { boolean, check, integer, text } from 'drizzle-orm/pg-core'
 import { bytea, instant, musette, training } from './schemas.ts'
 
-export const accounts = training.table('accounts', {
-  accountId: integer('account_id').primaryKey().generatedAlwaysAsIdentity(),
-  name: text('name').notNull().unique('accounts_name'),
-  baseUrl: text('base_url').notNull(),
-  needsLogin: boolean('needs_login').notNull().default(true),
-  lastError: text('last_error'),
-  createdAt: instant('created_at').notNull().default(sql`now()`),
-})
+export const accounts = training.table(
+  'accounts',
+  {
+    accountId: integer('account_id').primaryKey().generatedAlwaysAsIdentity(),
+    name: text('name').notNull().unique('accounts_name'),
+    baseUrl: text('base_url').notNull(),
+    needsLogin: boolean('needs_login').notNull().default(true),
+    lastError: text('last_error'),
+    createdAt: instant('created_at').notNull().default(sql`now()`),
+    timezone: text('timezone'),
+    timezoneSetBy: text('timezone_set_by', { enum: ['account', 'environment'] }),
+  },
+  () => [check('accounts_timezone_set_by', sql`timezone_set_by in ('account', 'environment')`)],
+)
 
 /** Makes the column of a row that goes with its account. */
 export const ownAccount = () =>

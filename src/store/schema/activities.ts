@@ -3,7 +3,10 @@ import { check, doublePrecision, index, integer, jsonb, text, timestamp, unique 
 import { ownAccount } from './accounts.ts'
 import { instant, type Json, training } from './schemas.ts'
 
-/** What the activity list says. `started_at` is null when the service's date cannot be read. */
+/** What told the time zone of an activity; each counts only where those before it tell nothing. */
+const TIMEZONE_SOURCES = ['service', 'position', 'file', 'nearest', 'setting', 'unknown'] as const
+
+/** What the activity list says, and the time zone, which is derived where the list says only UTC. `started_at` is null when the service's date cannot be read. */
 const listColumns = () => ({
   name: text('name'),
   description: text('description'),
@@ -11,6 +14,7 @@ const listColumns = () => ({
   startedAt: instant('started_at'),
   timezone: text('timezone'),
   startedAtLocal: timestamp('started_at_local', { withTimezone: false, mode: 'string' }),
+  timezoneSource: text('timezone_source', { enum: TIMEZONE_SOURCES }),
 })
 
 /** What the activity detail says, in its own numbers: double precision keeps what was sent. */
@@ -115,6 +119,10 @@ export const activities = training.table(
     check(
       'activities_detail_state',
       sql`detail_state in ('wanted', 'awaiting_samples', 'mirrored', 'failed')`,
+    ),
+    check(
+      'activities_timezone_source',
+      sql`timezone_source in ('service', 'position', 'file', 'nearest', 'setting', 'unknown')`,
     ),
   ],
 )

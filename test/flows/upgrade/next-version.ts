@@ -10,7 +10,7 @@ const HOOK = fileURLToPath(new URL('stop-at-query.mjs', import.meta.url))
 
 // Neither may run twice: a second time would count on, or fail.
 const MIGRATIONS = {
-  '0001_rewrite': [
+  '9998_rewrite': [
     `ALTER TABLE training.activities ADD COLUMN work_j double precision, ADD COLUMN rewritten integer NOT NULL DEFAULT 0`,
     `UPDATE training.activities a SET rewritten = rewritten + 1,
        work_j = (SELECT sum(power::numeric) FROM training.samples s WHERE s.activity_id = a.activity_id)`,
@@ -20,7 +20,7 @@ const MIGRATIONS = {
     `CREATE TABLE training.gears (gear_id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL)`,
     `INSERT INTO training.gears (name) SELECT DISTINCT activity_type FROM training.activities`,
   ],
-  '0002_index_and_view': [
+  '9999_index_and_view': [
     'CREATE INDEX activities_by_work ON training.activities (account_id, work_j DESC)',
     `DO $$ BEGIN
        EXECUTE 'CREATE OR REPLACE VIEW training.records AS SELECT v.*, 2 AS made_by FROM ('
