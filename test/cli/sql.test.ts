@@ -135,15 +135,15 @@ describe('musette sql', () => {
       url.searchParams.set('options', options)
       const more = { DATABASE_URL: url.href }
       for (const attempt of [
-        'insert into kept values (1)',
-        'set default_transaction_read_only = off; insert into kept values (1)',
-        'commit; begin read write; insert into kept values (1)',
-        'commit and chain; set transaction read write; insert into kept values (1)',
-        'rollback; set session characteristics as transaction read write; insert into kept values (1)',
-        'set transaction read write; insert into kept values (1)',
-        "do $$ begin execute 'set transaction read write'; insert into kept values (1); end $$",
-        "select set_config('transaction_read_only', 'off', false); insert into kept values (1)",
-        '/* ; */ select 1; insert into kept values (1)',
+        'insert into public.kept values (1)',
+        'set default_transaction_read_only = off; insert into public.kept values (1)',
+        'commit; begin read write; insert into public.kept values (1)',
+        'commit and chain; set transaction read write; insert into public.kept values (1)',
+        'rollback; set session characteristics as transaction read write; insert into public.kept values (1)',
+        'set transaction read write; insert into public.kept values (1)',
+        "do $$ begin execute 'set transaction read write'; insert into public.kept values (1); end $$",
+        "select set_config('transaction_read_only', 'off', false); insert into public.kept values (1)",
+        '/* ; */ select 1; insert into public.kept values (1)',
       ]) {
         const tried = await sql([attempt], more)
         expect(tried.code, attempt).toBe(2)
@@ -152,8 +152,10 @@ describe('musette sql', () => {
       expect(await queryOnce(database.url, 'select * from kept')).toEqual([])
       expect(
         (await sql(['--csv', 'show statement_timeout; show search_path; show timezone'], more)).stdout,
-      ).toBe('statement_timeout\n77s\nsearch_path\n"training,public"\nTimeZone\nUTC\n')
-      expect((await sql(['--write', 'insert into kept values (1), (2)'], more)).stdout).toBe('INSERT 0 2\n')
+      ).toBe('statement_timeout\n77s\nsearch_path\ntraining\nTimeZone\nUTC\n')
+      expect((await sql(['--write', 'insert into public.kept values (1), (2)'], more)).stdout).toBe(
+        'INSERT 0 2\n',
+      )
       expect(await queryOnce(database.url, 'select count(*)::int as n from kept')).toEqual([{ n: 2 }])
     },
     MANY_MS,

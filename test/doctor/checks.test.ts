@@ -58,6 +58,8 @@ describe('a Postgres server', () => {
     connections_of_others: 10,
     size_bytes: 1e9,
     autovacuum: true,
+    in_recovery: false,
+    creators_in_public: [],
   }
 
   it('with room for everything is fine', () => {
@@ -72,6 +74,24 @@ describe('a Postgres server', () => {
   it('whose connections others hold is told how many there should be', () => {
     expect(serverFindings({ ...facts, connections_of_others: 80 }, 28)).toMatchObject([
       { state: 'warning', run: 'musette sql --write "alter system set max_connections = 118"' },
+    ])
+  })
+
+  it('that only repeats another one is a problem', () => {
+    const standby = serverFindings({ ...facts, in_recovery: true }, 28)
+    expect(standby).toMatchObject([
+      { state: 'problem', kind: 'unreachable', found: expect.stringContaining('standby') },
+    ])
+  })
+
+  it('on which other roles may create functions in schema public names each of them, and puts only plain names into the command', () => {
+    const open = serverFindings({ ...facts, creators_in_public: ['bob', '$(reboot)'] }, 28)
+    expect(open).toMatchObject([
+      {
+        state: 'warning',
+        found: expect.stringContaining(': bob, $(reboot)'),
+        run: 'musette sql --write "revoke create on schema public from public, bob"',
+      },
     ])
   })
 

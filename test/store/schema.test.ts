@@ -56,3 +56,12 @@ test('the migrations make the declared tables, with the same columns, constraint
     expect(await queryOnce(migrated, query), what).toEqual(rows)
   }
 })
+
+test('every function resolves its names by itself, whatever search_path its caller has', async () => {
+  const functions = `from pg_proc where pronamespace::regnamespace::text in ('training', 'musette')`
+  const url = await openMigrated()
+  expect((await queryOnce(url, `select ${functions}`)).length).toBeGreaterThan(5)
+  const open = `select oid::regprocedure::text as name ${functions} and prosqlbody is null
+    and coalesce(not proconfig @> '{"search_path=pg_catalog, pg_temp"}', true)`
+  expect(await queryOnce(url, open)).toEqual([])
+})

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { findWeekDays } from '../../../src/store/dashboard/today-page.ts'
+import type { Tx } from '../../../src/store/store.ts'
 import { dayAfter } from './expected.ts'
 import { openScene, type Row } from './scene.ts'
 
@@ -133,4 +135,14 @@ describe('the views of two accounts', () => {
       { account_id: two, activities: 2, xss: 140 },
     ])
   })
+})
+
+it('the days of a week are planned as the seven rows that they are, so that a query of some milliseconds is not compiled', async () => {
+  const scene = await openScene()
+  const accountId = await scene.account()
+  const plans = await scene.store.read(async ({ client }) => {
+    const explain = (text: string, values: unknown[]) => client.query(`explain (format json) ${text}`, values)
+    return findWeekDays({ client: { query: explain } } as unknown as Tx, accountId)
+  })
+  expect(plans).toMatchObject([{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': 7 } }] }])
 })

@@ -1,0 +1,68 @@
+import type pg from 'pg'
+import { ConfigError } from '../../kit/errors.ts'
+import { PostgresClient } from '../../kit/postgres-client.ts'
+import { SECOND, within } from '../../kit/time.ts'
+
+/** A pooler whose connections are all in use lets the next one wait, which one that gives each session its own does, too. */
+const SECOND_SESSION_WITHIN_MS = 5 * SECOND
+
+/**
+ * Checks what no query can work around: an encoding that has every letter, and a session that stays on its connection to the
+ * server. Throws ConfigError `database_encoding` and `database_pooled`, and pg's errors.
+ */
+export async function checkServer(client: pg.ClientBase, connectionString: string): Promise<void> {
+  const encoding = await findEncoding(client)
+  if (encoding !== 'UTF8') throw wrongEncoding(encoding)
+  if (await isPooledByTransaction(client, connectionString)) throw pooled()
+}
+
+async function findEncoding(client: pg.ClientBase): Promise<string> {
+  const { rows } = await client.query<{ server_encoding: string }>('SHOW server_encoding')
+  return rows[0]?.server_encoding ?? ''
+}
+
+/** A pooler tells its clients a process that is not the server's. One that pools by transaction gives a session to others between two statements. */
+async function isPooledByTransaction(first: pg.ClientBase, connectionString: string): Promise<boolean> {
+  const before = await findPid(first)
+  if (before === (first as unknown as { processID: number }).processID) return false
+  // In a transaction a session stays where it is, whatever the mode.
+  const [one, two] = [new PostgresClient({ connectionString }), new PostgresClient({ connectionString })]
+  for (const client of [one, two]) client.on('error', () => undefined)
+  try {
+    await one.connect()
+    const pid = await findPid(one)
+    let other: number | undefined
+    const begun = beginAndFindPid(two).then((found) => {
+      other = found
+    })
+    if (!(await within(begun, SECOND_SESSION_WITHIN_MS))) return false
+    return other === pid || (await findPid(one)) !== pid
+  } finally {
+    for (const client of [one, two]) client.end().catch(() => undefined)
+  }
+}
+
+async function beginAndFindPid(client: pg.Client): Promise<number> {
+  await client.connect()
+  await client.query('BEGIN')
+  return findPid(client)
+}
+
+async function findPid(client: pg.ClientBase): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  return rows[0]?.pid ?? 0
+}
+
+function wrongEncoding(encoding: string): ConfigError {
+  const message =
+    `the encoding of this database is ${encoding}, in which not every name can be written; make another one with: ` +
+    'createdb --template=template0 --encoding=UTF8 --locale=C musette_utf8, and name it in DATABASE_URL'
+  return new ConfigError('database_encoding', message)
+}
+
+function pooled(): ConfigError {
+  const message =
+    'DATABASE_URL leads to a pooler that gives each transaction another connection, and musette needs settings, locks and ' +
+    'notifications that belong to one; write the address of Postgres itself, or set pool_mode = session'
+  return new ConfigError('database_pooled', message)
+}
