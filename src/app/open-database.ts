@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts'
 import { ConfigError, errorCode } from '../kit/errors.ts'
 import { empty } from '../store/database-errors.ts'
 import type { Migrated } from '../store/migrate.ts'
+import { checkServer } from '../store/migration/check-server.ts'
 import { checkSchema } from '../store/migration/schema-version.ts'
 import { type GuardedReader, makeGuardedReader } from '../store/query/guarded-reader.ts'
 import {
@@ -84,7 +85,7 @@ const MENDABLE: Readonly<Record<Preparation, readonly string[]>> = {
 
 /**
  * Checks that the database is at this version, and brings it there as far as `preparation` allows. Several at once are safe.
- * Throws as checkSchema and migrate do.
+ * Throws as checkSchema, checkServer and migrate do.
  */
 export async function prepareDatabase(
   { store, log }: { store: Store; log: Logger },
@@ -92,6 +93,7 @@ export async function prepareDatabase(
 ): Promise<void> {
   const { connectionString, preparation, signal } = input
   try {
+    if (preparation !== 'check') await store.read(({ client }) => checkServer(client, connectionString))
     await store.read(checkSchema)
   } catch (error) {
     const code = errorCode(error)

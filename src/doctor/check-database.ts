@@ -4,6 +4,7 @@ import { QUEUE_CONNECTIONS } from '../jobs/backend.ts'
 import { errorCode } from '../kit/errors.ts'
 import { formatBytes } from '../kit/text.ts'
 import { type DatabaseFacts, findDatabaseFacts } from '../store/database-facts.ts'
+import { checkServer } from '../store/migration/check-server.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, ok, problem, problemOf, warning } from './finding.ts'
 
@@ -19,7 +20,12 @@ export async function checkDatabase({ config, database }: DoctorContext): Promis
   if (found.kind === 'away') return [problemOf(found.error, remedyOf(found.error, config))]
   const facts = await found.store.read(findDatabaseFacts)
   const isOwn = config.databaseUrl === undefined
-  const findings = [...schemaFindings(found.mismatch, isOwn), ...serverFindings(facts, connectionsOf(config))]
+  const unfit = await found.store.read(({ client }) => checkServer(client, found.url)).catch((error) => error)
+  const findings = [
+    ...(unfit ? [problemOf(unfit)] : []),
+    ...schemaFindings(found.mismatch, isOwn),
+    ...serverFindings(facts, connectionsOf(config)),
+  ]
   if (findings.some(({ state }) => state === 'problem')) return findings
   return [ok(`${which}, Postgres ${facts.version}, ${formatBytes(facts.size_bytes)}`), ...findings]
 }
@@ -53,6 +59,11 @@ export function serverFindings(facts: DatabaseFacts, needed: number): Finding[] 
     const found = `Postgres ${facts.version} is too old: ${LEAST_VERSION} is the least; upgrade it, or unset DATABASE_URL for the embedded one`
     findings.push(problem('configuration', found))
   }
+  if (facts.in_recovery) {
+    const found =
+      'this server takes no writes: it is a standby, or recovers from a crash; write the primary into DATABASE_URL'
+    findings.push(problem('unreachable', found))
+  }
   const free = facts.connections - facts.connections_of_others
   if (free < needed) {
     const found = `${free} connections are left for musette, which may need ${needed}; raise max_connections and restart Postgres`
@@ -62,6 +73,13 @@ export function serverFindings(facts: DatabaseFacts, needed: number): Finding[] 
   if (!facts.autovacuum) {
     const found = 'autovacuum is off, so tables grow and become slow'
     const run = 'musette sql --write "alter system set autovacuum = on; select pg_reload_conf()"'
+    findings.push(warning(found, run))
+  }
+  if (facts.creators_in_public.length > 0) {
+    const found = `other roles may create functions in schema public, which a program without a search_path of its own may run: ${facts.creators_in_public.join(', ')}`
+    // A name may hold what a shell would run.
+    const plain = facts.creators_in_public.filter((name) => /^[a-z_][a-z0-9_]*$/.test(name))
+    const run = `musette sql --write "revoke create on schema public from ${['public', ...plain].join(', ')}"`
     findings.push(warning(found, run))
   }
   return findings

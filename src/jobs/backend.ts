@@ -130,7 +130,7 @@ export function makeQueuePool(url: string): PgPool {
     application_name: 'musette queue',
     onConnect: async (client) => {
       // By statement, not by a start-up option: poolers refuse those, and the URL may bring options of its own.
-      await client.query(`SET search_path TO ${quoteSchemaName(SCHEMA)}`)
+      await client.query(`SET search_path TO pg_catalog, ${quoteSchemaName(SCHEMA)}`)
     },
   })
   const delayed: unknown = {

@@ -2,6 +2,13 @@ import pg from 'pg'
 import { TransientError } from './errors.ts'
 import { acceptPlain, readTlsMode } from './postgres-tls.ts'
 
+/**
+ * What every connection of ours sets first. With `"$user", public`, Postgres's default path, a function that another role of the
+ * server has made in one of these schemas and that fits the types of a call better than Postgres's own would run with our rights.
+ * JIT compiles for longer than our queries run.
+ */
+const FIRST_SETTINGS = 'SET search_path = pg_catalog, pg_temp; SET jit = off'
+
 /** The name and value of libpq for this, so that a DATABASE_URL can require the same. */
 const SCRAM_ONLY = /[?&]require_auth=scram-sha-256(?:&|$)/
 
@@ -17,7 +24,8 @@ const ACCEPTS_CLIENT: ReadonlySet<unknown> = new Set(['authenticationOk', 'ready
  * The client of every connection to Postgres, also in pools. With `require_auth=scram-sha-256` in the URL it authenticates by
  * SCRAM only, in which the server also proves that it knows the password (RFC 5802): another program on the server's port
  * does not learn the password. The connection to such a program fails with TransientError `database_untrusted`. `sslmode` means
- * what it means to libpq, see readTlsMode.
+ * what it means to libpq, see readTlsMode. Names without a schema are those of Postgres itself, until the owner of the connection
+ * sets another `search_path`.
  */
 export class PostgresClient extends pg.Client {
   constructor(config: pg.ClientConfig = {}) {
@@ -28,6 +36,21 @@ export class PostgresClient extends pg.Client {
     if (tls.mayBePlain) acceptPlain(this)
     // The driver leaves a connection open that fails before the server has accepted the client, and the process with it.
     this.connection.on('error', () => dropConnection(this))
+  }
+
+  override connect(): Promise<pg.Client>
+  override connect(callback: (error: Error) => void): void
+  override connect(callback?: (error: Error) => void): Promise<pg.Client> | void {
+    const connected = this.connectSafely()
+    if (!callback) return connected
+    // The pool expects no argument on success.
+    connected.then(() => (callback as () => void)(), callback)
+  }
+
+  private async connectSafely(): Promise<pg.Client> {
+    await super.connect()
+    await this.query(FIRST_SETTINGS)
+    return this
   }
 }
 

@@ -11,6 +11,10 @@ export type DatabaseFacts = {
   connections_of_others: number
   size_bytes: number
   autovacuum: boolean
+  /** whether it only repeats what another server writes, or is still reading its log after a crash */
+  in_recovery: boolean
+  /** other roles than superusers that may create functions in schema public */
+  creators_in_public: string[]
 }
 
 /** A slow server must not block the doctor, which looks for the cause. */
@@ -27,7 +31,11 @@ export async function findDatabaseFacts(tx: Tx): Promise<DatabaseFacts> {
            (SELECT count(*)::int FROM pg_stat_activity
             WHERE backend_type = 'client backend' AND application_name NOT LIKE 'musette%') AS connections_of_others,
            pg_database_size(current_database())::float8 AS size_bytes,
-           current_setting('autovacuum')::bool AS autovacuum`)
+           current_setting('autovacuum')::bool AS autovacuum,
+           pg_is_in_recovery() AS in_recovery,
+           ARRAY(SELECT rolname::text FROM pg_roles
+                 WHERE NOT rolsuper AND rolname !~ '^pg_' AND rolname <> current_user
+                   AND has_schema_privilege(oid, to_regnamespace('public'), 'CREATE') ORDER BY 1) AS creators_in_public`)
   const [facts] = rows
   if (!facts) throw new Error('a query without FROM returns its row')
   return facts

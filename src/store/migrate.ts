@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { dropConnection, PostgresClient } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 import { mapDatabaseError, outdated, sqlstateOf } from './database-errors.ts'
+import { checkServer } from './migration/check-server.ts'
 import { createMigrationLock, lockMigrations } from './migration/migration-lock.ts'
 import {
   assertNoForeignTables,
@@ -98,6 +99,7 @@ export async function withMigrationLock<T>(
     await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
     // Some systems cannot check it and refuse the setting.
     await client.query(`SET client_connection_check_interval = ${CLIENT_CHECK_MS}`).catch(() => undefined)
+    await checkServer(client, input.connectionString)
     await createMigrationLock(client)
     await client.query('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE')
     await lockMigrations(client)

@@ -73,7 +73,8 @@ export async function findWeekDays(tx: Tx, accountId: number): Promise<WeekDay[]
   const { rows } = await tx.client.query<WeekDay>(
     `select d.day::date::text as day, v.activities, v.elapsed_s, v.distance_km, v.xss, i.target_total as recommended_xss
      from training.today t
-     cross join lateral generate_series(date_trunc('week', t.day::timestamp), date_trunc('week', t.day::timestamp) + interval '6 days', interval '1 day') d (day)
+     cross join generate_series(0, 6) n
+     cross join lateral (select date_trunc('week', t.day::timestamp) + n * interval '1 day' as day) d
      cross join lateral (
        select count(*)::int as activities, coalesce(sum(a.elapsed_s), 0)::float8 as elapsed_s,
          coalesce(sum(a.distance), 0)::float8 as distance_km, coalesce(sum(a.xss), 0)::float8 as xss

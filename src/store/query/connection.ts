@@ -29,9 +29,8 @@ type ConnectionOptions = {
 const CONNECT_WITHIN_MS = 15 * SECOND
 const CLOSE_WITHIN_MS = 2 * SECOND
 
-/** Settings that apply unless the URL's own `options` set them. */
+/** Settings that apply unless the URL's own `options` set them. Not the path: see PostgresClient. */
 const SETTINGS: ReadonlyArray<readonly [name: string, value: string]> = [
-  ['search_path', 'training,public'],
   ['TimeZone', 'UTC'],
   // A person may read one page of results for hours.
   ['idle_in_transaction_session_timeout', '0'],
@@ -110,6 +109,7 @@ async function connect(options: ConnectionOptions): Promise<pg.Client> {
 function settingsOf(settings: typeof SETTINGS): string {
   const values = settings.map((pair) => `(${pair.map((text) => pg.escapeLiteral(text)).join(', ')})`)
   return `SET client_encoding = 'UTF8';
+    SET search_path = training;
     SELECT set_config(name, value, false) FROM (VALUES ${values.join(', ')}) AS ours (name, value)
     JOIN pg_catalog.pg_settings USING (name) WHERE source <> 'client'`
 }

@@ -15,7 +15,7 @@ export type GuardedStatement = {
   values?: readonly unknown[]
   /** more rows are left out; undefined: the limit of the reader */
   maxRows?: number
-  /** the schemas of names without one, instead of training and public */
+  /** the schemas of names without one, instead of training */
   searchPath?: string
 }
 
