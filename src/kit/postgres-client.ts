@@ -40,11 +40,12 @@ export class PostgresClient extends pg.Client {
 
   override connect(): Promise<pg.Client>
   override connect(callback: (error: Error) => void): void
-  override connect(callback?: (error: Error) => void): Promise<pg.Client> | void {
+  override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
     const connected = this.connectSafely()
     if (!callback) return connected
     // The pool expects no argument on success.
     connected.then(() => (callback as () => void)(), callback)
+    return undefined
   }
 
   private async connectSafely(): Promise<pg.Client> {

@@ -5,7 +5,7 @@ import { makeReleaseStack, type ReleaseStack } from '../../src/kit/release-stack
 import { findWhyDatabaseIsDown } from '../../src/store/reach-database.ts'
 import { eventually } from '../kit/eventually.ts'
 import { readMigrations } from '../kit/later-migrations.ts'
-import { listen } from '../kit/listen.ts'
+import { findFreePort, listen } from '../kit/listen.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
 import { distPath, type Running, runNode, startNode } from '../kit/processes.ts'
@@ -36,13 +36,6 @@ function start(env: Record<string, string>, args: readonly string[] = []): Runni
 
 const run = (args: readonly string[], env: Record<string, string>, input?: string) =>
   runNode([distPath('main.js'), ...args], { cwd: dataDir, env: envOf(env), ...(input && { input }) })
-
-async function findFreePort(): Promise<number> {
-  const server = createServer()
-  const port = await listen(server)
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 async function openEmpty(): Promise<string> {
   const database = await openTestDatabase({ migrated: false })

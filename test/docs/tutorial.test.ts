@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
 import { chmod, cp, mkdir, symlink, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -8,7 +7,7 @@ import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { readTop } from '../container/dockerfile.ts'
 import { findBinary } from '../kit/binaries.ts'
 import { eventually } from '../kit/eventually.ts'
-import { listen } from '../kit/listen.ts'
+import { findFreePort } from '../kit/listen.ts'
 import { distPath, listProcessesNaming } from '../kit/processes.ts'
 import { openReceiver, type Receiver } from '../kit/receiver.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
@@ -145,13 +144,6 @@ function isAsShown(lines: readonly string[], shown: readonly string[]): boolean 
     line === '…' ? '(?:.*\\n)*' : `${line.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')}\\n`,
   )
   return new RegExp(`^${escaped.join('')}$`).test(`${lines.join('\n')}\n`)
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer()
-  const port = await listen(server)
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 function endProcess(pid: number): void {

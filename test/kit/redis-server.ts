@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createServer } from 'node:net'
-import { listen } from './listen.ts'
+import { findFreePort } from './listen.ts'
 
 export type RedisServer = {
   url: string
@@ -61,11 +60,4 @@ function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
     child.once('exit', () => resolve())
     child.kill(signal)
   })
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer()
-  const port = await listen(server)
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

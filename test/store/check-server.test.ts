@@ -1,8 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { expect, inject, test } from 'vitest'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { openLocalApp } from '../../src/app/local-app.ts'
+import { syncAccount } from '../../src/app/sync-account.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { checkDatabase } from '../../src/doctor/check-database.ts'
+import { openDoctorContext } from '../../src/doctor/doctor-context.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { makeSilentLog } from '../kit/log.ts'
-import { queryOnce } from '../kit/postgres.ts'
+import { openPooler, PGBOUNCER } from '../kit/pooler.ts'
+import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
+import { openRig } from '../mirror/rig.ts'
 
 test.each(['LATIN1', 'SQL_ASCII'])(
   'a database of encoding %s is refused with the command that makes another one',
@@ -24,3 +31,39 @@ test.each(['LATIN1', 'SQL_ASCII'])(
     }
   },
 )
+
+describe.runIf(process.env.CI || PGBOUNCER)('PgBouncer before the database', () => {
+  const openBehind = async (mode: 'session' | 'transaction') => {
+    const database = await openTestDatabase()
+    onTestFinished(() => database.close())
+    const pooler = await openPooler(database.url, mode)
+    onTestFinished(() => pooler.close())
+    return pooler.url
+  }
+
+  test('that pools by transaction is refused by migrate, start and doctor with a sentence that says what to write', async () => {
+    const url = await openBehind('transaction')
+    const refused = {
+      code: 'database_pooled',
+      message: expect.stringContaining('write the address of Postgres itself'),
+    }
+    const log = makeSilentLog()
+    await expect(migrate({ connectionString: url, log })).rejects.toMatchObject(refused)
+    const config = readConfig({ DATABASE_URL: url })
+    await expect(openLocalApp(config, log, undefined, 'set-up')).rejects.toMatchObject(refused)
+    const { context, close } = openDoctorContext({ log }, { config, problems: [] })
+    onTestFinished(close)
+    expect(await checkDatabase(context)).toMatchObject([
+      { state: 'problem', kind: 'configuration', found: refused.message },
+    ])
+  })
+
+  test('that pools by session is as good as none', async () => {
+    const rig = await openRig({ activities: 3, databaseUrl: await openBehind('session') })
+    onTestFinished(() => rig.close())
+    expect(await syncAccount(rig.app, { name: 'default', training: true })).toMatchObject({
+      fetched: 3,
+      failed: 0,
+    })
+  })
+})
