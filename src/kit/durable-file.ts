@@ -15,7 +15,7 @@ export async function writeDurably(path: string, text: string): Promise<void> {
 }
 
 /** Writes a new file and flushes its content to the disk, but not its name (see flushDirectory). Throws EEXIST. */
-export async function writeFlushed(path: string, text: string, mode?: number): Promise<void> {
+export async function writeFlushed(path: string, text: string, mode: number): Promise<void> {
   const file = await open(path, 'wx', mode)
   try {
     await file.writeFile(text)

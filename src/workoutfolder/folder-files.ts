@@ -46,7 +46,8 @@ export async function writeWhole(
   const temporary = join(folder, `.musette-${randomBytes(6).toString('hex')}.tmp`)
   const target = join(folder, input.name)
   try {
-    await writeFlushed(temporary, input.content)
+    // The program of a trainer may run as another user: it may read a workout, and nobody else may change one.
+    await writeFlushed(temporary, input.content, 0o644)
     if (input.replace || !(await linkAnew(temporary, target))) await rename(temporary, target)
   } finally {
     await unlink(temporary).catch(() => undefined)

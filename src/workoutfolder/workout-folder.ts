@@ -98,7 +98,7 @@ async function updateFolder(
 }
 
 async function openFolder(folder: string): Promise<Manifest> {
-  await mkdir(folder, { recursive: true })
+  await mkdir(folder, { recursive: true, mode: 0o755 })
   return readManifest(folder)
 }
 

@@ -47,6 +47,18 @@ describe('the workout folder', () => {
     }
   })
 
+  it('can be read by the program of a trainer and changed by its owner alone, whatever the umask', async () => {
+    const umask = process.umask(0)
+    try {
+      await scene.pollInfo()
+    } finally {
+      process.umask(umask)
+    }
+    const modes = (await readdir(dir)).map(async (name) => (await stat(join(dir, name))).mode & 0o777)
+    expect(new Set(await Promise.all(modes))).toEqual(new Set([0o644]))
+    expect((await stat(dir)).mode & 0o777).toBe(0o755)
+  })
+
   it('is not touched while nothing changes', async () => {
     await scene.pollInfo()
     const look = async () => {

@@ -36,7 +36,7 @@ export type ExportedFiles = Manifest['files']
  * `not_an_export` when the folder holds something else, and the file system's errors.
  */
 export async function openExportFolder(dir: string): Promise<ExportedFiles> {
-  await mkdir(dir, { recursive: true })
+  await createFolder(dir)
   const manifest = await readManifest(join(dir, MANIFEST))
   if (!manifest && (await readdir(dir)).some((name) => !NOTHING.has(name)) && !(await readStaged(dir))) {
     const message = `${dir} holds other files and no export of musette; name an empty folder, or one that is not there yet`
@@ -60,8 +60,8 @@ export async function writeStaged(
   pieces: AsyncIterable<Uint8Array>,
 ): Promise<number> {
   const target = join(dir, STAGING, path)
-  await mkdir(dirname(target), { recursive: true })
-  const file = await open(target, 'wx')
+  await createFolder(dirname(target))
+  const file = await open(target, 'wx', 0o600)
   try {
     let bytes = 0
     for await (const piece of pieces) bytes += await writeAll(file, piece)
@@ -82,10 +82,10 @@ async function writeAll(file: FileHandle, piece: Uint8Array): Promise<number> {
  * complete, and a crash after it is mended by the next call of openExportFolder.
  */
 export async function publish(dir: string, manifest: Manifest): Promise<void> {
-  await mkdir(join(dir, STAGING), { recursive: true })
+  await createFolder(join(dir, STAGING))
   const scratch = join(dir, STAGING, 'writing')
   await rm(scratch, { force: true })
-  await writeFlushed(scratch, `${JSON.stringify(manifest, undefined, 1)}\n`)
+  await writeFlushed(scratch, `${JSON.stringify(manifest, undefined, 1)}\n`, 0o600)
   await renameDurably(scratch, join(dir, STAGING, MANIFEST))
   await publishStaged(dir)
 }
@@ -126,10 +126,15 @@ async function publishStaged(dir: string): Promise<void> {
   await removeStaged(dir)
 }
 
+/** Creates a folder that its owner alone may open; one that is there keeps its mode. */
+async function createFolder(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 })
+}
+
 async function moveStaged(dir: string, path: string): Promise<boolean> {
   const staged = join(dir, STAGING, path)
   if (!(await stat(staged).catch(() => undefined))) return false
-  await mkdir(dirname(join(dir, path)), { recursive: true })
+  await createFolder(dirname(join(dir, path)))
   await rename(staged, join(dir, path))
   return true
 }

@@ -85,6 +85,23 @@ describe('an export of the whole history', () => {
     }
   })
 
+  it('is for its owner alone, whatever the umask', async () => {
+    const umask = process.umask(0)
+    try {
+      await run(join(folder.path, 'made', 'history'))
+    } finally {
+      process.umask(umask)
+    }
+    const made = join(folder.path, 'made')
+    const found = await readdir(made, { recursive: true, withFileTypes: true })
+    expect(found.filter((entry) => entry.isFile()).length).toBeGreaterThan(5)
+    expect((await stat(made)).mode & 0o777).toBe(0o700)
+    for (const entry of found) {
+      const { mode } = await stat(join(entry.parentPath, entry.name))
+      expect(mode & 0o777, entry.name).toBe(entry.isFile() ? 0o600 : 0o700)
+    }
+  })
+
   it('has in each file of samples the activities in the order of time, and their fields without a column', async () => {
     const [ride] = await rig.rows(
       `select activity_id, path, field from training.sample_extras join training.activities using (activity_id)
