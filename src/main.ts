@@ -1,14 +1,11 @@
 import { runCli } from './cli/cli.ts'
 import { EXIT } from './cli/context.ts'
+import { guardStandardStreams } from './cli/standard-streams.ts'
 
 // pg asks whether it runs at Cloudflare. Before Node 21, which has a navigator, that loads all of fetch, in 30 ms.
 if (!('navigator' in globalThis)) Object.assign(globalThis, { navigator: { userAgent: 'Node.js' } })
 
-// `musette status | head` is no failure: when the reader has had enough, there is nobody left to tell.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0)
-  throw error
-})
+guardStandardStreams()
 
 const code = await runCli(process.argv.slice(2))
 process.exitCode = code

@@ -1,4 +1,4 @@
-import { ConfigError, errorCode, errorLine, MusetteError, TransientError } from '../kit/errors.ts'
+import { ConfigError, errorCode, errorLine, isDiskFull, MusetteError, TransientError } from '../kit/errors.ts'
 
 /** Makes the error for an archive that is not as it was written; `where` says what differs. */
 export function damaged(where: string, cause?: unknown): MusetteError {
@@ -30,14 +30,11 @@ export function unknownBackup(version: string, what: string): ConfigError {
   return new ConfigError('backup_unknown', message)
 }
 
-const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
-
 /** Turns an error of the file system into one with the path and the remedy; other errors stay as they are. */
 export function mapFileError(error: unknown, action: 'read' | 'write', path: string): unknown {
   if (error instanceof MusetteError || !(error instanceof Error && 'syscall' in error)) return error
-  const code = errorCode(error)
-  if (FULL.has(code)) {
-    const message = `${path} cannot be written: the disk is full (${code}); nothing is kept of this backup; make room, or name a file on another disk`
+  if (isDiskFull(error)) {
+    const message = `${path} cannot be written: the disk is full (${errorCode(error)}); nothing is kept of this backup; make room, or name a file on another disk`
     return new TransientError('backup_disk_full', message, { cause: error })
   }
   const message = `${path} cannot be ${action === 'read' ? 'read' : 'written'} (${errorLine(error)}); name another file, or check its owner and mode`

@@ -73,6 +73,11 @@ export function errorCode(error: unknown): string {
   return 'unexpected'
 }
 
+/** Tells whether a write failed because the disk, the quota or the largest size of a file was reached. */
+export function isDiskFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(errorCode(error))
+}
+
 /** Tells whether the code of an error of Node says that a certificate was not accepted. */
 export function isCertificateCode(code: string): boolean {
   return /CERT|SELF_SIGNED|VERIFY_LEAF/.test(code)

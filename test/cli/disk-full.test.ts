@@ -100,6 +100,18 @@ describe.skipIf(!canMount())('on a disk that is full', () => {
     expect((await readdir(disk)).sort()).toEqual(['filler', 'mirror.tar'])
   }, 180_000)
 
+  it('an answer whose last bytes have no room on it is not taken for whole', async () => {
+    const disk = await openSmallDisk(1)
+    const rig = await openCliRig({ activities: 1 })
+    release.defer('rig', () => rig.close())
+    const { code, stderr } = await startNode(
+      [distPath('main.js'), 'sql', '--csv', `select repeat('x', 3000000)`],
+      { prefix: ['sh', '-c', `exec "$0" "$@" > ${disk}/answer.csv`], env: rig.env },
+    ).finished
+    expect(stderr).toContain('standard output cannot be written: the disk is full (ENOSPC)')
+    expect(code).toBe(4)
+  }, 180_000)
+
   it('a server that does not become ready is not waited for', async () => {
     const disk = await openSmallDisk(40)
     expect(await readDiskFull(disk)).toBeUndefined()

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { VERSION } from '../../config/version.ts'
-import { ConfigError, errorCode, errorLine, MusetteError, TransientError } from '../../kit/errors.ts'
+import { ConfigError, errorLine, isDiskFull, MusetteError, TransientError } from '../../kit/errors.ts'
 import { withRun } from '../../mirror/mirror.ts'
 import { findContent, findPartitions, type Partition } from '../../store/export/partitions.ts'
 import { withExclusiveWork } from '../../store/store.ts'
@@ -191,8 +191,7 @@ function percent(character: string): string {
 /** Makes a sentence of a failure of the file system; every other error stays what it is. */
 function folderError(dir: string, error: unknown): unknown {
   if (error instanceof MusetteError || !(error instanceof Error && 'syscall' in error)) return error
-  const code = errorCode(error)
-  if (code === 'ENOSPC' || code === 'EDQUOT') {
+  if (isDiskFull(error)) {
     const message = `the disk of ${dir} is full; the last export is still there; make room and run it again`
     return new TransientError('export_disk_full', message, { cause: error })
   }

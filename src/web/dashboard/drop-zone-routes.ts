@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ConfigError, errorCode, errorLine, TransientError } from '../../kit/errors.ts'
+import { ConfigError, errorCode, errorLine, isDiskFull, TransientError } from '../../kit/errors.ts'
 import { MINUTE, SECOND } from '../../kit/time.ts'
 import { makePageTokens, PAGE_TOKEN_HEADER } from '../page-token.ts'
 import type { DropZoneDeps } from './dashboard-types.ts'
@@ -108,7 +108,6 @@ async function* readLimited({ raw }: FastifyRequest): AsyncGenerator<Uint8Array>
   }
 }
 
-const DISK_FULL: readonly string[] = ['ENOSPC', 'EDQUOT']
 const NOT_WRITABLE: readonly string[] = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOENT']
 
 /** Sends the reason why a file is not accepted; the server handles the errors that are not of the file, the disk or the database. */
@@ -118,7 +117,7 @@ function sendReason(error: unknown, reply: FastifyReply) {
     return reply.code(413).header('connection', 'close').send({ error: error.message })
   if (error instanceof ConfigError) return reply.code(409).send({ error: errorLine(error) })
   if (error instanceof TransientError) return reply.code(503).send({ error: errorLine(error) })
-  if (DISK_FULL.includes(code))
+  if (isDiskFull(error))
     return reply.code(507).send({ error: `the disk of the drop folder is full (${code})` })
   if (NOT_WRITABLE.includes(code))
     return reply.code(503).send({ error: `the drop folder cannot be written (${code}); run: musette doctor` })
