@@ -4,6 +4,7 @@ import { VERSION } from '../config/version.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { systemClock } from '../kit/time.ts'
 import type { MirrorDeps, MirrorOptions } from '../mirror/mirror.ts'
+import { recordHomeOfOthers } from '../mirror/time-zones.ts'
 import { openService, type Service, type ServiceObserver } from '../service/service.ts'
 import { pruneDrift } from '../store/drift.ts'
 import { pruneChanges } from '../store/feed/change-rows.ts'
@@ -41,6 +42,8 @@ export async function openApp(
   try {
     const local = await openLocalApp(config, log, options.signal, options.preparation ?? 'set-up')
     release.defer('local parts', () => local.close())
+    // Without the variable nothing is taken back: a command that lacks it may run beside a daemon that has it.
+    if (config.timezone !== undefined) await recordHomeOfOthers({ store: local.store, log }, config.timezone)
     const { store, vault } = local
     const { concurrency, requestsPerMinute } = config.service
     const service = openService(

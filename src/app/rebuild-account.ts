@@ -1,9 +1,12 @@
+import type { Logger } from 'pino'
+import type { Config } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
 import { ConfigError } from '../kit/errors.ts'
 import { DAY, systemClock } from '../kit/time.ts'
 import type { Progress } from '../mirror/fetch-wanted.ts'
 import { withRun } from '../mirror/mirror.ts'
 import { type RebuildEnd, rebuildActivities } from '../mirror/rebuild-activities.ts'
+import { updateAllTimeZones, updateTimeZones } from '../mirror/time-zones.ts'
 import {
   findRebuildItems,
   findRebuildProgress,
@@ -15,7 +18,7 @@ import {
 import { recordRunsAbandoned } from '../store/runs.ts'
 import { makeSamplesVacuum } from '../store/samples/vacuum.ts'
 import type { Store } from '../store/store.ts'
-import { accountNamed, type LocalApp } from './local-app.ts'
+import { accountNamed, type LocalApp, openLocalApp } from './local-app.ts'
 
 export type RebuildCounts = {
   rebuilt: number
@@ -83,9 +86,20 @@ export async function rebuildAccount(
     }
     await rebuildActivities({ store, log, vacuum }, { items: todo, ...(signal && { signal }), onEnds })
     if (keepProgress) await store.transaction((tx) => recordRebuildEnded(tx, accountId))
+    await updateTimeZones({ store, log }, { accountId, everyPlace: true })
   })
   await vacuum.whenIdle()
   return counts
+}
+
+/** Finds the time zones of all activities of a database that was migrated: an older version had found none. */
+export async function rebuildTimeZones(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+  const app = await openLocalApp(config, log, signal)
+  try {
+    await updateAllTimeZones(app)
+  } finally {
+    await app.close()
+  }
 }
 
 function assertKnown(name: string, paths: readonly string[], items: readonly RebuildItem[]): void {

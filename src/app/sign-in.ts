@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { ConfigError } from '../kit/errors.ts'
 import { isPlainHttp } from '../kit/loopback.ts'
+import { recordHome, recordHomeOfOthers } from '../mirror/time-zones.ts'
 import { type Account, findAccount } from '../store/account-rows.ts'
 import type { TokenPair } from '../store/vault/types.ts'
 import type { App } from './app.ts'
 import { accountNamed } from './local-app.ts'
+
+type SignInApp = Pick<App, 'config' | 'log' | 'service' | 'store' | 'vault'>
 
 type Client = { clientId: string; clientSecret: string }
 
@@ -13,7 +16,7 @@ type Client = { clientId: string; clientSecret: string }
  * `keepPassword`. Throws CredentialsRejectedError when the service refuses them, and ConfigError `no_base_url`.
  */
 export async function signInWithPassword(
-  app: Pick<App, 'config' | 'service' | 'store' | 'vault'>,
+  app: SignInApp,
   input: { name: string; username: string; password: string; keepPassword: boolean; signal?: AbortSignal },
 ): Promise<Account> {
   const { username, password } = input
@@ -45,7 +48,7 @@ type BrowserLogin = {
  * `authorize_refused` when the service refuses the client or the redirect address.
  */
 export async function beginBrowserLogin(
-  app: Pick<App, 'config' | 'service' | 'store' | 'vault'>,
+  app: SignInApp,
   input: { name: string; client: Client; redirectUri: string; signal?: AbortSignal },
 ): Promise<BrowserLogin> {
   const client = { ...input.client, baseUrl: await baseUrlOf(app, input.name) }
@@ -83,6 +86,18 @@ export async function signOut(app: Pick<App, 'store' | 'vault'>, name: string): 
   return account
 }
 
+/**
+ * Sets the time zone of an account's home, an IANA name, or takes it back with null. Returns how many activities have another wall
+ * clock by it. Throws ConfigError `no_account` and `bad_timezone`.
+ */
+export async function setHomeTimezone(
+  app: Pick<App, 'store' | 'log'>,
+  { name, timezone }: { name: string; timezone: string | null },
+): Promise<number> {
+  const { accountId } = await accountNamed(app, name)
+  return recordHome(app, { accountId, timezone })
+}
+
 /** Finds the service's base URL: from the environment, else from the account's last login. Throws ConfigError `no_base_url`. */
 async function baseUrlOf(app: Pick<App, 'config' | 'store'>, name: string): Promise<string> {
   const baseUrl = app.config.service.baseUrl ?? (await app.store.read((tx) => findAccount(tx, name)))?.baseUrl
@@ -91,12 +106,15 @@ async function baseUrlOf(app: Pick<App, 'config' | 'store'>, name: string): Prom
 }
 
 async function saveLogin(
-  app: Pick<App, 'vault'>,
+  app: SignInApp,
   name: string,
   client: Client & { baseUrl: string },
   pair: TokenPair,
   person: { username?: string; password?: string },
 ): Promise<Account> {
   const { clientId, clientSecret, baseUrl } = client
-  return app.vault.saveLogin({ name, baseUrl }, { clientId, clientSecret, pair, ...person })
+  const account = await app.vault.saveLogin({ name, baseUrl }, { clientId, clientSecret, pair, ...person })
+  const { timezone } = app.config
+  if (timezone !== undefined) await recordHomeOfOthers(app, timezone)
+  return account
 }

@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
 import { commandFor } from '../kit/errors.ts'
+import { formatCount } from '../kit/text.ts'
 import { formatDuration } from '../kit/time.ts'
 import {
   type AccountStatus,
@@ -18,7 +19,7 @@ import type { App } from './app.ts'
 export type Status = {
   database: 'embedded' | 'postgres'
   queue: 'postgres' | 'redis'
-  accounts: Array<AccountStatus & { login: 'signed in' | 'needs login'; next_command: string | null }>
+  accounts: AccountReport[]
   failed_activities: FailedActivity[]
   uploads: UploadCounts[]
   /** files that wait in the drop folder without a row in the ledger, and problems of the folder itself */
@@ -27,6 +28,15 @@ export type Status = {
   backup: BackupStatus | null
   /** the receivers of messages, as the daemon knows them; none when MUSETTE_WEBHOOKS is not set */
   webhooks: WebhookState[]
+}
+
+type AccountReport = AccountStatus & {
+  login: 'signed in' | 'needs login'
+  next_command: string | null
+  /** that days of the account are those of UTC; null when all time zones are known */
+  timezone_note: string | null
+  /** the command that sets the time zone of its home */
+  timezone_command: string
 }
 
 /** The age, in poll intervals, up to which a poll is fresh: a poll may be late because it waits for the service. */
@@ -57,6 +67,8 @@ export async function findStatus(app: Pick<App, 'config' | 'store'>): Promise<St
       ...status,
       login: status.needs_login ? 'needs login' : 'signed in',
       next_command: status.needs_login ? commandFor('login', status.account) : null,
+      timezone_note: describeUtcDays(status),
+      timezone_command: homeCommandFor(status.account),
     })),
     failed_activities: failed,
     uploads,
@@ -64,6 +76,20 @@ export async function findStatus(app: Pick<App, 'config' | 'store'>): Promise<St
     backup,
     webhooks,
   }
+}
+
+/** Says that days of an account are those of UTC, as a phrase for a person; null when all time zones are known. */
+export function describeUtcDays({
+  without_timezone: count,
+}: Pick<AccountStatus, 'without_timezone'>): string | null {
+  if (count === 0) return null
+  const activities = count === 1 ? '1 activity has' : `${formatCount(count)} activities have`
+  return `${activities} the days and hours of UTC, because neither the service nor a position tells the time zone`
+}
+
+/** Returns the command that sets the time zone of an account's home. */
+export function homeCommandFor(account: string): string {
+  return `musette accounts set ${account} --timezone ZONE`
 }
 
 /** The state of the scheduled backups. */

@@ -11,7 +11,7 @@ import { addDatabaseVerbs } from './verbs/database.ts'
 import { addDoctorVerb } from './verbs/doctor.ts'
 import { addExportVerb } from './verbs/export.ts'
 import { addKeyVerbs } from './verbs/key.ts'
-import { addAccountsVerb, addLoginVerbs } from './verbs/login.ts'
+import { addAccountsVerbs, addLoginVerbs } from './verbs/login.ts'
 import { addDemoVerb, addSandboxVerb } from './verbs/sandbox.ts'
 import { addMcpVerb, addSqlVerb } from './verbs/sql.ts'
 import { addHealthcheckVerb, addStartVerb } from './verbs/start.ts'
@@ -57,7 +57,7 @@ export function makeProgram(run: Run): Command {
     .showHelpAfterError('(musette --help lists the verbs)')
   addStartVerb(program, run)
   addLoginVerbs(program, run)
-  addAccountsVerb(program, run)
+  addAccountsVerbs(program, run)
   addSyncVerb(program, run)
   addUploadVerb(program, run)
   addResyncVerb(program, run)

@@ -18,6 +18,7 @@ const PROXIES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'] as const
 const DATABASE = ['DATABASE_URL', 'MUSETTE_DATA_DIR'] as const
 const SERVICE = [
   ...DATABASE,
+  'MUSETTE_TIMEZONE',
   'MUSETTE_SECRET_KEY',
   'MUSETTE_BASE_URL',
   'MUSETTE_CLIENT_ID',
@@ -69,10 +70,15 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
     exits: SIGNED_IN,
     examples: ['musette logout partner'],
   },
-  accounts: {
+  'accounts list': {
     settings: [...DATABASE, 'MUSETTE_SECRET_KEY'],
     exits: ASKS,
     examples: ['musette accounts --json'],
+  },
+  'accounts set': {
+    settings: [...DATABASE, 'MUSETTE_SECRET_KEY'],
+    exits: SIGNED_IN,
+    examples: ['musette accounts set default --timezone Europe/Berlin'],
   },
   sync: {
     settings: [...MIRROR, 'MUSETTE_LAG', 'MUSETTE_WORKOUT_DIR'],

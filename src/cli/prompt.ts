@@ -1,9 +1,22 @@
 import { addAbortSignal, type Readable } from 'node:stream'
 
+type Choice = {
+  initialValue?: string
+  placeholder?: string
+  /** returns what is wrong with the line */
+  validate?: (line: string | undefined) => string | undefined
+}
+
 /** Asks for a line on the terminal. Throws an AbortError at Ctrl-C, Ctrl-D and Escape, and when the signal aborts. */
-export async function promptForText(message: string, signal: AbortSignal): Promise<string> {
+export async function promptForText(
+  message: string,
+  signal: AbortSignal,
+  choice: Choice = {},
+): Promise<string> {
   const { text } = await import('@clack/prompts')
-  return untilCancelled(signal, (cancel) => text({ message, output: process.stderr, signal: cancel }))
+  return untilCancelled(signal, (cancel) =>
+    text({ message, ...choice, output: process.stderr, signal: cancel }),
+  )
 }
 
 /** Asks for a secret on the terminal, which shows a mask. Throws as promptForText does. */

@@ -34,6 +34,8 @@ export type Config = Readonly<{
   /** whether the bytes of each FIT file that passes are kept in the database */
   keepFit: boolean
   workoutDir: string | undefined
+  /** the home of accounts that have no time zone of their own, an IANA name */
+  timezone: string | undefined
   /** `dir` undefined: the history is exported by hand only */
   export: Readonly<{ dir: string | undefined; everyMs: number }>
   /** `dir` undefined: backups are made by hand only; `keep` is the number of files that stay in it */
@@ -211,6 +213,7 @@ function toConfig(
     }),
     keepFit: value.MUSETTE_KEEP_FIT,
     workoutDir: value.MUSETTE_WORKOUT_DIR,
+    timezone: value.MUSETTE_TIMEZONE,
     export: Object.freeze({
       dir: value.MUSETTE_EXPORT_DIR === undefined ? undefined : resolve(value.MUSETTE_EXPORT_DIR),
       everyMs: value.MUSETTE_EXPORT_EVERY,

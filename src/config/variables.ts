@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { tlsProblemOf } from '../kit/postgres-tls.ts'
-import { parseDay, parseDuration, SECOND } from '../kit/time.ts'
+import { isTimeZone, parseDay, parseDuration, SECOND } from '../kit/time.ts'
 import { defaultDataDir } from './data-dir.ts'
 
 const duration = (fallback: string) =>
@@ -111,6 +111,8 @@ const day = z
     return z.NEVER
   })
 
+const timezone = z.string().refine(isTimeZone, 'is no time zone; write an IANA name such as Europe/Berlin')
+
 /** Every environment variable of musette, by name, with its check, its parsed form, its default and what it is for. */
 export const VARIABLES = {
   MUSETTE_BASE_URL: baseUrl
@@ -182,6 +184,11 @@ export const VARIABLES = {
     .optional()
     .describe('the file that names who gets messages; unset: nothing is sent'),
   MUSETTE_HISTORY_START: day.describe('the first day that is mirrored'),
+  MUSETTE_TIMEZONE: timezone
+    .optional()
+    .describe(
+      'the time zone of the rider’s home, for activities whose own zone nothing tells; unset: their days are UTC',
+    ),
   MUSETTE_POLL_EVERY: duration('15m').describe('how often the daemon asks for changes'),
   MUSETTE_RECONCILE_EVERY: duration('1d').describe(
     'how often the daemon compares the whole list, which finds deletions',

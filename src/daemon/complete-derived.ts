@@ -1,6 +1,7 @@
 import type { App } from '../app/app.ts'
 import { errorLine, isAbort } from '../kit/errors.ts'
 import { rebuildActivities } from '../mirror/rebuild-activities.ts'
+import { updateAllTimeZones } from '../mirror/time-zones.ts'
 import { findIncomplete, recordRefetchOfIncomplete } from '../store/activities/refetch.ts'
 
 /**
@@ -20,6 +21,7 @@ export function openCompletion({ mirror: { store, vacuum, log, now } }: Pick<App
     const refetched = await store.transaction((tx) => recordRefetchOfIncomplete(tx, { wantedAt: now() }))
     if (refetched > 0)
       log.warn({ activities: refetched }, 'activities that cannot be rebuilt are fetched again')
+    await updateAllTimeZones({ store, log })
   }
   const completing = complete().catch((error: unknown) => {
     if (!isAbort(error, halt.signal)) log.error({ reason: errorLine(error) }, 'derived rows are not complete')

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { type App, openApp } from '../app/app.ts'
 import { parkUnreadableLogins } from '../app/local-app.ts'
 import { loginOptions } from '../app/open-database.ts'
+import { setHomeTimezone } from '../app/sign-in.ts'
 import type { Config } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
 import { type Jobs, openJobs } from '../jobs/jobs.ts'
@@ -162,6 +163,11 @@ function openDaemonWeb(
       boards: jobs.boards(),
       dashboard: makeDashboard(app),
       dropZone: makeDropZone(app, { isWatched: roles.includes('watcher') }),
+      home: {
+        async setHomeTimezone({ account: name, timezone }) {
+          await setHomeTimezone(app, { name, timezone })
+        },
+      },
       endedSessions: makeEndedSessions(app),
     },
     http,

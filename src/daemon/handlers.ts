@@ -11,6 +11,7 @@ import { ACTIVITIES, pollActivities } from '../mirror/poll-activities.ts'
 import { mirrorTrainingInfo } from '../mirror/poll-training-info.ts'
 import { mirrorWorkouts } from '../mirror/poll-workouts.ts'
 import { reconcileActivities } from '../mirror/reconcile-activities.ts'
+import { updateAllTimeZones } from '../mirror/time-zones.ts'
 import { type Account, findAccountById, findAccounts } from '../store/account-rows.ts'
 import { findAccountStatuses } from '../store/account-status.ts'
 import {
@@ -20,6 +21,7 @@ import {
   type WantedActivity,
 } from '../store/activities/wanted.ts'
 import { findCursor, findListCap } from '../store/cursors.ts'
+import { findNewestChange } from '../store/feed/change-rows.ts'
 import { findDueUploads, recordUploadsComplete } from '../store/uploads/due-uploads.ts'
 import { UnreadableLoginError } from '../store/vault/seal.ts'
 import { checkStatus } from '../upload/check-status.ts'
@@ -34,6 +36,7 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
   const { store, mirror, mirrorOptions } = app
   const logProgress = makeProgressLog(app)
   const prune = makePruning(app)
+  const updateZones = makeZoneUpdates(app)
   return {
     async 'poll-activities'({ accountId }, { signal }) {
       const account = await findAccount(app, accountId)
@@ -96,6 +99,7 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
         wanted += await enqueueWanted(app, jobs(), account)
       }
       await logProgress(wanted)
+      await updateZones()
       if (wanted === 0) await mirror.vacuum.whenIdle()
       await prune()
       return undefined
@@ -246,6 +250,17 @@ function makePruning(app: Pick<App, 'store' | 'mirror'>): () => Promise<void> {
       deleted += await pruneBookkeeping(app, accountId)
     }
     if (deleted === 0) doneAt = now
+  }
+}
+
+/** Makes the function that finds the time zones of all activities anew when the change feed has grown since its last call. */
+function makeZoneUpdates(app: Pick<App, 'store' | 'log'>): () => Promise<void> {
+  let seen: number | undefined
+  return async () => {
+    const newest = await app.store.read(findNewestChange)
+    if (newest === seen) return
+    await updateAllTimeZones(app)
+    seen = newest
   }
 }
 

@@ -1,4 +1,4 @@
-import { freshMs } from '../app/status-report.ts'
+import { describeUtcDays, freshMs, homeCommandFor } from '../app/status-report.ts'
 import { commandFor } from '../kit/errors.ts'
 import { formatDuration } from '../kit/time.ts'
 import { type AccountStatus, findAccountStatuses } from '../store/account-status.ts'
@@ -71,7 +71,11 @@ export async function checkMirrors({ config, mirror }: DoctorContext): Promise<F
   if ('reason' in found) return [leftOut(found.reason)]
   const statuses = await found.store.read(findAccountStatuses)
   if (statuses.length === 0) return [leftOut('there is no account yet')]
-  return statuses.flatMap((status) => [pollFinding(status, freshMs(config)), ...failureFindings(status)])
+  return statuses.flatMap((status) => [
+    pollFinding(status, freshMs(config)),
+    ...failureFindings(status),
+    ...zoneFindings(status),
+  ])
 }
 
 function pollFinding({ account, polled_at, mirrored, activities }: AccountStatus, freshMs: number): Finding {
@@ -90,6 +94,13 @@ function failureFindings({ account, failed, reconcile_error }: AccountStatus): F
   }
   if (reconcile_error) findings.push(warning(`account "${account}": ${reconcile_error}`, 'musette status'))
   return findings
+}
+
+function zoneFindings(status: AccountStatus): Finding[] {
+  const found = describeUtcDays(status)
+  return found === null
+    ? []
+    : [warning(`account "${status.account}": ${found}`, homeCommandFor(status.account))]
 }
 
 /** Checks that the present key opens every login. It makes no key. */

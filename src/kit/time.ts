@@ -112,3 +112,14 @@ export function parseDay(text: string): Date | undefined {
   // Date reads 31 February as 2 March.
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text) ? day : undefined
 }
+
+/** Tells whether a text names a time zone by its IANA name, such as `Europe/Berlin`; `UTC` is one, an offset is none. */
+export function isTimeZone(text: string): boolean {
+  if (!/^[a-z]/i.test(text)) return false
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: text })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -6,6 +6,7 @@ import { recordDrift } from '../store/drift.ts'
 import { acquireNamedLock } from '../store/store.ts'
 import { type Listing, listChanges, listEverything, listPart, type Window } from './list-activities.ts'
 import { type MirrorDeps, type MirrorOptions, withRun } from './mirror.ts'
+import { updateTimeZones } from './time-zones.ts'
 
 export const ACTIVITIES = 'activities'
 
@@ -58,6 +59,7 @@ export async function pollActivities(
       return counts
     })
     tally.changed = marked.marked + marked.inserted
+    if (tally.changed > 0) await updateTimeZones(deps, account)
     logListing(deps, account, listing, known.listCap)
     deps.log[tally.changed > 0 ? 'info' : 'debug'](
       { account: account.name, kind, listed: tally.listed, changed: tally.changed },

@@ -5,6 +5,7 @@ import { type FetchCounts, type FetchWantedInput, fetchWanted } from './fetch-wa
 import { type MirrorDeps, type MirrorOptions, retryWhenRateLimited } from './mirror.ts'
 import { pollActivities } from './poll-activities.ts'
 import { type ReconcileResult, reconcileActivities } from './reconcile-activities.ts'
+import { updateTimeZones } from './time-zones.ts'
 
 export type PassCounts = {
   listed: number
@@ -28,7 +29,7 @@ type PassInput = FetchWantedInput & {
 
 /**
  * Mirrors the activities of an account in one pass without a queue: polls the list, with `full` reconciles, then fetches
- * every wanted activity, newest first, until none is due. A list that reconcile refuses is named in the log and counted as
+ * every wanted activity, newest first, until none is due, and finds their time zones. A list that reconcile refuses is named in the log and counted as
  * failed, and the pass goes on; an outage ends it.
  */
 export async function syncActivities(
@@ -40,6 +41,7 @@ export async function syncActivities(
   const poll = await retryWhenRateLimited(deps, () => pollActivities(deps, options, input))
   const compared = input.full ? await reconcile(deps, options, input) : undefined
   const fetched = await fetchWanted(deps, options, input)
+  await updateTimeZones(deps, input.account)
   const states = await deps.store.read((tx) => countByState(tx, accountId))
   const refused = compared === 'refused' ? 1 : 0
   const reconciled = compared === 'refused' ? undefined : compared
@@ -68,7 +70,7 @@ async function reconcile(
   }
 }
 
-/** The activities to fetch again: those of these paths, or those that started at `since` or later. */
+/** The activities to fetch again: those of these paths, or those of the day `since` (midnight UTC names it) and later. */
 export type ResyncChoice = { paths: readonly string[] } | { since: Date }
 
 /**
@@ -94,5 +96,7 @@ export async function resyncActivities(
     )
   })
   deps.log.info({ account: name, marked: marked.length }, 'activities marked to be fetched again')
-  return { marked: marked.length, ...(await fetchWanted(deps, options, input)) }
+  const counts = await fetchWanted(deps, options, input)
+  await updateTimeZones(deps, input.account)
+  return { marked: marked.length, ...counts }
 }

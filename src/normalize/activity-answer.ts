@@ -21,12 +21,13 @@ type NormalizedActivity = {
 /** Normalizes an answer with its samples (service document, endpoint 8) to everything that is derived from it. */
 export function normalizeActivity(wire: WireActivity): NormalizedActivity {
   const { samples, extras, drift, lost } = normalizeSamples(wire.session_data ?? NO_SAMPLES)
+  const place = normalizePlace(samples)
   return {
     derived: {
-      row: normalizeDetail(wire, samples),
+      row: normalizeDetail(wire, samples, place),
       summary: wire.summaryAsSent ?? null,
       summaryHash: hashSummary(wire),
-      place: normalizePlace(samples),
+      place,
       samples,
       sampleExtras: extras,
       powerCurve: normalizePowerCurve(samples),

@@ -1,20 +1,22 @@
 import { createHash } from 'node:crypto'
 import type { WireActivity, WireListEntry, WireSummary } from '../service/wire/wire-activity.ts'
-import type { ActivityDetailRow } from '../store/activities/detail-columns.ts'
+import type { ActivityDetailRow, Place } from '../store/activities/detail-columns.ts'
 import type { ListedActivity } from '../store/activities/upsert-listed.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
 import { normalizeDate } from './dates.ts'
+import { normalizeLocalStart } from './local-start.ts'
 
 const MS_A_SECOND = 1_000
 
 /**
  * Normalizes an activity (service document, "Activity detail") to its row: one column for each field, null where a field is
- * missing, numbers as sent. `elapsedS` is computed: seconds from the first sample to the last.
+ * missing, numbers as sent. `elapsedS` is computed: seconds from the first sample to the last. The wall clock is that of the zone
+ * that was sent, or where that is plain UTC, of `place`.
  */
-export function normalizeDetail(wire: WireActivity, samples: Samples): ActivityDetailRow {
+export function normalizeDetail(wire: WireActivity, samples: Samples, place: Place): ActivityDetailRow {
   const summary: Partial<WireSummary> = wire.summary ?? {}
   return {
-    ...listed(wire, summary, samples),
+    ...listed(wire, summary, { samples, place }),
     elapsedS: elapsedSeconds(samples),
     ...session(summary),
     ...scores(summary),
@@ -27,14 +29,18 @@ export function normalizeDetail(wire: WireActivity, samples: Samples): ActivityD
 }
 
 // The fields that the list has too: one that is missing here keeps the list's value.
-function listed(wire: WireActivity, summary: Partial<WireSummary>, samples: Samples) {
+function listed(
+  wire: WireActivity,
+  summary: Partial<WireSummary>,
+  { samples, place }: { samples: Samples; place: Place },
+) {
   // When clocks go back an hour comes twice; the first sample tells which one is meant.
   const start = normalizeDate(summary.start_date, samples.count > 0 ? samples.t[0] : undefined)
   return {
     ...(wire.name != null && { name: wire.name }),
     ...(wire.description !== undefined && { description: wire.description }),
     ...(summary.activity_type != null && { activityType: summary.activity_type }),
-    ...(start && { startedAt: start.instant, timezone: start.timezone, startedAtLocal: start.local }),
+    ...(start && normalizeLocalStart(start, place)),
   }
 }
 
@@ -109,14 +115,13 @@ function progression(summary: Partial<WireSummary>) {
 /** Normalizes an entry of the activity list (service document, "Activity list entry"); a date that cannot be read is null. */
 export function normalizeListEntry(wire: WireListEntry): ListedActivity {
   const start = normalizeDate(wire.start_date)
+  const none = { startedAt: null, timezone: null, startedAtLocal: null, timezoneSource: null }
   return {
     path: wire.path,
     name: wire.name ?? null,
     description: wire.description ?? null,
     activityType: wire.activity_type ?? null,
-    startedAt: start?.instant ?? null,
-    timezone: start?.timezone ?? null,
-    startedAtLocal: start?.local ?? null,
+    ...(start ? normalizeLocalStart(start) : none),
   }
 }
 

@@ -1,4 +1,4 @@
-import { DateTime, FixedOffsetZone } from 'luxon'
+import { DateTime, FixedOffsetZone, IANAZone, type Zone } from 'luxon'
 import type { Drift } from '../store/drift.ts'
 
 /** A PHP DateTime as the service serialises it (service document, "start_date object"; any field may be missing). */
@@ -8,7 +8,7 @@ type PhpDate = {
   timezone?: string | null | undefined
 }
 
-type Moment = {
+export type Moment = {
   /** whole milliseconds; `local` has every digit of the second */
   instant: Date
   /** the zone as the service named it: `+02:00`, `EDT` or `America/Toronto` */
@@ -81,8 +81,12 @@ export function normalizeDate(wire: PhpDate | null | undefined, near?: number): 
   const times = parsed.getPossibleOffsets().map((moment) => moment.toMillis())
   const distance = (time: number) => (near === undefined ? time : Math.abs(time - near))
   const instant = new Date(times.reduce((best, time) => (distance(time) < distance(best) ? time : best)))
-  const year = instant.getUTCFullYear()
-  return year >= 1 && year <= LAST_YEAR ? { instant, timezone: wire.timezone, local } : undefined
+  return isInYears(instant.getTime()) ? { instant, timezone: wire.timezone, local } : undefined
+}
+
+function isInYears(ms: number): boolean {
+  const year = new Date(ms).getUTCFullYear()
+  return year >= 1 && year <= LAST_YEAR
 }
 
 /** Makes the drift of a date that was sent and cannot be read; none for one that can be read or is missing. */
@@ -91,11 +95,35 @@ export function driftOfDate(field: string, wire: PhpDate | null | undefined): Dr
   return [{ field, kind: 'type', example: `${wire.date} ${wire.timezone ?? ''}`.trim() }]
 }
 
+/** Names of UTC itself, which tell nothing about where the rider was. */
+const PLAIN_UTC = /^(?:etc\/)?(?:utc|uct|gmt|gmt[+-]?0|zulu|universal|greenwich)$|^z$|^[+-]00:?00(?::00)?$/i
+
+/** Tells whether a time zone is plain UTC. `Europe/London` is not, nor is the abbreviation `WET`. */
+export function isPlainUtc(timezone: string): boolean {
+  return PLAIN_UTC.test(timezone)
+}
+
+/**
+ * Computes the wall clock minus UTC in a time zone at an instant (ms since 1970), s. The zone is an IANA name, an offset or an
+ * abbreviation; undefined for any other text, and where the wall clock would show a year that no column can hold.
+ */
+export function offsetSecondsAt(timezone: string, instant: number): number | undefined {
+  const zone = zoneOf(timezone, undefined)
+  const seconds = zone && Math.round(zone.offset(instant) * SECONDS_A_MINUTE)
+  return seconds !== undefined && isInYears(instant + seconds * MS_A_SECOND) ? seconds : undefined
+}
+
+const SECONDS_A_MINUTE = 60
+const MS_A_SECOND = 1_000
+/** Postgres knows no offset beyond it, and no place on earth has one of more than 14 hours. */
+const OFFSET_LIMIT_MINUTES = 16 * 60
+
 // The name decides, except for a few: `timezone_type` can be missing.
-function zoneOf(timezone: string, type: number | null | undefined): string | FixedOffsetZone | undefined {
-  const offset = /^([+-])(\d{1,2}):?(\d{2})(?::\d{2})?$/.exec(timezone)
+function zoneOf(timezone: string, type: number | null | undefined): Zone | undefined {
+  const offset = /^([+-])(\d{1,2}):?([0-5]\d)(?::([0-5]\d))?$/.exec(timezone)
   if (offset) {
-    const minutes = Number(offset[2]) * 60 + Number(offset[3])
+    const minutes = Number(offset[2]) * 60 + Number(offset[3]) + Number(offset[4] ?? 0) / SECONDS_A_MINUTE
+    if (minutes >= OFFSET_LIMIT_MINUTES) return undefined
     return FixedOffsetZone.instance(offset[1] === '-' ? -minutes : minutes)
   }
   const name = timezone.toUpperCase()
@@ -104,5 +132,6 @@ function zoneOf(timezone: string, type: number | null | undefined): string | Fix
   if (abbreviated !== undefined && !isZone) return FixedOffsetZone.instance(abbreviated)
   if (OWN_ZONES.has(timezone.toLowerCase())) return undefined
   if (/^[A-Z]{3}$/.test(name) && !SHORT_ZONES.has(name)) return undefined
-  return DateTime.utc().setZone(timezone).isValid ? timezone : undefined
+  const zone = IANAZone.create(timezone)
+  return zone.isValid ? zone : undefined
 }

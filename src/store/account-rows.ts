@@ -41,6 +41,42 @@ export async function findAccountById(tx: Tx, accountId: number): Promise<Accoun
   return row
 }
 
+/**
+ * Sets the home time zone of an account, or takes it back with null. Returns false and changes nothing for a zone that Postgres does
+ * not know.
+ */
+export async function recordHomeOfAccount(
+  tx: Tx,
+  { accountId, timezone }: { accountId: number; timezone: string | null },
+): Promise<boolean> {
+  if (timezone !== null && !(await isZoneKnown(tx, timezone))) return false
+  const timezoneSetBy = timezone === null ? null : 'account'
+  await tx.db.update(accounts).set({ timezone, timezoneSetBy }).where(eq(accounts.accountId, accountId))
+  return true
+}
+
+/**
+ * Gives the home time zone of the environment to all accounts without one of their own. Returns the ids of those that it changed,
+ * undefined for a zone that Postgres does not know.
+ */
+export async function recordHomeOfEnvironment(tx: Tx, timezone: string): Promise<number[] | undefined> {
+  if (!(await isZoneKnown(tx, timezone))) return undefined
+  const isOthers = sql`${accounts.timezoneSetBy} IS DISTINCT FROM 'account' AND ${accounts.timezone} IS DISTINCT FROM ${timezone}`
+  const rows = await tx.db
+    .update(accounts)
+    .set({ timezone, timezoneSetBy: 'environment' })
+    .where(isOthers)
+    .returning({ accountId: accounts.accountId })
+  return rows.map(({ accountId }) => accountId)
+}
+
+async function isZoneKnown(tx: Tx, timezone: string): Promise<boolean> {
+  const { rows } = await tx.client.query('SELECT FROM pg_timezone_names WHERE lower(name) = lower($1)', [
+    timezone,
+  ])
+  return rows.length > 0
+}
+
 /** Finds every account, oldest first. */
 export async function findAccounts(tx: Tx): Promise<Account[]> {
   return await tx.db.select().from(accounts).orderBy(asc(accounts.accountId))

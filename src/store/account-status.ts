@@ -15,6 +15,10 @@ export type AccountStatus = {
   absent: number
   samples: number
   newest_activity_at: Date | null
+  /** the time zone of the rider's home; null when it is not set */
+  timezone: string | null
+  /** activities whose days are those of UTC, because nothing tells their time zone */
+  without_timezone: number
   cursor: Date | null
   /** activities fetched per minute over the last minutes; null when none was fetched */
   fetched_per_minute: number | null
@@ -51,7 +55,8 @@ export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
            coalesce(n.activities, 0)::int as activities, coalesce(n.mirrored, 0)::int as mirrored,
            coalesce(n.wanted, 0)::int as wanted, coalesce(n.awaiting_samples, 0)::int as awaiting_samples,
            coalesce(n.failed, 0)::int as failed, coalesce(n.absent, 0)::int as absent,
-           coalesce(n.samples, 0)::float8 as samples, n.newest_activity_at,
+           coalesce(n.samples, 0)::float8 as samples, n.newest_activity_at, a.timezone,
+           coalesce(n.without_timezone, 0)::int as without_timezone,
            f.per_minute as fetched_per_minute,
            case when n.wanted > 0 and f.per_minute > 0 then n.wanted * 60 / f.per_minute end as seconds_to_go,
            s.list_cap, s.list_checked_at as reconciled_at, w.error as reconcile_error, s.updated_from as cursor, p.polled_at, r.last_run
@@ -66,7 +71,8 @@ export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
              count(*) filter (where detail_state = 'failed' and absent_since is null) as failed,
              count(absent_since) as absent,
              sum(sample_count) as samples,
-             max(started_at) filter (where absent_since is null) as newest_activity_at
+             max(started_at) filter (where absent_since is null) as newest_activity_at,
+             count(*) filter (where timezone_source = 'unknown' and absent_since is null) as without_timezone
       from training.activities where account_id = a.account_id
     ) n on true
     left join lateral (

@@ -1,6 +1,6 @@
 import type { DescribedField, FitContents, FitMessageFields } from '../fit/fit-contents.ts'
 import type { FitFields, FitValue } from '../fit/fit-values.ts'
-import { SPORTS } from '../fit/profile.ts'
+import { FIT_EPOCH_S, SPORTS } from '../fit/profile.ts'
 import { MESSAGES } from '../fit/profile-fields.ts'
 import {
   ANT_DEVICE_TYPES,
@@ -34,6 +34,7 @@ export function normalizeFit(contents: FitContents, input: { sizeBytes: number; 
       serialNumber: numberOf(fileId.serialNumber),
       createdAt: momentOf(fileId.timeCreated),
       ...{ startedAt, endedAt, parts, records, problem },
+      utcOffsetS: utcOffsetOf(head.activity ?? {}),
       fields: head,
       ...input,
     },
@@ -50,6 +51,23 @@ export function normalizeFit(contents: FitContents, input: { sizeBytes: number; 
       ...describedOf(field, startedAt),
     })),
   }
+}
+
+const QUARTER_S = 15 * 60
+/** Devices write both times at the end of a recording, within a second of each other. */
+const APART_S = 60
+/** More than any place on earth has. */
+const LARGEST_OFFSET_S = 15 * 3_600
+
+/**
+ * Computes the wall clock of the device minus UTC, s, from the two times of its activity message; null where one is missing, or
+ * where they are not apart as time zones are.
+ */
+function utcOffsetOf({ timestamp, localTimestamp }: FitFields): number | null {
+  if (typeof timestamp !== 'string' || typeof localTimestamp !== 'number') return null
+  const apart = localTimestamp + FIT_EPOCH_S - Date.parse(timestamp) / 1_000
+  const offset = Math.round(apart / QUARTER_S) * QUARTER_S
+  return Math.abs(apart - offset) <= APART_S && Math.abs(offset) <= LARGEST_OFFSET_S ? offset : null
 }
 
 function sumOf(message: FitMessageFields) {

@@ -6,8 +6,9 @@ import { isPageVisit, registerAuth, requireAuth } from './auth.ts'
 import { registerDownloads } from './dashboard/activity-routes.ts'
 import { registerDashboardApi } from './dashboard/dashboard-api.ts'
 import { registerDashboardPages, registerWorkoutFiles, sendNoSuchPage } from './dashboard/dashboard-pages.ts'
-import type { DashboardDeps, DropZoneDeps } from './dashboard/dashboard-types.ts'
+import type { DashboardDeps, DropZoneDeps, HomeTimezoneDeps } from './dashboard/dashboard-types.ts'
 import { LONGEST_UPLOAD_MS, registerDropZone } from './dashboard/drop-zone-routes.ts'
+import { registerHomeTimezone } from './dashboard/home-timezone-routes.ts'
 import type { HealthSnapshot } from './gauges.ts'
 import { type Readiness, registerHealth } from './health-routes.ts'
 import { listenOn, REQUEST_MS } from './listen.ts'
@@ -15,6 +16,7 @@ import { registerLogin } from './login-page.ts'
 import { type McpFetch, registerMcp } from './mcp-route.ts'
 import { type Metrics, registerMetrics } from './metrics.ts'
 import { registerOriginChecks } from './origin.ts'
+import { makePageTokens } from './page-token.ts'
 import { type Board, registerQueueBoard } from './queue-board.ts'
 import { registerSecurityHeaders } from './security-headers.ts'
 import type { EndedSessions } from './sessions.ts'
@@ -27,6 +29,7 @@ export type WebDeps = {
   boards: readonly Board[]
   dashboard: DashboardDeps
   dropZone: DropZoneDeps
+  home: HomeTimezoneDeps
   endedSessions: EndedSessions
   mcp: McpFetch
 }
@@ -90,7 +93,9 @@ export async function openWeb(
   await registerQueueBoard(server, deps.boards, root)
   await registerDashboardPages(server, deps.dashboard, menu)
   registerWorkoutFiles(server, deps.dashboard)
-  await registerDropZone(server, deps.dropZone)
+  const tokens = makePageTokens()
+  await registerDropZone(server, deps.dropZone, tokens)
+  registerHomeTimezone(server, deps.home, tokens)
   registerDownloads(server, deps.dashboard)
   await registerDashboardApi(server, deps.dashboard)
   registerMcp(server, deps.mcp)

@@ -43,7 +43,7 @@ describe('rebuild', () => {
       description: 'too',
       activityType: 'Cycling',
     }
-    const start = { startedAt: null, timezone: null, startedAtLocal: null }
+    const start = { startedAt: null, timezone: null, startedAtLocal: null, timezoneSource: null }
     const { accountId } = rig.account
     await rig.app.store.transaction((tx) =>
       upsertListed(tx, { accountId, entries: [{ ...entry, ...start }], listedAt: new Date() }),

@@ -36,6 +36,7 @@ export function listed(path: string, change: Partial<ListedActivity> = {}): List
     startedAt: new Date('2024-05-01T06:00:00Z'),
     timezone: 'Europe/Berlin',
     startedAtLocal: '2024-05-01 08:00:00',
+    timezoneSource: 'service',
     ...change,
   }
 }

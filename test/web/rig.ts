@@ -108,6 +108,7 @@ export function openBareWeb(options: {
         findSamples: fail,
         findFitness: fail,
       },
+      home: { setHomeTimezone: fail },
       dropZone: { closed: undefined, dropFile: fail, findContents: fail },
       readiness: fail,
       readHealth: fail,

@@ -18,7 +18,13 @@ export function addDatabaseVerbs(program: Command, run: Run): void {
       run(
         async (context) => {
           const { migrateDatabase } = await import('../../app/open-database.ts')
-          context.print(sentenceOf(await migrateDatabase(context.config, context.log, context.signal)))
+          const { config, log, signal } = context
+          const migrated = await migrateDatabase(config, log, signal)
+          if (migrated.applied > 0 && migrated.from !== undefined) {
+            const { rebuildTimeZones } = await import('../../app/rebuild-account.ts')
+            await rebuildTimeZones(config, log, signal)
+          }
+          context.print(sentenceOf(migrated))
           return undefined
         },
         { quiet: true },

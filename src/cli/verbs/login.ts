@@ -1,5 +1,9 @@
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
+import type { App } from '../../app/app.ts'
 import { ConfigError } from '../../kit/errors.ts'
+import { formatCount } from '../../kit/text.ts'
+import { isTimeZone } from '../../kit/time.ts'
+import type { Account } from '../../store/account-rows.ts'
 import { type Context, noteUnreadableLogins, type Run } from '../context.ts'
 import { printTable } from '../output.ts'
 import { promptForSecret, promptForText, readInput } from '../prompt.ts'
@@ -13,8 +17,11 @@ type LoginOptions = {
   clientId?: string
   clientSecret?: string
   redirectUri?: string
+  timezone?: string
 }
 
+const TIMEZONE =
+  'the time zone of your home, such as Europe/Berlin, for activities whose own zone nothing tells'
 const REDIRECT_URI =
   'with --browser or --paste: the redirect address registered for your application; --browser listens on its port, as in http://127.0.0.1:8976/callback'
 
@@ -31,6 +38,7 @@ export function addLoginVerbs(program: Command, run: Run): void {
     .option('--client-id <id>', 'with --browser: the client id of your application')
     .option('--client-secret <secret>', 'with --browser: its secret (better: MUSETTE_CLIENT_SECRET)')
     .option('--redirect-uri <uri>', REDIRECT_URI)
+    .option('--timezone <zone>', TIMEZONE, parseTimezone)
     .action((account: string | undefined, options: LoginOptions) =>
       run((context) => login(context, account ?? 'default', options), { quiet: true }),
     )
@@ -76,9 +84,45 @@ async function login(context: Context, name: string, options: LoginOptions): Pro
         })
       : await loginInBrowser(context, app, { name, ...options })
     context.print(`signed in to ${account.baseUrl} as account "${account.name}"`)
+    await setHome(context, app, { account, timezone: options.timezone })
   } finally {
     await app.close()
   }
+}
+
+/** Sets the home's time zone: the one that was given, else that of the environment, else the answer of a person at a terminal. */
+async function setHome(
+  context: Context,
+  app: App,
+  { account, timezone }: { account: Account; timezone: string | undefined },
+): Promise<void> {
+  const isOpen = account.timezone === null && app.config.timezone === undefined
+  const home = timezone ?? (isOpen && canAsk(context) ? await promptForTimezone(context.signal) : undefined)
+  if (home === undefined) return
+  const { setHomeTimezone } = await import('../../app/sign-in.ts')
+  await setHomeTimezone(app, { name: account.name, timezone: home })
+  context.print(`the time zone of account "${account.name}" is ${home}`)
+}
+
+async function promptForTimezone(signal: AbortSignal): Promise<string | undefined> {
+  const machine = Intl.DateTimeFormat().resolvedOptions().timeZone
+  const answer = await promptForText('Time zone of your home (empty: none)', signal, {
+    ...(machine !== 'UTC' && { initialValue: machine }),
+    placeholder: 'Europe/Berlin',
+    validate: (text) => (!text || isTimeZone(text) ? undefined : NO_ZONE),
+  })
+  return answer === '' ? undefined : answer
+}
+
+const NO_ZONE = 'It is no time zone; write an IANA name such as Europe/Berlin.'
+
+function parseTimezone(text: string): string {
+  if (isTimeZone(text)) return text
+  throw new InvalidArgumentError(NO_ZONE)
+}
+
+function parseTimezoneOrNone(text: string): string | null {
+  return text === 'none' ? null : parseTimezone(text)
 }
 
 function warningOf(address: string, what: string): string {
@@ -94,16 +138,20 @@ function checkAccountName(name: string): void {
   )
 }
 
+function canAsk({ terminal }: Context): boolean {
+  return terminal && Boolean(process.stdin.isTTY)
+}
+
 async function readCredentials(
   context: Context,
   options: LoginOptions,
 ): Promise<{ username: string; password: string }> {
-  const canAsk = context.terminal && Boolean(process.stdin.isTTY)
-  const username = options.username ?? (canAsk ? await promptForText('User name', context.signal) : undefined)
+  const username =
+    options.username ?? (canAsk(context) ? await promptForText('User name', context.signal) : undefined)
   if (!username) throw new ConfigError('no_username', 'no user name; run: musette login --username NAME')
   if (options.passwordStdin)
     return { username, password: (await readInput(process.stdin, context.signal)).replace(/\r?\n$/, '') }
-  if (!canAsk) {
+  if (!canAsk(context)) {
     throw new ConfigError(
       'no_password',
       'no terminal to ask on; run: musette login --username NAME --password-stdin',
@@ -112,15 +160,37 @@ async function readCredentials(
   return { username, password: await promptForSecret('Password', context.signal) }
 }
 
-/** Adds the verb `accounts` to the program. */
-export function addAccountsVerb(program: Command, run: Run): void {
-  program
-    .command('accounts')
+/** Adds the verbs `accounts list`, which `accounts` alone is too, and `accounts set` to the program. */
+export function addAccountsVerbs(program: Command, run: Run): void {
+  const accounts = program.command('accounts').description('list the accounts, or change what is set for one')
+  accounts
+    .command('list', { isDefault: true })
     .description('list the accounts and whether they are signed in')
     .option('--json', 'as one JSON array')
     .action((options: { json?: boolean }) =>
       run((context) => printAccounts(context, options), { quiet: true }),
     )
+  accounts
+    .command('set <account>')
+    .description('set the time zone of an account')
+    .requiredOption('--timezone <zone>', `${TIMEZONE}; none takes it back`, parseTimezoneOrNone)
+    .action((name: string, options: { timezone: string | null }) =>
+      run((context) => setAccount(context, name, options.timezone), { quiet: true }),
+    )
+}
+
+async function setAccount(context: Context, name: string, timezone: string | null): Promise<undefined> {
+  const { openLocalApp } = await import('../../app/local-app.ts')
+  const { setHomeTimezone } = await import('../../app/sign-in.ts')
+  const app = await openLocalApp(context.config, context.log, context.signal)
+  try {
+    const moved = await setHomeTimezone(app, { name, timezone })
+    const count = moved === 1 ? '1 activity has' : `${formatCount(moved)} activities have`
+    const set = timezone === null ? 'has no time zone of its own any more' : `has the time zone ${timezone}`
+    context.print(`account "${name}" ${set}; ${count} another wall clock`)
+  } finally {
+    await app.close()
+  }
 }
 
 async function printAccounts(context: Context, options: { json?: boolean }): Promise<undefined> {
@@ -130,10 +200,11 @@ async function printAccounts(context: Context, options: { json?: boolean }): Pro
   try {
     await noteUnreadableLogins(context, app)
     const { accounts } = await findStatus(app)
-    const rows = accounts.map(({ account, base_url, login, needs_login, last_error, login_expires_at }) =>
-      options.json
-        ? { account, base_url, needs_login, last_error, login_expires_at }
-        : { account, base_url, login, last_error },
+    const rows = accounts.map(
+      ({ account, base_url, login, needs_login, last_error, login_expires_at, timezone }) =>
+        options.json
+          ? { account, base_url, needs_login, last_error, login_expires_at, timezone }
+          : { account, base_url, login, timezone, last_error },
     )
     if (options.json) context.printJson(rows)
     else if (rows.length === 0) context.print('no accounts yet; run: musette login')

@@ -45,6 +45,7 @@ function printStatus(context: Pick<Context, 'print'>, status: Status): void {
     context.print(
       `  ${formatCount(account.samples)} samples; newest activity ${account.newest_activity_at ? formatMoment(account.newest_activity_at) : 'none'}`,
     )
+    if (account.timezone_note) context.print(`  ${account.timezone_note}; run: ${account.timezone_command}`)
     if (account.list_cap !== null)
       context.print(
         `  the service cuts its lists at ${account.list_cap} entries; musette lists shorter periods`,

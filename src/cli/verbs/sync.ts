@@ -88,7 +88,7 @@ export function addResyncVerb(program: Command, run: Run): void {
   program
     .command('resync [paths...]')
     .description('fetch activities again, every sample of them, and rewrite them')
-    .option('--since <day>', 'every activity that started on this day (UTC) or later', readDay)
+    .option('--since <day>', 'every activity that started on this day of its own clock or later', readDay)
     .option('--account <account>', 'whose activities', 'default')
     .option('--json', 'print the counts as one JSON object')
     .action((paths: string[], options: ResyncOptions) =>

@@ -38,6 +38,13 @@ export function makeProblems({ status, uploads, freshMs, now }: Input): ProblemV
         text: `The last comparison of whole lists${ofAccount(name)} changed nothing: ${account.reconcile_error}`,
         command: null,
       })
+    if (account.timezone_note !== null)
+      found.push({
+        text: `Days${ofAccount(name)} are not all yours: ${account.timezone_note}. To set the time zone of your home, type:`,
+        command: account.timezone_command,
+        calm: true,
+        home_of: name,
+      })
     if (failed > 0)
       found.push({
         text: `${failed === 1 ? 'An activity' : `${failed} activities`}${ofAccount(name)} could not be fetched, and will be tried again by themselves; the list is below. To try now, type:`,

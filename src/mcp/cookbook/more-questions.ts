@@ -29,8 +29,8 @@ export const MORE: readonly Recipe[] = [
       cross join lateral (
         select i.target_total from training.training_info i
         where i.account_id = d.account_id and i.target_total is not null
-          and (i.observed_at at time zone 'UTC' + t.utc_offset)::date <= d.day
-          and (i.last_seen_at at time zone 'UTC' + t.utc_offset)::date >= d.day
+          and (i.observed_at at time zone t.timezone)::date <= d.day
+          and (i.last_seen_at at time zone t.timezone)::date >= d.day
         order by i.observed_at limit 1
       ) told
       group by 1 order by 1 desc limit 8;`,

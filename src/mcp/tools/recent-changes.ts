@@ -11,7 +11,7 @@ const COUNTS = `select c.kind, count(*) as changes ${WHERE} group by 1 order by 
 // What is new has all of its columns in the detail: those that name it are enough.
 const CHANGES = `
   select c.change_id, a.name as account,
-    to_char(c.at at time zone 'UTC' + coalesce(t.utc_offset, '0'), 'YYYY-MM-DD HH24:MI:SS') as at_local, c.kind,
+    to_char(c.at at time zone coalesce(t.timezone, 'UTC'), 'YYYY-MM-DD HH24:MI:SS') as at_local, c.kind,
     c.path as key, x.name, to_char(x.started_at_local, 'YYYY-MM-DD HH24:MI') as started_at_local,
     case when c.kind like '%.new' then null else c.detail end as detail
   from training.changes_settled c left join training.accounts a using (account_id) left join training.today t using (account_id)

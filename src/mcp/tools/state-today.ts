@@ -3,7 +3,7 @@ import { makeAnswer } from '../answer.ts'
 import { account, makeTool, number, text } from './tool.ts'
 
 const STATE = `
-  select a.name as account, t.day::text as today, (i.last_seen_at at time zone 'UTC' + t.utc_offset)::text as as_of_local,
+  select a.name as account, t.day::text as today, (i.last_seen_at at time zone t.timezone)::text as as_of_local,
     i.weight_kg, i.ftp as ftp_w, i.ltp as ltp_w, i.hie as hie_kj, i.pp as pp_w,
     i.tl_total as training_load, i.tl_low as training_load_low, i.tl_high as training_load_high, i.tl_peak as training_load_peak,
     i.status as freshness, f.day::text as form_day, f.form, f.rl_total as recovery_load,

@@ -72,6 +72,29 @@ export function columnsOfDetail(
   return { ...rest, elapsedS: elapsedS ?? null, sampleCount: samples.count, ...place }
 }
 
+/** What a row holds about its start before an answer is recorded. */
+export type KnownStart = Readonly<{
+  detail_fields: DetailFields | null
+  /** the start as the list said it last */
+  listed_start: string | null
+  timezone_source: Row['timezoneSource']
+}>
+
+/**
+ * Leaves out a start that is the known one when the answer tells no time zone for it and the row has one from elsewhere: from a
+ * file, an activity nearby, a setting, or from the position of samples that stay.
+ */
+export function withoutKnownStart(
+  after: ActivityChange,
+  fields: DetailFields,
+  { before, hasPlace }: { before: KnownStart; hasPlace: boolean },
+): ActivityChange {
+  const { startedAt: _at, startedAtLocal: _local, timezone: _zone, timezoneSource, ...rest } = after
+  const known = before.detail_fields?.started_at ?? before.listed_start
+  const isFound = !['service', 'unknown', hasPlace ? 'position' : null, null].includes(before.timezone_source)
+  return timezoneSource === 'unknown' && isFound && fields.started_at === known ? rest : after
+}
+
 /** The fields of a detail that the list has, too; a missing one is left out. */
 export type DetailFields = Readonly<{
   name?: string | null

@@ -8,9 +8,10 @@ import type { AnswerKey } from './activity-outcome.ts'
 import {
   columnsOfDetail,
   type DerivedDetail,
-  type DetailFields,
   fieldsOfDetail,
+  type KnownStart,
   withoutKnownNames,
+  withoutKnownStart,
 } from './detail-columns.ts'
 import { type PackedDocument, replaceRawDocuments } from './raw-documents.ts'
 
@@ -51,7 +52,8 @@ export async function recordDetails(tx: Tx, inputs: readonly RecordDetailInput[]
     if (replacing) replaced.push({ ...input, samples, hasContent })
     const fields = fieldsOfDetail(input.row)
     const columns = columnsOfDetail(input.row, replacing ? { samples, place: input.place } : undefined)
-    const after = withoutKnownNames(columns, fields, before.detail_fields)
+    const named = withoutKnownNames(columns, fields, before.detail_fields)
+    const after = withoutKnownStart(named, fields, { before, hasPlace: replacing })
     if (before.fetched) await recordRevision(tx, { activityId, after, observedAt: requestedAt })
     const samplesAt = replacing && samples.count > 0 ? { samplesAt: requestedAt } : {}
     rows.push({ activityId, ...after, ...samplesAt, detailFields: fields, ...bookkeeping(input, before) })
@@ -64,20 +66,20 @@ export async function recordDetails(tx: Tx, inputs: readonly RecordDetailInput[]
 
 type Replaced = RecordDetailInput & { samples: Samples; hasContent: boolean }
 
-type Before = {
+type Before = KnownStart & {
   activity_id: number
   fetched: boolean
   older: boolean
   /** listed since with a change */
   wanted_since: boolean
   listed_since: boolean
-  detail_fields: DetailFields | null
   sample_count: number | null
 }
 
 // Postgres compares the times, which it holds to the microsecond; one after `recordedAt` was written by a clock that was ahead.
 const LOCK = `
   SELECT a.activity_id, a.fetched_at IS NOT NULL AS fetched, a.sample_count, a.detail_fields,
+    a.list_fields ->> 'started_at' AS listed_start, a.timezone_source,
     coalesce(a.fetched_at > asked.at AND a.fetched_at <= coalesce(asked.recorded_at, 'infinity'), false) AS older,
     coalesce(a.wanted_at > asked.at AND a.wanted_at <= coalesce(asked.recorded_at, 'infinity'), false) AS wanted_since,
     coalesce(a.listed_at > asked.at AND a.listed_at <= coalesce(asked.recorded_at, 'infinity'), false) AS listed_since

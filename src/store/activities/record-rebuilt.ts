@@ -9,7 +9,9 @@ import {
   type DerivedDetail,
   type DetailFields,
   fieldsOfDetail,
+  type KnownStart,
   withoutKnownNames,
+  withoutKnownStart,
 } from './detail-columns.ts'
 
 /** What was derived from the stored answer of an activity, and the checksum of that answer. */
@@ -63,7 +65,7 @@ export async function recordRebuilt(tx: Tx, inputs: readonly RebuiltDetail[]): P
   })
 }
 
-type Before = {
+type Before = KnownStart & {
   activity_id: number
   sample_count: number | null
   /** of the stored answer; null without one */
@@ -73,7 +75,6 @@ type Before = {
   answered_since: boolean
   summary: unknown
   summary_hash: string | null
-  detail_fields: DetailFields | null
   /** whether the row has a name, a description, that neither the list nor the detail has sent */
   name_unsent: boolean
   description_unsent: boolean
@@ -83,7 +84,8 @@ const LOCK = 'SELECT activity_id FROM training.activities WHERE activity_id = AN
 
 // A statement of its own: the one above, when it waits for a lock, still sees the stored answers of before.
 const FIND = `
-  SELECT a.activity_id, a.sample_count, a.summary, a.summary_hash, a.detail_fields, r.sha256, r.fetched_at AS document_at,
+  SELECT a.activity_id, a.sample_count, a.summary, a.summary_hash, a.detail_fields,
+    a.list_fields ->> 'started_at' AS listed_start, a.timezone_source, r.sha256, r.fetched_at AS document_at,
     coalesce(a.fetched_at > r.fetched_at, false) AS answered_since,
     a.name IS DISTINCT FROM a.list_fields ->> 'name' AND a.name IS DISTINCT FROM a.detail_fields ->> 'name' AS name_unsent,
     a.description IS DISTINCT FROM a.list_fields ->> 'description'
@@ -117,9 +119,10 @@ function toChange(input: RebuiltDetail, before: Before): ActivityChange & { acti
     ...(name !== undefined && !before.name_unsent && { name }),
     ...(description !== undefined && !before.description_unsent && { description }),
   }
+  const named = withoutKnownNames(columns, fields, namesThatStay)
   return {
     activityId,
-    ...withoutKnownNames(columns, fields, namesThatStay),
+    ...withoutKnownStart(named, fields, { before, hasPlace: true }),
     ...samplesAt,
     detailFields: fields,
     summary: cleanJson(input.summary),

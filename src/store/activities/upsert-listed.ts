@@ -1,7 +1,11 @@
 import { cleanNullable, cleanText } from '../clean.ts'
+import type { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 
-/** An entry of the activity list. `startedAtLocal` is `YYYY-MM-DD HH:MM:SS` on the wall clock of `timezone`. */
+/**
+ * An entry of the activity list. `startedAtLocal` is `YYYY-MM-DD HH:MM:SS` on the wall clock of `timezone`, which is `unknown` where
+ * the entry says only UTC.
+ */
 export type ListedActivity = Readonly<{
   path: string
   name: string | null
@@ -10,6 +14,7 @@ export type ListedActivity = Readonly<{
   startedAt: Date | null
   timezone: string | null
   startedAtLocal: string | null
+  timezoneSource: (typeof activities.$inferSelect)['timezoneSource']
 }>
 
 type ListedCounts = { inserted: number; marked: number }
@@ -29,11 +34,12 @@ const BATCH = 5_000
 
 const ENTRIES = `entries AS (
   SELECT * FROM ROWS FROM (jsonb_to_recordset($1::jsonb) AS (path text, name text, description text, activity_type text,
-    started_at timestamptz, timezone text, started_at_local timestamp, fields jsonb, wanted boolean)) WITH ORDINALITY)`
+    started_at timestamptz, timezone text, started_at_local timestamp, timezone_source text, fields jsonb, wanted boolean))
+  WITH ORDINALITY)`
 
 // A value of the detail stays until a newer detail comes. Only a name or description also changes when the list's own value
 // changes. A name that neither the list nor the detail has sent was not set by the service, and counts as changed. An unreadable
-// start is no change and does not replace a readable one.
+// start is no change and does not replace a readable one. An entry that says only UTC does not replace a zone that was found.
 const UPDATE = `WITH ${ENTRIES},
 before AS (
   SELECT a.activity_id, a.fetched_at, to_jsonb(a) AS was, known.list AS list_fields, known.changed OR e.wanted AS wanted,
@@ -41,8 +47,9 @@ before AS (
     CASE WHEN known.redescribed OR NOT known.detail ? 'description' THEN e.description ELSE a.description END AS description,
     CASE WHEN known.detail ? 'activity_type' THEN a.activity_type ELSE e.activity_type END AS activity_type,
     CASE WHEN known.keeps_start THEN a.started_at ELSE e.started_at END AS started_at,
-    CASE WHEN known.keeps_start THEN a.timezone ELSE e.timezone END AS timezone,
-    CASE WHEN known.keeps_start THEN a.started_at_local ELSE e.started_at_local END AS started_at_local
+    CASE WHEN zone.stays THEN a.timezone ELSE e.timezone END AS timezone,
+    CASE WHEN zone.stays THEN a.started_at_local ELSE e.started_at_local END AS started_at_local,
+    CASE WHEN zone.stays THEN a.timezone_source ELSE e.timezone_source END AS timezone_source
   FROM entries e JOIN training.activities a ON a.account_id = $2 AND a.path = e.path
   CROSS JOIN LATERAL (SELECT a.name IS DISTINCT FROM a.list_fields ->> 'name'
     AND a.name IS DISTINCT FROM a.detail_fields ->> 'name' AS name) unsent
@@ -55,6 +62,8 @@ before AS (
     a.list_fields IS NOT NULL AND e.description IS NOT NULL
       AND e.description IS DISTINCT FROM a.list_fields ->> 'description' AS redescribed,
     e.started_at IS NULL OR coalesce(a.detail_fields, '{}') ? 'started_at' AS keeps_start) known
+  CROSS JOIN LATERAL (SELECT known.keeps_start
+    OR e.timezone_source = 'unknown' AND e.started_at = a.started_at AND a.timezone_source <> 'service' AS stays) zone
   WHERE NOT $4::boolean OR known.changed
   ORDER BY a.activity_id
   FOR UPDATE OF a),
@@ -62,7 +71,7 @@ diff AS (
   SELECT b.activity_id, jsonb_object_agg(now.key, jsonb_build_array(b.was -> now.key, now.value)) AS changes
   FROM before b CROSS JOIN LATERAL jsonb_each(jsonb_build_object('name', b.name, 'description', b.description,
     'activity_type', b.activity_type, 'started_at', b.started_at, 'timezone', b.timezone,
-    'started_at_local', b.started_at_local)) AS now
+    'started_at_local', b.started_at_local, 'timezone_source', b.timezone_source)) AS now
   WHERE b.fetched_at IS NOT NULL AND b.was -> now.key IS DISTINCT FROM now.value
   GROUP BY b.activity_id),
 revised AS (
@@ -70,7 +79,8 @@ revised AS (
   SELECT activity_id, $3::timestamptz, changes FROM diff)
 UPDATE training.activities a SET
   name = b.name, description = b.description, activity_type = b.activity_type,
-  started_at = b.started_at, timezone = b.timezone, started_at_local = b.started_at_local, list_fields = b.list_fields,
+  started_at = b.started_at, timezone = b.timezone, started_at_local = b.started_at_local,
+  timezone_source = b.timezone_source, list_fields = b.list_fields,
   listed_at = greatest(a.listed_at, $3::timestamptz), absent_since = NULL,
   wanted_at = CASE WHEN b.wanted THEN greatest(a.wanted_at, $3::timestamptz) ELSE a.wanted_at END,
   detail_state = CASE WHEN b.wanted AND a.detail_state = 'mirrored' THEN 'wanted' ELSE a.detail_state END,
@@ -86,8 +96,8 @@ RETURNING b.wanted`
 // Orders the rows explicitly, so that the ids follow the order of the entries: a join keeps no order.
 const INSERT = `WITH ${ENTRIES}
 INSERT INTO training.activities (account_id, path, name, description, activity_type, started_at, timezone,
-  started_at_local, list_fields, detail_state, listed_at, wanted_at)
-SELECT $2, e.path, e.name, e.description, e.activity_type, e.started_at, e.timezone, e.started_at_local, e.fields,
+  started_at_local, timezone_source, list_fields, detail_state, listed_at, wanted_at)
+SELECT $2, e.path, e.name, e.description, e.activity_type, e.started_at, e.timezone, e.started_at_local, e.timezone_source, e.fields,
   'wanted', $3::timestamptz, $3::timestamptz
 FROM entries e
 WHERE NOT EXISTS (SELECT FROM training.activities a WHERE a.account_id = $2 AND a.path = e.path)
@@ -154,6 +164,7 @@ function toRow(entry: ListedActivity, wanted: boolean) {
     path: cleanText(entry.path),
     ...words,
     ...start,
+    timezone_source: entry.timezoneSource,
     fields: { ...words, ...(start.started_at && start) },
     wanted,
   }

@@ -98,11 +98,11 @@ export async function findWeekColumns(tx: Tx, accountId: number): Promise<WeekCo
         select date_trunc('week', d.day) as monday, sum(i.target_total) as xss
         from training.today t
         cross join lateral generate_series(
-          (select min(observed_at at time zone 'UTC' + t.utc_offset)::date from training.training_info where account_id = $1)::timestamp,
+          (select min(observed_at at time zone t.timezone)::date from training.training_info where account_id = $1)::timestamp,
           date_trunc('week', t.day::timestamp) + interval '6 days', interval '1 day') d (day)
         cross join lateral (
           select target_total from training.training_info n
-          where n.account_id = $1 and n.observed_at at time zone 'UTC' + t.utc_offset < d.day + interval '1 day'
+          where n.account_id = $1 and n.observed_at at time zone t.timezone < d.day + interval '1 day'
           order by n.observed_at desc limit 1
         ) i
         where t.account_id = $1 group by 1 having count(i.target_total) = 7

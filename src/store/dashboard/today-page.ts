@@ -14,7 +14,7 @@ export async function findTodayOf(tx: Tx, accountId: number): Promise<TodayOfAcc
   // A row of a run that brought nothing is kept for 90 days, so that a longer row of days is not known.
   const { rows } = await tx.client.query<TodayOfAccount>(
     `with polled as (
-       select distinct (r.started_at at time zone 'UTC' + t.utc_offset)::date as day
+       select distinct (r.started_at at time zone t.timezone)::date as day
        from training.today t join training.sync_runs r using (account_id)
        where t.account_id = $1 and r.resource = 'activities' and r.kind in ('poll', 'backfill') and r.outcome in ('done', 'partial')
          and r.started_at > now() - interval '90 days'
@@ -84,7 +84,7 @@ export async function findWeekDays(tx: Tx, accountId: number): Promise<WeekDay[]
      ) v
      left join lateral (
        select target_total from training.training_info n
-       where n.account_id = $1 and n.observed_at at time zone 'UTC' + t.utc_offset < d.day + interval '1 day'
+       where n.account_id = $1 and n.observed_at at time zone t.timezone < d.day + interval '1 day'
        order by n.observed_at desc limit 1
      ) i on true
      where t.account_id = $1 order by d.day`,

@@ -39,6 +39,14 @@ export async function findChanges(
   return { changes: rows, waiting: found.rows.length > 0 }
 }
 
+/** Finds the number of the newest change; 0 without any. */
+export async function findNewestChange(tx: Tx): Promise<number> {
+  const { rows } = await tx.client.query<{ newest: number }>(
+    'SELECT coalesce(max(change_id), 0)::float8 AS newest FROM training.changes',
+  )
+  return rows[0]?.newest ?? 0
+}
+
 /**
  * Checks that every change after the number `since` is still there. Throws ConfigError `changes_pruned` when some may have been
  * deleted, and `changes_unknown` when no change had that number: the reader knows another database.

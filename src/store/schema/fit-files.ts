@@ -30,6 +30,7 @@ export const fitFiles = training.table(
     createdAt: instant('created_at'),
     startedAt: instant('started_at'),
     endedAt: instant('ended_at'),
+    utcOffsetS: integer('utc_offset_s'),
     sizeBytes: bigint('size_bytes', { mode: 'number' }).notNull(),
     parts: integer('parts').notNull(),
     records: integer('records').notNull(),

@@ -116,7 +116,13 @@ export type WorkoutView = Omit<WorkoutOfDay, 'files'> & {
 export type WorkoutFileView = { name: string; content: string }
 
 /** A problem in a sentence, with the command to type where there is one. `calm`: it passes by itself, or is past. */
-export type ProblemView = { text: string; command: string | null; calm?: boolean }
+export type ProblemView = {
+  text: string
+  command: string | null
+  calm?: boolean
+  /** the account whose home time zone mends it, which the browser may offer */
+  home_of?: string
+}
 
 export type AccountView = {
   account_id: number
@@ -220,6 +226,12 @@ export type FitnessView = {
   /** the season of `best` */
   season: number | null
   best: readonly BestPoint[]
+}
+
+/** What the routes need that change something. */
+export type HomeTimezoneDeps = {
+  /** Sets the time zone of the rider's home, an IANA name. */
+  setHomeTimezone(input: { account: string; timezone: string }): Promise<void>
 }
 
 /** What the drop zone needs. */

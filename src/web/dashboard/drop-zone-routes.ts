@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ConfigError, errorCode, errorLine, isDiskFull, TransientError } from '../../kit/errors.ts'
 import { MINUTE, SECOND } from '../../kit/time.ts'
-import { makePageTokens, PAGE_TOKEN_HEADER } from '../page-token.ts'
+import { PAGE_TOKEN_HEADER, type PageTokens } from '../page-token.ts'
 import type { DropZoneDeps } from './dashboard-types.ts'
 
 const MIB = 1_024 * 1_024
@@ -16,8 +16,11 @@ const IDLE_MS = 30 * SECOND
 const MOST_AT_ONCE = 4
 
 /** Adds the drop zone: `GET /api/drop` gives a page its token, `POST /api/drop` accepts a file, `GET /api/drop/contents` tells what became of it. */
-export async function registerDropZone(server: FastifyInstance, deps: DropZoneDeps): Promise<void> {
-  const tokens = makePageTokens()
+export async function registerDropZone(
+  server: FastifyInstance,
+  deps: DropZoneDeps,
+  tokens: PageTokens,
+): Promise<void> {
   let arriving = 0
   await server.register(
     async (scope) => {

@@ -116,6 +116,41 @@ describe('today', () => {
       { utc_offset: '00:00:00', holds: true, ends: null },
     ])
   })
+
+  it('is the day at home where that is set, by the clock of the season, whatever the newest ride says', async () => {
+    const scene = await openScene()
+    const account = await scene.account('east')
+    await scene.ride(account, '2024-01-01T00:00:00Z', { zone: 'Pacific/Kiritimati' })
+    await scene.query(`update training.accounts set timezone = 'Europe/Berlin', timezone_set_by = 'account'`)
+    expect(
+      await scene.query(
+        `select timezone, timezone_source, utc_offset = now() at time zone 'Europe/Berlin' - now() at time zone 'UTC' as holds
+         from training.today`,
+      ),
+    ).toEqual([{ timezone: 'Europe/Berlin', timezone_source: 'setting', holds: true }])
+  })
+
+  it.each([
+    ['+05:45', '+05:45', '<+05:45>-05:45', '05:45:00'],
+    ['EDT', '-04:00', '<-04:00>+04:00', '-04:00:00'],
+    ['Mars/Olympus', '+09:30', '<+09:30>-09:30', '09:30:00'],
+    ['+00:00', '+00:00', 'UTC', '00:00:00'],
+  ])(
+    'keeps the offset of the newest ride where Postgres reads its zone %s otherwise',
+    async (zone, offset, timezone, utcOffset) => {
+      const scene = await openScene()
+      const account = await scene.account()
+      const ride = await scene.ride(account, '2024-01-01T00:00:00Z')
+      await scene.query(
+        `update training.activities set timezone = $2, timezone_source = 'file',
+         started_at_local = started_at at time zone 'UTC' + $3::interval where activity_id = $1`,
+        [ride, zone, offset],
+      )
+      expect(
+        await scene.query(`select timezone, timezone_source, utc_offset::text from training.today`),
+      ).toEqual([{ timezone, timezone_source: 'file', utc_offset: utcOffset }])
+    },
+  )
 })
 
 describe('the views of two accounts', () => {

@@ -129,10 +129,12 @@ async function columnsOf(scene: Scene): Promise<Map<string, string[]>> {
  */
 const PLAIN_VIEWS: Readonly<Record<string, string>> = {
   today: `
-    select account_id, utc_offset, (now() at time zone 'UTC' + utc_offset)::date as day
+    select account_id, now() at time zone timezone - now() at time zone 'UTC' as utc_offset,
+      (now() at time zone timezone)::date as day, timezone, timezone_source
     from (
-      select distinct on (a.account_id) a.account_id,
-        coalesce(v.started_at_local - v.started_at at time zone 'UTC', interval '0') as utc_offset
+      select distinct on (a.account_id) a.account_id, coalesce(a.timezone, v.timezone, 'UTC') as timezone,
+        case when a.timezone is not null then 'setting' when v.activity_id is null then 'unknown'
+          else v.timezone_source end as timezone_source
       from training.accounts a
       left join training.activities v on v.account_id = a.account_id and v.absent_since is null and v.started_at is not null
       order by a.account_id, v.started_at desc
@@ -301,13 +303,13 @@ const PLAIN_VIEWS: Readonly<Record<string, string>> = {
         (array_agg(ftp_after order by observed_at desc) filter (where ftp_before + ftp_after is not null))[1] as ftp_after
       from pass group by 1, 2, 3, 4
     )
-    select account_id, (min(observed_from) at time zone 'UTC' + utc_offset)::date as day_observed,
+    select account_id, (min(observed_from) at time zone timezone)::date as day_observed,
       count(*)::int as activities,
       sum(xss_before) as xss_before, sum(xss_after) as xss_after, sum(xss_after) - sum(xss_before) as xss_change,
       avg(ftp_before) as ftp_before, avg(ftp_after) as ftp_after,
       min(changed.day) as first_ride, max(changed.day) as last_ride, min(observed_from) as observed_from, max(observed_to) as observed_to
     from changed join plain.today using (account_id)
-    group by account_id, number, utc_offset
+    group by account_id, number, timezone
     having count(*) >= 5`,
 }
 

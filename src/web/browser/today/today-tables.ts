@@ -10,6 +10,7 @@ import { type Child, type Mood, make, makeBadge } from '../dom.ts'
 import { formatNumber, formatSpan } from '../format.ts'
 import { makeAgo, makeNotice } from '../live.ts'
 import { type Column, makeSection, makeTable, withAccount } from '../table.ts'
+import { makeHomeNotice } from './home-notice.ts'
 
 type Upload = Serialized<UploadLine>
 type Waiting = Serialized<WaitingView>
@@ -92,8 +93,10 @@ export function makeBackup(backup: Serialized<BackupView> | null): Child[] {
 
 /** Makes a notice of each problem, with the command to type. */
 export function makeProblems(problems: readonly Serialized<ProblemView>[]): Child[] {
-  return problems.map(({ text, command, calm }) =>
-    makeNotice({ text, ...(command !== null && { command }), ...(calm && { calm }) }),
+  return problems.map(({ text, command, calm, home_of: account }) =>
+    account !== undefined && command !== null
+      ? makeHomeNotice({ text, command, account })
+      : makeNotice({ text, ...(command !== null && { command }), ...(calm && { calm }) }),
   )
 }
 

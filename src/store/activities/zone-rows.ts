@@ -1,0 +1,73 @@
+import type { activities } from '../schema/index.ts'
+import type { Tx } from '../store.ts'
+
+type Row = typeof activities.$inferSelect
+
+/** What is stored about the time zone of an activity whose start is known. */
+export type ZoneFacts = Readonly<
+  Pick<Row, 'activityId' | 'timezone' | 'timezoneSource' | 'startLat' | 'startLng'> & {
+    /** whole milliseconds */
+    startedAt: Date
+    /** wall clock minus UTC, s */
+    offsetS: number | null
+    /** wall clock minus UTC in the FIT file that the activity was made from, s */
+    fileOffsetS: number | null
+  }
+>
+
+/** Another time zone for an activity, with what was stored when it was found. */
+export type ZoneChange = Readonly<{
+  timezone: string
+  timezoneSource: NonNullable<Row['timezoneSource']>
+  offsetS: number
+  was: ZoneFacts
+}>
+
+/** Finds what is stored about the time zones of an account's activities, in the order of their starts. */
+export async function findZoneFacts(tx: Tx, accountId: number): Promise<ZoneFacts[]> {
+  const { rows } = await tx.client.query<ZoneFacts>(
+    `SELECT a.activity_id AS "activityId", date_trunc('milliseconds', a.started_at) AS "startedAt", a.timezone,
+       a.timezone_source AS "timezoneSource", a.start_lat AS "startLat", a.start_lng AS "startLng",
+       extract(epoch FROM a.started_at_local - a.started_at AT TIME ZONE 'UTC')::int AS "offsetS", f.utc_offset_s AS "fileOffsetS"
+     FROM training.activities a LEFT JOIN (
+       SELECT u.activity_id, min(f.utc_offset_s) AS utc_offset_s
+       FROM training.uploads u JOIN training.fit_files f USING (account_id, content_id)
+       WHERE u.account_id = $1 GROUP BY 1) f USING (activity_id)
+     WHERE a.account_id = $1 AND isfinite(a.started_at)
+     ORDER BY a.started_at, a.activity_id`,
+    [accountId],
+  )
+  return rows
+}
+
+/**
+ * Writes time zones of activities, and their wall clocks, where what they were found from is still stored. Returns how many rows
+ * changed. The change feed tells of each.
+ */
+export async function recordZones(tx: Tx, changes: readonly ZoneChange[]): Promise<number> {
+  const of = <T>(value: (change: ZoneChange) => T) => changes.map(value)
+  const { rowCount } = await tx.client.query(
+    `WITH found AS (
+       SELECT a.activity_id, f.timezone, f.source, f.offset_s
+       FROM unnest($1::int[], $2::text[], $3::text[], $4::int[], $5::timestamptz[], $6::text[], $7::float8[], $8::float8[])
+         AS f (activity_id, timezone, source, offset_s, started_at, was_source, start_lat, start_lng)
+       JOIN training.activities a USING (activity_id)
+       WHERE date_trunc('milliseconds', a.started_at) = f.started_at
+         AND (a.timezone_source, a.start_lat, a.start_lng) IS NOT DISTINCT FROM (f.was_source, f.start_lat, f.start_lng)
+       ORDER BY a.activity_id FOR UPDATE OF a)
+     UPDATE training.activities a SET timezone = f.timezone, timezone_source = f.source,
+       started_at_local = a.started_at AT TIME ZONE 'UTC' + make_interval(secs => f.offset_s)
+     FROM found f WHERE a.activity_id = f.activity_id`,
+    [
+      of(({ was }) => was.activityId),
+      of(({ timezone }) => timezone),
+      of(({ timezoneSource }) => timezoneSource),
+      of(({ offsetS }) => offsetS),
+      of(({ was }) => was.startedAt),
+      of(({ was }) => was.timezoneSource),
+      of(({ was }) => was.startLat),
+      of(({ was }) => was.startLng),
+    ],
+  )
+  return rowCount ?? 0
+}
