@@ -9,6 +9,7 @@ import { checkSchema } from '../store/migration/schema-version.ts'
 import { type GuardedReader, makeGuardedReader } from '../store/query/guarded-reader.ts'
 import {
   collectResults,
+  type Notice,
   openQueries as openRawQueries,
   type Queries,
   type QueryResult,
@@ -113,7 +114,7 @@ export async function prepareDatabase(
 export async function openQueries(
   config: Config,
   log: Logger,
-  options: { write: boolean; signal?: AbortSignal },
+  options: { write: boolean; signal?: AbortSignal; onNotice?: (notice: Notice) => void },
 ): Promise<Queries> {
   const database = await openDatabase(config, log, options.signal)
   try {

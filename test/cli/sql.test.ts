@@ -161,6 +161,64 @@ describe('musette sql', () => {
     MANY_MS,
   )
 
+  it('shows the line of a mistake, a caret under it and the hint of Postgres, as psql does', async () => {
+    const { code, stderr } = await sql(["select 1;\nselect 2,\n\t  nam, 'ü' from activities"])
+    expect(code).toBe(2)
+    expect(stderr).toBe(
+      [
+        'musette: SQL: column "nam" does not exist',
+        "LINE 2:    nam, 'ü' from activities",
+        '           ^',
+        'HINT:  Perhaps you meant to reference the column "activities.name".',
+        '',
+      ].join('\n'),
+    )
+    const long = await sql([
+      `select ${'1, '.repeat(50)}'世界', nam from activities where ${'true and '.repeat(20)} true`,
+    ])
+    const [, line = '', caret = ''] = long.stderr.split('\n')
+    expect(line).toMatch(/^LINE 1: \.\.\..*'世界', nam from .*\.\.\.$/)
+    expect(caret.length).toBe(line.indexOf('nam') + 2 + 1)
+    const duplicate = await sql([
+      '--write',
+      "insert into training.accounts (name, base_url) select 'same', 'x' from generate_series(1, 2)",
+    ])
+    expect(duplicate.stderr).toMatch(/unique constraint.*\nDETAIL: {2}Key .* already exists/)
+  })
+
+  it('shows notices and warnings, with their hints, beside the answer', async () => {
+    const { stdout, stderr } = await sql([
+      "do $$ begin raise notice 'so %', 'far'; raise warning 'oh' using hint = 'look'; end $$; select 1 as one",
+    ])
+    expect(stderr).toBe('NOTICE:  so far\nWARNING:  oh\nHINT:  look\n')
+    expect(stdout).toContain('(1 row)')
+  })
+
+  it('answers the commands of psql for tables and columns from the catalogue, and says what to type for others', async () => {
+    const all = await sql(['--csv', '\\d'])
+    expect(all.stdout).toMatch(/^training,accounts,table,/m)
+    expect(all.stdout).toMatch(/^training,daily_load,view,/m)
+    const tables = (await sql(['--csv', '\\dt+;'])).stdout
+    expect(tables).not.toContain('daily_load')
+    const described = await sql([
+      '--csv',
+      '--',
+      '-- of a ride\n\\d Activities\n\\d training.accounts\nselect 7 as seven;',
+    ])
+    expect(described.stderr).toBe('')
+    expect(described.stdout).toMatch(/^column,type,nullable,default,comment\nactivity_id,integer,not null,/)
+    expect(described.stdout).toMatch(/\nbase_url,text,[\s\S]*\nseven\n7\n$/)
+    const missing = await sql(['\\d nothing'])
+    expect([missing.code, missing.stderr]).toEqual([
+      2,
+      expect.stringContaining(`no table or view nothing here`),
+    ])
+    const other = await sql(['--write', '\\copy x to y'])
+    expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('psql "$(musette db-url)"')])
+    const inText = await sql(["select '\n\\d' as text"])
+    expect(inText.code).toBe(0)
+  })
+
   it('prints what COPY writes, and no JSON of it', async () => {
     const copy = 'copy (values (1, null), (2, null)) to stdout'
     expect(await print(copy)).toBe('1\t\\N\n2\t\\N\n')

@@ -55,12 +55,14 @@ describe('the guarded connection', () => {
   })
 
   it('shows all statements of a text the database at one moment', async () => {
-    await queryOnce(database.url, 'create table moments (a int)')
+    await queryOnce(database.url, 'create table public.moments (a int)')
     const counts: unknown[] = []
-    for await (const part of queries.run('select count(*) from moments; select count(*) from moments')) {
+    for await (const part of queries.run(
+      'select count(*) from public.moments; select count(*) from public.moments',
+    )) {
       if (part.kind !== 'rows') continue
       counts.push(part.rows)
-      await queryOnce(database.url, 'insert into moments values (1)')
+      await queryOnce(database.url, 'insert into public.moments values (1)')
     }
     expect(counts).toEqual([[['0']], [['0']]])
   })

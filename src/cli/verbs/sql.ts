@@ -1,8 +1,9 @@
 import { type Command, Option } from 'commander'
 import { VERSION } from '../../config/version.ts'
-import { ConfigError, isAbort } from '../../kit/errors.ts'
-import type { Queries } from '../../store/query/raw-query.ts'
+import { ConfigError, errorCode, isAbort } from '../../kit/errors.ts'
+import type { Notice, Queries, RejectedStatement, Remarks } from '../../store/query/raw-query.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
+import { widthOf } from '../output.ts'
 import { readInput } from '../prompt.ts'
 import type { Printer } from '../sql-formats.ts'
 
@@ -52,17 +53,44 @@ async function sql(context: Context, query: string | undefined, options: SqlOpti
   }
   const { openQueries } = await import('../../app/open-database.ts')
   const printer = await printerFor(options)
-  const queries = await openQueries(config, log, { write: options.write ?? false, signal })
+  const onNotice = ({ severity, message, ...remarks }: Notice) =>
+    context.note([`${severity}:  ${message}`, ...remarkLines(remarks)].join('\n'))
+  const queries = await openQueries(config, log, { write: options.write ?? false, signal, onNotice })
   try {
     await printAnswers({ queries, output: process.stdout, signal }, text, printer)
     return EXIT.done
   } catch (error) {
-    if (!isAbort(error, signal)) throw error
+    if (!isAbort(error, signal)) throw withPlace(error)
     context.note('musette: stopped; the statement was cancelled')
     return EXIT.interrupted
   } finally {
     await queries.close()
   }
+}
+
+/** The most characters of a line that are shown around a mistake, and those of them that stand before it. */
+const SHOWN = { all: 60, before: 40 }
+
+/** Adds to an error about a statement where the mistake is and what helps, as psql writes it. */
+function withPlace(error: unknown): unknown {
+  if (errorCode(error) !== 'sql_rejected') return error
+  const { message, place, remarks } = error as Partial<RejectedStatement> & Error
+  const lines = [message, ...(place ? placeLines(place) : []), ...remarkLines(remarks ?? {})]
+  return new ConfigError('sql_rejected', lines.join('\n'), { cause: error })
+}
+
+function placeLines({ line, number, column }: NonNullable<RejectedStatement['place']>): string[] {
+  const start = Math.max(0, Math.min(column - SHOWN.before, line.length - SHOWN.all))
+  const end = start + SHOWN.all
+  const title = `LINE ${number}: ${start > 0 ? '...' : ''}`
+  // A tab would be as wide as the terminal likes.
+  const plain = line.replace(/\t/g, ' ')
+  const caret = ' '.repeat(widthOf(title + plain.slice(start, column)))
+  return [`${title}${plain.slice(start, end)}${end < line.length ? '...' : ''}`, `${caret}^`]
+}
+
+function remarkLines({ detail, hint }: Remarks): string[] {
+  return [...(detail ? [`DETAIL:  ${detail}`] : []), ...(hint ? [`HINT:  ${hint}`] : [])]
 }
 
 async function printerFor({ csv, json, expanded }: SqlOptions): Promise<Printer> {

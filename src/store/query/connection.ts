@@ -2,6 +2,7 @@ import pg from 'pg'
 import { dropConnection, PostgresClient } from '../../kit/postgres-client.ts'
 import { SECOND, within } from '../../kit/time.ts'
 import { mapDatabaseError } from '../database-errors.ts'
+import type { Remarks } from './rejected-statement.ts'
 import { type Part, runStatement, type Statement } from './statement.ts'
 
 /** A connection for statements that a person or another program wrote. */
@@ -16,6 +17,9 @@ type Connection = {
   destroy(): void
 }
 
+/** What Postgres says beside its answer: a NOTICE, a WARNING, … */
+export type Notice = Remarks & { severity: string; message: string }
+
 type RunOptions = Pick<Statement, 'values' | 'maxBytes' | 'signal'>
 
 type ConnectionOptions = {
@@ -24,6 +28,7 @@ type ConnectionOptions = {
   /** a limit of the server on each statement, ms; undefined: the one of the URL or of the login */
   statementTimeoutMs?: number | undefined
   signal?: AbortSignal | undefined
+  onNotice?: ((notice: Notice) => void) | undefined
 }
 
 const CONNECT_WITHIN_MS = 15 * SECOND
@@ -94,6 +99,11 @@ async function connect(options: ConnectionOptions): Promise<pg.Client> {
     // A connection that breaks while idle is reported by the next statement.
     client.on('error', () => undefined)
     await client.connect()
+    const { onNotice } = options
+    if (onNotice)
+      client.on('notice', ({ severity = 'NOTICE', message = '', detail, hint }) => {
+        onNotice({ severity, message, detail, hint })
+      })
     return client
   } catch (error) {
     stop()

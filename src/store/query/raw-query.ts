@@ -1,17 +1,20 @@
 import pg from 'pg'
-import { ConfigError, errorLine, isAbort } from '../../kit/errors.ts'
+import { isAbort } from '../../kit/errors.ts'
 import { mapDatabaseError } from '../database-errors.ts'
-import { openGuardedConnection, openWritableConnection } from './connection.ts'
-import { splitStatements } from './split-statements.ts'
+import { makeCatalogueQuery, noSuchTable, splitTyped } from './backslash-commands.ts'
+import { type Notice, openGuardedConnection, openWritableConnection } from './connection.ts'
+import { RejectedStatement } from './rejected-statement.ts'
 import type { Field, Part, Row } from './statement.ts'
 
+export type { Notice } from './connection.ts'
+export { RejectedStatement, type Remarks } from './rejected-statement.ts'
 export type { Field, Part, Row } from './statement.ts'
 
 export type Queries = {
   /**
    * Runs the statements of a text in order and yields the parts of their results, in constant memory. An abort cancels the
-   * statement at the server and throws the signal's reason. Throws ConfigError `sql_rejected` with Postgres's message about a
-   * statement, and the store's errors.
+   * statement at the server and throws the signal's reason. The commands `\\d`, `\\dt` and `\\d NAME` of psql are answered from the
+   * catalogue. Throws RejectedStatement with Postgres's message about a statement, and the store's errors.
    */
   run(text: string, signal?: AbortSignal): AsyncGenerator<Part, void, undefined>
   /** Rolls back uncommitted changes and closes the connection. Never throws. */
@@ -21,7 +24,13 @@ export type Queries = {
 /** The whole result of one statement; without rows it has no fields. `command` is the command tag: `SELECT 12`. */
 export type QueryResult = { command: string; fields: readonly Field[]; rows: Row[] }
 
-type QueriesOptions = { connectionString: string; write: boolean; signal?: AbortSignal | undefined }
+type QueriesOptions = {
+  connectionString: string
+  write: boolean
+  signal?: AbortSignal | undefined
+  /** gets each notice and warning of a statement */
+  onNotice?: ((notice: Notice) => void) | undefined
+}
 
 // SQLSTATEs read_only_sql_transaction and active_sql_transaction; the latter for statements like VACUUM.
 const NEEDS_WRITE: ReadonlySet<string> = new Set(['25006', '25001'])
@@ -33,12 +42,30 @@ const NEEDS_WRITE: ReadonlySet<string> = new Set(['25006', '25001'])
 export async function openQueries({ write, ...options }: QueriesOptions): Promise<Queries> {
   const open = write ? openWritableConnection : openGuardedConnection
   const connection = await open({ ...options, applicationName: 'musette sql' })
+  async function* runOne(text: string, signal: AbortSignal | undefined) {
+    try {
+      yield* connection.run(text, { signal })
+    } catch (error) {
+      throw isAbort(error, signal) ? error : rejected(error, text, write)
+    }
+  }
+  async function* answer(command: string, signal: AbortSignal | undefined) {
+    const { text, name } = makeCatalogueQuery(command)
+    let empty = true
+    for await (const part of runOne(text, signal)) {
+      if (part.kind === 'rows') empty = false
+      if (part.kind === 'done' && empty && name !== undefined) throw noSuchTable(name)
+      yield part
+    }
+  }
   return {
     async *run(text, signal) {
-      try {
-        for (const one of write ? [text] : splitStatements(text)) yield* connection.run(one, { signal })
-      } catch (error) {
-        throw isAbort(error, signal) ? error : rejected(error, write)
+      const typed = splitTyped(text)
+      // What is written in one text is one transaction.
+      const asOne = write && typed.every((part) => 'text' in part)
+      for (const part of asOne ? [{ text }] : typed) {
+        if ('command' in part) yield* answer(part.command, signal)
+        else yield* runOne(part.text, signal)
       }
     },
     close: () => connection.close(),
@@ -61,12 +88,10 @@ export async function collectResults(queries: Pick<Queries, 'run'>, text: string
   return results
 }
 
-function rejected(error: unknown, write: boolean): unknown {
-  // The person wrote the statement, so the whole message of Postgres may be shown.
+function rejected(error: unknown, text: string, write: boolean): unknown {
   if (!(error instanceof pg.DatabaseError) || /^(57P|08(?!P01))/.test(error.code ?? '')) {
     return mapDatabaseError(error, 'query', true)
   }
-  const advice = error.hint ? ` (${error.hint})` : ''
-  const hint = !write && NEEDS_WRITE.has(error.code ?? '') ? '; add --write if that is meant' : advice
-  return new ConfigError('sql_rejected', `SQL: ${errorLine(error)}${hint}`, { cause: error })
+  const advice = !write && NEEDS_WRITE.has(error.code ?? '') ? '; add --write if that is meant' : ''
+  return new RejectedStatement(error, text, advice)
 }
