@@ -59,7 +59,7 @@ describe('musette export', () => {
       /^musette: history: (\d+) of \1 files written \([\d,]+ samples, \d+\.\d MB\), 0 unchanged$/m,
     )
     const [sum] = await queryDuckDb(
-      `select count(*)::int as samples from read_parquet('${rig.dataDir}/history/samples/**/*.parquet', union_by_name = true)`,
+      `select count(*)::int as samples from read_parquet('${rig.dataDir}/history/samples/**/*.parquet')`,
     )
     expect(first.stderr).toContain(` (${Number(sum?.samples).toLocaleString('en')} samples`)
     const second = await rig.musette(['export', '--all', '--to', 'history'])

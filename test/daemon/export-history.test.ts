@@ -106,7 +106,7 @@ describe('the daemon with a folder for the export', () => {
     daemon = await openDaemon(config, log, { roles: ['scheduler', 'worker'], signal: stop.signal })
     await rig.steer('POST', 'activities', { name: 'Exported soon', seconds: 300 })
     await syncAccount(rig.app, { name: 'default' })
-    const text = `select name from read_parquet('${dir}/activities/**/*.parquet', hive_partitioning = true, union_by_name = true)`
+    const text = `select name from read_parquet('${dir}/activities/**/*.parquet', hive_partitioning = true)`
     await eventually(async () => (await queryDuckDb(text)).some(({ name }) => name === 'Exported soon'), {
       timeoutMs: 40_000,
       everyMs: 500,

@@ -4,9 +4,9 @@ import {
   EXPORT_COLUMNS,
   type ExportedActivity,
   findExportedActivity,
-  findSampleColumns,
   findSampleLines,
   findSamplePages,
+  SAMPLE_COLUMNS,
 } from '../../store/samples/export-rows.ts'
 import type { Tx } from '../../store/store.ts'
 import { findFitOriginal } from '../../store/uploads/kept-fit.ts'
@@ -72,8 +72,7 @@ async function* jsonPieces(tx: Tx, { activityId, path, document }: ExportedActiv
 }
 
 async function* parquetPieces(tx: Tx, activity: ExportedActivity): AsyncGenerator<Uint8Array> {
-  const wanted = await findSampleColumns(tx, [activity.activityId])
-  yield* encodeParquet('samples', wanted.columns, findSamplePages(tx, activity, wanted))
+  yield* encodeParquet('samples', SAMPLE_COLUMNS, findSamplePages(tx, activity))
 }
 
 function unknownActivity(name: string, path: string): ConfigError {

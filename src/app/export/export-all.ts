@@ -154,7 +154,7 @@ function placed(partitions: readonly Partition[]): Placed[] {
 }
 
 /** Is raised when the files change their form within a version. */
-const FORMAT = 1
+const FORMAT = 2
 
 /** What readers of such folders take for NULL. */
 const NO_YEAR = '__HIVE_DEFAULT_PARTITION__'

@@ -54,20 +54,3 @@ export function makeValues(type: ColumnType, rows: number): ExportValues {
   if (type === 'double') return { values: new Float64Array(rows), nulls }
   return { values: type === 'text' ? [] : new BigInt64Array(rows), nulls }
 }
-
-/** Copies values to a place in the room for others of the same type. */
-export function copyValues(
-  target: ExportValues,
-  at: number,
-  source: ExportValues,
-  { from, count }: { from: number; count: number },
-): void {
-  target.nulls.set(source.nulls.subarray(from, from + count), at)
-  if (ArrayBuffer.isView(source.values)) {
-    const part = source.values.subarray(from, from + count)
-    ;(target.values as Float64Array).set(part as Float64Array, at)
-    return
-  }
-  for (let index = 0; index < count; index++)
-    target.values[at + index] = source.values[from + index] as string
-}

@@ -1,4 +1,4 @@
-import { findSampleColumns, findSamplePages } from '../samples/export-rows.ts'
+import { findSamplePages, SAMPLE_COLUMNS } from '../samples/export-rows.ts'
 import { activities, powerCurves, trainingInfo } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import { findColumnPages } from './column-pages.ts'
@@ -179,13 +179,8 @@ async function findSamplesContent(tx: Tx, { accountId, year, month }: Partition)
      order by started_at, activity_id`,
     [accountId, year, month],
   )
-  const ids = found.map(({ activityId }) => activityId)
-  const wanted = await findSampleColumns(tx, ids, PARTITION_COLUMNS)
   const pages = async function* () {
-    for (const activity of found) yield* findSamplePages(tx, activity, wanted)
+    for (const activity of found) yield* findSamplePages(tx, activity)
   }
-  return { columns: wanted.columns, pages: pages() }
+  return { columns: SAMPLE_COLUMNS, pages: pages() }
 }
-
-/** The columns that the names of the folders give to every row. */
-const PARTITION_COLUMNS = ['account', 'year']

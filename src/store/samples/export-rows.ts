@@ -2,18 +2,16 @@ import { quoteCsv } from '../../kit/text.ts'
 import { findColumnPages } from '../export/column-pages.ts'
 import {
   columnsOf,
-  copyValues,
   type ExportColumn,
   type ExportPage,
   type ExportValues,
   makeSelection,
-  makeValues,
 } from '../export/exported-columns.ts'
 import { findPages } from '../export/pages.ts'
 import { samples } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import { SAMPLE_FIELDS } from './encode-samples.ts'
-import { type ExtraColumn, findExtraValues } from './extra-values.ts'
+import { findExtras } from './extra-values.ts'
 
 /** An activity that can be exported: its state, and everything but its samples as JSON. */
 export type ExportedActivity = {
@@ -74,44 +72,23 @@ export async function* findSampleLines(
     yield page.map(([line]) => before + line)
 }
 
-/** The columns of samples in a file of columns: `activity_id`, `path`, `t`, the measured values, then `extras`. */
-export type SampleColumns = Readonly<{ columns: readonly ExportColumn[]; extras: readonly ExtraColumn[] }>
+/**
+ * The columns of samples in every file of columns: `activity_id`, `path`, `t`, the measured values, and `extras`, a JSON object of
+ * the fields that have no column. A column for each such field would differ from file to file in name and type.
+ */
+export const SAMPLE_COLUMNS: readonly ExportColumn[] = [
+  { name: 'activity_id', type: 'int32' },
+  { name: 'path', type: 'text' },
+  ...MEASURED,
+  { name: 'extras', type: 'text' },
+]
 
-/** Finds the columns that the samples of these activities need together; a field without a column becomes one of its name. */
-export async function findSampleColumns(
-  tx: Tx,
-  activityIds: readonly number[],
-  reserved: readonly string[] = [],
-): Promise<SampleColumns> {
-  const { rows } = await tx.client.query<{ field: string; numeric: boolean }>(
-    `select field, bool_and(others is null) as numeric
-     from training.sample_extras where activity_id = any($1) group by field order by field collate "C"`,
-    [activityIds],
-  )
-  const fixed: ExportColumn[] = [
-    { name: 'activity_id', type: 'int32' },
-    { name: 'path', type: 'text' },
-    ...MEASURED,
-  ]
-  // Readers of files compare the names of columns without regard to case.
-  const taken = new Set([...reserved, ...fixed.map(({ name }) => name)].map((name) => name.toLowerCase()))
-  const extras = rows.map(({ field, numeric }): ExtraColumn => {
-    let name = field
-    while (name === '' || taken.has(name.toLowerCase())) name = `${name}_extra`
-    taken.add(name.toLowerCase())
-    return { field, name, type: numeric ? 'double' : 'text' }
-  })
-  return { columns: [...fixed, ...extras.map(({ name, type }) => ({ name, type }))], extras }
-}
-
-/** Finds the samples of an activity in the order of time, as pages of these columns. */
+/** Finds the samples of an activity in the order of time, as pages of SAMPLE_COLUMNS. */
 export async function* findSamplePages(
   tx: Tx,
-  activity: { activityId: number; path: string },
-  { extras }: SampleColumns,
+  { activityId, path }: { activityId: number; path: string },
 ): AsyncGenerator<ExportPage> {
-  const { activityId, path } = activity
-  const values = await findExtraValues(tx, activityId, extras)
+  const extras = await findExtras(tx, activityId)
   const query = `select ${MEASURED.map((column) => makeSelection('s', column)).join(', ')}
                  from training.samples s where activity_id = ${activityId} order by ${ORDER}`
   let from = 0
@@ -120,22 +97,15 @@ export async function* findSamplePages(
       { values: new Int32Array(rows).fill(activityId), nulls: new Uint8Array(rows) },
       { values: new Array<string>(rows).fill(path), nulls: new Uint8Array(rows) },
     ]
-    const others = extras.map((extra) => pageOf(extra, values.get(extra.field), from, rows))
-    yield { rows, columns: [...owner, ...columns, ...others] }
+    yield { rows, columns: [...owner, ...columns, pageOf(extras, from, rows)] }
     from += rows
   }
 }
 
-/** Returns the values of a field for a page of samples; those that it does not have are NULL. */
-function pageOf(
-  { type }: ExtraColumn,
-  held: ExportValues | undefined,
-  from: number,
-  rows: number,
-): ExportValues {
-  const page = makeValues(type, rows)
-  page.nulls.fill(1)
-  if (held) copyValues(page, 0, held, { from, count: Math.min(rows, held.nulls.length - from) })
+/** Returns the texts of a page of samples; there may be fewer than samples. */
+function pageOf({ values, nulls }: ExportValues, from: number, rows: number): ExportValues {
+  const page = { nulls: new Uint8Array(rows).fill(1), values: (values as string[]).slice(from, from + rows) }
+  page.nulls.set(nulls.subarray(from, from + rows))
   return page
 }
 

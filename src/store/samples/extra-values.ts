@@ -1,31 +1,50 @@
 import { copyRowsOut, NULL } from '../copy.ts'
-import { type ExportColumn, type ExportValues, makeValues } from '../export/exported-columns.ts'
+import { type ExportValues, makeValues } from '../export/exported-columns.ts'
 import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
 
-/** A field of the samples that has no column in Postgres, and its column in a file: JSON text unless all values are numbers. */
-export type ExtraColumn = ExportColumn & { field: string }
+type Field = Readonly<{
+  key: string
+  numbers: ExportValues
+  others: Readonly<Record<number, Json>>
+}>
 
 /**
- * Finds the fields of an activity that have no column: for each that it has, its values in the order of the samples. They come
- * by COPY: to parse an array of numbers as text takes longer than everything else.
+ * Finds what the samples of an activity have in fields without a column: for each sample in their order one JSON object as a
+ * text, without the fields that it lacks; NULL when it has none. They come by COPY: to parse an array of numbers as text takes
+ * longer than everything else.
  */
-export async function findExtraValues(
-  tx: Tx,
-  activityId: number,
-  extras: readonly ExtraColumn[],
-): Promise<Map<string, ExportValues>> {
-  if (extras.length === 0) return new Map()
-  const types = new Map(extras.map(({ field, type }) => [field, type]))
-  const query = `select field, "values", others::text from training.sample_extras where activity_id = ${activityId}`
-  const rows = await copyRowsOut(tx.client, query)
-  return new Map(
-    rows.map(([field, values, others]) => {
-      const numbers = decodeNumbers(values as Buffer)
-      const isText = types.get(String(field)) === 'text'
-      return [String(field), isText ? asTexts(numbers, JSON.parse(String(others ?? '{}'))) : numbers]
+export async function findExtras(tx: Tx, activityId: number): Promise<ExportValues> {
+  const query = `select field, "values", others::text from training.sample_extras
+                 where activity_id = ${activityId} order by field collate "C"`
+  const fields = (await copyRowsOut(tx.client, query)).map(
+    ([field, values, others]): Field => ({
+      key: JSON.stringify(String(field)),
+      numbers: decodeNumbers(values as Buffer),
+      others: JSON.parse(String(others ?? '{}')),
     }),
   )
+  const count = Math.max(0, ...fields.map(({ numbers }) => numbers.nulls.length))
+  const texts = makeValues('text', count)
+  for (let index = 0; index < count; index++) {
+    let members = ''
+    for (const field of fields) {
+      const value = jsonOf(field, index)
+      if (value !== undefined) members += `${members === '' ? '' : ','}${field.key}:${value}`
+    }
+    if (members === '') texts.nulls[index] = 1
+    else texts.values[index] = `{${members}}`
+  }
+  return texts
+}
+
+/** Returns a value of a field as JSON, undefined for none; what is no number stands in `others` by place, from 1. */
+function jsonOf({ numbers, others }: Field, index: number): string | undefined {
+  const other = others[index + 1] ?? null
+  if (other !== null) return JSON.stringify(other)
+  if (index >= numbers.nulls.length || numbers.nulls[index]) return undefined
+  const value = numbers.values[index] as number
+  return Number.isFinite(value) ? String(value) : `"${value}"`
 }
 
 /** Of an array in binary: its dimensions, the flag for NULLs and the type; then, unless it is empty, its length and first subscript. */
@@ -49,15 +68,4 @@ function decodeNumbers(bytes: Buffer): ExportValues {
     at += length
   }
   return { values, nulls }
-}
-
-/** Makes JSON texts of numbers and of what is no number, which is in `others` by place, from 1. */
-function asTexts({ values, nulls }: ExportValues, others: Record<number, Json>): ExportValues {
-  const texts = makeValues('text', nulls.length)
-  for (const [index, isNull] of nulls.entries()) {
-    const value = others[index + 1] ?? (isNull ? null : (values[index] as number))
-    if (value === null) texts.nulls[index] = 1
-    else texts.values[index] = JSON.stringify(value)
-  }
-  return texts
 }

@@ -8,7 +8,7 @@ import { queryDuckDb } from '../../kit/duckdb.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { openRig, type Rig } from '../../mirror/rig.ts'
 
-const HIVE = 'hive_partitioning = true, union_by_name = true'
+const HIVE = 'hive_partitioning = true'
 
 describe('an export of the whole history', () => {
   let rig: Rig
@@ -113,7 +113,7 @@ describe('an export of the whole history', () => {
     )) as [{ values: number[] }]
     const rows = await read(
       'samples',
-      `"${ride?.field}" as value FROM where path = '${ride?.path}' order by t`,
+      `(extras->>'$."${ride?.field}"')::double as value FROM where path = '${ride?.path}' order by t`,
     )
     expect(rows.map(({ value }) => value)).toEqual(values)
     for (const path of Object.keys(await files()).filter((path) => path.startsWith('samples/'))) {
@@ -220,6 +220,47 @@ describe('an export of the whole history', () => {
     expect(new Set(folders.map((name) => name.toLowerCase())).size).toBe(folders.length)
     const [count] = await read('activities', `count(*)::int as activities FROM where path like 'odd-%'`)
     expect(count).toEqual({ activities: names.length * 3 })
+  })
+
+  it('has one schema in all files of a table, whatever further fields their samples have, and needs no options to be read', async () => {
+    const sent = [
+      { gear: 3, Gear: 4.25, account: 'x' },
+      { gear: '53x11', year: null, extras: [1, { a: 'ü' }] },
+      { 'a "b".c': 1e-7, '': true },
+    ]
+    for (const [month, fields] of sent.entries()) {
+      await rig.rows(
+        `with made as (
+           insert into training.activities (account_id, path, started_at, started_at_local, listed_at, wanted_at, sample_count)
+           select account_id, 'extra-' || $1, at, at at time zone 'UTC', now(), now(), 1
+           from training.accounts, make_timestamptz(2019, $1, 1, 10, 0, 0, 'UTC') at where name = 'default'
+           returning activity_id, started_at), sample as (
+           insert into training.samples (activity_id, t) select activity_id, started_at from made)
+         insert into training.sample_extras (activity_id, field, "values", others)
+         select activity_id, key, array[case jsonb_typeof(value) when 'number' then value::float8 end],
+           case when jsonb_typeof(value) not in ('number', 'null') then jsonb_build_object('1', value) end
+         from made, jsonb_each($2::jsonb)`,
+        [month + 1, JSON.stringify(fields)],
+      )
+    }
+    expect(await run()).toMatchObject({ written: sent.length + 1 })
+    for (const table of ['activities', 'samples', 'power_curves', 'revisions', 'training_info']) {
+      const schemas = await queryDuckDb(
+        `select count(distinct columns)::int as n from (
+           select file_name, list((name, type, converted_type, logical_type)) as columns
+           from parquet_schema('${dir}/${table}/**/*.parquet') group by file_name)`,
+      )
+      expect(schemas, table).toEqual([{ n: 1 }])
+    }
+    const found = await queryDuckDb(
+      `select extras from '${dir}/samples/**/*.parquet' where path like 'extra-%' order by t`,
+    )
+    const known = sent.map((fields) => Object.entries(fields).filter(([, value]) => value !== null))
+    expect(found.map(({ extras }) => JSON.parse(String(extras)))).toEqual(known.map(Object.fromEntries))
+    await rig.rows(`delete from training.samples s using training.activities a
+      where a.activity_id = s.activity_id and a.path like 'extra-%'`)
+    await rig.rows(`delete from training.activities where path like 'extra-%'`)
+    expect(await run()).toMatchObject({ written: 0, removed: sent.length + 1 })
   })
 
   it('removes the files of what is gone, with their folders', async () => {

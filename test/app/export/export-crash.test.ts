@@ -47,11 +47,7 @@ const namesIn = async (dir: string) => {
   return rows.map(({ name }) => name)
 }
 const samplesIn = async (dir: string) =>
-  (
-    await queryDuckDb(
-      `select count(*)::int as n from read_parquet('${dir}/samples/**/*.parquet', union_by_name = true)`,
-    )
-  )[0]?.n
+  (await queryDuckDb(`select count(*)::int as n from read_parquet('${dir}/samples/**/*.parquet')`))[0]?.n
 
 describe('an export that is killed', () => {
   it.each(MOMENTS)(
