@@ -12,7 +12,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { connectReason, MusetteError, TransientError } from '../kit/errors.ts'
-import { endPool, PostgresClient } from '../kit/postgres-client.ts'
+import { endPool, PostgresClient, WITHOUT_LIMITS } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND, sleep, within } from '../kit/time.ts'
 
 export type BackendChoice = Readonly<{ kind: 'redis'; url: string } | { kind: 'postgres'; url: string }>
@@ -109,6 +109,7 @@ export async function migrateQueueTables(url: string): Promise<void> {
   client.on('error', () => undefined) // the failed query reports it
   await client.connect()
   try {
+    await client.query(WITHOUT_LIMITS)
     await runMigrations(client, SCHEMA)
   } finally {
     await client.end()
@@ -130,7 +131,7 @@ export function makeQueuePool(url: string): PgPool {
     application_name: 'musette queue',
     onConnect: async (client) => {
       // By statement, not by a start-up option: poolers refuse those, and the URL may bring options of its own.
-      await client.query(`SET search_path TO pg_catalog, ${quoteSchemaName(SCHEMA)}`)
+      await client.query(`SET search_path TO pg_catalog, ${quoteSchemaName(SCHEMA)}; ${WITHOUT_LIMITS}`)
     },
   })
   const delayed: unknown = {

@@ -9,6 +9,13 @@ import { acceptPlain, readTlsMode } from './postgres-tls.ts'
  */
 const FIRST_SETTINGS = 'SET search_path = pg_catalog, pg_temp; SET jit = off'
 
+/**
+ * Takes off the limits in time that an administrator has set for all sessions: our own work may take long, and the connections
+ * that listen are idle. `transaction_timeout` is unknown before Postgres 17.
+ */
+export const WITHOUT_LIMITS = `SELECT set_config(name, '0', false) FROM pg_catalog.pg_settings
+  WHERE name IN ('statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout')`
+
 /** The name and value of libpq for this, so that a DATABASE_URL can require the same. */
 const SCRAM_ONLY = /[?&]require_auth=scram-sha-256(?:&|$)/
 

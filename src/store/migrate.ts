@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { dropConnection, PostgresClient } from '../kit/postgres-client.ts'
+import { dropConnection, PostgresClient, WITHOUT_LIMITS } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 import { mapDatabaseError, outdated, sqlstateOf } from './database-errors.ts'
 import { checkServer } from './migration/check-server.ts'
@@ -96,7 +96,7 @@ export async function withMigrationLock<T>(
     throw mapDatabaseError(error, 'connect')
   }
   try {
-    await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
+    await client.query(`${WITHOUT_LIMITS}; SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
     // Some systems cannot check it and refuse the setting.
     await client.query(`SET client_connection_check_interval = ${CLIENT_CHECK_MS}`).catch(() => undefined)
     await checkServer(client, input.connectionString)

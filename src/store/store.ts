@@ -3,7 +3,7 @@ import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { errorLine, MusetteError } from '../kit/errors.ts'
-import { endPool, PostgresClient } from '../kit/postgres-client.ts'
+import { endPool, PostgresClient, WITHOUT_LIMITS } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 import { type DatabaseStep, mapDatabaseError, sqlstateOf } from './database-errors.ts'
 import { locks } from './schema/index.ts'
@@ -83,7 +83,7 @@ export function openStore(deps: { log: Logger }, options: StoreOptions): Store {
 function makePool(deps: { log: Logger }, options: StoreOptions): pg.Pool {
   const settings = [
     "SET TimeZone = 'UTC'",
-    'SET statement_timeout = 0',
+    WITHOUT_LIMITS,
     `SET lock_timeout = ${LOCK_TIMEOUT_MS}`,
     `SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
   ].join('; ')

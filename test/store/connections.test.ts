@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { queryApp } from '../../src/app/open-database.ts'
 import { makeQueuePool, migrateQueueTables } from '../../src/jobs/backend.ts'
+import { openChangeListener } from '../../src/store/feed/change-listener.ts'
 import { withMigrationLock } from '../../src/store/migrate.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { openReaderLogin } from '../kit/reader-login.ts'
@@ -36,4 +37,44 @@ test('a login for analysts has the JIT of its server, since their queries may ru
   const { url } = await login.make()
   const [ours] = await queryOnce(login.url, `select current_setting('jit') as jit`)
   expect(await queryOnce(url, SETTINGS)).toEqual([{ ...ours, path: 'training' }])
+})
+
+test('limits in time that an administrator has set for all end no work of ours, and no connection that waits for changes', async () => {
+  const { store, url } = await openTestStore()
+  const names = [
+    'statement_timeout',
+    'transaction_timeout',
+    'idle_in_transaction_session_timeout',
+    'idle_session_timeout',
+  ]
+  await queryOnce(
+    url,
+    `do $$ declare name text; begin
+       foreach name in array '{${names}}'::text[] loop
+         if current_setting(name, true) is not null then execute format('alter database %I set %I = %L', current_database(), name, '50ms'); end if;
+       end loop; end $$`,
+  )
+  const limits = `select string_agg(setting, ' ') as limits from (select setting from pg_settings where name = any ('{${names}}') order by name) s`
+  const slow = 'select pg_sleep(0.1)'
+  expect(await queryOnce(url, slow).catch(({ code }) => code)).toMatch(/^(57014|25P04)$/)
+  expect(await rowsOf(store, limits)).toMatchObject([{ limits: expect.stringMatching(/^300000 0 0( 0)?$/) }])
+  const inMigration = withMigrationLock({ connectionString: url, log: quiet }, (client) =>
+    client.query(limits),
+  )
+  expect((await inMigration).rows).toMatchObject([{ limits: expect.stringMatching(/^0 0 0( 0)?$/) }])
+  await migrateQueueTables(url)
+  const queue = makeQueuePool(url)
+  onTestFinished(() => queue.end())
+  await queue.query(slow)
+  const listener = openChangeListener({ log: quiet }, { connectionString: url })
+  onTestFinished(() => listener.close())
+  const never = new AbortController().signal
+  await listener.wait(0, never)
+  const waited = listener.wait(20_000, never)
+  await queryOnce(url, slow).catch(() => undefined)
+  await queryOnce(url, slow).catch(() => undefined)
+  await queryOnce(url, 'notify musette_changes')
+  const startedAt = performance.now()
+  await waited
+  expect(performance.now() - startedAt).toBeLessThan(10_000)
 })

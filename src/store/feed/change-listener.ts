@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Logger } from 'pino'
 import { errorLine } from '../../kit/errors.ts'
-import { PostgresClient } from '../../kit/postgres-client.ts'
+import { PostgresClient, WITHOUT_LIMITS } from '../../kit/postgres-client.ts'
 import { MINUTE, SECOND } from '../../kit/time.ts'
 
 /** Waits for changes in the database. */
@@ -50,7 +50,7 @@ export function openChangeListener(
     made.on('notification', wake)
     try {
       await made.connect()
-      await made.query('LISTEN musette_changes')
+      await made.query(`${WITHOUT_LIMITS}; LISTEN musette_changes`)
       client = made
       // What was committed before is found by the reader's next look.
       heard = true
