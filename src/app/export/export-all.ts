@@ -2,16 +2,17 @@ import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { VERSION } from '../../config/version.ts'
 import { ConfigError, errorLine, isDiskFull, MusetteError, TransientError } from '../../kit/errors.ts'
+import { DAY } from '../../kit/time.ts'
 import { withRun } from '../../mirror/mirror.ts'
 import { findContent, findPartitions, type Partition } from '../../store/export/partitions.ts'
 import { withExclusiveWork } from '../../store/store.ts'
 import type { App } from '../app.ts'
 import {
   type ExportedFiles,
-  isInPlace,
   openExportFolder,
   publish,
   readForeignFiles,
+  readWholeFiles,
   removeStaged,
   writeStaged,
 } from './export-folder.ts'
@@ -68,9 +69,14 @@ export async function exportAll(
 async function exportInto(app: Pick<App, 'store'>, input: ExportInput): Promise<ExportCounts> {
   const { dir } = input
   try {
-    const before = await openExportFolder(dir)
-    const { files, exportedAt, ...counts } = await writeChanges(app, input, before)
-    await publish(dir, { musette: VERSION, exported_at: exportedAt, files })
+    const last = await openExportFolder(dir)
+    const before = last?.files ?? {}
+    const thorough = input.kind === 'by_hand' || !isRecent(last?.checked_at)
+    // Before the transaction: to read all files may take minutes, in which Postgres could not clean up.
+    const whole = await readWholeFiles(dir, before, { thorough, signal: input.signal })
+    const checkedAt = thorough ? new Date().toISOString() : last?.checked_at
+    const { files, exportedAt, ...counts } = await writeChanges(app, input, whole)
+    await publish(dir, { musette: VERSION, exported_at: exportedAt, checked_at: checkedAt, files })
     const removed = Object.keys(before).filter((path) => !Object.hasOwn(files, path)).length
     return {
       files: Object.keys(files).length,
@@ -84,16 +90,23 @@ async function exportInto(app: Pick<App, 'store'>, input: ExportInput): Promise<
   }
 }
 
+/** On a schedule all files are read once a day: a disk loses bytes seldom, and the export of a club has gigabytes. */
+const CHECK_EVERY_MS = DAY
+
+function isRecent(checkedAt: string | undefined): boolean {
+  return checkedAt !== undefined && Math.abs(Date.now() - Date.parse(checkedAt)) < CHECK_EVERY_MS
+}
+
 type Changes = Pick<ExportCounts, 'written' | 'samples' | 'bytes'> & {
   files: ExportedFiles
   exportedAt: string
 }
 
-/** Writes the files whose content has changed beside the export, from one moment of the database. */
+/** Writes the files that are not among the whole ones with the same content beside the export, from one moment of the database. */
 async function writeChanges(
   app: Pick<App, 'store'>,
   { dir, signal, onProgress }: ExportInput,
-  before: ExportedFiles,
+  whole: ExportedFiles,
 ): Promise<Changes> {
   try {
     return await app.store.read(async (tx) => {
@@ -108,9 +121,8 @@ async function writeChanges(
       const partitions = placed(await findPartitions(tx))
       const changed: typeof partitions = []
       for (const one of partitions) {
-        const known = before[one.path]
-        const same = known?.fingerprint === one.fingerprint && (await isInPlace(dir, one.path, known.bytes))
-        if (same) changes.files[one.path] = known
+        const known = whole[one.path]
+        if (known?.fingerprint === one.fingerprint) changes.files[one.path] = known
         else changed.push(one)
       }
       const total = changed.reduce((sum, { partition }) => sum + partition.rows, 0)
@@ -127,10 +139,10 @@ async function writeChanges(
             onProgress?.({ done: done + Math.min(rows, partition.rows), total })
           }
         }
-        const bytes = await writeStaged(dir, path, encodeParquet(partition.table, columns, counted()))
-        changes.files[path] = { fingerprint, rows, bytes }
+        const written = await writeStaged(dir, path, encodeParquet(partition.table, columns, counted()))
+        changes.files[path] = { fingerprint, rows, ...written }
         changes.written += 1
-        changes.bytes += bytes
+        changes.bytes += written.bytes
         if (partition.table === 'samples') changes.samples += rows
         done += partition.rows
       }

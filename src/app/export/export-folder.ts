@@ -1,4 +1,5 @@
-import type { FileHandle } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
@@ -9,6 +10,8 @@ import { ConfigError, errorCode } from '../../kit/errors.ts'
 export const MANIFEST = 'musette-export.json'
 /** The folder for files that are not all there yet. Its own manifest is written last: with it, they are. */
 const STAGING = '.musette-staging'
+/** Large enough for a hash to wait for the disk alone. */
+const READ_BYTES = 1024 * 1024
 /** What an empty disk holds. */
 const NOTHING: ReadonlySet<string> = new Set([STAGING, 'lost+found'])
 
@@ -16,12 +19,18 @@ const fileSchema = z.strictObject({
   fingerprint: z.string(),
   rows: z.int().nonnegative(),
   bytes: z.int().nonnegative(),
+  // Files of earlier versions have neither.
+  sha256: z.string().optional(),
+  /** when its content was written, as the file system says, in ms */
+  modified_ms: z.number().optional(),
 })
 /** A manifest that somebody has changed must not name files outside the folders of the tables. */
 const pathSchema = z.string().regex(/^[a-z_]+\/account=[^/\\]*\/year=[^/\\]+\/[\w-]+\.parquet$/)
 const manifestSchema = z.strictObject({
   musette: z.string(),
   exported_at: z.iso.datetime(),
+  /** when every file was last read and compared with its checksum */
+  checked_at: z.iso.datetime().optional(),
   files: z.record(pathSchema, fileSchema),
 })
 
@@ -29,13 +38,14 @@ export type Manifest = z.infer<typeof manifestSchema>
 
 /** The files of an export by their path in its folder, with `/`. */
 export type ExportedFiles = Manifest['files']
+type ExportedFile = z.infer<typeof fileSchema>
 
 /**
- * Opens the folder of an export, creates it when it is missing, and returns the files that it holds. When the last export was
+ * Opens the folder of an export, creates it when it is missing, and returns its manifest. When the last export was
  * stopped after all its files were written, they are put in place first; what it left before that is removed. Throws ConfigError
  * `not_an_export` when the folder holds something else, and the file system's errors.
  */
-export async function openExportFolder(dir: string): Promise<ExportedFiles> {
+export async function openExportFolder(dir: string): Promise<Manifest | undefined> {
   await createFolder(dir)
   const manifest = await readManifest(join(dir, MANIFEST))
   if (!manifest && (await readdir(dir)).some((name) => !NOTHING.has(name)) && !(await readStaged(dir))) {
@@ -44,37 +54,60 @@ export async function openExportFolder(dir: string): Promise<ExportedFiles> {
   }
   if (await readStaged(dir)) await publishStaged(dir)
   else await removeStaged(dir)
-  return (await readManifest(join(dir, MANIFEST)))?.files ?? {}
+  return readManifest(join(dir, MANIFEST))
 }
 
-/** Tells whether a file of the export is there with the size that the manifest says. */
-export async function isInPlace(dir: string, path: string, bytes: number): Promise<boolean> {
-  const found = await stat(join(dir, path)).catch(() => undefined)
-  return found?.isFile() === true && found.size === bytes
+/**
+ * Finds the files of the export that are there as they were written. Size and time of the last change tell that of most; the
+ * others are read and compared with their checksum, all of them with `thorough`, because a bad disk changes no time.
+ */
+export async function readWholeFiles(
+  dir: string,
+  files: ExportedFiles,
+  { thorough, signal }: { thorough: boolean; signal?: AbortSignal | undefined },
+): Promise<ExportedFiles> {
+  const whole: ExportedFiles = {}
+  for (const [path, file] of Object.entries(files)) {
+    signal?.throwIfAborted()
+    const target = join(dir, path)
+    const found = await stat(target).catch(() => undefined)
+    if (!found?.isFile() || found.size !== file.bytes) continue
+    const isRead = thorough || found.mtimeMs !== file.modified_ms
+    // A file that cannot be read is written again.
+    if (isRead && (await readChecksum(target).catch(() => undefined)) !== file.sha256) continue
+    whole[path] = { ...file, modified_ms: found.mtimeMs }
+  }
+  return whole
 }
 
-/** Writes a file beside the export, flushed to the disk, and returns its size in bytes. */
+async function readChecksum(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES })) hash.update(chunk)
+  return hash.digest('hex')
+}
+
+/** Writes a file beside the export, flushed to the disk. */
 export async function writeStaged(
   dir: string,
   path: string,
   pieces: AsyncIterable<Uint8Array>,
-): Promise<number> {
+): Promise<Pick<ExportedFile, 'bytes' | 'sha256' | 'modified_ms'>> {
   const target = join(dir, STAGING, path)
   await createFolder(dirname(target))
   const file = await open(target, 'wx', 0o600)
+  const hash = createHash('sha256')
   try {
     let bytes = 0
-    for await (const piece of pieces) bytes += await writeAll(file, piece)
+    for await (const piece of pieces) {
+      await file.writeFile(piece)
+      hash.update(piece)
+      bytes += piece.length
+    }
     await file.sync()
-    return bytes
+    return { bytes, sha256: hash.digest('hex'), modified_ms: (await file.stat()).mtimeMs }
   } finally {
     await file.close()
   }
-}
-
-async function writeAll(file: FileHandle, piece: Uint8Array): Promise<number> {
-  await file.writeFile(piece)
-  return piece.length
 }
 
 /**

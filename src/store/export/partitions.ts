@@ -95,13 +95,10 @@ const PLAIN: Readonly<Record<Exclude<TableName, 'samples'>, PlainTable>> = {
   },
 }
 
-// The row of activity_intensity is written anew with the samples and what is derived from them, so its transaction tells them
-// from earlier ones; the document's hash tells them apart after the database was restored, which gives all rows one transaction.
-const CONTENT = `concat_ws(':', v.activity_id, v.sample_count, i.xmin, d.sha256)`
-const WITH_CONTENT = `training.activities v left join training.activity_intensity i using (activity_id)
-  left join training.raw_documents d using (activity_id)`
-// The hash of the summary stands for the summary.
-const ACTIVITY = PLAIN.activities.columns.map(({ name }) => `v.${name === 'summary' ? 'summary_hash' : name}`)
+// Every rewrite of samples, extras or curve gives the activity another version; start and path stand in their rows too.
+const CONTENT = `concat_ws(':', v.activity_id, v.path, v.sample_count, v.started_at, v.started_at_local, c.version)`
+const WITH_CONTENT = 'training.activities v left join musette.content_versions c using (activity_id)'
+const ACTIVITY = PLAIN.activities.columns.map(({ name }) => `v.${name}`)
 
 /** What a partition's fingerprint is made from: a text for each of these rows, in a fixed order, and how many rows they stand for. */
 const PRINTS: Readonly<
@@ -123,14 +120,14 @@ const PRINTS: Readonly<
     rows: 'sum(v.sample_count)',
   },
   power_curves: {
-    text: `concat_ws(':', ${CONTENT}, v.started_at_local)`,
+    text: CONTENT,
     order: 'v.activity_id',
-    from: `${WITH_CONTENT} where exists (select from training.power_curves c where c.activity_id = v.activity_id)`,
+    from: `${WITH_CONTENT} where exists (select from training.power_curves p where p.activity_id = v.activity_id)`,
     year: YEAR,
     rows: 'count(*)',
   },
   revisions: {
-    text: `concat_ws(':', v.activity_id, r.observed_at)`,
+    text: `md5(row(v.path, r.*)::text)`,
     order: 'v.activity_id, r.observed_at',
     from: `${PLAIN.revisions.from} where true`,
     year: YEAR,

@@ -32,7 +32,7 @@ export async function replaceContent(
   )
   await insertSamples(tx, rewritten)
   await replaceSampleExtras(tx, rewritten)
-  await replacePowerCurves(
+  const curved = await replacePowerCurves(
     tx,
     activities.flatMap(({ activityId, powerCurve: curve }) => (curve ? [{ activityId, curve }] : [])),
     knownIds,
@@ -41,5 +41,19 @@ export async function replaceContent(
     tx,
     activities.flatMap(({ activityId, intensity }) => (intensity ? [{ activityId, intensity }] : [])),
     knownIds,
+  )
+  await moveVersions(tx, [...new Set([...rewritten.map(({ activityId }) => activityId), ...curved])])
+}
+
+/**
+ * Gives activities whose samples, extras or curve were rewritten a version that no activity of any database has had: two databases
+ * that were restored from one backup go on from the same numbers, but not from the same random ones.
+ */
+async function moveVersions(tx: Tx, activityIds: readonly number[]): Promise<void> {
+  if (activityIds.length === 0) return
+  await tx.client.query(
+    `INSERT INTO musette.content_versions (activity_id, version) SELECT id, gen_random_uuid() FROM unnest($1::int[]) AS id
+     ON CONFLICT (activity_id) DO UPDATE SET version = excluded.version`,
+    [activityIds],
   )
 }

@@ -43,26 +43,33 @@ const REPLACE_CURVES = `WITH point AS (
 ), gone AS (
   DELETE FROM training.power_curves c WHERE activity_id = ANY ($6::int[])
     AND NOT EXISTS (SELECT FROM point WHERE point.activity_id = c.activity_id AND point.duration_s = c.duration_s)
-)
+  RETURNING c.activity_id
+), written AS (
 INSERT INTO training.power_curves AS c (activity_id, duration_s, watts, account_id, season, started_at_local, source)
 SELECT activity_id, duration_s, watts, account_id, date_part('year', started_at_local), started_at_local, source
 FROM point JOIN training.activities USING (activity_id)
 ON CONFLICT (activity_id, duration_s) DO UPDATE SET
   (watts, account_id, season, started_at_local, source) =
   (excluded.watts, excluded.account_id, excluded.season, excluded.started_at_local, excluded.source)
-WHERE c.* IS DISTINCT FROM excluded.*`
+WHERE c.* IS DISTINCT FROM excluded.*
+RETURNING c.activity_id
+)
+SELECT activity_id FROM gone UNION SELECT activity_id FROM written`
 
-/** Writes power curves in place of those that the activities `known` have; a point that is right already is not written again. */
+/**
+ * Writes power curves in place of those that the activities `known` have; a point that is right already is not written again.
+ * Returns the activities whose curve is another one now.
+ */
 export async function replacePowerCurves(
   tx: Tx,
   curves: ReadonlyArray<{ activityId: number; curve: PowerCurve }>,
   known: readonly number[],
-): Promise<void> {
+): Promise<number[]> {
   const points = curves.flatMap(({ activityId, curve }) =>
     curve.points.map((best) => ({ activityId, ...best })),
   )
-  if (points.length + known.length === 0) return
-  await tx.client.query(REPLACE_CURVES, [
+  if (points.length + known.length === 0) return []
+  const { rows } = await tx.client.query<{ activity_id: number }>(REPLACE_CURVES, [
     points.map(({ activityId }) => activityId),
     points.map(({ durationS }) => durationS),
     points.map(({ watts }) => watts),
@@ -70,6 +77,7 @@ export async function replacePowerCurves(
     curves.map(({ curve }) => curve.source),
     known,
   ])
+  return rows.map((row) => row.activity_id)
 }
 
 /** Seconds of an activity by intensity; null when unknown. The columns of `activity_intensity` say more. */

@@ -11,9 +11,10 @@ import {
   real,
   text,
   timestamp,
+  uuid,
 } from 'drizzle-orm/pg-core'
 import { activities } from './activities.ts'
-import { bytea, instant, type Json, training } from './schemas.ts'
+import { bytea, instant, type Json, musette, training } from './schemas.ts'
 
 // A primary key or a foreign key would cost four fifths of the speed of COPY; replacing an activity's samples as
 // a whole, in the transaction that updates its row, keeps them right without either.
@@ -138,4 +139,12 @@ export const rawDocuments = training.table('raw_documents', {
   sha256: text('sha256').notNull(),
   encoding: text('encoding').notNull(),
   body: bytea('body').notNull(),
+})
+
+/** Which samples, extras and power curve an activity has: what is equal here is equal there, also in another database. */
+export const contentVersions = musette.table('content_versions', {
+  activityId: integer('activity_id')
+    .primaryKey()
+    .references(() => activities.activityId, { onDelete: 'cascade' }),
+  version: uuid('version').notNull(),
 })

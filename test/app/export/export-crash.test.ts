@@ -59,7 +59,7 @@ describe('an export that is killed', () => {
       const samples = await samplesIn(dir)
       await rig.rows(`update training.activities set name = 'new'`)
       const env = { NODE_OPTIONS: `--import=${DIE}`, DIE_AT: moment }
-      await rig.rows('update training.activity_intensity set ftp = ftp')
+      await rig.rows('update musette.content_versions set version = gen_random_uuid()')
       const killed = await musette(['export', '--all', '--to', dir], env)
       expect(killed).toMatchObject({ signal: 'SIGKILL' })
       const names = await namesIn(dir)
@@ -97,7 +97,7 @@ describe.skipIf(process.platform !== 'linux' || process.getuid?.() !== 0)('an ex
       await run(disk.path)
       const before = await readFile(join(disk.path, 'musette-export.json'), 'utf8')
       await rig.rows(`update training.activities set name = 'more'`)
-      await rig.rows('update training.activity_intensity set ftp = ftp')
+      await rig.rows('update musette.content_versions set version = gen_random_uuid()')
       const kilobytes = Object.values(JSON.parse(before).files as Record<string, { bytes: number }>).reduce(
         (sum, { bytes }) => sum + bytes / 1_024,
         200,
