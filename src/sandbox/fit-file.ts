@@ -1,6 +1,7 @@
 import { fitCrc } from '../fit/fit-walker.ts'
 import { ACTIVITY_FILE, FILE_ID, FIT_EPOCH_S, RECORD, SESSION, TIMESTAMP } from '../fit/profile.ts'
 import type { Signature } from './athlete/fitness-model.ts'
+import { homeIn } from './athlete/history.ts'
 import { at, simulateTrack, type Track } from './athlete/ride.ts'
 import { scoreTrack, sumTrack, type Totals } from './athlete/score.ts'
 
@@ -27,6 +28,7 @@ export function makeFitFile(input: { startedAt: Date; seconds: number; seed?: nu
     running: false,
     indoor: false,
     signature: SIGNATURE,
+    home: homeIn(),
     breakthrough: false,
   })
   const totals = sumTrack(scoreTrack(track, SIGNATURE))

@@ -11,7 +11,7 @@ import {
   signatureAt,
   train,
 } from './athlete/fitness-model.ts'
-import { planHistory, type Zone } from './athlete/history.ts'
+import { type Home, planHistory, type Zone } from './athlete/history.ts'
 import { makeRandom } from './athlete/random.ts'
 import type { Track } from './athlete/ride.ts'
 import { expectedLoad, type RideKind } from './athlete/ride-kinds.ts'
@@ -19,6 +19,7 @@ import { makeOwnWorkouts, type Workout } from './athlete/workout-designs.ts'
 
 export type Rider = {
   username: string
+  home: Home
   password: string
   body: Body
   activities: Map<string, Activity>
@@ -37,7 +38,12 @@ export type NewActivity = {
   name: string
   description: string | null
   activityType: string
+  /** the zone of its dates where the service tells one */
   zone: Zone
+  /** whether it tells the zone in any case, and not only when it is set to */
+  isZoneSent?: boolean
+  /** where it begins, outdoors */
+  home: Home
   startMs: number
   seconds: number
   source: Source
@@ -73,18 +79,20 @@ export function makeRider(input: {
   activities: number
   longestActivitySeconds: number
   todayMs: number
+  home: Home
 }): Rider {
-  const { username, password, seed, longestActivitySeconds, todayMs } = input
+  const { username, password, seed, longestActivitySeconds, todayMs, home } = input
   const body = makeBody(seed)
   const workouts = makeOwnWorkouts({ username, todayMs })
-  const rider: Rider = { username, password, body, activities: new Map(), workouts }
-  const plans = planHistory({ seed, count: input.activities, longestActivitySeconds, todayMs })
+  const rider: Rider = { username, home, password, body, activities: new Map(), workouts }
+  const plans = planHistory({ seed, count: input.activities, longestActivitySeconds, todayMs, home })
   let loads = makeLoads(body.daily)
   let atMs = plans[0]?.startMs ?? todayMs
   for (const { kind, running, indoor, ...known } of plans) {
     const endMs = known.startMs + known.seconds * 1_000
     const activity = makeActivity(body, rest(loads, known.startMs - atMs), {
       ...known,
+      home,
       source: { kind: 'ride', ride: { kind, running, indoor } },
       updatedMs: Math.min(endMs + 2 * MINUTE, todayMs),
       samplesAtMs: endMs,

@@ -4,6 +4,7 @@ import { answerActivity, answerActivityList } from './api/activity-answers.ts'
 import { answerTrainingInfo, answerWorkoutDownload } from './api/training-info-answer.ts'
 import { answerUpload } from './api/upload-answer.ts'
 import { answerDefaultWorkouts, answerOwnWorkouts, answerWorkout } from './api/workout-answers.ts'
+import { homeIn } from './athlete/history.ts'
 import { makeServer, type Params, type Route, route } from './http/http-server.ts'
 import { json, type Reply, ReplyError, text } from './http/reply.ts'
 import type { Request } from './http/request.ts'
@@ -26,6 +27,8 @@ export type SandboxOptions = {
   /** How long after an upload the samples are ready. */
   sampleDelayMs?: number
   accessTokenSeconds?: number
+  /** The time zone of the first rider's home. */
+  home?: string | undefined
   /** Clients besides the public one and the demo application. */
   clients?: readonly RegisteredClient[]
   now?: () => Date
@@ -38,7 +41,7 @@ const ACCESS_TOKEN_SECONDS = (7 * 24 * HOUR) / 1_000
 
 /**
  * Starts the stand-in service on 127.0.0.1: the ten endpoints of the service document, and `/_sandbox/` to steer it.
- * Rejects with the system's error when the port is taken.
+ * Rejects with the system's error when the port is taken, and with ConfigError `sandbox_home`.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const world = makeWorld({
@@ -47,6 +50,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     seed: options.seed ?? 1,
     sampleDelayMs: options.sampleDelayMs ?? 2_000,
     accessTokenSeconds: options.accessTokenSeconds ?? ACCESS_TOKEN_SECONDS,
+    home: homeIn(options.home),
     clients: options.clients ?? [],
     now: options.now ?? (() => new Date()),
   })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { DAY, SECOND } from '../kit/time.ts'
+import { type Home, homeIn } from './athlete/history.ts'
 import { makeRandom, type Random } from './athlete/random.ts'
 import { makeDefaultWorkouts, type Workout } from './athlete/workout-designs.ts'
 import type { Fault } from './http/faults.ts'
@@ -31,30 +32,38 @@ type WorldOptions = {
   seed: number
   sampleDelayMs: number
   accessTokenSeconds: number
+  home: Home
   clients: readonly RegisteredClient[]
   now: () => Date
 }
 
 /** The second rider's history is small. */
 const SECOND_ACTIVITIES = 12
+/** On another continent than the first. */
+const SECOND_HOME = 'Pacific/Auckland'
 
 /** Makes a world: both riders with their histories up to yesterday, no grants, no faults. */
 export function makeWorld(options: WorldOptions): World {
   const settings = makeSettings(options)
   const { longestActivitySeconds } = options
   const todayMs = Math.floor(options.now().getTime() / DAY) * DAY
-  const rider = (username: string, seed: number, activities: number) =>
+  const rider = (username: string, seed: number, activities: number, home: Home) =>
     [
       username,
-      makeRider({ username, password: username, seed, activities, longestActivitySeconds, todayMs }),
+      makeRider({ username, password: username, seed, activities, longestActivitySeconds, todayMs, home }),
     ] as const
   return {
     now: () => new Date(options.now().getTime() + settings.clock_skew_ms),
     settings,
     longestActivitySeconds,
     riders: new Map([
-      rider('rider', options.seed, options.activities),
-      rider('second', options.seed + 1_000, Math.min(options.activities, SECOND_ACTIVITIES)),
+      rider('rider', options.seed, options.activities, options.home),
+      rider(
+        'second',
+        options.seed + 1_000,
+        Math.min(options.activities, SECOND_ACTIVITIES),
+        homeIn(SECOND_HOME),
+      ),
     ]),
     defaultWorkouts: makeDefaultWorkouts(todayMs),
     clients: makeClients(options.clients),
@@ -90,8 +99,8 @@ export function findWorkout(world: World, path: string): Workout | undefined {
 export const settingsSchema = z.strictObject({
   /** The list keeps only the newest this many; null for no cap. */
   list_cap: z.number().int().positive().nullable(),
-  /** Start dates of the list in UTC, or in the rider's zone as in the detail. */
-  list_dates: z.enum(['utc', 'rider']),
+  /** Start dates in UTC, as every published answer has them; in UTC in the list and with a zone in the detail; or both with a zone. */
+  dates: z.enum(['utc', 'detail', 'zone']),
   /** How long after an upload the samples are ready. */
   sample_delay_ms: z.number().int().nonnegative(),
   /** The same bytes again: a second path that vanishes with the delay, a refusal, or the first path again. */
@@ -123,7 +132,7 @@ const REFRESH_TOKEN_SECONDS = (14 * DAY) / SECOND
 function makeSettings(input: { sampleDelayMs: number; accessTokenSeconds: number }): Settings {
   return {
     list_cap: null,
-    list_dates: 'utc',
+    dates: 'utc',
     sample_delay_ms: input.sampleDelayMs,
     duplicate_uploads: 'twin',
     reuse_revokes_grant: false,

@@ -51,7 +51,8 @@ describe('the athlete', () => {
     expect(list.some(({ name }) => /[^\x20-\x7e]/.test(name))).toBe(true)
   })
 
-  it('starts in all three styles of time zone, at the wall clock of the zone', async () => {
+  it('starts in all three styles of time zone, at the wall clock of the zone, when the details are set to tell it', async () => {
+    await client.steer('PATCH', 'settings', { dates: 'detail' })
     const details = await Promise.all(
       list.map(async ({ path }) => {
         const { body } = await client.get<Detail>(`/oauth/activity/${path}`, token)
@@ -69,6 +70,7 @@ describe('the athlete', () => {
       const wall = Date.parse(`${date.slice(0, 23).replace(' ', 'T')}${timezone}`)
       expect(new Date(wall).toISOString()).toBe(truth.body.started_at)
     }
+    await client.steer('PATCH', 'settings', { dates: 'utc' })
   })
 
   it('comes out the same for the same seed and day, and different for another seed', async () => {

@@ -126,22 +126,45 @@ describe('the numbers of an activity', () => {
 })
 
 describe('the dates of the list', () => {
-  it('are in UTC, while the detail keeps the zone of the rider, unless the setting says otherwise', async () => {
-    const zones = new Set<unknown>()
+  it('are in UTC, as those of the details, unless the setting says otherwise', async () => {
     for (const { path, start_date } of await listAll(client, token)) {
       const truth = await client.steer('GET', `activities/${path}`)
       expect(start_date).toMatchObject({ timezone_type: 3, timezone: 'UTC' })
       const moment = new Date(`${start_date.date.replace(' ', 'T').slice(0, 23)}Z`)
       expect([start_date.date.length, moment.toISOString()]).toEqual([26, truth.body.started_at])
     }
-    for (const { summary } of details) zones.add((summary.start_date as { timezone: string }).timezone)
-    expect(zones.size).toBeGreaterThan(3)
-    await client.steer('PATCH', 'settings', { list_dates: 'rider' })
-    const again = await listAll(client, token)
-    expect(again.map(({ start_date }) => start_date)).toEqual(
+    const listed = await listAll(client, token)
+    expect(listed.map(({ start_date }) => start_date)).toEqual(
       details.map(({ summary }) => summary.start_date),
     )
-    await client.steer('PATCH', 'settings', { list_dates: 'utc' })
+    for (const dates of ['detail', 'zone']) {
+      await client.steer('PATCH', 'settings', { dates })
+      const zones = new Set<unknown>()
+      for (const { path, start_date } of await listAll(client, token)) {
+        const { body } = await client.get<Detail>(`/oauth/activity/${path}`, token)
+        const told = body.summary.start_date as { timezone: string }
+        zones.add(told.timezone)
+        if (dates === 'zone') expect(start_date).toEqual(told)
+        else expect(start_date.timezone).toBe('UTC')
+      }
+      expect(zones.size).toBeGreaterThan(3)
+    }
+    await client.steer('PATCH', 'settings', { dates: 'utc' })
+  })
+
+  it('of a rider fit the home: outdoor rides begin there, at usual hours of its time zone', async () => {
+    const body = { username: 'nomad', password: 'nomad', activities: 12, seed: 3, home: 'Asia/Kathmandu' }
+    await client.steer('POST', 'riders', body)
+    const nomad = await client.signIn('nomad')
+    for (const { path, start_date } of await listAll(client, nomad)) {
+      const hour = (Number(start_date.date.slice(11, 13)) + 5.75) % 24
+      expect(hour).toBeGreaterThanOrEqual(4)
+      const { session_data: samples } = (
+        await client.get<Detail>(`/oauth/activity/${path}?include_session_data=1`, nomad)
+      ).body
+      const [first] = samples.filter(({ lat }) => lat !== null)
+      if (first) expect([Math.round(Number(first.lat)), Math.round(Number(first.lng))]).toEqual([28, 85])
+    }
   })
 })
 

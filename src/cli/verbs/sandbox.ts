@@ -12,6 +12,7 @@ type Options = {
   longestActivitySeconds?: number
   seed?: number
   sampleDelayMs?: number
+  home?: string
   client: Client[]
   redirectUri: string[]
 }
@@ -29,6 +30,7 @@ export function addSandboxVerb(program: Command, run: Run): void {
     .option('--longest-activity-seconds <seconds>', 'no activity of the history is longer', wholeNumber)
     .option('--seed <seed>', 'another seed is another rider', wholeNumber)
     .option('--sample-delay-ms <ms>', 'how long the samples of an upload take', wholeNumber)
+    .option('--home <zone>', 'where the rider lives, such as Pacific/Auckland')
     .option('--client <id:secret>', 'register a further client, for all three grants; repeatable', client, [])
     .option('--redirect-uri <uri>', 'where further clients may be sent back to; repeatable', collect, [])
     .action(({ client: clients, redirectUri: redirectUris, ...options }: Options) =>
@@ -39,6 +41,7 @@ export function addSandboxVerb(program: Command, run: Run): void {
             ...options,
             clients: clients.map((each) => ({ ...each, redirectUris })),
           }).catch((error: unknown) => {
+            if (error instanceof ConfigError) throw error
             const reason = `the sandbox cannot listen on port ${options.port} (${errorCode(error)}); add --port 0`
             throw new ConfigError('sandbox_port', reason, { cause: error })
           })

@@ -38,16 +38,15 @@ export function answerActivityList(deps: { world: World; rider: Rider }, request
     .slice(0, world.settings.list_cap ?? undefined)
   return json(200, {
     success: true,
-    activities: found.map((activity) => makeListEntry(activity, world.settings.list_dates)),
+    activities: found.map((activity) => makeListEntry(activity, world.settings.dates)),
   })
 }
 
 /** Makes an entry of the activity list: name, start, description, path and type, nothing more. */
-export function makeListEntry(activity: Activity, dates: Settings['list_dates']) {
+export function makeListEntry(activity: Activity, dates: Settings['dates']) {
   return {
     name: activity.name,
-    start_date:
-      dates === 'utc' ? makeUtcDate(activity.startMs) : makeStartDate(activity.startMs, activity.zone),
+    start_date: makeStartDate(activity.startMs, dates === 'zone' ? activity.zone : UTC),
     description: activity.description,
     path: activity.path,
     activity_type: activity.activityType,
@@ -69,9 +68,10 @@ export function answerActivity(
   const withSamples = request.query.get('include_session_data') === '1'
   const ready = hasSamples(activity, nowMs)
   const texts = world.settings.number_texts
-  const key = [rider.username, activity.path, activity.revision, withSamples, ready, texts].join('/')
+  const { dates } = world.settings
+  const key = [rider.username, activity.path, activity.revision, withSamples, ready, texts, dates].join('/')
   const body = cachedBody(world, key, () =>
-    writeJson(makeActivityDetail(activity, { nowMs, withSamples, texts })),
+    writeJson(makeActivityDetail(activity, { nowMs, withSamples, texts, dates })),
   )
   return jsonBody(breakBody(activity, body))
 }
@@ -106,12 +106,18 @@ type ActivityDetail = {
  */
 export function makeActivityDetail(
   activity: Activity,
-  input: { nowMs: number; withSamples: boolean; texts: boolean },
+  input: { nowMs: number; withSamples: boolean; texts: boolean; dates: Settings['dates'] },
 ): ActivityDetail {
   const named = { success: true as const, name: activity.name, description: activity.description }
-  const startDate = makeStartDate(activity.startMs, activity.zone)
+  const isZoneSent = activity.isZoneSent || input.dates !== 'utc'
+  const startDate = makeStartDate(activity.startMs, isZoneSent ? activity.zone : UTC)
   if (!hasSamples(activity, input.nowMs)) {
-    const thin = thinSummary({ activityType: activity.activityType, startDate })
+    // PHP writes an empty object as a list.
+    const thin = {
+      session: [],
+      progression: [],
+      ...thinSummary({ activityType: activity.activityType, startDate }),
+    }
     const summary = mergeDeep(thin, activity.summaryExtra)
     return { ...named, summary, ...(input.withSamples ? { session_data: [] } : {}) }
   }
@@ -143,6 +149,7 @@ function scoreActivity(activity: Activity): Scored {
           ...source.ride,
           seed: activity.seed,
           startMs: activity.startMs,
+          home: activity.home,
           seconds: activity.seconds,
           signature: activity.riddenWith,
           breakthrough: activity.breakthrough,
@@ -164,11 +171,8 @@ function isObject(value: unknown): value is Summary {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Formats a moment in UTC, as every published list entry has it. */
-function makeUtcDate(atMs: number): StartDate {
-  const date = `${new Date(atMs).toISOString().slice(0, 23).replace('T', ' ')}000`
-  return { date, timezone_type: 3, timezone: 'UTC' }
-}
+/** What every published answer has, list and detail alike. */
+const UTC: Zone = { style: 3, name: 'UTC' }
 
 /** Formats a moment as the service does: wall-clock time in the zone, six digits of a second, and the zone in its style. */
 function makeStartDate(atMs: number, zone: Zone): StartDate {

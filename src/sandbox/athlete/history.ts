@@ -1,3 +1,5 @@
+import { IANAZone } from 'luxon'
+import { ConfigError } from '../../kit/errors.ts'
 import { DAY, HOUR, MINUTE } from '../../kit/time.ts'
 import { drawBell, drawBetween, drawEven, drawOne, makeRandom, makeWord, type Random } from './random.ts'
 import { drawKindName, type RideKind } from './ride-kinds.ts'
@@ -23,26 +25,51 @@ type PlannedActivity = {
 /** About three years, ending with yesterday. */
 const HISTORY_MS = 3 * 365 * DAY
 
+/** Where a rider lives: outdoor activities begin near the place, degrees, and all begin at usual hours of its time zone. */
+export type Home = Readonly<{ zone: string; lat: number; lng: number }>
+
+const TORONTO: Home = { zone: 'America/Toronto', lat: 43.6532, lng: -79.3832 }
+
+const HOMES: readonly Home[] = [
+  TORONTO,
+  { zone: 'Pacific/Auckland', lat: -36.8728, lng: 174.7645 },
+  { zone: 'America/Los_Angeles', lat: 37.7599, lng: -122.4376 },
+  { zone: 'Asia/Kathmandu', lat: 27.7172, lng: 85.324 },
+  { zone: 'Australia/Lord_Howe', lat: -31.5362, lng: 159.0745 },
+  { zone: 'Europe/London', lat: 51.5072, lng: -0.1276 },
+  { zone: 'Europe/Berlin', lat: 52.52, lng: 13.405 },
+]
+
+/** Returns the home in a time zone, by default the one in Toronto. Throws ConfigError `sandbox_home` for a zone without one. */
+export function homeIn(zone = TORONTO.zone): Home {
+  const home = HOMES.find((each) => each.zone === zone)
+  if (home) return home
+  const zones = HOMES.map((each) => each.zone).join(', ')
+  throw new ConfigError('sandbox_home', `the sandbox has no home in "${zone}"; choose one of ${zones}`)
+}
+
+/** How the service writes the zone of an activity when it is set to tell one. */
 const ZONES: ReadonlyArray<readonly [Zone, number]> = [
-  [{ style: 3, name: 'America/Toronto' }, 60],
+  [{ style: 3, name: TORONTO.zone }, 60],
   [{ style: 3, name: 'UTC' }, 8],
-  [{ style: 2, name: 'America/Toronto' }, 14],
+  [{ style: 2, name: TORONTO.zone }, 14],
   [{ style: 1, name: 'Europe/Paris' }, 12],
   [{ style: 1, name: 'America/St_Johns' }, 6],
 ]
 
 /**
  * Plans `count` activities spread over three years up to the day before `todayMs` (midnight UTC), oldest first: long
- * rides on weekends, hard ones on Tuesdays and Thursdays, some runs; none over `longestActivitySeconds`. The same seed and day
- * give the same plan.
+ * rides on weekends, hard ones on Tuesdays and Thursdays, some runs; none over `longestActivitySeconds`. The same seed, day and
+ * home give the same plan.
  */
 export function planHistory(input: {
   seed: number
   count: number
   longestActivitySeconds: number
   todayMs: number
+  home: Home
 }): PlannedActivity[] {
-  const { seed, count, longestActivitySeconds, todayMs } = input
+  const { seed, count, longestActivitySeconds, todayMs, home } = input
   const slot = HISTORY_MS / Math.max(1, count)
   const random = makeRandom(seed, 'history')
   return Array.from({ length: count }, (_, index) => {
@@ -50,8 +77,18 @@ export function planHistory(input: {
     const last = index === count - 1
     const room = last ? Math.min(slot, DAY) : slot
     const plan = planOne({ seed: `${seed}/${index}`, from: slotEnd - room, room }, random)
-    return { ...plan, seconds: Math.min(plan.seconds, longestActivitySeconds) }
+    return { ...plan, ...moveHome(plan, home), seconds: Math.min(plan.seconds, longestActivitySeconds) }
   })
+}
+
+/** Moves an activity, planned for Toronto, to the same hours of another home, back in time and never ahead. */
+function moveHome({ startMs, zone }: PlannedActivity, home: Home): Pick<PlannedActivity, 'startMs' | 'zone'> {
+  const offsetOf = (name: string) => IANAZone.create(name).offset(startMs) * MINUTE
+  const later = offsetOf(TORONTO.zone) - offsetOf(home.zone)
+  return {
+    startMs: startMs + (later > 0 ? later - DAY : later),
+    zone: zone.name === TORONTO.zone ? { ...zone, name: home.zone } : zone,
+  }
 }
 
 function planOne(place: { seed: string; from: number; room: number }, random: Random): PlannedActivity {

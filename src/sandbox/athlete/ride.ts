@@ -1,4 +1,5 @@
 import { availablePower, makeReserve, type Signature, spendReserve } from './fitness-model.ts'
+import type { Home } from './history.ts'
 import { drawBell, drawBetween, makeRandom, type Random } from './random.ts'
 import { type Effort, planEfforts, type RideKind } from './ride-kinds.ts'
 
@@ -11,6 +12,7 @@ export type Ride = {
   running: boolean
   indoor: boolean
   signature: Signature
+  home: Home
   /** Whether the ride reaches the limit, and so shows a new signature. */
   breakthrough: boolean
 }
@@ -101,8 +103,8 @@ function fillRoad(ride: Ride, track: Track, random: Random): void {
   const phase = random() * 6
   const turn = random() < 0.5 ? -1 : 1
   let heading = random() * 2 * Math.PI
-  let lat = 43.6532 + drawBell(random) * 0.02
-  let lng = -79.3832 + drawBell(random) * 0.02
+  let lat = ride.home.lat + drawBell(random) * 0.02
+  let lng = ride.home.lng + drawBell(random) * 0.02
   for (let i = 0; i < ride.seconds; i++) {
     const metres = track.dist[i] as number
     const speed = track.spd[i] as number

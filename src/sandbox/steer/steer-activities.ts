@@ -30,8 +30,8 @@ export function answerTruths(world: World): Reply {
 export function answerTruth(world: World, _request: Request, params: Params): Reply {
   const { rider, activity } = requireActivity(world, params)
   const nowMs = world.now().getTime()
-  const texts = world.settings.number_texts
-  const detail = makeActivityDetail(activity, { nowMs, withSamples: true, texts })
+  const { number_texts: texts, dates } = world.settings
+  const detail = makeActivityDetail(activity, { nowMs, withSamples: true, texts, dates })
   return json(200, { ...makeTruth(activity, rider.username, nowMs), detail })
 }
 
@@ -52,6 +52,8 @@ export async function createActivity(world: World, request: Request): Promise<Re
     description: input.description,
     activityType: input.activity_type,
     zone: input.zone,
+    isZoneSent: true,
+    home: rider.home,
     startMs: readMoment(input.started_at) ?? Math.floor(fallback / 1_000) * 1_000,
     seconds: input.seconds,
     source: { kind: 'ride', ride: { kind: input.kind, running, indoor: input.indoor } },
@@ -141,7 +143,7 @@ function readMoment(moment: number | string | undefined): number | undefined {
 /** Returns everything about an activity, also the facts that no answer of the service gives. */
 function makeTruth(activity: Activity, rider: string, nowMs: number) {
   return {
-    ...makeListEntry(activity, 'rider'),
+    ...makeListEntry(activity, 'zone'),
     rider,
     started_at: new Date(activity.startMs).toISOString(),
     updated_at: new Date(activity.updatedMs).toISOString(),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { DAY } from '../../kit/time.ts'
+import { homeIn } from '../athlete/history.ts'
 import { faultSchema } from '../http/faults.ts'
 import { type Params, type Route, route } from '../http/http-server.ts'
 import { json, type Reply, refuse } from '../http/reply.ts'
@@ -78,17 +79,19 @@ const riderSchema = z.strictObject({
   password: z.string().min(1),
   activities: z.number().int().nonnegative().default(0),
   seed: z.number().int().default(7),
+  /** the time zone of one of the homes */
+  home: z.string().optional(),
 })
 
 /** Adds a rider, or changes the password of a known one. */
 async function putRider(world: World, request: Request): Promise<Reply> {
-  const { username, password, activities, seed } = await readChecked(request, riderSchema)
+  const { username, password, activities, seed, home } = await readChecked(request, riderSchema)
   const known = world.riders.get(username)
   if (known) known.password = password
   else {
     const todayMs = Math.floor(world.now().getTime() / DAY) * DAY
     const { longestActivitySeconds } = world
-    const history = { seed, activities, longestActivitySeconds, todayMs }
+    const history = { seed, activities, longestActivitySeconds, todayMs, home: homeIn(home) }
     world.riders.set(username, makeRider({ username, password, ...history }))
   }
   return json(known ? 200 : 201, { username, activities: world.riders.get(username)?.activities.size })

@@ -13,7 +13,7 @@ export function expectedColumns(truth: Truth): Record<string, unknown> {
     description,
     activity_type: truth.activity_type,
     started_at: new Date(truth.started_at),
-    timezone: truth.start_date.timezone,
+    ...zoneOf(truth),
     ...picked(summary, TOP, ''),
     ...picked(member(summary, 'session'), SESSION, ''),
     ...picked(member(summary, 'sig'), 'ftp atc pp', 'sig_'),
@@ -55,6 +55,13 @@ function placeOf(truth: Truth): Record<string, number | null> {
       east: most(Math.max, 1),
     },
   }
+}
+
+/** The zone that the service sent, or where that is UTC, of the place: all riders live in one zone. Else no truth tells it. */
+function zoneOf(truth: Truth): { timezone?: string } {
+  const { timezone } = truth.start_date
+  if (timezone !== 'UTC') return { timezone }
+  return placeOf(truth).start_lat === null ? {} : { timezone: 'America/Toronto' }
 }
 
 function elapsed(truth: Truth): number | null {
