@@ -48,7 +48,7 @@ export const STEERING_ROUTES: readonly Route[] = [
   route('POST', '/_sandbox/tokens/revoke', 'grants are gone', ({ grants }) =>
     json(200, { revoked: revokeAll(grants) }),
   ),
-  route('POST', '/_sandbox/riders', 'add a rider {username, password, activities, seed}', putRider),
+  route('POST', '/_sandbox/riders', 'add a rider {username, password, activities, seed, home}', putRider),
   route('PATCH', '/_sandbox/workouts/:path', 'edit {name, description, deleted}', patchWorkout),
 ]
 
