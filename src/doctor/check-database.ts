@@ -59,11 +59,6 @@ export function serverFindings(facts: DatabaseFacts, needed: number): Finding[] 
     const found = `Postgres ${facts.version} is too old: ${LEAST_VERSION} is the least; upgrade it, or unset DATABASE_URL for the embedded one`
     findings.push(problem('configuration', found))
   }
-  if (facts.in_recovery) {
-    const found =
-      'this server takes no writes: it is a standby, or recovers from a crash; write the primary into DATABASE_URL'
-    findings.push(problem('unreachable', found))
-  }
   const free = facts.connections - facts.connections_of_others
   if (free < needed) {
     const found = `${free} connections are left for musette, which may need ${needed}; raise max_connections and restart Postgres`

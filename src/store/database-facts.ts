@@ -11,8 +11,6 @@ export type DatabaseFacts = {
   connections_of_others: number
   size_bytes: number
   autovacuum: boolean
-  /** whether it only repeats what another server writes, or is still reading its log after a crash */
-  in_recovery: boolean
   /** other roles than superusers that may create functions in schema public */
   creators_in_public: string[]
 }
@@ -32,7 +30,6 @@ export async function findDatabaseFacts(tx: Tx): Promise<DatabaseFacts> {
             WHERE backend_type = 'client backend' AND application_name NOT LIKE 'musette%') AS connections_of_others,
            pg_database_size(current_database())::float8 AS size_bytes,
            current_setting('autovacuum')::bool AS autovacuum,
-           pg_is_in_recovery() AS in_recovery,
            ARRAY(SELECT rolname::text FROM pg_roles
                  WHERE NOT rolsuper AND rolname !~ '^pg_' AND rolname <> current_user
                    AND has_schema_privilege(oid, to_regnamespace('public'), 'CREATE') ORDER BY 1) AS creators_in_public`)

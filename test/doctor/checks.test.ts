@@ -58,7 +58,6 @@ describe('a Postgres server', () => {
     connections_of_others: 10,
     size_bytes: 1e9,
     autovacuum: true,
-    in_recovery: false,
     creators_in_public: [],
   }
 
@@ -74,13 +73,6 @@ describe('a Postgres server', () => {
   it('whose connections others hold is told how many there should be', () => {
     expect(serverFindings({ ...facts, connections_of_others: 80 }, 28)).toMatchObject([
       { state: 'warning', run: 'musette sql --write "alter system set max_connections = 118"' },
-    ])
-  })
-
-  it('that only repeats another one is a problem', () => {
-    const standby = serverFindings({ ...facts, in_recovery: true }, 28)
-    expect(standby).toMatchObject([
-      { state: 'problem', kind: 'unreachable', found: expect.stringContaining('standby') },
     ])
   })
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { ClientBase } from 'pg'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { openLocalApp } from '../../src/app/local-app.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
@@ -6,6 +7,7 @@ import { readConfig } from '../../src/config/config.ts'
 import { checkDatabase } from '../../src/doctor/check-database.ts'
 import { openDoctorContext } from '../../src/doctor/doctor-context.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { checkServer } from '../../src/store/migration/check-server.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { openPooler, PGBOUNCER } from '../kit/pooler.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
@@ -31,6 +33,15 @@ test.each(['LATIN1', 'SQL_ASCII'])(
     }
   },
 )
+
+test('a standby is refused with what to write, before anything else', async () => {
+  const query = async () => ({ rows: [{ encoding: 'UTF8', standby: true }] })
+  const refused = checkServer({ query } as unknown as ClientBase, 'postgres://never/asked')
+  await expect(refused).rejects.toMatchObject({
+    code: 'database_read_only',
+    message: expect.stringContaining('write the address of the primary into DATABASE_URL'),
+  })
+})
 
 describe.runIf(process.env.CI || PGBOUNCER)('PgBouncer before the database', () => {
   const openBehind = async (mode: 'session' | 'transaction') => {

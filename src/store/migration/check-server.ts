@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { ConfigError } from '../../kit/errors.ts'
+import { ConfigError, TransientError } from '../../kit/errors.ts'
 import { PostgresClient } from '../../kit/postgres-client.ts'
 import { SECOND, within } from '../../kit/time.ts'
 
@@ -7,18 +7,18 @@ import { SECOND, within } from '../../kit/time.ts'
 const SECOND_SESSION_WITHIN_MS = 5 * SECOND
 
 /**
- * Checks what no query can work around: an encoding that has every letter, and a session that stays on its connection to the
- * server. Throws ConfigError `database_encoding` and `database_pooled`, and pg's errors.
+ * Checks what no query can work around: an encoding that has every letter, a server that takes writes, and a session that stays on
+ * its connection to it. Throws ConfigError `database_encoding` and `database_pooled`, TransientError `database_read_only`, and pg's
+ * errors.
  */
 export async function checkServer(client: pg.ClientBase, connectionString: string): Promise<void> {
-  const encoding = await findEncoding(client)
+  const { rows } = await client.query<{ encoding: string; standby: boolean }>(
+    `SELECT current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby`,
+  )
+  const { encoding = '', standby = false } = rows[0] ?? {}
   if (encoding !== 'UTF8') throw wrongEncoding(encoding)
+  if (standby) throw readOnly()
   if (await isPooledByTransaction(client, connectionString)) throw pooled()
-}
-
-async function findEncoding(client: pg.ClientBase): Promise<string> {
-  const { rows } = await client.query<{ server_encoding: string }>('SHOW server_encoding')
-  return rows[0]?.server_encoding ?? ''
 }
 
 /** A pooler tells its clients a process that is not the server's. One that pools by transaction gives a session to others between two statements. */
@@ -58,6 +58,12 @@ function wrongEncoding(encoding: string): ConfigError {
     `the encoding of this database is ${encoding}, in which not every name can be written; make another one with: ` +
     'createdb --template=template0 --encoding=UTF8 --locale=C musette_utf8, and name it in DATABASE_URL'
   return new ConfigError('database_encoding', message)
+}
+
+function readOnly(): TransientError {
+  const message =
+    'this Postgres is a standby, which takes no writes; write the address of the primary into DATABASE_URL, or let it be promoted'
+  return new TransientError('database_read_only', message)
 }
 
 function pooled(): ConfigError {
