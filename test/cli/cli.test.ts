@@ -66,6 +66,43 @@ describe('the command line', () => {
     expect(accounts).toMatchObject([{ account: 'default', base_url: rig.sandboxUrl, needs_login: false }])
   })
 
+  it('says which days are UTC and what to type, and sets the home', async () => {
+    const rows = (text: string) => queryOnce(rig.databaseUrl, text)
+    const clocks = () => rows('select distinct timezone, timezone_source from training.activities')
+    await rows(
+      `update training.activities set start_lat = null, start_lng = null, timezone = 'UTC', timezone_source = 'unknown',
+         started_at_local = started_at at time zone 'UTC'`,
+    )
+    const told = `${ACTIVITIES} activities have the days and hours of UTC`
+    const command = 'musette accounts set default --timezone'
+    expect((await rig.musette(['status'])).stdout).toContain(
+      `${told}, because neither the service nor a position tells`,
+    )
+    expect((await rig.musette(['doctor'])).stdout).toContain(`${command} ZONE`)
+    const wrong = await rig.musette(['accounts', 'set', 'default', '--timezone', 'Mars/Olympus'])
+    expect(wrong).toMatchObject({ code: 2, stdout: '' })
+    expect(wrong.stderr).toContain('write an IANA name such as Europe/Berlin')
+    expect(await clocks()).toEqual([{ timezone: 'UTC', timezone_source: 'unknown' }])
+    const set = await rig.musette(['accounts', 'set', 'default', '--timezone', 'Europe/Berlin'])
+    expect(set.stdout).toBe(
+      `account "default" has the time zone Europe/Berlin; ${ACTIVITIES} activities have another wall clock\n`,
+    )
+    expect(await clocks()).toEqual([{ timezone: 'Europe/Berlin', timezone_source: 'setting' }])
+    expect((await rig.musette(['status'])).stdout).not.toContain('UTC,')
+    const env = { MUSETTE_TIMEZONE: 'Asia/Tokyo' }
+    await rig.musette(['sync'], { env })
+    expect(await clocks()).toEqual([{ timezone: 'Europe/Berlin', timezone_source: 'setting' }])
+    expect(await rig.musette(['accounts', 'set', 'default', '--timezone', 'none'])).toMatchObject({ code: 0 })
+    await rig.musette(['sync'], { env })
+    await rig.musette(['sync'])
+    expect(await clocks()).toEqual([{ timezone: 'Asia/Tokyo', timezone_source: 'setting' }])
+    const refused = await rig.musette(['sync'], { env: { MUSETTE_TIMEZONE: '+02:00' } })
+    expect(refused.code).toBe(2)
+    expect(refused.stderr).toContain(
+      'MUSETTE_TIMEZONE is no time zone; write an IANA name such as Europe/Berlin',
+    )
+  })
+
   it('runs SQL, prints it as a table or as JSON, and quotes Postgres on a mistake', async () => {
     const table = await rig.musette(['sql', 'select count(*)::int as activities from training.activities'])
     expect(table.stdout).toMatch(/activities\n─+\n +12\n\(1 row\)/)

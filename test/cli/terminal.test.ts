@@ -83,6 +83,24 @@ describe('Ctrl-C and Ctrl-D at a prompt', () => {
   })
 })
 
+describe('a login on a terminal', () => {
+  it('asks for the time zone of the home, and offers that of the machine', async () => {
+    const login = type(['login', '--username', 'rider'], 100, { TZ: 'Asia/Tokyo' })
+    await eventually(() => login.screen().includes('Password'), SOON)
+    login.press('rider\r')
+    await eventually(() => /Time zone of your home[\s\S]*Asia\/Tokyo/.test(login.screen()), SOON)
+    login.press('x\r')
+    await eventually(() => login.screen().includes('It is no time zone'), SOON)
+    login.press('\x7f\r')
+    const { code, screen } = await login.finished
+    expect(screen).toContain('the time zone of account "default" is Asia/Tokyo')
+    expect(code).toBe(0)
+    expect(await rows('select timezone, timezone_set_by from training.accounts')).toEqual([
+      { timezone: 'Asia/Tokyo', timezone_set_by: 'account' },
+    ])
+  })
+})
+
 describe('the wait for input', () => {
   it('ends when the verb is stopped', async () => {
     const stop = new AbortController()

@@ -121,8 +121,10 @@ function parseTimezone(text: string): string {
   throw new InvalidArgumentError(NO_ZONE)
 }
 
-function parseTimezoneOrNone(text: string): string | null {
-  return text === 'none' ? null : parseTimezone(text)
+const NONE = 'none'
+
+function parseTimezoneOrNone(text: string): string {
+  return text === NONE ? text : parseTimezone(text)
 }
 
 function warningOf(address: string, what: string): string {
@@ -174,8 +176,8 @@ export function addAccountsVerbs(program: Command, run: Run): void {
     .command('set <account>')
     .description('set the time zone of an account')
     .requiredOption('--timezone <zone>', `${TIMEZONE}; none takes it back`, parseTimezoneOrNone)
-    .action((name: string, options: { timezone: string | null }) =>
-      run((context) => setAccount(context, name, options.timezone), { quiet: true }),
+    .action((name: string, { timezone }: { timezone: string }) =>
+      run((context) => setAccount(context, name, timezone === NONE ? null : timezone), { quiet: true }),
     )
 }
 

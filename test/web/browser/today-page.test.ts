@@ -179,4 +179,27 @@ describeWithBrowser('the page of today', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
     expect(await page.evaluate('getComputedStyle(document.querySelector("tbody tr")).display')).toBe('grid')
   })
+
+  it('shows each activity on its own clock in a browser of another zone, and sets that zone as the home where days are UTC', async () => {
+    await scene.rows(`delete from training.activities where path <> 'addedlater'`)
+    await scene.rows(
+      `update training.activities set started_at = '2026-03-01T19:00Z', started_at_local = '2026-03-01 14:00', timezone = 'America/Toronto'`,
+    )
+    const page = await scene.visit('/', { timezoneId: 'Pacific/Auckland' })
+    const isStarted = (at: string) => row(page, 'Edited later').filter({ hasText: at }).first().waitFor()
+    await isStarted('14:00')
+    await scene.rows(
+      `update training.activities set started_at_local = '2026-03-01 19:00', timezone = 'UTC', timezone_source = 'unknown',
+         start_lat = null, start_lng = null`,
+    )
+    const notice = page.getByText('musette accounts set default --timezone Pacific/Auckland')
+    await notice.waitFor()
+    await isStarted('19:00')
+    await page.getByRole('button', { name: 'Use Pacific/Auckland' }).click()
+    await notice.waitFor({ state: 'detached' })
+    await isStarted('08:00')
+    expect(await scene.rows('select timezone, timezone_set_by from training.accounts')).toEqual([
+      { timezone: 'Pacific/Auckland', timezone_set_by: 'account' },
+    ])
+  })
 })
