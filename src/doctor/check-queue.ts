@@ -1,5 +1,5 @@
 import { remedyOf } from '../app/remedy.ts'
-import { fetchRedisFacts, type RedisFacts } from '../jobs/backend.ts'
+import { asQueueError, fetchRedisFacts, type RedisFacts } from '../jobs/backend.ts'
 import { inspectQueue, type QueueFacts } from '../jobs/inspect-queue.ts'
 import { intervalsOf } from '../jobs/schedules.ts'
 import { formatBytes } from '../kit/text.ts'
@@ -25,7 +25,7 @@ export async function checkQueue({ config, mirror }: DoctorContext): Promise<Fin
       },
     )
   } catch (error) {
-    return [redisUrl ? leftOut('Redis cannot be used') : problemOf(error)]
+    return [redisUrl ? leftOut('Redis cannot be used') : problemOf(asQueueError(error))]
   }
   return facts ? queueFindings(facts) : [ok('there is no queue yet; musette start makes it')]
 }

@@ -11,7 +11,7 @@ import {
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import type { Logger } from 'pino'
-import { connectReason, MusetteError, TransientError } from '../kit/errors.ts'
+import { connectReason, errorCode, MusetteError, TransientError } from '../kit/errors.ts'
 import { endPool, PostgresClient, WITHOUT_LIMITS } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND, sleep, within } from '../kit/time.ts'
 
@@ -90,6 +90,8 @@ export function makePostgresBackend(url: string): Backend {
 export const SCHEMA = 'bullmq'
 /** Two workers keep one connection each for LISTEN; the rest is for everything else. */
 export const QUEUE_CONNECTIONS = 10
+/** The only code of an error after which BullMQ's workers reconnect. */
+const REFUSED = 'ECONNREFUSED'
 /** Pause before a failed connection is reported, ms: BullMQ reconnects at once, thousands of times a second. */
 const PAUSE_MS = 250
 
@@ -117,8 +119,8 @@ export async function migrateQueueTables(url: string): Promise<void> {
 }
 
 /**
- * Makes the pool that BullMQ works on. Every failure of a connection is delayed and gets the code ECONNREFUSED, the only
- * one after which BullMQ's workers reconnect; the original error is its `cause`. Opens no connection by itself.
+ * Makes the pool that BullMQ works on. Every failure of a connection is delayed and gets the code ECONNREFUSED; the original
+ * error is its `cause`. Opens no connection by itself.
  */
 export function makeQueuePool(url: string): PgPool {
   const pool = new pg.Pool({
@@ -148,15 +150,20 @@ export function makeQueuePool(url: string): PgPool {
   return delayed
 }
 
+/** Returns TransientError `queue_unreachable` for a connection that makeQueuePool could not make, and any other error as it is. */
+export function asQueueError(error: unknown): unknown {
+  const refused = error instanceof Error && errorCode(error) === REFUSED
+  return refused ? unreachableQueue('postgres', error.cause ?? error) : error
+}
+
 async function delayFailure<T>(action: () => Promise<T>): Promise<T> {
   try {
     return await action()
   } catch (error) {
     if (isStatementError(error)) throw error
     await sleep(PAUSE_MS)
-    throw Object.assign(new Error('jobs: reach the queue in Postgres: connection failed', { cause: error }), {
-      code: 'ECONNREFUSED',
-    })
+    const message = `jobs: reach the queue in Postgres: ${connectReason(error)}`
+    throw Object.assign(new Error(message, { cause: error }), { code: REFUSED })
   }
 }
 

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { TransientError } from '../kit/errors.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { type Backoff, MINUTE, SECOND, systemClock, within } from '../kit/time.ts'
-import { type BackendChoice, CONNECTION_MS, openBackend } from './backend.ts'
+import { asQueueError, type BackendChoice, CONNECTION_MS, openBackend } from './backend.ts'
 import { assertHandlers, type Handlers, type Intervals, QUEUE_NAMES, type QueueName } from './catalog.ts'
 import { type Heartbeat, makeErrorTally, startHeartbeat } from './queue-health.ts'
 import {
@@ -183,7 +183,9 @@ async function openParts(
     },
     keepSchedules: async () => {
       assertOpen()
-      await reconcile(runsAll)
+      await reconcile(runsAll).catch((error) => {
+        throw asQueueError(error)
+      })
       runsAll = false
       keepsSchedules = true
     },

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { expect, it } from 'vitest'
-import { makeQueuePool } from '../../src/jobs/backend.ts'
-import { openTestDatabase } from '../kit/postgres.ts'
+import { asQueueError, makeQueuePool } from '../../src/jobs/backend.ts'
+import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
 
 it('a queue that is closed does not hear of its connections which the server ends in that moment', async () => {
   const database = await openTestDatabase()
@@ -21,6 +21,33 @@ it('a queue that is closed does not hear of its connections which the server end
     expect(clients).toHaveLength(1)
     expect(heard).toEqual([])
   } finally {
+    await database.close()
+  }
+})
+
+it('a queue for which the server has no connection left is unreachable, with the reason, and no unexpected error', async () => {
+  const database = await openTestDatabase()
+  const role = `few_${process.pid}`
+  const url = new URL(database.url)
+  url.username = role
+  url.password = 'few'
+  await queryOnce(database.url, `CREATE ROLE ${role} LOGIN PASSWORD 'few' CONNECTION LIMIT 0`)
+  const pool = makeQueuePool(url.href)
+  try {
+    const error = await pool.query('select 1').catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({
+      code: 'ECONNREFUSED',
+      message: expect.stringContaining('too many connections'),
+    })
+    expect(asQueueError(error)).toMatchObject({
+      code: 'queue_unreachable',
+      message: expect.stringContaining('too many connections'),
+    })
+    const other = new TypeError('a mistake of ours')
+    expect(asQueueError(other)).toBe(other)
+  } finally {
+    await pool.end()
+    await queryOnce(database.url, `DROP ROLE ${role}`)
     await database.close()
   }
 })
