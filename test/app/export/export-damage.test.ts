@@ -1,0 +1,115 @@
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { exportAll } from '../../../src/app/export/export-all.ts'
+import { rebuildAccount } from '../../../src/app/rebuild-account.ts'
+import { syncAccount } from '../../../src/app/sync-account.ts'
+import { queryDuckDb } from '../../kit/duckdb.ts'
+import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openRig, type Rig } from '../../mirror/rig.ts'
+
+describe('an export of what was damaged', () => {
+  let rig: Rig
+  let folder: TempDir
+  let dir: string
+  beforeAll(async () => {
+    rig = await openRig({ activities: 4 })
+    folder = await openTempDir('export-damage')
+    dir = join(folder.path, 'history')
+    await syncAccount(rig.app, { name: 'default' })
+    await run()
+  })
+  afterAll(async () => {
+    await folder?.close()
+    await rig?.close()
+  })
+
+  const run = (to = dir) => exportAll(rig.app, { dir: to, kind: 'by_hand' })
+  const read = (table: string, rest: string, from: string) =>
+    queryDuckDb(`select ${rest.replace('FROM', `from '${from}/${table}/**/*.parquet'`)}`)
+  const files = async () => {
+    const manifest = JSON.parse(await readFile(join(dir, 'musette-export.json'), 'utf8'))
+    return manifest.files as Record<string, { fingerprint: string; rows: number }>
+  }
+
+  it('is right again after samples that were exported damaged are made anew, and not written again when nothing was wrong', async () => {
+    const other = join(folder.path, 'damaged')
+    const [ride] = await rig.rows(
+      `select activity_id, path, to_char(started_at_local, 'YYYY-MM') as month from training.activities
+       where sample_count > 0 and absent_since is null order by started_at limit 1`,
+    )
+    const sums = 'sum(power::float8)::int as power, sum(s.lat)::int as lat, count(*)::int as n'
+    const held = () =>
+      rig.rows(`select ${sums} from training.samples s where activity_id = ${ride?.activity_id}`)
+    const right = await held()
+    const damage = `power = power + 100, lat = 0`
+    await rig.rows(`update training.samples set ${damage} where activity_id = ${ride?.activity_id}`)
+    await rig.rows(`update training.power_curves set watts = 1 where activity_id = ${ride?.activity_id}`)
+    await rig.rows(`update training.activities set summary = '{}' where activity_id = ${ride?.activity_id}`)
+    await run(other)
+    await rebuildAccount(rig.app, { name: 'default' })
+    expect(await held()).toEqual(right)
+    expect(await run(other)).toMatchObject({ written: 3 })
+    const where = `FROM s where activity_id = ${ride?.activity_id}`
+    expect(await read('samples', `${sums} ${where}`, other)).toEqual(right)
+    expect(await read('power_curves', `min(watts) > 1 as whole ${where}`, other)).toEqual([{ whole: true }])
+    expect(await read('activities', `summary <> '{}' as whole ${where}`, other)).toEqual([{ whole: true }])
+
+    await rebuildAccount(rig.app, { name: 'default' })
+    expect(await run(other)).toMatchObject({ written: 0 })
+  })
+
+  it('tells the content of two databases apart that were restored from one backup and rewritten since', async () => {
+    const [ride] = await rig.rows(
+      `select activity_id, to_char(started_at_local, 'YYYY-MM') as month from training.activities
+       where sample_count > 0 and absent_since is null order by started_at limit 1`,
+    )
+    await rig.rows('create table public.versions as table musette.content_versions')
+    const rewritten = async () => {
+      await rig.rows(
+        `update musette.content_versions c set version = v.version from public.versions v where v.activity_id = c.activity_id`,
+      )
+      await rig.rows(`update training.samples set power = 1 where activity_id = ${ride?.activity_id}`)
+      await rebuildAccount(rig.app, { name: 'default' })
+      await run()
+      const found = Object.entries(await files()).find(([path]) =>
+        path.endsWith(`samples-${ride?.month}.parquet`),
+      )
+      return found?.[1].fingerprint
+    }
+    const first = await rewritten()
+    expect(first).toBeDefined()
+    expect(await rewritten()).not.toBe(first)
+    await rig.rows('drop table public.versions')
+  })
+
+  it('notices bytes of a file that have changed, at once when its time tells it, else when all files are read', async () => {
+    const [path = ''] = Object.keys(await files()).filter((name) => name.startsWith('samples/'))
+    const file = join(dir, path)
+    const before = await readFile(file)
+    const damage = async () => {
+      const damaged = Buffer.from(before)
+      for (let index = 0; index < 8; index++) damaged[200 + index] = ~(before[200 + index] ?? 0)
+      await writeFile(file, damaged)
+    }
+    /** Damages the file as a bad disk does, which leaves its time as the manifest knows it. */
+    const rot = async (checkedAt: Date) => {
+      await damage()
+      const manifest = join(dir, 'musette-export.json')
+      const known = JSON.parse(await readFile(manifest, 'utf8'))
+      known.files[path].modified_ms = (await stat(file)).mtimeMs
+      await writeFile(manifest, JSON.stringify({ ...known, checked_at: checkedAt.toISOString() }))
+    }
+    const onSchedule = () => exportAll(rig.app, { dir, kind: 'schedule' })
+    await damage()
+    expect(await onSchedule()).toMatchObject({ written: 1 })
+    await rot(new Date())
+    expect(await onSchedule()).toMatchObject({ written: 0 })
+    await rot(new Date(Date.now() - 25 * 3_600_000))
+    expect(await onSchedule()).toMatchObject({ written: 1 })
+    await rot(new Date())
+    expect(await run()).toMatchObject({ written: 1 })
+    const [sum] = await queryDuckDb(`select count(*)::int as n from '${file}'`)
+    expect(sum).toEqual({ n: (await files())[path]?.rows })
+  })
+})
