@@ -106,7 +106,10 @@ describe('the build context', () => {
         !(isFolder(source) && allowed.some((one) => one.startsWith(`${source}/`))),
     )
     expect(missing).toEqual([])
-    expect(allowed).toEqual(expect.arrayContaining(['config/setup.mjs', 'config/bundle.mjs']))
+    const bundler = [...readTop('config/bundle.mjs').matchAll(/\$\{root\}(config\/[\w.]+)/g)]
+    const read = ['config/setup.mjs', 'config/bundle.mjs', ...bundler.map(([, path]) => path)]
+    expect(read).toContain('config/undici.cjs')
+    expect(allowed).toEqual(expect.arrayContaining(read))
     for (const path of allowed) expect(existsSync(root + path), path).toBe(true)
   })
 })
