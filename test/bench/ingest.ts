@@ -1,4 +1,6 @@
+import { updateTimeZones } from '../../src/mirror/time-zones.ts'
 import { normalizeSamples } from '../../src/normalize/sample-columns.ts'
+import { zoneAt } from '../../src/normalize/zone-at.ts'
 import { columnsOf } from '../../src/service/wire/wire-samples.ts'
 import { SAMPLE_FIELDS } from '../../src/store/samples/encode-samples.ts'
 import { samples as samplesTable } from '../../src/store/schema/samples.ts'
@@ -64,6 +66,7 @@ async function measureFullAndLive(): Promise<Row[]> {
           value: eachRound(rounds, (round) => round.live.pass / round.full.pass),
           goal: '<= 1.5',
         },
+        ...(await measureZones(full, median(rounds.map((round) => round.full.pass)))),
         ...(await measureSize(full)),
         { what: 'requests a ride, all in', value: (requests / (ROUNDS + 1) / RIDES).toFixed(2) },
       ]
@@ -200,6 +203,25 @@ function ratiosOf(rounds: readonly Round[], condition: string, goal?: string): R
 
 function eachRound<T>(rounds: readonly T[], pick: (round: T) => number): string {
   return rounds.map((round) => pick(round).toFixed(2)).join('  ')
+}
+
+/** Measures what the time zones cost: the library once in a process; a place for each ride and the comparison at the end of a pass. */
+async function measureZones(bench: Bench, pass: number): Promise<Row[]> {
+  const store = openStore({ log: makeSilentLog() }, { connectionString: bench.databaseUrl })
+  const { rows } = await bench.client.query<{ account_id: number; start_lat: number; start_lng: number }>(
+    'select account_id, start_lat, start_lng from training.activities',
+  )
+  const first = await timed(() => zoneAt(rows[0]?.start_lat ?? 0, rows[0]?.start_lng ?? 0))
+  await store.read((tx) => tx.client.query('select'))
+  const taken = await timed(async () => {
+    for (const { start_lat: lat, start_lng: lng } of rows) zoneAt(lat, lng)
+    await updateTimeZones({ store, log: makeSilentLog() }, { accountId: rows[0]?.account_id ?? 0 })
+  })
+  await store.close()
+  return [
+    { what: 'time zones of all rides, to the pass', value: (taken / pass).toFixed(4), goal: '<= 0.01' },
+    { what: 'the first time zone of a process', value: `${first.toFixed(0)} ms` },
+  ]
 }
 
 async function measureSize(bench: Bench): Promise<Row[]> {
