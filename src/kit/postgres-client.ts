@@ -35,6 +35,8 @@ const ACCEPTS_CLIENT: ReadonlySet<unknown> = new Set(['authenticationOk', 'ready
  * sets another `search_path`.
  */
 export class PostgresClient extends pg.Client {
+  private settled: Promise<unknown> = Promise.resolve()
+
   constructor(config: pg.ClientConfig = {}) {
     const tls = readTlsMode(config.connectionString ?? '')
     super(config.connectionString === undefined ? config : { ...config, connectionString: tls.url })
@@ -57,8 +59,19 @@ export class PostgresClient extends pg.Client {
 
   private async connectSafely(): Promise<pg.Client> {
     await super.connect()
-    await this.query(FIRST_SETTINGS)
+    // All other statements stand behind it in the queue, so nobody waits for a server that accepts the client and then hangs.
+    this.settled = this.query(FIRST_SETTINGS).catch(() => dropConnection(this))
     return this
+  }
+
+  override end(): Promise<void>
+  override end(callback: (error: Error) => void): void
+  override end(callback?: (error: Error) => void): Promise<void> | undefined {
+    // The driver breaks a connection off on which a statement runs.
+    const ended = this.settled.then(() => super.end())
+    if (!callback) return ended
+    ended.then(() => (callback as () => void)(), callback)
+    return undefined
   }
 }
 
