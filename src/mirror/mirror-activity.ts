@@ -1,7 +1,7 @@
-import { isAbort } from '../kit/errors.ts'
+import { isAbort, UnexpectedResponseError } from '../kit/errors.ts'
 import { type Backoff, backoffMs, DAY, SECOND } from '../kit/time.ts'
 import { normalizeActivity } from '../normalize/activity-answer.ts'
-import { hashSummary } from '../normalize/activity-row.ts'
+import { hashSummary, hasValues } from '../normalize/activity-row.ts'
 import type { Account } from '../store/account-rows.ts'
 import { recordUnchanged } from '../store/activities/activity-outcome.ts'
 import { packDocument } from '../store/activities/raw-documents.ts'
@@ -122,6 +122,7 @@ async function fetchWithSamples(
   const { path } = activity
   const answer = await deps.serviceOf(account).fetchActivity(path, { sessionData: true }, signal)
   const { derived, drift, lost } = normalizeActivity(answer.value)
+  if (activity.hasValues && !hasValues(derived.row)) throw poorer(path)
   if (lost.values + lost.samples > 0) {
     deps.log.warn(
       { account: account.name, path, ...lost, drift: drift.filter(isLoss) },
@@ -142,6 +143,14 @@ async function fetchWithSamples(
     fetchAttempts: isAwaiting ? attempt : 0,
   }
   return { activity, detail, drift }
+}
+
+/** An empty summary in place of a full one is a mistake of the service: nobody's activity loses all its numbers. */
+function poorer(path: string): UnexpectedResponseError {
+  return new UnexpectedResponseError(
+    'poorer_answer',
+    `activity ${path}: the answer has none of the values that the service has sent before; they stay, and it is asked for again`,
+  )
 }
 
 function isLoss({ field, kind }: Drift): boolean {

@@ -67,7 +67,7 @@ export type Activity = NewActivity & {
   scalePower: number
   summaryExtra: Record<string, unknown>
   sampleExtra: Record<string, number | string | null>
-  broken: 'html' | 'cut' | '500' | 'no-success' | 'success-false' | null
+  broken: 'html' | 'cut' | '500' | 'no-success' | 'success-false' | 'no-summary' | 'empty-summary' | null
   revision: number
 }
 

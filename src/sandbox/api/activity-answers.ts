@@ -79,6 +79,10 @@ export function answerActivity(
 /** Breaks a body as ordered; a cut one lacks two fifths, and its declared length is that of the rest. */
 function breakBody(activity: Activity, body: Buffer): Buffer {
   if (activity.broken === 'cut') return body.subarray(0, Math.floor(body.length * 0.6))
+  if (activity.broken === 'no-summary') return Buffer.from('{"success":true}')
+  // PHP writes an empty object as a list.
+  if (activity.broken === 'empty-summary')
+    return Buffer.from(writeJson({ ...JSON.parse(body.toString()), summary: [] }))
   if (activity.broken === 'success-false') return Buffer.from('{"success":false}')
   if (activity.broken === 'no-success') return Buffer.from(body.toString().replace('"success":true,', ''))
   return body

@@ -200,7 +200,10 @@ const patchActivitySchema = z.strictObject({
   sample: sampleFields.optional(),
   scale_power: z.number().positive().optional(),
   sample_delay_ms: z.number().int().nonnegative().optional(),
-  broken: z.enum(['html', 'cut', '500', 'no-success', 'success-false']).nullable().optional(),
+  broken: z
+    .enum(['html', 'cut', '500', 'no-success', 'success-false', 'no-summary', 'empty-summary'])
+    .nullable()
+    .optional(),
   reset: z.boolean().optional(),
 })
 

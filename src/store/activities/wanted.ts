@@ -5,7 +5,7 @@ import type { Tx } from '../store.ts'
 
 export type DetailState = (typeof activities.$inferSelect)['detailState']
 
-/** The columns of an activity that a fetch needs. `sampleCount` is 0 before the first samples. */
+/** What a fetch needs of an activity. `sampleCount` is 0 before the first samples; `hasValues`: its summary has had numbers. */
 export type WantedActivity = Readonly<{
   activityId: number
   accountId: number
@@ -19,6 +19,7 @@ export type WantedActivity = Readonly<{
   nextFetchAt: Date | null
   sampleCount: number
   fetchAttempts: number
+  hasValues: boolean
 }>
 
 const COLUMNS = {
@@ -34,6 +35,8 @@ const COLUMNS = {
   nextFetchAt: activities.nextFetchAt,
   sampleCount: sql<number>`coalesce(${activities.sampleCount}, 0)`,
   fetchAttempts: activities.fetchAttempts,
+  hasValues: sql<boolean>`num_nonnulls(xss, xep, tws, sig_ftp, tl_ftp, rl_ftp, distance, duration, difficulty, max_power,
+    total_calories) > 0`,
 }
 
 /**
