@@ -1,8 +1,15 @@
 import { join } from 'node:path'
 import { writeBackupFile } from '../backup/backup-file.ts'
-import { readScheduled, removeOldBackups, removeUnfinished, scheduledName } from '../backup/backup-folder.ts'
+import {
+  readBackupManifest,
+  readNewestBackup,
+  readScheduled,
+  removeOldBackups,
+  removeUnfinished,
+  scheduledName,
+} from '../backup/backup-folder.ts'
 import { VERSION } from '../config/version.ts'
-import { TransientError } from '../kit/errors.ts'
+import { errorLine, TransientError } from '../kit/errors.ts'
 import type { Clock } from '../kit/time.ts'
 import { withRun } from '../mirror/mirror.ts'
 import { findAccounts } from '../store/account-rows.ts'
@@ -47,10 +54,23 @@ export async function writeScheduledBackup(
       )
       tally.bytes = bytes
       if (leftOut.length > 0) log.warn({ leftOut }, 'tables or columns of others are not in the backup')
-      await removeOldBackups(dir, keep)
+      const ahead = await removeOldBackups(dir, { keep, madeAt: now })
+      if (ahead.length > 0)
+        log.warn(
+          { dir, files: ahead },
+          'backups whose names lie in the future are left alone: a clock was ahead; remove or rename them',
+        )
       return { rows: manifest.tables.reduce((sum, { rows }) => sum + rows, 0), bytes }
     })
   })
+}
+
+/** Reads the newest scheduled backup of a folder as far as its manifest, and returns why it cannot be read; undefined when it can. */
+export async function readBackupFault(dir: string): Promise<string | undefined> {
+  const newest = await readNewestBackup(dir)
+  if (!newest) return undefined
+  const fault = (error: unknown) => `${newest.path} cannot be read: ${errorLine(error)}`
+  return readBackupManifest(newest).then(() => undefined, fault)
 }
 
 /** Another worker may have the folder: the job is tried again, and may then reach that one. */

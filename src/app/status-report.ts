@@ -1,5 +1,6 @@
+import { readNewestBackup } from '../backup/backup-folder.ts'
 import type { Config } from '../config/config.ts'
-import { commandFor } from '../kit/errors.ts'
+import { commandFor, errorLine } from '../kit/errors.ts'
 import { formatCount } from '../kit/text.ts'
 import { formatDuration } from '../kit/time.ts'
 import {
@@ -95,24 +96,35 @@ export function homeCommandFor(account: string): string {
 /** The state of the scheduled backups. */
 export type BackupStatus = {
   dir: string
-  /** when the last complete one was made, and its size */
+  /** when the last complete one that lies in the folder was made, and its size */
   done_at: Date | null
   bytes: number | null
-  /** why a person should look; null when nothing is wrong */
+  /** why a person should look, and the code of a failure; null when nothing is wrong */
   problem: string | null
+  code: string | null
 }
 
-/** Finds the state of scheduled backups; null when none are configured. One that is older than two intervals is a problem. */
+/**
+ * Finds the state of scheduled backups, by the files that lie in the folder now; null when none are configured. A newest one that is
+ * older than two intervals is a problem, and so is a folder from which all were removed.
+ */
 export async function findBackupStatus(
   tx: Tx,
   { backup: { dir, everyMs } }: Pick<Config, 'backup'>,
   now: Date,
 ): Promise<BackupStatus | null> {
   if (dir === undefined) return null
-  const { doneAt, bytes, outcome, error } = await findWholeWorkState(tx, 'backup')
+  const { doneAt: recordedAt, outcome, error, errorCode: code } = await findWholeWorkState(tx, 'backup')
+  const found = await readNewestBackup(dir).catch((reason: unknown) => errorLine(reason))
+  if (typeof found === 'string')
+    return { dir, done_at: null, bytes: null, problem: found, code: 'backup_file' }
+  const { doneAt, bytes } = found ?? { doneAt: null, bytes: null }
+  const isGone = recordedAt !== null && !found
+  const gone = `the folder holds no backup, although one was made at ${recordedAt?.toISOString()}: it was removed, or this machine does not see the folder`
   const ageMs = doneAt ? now.getTime() - doneAt.getTime() : 0
   const late = `the last backup is ${formatDuration(ageMs)} old, and one is due every ${formatDuration(everyMs)}`
   const failed = `the last backup failed (${error ?? outcome})`
   const isFailed = outcome === 'failed' || outcome === 'abandoned'
-  return { dir, done_at: doneAt, bytes, problem: isFailed ? failed : ageMs > 2 * everyMs ? late : null }
+  const problem = isFailed ? failed : isGone ? gone : ageMs > 2 * everyMs ? late : null
+  return { dir, done_at: doneAt, bytes, problem, code: isFailed ? code : null }
 }

@@ -1,7 +1,11 @@
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UNFINISHED } from '../kit/durable-file.ts'
+import { errorCode } from '../kit/errors.ts'
 import { mapFileError } from './backup-errors.ts'
+import type { Manifest } from './manifest.ts'
+import { openArchive } from './read-archive.ts'
 
 /** A complete backup that the schedule made: others in the folder, under other names, are never touched. */
 const COMPLETE = /^musette-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.tar$/
@@ -31,11 +35,59 @@ export async function readScheduled(dir: string): Promise<ScheduledFile[]> {
   return files.sort((a, b) => b.madeAt.getTime() - a.madeAt.getTime())
 }
 
-/** Removes all but the newest `keep` complete scheduled backups. Throws as readScheduled does. */
-export async function removeOldBackups(dir: string, keep: number): Promise<void> {
-  for (const { name } of (await readScheduled(dir)).slice(keep)) {
+/**
+ * Removes all but the newest `keep` complete scheduled backups; the newest is that of `madeAt`, which was just written. Those with
+ * a later time in their names stay and do not count: a clock that was ahead named them. Returns their names. Throws as readScheduled
+ * does.
+ */
+export async function removeOldBackups(
+  dir: string,
+  { keep, madeAt }: { keep: number; madeAt: Date },
+): Promise<string[]> {
+  const files = await readScheduled(dir)
+  const isAhead = (file: ScheduledFile) => file.madeAt > madeAt
+  for (const { name } of files.filter((file) => !isAhead(file)).slice(keep)) {
     await onDisk(dir, () => rm(join(dir, name), { force: true }))
   }
+  return files.filter(isAhead).map(({ name }) => name)
+}
+
+/** A complete scheduled backup as its folder has it; `doneAt` is when it was last written. */
+export type FoundBackup = Readonly<{ path: string; doneAt: Date; bytes: number }>
+
+/**
+ * Reads the scheduled backup that was written last, as it lies in the folder now; undefined when there is none. Throws ConfigError
+ * `backup_file`.
+ */
+export async function readNewestBackup(dir: string): Promise<FoundBackup | undefined> {
+  return onDisk(dir, async () => {
+    const names = await readdir(dir).catch(orNone)
+    const found: FoundBackup[] = []
+    for (const name of names.filter((each) => COMPLETE.test(each))) {
+      const path = join(dir, name)
+      const { size: bytes, mtime: doneAt } = await stat(path)
+      found.push({ path, doneAt, bytes })
+    }
+    return found.sort((a, b) => b.doneAt.getTime() - a.doneAt.getTime())[0]
+  })
+}
+
+/** A folder that does not exist yet has no backups. */
+function orNone(error: unknown): string[] {
+  if (errorCode(error) === 'ENOENT') return []
+  throw error
+}
+
+/** Reads the manifest of a backup. Throws as openArchive does, and ConfigError `backup_file`. */
+export async function readBackupManifest({ path }: FoundBackup): Promise<Manifest> {
+  return onDisk(path, async () => {
+    const file = createReadStream(path)
+    try {
+      return (await openArchive(file)).manifest
+    } finally {
+      file.destroy()
+    }
+  })
 }
 
 /** Removes what scheduled backups left whose process was killed; no other one may run. Throws as readScheduled does. */

@@ -1,5 +1,6 @@
 import type { App } from '../app/app.ts'
 import { freshMs } from '../app/status-report.ts'
+import { readNewestBackup } from '../backup/backup-folder.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { errorCode } from '../kit/errors.ts'
 import { SECOND } from '../kit/time.ts'
@@ -73,10 +74,10 @@ const METRICS_KEEP_MS = 5 * SECOND
  * `since` and has ended. `jobs` is a function because the mark is taken before the first job.
  */
 export function makeHealthReader(
-  deps: { app: Pick<App, 'store' | 'log'>; jobs: () => Pick<Jobs, 'counts' | 'paused'> },
+  deps: { app: Pick<App, 'config' | 'store' | 'log'>; jobs: () => Pick<Jobs, 'counts' | 'paused'> },
   input: { since: RunsMark; onRun: (run: EndedRun) => void },
 ): () => Promise<HealthSnapshot> {
-  const { store, log } = deps.app
+  const { config, store, log } = deps.app
   let mark = input.since
   const readDatabase = async (): Promise<DatabaseHealth> => {
     const read = await store.read(async (tx) => ({
@@ -86,7 +87,11 @@ export function makeHealthReader(
     }))
     mark = read.runs.mark
     for (const run of read.runs.ended) input.onRun(run)
-    return { accounts: read.accounts, counts: read.counts }
+    // The age and size are those of the file that lies there, and not those of the row that says it was written.
+    const { dir } = config.backup
+    const file = dir === undefined ? undefined : await readNewestBackup(dir).catch(() => undefined)
+    const backup = { ...read.counts.backup, doneAt: file?.doneAt ?? null, bytes: file?.bytes ?? null }
+    return { accounts: read.accounts, counts: { ...read.counts, backup } }
   }
   const options = { keepMs: METRICS_KEEP_MS, timeoutMs: TIMEOUT_MS }
   const database = makeCachedProbe(readDatabase, options)

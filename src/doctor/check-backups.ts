@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises'
+import { readBackupFault } from '../app/scheduled-backup.ts'
 import { findBackupStatus } from '../app/status-report.ts'
 import { formatBytes, quoteShell } from '../kit/text.ts'
 import { formatDuration } from '../kit/time.ts'
@@ -22,14 +24,29 @@ export async function checkBackups({
     ? `the last one was made ${formatDuration(Math.max(0, now.getTime() - status.done_at.getTime()))} ago` +
       (status.bytes === null ? '' : `, ${formatBytes(status.bytes)}`)
     : 'there is none yet'
+  const byHand = `musette backup ${quoteShell(`${dir}/by-hand.tar`)}`
   if (status?.problem)
     return [
-      problem(
-        'unexpected',
-        `${dir}: ${status.problem}; ${last}`,
-        `musette backup ${quoteShell(`${dir}/by-hand.tar`)}`,
-      ),
+      // Where a disk is full, another backup on it helps nobody.
+      status.code === 'backup_disk_full'
+        ? problem('unexpected', `${dir}: ${status.problem}; ${last}; make room`, `df -h ${quoteShell(dir)}`)
+        : problem('unexpected', `${dir}: ${status.problem}; ${last}`, byHand),
     ]
+  const fault = await readBackupFault(dir)
+  if (fault !== undefined) return [problem('unexpected', fault, byHand)]
   if (!status?.done_at) return [warning(`${dir}: ${last}; a daemon that runs makes one`, 'musette start')]
-  return [ok(`${dir}: ${last}`)]
+  return [ok(`${dir}: ${last}`), ...(await sameDiskFindings(dir, config.dataDir, config.databaseUrl))]
+}
+
+/** A backup on the disk of the embedded database is lost together with it. */
+async function sameDiskFindings(
+  dir: string,
+  dataDir: string,
+  databaseUrl: string | undefined,
+): Promise<Finding[]> {
+  if (databaseUrl !== undefined) return []
+  const [backups, database] = await Promise.all([stat(dir), stat(dataDir)])
+  if (backups.dev !== database.dev) return []
+  const found = `${dir} is on the same disk as the database, and is lost with it; copy the backups elsewhere, or set MUSETTE_BACKUP_DIR to another disk`
+  return [warning(found, `df ${quoteShell(dir)}`)]
 }

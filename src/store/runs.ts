@@ -124,23 +124,25 @@ export type WholeWorkState = {
   bytes: number | null
   outcome: string | null
   error: string | null
+  errorCode: string | null
 }
 
 /** Finds the state of scheduled work on the whole database; runs by hand do not count. */
 export async function findWholeWorkState(tx: Tx, work: WholeWork): Promise<WholeWorkState> {
   const { rows } = await tx.client.query<WholeWorkState>(
     `with ended as not materialized (
-       select started_at, finished_at, outcome, error, bytes from training.sync_runs
+       select started_at, finished_at, outcome, error, error_code, bytes from training.sync_runs
        where account_id is null and resource = $1 and kind = 'schedule' and outcome <> 'running'
          and error_code is distinct from 'aborted')
      select good.finished_at as "doneAt", extract(epoch from good.finished_at - good.started_at)::float8 as seconds,
-       good.bytes::float8 as bytes, newest.outcome, newest.error
+       good.bytes::float8 as bytes, newest.outcome, newest.error,
+       newest.error_code as "errorCode"
      from (select) one
      left join lateral (select * from ended where outcome = 'done' order by started_at desc limit 1) good on true
      left join lateral (select * from ended order by started_at desc limit 1) newest on true`,
     [work],
   )
-  return rows[0] ?? { doneAt: null, seconds: null, bytes: null, outcome: null, error: null }
+  return rows[0] ?? { doneAt: null, seconds: null, bytes: null, outcome: null, error: null, errorCode: null }
 }
 
 /** Where counting runs has come to: all up to `runId` are counted, except the unfinished ones in `open`. */

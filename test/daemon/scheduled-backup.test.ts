@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeScheduledBackup } from '../../src/app/scheduled-backup.ts'
@@ -88,6 +88,48 @@ describe('scheduled backups', () => {
     ])
   })
 
+  it('that were just written stay, however many names lie in the future, which are told and left alone', async () => {
+    const ahead = [
+      'musette-20280101T000000Z.tar',
+      'musette-20280102T000000Z.tar',
+      'musette-20280103T000000Z.tar',
+    ]
+    for (const name of ahead) await writeFile(join(dir, name), 'made while the clock was ahead')
+    await backUpAt(5)
+    const names = await readdir(dir)
+    expect(names.filter((name) => /^musette-2/.test(name))).toEqual([
+      'musette-20240131T090000Z.tar',
+      'musette-20240131T100000Z.tar',
+      'musette-20240131T110000Z.tar',
+      ...ahead,
+    ])
+    expect(rig.log.lines.at(-1)).toMatchObject({ level: 'warn', files: ahead.toReversed() })
+    for (const name of ahead) await rm(join(dir, name))
+  })
+
+  it('that are damaged or were removed are told by doctor and status, whatever the table says', async () => {
+    const newest = join(dir, 'musette-20240131T110000Z.tar')
+    const whole = await readFile(newest)
+    await writeFile(newest, 'no archive')
+    expect(await diagnose()).toMatchObject([
+      { state: 'problem', found: expect.stringContaining('musette-20240131T110000Z.tar cannot be read') },
+    ])
+    const elsewhere = join(folder.path, 'elsewhere')
+    await rename(dir, elsewhere)
+    await mkdir(dir)
+    const gone = /the folder holds no backup, although one was made at/
+    expect(await diagnose()).toMatchObject([{ state: 'problem', found: expect.stringMatching(gone) }])
+    expect((await findStatus(rig.app)).backup).toMatchObject({
+      done_at: null,
+      bytes: null,
+      problem: expect.stringMatching(gone),
+    })
+    await rm(dir, { recursive: true })
+    await rename(elsewhere, dir)
+    await writeFile(newest, whole)
+    expect(await diagnose()).toMatchObject([{ state: 'ok' }])
+  })
+
   it('that fail leave the old ones, a row, a finding of the doctor and a sentence in status', async () => {
     const before = await readdir(dir)
     const config = readConfig({ MUSETTE_BACKUP_DIR: join(dir, before[1] as string) })
@@ -111,10 +153,8 @@ describe('scheduled backups', () => {
 
   it('are found late after two intervals', async () => {
     await backUpAt(9)
-    await rig.rows(
-      `update training.sync_runs set started_at = started_at - interval '3 hours', finished_at = finished_at - interval '3 hours'
-       where resource = 'backup'`,
-    )
+    const earlier = new Date(Date.now() - 3 * HOUR)
+    for (const name of await readdir(dir)) await utimes(join(dir, name), earlier, earlier)
     expect(await diagnose()).toMatchObject([
       { state: 'problem', found: expect.stringMatching(/is 3 h( \d+ min)? old/) },
     ])
