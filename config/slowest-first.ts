@@ -2,6 +2,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Takes a minute and more: a file of these that began last would run alone at the end. */
 const SLOWEST: readonly string[] = [
+  'test/container/build.test.ts',
   'test/flows/upgrade/',
   'test/converge/',
   'test/flows/scale/fleet.test.ts',

@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { z } from 'zod'
+import { findBinary } from '../kit/binaries.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+/** Where npm's own kind of cache lies: the base is the same for every build, and takes a minute and a half. */
+const cache = join(root, 'node_modules/.cache/musette-image')
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+const STORED = 'vfs'
+const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt'
+
+const settings = z.object({
+  OCIv1: z.object({
+    config: z.object({
+      User: z.string(),
+      Env: z.array(z.string()),
+      Entrypoint: z.array(z.string()),
+      Cmd: z.array(z.string()),
+    }),
+  }),
+})
+export type Image = { root: string; config: z.output<typeof settings>['OCIv1']['config'] }
+
+/** What is missing to build an image here; undefined when nothing is. */
+export function whatKeepsFromBuilding(): string | undefined {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'it takes root on Linux'
+  const missing = ['buildah', 'debootstrap', 'setpriv', 'unshare'].filter((name) => !findBinary([name]))
+  return missing.length > 0 ? `run: apt-get install ${missing.join(' ')}` : undefined
+}
+
+/** Builds the Dockerfile on the context that .dockerignore leaves, below `folder`, and returns the image's root. */
+export async function buildImage(folder: string, from: string): Promise<Image> {
+  const buildah = async (...args: string[]) => {
+    const places = ['--root', join(folder, 'storage'), '--runroot', join(folder, 'run')]
+    return (await run('buildah', [...places, '--storage-driver', STORED, ...args])).trim()
+  }
+  const base = await buildah('from', 'scratch')
+  await buildah('add', '--quiet', base, await makeBase(from), '/')
+  await buildah('config', '--env', `PATH=${PATH}`, base)
+  await buildah('commit', '--quiet', '--rm', base, `localhost/${from}`)
+  const npmrc = join(folder, 'npmrc')
+  await writeFile(npmrc, await readNpmSettings(), { mode: 0o600 })
+  const certificates = process.env.NODE_EXTRA_CA_CERTS ?? CERTIFICATES
+  // Mounted, not copied: what this machine's npm is told reaches no layer.
+  const volumes = [`${npmrc}:/root/.npmrc:ro`, `${certificates}:${CERTIFICATES}:ro`]
+  const mounted = volumes.flatMap((volume) => ['--volume', volume])
+  const how = ['--isolation', 'chroot', '--pull-never', '--layers=false', ...mounted]
+  await buildah('build', ...how, '--tag', 'localhost/musette', root)
+  const built = await buildah('from', '--pull-never', 'localhost/musette')
+  const { OCIv1 } = settings.parse(
+    JSON.parse(await buildah('inspect', '--type', 'image', 'localhost/musette')),
+  )
+  return { root: await buildah('mount', built), config: OCIv1.config }
+}
+
+/** Makes what FROM names, `node:MAJOR-SUITE-slim`, of Debian's packages and npm's package of that Node, as an archive. */
+async function makeBase(from: string): Promise<string> {
+  const archive = join(cache, `${from.replace(':', '-')}.tar`)
+  if (await readFile(`${archive}.whole`).catch(() => undefined)) return archive
+  const [, major = '', suite = ''] = /^node:(\d+)-(\w+)-slim$/.exec(from) ?? []
+  const base = join(cache, 'base')
+  await rm(cache, { recursive: true, force: true })
+  await mkdir(cache, { recursive: true })
+  await run('debootstrap', ['--variant=minbase', '--include=ca-certificates', suite, base])
+  const node = `node-linux-${process.arch}`
+  await run('npm', ['install', '--prefix', cache, '--no-save', '--silent', `${node}@${major}`])
+  const npm = join(base, 'usr/local/lib/node_modules/npm')
+  await cp(join(cache, 'node_modules', node, 'bin/node'), join(base, 'usr/local/bin/node'))
+  await cp(join((await run('npm', ['root', '--global'])).trim(), 'npm'), npm, { recursive: true })
+  await symlink('../lib/node_modules/npm/bin/npm-cli.js', join(base, 'usr/local/bin/npm'))
+  await run('tar', ['-C', base, '-cf', `${archive}.part`, '.'])
+  await rename(`${archive}.part`, archive)
+  await writeFile(`${archive}.whole`, 'yes\n')
+  await rm(base, { recursive: true })
+  return archive
+}
+
+/** This machine's own settings of npm: where its packages come from, and by what way. */
+async function readNpmSettings(): Promise<string> {
+  const read = async (name: string) => {
+    const path = (await run('npm', ['config', 'get', name])).trim()
+    return await readFile(path, 'utf8').catch(() => '')
+  }
+  const lines = [await read('globalconfig'), await read('userconfig')]
+  return [...lines, `registry=${(await run('npm', ['config', 'get', 'registry'])).trim()}`, ''].join('\n')
+}
+
+/** A build may take minutes on a machine that does other things. */
+const WITHIN_MS = 900_000
+
+async function run(command: string, args: readonly string[]): Promise<string> {
+  const options = { timeout: WITHIN_MS, maxBuffer: 50_000_000, cwd: '/' }
+  return (await promisify(execFile)(command, args, options)).stdout
+}
