@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { open, realpath, stat } from 'node:fs/promises'
-import { type DurableFile, openDurableFile } from '../kit/durable-file.ts'
 import { errorCode } from '../kit/errors.ts'
+import { type DurableFile, openDurableFile } from '../kit/files.ts'
 import type { Clock } from '../kit/time.ts'
 import type { CopyProgress } from '../store/backup/copy-progress.ts'
 import type { Store } from '../store/store.ts'

@@ -1,8 +1,7 @@
-import { createReadStream } from 'node:fs'
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { UNFINISHED } from '../kit/durable-file.ts'
 import { errorCode } from '../kit/errors.ts'
+import { openPlainFile, UNFINISHED } from '../kit/files.ts'
 import { mapFileError } from './backup-errors.ts'
 import type { Manifest } from './manifest.ts'
 import { openArchive } from './read-archive.ts'
@@ -81,7 +80,7 @@ function orNone(error: unknown): string[] {
 /** Reads the manifest of a backup. Throws as openArchive does, and ConfigError `backup_file`. */
 export async function readBackupManifest({ path }: FoundBackup): Promise<Manifest> {
   return onDisk(path, async () => {
-    const file = createReadStream(path)
+    const file = (await openPlainFile(path)).createReadStream()
     try {
       return (await openArchive(file)).manifest
     } finally {

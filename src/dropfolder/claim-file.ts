@@ -1,9 +1,9 @@
-import { constants } from 'node:fs'
-import { type FileHandle, open, realpath } from 'node:fs/promises'
+import { type FileHandle, realpath } from 'node:fs/promises'
 import { sep } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Logger } from 'pino'
 import { errorCode, errorLine, RejectedError, TransientError } from '../kit/errors.ts'
+import { openPlainFile } from '../kit/files.ts'
 import type { Clock } from '../kit/time.ts'
 import type { Problems } from './folder-report.ts'
 import { moveDone, moveFailed } from './move-file.ts'
@@ -137,8 +137,6 @@ export type OpenFile = {
   close(): Promise<void>
 }
 
-/** Refuses a link in the file's place, and does not wait for the writer of a pipe; 0 where a system has no such flag. */
-const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 /** Large enough for few reads, small enough that checking a piece does not block the event loop. */
 const PIECE_BYTES = 256 * 1_024
 
@@ -148,10 +146,11 @@ const PIECE_BYTES = 256 * 1_024
  * errors (ENOENT when it is gone); reading throws the same.
  */
 async function openFound(dir: string, found: Found): Promise<OpenFile> {
-  const file = await open(found.path, OPEN_FLAGS)
+  const file = await openPlainFile(found.path).catch((error: unknown) => {
+    throw errorCode(error) === 'not_a_plain_file' ? changed(found) : error
+  })
   const check = async () => {
-    const stats = await file.stat()
-    if (!stats.isFile() || !isUnchanged(found.identity, identityOf(stats))) throw changed(found)
+    if (!isUnchanged(found.identity, identityOf(await file.stat()))) throw changed(found)
   }
   try {
     await check()

@@ -1,6 +1,7 @@
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, stat, unlink } from 'node:fs/promises'
 import { ConfigError, errorCode } from '../kit/errors.ts'
+import { openFolderToFlush, openPlainFile } from '../kit/files.ts'
 import { moveToFolder, textName } from './move-to-folder.ts'
 import {
   DONE,
@@ -23,7 +24,7 @@ type Moved =
   | { outcome: 'gone' }
   | { outcome: 'changed' }
 
-const TEXT_FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0)
+const TEXT_FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT
 
 type MoveInput = Pick<Found, 'path' | 'home' | 'rawName' | 'identity'>
 
@@ -94,7 +95,7 @@ async function readStatus(path: Buffer): Promise<Stats | undefined> {
 
 /** Syncs a folder where the system allows it; elsewhere the rename is durable already, or cannot be made durable. */
 async function syncFolder(folder: Buffer): Promise<void> {
-  const handle = await open(folder, 'r').catch(() => undefined)
+  const handle = await openFolderToFlush(folder).catch(() => undefined)
   if (!handle) return
   try {
     await handle.sync().catch(() => undefined)
@@ -105,7 +106,7 @@ async function syncFolder(folder: Buffer): Promise<void> {
 
 /** Appends the whole text or nothing: a full disk must not leave an empty or cut text. */
 async function appendText(path: Buffer, text: string): Promise<void> {
-  const file = await open(path, TEXT_FLAGS, 0o644)
+  const file = await openPlainFile(path, TEXT_FLAGS, 0o644)
   const { size } = await file.stat()
   try {
     await file.appendFile(text)

@@ -2,7 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { writeDurably } from '../kit/durable-file.ts'
+import { writeDurably } from '../kit/files.ts'
 import { DATABASE, USER } from './cluster.ts'
 
 /** The data for a connection: TCP port on 127.0.0.1 and the superuser's password (hexadecimal). */

@@ -1,9 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { constants } from 'node:fs'
-import { link, lstat, readdir, readFile, rename, rm, unlink } from 'node:fs/promises'
+import { link, lstat, readdir, rename, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { flushDirectory, writeFlushed } from '../kit/durable-file.ts'
+import { flushDirectory, readPlainFile, writeFlushed } from '../kit/files.ts'
 
 const TEMPORARY = /^\.musette-[0-9a-f]{12}\.tmp$/
 /** Lists the files of the folder that are ours, so that no other is ever overwritten or removed. */
@@ -27,7 +26,7 @@ export async function readFound(path: string): Promise<Found> {
   try {
     const stats = await lstat(path)
     if (!stats.isFile()) return { kind: 'other' }
-    const content = await readFile(path, { flag: constants.O_RDONLY | constants.O_NOFOLLOW })
+    const content = await readPlainFile(path)
     return { kind: 'file', sha256: createHash('sha256').update(content).digest('hex') }
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return { kind: 'nothing' }
@@ -86,7 +85,7 @@ export type Manifest = z.infer<typeof manifestSchema>
 /** Reads the manifest of a folder; without one, or with one that cannot be parsed, no file there is ours. */
 export async function readManifest(folder: string): Promise<Manifest> {
   try {
-    const parsed = manifestSchema.safeParse(JSON.parse(await readFile(join(folder, MANIFEST), 'utf8')))
+    const parsed = manifestSchema.safeParse(JSON.parse(String(await readPlainFile(join(folder, MANIFEST)))))
     return parsed.data ?? {}
   } catch (error) {
     if (error instanceof SyntaxError || systemCode(error) === 'ENOENT') return {}

@@ -7,8 +7,17 @@ import { openTempDir } from '../kit/temp-dir.ts'
 import { readTop } from './dockerfile.ts'
 import { readLocked } from './layout.ts'
 
-/** Licences that ask for their text to be kept, and for nothing else. */
-const PERMISSIVE = ['MIT', 'ISC', '0BSD', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', 'BlueOak-1.0.0']
+/** Licences that ask for their text to be kept, and for nothing else; the Unlicense asks for nothing at all. */
+const PERMISSIVE = [
+  'MIT',
+  'ISC',
+  '0BSD',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'Apache-2.0',
+  'BlueOak-1.0.0',
+  'Unlicense',
+]
 
 const manifest: Record<string, Record<string, string>> = JSON.parse(readTop('package.json'))
 const architecture = readTop('ARCHITECTURE.md')

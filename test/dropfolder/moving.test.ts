@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { link, lstat, mkdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -33,6 +34,22 @@ describe('moving a file', () => {
     await write('ride.fit', 'ride')
     expect(await moveDone(await found('ride.fit'), at)).toMatchObject({ outcome: 'moved' })
     expect(await read('done/2026-03/ride.fit')).toBe('ride')
+  })
+
+  it('waits for no pipe in the place of a text, however many there are, and says that the text is missing', async () => {
+    // As many as there are threads for files.
+    for (const name of ['a.fit', 'b.fit', 'c.fit', 'd.fit', 'e.fit']) {
+      await write(name, 'ride')
+      await mkdir(join(home, 'failed'), { recursive: true })
+      execFileSync('mkfifo', [join(home, 'failed', `${name}.txt`)])
+    }
+    const moved = await Promise.all(
+      ['a.fit', 'b.fit', 'c.fit', 'd.fit', 'e.fit'].map(async (name) =>
+        moveFailed(await found(name), at, 'no'),
+      ),
+    )
+    for (const each of moved) expect(each).toMatchObject({ outcome: 'moved', textError: { code: 'ENXIO' } })
+    expect(await read('failed/e.fit')).toBe('ride')
   })
 
   it('leaves a file that has become another one', async () => {

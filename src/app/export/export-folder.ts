@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
-import { flushDirectory, renameDurably, writeFlushed } from '../../kit/durable-file.ts'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
+import { flushDirectory, openPlainFile, readPlainFile, renameDurably, writeFlushed } from '../../kit/files.ts'
 
 /** The list of the files that belong to the export; readers find in it what the export holds and when it was made. */
 export const MANIFEST = 'musette-export.json'
@@ -82,7 +81,8 @@ export async function readWholeFiles(
 
 async function readChecksum(path: string): Promise<string> {
   const hash = createHash('sha256')
-  for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES })) hash.update(chunk)
+  const file = await openPlainFile(path)
+  for await (const chunk of file.createReadStream({ highWaterMark: READ_BYTES })) hash.update(chunk)
   return hash.digest('hex')
 }
 
@@ -186,7 +186,7 @@ const readStaged = (dir: string) => readManifest(join(dir, STAGING, MANIFEST))
 
 async function readManifest(path: string): Promise<Manifest | undefined> {
   try {
-    return manifestSchema.parse(JSON.parse(await readFile(path, 'utf8')))
+    return manifestSchema.parse(JSON.parse(String(await readPlainFile(path))))
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined
     if (!(error instanceof SyntaxError || error instanceof z.ZodError)) throw error

@@ -36,7 +36,8 @@ export function addStartVerb(program: Command, run: Run): void {
         log.info('stopping')
         const deadline = setTimeout(() => {
           log.fatal('could not stop in time; the next start continues the interrupted work')
-          process.exit(EXIT.unexpected)
+          // An exit would wait for a thread that waits for a file.
+          process.kill(process.pid, 'SIGKILL')
         }, STOP_WITHIN_MS)
         try {
           await daemon.close()

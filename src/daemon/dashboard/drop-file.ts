@@ -9,7 +9,7 @@ import { moveToFolder } from '../../dropfolder/move-to-folder.ts'
 import { isIgnored, nameOf } from '../../dropfolder/walk-folder.ts'
 import { cleanFitName, isDroppable } from '../../fit/fit-names.ts'
 import { type ByteSource, readFit, unpackDropped } from '../../fit/read-fit.ts'
-import { flushDirectory, openDurableFile } from '../../kit/durable-file.ts'
+import { flushDirectory, openDurableFile } from '../../kit/files.ts'
 import { HOUR } from '../../kit/time.ts'
 import type { Dropped } from '../../store/dashboard/page-rows.ts'
 

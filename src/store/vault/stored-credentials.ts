@@ -2,8 +2,8 @@ import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { z } from 'zod'
-import { writeDurably } from '../../kit/durable-file.ts'
 import { errorCode, TransientError } from '../../kit/errors.ts'
+import { writeDurably } from '../../kit/files.ts'
 import type { Store, Tx } from '../store.ts'
 import {
   findSealed,

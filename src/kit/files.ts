@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { open, rename, rm } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { ConfigError } from './errors.ts'
 
 /** Writes a file of mode 0600 by a temporary file and a rename; it is flushed to the disk, name and content, when this resolves. */
 export async function writeDurably(path: string, text: string): Promise<void> {
@@ -66,10 +68,45 @@ export async function renameDurably(from: string, to: string): Promise<void> {
 /** Flushes the entries of a folder to the disk. Does nothing on Windows, which cannot open a folder and does not need it. */
 export async function flushDirectory(directory: string): Promise<void> {
   if (process.platform === 'win32') return
-  const folder = await open(directory, 'r')
+  const folder = await openFolderToFlush(directory)
   try {
     await folder.sync()
   } finally {
     await folder.close()
   }
+}
+
+/** Opening neither follows a link nor waits for the other end of a pipe; 0 where a system has no such flag. */
+const SAFELY = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+
+/**
+ * Opens a plain file in a folder where others may put anything: a pipe would hold one of the few threads for files until somebody
+ * writes to it. `flags` and `mode` are those of open(2). Throws ConfigError `not_a_plain_file`, and Node's errors (ELOOP for a link,
+ * ENXIO for a pipe without a reader).
+ */
+export async function openPlainFile(
+  path: string | Buffer,
+  flags: number = constants.O_RDONLY,
+  mode?: number,
+): Promise<FileHandle> {
+  const file = await open(path, flags | SAFELY, mode)
+  const stats = await file.stat().catch(() => undefined)
+  if (stats?.isFile()) return file
+  await file.close()
+  throw new ConfigError('not_a_plain_file', `${String(path)} is no plain file; remove it`)
+}
+
+/** Reads a plain file as openPlainFile opens it. */
+export async function readPlainFile(path: string | Buffer): Promise<Buffer> {
+  const file = await openPlainFile(path)
+  try {
+    return await file.readFile()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Opens a folder to flush its entries; never waits for a pipe in its place. Throws Node's errors (ENOTDIR). */
+export function openFolderToFlush(path: string | Buffer): Promise<FileHandle> {
+  return open(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NONBLOCK ?? 0))
 }
