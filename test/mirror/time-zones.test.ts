@@ -2,12 +2,19 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { rebuildAccount } from '../../src/app/rebuild-account.ts'
 import { setHomeTimezone } from '../../src/app/sign-in.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
+import { makeHandlers } from '../../src/daemon/handlers.ts'
+import type { Jobs } from '../../src/jobs/jobs.ts'
 import { updateAllTimeZones } from '../../src/mirror/time-zones.ts'
 import { openRig, type Rig } from './rig.ts'
 
 const AUCKLAND = { lat: -36.8485, lng: 174.7633 }
 const SAN_FRANCISCO = { lat: 37.7749, lng: -122.4194 }
 const KATHMANDU = { lat: 27.7172, lng: 85.324 }
+
+const NO_JOBS = { enqueue: async () => undefined } as unknown as Jobs
+const SWEEP = { signal: new AbortController().signal } as Parameters<
+  ReturnType<typeof makeHandlers>['sweep']
+>[1]
 
 let rig: Rig
 beforeEach(async () => {
@@ -149,6 +156,28 @@ describe('activities that the service dates in UTC', () => {
     expect(await clocks()).toEqual(FOUR_CLOCKS)
     expect(await rig.steer('GET', 'counts')).toMatchObject({ requests: {} })
   })
+})
+
+it('an activity that is mirrored beside others moves them to its clock within a sweep of the daemon, and costs none after that', async () => {
+  await ride({ path: 'indoors', at: '2026-03-02T19:00:00Z', indoor: true })
+  await sync()
+  const { sweep } = makeHandlers(rig.app, () => NO_JOBS)
+  await sweep({}, SWEEP)
+  expect(await clocks()).toEqual({ indoors: '2026-03-02 19:00:00 UTC unknown' })
+  await rig.rows(
+    `insert into training.activities (account_id, path, started_at, start_lat, start_lng, detail_state, listed_at, wanted_at)
+     select account_id, 'auckland', '2026-03-01T19:00Z', $1, $2, 'mirrored', now(), now() from training.accounts`,
+    [AUCKLAND.lat, AUCKLAND.lng],
+  )
+  await sweep({}, SWEEP)
+  expect(await clocks()).toEqual({
+    auckland: '2026-03-02 08:00:00 Pacific/Auckland position',
+    indoors: '2026-03-03 08:00:00 Pacific/Auckland nearest',
+  })
+  const newest = await newestChange()
+  await sweep({}, SWEEP)
+  await sweep({}, SWEEP)
+  expect(await newestChange()).toBe(newest)
 })
 
 describe('the home of an account', () => {
