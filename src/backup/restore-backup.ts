@@ -6,6 +6,7 @@ import {
   loadTable,
   lockEmptyTables,
   prepareTables,
+  recordRestored,
   setSequences,
 } from '../store/backup/load-tables.ts'
 import { findColumns } from '../store/backup/tables.ts'
@@ -46,6 +47,7 @@ export async function restoreBackup(
     await loadTables(client, archive, progress)
     await archive.verify()
     await applyMigrations(client, options)
+    await recordRestored(client, archive.manifest.made_at)
     await analyzeTables(client)
   })
 }

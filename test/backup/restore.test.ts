@@ -49,6 +49,32 @@ test('a backup goes into a database that was never migrated, and equals the old 
   expect(await contentOf(target.url)).toEqual(await contentOf(source.url))
 })
 
+test('the change feed says a restore, and gives no number twice, in two databases that one backup was restored into', async () => {
+  const feeds = []
+  for (const _ of [1, 2]) {
+    const { url } = await openTarget({ migrated: false })
+    await restoreInto(url, whole)
+    await queryOnce(url, `update training.activities set name = 'Later' where path = 'p1'`)
+    feeds.push(
+      await queryOnce(
+        url,
+        `select change_id::float8 as number, kind, detail from training.changes order by 1`,
+      ),
+    )
+  }
+  const [newest] = await queryOnce(source.url, 'select max(change_id)::int as last from training.changes')
+  for (const feed of feeds) {
+    expect(feed.slice(-2)).toMatchObject([
+      { kind: 'restored', detail: { up_to: newest?.last, backup_made_at: expect.any(String) } },
+      { kind: 'activity.changed' },
+    ])
+    // Years of changes, a thousand in a second, would not come this far.
+    expect(feed.at(-2)?.number).toBeGreaterThan(1e15)
+  }
+  const numbers = feeds.flatMap((feed) => feed.slice(-2).map(({ number }) => number))
+  expect(new Set(numbers).size).toBe(4)
+})
+
 test.each([
   ['never migrated', undefined],
   ['at the version of the backup', 'drizzle'],

@@ -54,7 +54,7 @@ function lineOf({ changeId, at, account, kind, path, detail }: Change): string {
   const parts = [
     changeId,
     moment,
-    account ?? 'default list',
+    account ?? (kind === 'restored' ? 'all accounts' : 'default list'),
     kind,
     path ?? '',
     [...shown, ...more].join(', '),

@@ -4,7 +4,7 @@ import { account, makeTool, text } from './tool.ts'
 
 const WHERE = `
   from training.changes_settled c left join training.accounts a using (account_id) left join training.today t using (account_id)
-  where c.at >= now() - make_interval(days => $2) and ($1::text is null or a.name = $1)`
+  where c.at >= now() - make_interval(days => $2) and ($1::text is null or a.name = $1 or c.kind = 'restored')`
 
 const COUNTS = `select c.kind, count(*) as changes ${WHERE} group by 1 order by 1`
 
@@ -16,7 +16,7 @@ const CHANGES = `
     case when c.kind like '%.new' then null else c.detail end as detail
   from training.changes_settled c left join training.accounts a using (account_id) left join training.today t using (account_id)
   left join training.activities x on x.account_id = c.account_id and x.path = c.path
-  where c.at >= now() - make_interval(days => $2) and ($1::text is null or a.name = $1)
+  where c.at >= now() - make_interval(days => $2) and ($1::text is null or a.name = $1 or c.kind = 'restored')
     and ($3::text is null or c.kind = $3) and ($4::bigint is null or c.change_id < $4)
   order by c.change_id desc limit 500`
 

@@ -102,6 +102,30 @@ export async function setSequences(
   }
 }
 
+/**
+ * Begins the numbers of the change feed far above every number that was ever given out, and records the change `restored`. The
+ * numbers count microseconds since 1970 from now on: no database gives out as many as pass, so that two restores of one backup never
+ * give the same number to two changes. `up_to` is the number up to which the feed is as it was before.
+ */
+export async function recordRestored(client: pg.ClientBase, madeAt: string): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    "SELECT pg_get_serial_sequence('training.changes', 'change_id') AS name",
+  )
+  const sequence = rows[0]?.name
+  await client.query(
+    `WITH before AS (SELECT last_value FROM ${sequence}),
+     moved AS (
+       SELECT last_value, setval('${sequence}', greatest(last_value + $1::bigint, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)) AS number
+       FROM before)
+     INSERT INTO training.changes (change_id, kind, detail) OVERRIDING SYSTEM VALUE
+     SELECT number, 'restored', jsonb_build_object('up_to', last_value, 'backup_made_at', $2::text) FROM moved`,
+    [FAR, madeAt],
+  )
+}
+
+/** Where the clock is far behind: more changes than a database records in its life. */
+const FAR = 1_000_000_000_000
+
 /** Gathers the planner's statistics of every table and makes the summaries of BRIN indexes, which a COPY does not. */
 export async function analyzeTables(client: pg.ClientBase): Promise<void> {
   await client.query(

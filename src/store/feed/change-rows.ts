@@ -17,7 +17,7 @@ export type Change = Readonly<{
 /** Changes in the order of their numbers. `waiting`: others are recorded, but a transaction that still runs may come before them. */
 export type ChangePage = Readonly<{ changes: readonly Change[]; waiting: boolean }>
 
-/** Finds the settled changes after the number `after`, of one account or of all, at most `limit`. */
+/** Finds the settled changes after the number `after`, of one account or of all, at most `limit`; a restore concerns every account. */
 export async function findChanges(
   tx: Tx,
   input: { after: number; limit: number; accountId?: number | undefined },
@@ -27,7 +27,7 @@ export async function findChanges(
     `SELECT c.change_id::float8 AS "changeId", c.account_id AS "accountId", a.name AS account,
        to_jsonb(c.at) #>> '{}' AS at, c.kind, c.path, c.detail
      FROM training.changes_settled c LEFT JOIN training.accounts a USING (account_id)
-     WHERE c.change_id > $1 AND ($3::int IS NULL OR c.account_id = $3)
+     WHERE c.change_id > $1 AND ($3::int IS NULL OR c.account_id = $3 OR c.kind = 'restored')
      ORDER BY c.change_id LIMIT $2`,
     [after, limit, accountId],
   )
