@@ -1,4 +1,3 @@
-import { readNewestBackup } from '../backup/backup-folder.ts'
 import type { Config } from '../config/config.ts'
 import { commandFor, errorLine } from '../kit/errors.ts'
 import { formatCount } from '../kit/text.ts'
@@ -115,6 +114,7 @@ export async function findBackupStatus(
 ): Promise<BackupStatus | null> {
   if (dir === undefined) return null
   const { doneAt: recordedAt, outcome, error, errorCode: code } = await findWholeWorkState(tx, 'backup')
+  const { readNewestBackup } = await import('../backup/backup-folder.ts')
   const found = await readNewestBackup(dir).catch((reason: unknown) => errorLine(reason))
   if (typeof found === 'string')
     return { dir, done_at: null, bytes: null, problem: found, code: 'backup_file' }

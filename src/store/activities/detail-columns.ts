@@ -77,6 +77,7 @@ export type KnownStart = Readonly<{
   detail_fields: DetailFields | null
   /** the start as the list said it last */
   listed_start: string | null
+  started_at: Date | null
   timezone_source: Row['timezoneSource']
 }>
 
@@ -92,7 +93,9 @@ export function withoutKnownStart(
   const { startedAt: _at, startedAtLocal: _local, timezone: _zone, timezoneSource, ...rest } = after
   const known = before.detail_fields?.started_at ?? before.listed_start
   const isFound = !['service', 'unknown', hasPlace ? 'position' : null, null].includes(before.timezone_source)
-  return timezoneSource === 'unknown' && isFound && fields.started_at === known ? rest : after
+  // A rebuild mends a start that is damaged.
+  const isIntact = known !== undefined && known !== null && before.started_at?.getTime() === Date.parse(known)
+  return timezoneSource === 'unknown' && isFound && isIntact && fields.started_at === known ? rest : after
 }
 
 /** The fields of a detail that the list has, too; a missing one is left out. */

@@ -79,7 +79,7 @@ type Before = KnownStart & {
 // Postgres compares the times, which it holds to the microsecond; one after `recordedAt` was written by a clock that was ahead.
 const LOCK = `
   SELECT a.activity_id, a.fetched_at IS NOT NULL AS fetched, a.sample_count, a.detail_fields,
-    a.list_fields ->> 'started_at' AS listed_start, a.timezone_source,
+    a.list_fields ->> 'started_at' AS listed_start, a.started_at, a.timezone_source,
     coalesce(a.fetched_at > asked.at AND a.fetched_at <= coalesce(asked.recorded_at, 'infinity'), false) AS older,
     coalesce(a.wanted_at > asked.at AND a.wanted_at <= coalesce(asked.recorded_at, 'infinity'), false) AS wanted_since,
     coalesce(a.listed_at > asked.at AND a.listed_at <= coalesce(asked.recorded_at, 'infinity'), false) AS listed_since

@@ -85,7 +85,7 @@ const LOCK = 'SELECT activity_id FROM training.activities WHERE activity_id = AN
 // A statement of its own: the one above, when it waits for a lock, still sees the stored answers of before.
 const FIND = `
   SELECT a.activity_id, a.sample_count, a.summary, a.summary_hash, a.detail_fields,
-    a.list_fields ->> 'started_at' AS listed_start, a.timezone_source, r.sha256, r.fetched_at AS document_at,
+    a.list_fields ->> 'started_at' AS listed_start, a.started_at, a.timezone_source, r.sha256, r.fetched_at AS document_at,
     coalesce(a.fetched_at > r.fetched_at, false) AS answered_since,
     a.name IS DISTINCT FROM a.list_fields ->> 'name' AND a.name IS DISTINCT FROM a.detail_fields ->> 'name' AS name_unsent,
     a.description IS DISTINCT FROM a.list_fields ->> 'description'
