@@ -75,6 +75,19 @@ describe('a new activity', () => {
   })
 })
 
+it('an activity that was mirrored before the first webhook was added is history, also while another transaction is open', async () => {
+  const { store, know, told } = await openScene([])
+  const accountId = await makeAccount(store)
+  await store.transaction(async (tx) => {
+    // A transaction with a number, of any database of the server, holds back what is settled.
+    await tx.client.query('select pg_current_xact_id()')
+    await list(store, { accountId, paths: ['before'] })
+    await fetchAll(store, accountId)
+    await know([HOME])
+  })
+  expect(await told([HOME])).toEqual([])
+})
+
 describe('many activities at once', () => {
   it('of a backfill are one message, when all are here', async () => {
     const { store, told } = await openScene()

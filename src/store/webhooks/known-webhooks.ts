@@ -6,7 +6,8 @@ import { endMessages } from './outbox.ts'
 export type KnownWebhook = Readonly<{ name: string; changeId: number; isGone: boolean }>
 
 /**
- * Makes the known webhooks equal to those of the file. A new one gets messages about what happens from now on; the open messages of one that
+ * Makes the known webhooks equal to those of the file. A new one gets messages about what happens from now on: about changes that
+ * are committed later, which have higher numbers, whatever other transaction is open on the server. The open messages of one that
  * is no longer in the file are dropped. Returns what was dropped, and how many are new.
  */
 export async function recordWebhooks(
@@ -19,7 +20,7 @@ export async function recordWebhooks(
   const dropped = await endMessages(tx, rule, [names, 'dropped', 'the webhook is gone from the file'])
   const added = await tx.client.query(
     `insert into musette.webhooks (name, change_id)
-     select name, coalesce((select max(change_id) from training.changes_settled), 0) from unnest($1::text[]) name
+     select name, coalesce((select max(change_id) from training.changes), 0) from unnest($1::text[]) name
      on conflict do nothing`,
     [names],
   )
