@@ -62,17 +62,23 @@ export async function recordRevision(
 }
 
 function diffRows(before: ActivityChange, after: ActivityChange): Record<string, [Json, Json]> {
-  const old: Readonly<Record<string, unknown>> = before
   const changes: Record<string, [Json, Json]> = {}
   for (const [key, value] of Object.entries(after)) {
     const column = COLUMNS[key]
     if (!column || value === undefined) continue
-    const read = key === 'startedAtLocal' ? toWallClock : toJson
-    const was = read(old[key])
-    const now = read(value)
+    const was = readColumn(before, key)
+    const now = readColumn(after, key)
     if (was !== now) changes[column.name] = [was, now]
   }
   return changes
+}
+
+/** A start has the microseconds of its local time, which a Date does not hold, without the trailing zeros of what was sent. */
+function readColumn(row: ActivityChange, key: string): Json {
+  if (key === 'startedAt' && row.startedAt)
+    return exactStart(row.startedAt, row.startedAtLocal).replace(/(\.\d{3}\d*?)0+Z$/, '$1Z')
+  const value = (row as Readonly<Record<string, unknown>>)[key]
+  return key === 'startedAtLocal' ? toWallClock(value) : toJson(value)
 }
 
 /** Writes a local time as Postgres does in JSON: with a T, and without trailing zeros, which the table does not keep. */
