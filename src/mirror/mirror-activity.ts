@@ -1,9 +1,10 @@
-import { isAbort, UnexpectedResponseError } from '../kit/errors.ts'
+import { isAbort } from '../kit/errors.ts'
 import { type Backoff, backoffMs, DAY, SECOND } from '../kit/time.ts'
 import { normalizeActivity } from '../normalize/activity-answer.ts'
-import { hashSummary, hasValues } from '../normalize/activity-row.ts'
+import { hashSummary } from '../normalize/activity-row.ts'
 import type { Account } from '../store/account-rows.ts'
 import { recordUnchanged } from '../store/activities/activity-outcome.ts'
+import type { DerivedDetail } from '../store/activities/detail-columns.ts'
 import { packDocument } from '../store/activities/raw-documents.ts'
 import {
   type RecordDetailInput,
@@ -13,8 +14,10 @@ import {
 import type { WantedActivity } from '../store/activities/wanted.ts'
 import { type Drift, recordDrift } from '../store/drift.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
+import { findLostFields } from '../store/samples/same-samples.ts'
 import { inHalves, recordFailure } from './item-failure.ts'
 import type { MirrorDeps, MirrorOptions } from './mirror.ts'
+import { poorerActivity } from './poorer-answers.ts'
 
 /** How long after its start, or after it was first seen, an activity without samples is fetched again. */
 const SAMPLES_WITHIN_MS = 7 * DAY
@@ -122,7 +125,6 @@ async function fetchWithSamples(
   const { path } = activity
   const answer = await deps.serviceOf(account).fetchActivity(path, { sessionData: true }, signal)
   const { derived, drift, lost } = normalizeActivity(answer.value)
-  if (activity.hasValues && !hasValues(derived.row)) throw poorer(path)
   if (lost.values + lost.samples > 0) {
     deps.log.warn(
       { account: account.name, path, ...lost, drift: drift.filter(isLoss) },
@@ -130,6 +132,11 @@ async function fetchWithSamples(
     )
   }
   const isAwaiting = derived.samples.count === 0 && isYoung(activity, requestedAt)
+  const poorer = poorerActivity(activity, derived, {
+    isAwaiting,
+    lostFields: await findLost(deps, activity, derived),
+  })
+  if (poorer) throw poorer
   const attempt = activity.fetchAttempts + 1
   const detail = {
     ...derived,
@@ -145,12 +152,13 @@ async function fetchWithSamples(
   return { activity, detail, drift }
 }
 
-/** An empty summary in place of a full one is a mistake of the service: nobody's activity loses all its numbers. */
-function poorer(path: string): UnexpectedResponseError {
-  return new UnexpectedResponseError(
-    'poorer_answer',
-    `activity ${path}: the answer has none of the values that the service has sent before; they stay, and it is asked for again`,
-  )
+async function findLost(
+  deps: MirrorDeps,
+  { activityId, sampleCount }: WantedActivity,
+  derived: DerivedDetail,
+): Promise<string[]> {
+  if (sampleCount === 0 || derived.samples.count === 0) return []
+  return deps.store.read((tx) => findLostFields(tx, { activityId, ...derived }))
 }
 
 function isLoss({ field, kind }: Drift): boolean {

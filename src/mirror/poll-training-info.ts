@@ -1,9 +1,12 @@
 import { parseJson } from '../kit/json.ts'
 import { isSameTrainingInfo, normalizeTrainingInfo } from '../normalize/training-info-row.ts'
 import { recordDrift } from '../store/drift.ts'
-import { recordTrainingInfo } from '../store/training/training-info-rows.ts'
+import { findTrainingInfo, recordTrainingInfo } from '../store/training/training-info-rows.ts'
 import { type MirrorCounts, type MirrorDeps, type MirrorInput, type RunTally, withRun } from './mirror.ts'
 import { mirrorWorkoutOfDay } from './poll-workout-of-day.ts'
+import { assertAccepted, poorerTrainingInfo } from './poorer-answers.ts'
+
+const TRAINING_INFO = 'training_info'
 
 /**
  * Mirrors signature, status and loads (service document, endpoint 3), then the workout of the day that they name. One
@@ -15,18 +18,24 @@ export async function mirrorTrainingInfo(deps: MirrorDeps, input: MirrorInput): 
   return { changed, fetched: ofDay.fetched, failed: ofDay.failed }
 }
 
-/** Polls training info (service document, endpoint 3) and records a row when it has changed; `changed` is 1 then. */
+/**
+ * Polls training info (service document, endpoint 3) and records a row when it has changed; `changed` is 1 then. Throws
+ * UnexpectedResponseError `poorer_answer` and records nothing when it lacks a whole part that the last row has.
+ */
 export async function pollTrainingInfo(deps: MirrorDeps, input: MirrorInput): Promise<RunTally> {
   const { accountId, name } = input.account
-  return withRun(deps.store, { accountId, resource: 'training_info', kind: 'poll' }, async (tally) => {
+  return withRun(deps.store, { accountId, resource: TRAINING_INFO, kind: 'poll' }, async (tally) => {
     const answer = await deps.serviceOf(input.account).fetchTrainingInfo({}, input.signal)
     const { drift, ...wire } = answer.value
+    const row = normalizeTrainingInfo({ ...wire, drift })
     const result = await deps.store.transaction(async (tx) => {
+      const error = poorerTrainingInfo(await findTrainingInfo(tx, accountId), row)
+      if (error) await assertAccepted(tx, { accountId, resource: TRAINING_INFO, now: deps.now(), error })
       await recordDrift(tx, 'training_info', drift)
       return recordTrainingInfo(tx, {
         accountId,
         requestedAt: answer.requestedAt,
-        row: normalizeTrainingInfo({ ...wire, drift }),
+        row,
         raw: parseJson(answer.body),
         isSame: isSameTrainingInfo,
       })

@@ -1,10 +1,9 @@
 import { RejectedError, UnexpectedResponseError } from '../kit/errors.ts'
-import { DAY } from '../kit/time.ts'
 import { normalizeWorkoutEntry, rawEntriesByPath } from '../normalize/workout-rows.ts'
 import type { Answer } from '../service/service.ts'
 import type { WireWorkoutList } from '../service/wire/wire-workouts.ts'
 import { recordDrift } from '../store/drift.ts'
-import { findFailingSince, findRecentRuns } from '../store/runs.ts'
+import { findRecentRuns } from '../store/runs.ts'
 import { acquireNamedLock, type Tx } from '../store/store.ts'
 import { findTrainingInfo } from '../store/training/training-info-rows.ts'
 import {
@@ -15,15 +14,12 @@ import {
 } from '../store/training/workout-lists.ts'
 import { type MirrorCounts, type MirrorDeps, type MirrorInput, type RunTally, withRun } from './mirror.ts'
 import { pollTrainingInfo } from './poll-training-info.ts'
-import { isShrunken } from './shrunken-list.ts'
+import { assertAccepted, isShrunken } from './poorer-answers.ts'
 import { DEFINITIONS, mirrorDefinitions } from './workout-definitions.ts'
 
 const DEFAULT_WORKOUTS = 'default_workouts'
 const OWN_WORKOUTS = 'workouts'
 
-const LIST_SHRUNKEN = 'list_shrunken'
-/** A shrunken list is accepted when the service has sent shrunken lists for this long. */
-const ACCEPTED_AFTER_MS = 3 * DAY
 /** An empty list is accepted when it held at most this many workouts before. */
 const EMPTY_ALLOWED = 2
 
@@ -138,9 +134,10 @@ async function recordList(
   const gone = present.filter((path) => !listed.has(path))
   const sizes = { before: present.length, gone: gone.length, listed: listed.size + bad.length }
   if (isShrunken({ ...sizes, emptyAllowed: EMPTY_ALLOWED })) {
-    const since = await findFailingSince(tx, { accountId, resource, errorCode: LIST_SHRUNKEN })
-    const acceptedFrom = (since ?? deps.now()).getTime() + ACCEPTED_AFTER_MS
-    if (deps.now().getTime() < acceptedFrom) throw shrunkenError(present.length, gone.length)
+    await assertAccepted(tx, {
+      ...{ accountId, resource, now: deps.now() },
+      error: shrunkenError(present.length, gone.length),
+    })
   }
   await recordDrift(tx, resource, drift)
   const changed = await upsertWorkouts(tx, { owner, entries, listedAt: answer.requestedAt })
@@ -152,7 +149,7 @@ async function recordList(
 
 function shrunkenError(before: number, gone: number): UnexpectedResponseError {
   return new UnexpectedResponseError(
-    LIST_SHRUNKEN,
+    'list_shrunken',
     `the list of the service lacks ${gone} of ${before} workouts and is not accepted; nothing is changed; it is accepted when the service has sent such a list for three days`,
   )
 }

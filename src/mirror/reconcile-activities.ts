@@ -10,7 +10,7 @@ import { acquireNamedLock } from '../store/store.ts'
 import { type Listing, listEverything, type Window } from './list-activities.ts'
 import { type MirrorDeps, type MirrorOptions, type RunTally, withRun } from './mirror.ts'
 import { ACTIVITIES, historyWindow, logListing } from './poll-activities.ts'
-import { isShrunken } from './shrunken-list.ts'
+import { isShrunken } from './poorer-answers.ts'
 
 /** An accepted upload appears in the list when the service has analysed it: within minutes, in rare cases days. */
 const UNLISTED_FOR_MS = 7 * DAY

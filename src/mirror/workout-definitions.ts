@@ -12,6 +12,7 @@ import {
 } from '../store/training/workout-sets.ts'
 import { fetchServiceState, isItemFailure, OUTAGE_AFTER } from './item-failure.ts'
 import { type MirrorDeps, type MirrorInput, type RunTally, withRun } from './mirror.ts'
+import { poorerDefinition } from './poorer-answers.ts'
 
 export const DEFINITIONS = 'workout_definitions'
 
@@ -29,10 +30,10 @@ export async function mirrorDefinitions(deps: MirrorDeps, input: MirrorInput): P
     }))
     tally.listed = states.length
     let failedInARow = 0
-    for (const { path } of states.filter((state) => isStale(state, signature))) {
+    for (const { path, hasSets } of states.filter((state) => isStale(state, signature))) {
       input.signal?.throwIfAborted()
       try {
-        await fetchDefinition(deps, input, { path, signature })
+        await fetchDefinition(deps, input, { path, hasSets, signature })
         tally.fetched++
         failedInARow = 0
       } catch (error) {
@@ -55,20 +56,23 @@ export async function mirrorDefinitions(deps: MirrorDeps, input: MirrorInput): P
 function isStale(state: DefinitionState, signature: Signature): boolean {
   if (!state.resolvedAt) return true
   if (state.changedAt && state.changedAt > state.resolvedAt) return true
-  return !isSameSignature(state.signature, signature)
+  // Without a signature the service has not told that it changed.
+  const isKnown = Object.values(signature).some((value) => value !== null)
+  return isKnown && !isSameSignature(state.signature, signature)
 }
 
 async function fetchDefinition(
   deps: MirrorDeps,
   input: MirrorInput,
-  wanted: { path: string; signature: Signature },
+  wanted: { path: string; hasSets: boolean; signature: Signature },
 ): Promise<void> {
-  const { path, signature } = wanted
+  const { path, hasSets, signature } = wanted
   const answer = await deps.serviceOf(input.account).fetchWorkout(path, input.signal)
-  const { bad, drift } = answer.value
+  const { bad, drift, workout: sets } = answer.value
   if (bad.length > 0) {
     throw new UnexpectedResponseError('bad_set', `workout ${path}: ${bad.length} of its sets cannot be read`)
   }
+  if (hasSets && sets.length === 0) throw poorerDefinition(path)
   await deps.store.transaction(async (tx) => {
     await recordDrift(tx, 'workout/<path>', drift)
     await recordDefinition(tx, {

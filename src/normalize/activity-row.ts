@@ -28,14 +28,6 @@ export function normalizeDetail(wire: WireActivity, samples: Samples, place: Pla
   }
 }
 
-/** Tells whether a detail has any value of its summary, besides those that the list has, too, and the addresses of pictures. */
-export function hasValues(row: ActivityDetailRow): boolean {
-  const { name, description, activityType, startedAt, timezone, startedAtLocal, timezoneSource, ...rest } =
-    row
-  const { elapsedS, streetView, activityMap, chartView, ...values } = rest
-  return Object.values(values).some((value) => value !== null)
-}
-
 // The fields that the list has too: one that is missing here keeps the list's value.
 function listed(
   wire: WireActivity,

@@ -39,11 +39,13 @@ describe.each(['no-summary', 'empty-summary'])(
       const counts = await syncAccount(rig.app, { name: 'default', full: true })
       expect(counts).toMatchObject({
         failed: 1,
-        reason: expect.stringContaining('none of the values that the service has sent before'),
+        reason: expect.stringContaining('that the service has sent before; what is mirrored stays'),
       })
       expect(await outcome()).toEqual({
         detail_state: 'failed',
-        fetch_error: `activity ${path}: the answer has none of the values that the service has sent before; they stay, and it is asked for again`,
+        fetch_error: expect.stringMatching(
+          /^activity \w+: the answer lacks (\d+) of its \1 values .*; what is mirrored stays, and it is fetched again$/,
+        ),
         again: true,
       })
       const resynced = await resyncAccount(rig.app, { name: 'default', choice: { paths: [path] } })
@@ -89,4 +91,102 @@ it('an activity that never had a summary stays as it is, and is no failure', asy
   expect(await rig.rows(`select detail_state, xss from training.activities where path = 'bare'`)).toEqual([
     { detail_state: 'mirrored', xss: null },
   ])
+})
+
+describe('samples that have become less', () => {
+  type Sample = Record<string, unknown>
+  type Detail = { name: string; summary: Record<string, unknown>; session_data: Sample[] }
+  const samples = async () =>
+    rig.rows(
+      `select count(*)::int as count, count(power)::int as power from training.samples
+       join training.activities using (activity_id) where path = $1`,
+      [path],
+    )
+  /** Answers the activity with a change of what the sandbox has, under a new name each time, and mirrors it. */
+  const answer = async (name: string, change: (detail: Detail) => Partial<Detail>, failedBefore = 0) => {
+    const { detail } = await rig.steer<{ detail: Detail }>('GET', `activities/${path}`)
+    // The samples of a young activity would be awaited.
+    await rig.rows(`update training.activities set first_seen_at = '2020-01-01', started_at = '2020-01-01'`)
+    await rig.steer('POST', 'faults', {
+      ...{ path: `^/oauth/activity/${path}$`, kind: 'status', status: 200, times: 'always' },
+      body: { ...detail, name, ...change(detail) },
+    })
+    await rig.rows(
+      `update training.activities set detail_state = 'failed', fetch_attempts = $2, next_fetch_at = now() where path = $1`,
+      [path, failedBefore],
+    )
+    const counts = await syncAccount(rig.app, { name: 'default' })
+    await rig.steer('DELETE', 'faults')
+    return counts
+  }
+  const first = (count: number) => (detail: Detail) => ({
+    session_data: detail.session_data.slice(0, count),
+  })
+  const shorter = (detail: Detail) => ({
+    session_data: detail.session_data.slice(0, 100),
+    summary: { ...detail.summary, duration: 100 },
+  })
+  const withoutPower = ({ session_data }: Detail) => ({
+    session_data: session_data.map(({ power, ...sample }) => sample),
+  })
+
+  it.each<[string, (detail: Detail) => Partial<Detail>, RegExp]>([
+    ['fewer', first(200), /lacks \d+ of its \d+ samples that/],
+    ['no more', () => ({ session_data: null as never }), /lacks (\d+) of its \1 samples that/],
+    ['without a field', withoutPower, /lacks the fields power of its samples that/],
+  ])('stay where the answer has %s, with the reason in the row', async (what, change, reason) => {
+    const before = await samples()
+    expect(await answer(`With ${what}`, change)).toMatchObject({ failed: 1 })
+    expect(await outcome()).toEqual({
+      detail_state: 'failed',
+      fetch_error: expect.stringMatching(reason),
+      again: true,
+    })
+    expect(await samples()).toEqual(before)
+    expect(await answer('Whole', () => ({}))).toMatchObject({ failed: 0 })
+    expect(await outcome()).toEqual({ detail_state: 'mirrored', fetch_error: null, again: false })
+  })
+
+  it('are accepted when the service goes on sending them, but none in place of some never is', async () => {
+    expect(await answer('None', () => ({ session_data: [] }), 7)).toMatchObject({ failed: 1 })
+    expect(await answer('Without power', withoutPower, 7)).toMatchObject({ failed: 0 })
+    expect(await samples()).toMatchObject([{ power: 0 }])
+    expect(await answer('Whole', () => ({}))).toMatchObject({ failed: 0 })
+  })
+
+  it('are what a shorter activity has, with a revision of both', async () => {
+    expect(await answer('Cropped', shorter)).toMatchObject({ failed: 0 })
+    expect(await samples()).toMatchObject([{ count: 100 }])
+    const [revision] = await rig.rows(
+      `select changes #> '{duration,1}' as duration, changes #> '{sample_count,1}' as samples
+       from training.activity_revisions join training.activities using (activity_id) where path = $1
+       order by observed_at desc limit 1`,
+      [path],
+    )
+    expect(revision).toEqual({ duration: 100, samples: 100 })
+  })
+})
+
+it('a list entry without a name or a type keeps those that are known', async () => {
+  const [other] = await rig.rows('select path from training.activities where path not in ($1, $2)', [
+    path,
+    'bare',
+  ])
+  const known = () =>
+    rig.rows('select name, activity_type, description from training.activities where path = $1', [
+      other?.path,
+    ])
+  const [before] = await known()
+  const answer = (target: string, body: unknown) =>
+    rig.steer('POST', 'faults', { path: target, kind: 'status', status: 200, times: 'always', body })
+  const { detail } = await rig.steer<{ detail: Record<string, unknown> }>('GET', `activities/${other?.path}`)
+  const { name, description, ...rest } = detail
+  await answer(`^/oauth/activity/${other?.path}$`, rest)
+  await answer('^/oauth/activity$', {
+    success: true,
+    activities: [{ path: other?.path, description: 'New', start_date: [] }],
+  })
+  await syncAccount(rig.app, { name: 'default' })
+  await rig.steer('DELETE', 'faults')
+  expect(await known()).toEqual([{ ...before, description: 'New' }])
 })

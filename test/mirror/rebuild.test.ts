@@ -155,7 +155,9 @@ describe('rebuild', () => {
 
   it('keeps the summary of a later answer that had no samples', async () => {
     const path = await pathOf(7)
-    const body = { success: true, name: 'No samples now', summary: { xss: 4711 }, session_data: null }
+    const { detail } = await rig.steer<{ detail: { summary: object } }>('GET', `activities/${path}`)
+    const summary = { ...detail.summary, xss: 4711 }
+    const body = { success: true, name: 'No samples now', summary, session_data: null }
     const fault = { method: 'GET', path: `/oauth/activity/${path}`, kind: 'status', status: 200, body }
     await rig.steer('POST', 'faults', { ...fault, times: 'always' })
     await resyncAccount(rig.app, { name: 'default', choice: { paths: [path] } })

@@ -127,4 +127,36 @@ describe('training info', () => {
     expect(found.map((row) => row.account_id)).toEqual([scene.account.accountId, second.accountId])
     expect(found[0]?.weight_kg).not.toBe(found[1]?.weight_kg)
   })
+
+  it.each(['signature', 'tl', 'targetXSS', 'wotd'])(
+    'keeps what it has where an answer lacks %s, and accepts that after three days of it',
+    async (part) => {
+      await scene.pollInfo()
+      const before = await rows()
+      const { [part]: _left, ...poorer } = { ...(before[0]?.raw as object) } as Record<string, unknown>
+      await scene.answer({ ...poorer, status: 'Tired' })
+      await expect(scene.pollInfo()).rejects.toThrow(
+        `training info: the answer lacks ${part} that the service has sent before`,
+      )
+      expect(await rows()).toEqual(before)
+      const failed = `update training.sync_runs set started_at = now() - $1::interval where error_code = 'poorer_answer'`
+      await scene.rows(failed, ['2 days'])
+      await expect(scene.pollInfo()).rejects.toThrow('lacks')
+      await scene.rows(failed, ['4 days'])
+      await scene.rows(
+        `update training.sync_runs set started_at = now() - interval '5 days' where resource = 'training_info' and outcome = 'done'`,
+      )
+      await scene.pollInfo()
+      expect(await rows()).toHaveLength(2)
+    },
+  )
+
+  it('without a signature does not fetch every workout again', async () => {
+    await scene.pollInfo()
+    await scene.pollWorkouts()
+    await scene.rows('update training.training_info set ftp = null, ltp = null, hie = null, pp = null')
+    await scene.requests()
+    await scene.pollWorkouts()
+    expect(await scene.requests()).not.toHaveProperty('GET /oauth/workout/:path')
+  })
 })

@@ -68,6 +68,37 @@ describe('the workouts', () => {
     expect(own).toEqual({ same: true, sets: (await sets(String(OWN[2]))).length })
   })
 
+  it('keep their sets where an answer has none, with the reason in their row', async () => {
+    await scene.pollWorkouts()
+    const path = String(OWN[0])
+    const before = await sets(path)
+    await scene.rows(`update training.workout_definitions set resolved_at = '2020-01-01' where path = $1`, [
+      path,
+    ])
+    await scene.answer({ success: true, name: 'Tempo', workout: [] }, `^/oauth/workout/${path}$`)
+    expect(await scene.pollWorkouts()).toMatchObject({ failed: 1 })
+    expect(await sets(path)).toEqual(before)
+    const [row] = await scene.rows('select fetch_error from training.workout_definitions where path = $1', [
+      path,
+    ])
+    expect(row?.fetch_error).toContain('the answer lacks all of its sets that the service has sent before')
+    await scene.heal()
+    expect(await scene.pollWorkouts()).toMatchObject({ failed: 0 })
+  })
+
+  it('keep their names where an entry has none', async () => {
+    await scene.pollWorkouts()
+    const before = (await own()).map(({ path, name }) => ({ path, name }))
+    await scene.answer(
+      { success: true, workouts: OWN.map((path) => ({ path, description: 'New' })) },
+      '^/oauth/workouts$',
+    )
+    await scene.pollWorkouts()
+    const after = await own()
+    expect(after.map(({ path, name }) => ({ path, name }))).toEqual(before)
+    expect(after.map(({ description }) => description)).toEqual(OWN.map(() => 'New'))
+  })
+
   it('ask for the default list without a token', async () => {
     await scene.steer('POST', 'tokens/revoke')
     await expect(scene.pollWorkouts()).rejects.toThrow('musette login')

@@ -1,7 +1,8 @@
+import { getTableColumns } from 'drizzle-orm'
 import { cleanRow } from '../clean.ts'
 import type { Samples } from '../samples/encode-samples.ts'
 import type { Content } from '../samples/replace-content.ts'
-import type { activities } from '../schema/index.ts'
+import { activities } from '../schema/index.ts'
 import type { ActivityChange } from './activity-changes.ts'
 import { exactStart } from './upsert-listed.ts'
 
@@ -19,38 +20,56 @@ type Row = typeof activities.$inferSelect
 export type Place = Readonly<Pick<Row, 'startLat' | 'startLng' | 'south' | 'north' | 'west' | 'east'>>
 
 /** Columns of the activity list; a detail may set them, too. */
-type ListColumn =
-  | 'name'
-  | 'description'
-  | 'activityType'
-  | 'startedAt'
-  | 'timezone'
-  | 'startedAtLocal'
-  | 'timezoneSource'
+const LIST_COLUMNS = [
+  'name',
+  'description',
+  'activityType',
+  'startedAt',
+  'timezone',
+  'startedAtLocal',
+  'timezoneSource',
+] as const satisfies ReadonlyArray<keyof Row>
 
-/** Columns for identity and fetching, which the store writes itself. */
-type OwnColumn =
-  | 'activityId'
-  | 'accountId'
-  | 'path'
-  | 'detailState'
-  | 'sampleCount'
-  | 'elapsedS'
-  | 'samplesAt'
-  | keyof Place
-  | 'summary'
-  | 'absentSince'
-  | 'firstSeenAt'
-  | 'updatedAt'
-  | 'listedAt'
-  | 'fetchedAt'
-  | 'wantedAt'
-  | 'summaryHash'
-  | 'listFields'
-  | 'detailFields'
-  | 'nextFetchAt'
-  | 'fetchAttempts'
-  | 'fetchError'
+type ListColumn = (typeof LIST_COLUMNS)[number]
+
+/** Columns for identity and fetching, and those that are derived from samples, which the store writes itself. */
+const OWN_COLUMNS = [
+  'activityId',
+  'accountId',
+  'path',
+  'detailState',
+  'sampleCount',
+  'elapsedS',
+  'samplesAt',
+  ...['startLat', 'startLng', 'south', 'north', 'west', 'east'],
+  'summary',
+  'absentSince',
+  'firstSeenAt',
+  'updatedAt',
+  'listedAt',
+  'fetchedAt',
+  'wantedAt',
+  'summaryHash',
+  'listFields',
+  'detailFields',
+  'nextFetchAt',
+  'fetchAttempts',
+  'fetchError',
+] as const satisfies ReadonlyArray<keyof Row>
+
+type OwnColumn = (typeof OWN_COLUMNS)[number]
+
+/** Columns with the address of a picture. */
+const PICTURE_COLUMNS = ['streetView', 'activityMap', 'chartView'] as const satisfies ReadonlyArray<keyof Row>
+
+type SummaryColumn = Exclude<keyof Row, ListColumn | OwnColumn | (typeof PICTURE_COLUMNS)[number]>
+
+const OTHERS: ReadonlySet<string> = new Set([...LIST_COLUMNS, ...OWN_COLUMNS, ...PICTURE_COLUMNS])
+
+/** The columns with the values of an activity's summary, without the addresses of pictures. */
+export const SUMMARY_COLUMNS = Object.keys(getTableColumns(activities)).filter(
+  (column): column is SummaryColumn => !OTHERS.has(column),
+)
 
 /**
  * An activity's detail, one member for each column of `training.activities`; null where the service sent nothing. `elapsedS`

@@ -38,14 +38,14 @@ const ENTRIES = `entries AS (
   WITH ORDINALITY)`
 
 // A value of the detail stays until a newer detail comes. Only a name or description also changes when the list's own value
-// changes. A name that neither the list nor the detail has sent was not set by the service, and counts as changed. An unreadable
+// changes. An entry without a name or type keeps what is known. A name that neither the list nor the detail has sent was not set by the service, and counts as changed. An unreadable
 // start is no change and does not replace a readable one. An entry that says only UTC does not replace a zone that was found.
 const UPDATE = `WITH ${ENTRIES},
 before AS (
   SELECT a.activity_id, a.fetched_at, to_jsonb(a) AS was, known.list AS list_fields, known.changed OR e.wanted AS wanted,
-    CASE WHEN known.renamed OR NOT known.detail ? 'name' THEN e.name ELSE a.name END AS name,
+    CASE WHEN known.renamed OR NOT known.detail ? 'name' THEN coalesce(e.name, a.name) ELSE a.name END AS name,
     CASE WHEN known.redescribed OR NOT known.detail ? 'description' THEN e.description ELSE a.description END AS description,
-    CASE WHEN known.detail ? 'activity_type' THEN a.activity_type ELSE e.activity_type END AS activity_type,
+    CASE WHEN known.detail ? 'activity_type' THEN a.activity_type ELSE coalesce(e.activity_type, a.activity_type) END AS activity_type,
     CASE WHEN known.keeps_start THEN a.started_at ELSE e.started_at END AS started_at,
     CASE WHEN zone.stays THEN a.timezone ELSE e.timezone END AS timezone,
     CASE WHEN zone.stays THEN a.started_at_local ELSE e.started_at_local END AS started_at_local,
@@ -150,11 +150,8 @@ function startOf({ startedAt }: ListedActivity): number {
 }
 
 function toRow(entry: ListedActivity, wanted: boolean) {
-  const words = {
-    name: cleanNullable(entry.name),
-    description: cleanNullable(entry.description),
-    activity_type: cleanNullable(entry.activityType),
-  }
+  const [name, type] = [cleanNullable(entry.name), cleanNullable(entry.activityType)]
+  const description = cleanNullable(entry.description)
   const start = {
     started_at: entry.startedAt && exactStart(entry.startedAt, entry.startedAtLocal),
     timezone: cleanNullable(entry.timezone),
@@ -162,10 +159,16 @@ function toRow(entry: ListedActivity, wanted: boolean) {
   }
   return {
     path: cleanText(entry.path),
-    ...words,
+    ...{ name, description, activity_type: type },
     ...start,
     timezone_source: entry.timezoneSource,
-    fields: { ...words, ...(start.started_at && start) },
+    // An entry without a name or type does not replace the one that was listed before.
+    fields: {
+      ...(name !== null && { name }),
+      ...{ description },
+      ...(type !== null && { activity_type: type }),
+      ...(start.started_at && start),
+    },
     wanted,
   }
 }

@@ -2,10 +2,14 @@ import { and, asc, desc, eq, exists, isNull, lte, not, or, type SQL, sql } from 
 import type { Account } from '../account-rows.ts'
 import { accounts, activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
+import { SUMMARY_COLUMNS } from './detail-columns.ts'
 
 export type DetailState = (typeof activities.$inferSelect)['detailState']
 
-/** What a fetch needs of an activity. `sampleCount` is 0 before the first samples; `hasValues`: its summary has had numbers. */
+/**
+ * What a fetch needs of an activity. `sampleCount` is 0 before the first samples, and `valueCount` before the first summary with
+ * values; `duration` is in seconds.
+ */
 export type WantedActivity = Readonly<{
   activityId: number
   accountId: number
@@ -19,7 +23,8 @@ export type WantedActivity = Readonly<{
   nextFetchAt: Date | null
   sampleCount: number
   fetchAttempts: number
-  hasValues: boolean
+  valueCount: number
+  duration: number | null
 }>
 
 const COLUMNS = {
@@ -35,8 +40,11 @@ const COLUMNS = {
   nextFetchAt: activities.nextFetchAt,
   sampleCount: sql<number>`coalesce(${activities.sampleCount}, 0)`,
   fetchAttempts: activities.fetchAttempts,
-  hasValues: sql<boolean>`num_nonnulls(xss, xep, tws, sig_ftp, tl_ftp, rl_ftp, distance, duration, difficulty, max_power,
-    total_calories) > 0`,
+  valueCount: sql<number>`num_nonnulls(${sql.join(
+    SUMMARY_COLUMNS.map((column) => activities[column]),
+    sql`, `,
+  )})`,
+  duration: activities.duration,
 }
 
 /**

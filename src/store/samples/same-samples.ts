@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { hasValue } from '../../kit/floats.ts'
 import { cleanText } from '../clean.ts'
 import { copyOut, withEnds } from '../copy.ts'
 import type { Tx } from '../store.ts'
@@ -55,6 +56,23 @@ async function holdsExtras(
     Object.fromEntries(rows.map(({ field, others: held }) => [field, held])),
     Object.fromEntries(others),
   )
+}
+
+/** Finds the fields, with and without a column, that the tables have values of for an activity and that these samples lack. */
+export async function findLostFields(
+  tx: Tx,
+  { activityId, samples, sampleExtras = [] }: SamplesWithExtras,
+): Promise<string[]> {
+  const missing = SAMPLE_FIELDS.filter((field) => !hasValue(samples.columns[field], samples.count))
+  const sent = sampleExtras.map(({ field }) => cleanText(field))
+  const held = missing.map((field) => `CASE WHEN bool_or(${field} IS NOT NULL) THEN '${field}' END`)
+  const { rows } = await tx.client.query<{ fields: string[] }>(
+    `SELECT array_remove(ARRAY[${held.join(', ')}]::text[], NULL) || (SELECT coalesce(array_agg(field ORDER BY field), '{}')
+       FROM training.sample_extras WHERE activity_id = $1 AND field <> ALL ($2::text[])) AS fields
+     FROM training.samples WHERE activity_id = $1`,
+    [activityId, sent],
+  )
+  return rows[0]?.fields ?? []
 }
 
 /** Compares what COPY reads with the bytes that it should read; `bytes` is how many it read. */

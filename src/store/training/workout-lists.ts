@@ -19,14 +19,14 @@ const ENTRIES = `entries AS (
   SELECT * FROM jsonb_to_recordset($4::jsonb) AS e(path text, name text, description text,
     last_modified timestamptz, raw jsonb))`
 
-// An entry that was absent counts as changed, because it may have changed meanwhile.
+// An entry without a name keeps the one that is known. An entry that was absent counts as changed, because it may have changed meanwhile.
 const UPDATE = `WITH ${ENTRIES}
-UPDATE training.workouts w SET name = e.name, description = e.description, last_modified = e.last_modified,
+UPDATE training.workouts w SET name = coalesce(e.name, w.name), description = e.description, last_modified = e.last_modified,
   raw = e.raw, changed_at = $3::timestamptz, absent_since = NULL
 FROM entries e
 WHERE ${IS_OWNERS} AND w.path = e.path AND (w.absent_since IS NOT NULL
   OR (w.name, w.description, w.last_modified, w.raw)
-    IS DISTINCT FROM (e.name, e.description, e.last_modified, e.raw))`
+    IS DISTINCT FROM (coalesce(e.name, w.name), e.description, e.last_modified, e.raw))`
 
 const INSERT = `WITH ${ENTRIES}
 INSERT INTO training.workouts (account_id, base_url, path, name, description, last_modified, raw, changed_at)

@@ -28,6 +28,7 @@ export type DefinitionState = Readonly<{
   changedAt: Date | null
   resolvedAt: Date | null
   signature: unknown
+  hasSets: boolean
 }>
 
 /** Finds every workout of the account's list and of its service's default list, with the state of its definition. */
@@ -36,7 +37,8 @@ export async function findDefinitionStates(
   input: { accountId: number; baseUrl: string },
 ): Promise<DefinitionState[]> {
   const { rows } = await tx.client.query<DefinitionState>(
-    `select w.path, w.changed_at as "changedAt", d.resolved_at as "resolvedAt", d.signature
+    `select w.path, w.changed_at as "changedAt", d.resolved_at as "resolvedAt", d.signature,
+       exists (select from training.workout_sets s where s.account_id = $1 and s.path = w.path) as "hasSets"
      from (select path, max(changed_at) as changed_at from training.workouts
            where absent_since is null and (account_id = $1 or (account_id is null and base_url = $2))
            group by path) w

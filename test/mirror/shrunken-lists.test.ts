@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isShrunken } from '../../src/mirror/shrunken-list.ts'
+import { isShrunken } from '../../src/mirror/poorer-answers.ts'
 
 it.each([
   [{ before: 3, gone: 3, listed: 0, emptyAllowed: 2 }, true],
