@@ -8,6 +8,7 @@ import { normalizeIntensity } from './intensity.ts'
 import { normalizePlace } from './place.ts'
 import { normalizePowerCurve } from './power-curve.ts'
 import { type Lost, normalizeSamples } from './sample-columns.ts'
+import { findSampleSpacing } from './sample-spacing.ts'
 
 const NO_SAMPLES: SessionData = { count: 0, fields: new Map() }
 
@@ -22,6 +23,7 @@ type NormalizedActivity = {
 export function normalizeActivity(wire: WireActivity): NormalizedActivity {
   const { samples, extras, drift, lost } = normalizeSamples(wire.session_data ?? NO_SAMPLES)
   const place = normalizePlace(samples)
+  const spacing = findSampleSpacing(samples)
   return {
     derived: {
       row: normalizeDetail(wire, samples, place),
@@ -30,8 +32,8 @@ export function normalizeActivity(wire: WireActivity): NormalizedActivity {
       place,
       samples,
       sampleExtras: extras,
-      powerCurve: normalizePowerCurve(samples),
-      intensity: normalizeIntensity(samples, wire.summary?.sig?.ftp ?? null),
+      powerCurve: normalizePowerCurve(samples, spacing),
+      intensity: normalizeIntensity(samples, wire.summary?.sig?.ftp ?? null, spacing),
     },
     drift: [...wire.drift, ...driftOfDate('summary.start_date', wire.summary?.start_date), ...drift],
     lost,

@@ -1,8 +1,8 @@
 import type { Samples } from '../store/samples/encode-samples.ts'
 import type { Intensity } from '../store/samples/write-samples.ts'
 import { powerSourceOf } from './power-curve.ts'
+import { findSampleSpacing, type SampleSpacing } from './sample-spacing.ts'
 
-const MS_A_SECOND = 1_000
 /** Where zones 2 to 7 begin, in percent of threshold power: whole numbers, so that 110 W are 55 % of 200 W. */
 const ZONE_STARTS = [55, 75, 90, 105, 120, 150] as const
 /** From this percentage of the maximal power available on, a second counts as near it. */
@@ -14,17 +14,26 @@ const PEAK_HELD_S = 10
 
 /**
  * Counts the seconds of an activity in each power zone of its threshold power (`ftp`, W; null when it is unknown), above it,
- * near the maximal power available, and at each heart rate. Samples are in the order of time; of several in one second only the
- * last counts, and seconds without a sample do not count. Power is `p_raw` where the activity has it, else `power`. Numbers are
+ * near the maximal power available, and at each heart rate. Samples are in the order of time; each counts for the seconds that it
+ * lasts, of several in one second only the last, and gaps of the recording do not count. Power is `p_raw` where the activity has it, else `power`. Numbers are
  * rounded to float4 like those in `training.samples`, so that SQL over the samples gives the same counts. Undefined without
  * samples.
  */
-export function normalizeIntensity(samples: Samples, ftp: number | null): Intensity | undefined {
+export function normalizeIntensity(
+  samples: Samples,
+  ftp: number | null,
+  spacing: SampleSpacing = findSampleSpacing(samples),
+): Intensity | undefined {
   if (samples.count === 0) return undefined
-  return { ...countPower(samples, ftp !== null && ftp > 0 ? ftp : null), ...countHeartRate(samples) }
+  const { spacingS, heldS } = spacing
+  return {
+    ...countPower(samples, heldS, ftp !== null && ftp > 0 ? ftp : null),
+    ...countHeartRate(samples, heldS),
+    spacingS,
+  }
 }
 
-function countPower(samples: Samples, ftp: number | null) {
+function countPower(samples: Samples, heldS: Uint16Array, ftp: number | null) {
   const { mpa } = samples.columns
   const source = samples.columns[powerSourceOf(samples)]
   // A Float64Array, because a plain array has one of two kinds, by whether its numbers are whole, and V8 compiles for both.
@@ -36,15 +45,16 @@ function countPower(samples: Samples, ftp: number | null) {
   let mpaKnown = false
   for (let index = 0; index < samples.count; index++) {
     const watts = Math.fround(source[index] as number)
-    if (!Number.isFinite(watts) || !isLastOfSecond(samples, index)) continue
+    const seconds = heldS[index] as number
+    if (!Number.isFinite(watts) || seconds === 0) continue
     known = true
     const zone = zoneOf(watts * 100, starts)
-    zonesS[zone] = (zonesS[zone] as number) + 1
-    if (ftp !== null && watts > ftp) aboveFtpS++
+    zonesS[zone] = (zonesS[zone] as number) + seconds
+    if (ftp !== null && watts > ftp) aboveFtpS += seconds
     const available = Math.fround(mpa[index] as number)
     if (!(available > 0 && Number.isFinite(available))) continue
     mpaKnown = true
-    if (watts * 100 >= available * NEAR_MPA) nearMpaS++
+    if (watts * 100 >= available * NEAR_MPA) nearMpaS += seconds
   }
   const counted = known && ftp !== null
   return {
@@ -62,14 +72,15 @@ function zoneOf(power: number, starts: Float64Array): number {
   return zone === 5 && power > (starts[5] as number) ? 6 : zone
 }
 
-function countHeartRate(samples: Samples) {
+function countHeartRate(samples: Samples, heldS: Uint16Array) {
   const { hr } = samples.columns
   const atLeastS = new Array<number>(HIGHEST_HR).fill(0)
   let highest = 0
   for (let index = 0; index < samples.count; index++) {
     const beats = Math.floor(Math.fround(hr[index] as number))
-    if (!(beats >= 1 && beats <= HIGHEST_HR) || !isLastOfSecond(samples, index)) continue
-    atLeastS[beats - 1] = (atLeastS[beats - 1] as number) + 1
+    const seconds = heldS[index] as number
+    if (!(beats >= 1 && beats <= HIGHEST_HR) || seconds === 0) continue
+    atLeastS[beats - 1] = (atLeastS[beats - 1] as number) + seconds
     if (beats > highest) highest = beats
   }
   if (highest === 0) return { hrPeak: null, hrAtLeastS: null }
@@ -80,12 +91,4 @@ function countHeartRate(samples: Samples) {
     if (peak === 0 && seconds >= PEAK_HELD_S) peak = beats
   }
   return { hrPeak: peak || null, hrAtLeastS: atLeastS.slice(0, highest) }
-}
-
-function isLastOfSecond({ t, count }: Samples, index: number): boolean {
-  return index + 1 === count || secondOf(t[index + 1] as number) !== secondOf(t[index] as number)
-}
-
-function secondOf(ms: number): number {
-  return Math.floor(ms / MS_A_SECOND)
 }

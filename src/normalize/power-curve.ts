@@ -1,8 +1,8 @@
 import { hasValue } from '../kit/floats.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
 import type { PowerBest, PowerCurve, PowerSource } from '../store/samples/write-samples.ts'
+import { findSampleSpacing, type SampleSpacing, secondOf } from './sample-spacing.ts'
 
-const MS_A_SECOND = 1_000
 /** About 60 durations: each second at first, then steps that grow with the duration. */
 const DURATIONS_S: readonly number[] = [
   ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 18, 20, 25, 30, 35, 40, 45, 50, 60, 75, 90, 105, 120, 150, 180],
@@ -18,13 +18,16 @@ const strideOf = (duration: number) => Math.min(12, 2 + Math.floor(duration / 8)
 
 /**
  * Computes the exact best mean power at each duration up to the activity's length by prefix sums on a one-second grid
- * built from the timestamps: seconds without a sample count as zero watts, of two samples in one second the later one
- * counts, order does not matter. Reads `p_raw` (power of each second) where the activity has it, else `power`, and says
- * which. Undefined without any power.
+ * built from the timestamps: a sample fills the seconds that it lasts, gaps of the recording count as zero watts, and of two
+ * samples in one second the later one counts. Samples are in the order of time. Reads `p_raw` (power of each second) where the
+ * activity has it, else `power`, and says which. Undefined without any power.
  */
-export function normalizePowerCurve(samples: Samples): PowerCurve | undefined {
+export function normalizePowerCurve(
+  samples: Samples,
+  spacing: SampleSpacing = findSampleSpacing(samples),
+): PowerCurve | undefined {
   const source = powerSourceOf(samples)
-  const watts = wattsBySecond(samples, samples.columns[source])
+  const watts = wattsBySecond(samples, samples.columns[source], spacing)
   if (!watts) return undefined
   const { sums, growing } = addUp(watts)
   const points: PowerBest[] = []
@@ -51,22 +54,29 @@ function addUp(watts: Float64Array): { sums: Float64Array; growing: boolean } {
   return { sums, growing }
 }
 
-function wattsBySecond(samples: Samples, source: Float64Array): Float64Array | undefined {
+function wattsBySecond(
+  samples: Samples,
+  source: Float64Array,
+  { spacingS, heldS }: SampleSpacing,
+): Float64Array | undefined {
   let first = Number.POSITIVE_INFINITY
   let last = Number.NEGATIVE_INFINITY
   let known = false
   for (let index = 0; index < samples.count; index++) {
-    const second = Math.floor((samples.t[index] as number) / MS_A_SECOND)
+    const second = secondOf(samples.t[index] as number)
     if (second < first) first = second
     if (second > last) last = second
     known ||= Number.isFinite(source[index])
   }
-  const length = last - first + 1
+  const length = last - first + spacingS
   if (!known || length > LONGEST_S) return undefined
   const watts = new Float64Array(length)
   for (let index = 0; index < samples.count; index++) {
     const value = source[index] as number
-    if (Number.isFinite(value)) watts[Math.floor((samples.t[index] as number) / MS_A_SECOND) - first] = value
+    if (!Number.isFinite(value)) continue
+    const second = secondOf(samples.t[index] as number) - first
+    watts[second] = value
+    for (let held = 1; held < (heldS[index] as number); held++) watts[second + held] = value
   }
   return watts
 }

@@ -110,20 +110,21 @@ describe('the power curve', () => {
     watts: fc.integer({ min: -60, max: 1_500 }),
   })
   const ride = fc
-    .tuple(fc.boolean(), fc.array(step, { minLength: 1, maxLength: 120 }))
-    .map(([negative, steps]) => {
+    .tuple(fc.boolean(), fc.constantFrom(1, 5, 20), fc.array(step, { minLength: 1, maxLength: 120 }))
+    .map(([negative, usual, steps]) => {
       let second = 1_700_000_000
       return steps.map(({ gap, watts }) => {
-        second += gap
+        // Gaps of all lengths, or one that is the usual one.
+        second += usual === 20 || gap > 16 ? gap : usual
         return { second, watts: negative ? watts : Math.abs(watts) }
       })
     })
 
-  it('is what the brute-force answer is, with gaps as zero watts and the later of two samples in one second', () => {
+  it('is what the brute-force answer is, with samples that last until the next, gaps as zero watts and the later of two samples in one second', () => {
     fc.assert(
       fc.property(ride, (points) => {
         const samples = makeSamplesOf(points.map(({ second, watts }) => ({ at: second, power: watts })))
-        const bySecond = new Map(points.map((point) => [point.second, point.watts]))
+        const bySecond = holdEach(new Map(points.map((point) => [point.second, point.watts])))
         const first = Math.min(...bySecond.keys())
         const length = Math.max(...bySecond.keys()) - first + 1
         const curve = normalizePowerCurve(samples)?.points ?? []
@@ -140,6 +141,24 @@ describe('the power curve', () => {
       }),
       { numRuns: 60 },
     )
+  })
+
+  it('of a steady power is that power, however far apart its samples are', () => {
+    for (const every of [1, 2, 5, 60]) {
+      const samples = makeSamplesOf(
+        Array.from({ length: 240 }, (_, index) => ({ at: index * every, power: 200 })),
+      )
+      const points = normalizePowerCurve(samples)?.points ?? []
+      expect(points.at(-1)).toEqual({ durationS: 240 * every, watts: 200 })
+      expect(points.every(({ watts }) => watts === 200)).toBe(true)
+    }
+  })
+
+  it('has a gap where a sample of a recording of every 5 s is missing, and none where one comes late', () => {
+    const at = [0, 5, 10, 15, 24, 29, 34, 44, 49, 54]
+    const samples = makeSamplesOf(at.map((second) => ({ at: second, power: 100 })))
+    const last = normalizePowerCurve(samples)?.points.at(-1)
+    expect(last).toEqual({ durationS: 59, watts: (100 * 54) / 59 })
   })
 
   it('reads the power of each second where there is one, and says which power it has read', () => {
@@ -177,6 +196,22 @@ describe('the hash of a summary', () => {
     expect(new Set(hashes).size).toBe(hashes.length)
   })
 })
+
+/** Lets each value last until the next one when that is less than two usual steps away, else for one usual step. */
+function holdEach(sparse: Map<number, number>): Map<number, number> {
+  const seconds = [...sparse.keys()]
+  const steps = seconds.slice(1).map((second, index) => second - (seconds[index] ?? 0))
+  const usual = steps.toSorted((a, b) => a - b)[Math.ceil(steps.length / 2) - 1] ?? 1
+  return new Map(
+    [...sparse].flatMap(([second, watts], index) => {
+      const step = steps[index] ?? usual
+      return Array.from(
+        { length: step < 2 * usual ? step : usual },
+        (_, held) => [second + held, watts] as const,
+      )
+    }),
+  )
+}
 
 function columns(sent: Record<string, unknown>[]) {
   const made = columnsOf(sent)

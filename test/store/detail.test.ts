@@ -186,7 +186,13 @@ test('an answer that came in gzip is kept as it came', async () => {
 
 test('several details recorded at once are each as they would be alone', async () => {
   const packed = (text: string) => packDocument({ document: Buffer.from(text) })
-  const intensity = { ftp: 250.5, powerZonesS: [1, 2, 3, 4, 5, 6, 7], aboveFtpS: 8, nearMpaS: null }
+  const intensity = {
+    ftp: 250.5,
+    powerZonesS: [1, 2, 3, 4, 5, 6, 7],
+    aboveFtpS: 8,
+    nearMpaS: null,
+    spacingS: 1,
+  }
   const first: RecordDetailInput[] = [
     detailInput(1, at(1), { rawDocument: await packed('old one') }),
     detailInput(2, at(9)),

@@ -58,10 +58,11 @@ export const WITHIN_ACTIVITY: readonly Recipe[] = [
     name: 'cadence',
     question: 'Which cadence do I ride at?',
     sql: `
-      select (floor(s.cad / 5) * 5)::int as from_cadence, (count(*) / 60)::int as minutes,
-        round(100.0 * count(*) / sum(count(*)) over (), 1) as pct, round(avg(s.power)) as mean_w
+      select (floor(s.cad / 5) * 5)::int as from_cadence, (sum(i.sample_spacing_s) / 60)::int as minutes,
+        round(100.0 * sum(i.sample_spacing_s) / sum(sum(i.sample_spacing_s)) over (), 1) as pct, round(avg(s.power)) as mean_w
       from training.activities a
       join training.today t using (account_id)
+      join training.ride_intensity i using (activity_id)
       cross join lateral (
         select cad, power from training.samples where samples.activity_id = a.activity_id and cad > 0 offset 0
       ) s

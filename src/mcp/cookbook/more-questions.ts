@@ -62,19 +62,20 @@ export const MORE: readonly Recipe[] = [
     question: 'What is left after 1,500 and 2,000 kJ?',
     sql: `
       with ride as (
-        select activity_id from training.activities
+        select activity_id, i.sample_spacing_s as spacing_s
+        from training.activities join training.ride_intensity i using (activity_id)
         where absent_since is null and avg_power * elapsed_s >= 1500000
         order by started_at desc limit 100
       ), second as (
-        select r.activity_id, s.t, s.watts, sum(s.watts) over (partition by r.activity_id order by s.t) / 1000 as kj
+        select r.activity_id, s.t, s.joules, sum(s.joules) over (partition by r.activity_id order by s.t) / 1000 as kj
         from ride r
         cross join lateral (
-          select t, coalesce(p_raw, power, 0)::float8 as watts from training.samples where samples.activity_id = r.activity_id
-          offset 0
+          select t, coalesce(p_raw, power, 0)::float8 * r.spacing_s as joules
+          from training.samples where samples.activity_id = r.activity_id offset 0
         ) s
       ), tired as (
-        select k.after_kj, s.activity_id, s.t - min(s.t) over ride as since, sum(s.watts) over five / 300 as five,
-          sum(s.watts) over twenty / 1200 as twenty
+        select k.after_kj, s.activity_id, s.t - min(s.t) over ride as since, sum(s.joules) over five / 300 as five,
+          sum(s.joules) over twenty / 1200 as twenty
         from second s join (values (1500), (2000)) as k (after_kj) on s.kj >= k.after_kj
         window ride as (partition by k.after_kj, s.activity_id),
           five as (partition by k.after_kj, s.activity_id order by s.t range between '299 s' preceding and current row),
@@ -85,8 +86,8 @@ export const MORE: readonly Recipe[] = [
         round(max(twenty) filter (where since >= '1199 s')) as best_20_min_w
       from tired group by 1 order by 1;`,
     reading: `
-      The best 5 and 20 minutes that began after so much work, of the last 100 rides with 1,500 kJ or more. A second counts once and
-      recording gaps count as zero. It reads every sample of these rides: seconds, not milliseconds.`,
+      The best 5 and 20 minutes that began after so much work, of the last 100 rides with 1,500 kJ or more. A sample counts for the
+      usual seconds until the next one, and recording gaps count as zero. It reads every sample of these rides: seconds, not milliseconds.`,
   },
   {
     number: 25,

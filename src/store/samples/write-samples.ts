@@ -92,6 +92,8 @@ export type Intensity = Readonly<{
   hrPeak: number | null
   /** element `n - 1`: seconds at a heart rate of n /min or more, up to the highest one */
   hrAtLeastS: readonly number[] | null
+  /** s, from one sample to the next */
+  spacingS: number
 }>
 
 const REPLACE_INTENSITIES = `WITH gone AS (
@@ -99,19 +101,19 @@ const REPLACE_INTENSITIES = `WITH gone AS (
 )
 INSERT INTO training.activity_intensity AS i
   (activity_id, ftp, power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s, above_ftp_s,
-   near_mpa_s, hr_peak, hr_at_least_s, account_id, day, month, absent)
+   near_mpa_s, hr_peak, hr_at_least_s, account_id, day, month, absent, sample_spacing_s)
 SELECT counted."activityId", ftp, zones[1], zones[2], zones[3], zones[4], zones[5], zones[6], zones[7], "aboveFtpS", "nearMpaS",
   "hrPeak", "hrAtLeastS", a.account_id, a.started_at_local::date, coalesce(date_trunc('month', a.started_at_local)::date, '-infinity'),
-  a.absent_since IS NOT NULL
+  a.absent_since IS NOT NULL, "spacingS"
 FROM jsonb_to_recordset($1::jsonb) AS counted ("activityId" int, ftp float8, zones int[], "aboveFtpS" int, "nearMpaS" int,
-  "hrPeak" int, "hrAtLeastS" int[])
+  "hrPeak" int, "hrAtLeastS" int[], "spacingS" int)
 JOIN training.activities a ON a.activity_id = counted."activityId"
 ON CONFLICT (activity_id) DO UPDATE SET
   (ftp, power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s, above_ftp_s, near_mpa_s,
-   hr_peak, hr_at_least_s, account_id, day, month, absent) =
+   hr_peak, hr_at_least_s, account_id, day, month, absent, sample_spacing_s) =
   (excluded.ftp, excluded.power_z1_s, excluded.power_z2_s, excluded.power_z3_s, excluded.power_z4_s, excluded.power_z5_s,
    excluded.power_z6_s, excluded.power_z7_s, excluded.above_ftp_s, excluded.near_mpa_s, excluded.hr_peak,
-   excluded.hr_at_least_s, excluded.account_id, excluded.day, excluded.month, excluded.absent)
+   excluded.hr_at_least_s, excluded.account_id, excluded.day, excluded.month, excluded.absent, excluded.sample_spacing_s)
 WHERE i.* IS DISTINCT FROM excluded.*`
 
 /** Writes intensities in place of those that the activities `known` have; one that is right already is not written again. */

@@ -122,6 +122,7 @@ export const activityIntensity = training.table(
     day: date('day'),
     month: date('month').notNull().default('-infinity'),
     absent: boolean('absent').notNull().default(false),
+    sampleSpacingS: integer('sample_spacing_s'),
   },
   (table) => [
     // What an account has, and its highest heart rate of each month without the rows.

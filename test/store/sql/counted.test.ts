@@ -10,19 +10,25 @@ import { openScene } from './scene.ts'
 const COUNTED = `
   SELECT a.activity_id, a.ftp, power_z1_s::int, power_z2_s::int, power_z3_s::int, power_z4_s::int, power_z5_s::int,
     power_z6_s::int, power_z7_s::int, above_ftp_s::int, near_mpa_s::int, hr_peak, hr_at_least_s,
-    a.account_id, a.started_at_local::date AS day, date_trunc('month', a.started_at_local)::date AS month, false AS absent
+    a.account_id, a.started_at_local::date AS day, date_trunc('month', a.started_at_local)::date AS month, false AS absent,
+    sample_spacing_s
   FROM (SELECT *, CASE WHEN sig_ftp > 0 THEN sig_ftp END AS ftp FROM training.activities) a
   CROSS JOIN LATERAL (
-    WITH sample AS (
+    WITH stepped AS (
       SELECT CASE WHEN bool_or(p_raw IS NOT NULL) OVER () THEN p_raw ELSE power END::float8 AS watts, mpa::float8 AS mpa, hr,
-        date_trunc('second', t) IS DISTINCT FROM lead(date_trunc('second', t)) OVER (ORDER BY t, ctid) AS last_of_second
+        extract(epoch FROM lead(date_trunc('second', t)) OVER (ORDER BY t, ctid) - date_trunc('second', t))::int AS step
       FROM training.samples WHERE samples.activity_id = a.activity_id AND t IS NOT NULL
+    ), recording AS (
+      SELECT CASE WHEN median <= 300 THEN median ELSE 1 END AS spacing
+      FROM (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY step) AS median FROM stepped WHERE step > 0) m
+    ), sample AS (
+      SELECT watts, mpa, hr, CASE WHEN step < 2 * spacing THEN step ELSE spacing END AS seconds FROM stepped, recording
     ), power AS (
-      SELECT watts, CASE WHEN mpa > 0 AND mpa < 'Infinity' THEN mpa END AS mpa FROM sample
-      WHERE last_of_second AND watts > '-Infinity' AND watts < 'Infinity'
+      SELECT watts, CASE WHEN mpa > 0 AND mpa < 'Infinity' THEN mpa END AS mpa FROM sample, generate_series(1, seconds)
+      WHERE watts > '-Infinity' AND watts < 'Infinity'
     ), beat AS (
-      SELECT floor(hr)::int AS bpm, count(*) AS seconds FROM sample
-      WHERE last_of_second AND hr >= 1 AND hr < 251 GROUP BY 1
+      SELECT floor(hr)::int AS bpm, sum(seconds) AS seconds FROM sample
+      WHERE seconds > 0 AND hr >= 1 AND hr < 251 GROUP BY 1
     ), hr AS (
       SELECT bpm, sum(coalesce(seconds, 0)) OVER (ORDER BY bpm DESC)::int AS at_least
       FROM generate_series(1, (SELECT max(bpm) FROM beat)) AS each(bpm) LEFT JOIN beat USING (bpm)
@@ -37,7 +43,7 @@ const COUNTED = `
         count(*) FILTER (WHERE watts > a.ftp) AS above_ftp_s
       FROM power HAVING count(*) > 0 AND a.ftp IS NOT NULL
     )
-    SELECT zone.*,
+    SELECT zone.*, (SELECT spacing FROM recording) AS sample_spacing_s,
       (SELECT count(*) FILTER (WHERE watts * 100 >= mpa * 90) FROM power HAVING count(mpa) > 0) AS near_mpa_s,
       (SELECT max(bpm) FROM hr WHERE at_least >= 10) AS hr_peak,
       (SELECT array_agg(at_least ORDER BY bpm) FROM hr) AS hr_at_least_s
@@ -66,7 +72,7 @@ const value = (max: number) =>
     onBorder,
   )
 const second = fc.record({
-  gap: fc.constantFrom(0, 0, 0.25, 0.5, 1, 1, 1, 1, 90),
+  gap: fc.constantFrom(0, 0, 0.25, 0.5, 1, 1, 1, 1, 2, 3, 90, 400),
   power: value(600),
   raw: value(600),
   mpa: value(1_200),
@@ -76,6 +82,7 @@ const rides = fc.array(
   fc.record({
     ftp: fc.option(fc.constantFrom(0, 200, 251.3, 333.333)),
     withRaw: fc.boolean(),
+    every: fc.constantFrom(1, 1, 4, 5),
     seconds: fc.array(second, { minLength: 1, maxLength: 60 }),
   }),
   { minLength: 1, maxLength: 12 },
@@ -87,10 +94,10 @@ it('the seconds counted at ingest equal those that SQL counts in the samples, wi
   await fc.assert(
     fc.asyncProperty(rides, async (made) => {
       const expected = []
-      for (const { ftp, withRaw, seconds } of made) {
+      for (const { ftp, withRaw, every, seconds } of made) {
         let at = 0
         const timed = seconds.map(({ gap, raw, ...rest }) => {
-          at += gap
+          at += gap * every
           return { ...rest, at, ...(withRaw && { raw }) }
         })
         const samples = makeSamplesOf(timed)

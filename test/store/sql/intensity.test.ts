@@ -54,8 +54,23 @@ describe('the seconds of a ride', () => {
       nearMpaS: null,
       hrPeak: 5,
       hrAtLeastS: [40, 40, 40, 20, 20, 9, 9],
+      spacingS: 1,
     })
     expect(normalizeIntensity(makeSamplesOf(many(9, { hr: 7 })), 200)?.hrPeak).toBeNull()
+  })
+
+  it('count each sample for the seconds until the next one, also where these are five', () => {
+    const every5 = many(60, { power: 205, mpa: 210, hr: 100 }).map((one, index) => ({
+      ...one,
+      at: index * 5,
+    }))
+    const pause = every5.map((one, index) => ({ ...one, at: one.at + (index < 30 ? 0 : 600) }))
+    for (const samples of [makeSamplesOf(every5), makeSamplesOf(pause)]) {
+      expect(normalizeIntensity(samples, 200)).toMatchObject({
+        powerZonesS: [0, 0, 0, 300, 0, 0, 0],
+        ...{ aboveFtpS: 300, nearMpaS: 300, hrPeak: 100, spacingS: 5 },
+      })
+    }
   })
 
   it('are undefined without samples', () => {

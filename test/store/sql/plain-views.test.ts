@@ -211,7 +211,7 @@ const PLAIN_VIEWS: Readonly<Record<string, string>> = {
     select owner as account_id, activity_id, start_day as day, ftp,
       power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s, hr_max,
       beats[1] - s60 as hr_z1_s, s60 - s70 as hr_z2_s, s70 - s80 as hr_z3_s, s80 - s90 as hr_z4_s, s90 as hr_z5_s,
-      near_mpa_s, above_ftp_s, hr_peak
+      near_mpa_s, above_ftp_s, hr_peak, sample_spacing_s
     from counted`,
 
   zones_by_week: `
