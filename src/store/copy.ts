@@ -184,7 +184,6 @@ function makeCopyQuery(text: string) {
         if (data.length > 0 && !chunks.push(data)) stream.pause()
         if (!rest) return
         stream.off('data', read).on('data', parse)
-        chunks.push(null)
         parse(rest)
         stream.resume()
       }
@@ -196,6 +195,8 @@ function makeCopyQuery(text: string) {
       settle?.reject(error)
     },
     handleCommandComplete({ text: tag }: { text: string }) {
+      // Not before: an error may come in pieces, and rows before it must not look like all of them.
+      chunks.push(null)
       settle?.resolve(Number(/^COPY (\d+)/.exec(tag)?.[1]))
     },
     handleReadyForQuery() {},

@@ -23,8 +23,15 @@ export async function openLine(url: string, most = Number.POSITIVE_INFINITY): Pr
     const pair = [client, upstream] as const
     pairs.add(pair)
     client.on('data', (chunk) => void (state === 'silent' || upstream.write(chunk)))
-    upstream.on('data', (chunk) => {
-      for (let at = 0; at < chunk.length; at += most) client.write(chunk.subarray(at, at + most))
+    upstream.on('data', async (chunk) => {
+      if (most >= chunk.length) return void client.write(chunk)
+      upstream.pause()
+      for (let at = 0; at < chunk.length; at += most) {
+        client.write(chunk.subarray(at, at + most))
+        // Otherwise the reader finds many pieces together; it would take long for all, and the end is what differs.
+        if (chunk.length - at < 500) await new Promise(setImmediate)
+      }
+      upstream.resume()
     })
     upstream.on('error', () => client.destroy())
     upstream.on('close', () => client.destroy())
