@@ -21,7 +21,13 @@ export async function* readChanges(
   const { follow, accountId, signal } = input
   await app.store.read((tx) => checkSince(tx, input.since))
   let after = input.since
-  const listener = follow ? openChangeListener(app, { connectionString: app.databaseUrl }) : undefined
+  const listener = follow
+    ? openChangeListener(app, {
+        connectionString: app.databaseUrl,
+        channel: 'musette_changes',
+        name: 'musette changes',
+      })
+    : undefined
   try {
     while (!signal.aborted) {
       const page = await app.store.read((tx) => findChanges(tx, { after, limit: PAGE, accountId }))

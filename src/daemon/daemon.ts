@@ -17,6 +17,7 @@ import { findRunsMark, recordRunsAbandoned } from '../store/runs.ts'
 import { makeMetrics } from '../web/metrics.ts'
 import { assertNotExposed, openWeb, type WebDeps, type WebOptions } from '../web/web.ts'
 import { openWebhooks } from '../webhooks/open-webhooks.ts'
+import { openAccountWatch } from './account-watch.ts'
 import { makeCachedProbe } from './cached-probe.ts'
 import { openCompletion } from './complete-derived.ts'
 import { removeArriving } from './dashboard/drop-file.ts'
@@ -131,7 +132,11 @@ async function openParts(
       )
       release.defer('webhooks', () => webhooks.close())
     }
-    if (input.roles.includes('scheduler')) await jobs.keepSchedules()
+    if (input.roles.includes('scheduler')) {
+      const watch = await openAccountWatch(app, jobs)
+      release.defer('account watch', () => watch.close())
+      await jobs.keepSchedules()
+    }
     if (input.roles.includes('watcher')) {
       await removeArriving(config.drop.dir)
       const watcher = await openWatcher(app, jobs)

@@ -8,7 +8,7 @@ import { normalizeIntensity } from './intensity.ts'
 import { normalizePlace } from './place.ts'
 import { normalizePowerCurve } from './power-curve.ts'
 import { type Lost, normalizeSamples } from './sample-columns.ts'
-import { findSampleSpacing } from './sample-spacing.ts'
+import { measureSampleSpacing } from './sample-spacing.ts'
 
 const NO_SAMPLES: SessionData = { count: 0, fields: new Map() }
 
@@ -23,7 +23,7 @@ type NormalizedActivity = {
 export function normalizeActivity(wire: WireActivity): NormalizedActivity {
   const { samples, extras, drift, lost } = normalizeSamples(wire.session_data ?? NO_SAMPLES)
   const place = normalizePlace(samples)
-  const spacing = findSampleSpacing(samples)
+  const spacing = measureSampleSpacing(samples)
   return {
     derived: {
       row: normalizeDetail(wire, samples, place),

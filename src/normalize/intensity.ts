@@ -1,7 +1,7 @@
 import type { Samples } from '../store/samples/encode-samples.ts'
 import type { Intensity } from '../store/samples/write-samples.ts'
 import { powerSourceOf } from './power-curve.ts'
-import { findSampleSpacing, type SampleSpacing } from './sample-spacing.ts'
+import { measureSampleSpacing, type SampleSpacing } from './sample-spacing.ts'
 
 /** Where zones 2 to 7 begin, in percent of threshold power: whole numbers, so that 110 W are 55 % of 200 W. */
 const ZONE_STARTS = [55, 75, 90, 105, 120, 150] as const
@@ -22,7 +22,7 @@ const PEAK_HELD_S = 10
 export function normalizeIntensity(
   samples: Samples,
   ftp: number | null,
-  spacing: SampleSpacing = findSampleSpacing(samples),
+  spacing: SampleSpacing = measureSampleSpacing(samples),
 ): Intensity | undefined {
   if (samples.count === 0) return undefined
   const { spacingS, heldS } = spacing

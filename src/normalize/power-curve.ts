@@ -1,7 +1,7 @@
 import { hasValue } from '../kit/floats.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
 import type { PowerBest, PowerCurve, PowerSource } from '../store/samples/write-samples.ts'
-import { findSampleSpacing, type SampleSpacing, secondOf } from './sample-spacing.ts'
+import { measureSampleSpacing, type SampleSpacing, secondOf } from './sample-spacing.ts'
 
 /** About 60 durations: each second at first, then steps that grow with the duration. */
 const DURATIONS_S: readonly number[] = [
@@ -24,7 +24,7 @@ const strideOf = (duration: number) => Math.min(12, 2 + Math.floor(duration / 8)
  */
 export function normalizePowerCurve(
   samples: Samples,
-  spacing: SampleSpacing = findSampleSpacing(samples),
+  spacing: SampleSpacing = measureSampleSpacing(samples),
 ): PowerCurve | undefined {
   const source = powerSourceOf(samples)
   const watts = wattsBySecond(samples, samples.columns[source], spacing)

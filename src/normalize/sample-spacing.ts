@@ -15,7 +15,7 @@ export type SampleSpacing = { readonly spacingS: number; readonly heldS: Uint16A
  * else for one spacing, and a gap follows. So a gap of a recording of each second begins at its first missing second, and one of a
  * recording of every 5 s where a sample is missing.
  */
-export function findSampleSpacing({ t, count }: Pick<Samples, 't' | 'count'>): SampleSpacing {
+export function measureSampleSpacing({ t, count }: Pick<Samples, 't' | 'count'>): SampleSpacing {
   const spacingS = medianStep(t, count)
   const heldS = new Uint16Array(count)
   for (let index = 0; index + 1 < count; index++) {

@@ -1,6 +1,6 @@
 import { asc, eq, lt, sql } from 'drizzle-orm'
 import { cleanText } from './clean.ts'
-import { accounts, endedSessions, syncCursors } from './schema/index.ts'
+import { accounts, credentials, endedSessions, syncCursors } from './schema/index.ts'
 import type { Tx } from './store.ts'
 
 export type Account = Readonly<typeof accounts.$inferSelect>
@@ -80,6 +80,22 @@ async function isZoneKnown(tx: Tx, timezone: string): Promise<boolean> {
 /** Finds every account, oldest first. */
 export async function findAccounts(tx: Tx): Promise<Account[]> {
   return await tx.db.select().from(accounts).orderBy(asc(accounts.accountId))
+}
+
+/** Finds by account when its tokens were issued, ms since 1970; null where it needs a login. A login and a refresh both change it. */
+export async function findLoginTimes(tx: Tx): Promise<Map<number, number | null>> {
+  const rows = await tx.db
+    .select({
+      accountId: accounts.accountId,
+      needsLogin: accounts.needsLogin,
+      obtainedAt: credentials.obtainedAt,
+    })
+    .from(accounts)
+    .leftJoin(credentials, eq(credentials.accountId, accounts.accountId))
+    .orderBy(asc(accounts.accountId))
+  return new Map(
+    rows.map((row) => [row.accountId, row.needsLogin ? null : (row.obtainedAt?.getTime() ?? null)]),
+  )
 }
 
 /** Records a signed-out session of the dashboard, and deletes those whose time is over anyway. */

@@ -15,12 +15,17 @@ const CONNECT_TIMEOUT_MS = 15 * SECOND
 const CONNECT_AGAIN_MS = MINUTE
 
 /**
- * Opens a connection that listens on the channel `musette_changes`. While it is lost, or behind a pooler that passes no
+ * Opens a connection that listens on a channel: `musette_changes` for the change feed, `musette_accounts` for accounts that come, go
+ * or sign in. `name` is shown in the server's list of connections. While it is lost, or behind a pooler that passes no
  * notifications on, `wait` takes its whole time; a lost connection is made again within a minute.
  */
 export function openChangeListener(
   deps: { log: Logger },
-  options: { connectionString: string },
+  options: {
+    connectionString: string
+    channel: 'musette_changes' | 'musette_accounts'
+    name: string
+  },
 ): ChangeListener {
   const wakeUps = new EventTarget()
   let heard = false
@@ -36,7 +41,7 @@ export function openChangeListener(
     triedAt = performance.now()
     const made = new PostgresClient({
       connectionString: options.connectionString,
-      application_name: 'musette changes',
+      application_name: options.name,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
     })
@@ -50,7 +55,7 @@ export function openChangeListener(
     made.on('notification', wake)
     try {
       await made.connect()
-      await made.query(`${WITHOUT_LIMITS}; LISTEN musette_changes`)
+      await made.query(`${WITHOUT_LIMITS}; LISTEN ${options.channel}`)
       client = made
       // What was committed before is found by the reader's next look.
       heard = true

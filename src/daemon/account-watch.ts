@@ -1,0 +1,56 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { App } from '../app/app.ts'
+import type { JobName } from '../jobs/catalog.ts'
+import type { Jobs } from '../jobs/jobs.ts'
+import { errorLine } from '../kit/errors.ts'
+import { SECOND } from '../kit/time.ts'
+import { findLoginTimes } from '../store/account-rows.ts'
+import { openChangeListener } from '../store/feed/change-listener.ts'
+
+/** Without a notification, as behind a pooler: a query of a table with a row for each account. */
+const LOOK_EVERY_MS = 10 * SECOND
+/** What a rider who has just signed in waits for. */
+const FIRST_JOBS: readonly JobName[] = ['poll-activities', 'poll-training-info', 'poll-workouts']
+
+/**
+ * Watches the accounts: one that signs in, for the first time or again, gets its schedules and its polls at once, and those of a
+ * deleted one end. The database tells of a change; without its notification it is found within ten seconds. An unreachable
+ * database is ignored: the schedules are brought up to date every minute, too.
+ */
+export async function openAccountWatch(
+  { store, log, databaseUrl }: Pick<App, 'store' | 'log' | 'databaseUrl'>,
+  jobs: Pick<Jobs, 'enqueue' | 'keepSchedules'>,
+): Promise<{ close(): Promise<void> }> {
+  const closed = new AbortController()
+  const listener = openChangeListener(
+    { log },
+    { connectionString: databaseUrl, channel: 'musette_accounts', name: 'musette accounts' },
+  )
+  let known = await store.read(findLoginTimes)
+  const look = async () => {
+    const found = await store.read(findLoginTimes)
+    if (!isDeepStrictEqual([...known.keys()], [...found.keys()])) await jobs.keepSchedules()
+    const payloads = [...found]
+      .filter(([accountId, at]) => at !== null && at !== known.get(accountId))
+      .map(([accountId]) => ({ accountId }))
+    if (payloads.length > 0) for (const name of FIRST_JOBS) await jobs.enqueue(name, payloads)
+    known = found
+  }
+  const watch = async () => {
+    while (!closed.signal.aborted) {
+      await listener.wait(LOOK_EVERY_MS, closed.signal)
+      if (closed.signal.aborted) return
+      await look().catch((error: unknown) =>
+        log.debug({ reason: errorLine(error) }, 'the accounts cannot be read now'),
+      )
+    }
+  }
+  const watching = watch()
+  return {
+    async close() {
+      closed.abort()
+      await watching
+      await listener.close()
+    },
+  }
+}
