@@ -18,6 +18,7 @@ import {
 import { recordRunsAbandoned } from '../store/runs.ts'
 import { makeSamplesVacuum } from '../store/samples/vacuum.ts'
 import type { Store } from '../store/store.ts'
+import { rebuildFit } from '../upload/keep-fit.ts'
 import { accountNamed, type LocalApp, openLocalApp } from './local-app.ts'
 
 export type RebuildCounts = {
@@ -29,6 +30,8 @@ export type RebuildCounts = {
   failures: Array<{ path: string; reason: string }>
   /** paths of activities without a stored answer, which stay as they are */
   withoutDocument: string[]
+  /** FIT files whose kept bytes were read again */
+  fitFiles: number
   /** activities that an earlier rebuild, which was stopped, has done */
   earlier: number
 }
@@ -40,7 +43,7 @@ const GOES_ON_WITHIN_MS = DAY
 
 /**
  * Makes everything that is derived from the stored answers of an account's activities anew, without the service: of `paths`, or of
- * all, going on where an earlier rebuild of this version was stopped within the last day. Throws ConfigError `no_account` and
+ * all, with the FIT files whose bytes are kept, going on where an earlier rebuild of this version was stopped within the last day. Throws ConfigError `no_account` and
  * `unknown_activity`, TransientError when the database is unreachable, and the signal's reason.
  */
 export async function rebuildAccount(
@@ -66,6 +69,7 @@ export async function rebuildAccount(
     samples: 0,
     newer: 0,
     failures: [],
+    fitFiles: 0,
     withoutDocument: items.filter(({ bytes }) => bytes === null).map(({ path }) => path),
     earlier: documents.length - todo.length,
   }
@@ -85,6 +89,7 @@ export async function rebuildAccount(
       onProgress?.({ done, total: todo.length, failed: counts.failures.length })
     }
     await rebuildActivities({ store, log, vacuum }, { items: todo, ...(signal && { signal }), onEnds })
+    if (!paths) counts.fitFiles = await rebuildFit({ store, log, now: systemClock }, { accountId, signal })
     if (keepProgress) await store.transaction((tx) => recordRebuildEnded(tx, accountId))
     await updateTimeZones({ store, log }, { accountId, everyPlace: true })
   })

@@ -91,7 +91,7 @@ function makeContentsReader() {
     const isDated = time !== null && time >= FIRST_ABSOLUTE_TIME
     if (isDated) {
       times.first = Math.min(times.first, time)
-      times.last = Math.max(times.last, time)
+      times.last = time
     }
     for (const place of message.definition.developerFields) {
       const field = current.get(keyOf(place.developer, place.number))
@@ -172,17 +172,22 @@ function keyOf(developer: number, number: number): number {
   return developer * 256 + number
 }
 
-/** Reads the fields that apps added to a message, by the names of their descriptions. */
+/**
+ * Reads the fields that apps added to a message, by the names of their descriptions. Two of one name, as of two sensors of a kind, stay
+ * apart: the second is named with the numbers of its app and its field, too.
+ */
 function readDeveloperFields(message: FitMessage, described: ReadonlyMap<number, DescribedField>): FitFields {
-  const fields: [string, FitValue][] = []
+  const fields: Record<string, FitValue> = {}
   for (const place of message.definition.developerFields) {
     const field = described.get(keyOf(place.developer, place.number))
     const raw = field && readRaw(message, { ...place, type: field.type })
     if (!field || !raw) continue
     const plain = raw.map((value) => (typeof value === 'bigint' ? String(value) : value))
     const [first] = plain
-    const name = String(field.fields.fieldName ?? `field_${place.developer}_${place.number}`)
-    if (first !== null && first !== undefined) fields.push([name, plain.length === 1 ? first : plain])
+    if (first === null || first === undefined) continue
+    const name = String(field.fields.fieldName ?? 'field')
+    const isFirst = field.fields.fieldName !== undefined && !Object.hasOwn(fields, name)
+    fields[isFirst ? name : `${name}_${place.developer}_${place.number}`] = plain.length === 1 ? first : plain
   }
-  return Object.fromEntries(fields)
+  return fields
 }

@@ -67,9 +67,10 @@ export function readRaw(
   const number = type & TYPE_BITS
   const part = bytes.subarray(offset, offset + size)
   if (number === STRING) {
-    const end = part.indexOf(0)
-    const text = new TextDecoder().decode(end < 0 ? part : part.subarray(0, end)).replaceAll('\ufffd', '')
-    return text === '' ? undefined : [text]
+    // A list of texts has a zero after each.
+    const texts = new TextDecoder().decode(part).replaceAll('\ufffd', '').split('\0')
+    const known = texts.filter((text) => text !== '')
+    return texts[0] === '' || known.length === 0 ? undefined : known
   }
   // A byte list has no gaps: it stands for nothing only as a whole.
   if (number === BYTE) return part.every((byte) => byte === 0xff) ? undefined : [...part]

@@ -79,6 +79,11 @@ function sumOf(message: FitMessageFields) {
     }
     return null
   }
+  // A whole number in one field, and what is left of it in another.
+  const withFraction = (name: string, fraction: string) => {
+    const whole = first(name)
+    return whole === null ? null : whole + (first(fraction) ?? 0)
+  }
   const degrees = (name: string) => {
     const value = first(name)
     return value === null ? null : value / SEMICIRCLES_PER_DEGREE
@@ -95,8 +100,8 @@ function sumOf(message: FitMessageFields) {
     distanceM: first('totalDistance'),
     workJ: first('totalWork'),
     caloriesKcal: first('totalCalories'),
-    ascentM: first('totalAscent'),
-    descentM: first('totalDescent'),
+    ascentM: withFraction('totalAscent', 'totalFractionalAscent'),
+    descentM: withFraction('totalDescent', 'totalFractionalDescent'),
     avgPower: first('avgPower'),
     maxPower: first('maxPower'),
     weightedPower: first('normalizedPower'),
@@ -104,8 +109,8 @@ function sumOf(message: FitMessageFields) {
     avgHr: first('avgHeartRate'),
     maxHr: first('maxHeartRate'),
     minHr: first('minHeartRate'),
-    avgCadence: first('avgCadence'),
-    maxCadence: first('maxCadence'),
+    avgCadence: withFraction('avgCadence', 'avgFractionalCadence'),
+    maxCadence: withFraction('maxCadence', 'maxFractionalCadence'),
     avgSpeedMps: first('enhancedAvgSpeed', 'avgSpeed'),
     maxSpeedMps: first('enhancedMaxSpeed', 'maxSpeed'),
     avgTemperature: first('avgTemperature'),

@@ -1,13 +1,21 @@
 import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
+import { gunzip, gzip } from 'node:zlib'
 import { type FitContents, readContents } from '../fit/fit-contents.ts'
-import { errorLine } from '../kit/errors.ts'
-import { findFitKept, recordFit, recordFitOriginal } from '../store/uploads/kept-fit.ts'
+import { errorLine, TransientError } from '../kit/errors.ts'
+import {
+  findFitBody,
+  findFitKept,
+  findFitOriginalKeys,
+  recordFit,
+  recordFitOriginal,
+  replaceFit,
+} from '../store/uploads/kept-fit.ts'
 import type { UploadKey } from '../store/uploads/uploads.ts'
 import { normalizeFit } from './fit-rows.ts'
 import type { UploadDeps } from './upload-deps.ts'
 
 const pack = promisify(gzip)
+const unpack = promisify(gunzip)
 
 type KeepInput = { key: UploadKey; fileName: string; load: () => Promise<Buffer> }
 
@@ -50,6 +58,33 @@ export async function keepFit(deps: UploadDeps, { key, fileName, load }: KeepInp
       'FIT file not read: its laps and devices are missing; to try again, run: musette upload FILE',
     )
   }
+}
+
+/**
+ * Reads the FIT files of an account whose bytes are kept anew, and corrects what the tables say of them. Returns how many it read. One
+ * that cannot be read is logged and stays as it is. Throws the signal's reason, and the errors of the database.
+ */
+export async function rebuildFit(
+  { store, log, now }: Pick<UploadDeps, 'store' | 'log' | 'now'>,
+  { accountId, signal }: { accountId: number; signal?: AbortSignal | undefined },
+): Promise<number> {
+  const keys = await store.read((tx) => findFitOriginalKeys(tx, accountId))
+  let count = 0
+  for (const key of keys) {
+    signal?.throwIfAborted()
+    const body = await store.read((tx) => findFitBody(tx, key))
+    if (!body) continue
+    try {
+      const bytes = await unpack(body)
+      const rows = normalizeFit(readContents(bytes), { sizeBytes: bytes.length, readAt: now() })
+      await store.transaction((tx) => replaceFit(tx, key, rows))
+      count++
+    } catch (error) {
+      if (error instanceof TransientError) throw error
+      log.error({ contentId: key.contentId, reason: errorLine(error) }, 'a kept FIT file cannot be read')
+    }
+  }
+  return count
 }
 
 function isNothing({ records, sessions, laps, devices }: FitContents): boolean {

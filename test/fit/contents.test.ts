@@ -5,7 +5,7 @@ import { readContents } from '../../src/fit/fit-contents.ts'
 import { MESSAGES } from '../../src/fit/profile-fields.ts'
 import * as names from '../../src/fit/profile-names.ts'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
-import { makeRichFit } from './make-rich-fit.ts'
+import { makeRichFit, makeTwoSensors } from './make-rich-fit.ts'
 import { readMessagesWithSdk } from './sdk-reader.ts'
 import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from './wrap.ts'
 
@@ -48,6 +48,22 @@ describe('what a FIT file says beside its records', () => {
     const record = [0x62, 0, 0, 20, 0, 1, 253, 4, 0x86, 1, 0, 2, 0, 0x02, ...littleEndian(T0), 1, 2]
     const undescribed = readContents(Buffer.concat([rich, wrap([...FILE_ID_ACTIVITY, ...record])]))
     expect(undescribed.described.map(({ values }) => values.length)).toEqual([24, 120, 0, 0])
+  })
+
+  it('keeps the fields of two sensors apart that have one name, and all texts of a field', () => {
+    const { laps, sessions } = readContents(makeTwoSensors())
+    const both = { pressure: 1.5, pressure_1_0: 2.5, note: ['left', 'right'] }
+    expect([laps, sessions].map((list) => list.map(({ developerFields }) => developerFields))).toEqual([
+      [both],
+      [both],
+    ])
+  })
+
+  it('ends with its last record, also when the clock jumped ahead before', () => {
+    const at = (second: number) => [0x02, ...littleEndian(T0 + second)]
+    const records = [0x42, 0, 0, 20, 0, 1, 253, 4, 0x86, ...at(0), ...at(90_000_000), ...at(2)]
+    const { endedAt, startedAt } = readContents(wrap([...FILE_ID_ACTIVITY, ...records]))
+    expect(Number(endedAt) - Number(startedAt)).toBe(2_000)
   })
 
   it('is read as far as it goes when the file is cut or damaged, and the reason is told', () => {

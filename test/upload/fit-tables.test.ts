@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exportActivity } from '../../src/app/export/export-activity.ts'
+import { rebuildAccount } from '../../src/app/rebuild-account.ts'
 import { readContents } from '../../src/fit/fit-contents.ts'
-import { makeRichFit } from '../fit/make-rich-fit.ts'
+import { makeRichFit, makeTwoSensors } from '../fit/make-rich-fit.ts'
 import { makeRide } from '../kit/ride.ts'
 import { openUploadRig, type UploadRig } from './rig.ts'
 
@@ -186,6 +187,45 @@ describe('a FIT file that passes', () => {
     await rig.fault({ kind: 'status', status: 503, times: 1 })
     expect(await rig.importFile('early.fit', bytes)).toMatchObject({ action: 'wait' })
     expect((await rowsOf(bytes)).fit_laps).toHaveLength(1)
+  })
+
+  it('has the fractions of its means, and the values of two sensors of one name apart', async () => {
+    const bytes = makeTwoSensors()
+    await rig.importFile('two sensors.fit', bytes)
+    for (const table of ['fit_laps', 'fit_sessions'])
+      expect(
+        await rig.rows(
+          `select avg_cadence, max_cadence, ascent_m, descent_m from training.${table} where content_id = $1`,
+          [idOf(bytes)],
+        ),
+      ).toEqual([{ avg_cadence: 90.5, max_cadence: 120.25, ascent_m: 12.34, descent_m: 5.06 }])
+  })
+
+  it('is read anew by a rebuild, which writes only the rows that are wrong', async () => {
+    const bytes = makeRichFit({ seconds: 240 })
+    await rig.importFile('to rebuild.fit', bytes)
+    const before = await rowsOf(bytes)
+    const id = idOf(bytes)
+    await rig.rows('update training.fit_laps set avg_cadence = 1 where content_id = $1 and position = 2', [
+      id,
+    ])
+    await rig.rows('delete from training.fit_devices where content_id = $1 and position = 1', [id])
+    await rig.rows(`update training.fit_files set ended_at = '2030-01-01' where content_id = $1`, [id])
+    const extra = `insert into training.fit_sessions select account_id, content_id, 9, fields from
+      (select account_id, content_id, fields from training.fit_sessions where content_id = $1 limit 1) one`
+    await rig.rows(
+      extra.replace('fit_sessions select', 'fit_sessions (account_id, content_id, position, fields) select'),
+      [id],
+    )
+    expect(await rebuildAccount(rig.app, { name: rig.account.name })).toMatchObject({ failures: [] })
+    const after = await rowsOf(bytes)
+    const plain = (rows: unknown[] = []) => rows.map((row) => ({ ...(row as object), xmin: '' }))
+    for (const table of TABLES) expect(plain(after[table])).toEqual(plain(before[table]))
+    const writers = (found: Record<string, unknown[]>) =>
+      TABLES.flatMap((table) => (found[table] ?? []).map((row) => (row as { xmin: string }).xmin))
+    const earlier = writers(before)
+    const written = writers(after).filter((xmin, index) => xmin !== earlier[index])
+    expect(written).toHaveLength(3)
   })
 
   it('is uploaded also when its rows cannot be written, and the log says what to type', async () => {

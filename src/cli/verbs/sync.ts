@@ -148,7 +148,7 @@ export function addRebuildVerb(program: Command, run: Run): void {
   program
     .command('rebuild [paths...]')
     .description(
-      'make samples, curves, zones and summaries anew from the stored answers, without the service',
+      'make samples, curves, zones and summaries anew from the stored answers and FIT files, without the service',
     )
     .option('--account <account>', 'whose activities', 'default')
     .option('--json', 'print the counts as one JSON object')
@@ -176,8 +176,13 @@ async function rebuild(
       onProgress: (now) => line.show(now),
     })
     line.finish(`account "${account}": ${rebuiltSentenceOf(counts, account)}`)
-    const { failures, withoutDocument, ...rest } = counts
-    const numbers = { ...rest, without_document: withoutDocument.length, failed: failures.length }
+    const { failures, fitFiles, withoutDocument, ...rest } = counts
+    const numbers = {
+      ...rest,
+      fit_files: fitFiles,
+      without_document: withoutDocument.length,
+      failed: failures.length,
+    }
     if (json) context.printJson({ account, ...numbers, failures, duration_ms: Date.now() - startedAt })
     const unmet = failures.length + (paths.length > 0 ? withoutDocument.length : 0)
     return unmet > 0 ? EXIT.partial : EXIT.done
@@ -191,12 +196,13 @@ async function rebuild(
 const MOST_NAMED = 10
 
 function rebuiltSentenceOf(counts: RebuildCounts, account: string): string {
-  const { rebuilt, samples, newer, earlier, failures, withoutDocument } = counts
+  const { rebuilt, samples, newer, earlier, failures, fitFiles, withoutDocument } = counts
   const [failure] = failures
   const failed = failures.map(({ path }) => path)
   const fetchAgain = `musette resync ${named(failed, ' ')}${account === 'default' ? '' : ` --account ${account}`}`
   return [
     `${countActivities(rebuilt)} rebuilt from the stored answers (${formatCount(samples)} samples)`,
+    ...(fitFiles > 0 ? [`${formatCount(fitFiles)} FIT ${fitFiles === 1 ? 'file' : 'files'} read again`] : []),
     ...(earlier > 0 ? [`${earlier} done before by the rebuild that was stopped`] : []),
     ...(newer > 0 ? [`${newer} fetched meanwhile`] : []),
     ...(withoutDocument.length > 0

@@ -1,3 +1,5 @@
+import { and, asc, eq, getTableColumns, gt, type SQL, sql } from 'drizzle-orm'
+import type { AnyPgColumn } from 'drizzle-orm/pg-core'
 import { fitDevices, fitFields, fitFiles, fitLaps, fitOriginals, fitSessions } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import type { UploadKey } from './uploads.ts'
@@ -35,6 +37,66 @@ export async function recordFit(tx: Tx, key: UploadKey, rows: FitRows): Promise<
   for (const some of pages(rows.fields))
     await tx.db.insert(fitFields).values(some.map((row) => ({ ...row, ...own })))
   return true
+}
+
+/** The tables of what is inside of a file, each row with its place. */
+const PARTS = { sessions: fitSessions, laps: fitLaps, devices: fitDevices, fields: fitFields } as const
+
+/** Writes what a known FIT file says in place of what is there; a row that is right already is not written. */
+export async function replaceFit(tx: Tx, key: UploadKey, rows: FitRows): Promise<void> {
+  const own = { accountId: key.accountId, contentId: key.contentId }
+  const { readAt: _readAt, ...file } = rows.file
+  await tx.db
+    .update(fitFiles)
+    .set(file)
+    .where(and(isOf(fitFiles, own), differs(fitFiles, file)))
+  for (const part of ['sessions', 'laps', 'devices', 'fields'] as const) {
+    const table = PARTS[part]
+    await tx.db.delete(table).where(and(isOf(table, own), gt(table.position, rows[part].length)))
+    for (const row of rows[part]) {
+      await tx.db
+        .insert(table)
+        .values({ ...row, ...own } as never)
+        .onConflictDoUpdate({
+          target: [table.accountId, table.contentId, table.position],
+          set: row,
+          setWhere: differs(table, row),
+        })
+    }
+  }
+}
+
+type FitTable = typeof fitFiles | (typeof PARTS)[keyof typeof PARTS]
+
+function isOf(table: FitTable | typeof fitOriginals, own: UploadKey) {
+  return and(eq(table.accountId, own.accountId), eq(table.contentId, own.contentId))
+}
+
+function differs(table: FitTable, row: object): SQL {
+  const columns: Readonly<Record<string, AnyPgColumn | undefined>> = getTableColumns(table)
+  const differences = Object.entries(row).flatMap(([name, value]) => {
+    const column = columns[name]
+    return column ? [sql`${column} is distinct from ${sql.param(value, column)}`] : []
+  })
+  return sql`(${sql.join(differences, sql` or `)})`
+}
+
+/** Finds the keys of an account's FIT files whose bytes are kept, in a fixed order. */
+export async function findFitOriginalKeys(tx: Tx, accountId: number): Promise<UploadKey[]> {
+  return await tx.db
+    .select({ accountId: fitOriginals.accountId, contentId: fitOriginals.contentId })
+    .from(fitOriginals)
+    .where(eq(fitOriginals.accountId, accountId))
+    .orderBy(asc(fitOriginals.contentId))
+}
+
+/** Finds the kept bytes of a FIT file, packed with gzip; undefined when there are none. */
+export async function findFitBody(tx: Tx, key: UploadKey): Promise<Buffer | undefined> {
+  const [row] = await tx.db
+    .select({ body: fitOriginals.body })
+    .from(fitOriginals)
+    .where(isOf(fitOriginals, key))
+  return row?.body
 }
 
 /** Keeps the bytes of a FIT file that recordFit knows; `body` is packed with gzip. Bytes that are kept stay as they are. */
