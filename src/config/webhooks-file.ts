@@ -11,6 +11,7 @@ export const WEBHOOK_EVENTS = [
   'login.lost',
   'mirror.stale',
   'mirror.recovered',
+  'mirror.restored',
   'backup.failed',
   'backup.recovered',
 ] as const

@@ -26,6 +26,7 @@ import {
   formatDigest,
   formatLoginLost,
   formatRefused,
+  formatRestored,
 } from './texts.ts'
 
 /** A message is worth reading for this long: what is not delivered by then is given up, and nothing older becomes a message. */
@@ -138,7 +139,7 @@ async function newsOfChanges(tx: Tx, changes: readonly Change[]): Promise<News[]
     rescored.set(accountId, (rescored.get(accountId) ?? 0) + 1)
   for (const [accountId, count] of rescored)
     await recordForDigest(tx, { accountId, event: 'history.recalculated', count })
-  return [...newsOfLogins(fresh), ...(await newsOfUploads(tx, fresh))].toSorted(
+  return [...newsOfRestores(changes), ...newsOfLogins(fresh), ...(await newsOfUploads(tx, fresh))].toSorted(
     (a, b) => (a.changeId ?? 0) - (b.changeId ?? 0),
   )
 }
@@ -152,6 +153,23 @@ function isRescored({ kind, detail }: Change): boolean {
     const change = detail[column]
     return Array.isArray(change) && change[0] !== null && change[1] !== null
   })
+}
+
+/** A restore concerns all accounts. */
+function newsOfRestores(changes: readonly Change[]): News[] {
+  return changes.flatMap(({ kind, at, detail, changeId }) =>
+    kind === 'restored' && Date.parse(at) > Date.now() - WORTH_READING_MS
+      ? [
+          {
+            ...{ accountId: null, changeId },
+            ...formatRestored(new Date(at), {
+              upTo: typeof detail.up_to === 'number' ? detail.up_to : null,
+              madeAt: textOf(detail.backup_made_at),
+            }),
+          },
+        ]
+      : [],
+  )
 }
 
 function newsOfLogins(changes: readonly AccountChange[]): News[] {

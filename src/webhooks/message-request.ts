@@ -21,6 +21,7 @@ const NTFY_LOOK: Readonly<Record<Message['event'], { priority: number; tags: rea
   'login.lost': { priority: 5, tags: ['key'] },
   'mirror.stale': { priority: 4, tags: ['hourglass'] },
   'mirror.recovered': { priority: 3, tags: ['white_check_mark'] },
+  'mirror.restored': { priority: 4, tags: ['rewind'] },
   'backup.failed': { priority: 4, tags: ['warning'] },
   'backup.recovered': { priority: 3, tags: ['white_check_mark'] },
   test: { priority: 3, tags: ['wave'] },

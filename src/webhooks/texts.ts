@@ -68,6 +68,17 @@ export function formatLoginLost(account: string, at: Date, reason: string | null
   return { event: 'login.lost', at, data: makeData(account, 'The login is lost', text, { reason, command }) }
 }
 
+/** Says that the whole database was restored from a backup, with the number up to which the change feed is as it was before. */
+export function formatRestored(
+  at: Date,
+  { upTo, madeAt }: { upTo: number | null; madeAt: string | null },
+): Content {
+  const of = madeAt === null ? '' : ` of ${madeAt}`
+  const text = `The database is restored from the backup${of}; what the service has since is mirrored again by itself`
+  const facts = { up_to: upTo, backup_made_at: madeAt }
+  return { event: 'mirror.restored', at, data: makeData(null, 'The mirror was restored', text, facts) }
+}
+
 /** Says what was gathered; undefined when it is not worth a message: fewer scores changed than in a recalculation. */
 export function formatDigest(digest: Digest, recalculation: Recalculation | undefined): Content | undefined {
   const { account, event, count, last_at: at } = digest

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { recordNeedsLogin } from '../../src/store/vault/rows.ts'
 import { composeConditions } from '../../src/webhooks/compose.ts'
+import { queryOnce } from '../kit/postgres.ts'
 import { makeAccount, rowsOf } from '../store/open.ts'
 import { makeWebhook } from './receiver.ts'
 import { fetchAll, list, makeSignedIn, openScene, type Told } from './scene.ts'
@@ -284,4 +285,23 @@ describe('what a person should know', () => {
     expect((await at('well', 'well')).slice(2)).toEqual(['mirror.recovered', 'backup.recovered'])
     expect(await at('well', 'well')).toHaveLength(4)
   })
+})
+
+it('a restore is told once, with the change up to which the feed is as it was', async () => {
+  const { told, url } = await openScene([HOME, PHONE])
+  await queryOnce(
+    url,
+    `insert into training.changes (kind, detail) values ('restored', '{"up_to": 41, "backup_made_at": "2026-05-01T10:00:00.000Z"}')`,
+  )
+  const restored = {
+    webhook: 'home',
+    account_id: null,
+    event: 'mirror.restored',
+    data: {
+      ...{ title: 'The mirror was restored', up_to: 41, backup_made_at: '2026-05-01T10:00:00.000Z' },
+      text: 'The database is restored from the backup of 2026-05-01T10:00:00.000Z; what the service has since is mirrored again by itself',
+    },
+  }
+  expect(await told()).toMatchObject([restored])
+  expect(await told()).toHaveLength(1)
 })

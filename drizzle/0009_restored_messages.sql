@@ -1,0 +1,1 @@
+COMMENT ON COLUMN musette.webhook_messages.event IS 'What happened, as the receiver gets it in type: activity.new, breakthrough, history.mirrored, history.recalculated, upload.refused, login.lost, mirror.stale, mirror.recovered, mirror.restored, backup.failed, backup.recovered';
