@@ -5,6 +5,7 @@ import { loginOptions } from '../app/open-database.ts'
 import { setHomeTimezone } from '../app/sign-in.ts'
 import type { Config } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
+import type { DropFolder } from '../dropfolder/drop-folder.ts'
 import { type Jobs, openJobs } from '../jobs/jobs.ts'
 import { intervalsOf } from '../jobs/schedules.ts'
 import { errorCode, errorLine } from '../kit/errors.ts'
@@ -137,15 +138,20 @@ async function openParts(
       release.defer('account watch', () => watch.close())
       await jobs.keepSchedules()
     }
+    let dropFolder: DropFolder | undefined
     if (input.roles.includes('watcher')) {
       await removeArriving(config.drop.dir)
       const watcher = await openWatcher(app, jobs)
       release.defer('watcher', () => watcher.close())
+      dropFolder = watcher
     }
     const mcp = makeDaemonMcp(app)
     const web =
       http &&
-      (await openDaemonWeb({ app, jobs, metrics, readHealth, mcp: mcp.fetch }, { http, roles: input.roles }))
+      (await openDaemonWeb(
+        { app, jobs, dropFolder, metrics, readHealth, mcp: mcp.fetch },
+        { http, roles: input.roles },
+      ))
     release.defer('mcp', () => mcp.close())
     if (web) release.defer('web', () => web.close())
     log.info({ url: web?.url, roles: input.roles, queue: config.redisUrl ? 'redis' : 'postgres' }, 'started')
@@ -157,13 +163,21 @@ async function openParts(
 }
 
 function openDaemonWeb(
-  { app, jobs, ...numbers }: { app: App; jobs: Jobs } & Pick<WebDeps, 'metrics' | 'readHealth' | 'mcp'>,
+  {
+    app,
+    jobs,
+    dropFolder,
+    ...numbers
+  }: { app: App; jobs: Jobs; dropFolder: DropFolder | undefined } & Pick<
+    WebDeps,
+    'metrics' | 'readHealth' | 'mcp'
+  >,
   { http, roles }: { http: WebOptions; roles: readonly Role[] },
 ) {
   return openWeb(
     {
       log: app.log,
-      readiness: makeReadiness({ app, jobs }, roles),
+      readiness: makeReadiness({ app, jobs, dropFolder }, roles),
       ...numbers,
       boards: jobs.boards(),
       dashboard: makeDashboard(app),

@@ -1,9 +1,11 @@
+import { stat } from 'node:fs/promises'
 import type { App } from '../app/app.ts'
 import { freshMs } from '../app/status-report.ts'
 import { readNewestBackup } from '../backup/backup-folder.ts'
+import type { DropFolder } from '../dropfolder/drop-folder.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { errorCode } from '../kit/errors.ts'
-import { SECOND } from '../kit/time.ts'
+import { MINUTE, SECOND } from '../kit/time.ts'
 import { findAccountHealth, findHealthCounts } from '../store/health.ts'
 import { type EndedRun, findEndedRuns, type RunsMark } from '../store/runs.ts'
 import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
@@ -14,25 +16,34 @@ import type { Role } from './roles.ts'
 
 /** Any client may request the readiness, so database and queue are read at most once in this time. */
 const KEEP_MS = 1 * SECOND
+/** A walk over a hundred thousand files on a slow share takes minutes; one that takes longer hangs. */
+const LONGEST_WALK_MS = 10 * MINUTE
 /** Shorter than the timeout of `musette healthcheck`, so that its answer names the missing part. */
 const TIMEOUT_MS = 3 * SECOND
 
 /**
- * Makes the readiness check: database and queue answer, and every signed-in account was polled lately. Late polls make only
+ * Makes the readiness check: database, queue and disk answer, and every signed-in account was polled lately. Late polls make only
  * workers unready, because they do the polls; the dashboard, which shows the lateness, stays reachable. A drop folder that
- * cannot be read makes its watchers unready; single files that wait do not.
+ * cannot be read, or whose scan does not end, makes its watchers unready; single files that wait do not.
  */
 export function makeReadiness(
-  deps: { app: Pick<App, 'store' | 'config'>; jobs: Pick<Jobs, 'counts'> },
+  deps: {
+    app: Pick<App, 'store' | 'config'>
+    jobs: Pick<Jobs, 'counts'>
+    dropFolder?: Pick<DropFolder, 'walkingSince'> | undefined
+  },
   roles: readonly Role[],
 ): () => Promise<Readiness> {
   const { store, config } = deps.app
+  // Any answer will do: what is looked for are threads that hang on a pipe or a dead share.
+  const answers = () => stat(config.dataDir).catch(() => undefined)
+  const files = makeCachedProbe(answers, { keepMs: KEEP_MS, timeoutMs: TIMEOUT_MS })
   const options = { keepMs: KEEP_MS, timeoutMs: TIMEOUT_MS }
   const health = makeCachedProbe(() => store.read(findAccountHealth), options)
   const waiting = makeCachedProbe(() => store.read(findWaitingFiles), options)
   const counts = makeCachedProbe(() => deps.jobs.counts(), options)
   return async () => {
-    const [database, queue, folder] = await Promise.allSettled([health(), counts(), waiting()])
+    const [database, queue, folder, disk] = await Promise.allSettled([health(), counts(), waiting(), files()])
     const oldest = Date.now() - freshMs(config)
     const polls = (database.status === 'fulfilled' ? database.value : []).map((account) => ({
       name: account.account,
@@ -42,14 +53,24 @@ export function makeReadiness(
         : `last poll: ${account.polled_at?.toISOString() ?? 'never'}`,
     }))
     const late = polls.filter((poll) => poll.late).length
-    const parts: Record<string, string> = { database: stateOf(database), queue: stateOf(queue) }
+    const parts: Record<string, string> = {
+      database: stateOf(database),
+      queue: stateOf(queue),
+      files: disk.status === 'fulfilled' ? 'ok' : 'the disk does not answer; restart the daemon',
+    }
     if (roles.includes('worker') && database.status === 'fulfilled') {
       parts.polls =
         late === 0 ? 'ok' : `${late} of ${polls.length} accounts not polled lately; run: musette status`
     }
     if (roles.includes('watcher') && folder.status === 'fulfilled') {
       const isGone = folder.value.some(({ code }) => code === 'vanished')
-      parts.drop_folder = isGone ? 'cannot be read; run: musette doctor' : 'ok'
+      const since = deps.dropFolder?.walkingSince()?.getTime() ?? Number.POSITIVE_INFINITY
+      const isStuck = Date.now() - since > LONGEST_WALK_MS
+      parts.drop_folder = isGone
+        ? 'cannot be read; run: musette doctor'
+        : isStuck
+          ? `a scan does not end since ${new Date(since).toISOString()}; restart the daemon`
+          : 'ok'
     }
     return {
       ready: Object.values(parts).every((state) => state === 'ok'),

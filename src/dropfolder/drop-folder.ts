@@ -17,6 +17,8 @@ export type DropFolder = {
   scan(): Promise<void>
   /** Ends the pauses of all waiting files and scans: the service is back, or an account has signed in. */
   retryWaiting(): Promise<void>
+  /** when the walk over the folder began that is under way; undefined between walks */
+  walkingSince(): Date | undefined
   close(): Promise<void>
 }
 
@@ -85,6 +87,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   const claimOptions = { dir, afterUpload, signal: abort.signal, scanSoon: () => timer.scanIn(restMs) }
   let walking: Promise<unknown> = Promise.resolve()
   let unownedFolders: string[] = []
+  let walkBegan: Date | undefined
 
   await createDropFolder(log, dir)
   timer.scanIn(0)
@@ -104,6 +107,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
 
   /** Walks once and starts the work on the files found; returns for how many. Never throws. */
   async function walkOnce(): Promise<number> {
+    walkBegan = now()
     try {
       if (!(await watch.check())) return 0
       const accounts = await listAccounts()
@@ -123,6 +127,8 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
       const sentence = `drop folder: ${dir} cannot be scanned (${errorLine(error)}); it is tried again at the next scan`
       problems.begin('unreadable', sentence, error)
       return 0
+    } finally {
+      walkBegan = undefined
     }
   }
 
@@ -193,6 +199,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
       seen.endWaits()
       await scan()
     },
+    walkingSince: () => walkBegan,
     async close() {
       abort.abort()
       timer.close()
