@@ -26,7 +26,7 @@ type Moved =
 
 const TEXT_FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT
 
-type MoveInput = Pick<Found, 'path' | 'home' | 'rawName' | 'identity'>
+type MoveInput = Pick<Found, 'path' | 'root' | 'home' | 'rawName' | 'identity'>
 
 /**
  * Moves an uploaded file to `done/<year-month>/` below its account's folder, under its own name or a numbered one. Nothing
@@ -63,7 +63,8 @@ async function moveInto(
   const before = await readStatus(file.path)
   if (!before) return { outcome: 'gone' }
   if (!before.isFile() || !isUnchanged(file.identity, identityOf(before))) return { outcome: 'changed' }
-  const folder = await openFolder(file.home, folders)
+  const own = file.home.equals(file.root) ? [] : [nameOf(file.home)]
+  const folder = await openFolder(file.root, [...own, ...folders.map((name) => Buffer.from(name))])
   try {
     const target = await moveToFolder(file.path, folder.via, file.rawName)
     if (!target) return { outcome: 'gone' }
@@ -127,13 +128,14 @@ const FOLDER_FLAGS = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0)
 const NO_LINK = constants.O_NOFOLLOW ?? 0
 
 /**
- * Opens the folders `names` below `home` one inside the other, creates the missing ones, and keeps the last one open. On
+ * Opens the folders `names` below the drop folder one inside the other, creates the missing ones, and keeps the last one open. On
  * Linux files are then moved through the open folder, so that a link put in its place meanwhile moves nothing out of the
  * drop folder; elsewhere the name is checked. Throws ConfigError `drop_folder_link` when one of them is a link or a file,
  * and Node's errors.
  */
-async function openFolder(home: Buffer, names: readonly string[]): Promise<OpenFolder> {
-  let folder = await openOne(home, home, 0)
+async function openFolder(root: Buffer, names: readonly Buffer[]): Promise<OpenFolder> {
+  // The drop folder itself may be a link: its owner has set it.
+  let folder = await openOne(root, root, 0)
   for (const name of names) {
     const outer = folder
     try {
@@ -145,7 +147,7 @@ async function openFolder(home: Buffer, names: readonly string[]): Promise<OpenF
   return folder
 }
 
-async function openInner(outer: OpenFolder, name: string): Promise<OpenFolder> {
+async function openInner(outer: OpenFolder, name: Buffer): Promise<OpenFolder> {
   const path = joinPath(outer.path, name)
   const via = joinPath(outer.via, name)
   try {

@@ -1,10 +1,14 @@
 import type { Dirent, Stats } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 
-/** A regular file with a droppable name; `home` is the folder of its account, `key` its path as a map key. */
+/**
+ * A regular file with a droppable name. `home` is the folder of its account: the drop folder `root` itself, or one directly in it.
+ * `key` is the file's path as a map key.
+ */
 export type Found = {
   key: string
   account: string
+  root: Buffer
   home: Buffer
   folder: Buffer
   path: Buffer
@@ -31,6 +35,7 @@ export type WalkResult = {
 type Place = {
   path: Buffer
   relative: Buffer
+  root: Buffer
   home: Buffer
   account: string | null
   top: string
@@ -62,7 +67,9 @@ export async function walkFolder(
   }
   const root = Buffer.from(dir)
   const account = input.accounts.includes(DEFAULT_ACCOUNT) ? DEFAULT_ACCOUNT : null
-  const places: Place[] = [{ path: root, relative: Buffer.alloc(0), home: root, account, top: '.', depth: 0 }]
+  const places: Place[] = [
+    { path: root, relative: Buffer.alloc(0), root, home: root, account, top: '.', depth: 0 },
+  ]
   const unownedFolders = new Set<string>()
   for (let place = places.pop(); place; place = places.pop()) {
     if (place.path === place.home) walked.homes.push(place.home)
@@ -113,7 +120,7 @@ function innerPlace(
   const relative = joinPath(place.relative, rawName)
   if (place.relative.length === 0) {
     const account = accounts.includes(name) ? name : null
-    return { path, relative, home: path, account, top: name, depth: 0 }
+    return { ...place, path, relative, home: path, account, top: name, depth: 0 }
   }
   if (place.depth >= MAX_DEPTH) return undefined
   return { ...place, path, relative, depth: place.depth + 1 }
@@ -131,6 +138,7 @@ async function statFiles(place: Place, names: readonly Buffer[]): Promise<Found[
       return {
         key: keyOf(relative),
         account: place.account ?? DEFAULT_ACCOUNT,
+        root: place.root,
         home: place.home,
         folder: place.path,
         path,

@@ -21,6 +21,7 @@ async function found(name: string) {
   const path = join(home, name)
   return {
     path: Buffer.from(path),
+    root: Buffer.from(home),
     home: Buffer.from(home),
     rawName: Buffer.from(name),
     identity: identityOf(await lstat(path)),
@@ -113,6 +114,18 @@ describe('moving a file', () => {
     expect(await read('failed/ride.fit')).toBe('without a text')
     expect(await read('failed/ride (2).fit')).toBe('again')
     expect(await read('failed/ride (2).fit.txt')).toContain('why')
+  })
+
+  it('leads nothing out of the folder when the folder of an account was swapped for a link', async () => {
+    const outside = join(home, 'outside')
+    await mkdir(join(home, 'rider'))
+    await write('rider/ride.fit', 'ride')
+    const own = { ...(await found('rider/ride.fit')), home: Buffer.from(join(home, 'rider')) }
+    await rename(join(home, 'rider'), outside)
+    await symlink(outside, join(home, 'rider'))
+    await expect(moveDone(own, at)).rejects.toMatchObject({ code: 'drop_folder_link' })
+    await expect(moveFailed(own, at, 'why')).rejects.toMatchObject({ code: 'drop_folder_link' })
+    expect(listAll(outside)).toEqual(['ride.fit'])
   })
 
   it('leads nothing out of the folder while failed/ is swapped for a link', async () => {
