@@ -22,11 +22,21 @@ export function compressParts(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buf
   })
 }
 
-/** Decompresses parts, several at the same time. Throws the error of zlib for one that is damaged, or larger than a part is. */
-export function decompressParts(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  return mapInOrder(parts, (part) =>
-    decompress(part, { maxOutputLength: PART_BYTES, chunkSize: CHUNK_BYTES }),
-  )
+/**
+ * Decompresses parts, several at the same time. One that is damaged, or larger than a part is, throws what `asDamage` makes of the
+ * error of zlib.
+ */
+export function decompressParts(
+  parts: AsyncIterable<Buffer>,
+  asDamage: (error: unknown) => Error,
+): AsyncGenerator<Buffer> {
+  return mapInOrder(parts, async (part) => {
+    try {
+      return await decompress(part, { maxOutputLength: PART_BYTES, chunkSize: CHUNK_BYTES })
+    } catch (error) {
+      throw asDamage(error)
+    }
+  })
 }
 
 /** Yields the results in the order of the items. */

@@ -1,4 +1,4 @@
-import { errorCode, MusetteError } from '../kit/errors.ts'
+import { errorCode } from '../kit/errors.ts'
 import { damaged, newerBackup, notABackup } from './backup-errors.ts'
 import {
   anyManifestSchema,
@@ -19,6 +19,8 @@ export type Archive = {
   tableBytes(table: string): AsyncGenerator<Buffer>
   /** throws MusetteError `backup_damaged` unless all that was read is as it was written and the archive ends here */
   verify(): Promise<void>
+  /** reads what is unread and verifies it: says of rows that cannot be loaded whether the archive is why */
+  verifyRest(signal: AbortSignal): Promise<void>
 }
 
 /**
@@ -30,8 +32,8 @@ export async function openArchive(source: AsyncIterable<Buffer>): Promise<Archiv
   let checksums = ''
   let ahead: Entry | undefined
   const advance = async () => {
-    if (ahead) checksums += makeChecksum(ahead)
     ahead = (await entries.next()).value ?? undefined
+    if (ahead && ahead.name !== CHECKSUMS) checksums += makeChecksum(ahead)
   }
   try {
     await advance()
@@ -40,31 +42,56 @@ export async function openArchive(source: AsyncIterable<Buffer>): Promise<Archiv
     throw error
   }
   if (ahead?.name !== MANIFEST) throw notABackup()
-  const manifest = parseManifest(ahead.bytes)
+  const manifest = await readManifest(ahead, entries)
   await advance()
 
   async function* parts(table: string): AsyncGenerator<Buffer> {
-    for (let part = 1; ahead?.name === partName(table, part); part++) {
+    let part = 1
+    for (; ahead?.name === partName(table, part); part++) {
       yield ahead.bytes
       await advance()
     }
+    // A table without rows has a part, too.
+    if (part === 1) throw damaged(`${ahead?.name ?? 'its end'} comes before ${partName(table, part)}`)
+  }
+  const verify = async () => {
+    if (ahead?.name !== CHECKSUMS) throw damaged(`${ahead?.name ?? 'its end'} comes too early`)
+    if (ahead.bytes.toString('latin1') !== checksums) throw damaged('its checksums differ')
+    if (!(await entries.next()).done) throw damaged('more follows after its end')
   }
   return {
     manifest,
-    async *tableBytes(table) {
-      try {
-        yield* decompressParts(parts(table))
-      } catch (error) {
-        if (error instanceof MusetteError || !(error instanceof Error && 'errno' in error)) throw error
-        throw damaged(`a part of ${table}`, error)
+    tableBytes: (table) => decompressParts(parts(table), (error) => damaged(`a part of ${table}`, error)),
+    verify,
+    async verifyRest(signal) {
+      while (ahead && ahead.name !== CHECKSUMS) {
+        signal.throwIfAborted()
+        await advance()
       }
-    },
-    async verify() {
-      if (ahead?.name !== CHECKSUMS) throw damaged(`${ahead?.name ?? 'its end'} comes too early`)
-      if (ahead.bytes.toString('latin1') !== checksums) throw damaged('its checksums differ')
-      if (!(await entries.next()).done) throw damaged('more follows after its end')
+      await verify()
     },
   }
+}
+
+/** Reads the manifest. One that says a later layout is damaged when the checksums, which come last, contradict it. */
+async function readManifest(entry: Entry, rest: AsyncIterable<Entry>): Promise<Manifest> {
+  try {
+    return parseManifest(entry.bytes)
+  } catch (error) {
+    if (errorCode(error) === 'backup_newer' && (await isContradicted(entry, rest))) throw damaged(MANIFEST)
+    throw error
+  }
+}
+
+/** Tells whether the checksums of an archive are not those of an entry; a later layout may have none that can be read. */
+async function isContradicted(entry: Entry, rest: AsyncIterable<Entry>): Promise<boolean> {
+  try {
+    for await (const { name, bytes } of rest)
+      if (name === CHECKSUMS) return !bytes.includes(makeChecksum(entry))
+  } catch (error) {
+    if (!['backup_damaged', 'backup_cut_off'].includes(errorCode(error))) throw error
+  }
+  return false
 }
 
 function parseManifest(bytes: Buffer): Manifest {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { errorCode } from '../kit/errors.ts'
 import { type CopyProgress, findBackend, watchCopy } from '../store/backup/copy-progress.ts'
 import {
   analyzeTables,
@@ -10,6 +11,7 @@ import {
   setSequences,
 } from '../store/backup/load-tables.ts'
 import { findColumns } from '../store/backup/tables.ts'
+import { mapDatabaseError, sqlstateOf } from '../store/database-errors.ts'
 import { applyMigrations, withMigrationLock } from '../store/migrate.ts'
 import { findVersion, readMigrations } from '../store/migration/schema-version.ts'
 import type { Store } from '../store/store.ts'
@@ -35,7 +37,8 @@ export async function restoreBackup(
   },
 ): Promise<void> {
   const { archive, progress } = input
-  const version = checkVersion(archive.manifest, await readMigrations(input.folder))
+  const known = await readMigrations(input.folder)
+  const version = await blameDamage(input, () => checkVersion(archive.manifest, known))
   await withMigrationLock({ ...deps, ...input }, async (client) => {
     // The bytes may come slowly, as from another machine.
     await client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
@@ -44,12 +47,38 @@ export async function restoreBackup(
     await lockEmptyTables(client)
     if (present > version) await dropEmptyTables(client)
     await applyMigrations(client, { ...options, upTo: version })
-    await loadTables(client, archive, progress)
+    await blameDamage(input, () => loadTables(client, archive, progress))
     await archive.verify()
     await applyMigrations(client, options)
     await recordRestored(client, archive.manifest.made_at)
     await analyzeTables(client)
   })
+}
+
+/** Errors of an archive that another version made, and of rows that Postgres refuses; damage may be the reason for all of them. */
+const MAY_BE_DAMAGE: ReadonlySet<string> = new Set([
+  'backup_newer',
+  'backup_unknown',
+  'sequence_missing',
+  'database_error',
+  'database_unmigrated',
+])
+const BAD_COPY_FILE_FORMAT = '22P04'
+
+/** Runs a step with an archive. When it fails and the archive proves to be damaged, throws that in the place of the error. */
+async function blameDamage<T>(
+  { archive, signal }: { archive: Archive; signal: AbortSignal },
+  step: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await step()
+  } catch (error) {
+    const mapped = mapDatabaseError(error, 'query')
+    if (!MAY_BE_DAMAGE.has(errorCode(mapped))) throw error
+    await archive.verifyRest(signal)
+    if (sqlstateOf(mapped) === BAD_COPY_FILE_FORMAT) throw damaged('its rows', mapped)
+    throw error
+  }
 }
 
 async function loadTables(
