@@ -53,7 +53,7 @@ export async function writeScheduledBackup(
         { path, version: VERSION, signal: input.signal },
       )
       tally.bytes = bytes
-      if (leftOut.length > 0) log.warn({ leftOut }, 'tables or columns of others are not in the backup')
+      if (leftOut.length > 0) log.warn({ leftOut }, 'what musette did not make is not in the backup')
       const ahead = await removeOldBackups(dir, { keep, madeAt: now })
       if (ahead.length > 0)
         log.warn(

@@ -1,10 +1,10 @@
 import { MusetteError } from '../kit/errors.ts'
 import type { Clock } from '../kit/time.ts'
 import { type CopyProgress, type CopyWatch, findBackend, watchCopy } from '../store/backup/copy-progress.ts'
+import { findForeignParts } from '../store/backup/foreign-parts.ts'
 import {
   type BackupTable,
   countRows,
-  findForeignParts,
   findSequences,
   lockForReading,
   quoteColumns,
@@ -20,7 +20,7 @@ import { makeEnd, makeEntry } from './tar.ts'
 export type BackupReport = {
   manifest: Manifest
   bytes: number
-  /** tables and columns in our schemas that musette did not make; they are not in the archive */
+  /** what is in our schemas and musette did not make, as findForeignParts names it; it is not in the archive */
   leftOut: string[]
 }
 

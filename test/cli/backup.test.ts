@@ -104,6 +104,15 @@ describe('a backup', () => {
     expect(await contentOf(url)).toEqual(await contentOf(rig.databaseUrl))
   })
 
+  it('names what is not of musette and therefore not in it', async () => {
+    await queryOnce(rig.databaseUrl, 'create index mine on training.activities (name)')
+    const named = await rig.musette(['backup', file])
+    await queryOnce(rig.databaseUrl, 'drop index training.mine')
+    const sentence = 'is not of musette and is not in the backup; copy it with pg_dump'
+    expect(named.stderr).toContain(`musette: index training.mine ${sentence}`)
+    expect(named.stderr.split(sentence)).toHaveLength(2)
+  })
+
   it('of a database without an account is refused, and an older file stays', async () => {
     const empty = await openTestDatabase()
     release.defer('database', () => empty.close())

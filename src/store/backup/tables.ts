@@ -93,16 +93,6 @@ export async function findColumns(client: pg.ClientBase): Promise<Map<string, st
   return new Map(rows.map(({ name, columns }) => [name, columns]))
 }
 
-/** Finds tables and columns in our schemas that musette did not make. */
-export async function findForeignParts(tx: Tx, tables: readonly BackupTable[]): Promise<string[]> {
-  const known = new Map(tables.map(({ name, columns }) => [name, columns]))
-  return [...(await findColumns(tx.client))].flatMap(([name, columns]) => {
-    const ours = known.get(name)
-    if (!ours) return [name]
-    return columns.filter((column) => !ours.includes(column)).map((column) => `${name}.${column}`)
-  })
-}
-
 function declaredOf(table: PgTable): Declared {
   const { schema: schemaName, name, columns, foreignKeys } = getTableConfig(table)
   const full = `${schemaName}.${name}`
