@@ -33,6 +33,7 @@ function loginFinding({ account, needs_login }: AccountStatus, login: LoginFacts
   const name = `account "${account}"`
   if (needs_login || !login)
     return problem('credentials', `${name} needs a login`, commandFor('login', account))
+  if (login.opens !== true) return leftOut(`${name}: its login cannot be opened; see "secret key"`)
   const now = Date.now()
   const age = now - login.obtainedAt.getTime()
   const left = login.expiresAt.getTime() - now

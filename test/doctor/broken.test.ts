@@ -46,7 +46,7 @@ describe('what is broken', () => {
       code: 2,
       check: 'secret key',
       run: 'musette login',
-      leftOut: [],
+      leftOut: ['login'],
     },
     {
       what: 'a service that is away',

@@ -41,6 +41,9 @@ describe('what is broken on the disk', () => {
     await rename(path, `${path}.damaged`)
     const gone = await doctor(rig)
     expect(gone.of('secret key')[0]).toMatchObject({ state: 'problem', run: 'musette login' })
+    expect(gone.of('login')).toEqual([
+      expect.objectContaining({ state: 'left_out', found: expect.stringContaining('cannot be opened') }),
+    ])
     expect(await readdir(rig.dataDir)).not.toContain('secret.key')
     await rename(`${path}.aside`, path)
     expect((await doctor(rig)).code).toBe(0)
