@@ -47,6 +47,8 @@ describe('a key in the data directory', () => {
     const key = await readFile(join(rig.dataDir, 'secret.key'), 'utf8')
     expect(key).not.toBe(old)
     expect(rotated.stdout + rotated.stderr).not.toContain(key.trim())
+    expect(rotated.stdout).toContain('backups made before this hold logins sealed with the old key')
+    expect(rotated.stdout).toContain('run: musette backup FILE')
     const after = await keyId()
     expect(after).not.toBe(before)
     const granted = async () => (await rig.steer<{ refresh: string[] }>('GET', 'tokens')).refresh.length
@@ -127,6 +129,7 @@ describe('a key from the environment', () => {
     const rotated = await rotate('--to', 'next.key')
     expect(rotated).toMatchObject({ code: 0, stderr: '' })
     expect(rotated.stdout).toContain(`MUSETTE_SECRET_KEY_FILE=${path}`)
+    expect(rotated.stdout).toContain('backups made before this hold logins sealed with the old key')
     expect((await stat(path)).mode & 0o777).toBe(0o600)
     expect(rotated.stdout).not.toContain((await readFile(path, 'utf8')).trim())
     expect(await rotate('--to', 'next.key')).toMatchObject({ code: 0 })

@@ -21,6 +21,7 @@ export function addKeyVerbs(program: Command, run: Run): void {
           try {
             const rotation = await rotateKey(app, { to: options.to })
             context.print(sentenceOf(rotation))
+            context.print(BACKUPS)
             for (const { message } of rotation.unreadable) context.note(`musette: ${message}`)
             return rotation.unreadable.length > 0 ? EXIT.partial : EXIT.done
           } finally {
@@ -31,6 +32,9 @@ export function addKeyVerbs(program: Command, run: Run): void {
       ),
     )
 }
+
+const BACKUPS =
+  'backups made before this hold logins sealed with the old key, which musette does not keep: put a copy of it with them, or make a new backup; run: musette backup FILE'
 
 function sentenceOf({ logins, path, byHand }: Rotation): string {
   const count = logins === 1 ? '1 login is' : `${logins} logins are`
