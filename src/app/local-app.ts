@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
-import { ConfigError, commandFor } from '../kit/errors.ts'
+import { ACCOUNT_NAMES, ConfigError, commandFor, isAccountName } from '../kit/errors.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { type Account, findAccount, findAccounts } from '../store/account-rows.ts'
 import { openStore, type Store } from '../store/store.ts'
@@ -67,11 +67,14 @@ function keysOf({ secretKey, dataDir }: Config, preparation: Preparation): KeyOp
   return { secretKey: readOrMakeSecretKey(dataDir), readKeys }
 }
 
-/** Finds an account by name. Throws ConfigError `no_account`, whose message has the command that makes it. */
+/** Finds an account by name. Throws ConfigError `no_account`, whose message has the command that makes it, if one can. */
 export async function accountNamed(app: Pick<LocalApp, 'store'>, name: string): Promise<Account> {
   const account = await app.store.read((tx) => findAccount(tx, name))
   if (account) return account
-  throw new ConfigError('no_account', `there is no account "${name}" yet; run: ${commandFor('login', name)}`)
+  const message = isAccountName(name)
+    ? `there is no account "${name}" yet; run: ${commandFor('login', name)}`
+    : `there can be no account "${name}": ${ACCOUNT_NAMES}; run: musette accounts`
+  throw new ConfigError('no_account', message)
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { errorLine } from '../kit/errors.ts'
+import { ACCOUNT_NAMES, errorLine, isAccountName } from '../kit/errors.ts'
 import { type Clock, MINUTE } from '../kit/time.ts'
 import type { SeenFiles, Waiting } from './seen-files.ts'
 
@@ -82,15 +82,20 @@ export function makeReporter(
 function describeUnownedFolders(folders: readonly string[], sinceOf: (folder: string) => number): Waiting[] {
   return folders.map((folder) => ({
     code: 'no_account',
-    reason:
-      folder === '.'
-        ? 'files in the drop folder wait, because nobody is signed in; run: musette login'
-        : `files in the folder ${folder} wait, because folders here are named after accounts and there is none of that name; move them one folder up, or run: musette login ${folder}`,
+    reason: describeUnowned(folder),
     relativePath: folder,
     account: null,
     sizeBytes: null,
     sinceMs: sinceOf(folder),
   }))
+}
+
+function describeUnowned(folder: string): string {
+  if (folder === '.') return 'files in the drop folder wait, because nobody is signed in; run: musette login'
+  const why = `files in the folder ${folder} wait, because folders here are named after accounts`
+  return isAccountName(folder)
+    ? `${why} and there is none of that name; move them one folder up, or run: musette login ${folder}`
+    : `${why} and none can have that name (${ACCOUNT_NAMES}); move them one folder up`
 }
 
 /** The kinds of problems of the folder as a whole. */

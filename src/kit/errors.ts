@@ -97,6 +97,15 @@ export function isAbort(error: unknown, signal?: AbortSignal): boolean {
   return error instanceof Error && error.name === 'AbortError'
 }
 
+/** What an account may be called, for messages. */
+export const ACCOUNT_NAMES =
+  'an account name is letters, digits, - and _, begins with a letter or a digit, has 63 at most, and is neither "done" nor "failed"'
+
+/** Tells whether an account may have this name, which is also the name of a folder (`<drop>/<account>/`) and part of commands. */
+export function isAccountName(name: string): boolean {
+  return /^[a-z0-9][a-z0-9_-]{0,62}$/i.test(name) && !['done', 'failed'].includes(name)
+}
+
 /** Returns the command line of a verb for an account, for messages; the account `default` is left out. */
 export function commandFor(verb: 'login' | 'sync' | 'upload --force', account: string): string {
   if (account === 'default') return `musette ${verb}`

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { App } from '../../app/app.ts'
-import { ConfigError } from '../../kit/errors.ts'
+import { ACCOUNT_NAMES, ConfigError, isAccountName } from '../../kit/errors.ts'
 import { formatCount } from '../../kit/text.ts'
 import { isTimeZone } from '../../kit/time.ts'
 import type { Account } from '../../store/account-rows.ts'
@@ -65,7 +65,7 @@ export function addLoginVerbs(program: Command, run: Run): void {
 }
 
 async function login(context: Context, name: string, options: LoginOptions): Promise<undefined> {
-  checkAccountName(name)
+  if (!isAccountName(name)) throw new ConfigError('bad_account_name', ACCOUNT_NAMES)
   const browser = options.browser || options.paste
   const { openApp } = await import('../../app/app.ts')
   const { loginInBrowser } = await import('../browser-login.ts')
@@ -129,15 +129,6 @@ function parseTimezoneOrNone(text: string): string {
 
 function warningOf(address: string, what: string): string {
   return `musette: ${address} is not https, so anybody on the way can read ${what}; stop here and set MUSETTE_BASE_URL=https://… unless you trust this network`
-}
-
-// The name is also the name of a folder (`<drop>/<account>/`) and part of commands that people type.
-function checkAccountName(name: string): void {
-  if (/^[a-z0-9][a-z0-9_-]{0,62}$/i.test(name) && !['done', 'failed'].includes(name)) return
-  throw new ConfigError(
-    'bad_account_name',
-    'an account name is letters, digits, - and _, 63 at most, and neither "done" nor "failed"',
-  )
 }
 
 function canAsk({ terminal }: Context): boolean {
