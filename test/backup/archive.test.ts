@@ -92,6 +92,28 @@ describe('an archive', () => {
     expect(await contentOf(empty.url)).toEqual(await contentOf(source.url))
   })
 
+  it('holds all tables as they were at one moment, whatever others commit while it is written', async () => {
+    const busy = await openTestDatabase()
+    const restored = await openTestDatabase()
+    try {
+      await fill(busy.url)
+      const before = await contentOf(busy.url)
+      // No table has a row more or less after it, so that their numbers tell nothing.
+      const change = () =>
+        queryOnce(
+          busy.url,
+          `update training.raw_documents set body = 'later';
+           update training.samples set power = 1`,
+        )
+      await restoreInto(restored.url, await backUpToMemory(busy.url, change))
+      expect(await contentOf(restored.url)).toEqual(before)
+      expect(await contentOf(busy.url)).not.toEqual(before)
+    } finally {
+      await busy.close()
+      await restored.close()
+    }
+  })
+
   it('opens with tar, sha256sum and gunzip, and Postgres takes a table from it', async () => {
     const folder = await openTempDir('archive')
     await writeFile(join(folder.path, 'backup.tar'), whole)

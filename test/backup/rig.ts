@@ -58,12 +58,14 @@ export async function contentOf(url: string): Promise<Record<string, unknown>> {
   return content
 }
 
-/** Backs up a database and returns the archive. */
-export async function backUpToMemory(url: string): Promise<Buffer> {
+/** Backs up a database and returns the archive; `onFirst` runs when its list of tables is written and no table is read yet. */
+export async function backUpToMemory(url: string, onFirst?: () => Promise<unknown>): Promise<Buffer> {
   const store = openStore({ log }, { connectionString: url, maxConnections: 2 })
   const pieces: Buffer[] = []
   try {
-    const write = async (bytes: Buffer) => void pieces.push(bytes)
+    const write = async (bytes: Buffer) => {
+      if (pieces.push(bytes) === 1) await onFirst?.()
+    }
     await writeBackup({ store, now: systemClock }, { version: '1.2.3', write, signal: never })
     return Buffer.concat(pieces)
   } finally {

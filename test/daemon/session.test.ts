@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { runNode } from '../kit/processes.ts'
+import { startNode } from '../kit/processes.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 
 const PROCESSES = 3
@@ -12,28 +12,41 @@ beforeEach(async () => {
 })
 afterEach(() => rig.close())
 
-const callFromEverywhere = () =>
-  Promise.all(
-    Array.from({ length: PROCESSES }, () =>
-      runNode(['--import', 'tsx', child], {
-        env: {
-          DATABASE_URL: rig.databaseUrl,
-          MUSETTE_DATA_DIR: rig.dataDir,
-          MUSETTE_REQUESTS_PER_MINUTE: '100000',
-          MUSETTE_CONCURRENCY: '20',
-        },
-      }),
-    ),
+/** Lets all processes call at the same moment, when each of them is ready; returns how each of them ended. */
+async function callFromEverywhere() {
+  const callers = Array.from({ length: PROCESSES }, () =>
+    startNode(['--import', 'tsx', child], {
+      typed: true,
+      env: {
+        DATABASE_URL: rig.databaseUrl,
+        MUSETTE_DATA_DIR: rig.dataDir,
+        MUSETTE_REQUESTS_PER_MINUTE: '100000',
+        MUSETTE_CONCURRENCY: '20',
+      },
+    }),
   )
+  try {
+    await Promise.all(callers.map((caller) => caller.waitForLine(/^ready$/)))
+    for (const caller of callers) caller.type('call')
+    return await Promise.all(callers.map((caller) => caller.finished))
+  } finally {
+    for (const caller of callers) void caller.kill('SIGKILL')
+  }
+}
+
+const answerOf = (stdout: string) => JSON.parse(stdout.replace('ready\n', ''))
 
 const tokens = async () => (await rig.steer('GET', 'tokens')) as { access: string[]; refresh: string[] }
 
 it('a token is refreshed once when 20 callers in each of 3 processes find it expired', async () => {
   await rig.steer('PATCH', 'settings', { reuse_revokes_grant: true })
   await rig.steer('POST', 'tokens/expire')
+  // Long enough for each process to ask for a pair of its own, if it could.
+  const answer = { method: 'POST', path: '^/oauth/token$', kind: 'slow', duration_ms: 3_000 }
+  await rig.steer('POST', 'faults', { ...answer, times: 'always' })
   const before = (await tokens()).refresh.length
   const ends = await callFromEverywhere()
-  expect(ends.map((end) => JSON.parse(end.stdout))).toEqual(
+  expect(ends.map((end) => answerOf(end.stdout))).toEqual(
     Array.from({ length: PROCESSES }, () => ({ succeeded: 20, failed: [] })),
   )
   expect((await tokens()).refresh.length - before).toBe(1)

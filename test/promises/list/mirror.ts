@@ -1,0 +1,132 @@
+import type { Breaking } from '../promises.ts'
+
+/** Breaks what docs/guarantees.md promises under "The mirror equals the service". */
+export const MIRROR: readonly Breaking[] = [
+  {
+    promise: 'After any changes, failures and crashes, and then a quiet time, the tables equal the service',
+    in: 'src/mirror/list-activities.ts',
+    from: 'if (more.length === 0) return null',
+    to: 'if (more.length >= 0) return null',
+  },
+  {
+    promise: '… whatever the service answers meanwhile',
+    in: 'src/mirror/item-failure.ts',
+    from: 'nextFetchAt: isGone(activity, error) ? null : nextFetchAt,',
+    to: 'nextFetchAt: null,',
+  },
+  {
+    promise: '… wherever a process is killed or the database restarts',
+    in: 'src/store/store.ts',
+    from: "transaction: (fn) => within('BEGIN', fn),",
+    to: "transaction: (fn) => within('SELECT 1', fn),",
+  },
+  {
+    promise: '… with several workers at once',
+    in: 'src/store/activities/record-details.ts',
+    from: 'if (before.older) continue',
+    to: 'if (before.older && inputs.length === 0) continue',
+  },
+  {
+    promise: 'Every activity that the service lists is here, with every sample',
+    in: 'src/store/activities/record-details.ts',
+    from: 'await replaceContent(tx, replaced)',
+    to: 'await replaceContent(tx, replaced.slice(1))',
+  },
+  {
+    promise: 'A list that the service cuts hides none',
+    in: 'src/mirror/list-activities.ts',
+    from: 'const cap = reached ? listCap : await fetchCap(deps, query, wide, parts)',
+    to: 'const cap = reached ? listCap : null',
+  },
+  {
+    promise: 'An edit arrives: name, description, scores, samples',
+    in: 'src/mirror/mirror-activity.ts',
+    from: 'if (hashSummary(answer.value) !== activity.summaryHash) return false',
+    to: "if (hashSummary(answer.value) === '') return false",
+  },
+  {
+    promise: '… also of an old activity that is uploaded late',
+    in: 'src/mirror/poll-activities.ts',
+    from: 'const query = { ...input, window: historyWindow(deps, options) }',
+    to: 'const query = { ...input, window: { ...historyWindow(deps, options), ...(cursor && { from: cursor.updatedFrom }) } }',
+  },
+  {
+    promise: '… also when the service dates it before the last poll, by `MUSETTE_LAG` at most',
+    in: 'src/mirror/poll-activities.ts',
+    from: 'const updatedFrom = new Date(cursor.updatedFrom.getTime() - options.lagMs)',
+    to: 'const updatedFrom = new Date(cursor.updatedFrom.getTime())',
+  },
+  {
+    promise: '… also when it comes while an earlier answer is under way',
+    in: 'src/store/activities/record-details.ts',
+    from: "detailState: before.wanted_since ? 'wanted' : input.detailState,",
+    to: 'detailState: input.detailState,',
+  },
+  {
+    promise: '… also when the service recalculates the whole history',
+    in: 'src/daemon/handlers.ts',
+    from: "for (const priority of ['new', 'normal', 'changed'] as const) {",
+    to: "for (const priority of ['new', 'normal'] as const) {",
+  },
+  {
+    promise:
+      'A deleted activity is marked with `absent_since` and leaves the views; its rows stay; it comes back when it is listed again',
+    in: 'src/mirror/reconcile-activities.ts',
+    from: 'const activityIds = removed.map(({ activityId }) => activityId)',
+    to: 'const activityIds: number[] = []',
+  },
+  {
+    promise:
+      'A deleted activity is marked with `absent_since` and leaves the views; its rows stay; it comes back when it is listed again',
+    in: 'drizzle/0000_schema.sql',
+    from: 'WHERE absent_since IS NULL AND (medal > 0 OR breakthrough > 0);',
+    to: 'WHERE medal > 0 OR breakthrough > 0;',
+  },
+  {
+    promise:
+      'A list that lacks too much marks nothing (everything, or more than five activities and a fifth) until a person accepts it',
+    in: 'src/mirror/shrunken-list.ts',
+    from: 'if (listed === 0) return before > emptyAllowed',
+    to: 'if (listed === 0) return false',
+  },
+  {
+    promise:
+      'A list that lacks too much marks nothing (everything, or more than five activities and a fifth) until a person accepts it',
+    in: 'src/mirror/shrunken-list.ts',
+    from: 'return gone > ALWAYS_ALLOWED && gone * 5 > before',
+    to: 'return gone > ALWAYS_ALLOWED && gone > before',
+  },
+  {
+    promise:
+      'An activity that cannot be mirrored stops no other, has the reason in its row, and is asked for again',
+    in: 'src/mirror/item-failure.ts',
+    from: "if (error instanceof TransientError) return error.code === 'server_error' || error.code === 'cut_answer'",
+    to: 'if (error instanceof TransientError) return false',
+  },
+  {
+    promise:
+      'An activity that cannot be mirrored stops no other, has the reason in its row, and is asked for again',
+    in: 'src/store/activities/activity-outcome.ts',
+    from: 'fetchError: cleanText(input.error),',
+    to: 'fetchError: null,',
+  },
+  {
+    promise:
+      'An activity that cannot be mirrored stops no other, has the reason in its row, and is asked for again',
+    in: 'src/mirror/item-failure.ts',
+    from: 'nextFetchAt: isGone(activity, error) ? null : nextFetchAt,',
+    to: 'nextFetchAt: null,',
+  },
+  {
+    promise: 'A clock that goes wrong, here or at the service, loses no change',
+    in: 'src/mirror/poll-activities.ts',
+    from: 'if (!listing.knownUpTo || wentBackMs(cursor, listing.knownUpTo) <= options.lagMs / 2)',
+    to: 'if (!listing.knownUpTo || wentBackMs(cursor, listing.knownUpTo) >= 0)',
+  },
+  {
+    promise: 'Nothing is lost with the queue: Redis may be emptied or away',
+    in: 'src/daemon/handlers.ts',
+    from: 'wanted += await enqueueWanted(app, jobs(), account)',
+    to: 'wanted += account.accountId',
+  },
+]
