@@ -85,14 +85,14 @@ export const MIRROR: readonly Breaking[] = [
   {
     promise:
       'A list that lacks too much marks nothing (everything, or more than five activities and a fifth) until a person accepts it',
-    in: 'src/mirror/shrunken-list.ts',
+    in: 'src/mirror/poorer-answers.ts',
     from: 'if (listed === 0) return before > emptyAllowed',
     to: 'if (listed === 0) return false',
   },
   {
     promise:
       'A list that lacks too much marks nothing (everything, or more than five activities and a fifth) until a person accepts it',
-    in: 'src/mirror/shrunken-list.ts',
+    in: 'src/mirror/poorer-answers.ts',
     from: 'return gone > ALWAYS_ALLOWED && gone * 5 > before',
     to: 'return gone > ALWAYS_ALLOWED && gone > before',
   },
