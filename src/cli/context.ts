@@ -146,6 +146,12 @@ export function exitFor(
     const remedy = options.config ? remedyOf(error, options.config) : {}
     return { code: codeFor(error), sentence: withRemedy(`musette: ${error.message}`, remedy) }
   }
+  if (['EMFILE', 'ENFILE'].includes(errorCode(error)))
+    return {
+      code: EXIT.unreachable,
+      sentence:
+        'musette: it may open no more files; allow more, at least 256: ulimit -n 1024, or LimitNOFILE=1024 in the unit of systemd',
+    }
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
   return { code: EXIT.unexpected, sentence: `musette: unexpected error: ${nameSourceLines(detail)}` }
 }
