@@ -209,9 +209,9 @@ function makeDaemonMcp({
       makeHttpServer({ log, version: VERSION, makeReader }),
     )
   return {
-    async fetch(request, body) {
+    async fetch(request, text) {
       made ??= make()
-      return (await made).fetch(request, body)
+      return (await made).fetch(request, text)
     },
     async close() {
       await (await made)?.close()

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { errorLine } from '../kit/errors.ts'
 import type { GuardedReader } from '../store/query/guarded-reader.ts'
+import { judgeText, VERSION_WITH_BATCHES } from './judge-message.ts'
 import { type McpDeps, makeServerFactory } from './server.ts'
 
 export type HttpServer = {
-  /** Answers one request, whose JSON body is `body`. Its signal aborts when the connection closes, and cancels its calls. */
-  fetch(request: Request, body: unknown): Promise<Response>
+  /** Answers one request, whose body is `text`. Its signal aborts when the connection closes, and cancels its calls. */
+  fetch(request: Request, text: string | undefined): Promise<Response>
   close(): Promise<void>
 }
 
@@ -38,7 +39,11 @@ export function makeHttpServer({ makeReader, ...deps }: HttpDeps): HttpServer {
   }
 
   return {
-    async fetch(request, body) {
+    async fetch(request, text) {
+      const judged = text === undefined ? undefined : judgeText(text, versionOf(request))
+      const [refusal] = judged?.refusals ?? []
+      if (refusal) return Response.json(refusal, { status: 400 })
+      const body: unknown = text === undefined ? undefined : JSON.parse(text)
       const session = request.headers.get(SESSION)
       const messages = (Array.isArray(body) ? body : [body]) as Message[]
       const keys = session === null ? [] : messages.flatMap((message) => keyOf(session, message?.id))
@@ -61,6 +66,11 @@ export function makeHttpServer({ makeReader, ...deps }: HttpDeps): HttpServer {
       for (const handler of handlers.values()) await handler.close()
     },
   }
+}
+
+/** Returns the version of the protocol of a request: one without the header is of the version before the header was required. */
+function versionOf(request: Request): string {
+  return request.headers.get('mcp-protocol-version') ?? VERSION_WITH_BATCHES
 }
 
 type Message = { id?: unknown; method?: unknown; params?: { requestId?: unknown } } | null | undefined

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
-/** Answers one request of an MCP client, whose JSON body is `body`. */
-export type McpFetch = (request: Request, body: unknown) => Promise<Response>
+/** Answers one request of an MCP client, whose body is `text`. */
+export type McpFetch = (request: Request, text: string | undefined) => Promise<Response>
 
 /** Questions are short; a long statement has some 10 kB. */
 const MOST_BODY_BYTES = 256 * 1024
@@ -10,17 +10,26 @@ const MOST_BODY_BYTES = 256 * 1024
 const KEPT_BACK: ReadonlySet<string> = new Set(['authorization', 'cookie'])
 
 /** Adds `/mcp`, the streamable HTTP of the Model Context Protocol. When the client goes, its running call is cancelled. */
-export function registerMcp(server: FastifyInstance, fetch: McpFetch): void {
-  server.route({
-    method: ['GET', 'POST', 'DELETE'],
-    url: '/mcp',
-    bodyLimit: MOST_BODY_BYTES,
-    config: { forPrograms: true },
-    handler: async (request, reply) => {
-      const gone = new AbortController()
-      reply.raw.once('close', () => gone.abort())
-      return sendResponse(reply, await fetch(toWebRequest(request, gone.signal), request.body))
-    },
+export async function registerMcp(server: FastifyInstance, fetch: McpFetch): Promise<void> {
+  await server.register(async (scope) => {
+    // What is no JSON has an answer in the protocol.
+    scope.addContentTypeParser(
+      'application/json',
+      { parseAs: 'string' },
+      async (_: FastifyRequest, text: string) => text,
+    )
+    scope.route({
+      method: ['GET', 'POST', 'DELETE'],
+      url: '/mcp',
+      bodyLimit: MOST_BODY_BYTES,
+      config: { forPrograms: true },
+      handler: async (request, reply) => {
+        const gone = new AbortController()
+        reply.raw.once('close', () => gone.abort())
+        const text = request.body as string | undefined
+        return sendResponse(reply, await fetch(toWebRequest(request, gone.signal), text))
+      },
+    })
   })
 }
 

@@ -98,7 +98,7 @@ export async function openWeb(
   registerHomeTimezone(server, deps.home, tokens)
   registerDownloads(server, deps.dashboard)
   await registerDashboardApi(server, deps.dashboard)
-  registerMcp(server, deps.mcp)
+  await registerMcp(server, deps.mcp)
   return listenOn(server, { host, port })
 }
 
