@@ -1,5 +1,6 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { ConfigError } from '../kit/errors.ts'
 import { type Binaries, unavailable } from './binaries.ts'
 
@@ -25,8 +26,8 @@ const AS_NOBODY = ['unshare', '--user', '--map-user=65534', '--map-group=65534',
 
 /**
  * Detects, by running the program, as which user the server can enter both the programs' folder and `dataDir`. An ordinary
- * user runs it as itself; root as `postgres` or `nobody`, or when that user cannot enter the folders, as itself in a user
- * namespace.
+ * user runs it as itself; root as the owner of the database, so that this one can go on with it, else as `postgres` or `nobody`, or
+ * when those cannot enter the folders, as itself in a user namespace.
  * Throws ConfigError `embedded_unavailable` when the programs do not run here, `embedded_unreachable` when no way does.
  */
 export async function detectRunAs(binaries: Binaries, dataDir: string): Promise<RunAs> {
@@ -37,9 +38,11 @@ export async function detectRunAs(binaries: Binaries, dataDir: string): Promise<
   if (probe.code !== 0) throw unavailable(`its programs do not run here (${lastLine(probe.output)})`)
   if (self.uid !== 0) return plain
 
-  const user = await readServerUser()
-  const ways: RunAs[] = [{ prefix: AS_NOBODY, switchUser: false, owner: self, env }]
-  if (user) ways.unshift({ prefix: [], switchUser: true, owner: user, env })
+  const users = [await readOwner(dataDir), await readServerUser()].filter((user) => user !== undefined)
+  const ways: RunAs[] = [
+    ...users.map((owner) => ({ prefix: [], switchUser: true, owner, env })),
+    { prefix: AS_NOBODY, switchUser: false, owner: self, env },
+  ]
   for (const way of ways) if ((await tryRun(way, binaries, dataDir)).code === 0) return way
   // Every secret file in the data directory is readable by its owner only, so other users may pass through it.
   await chmod(dataDir, (await stat(dataDir)).mode | 0o011)
@@ -109,6 +112,12 @@ function makeEnvironment(binaries: Binaries): Record<string, string> {
 function tryRun(runAs: RunAs, binaries: Binaries, dataDir: string): Promise<Finished> {
   const script = 'cd "$1" && exec "$2" --version'
   return runToEnd(runAs, ['/bin/sh', '-c', script, 'sh', dataDir, binaries.postgres], { cwd: '/' })
+}
+
+/** Reads who owns the database, or before there is one the data directory; undefined for root. */
+async function readOwner(dataDir: string): Promise<RunAs['owner'] | undefined> {
+  const { uid, gid } = await stat(join(dataDir, 'postgres')).catch(() => stat(dataDir))
+  return uid > 0 && gid > 0 ? { uid, gid } : undefined
 }
 
 async function readServerUser(): Promise<{ uid: number; gid: number } | undefined> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { chown, type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ConfigError } from './errors.ts'
 
@@ -9,11 +9,19 @@ export async function writeDurably(path: string, text: string): Promise<void> {
   const scratch = `${path}.${randomUUID()}`
   try {
     await writeFlushed(scratch, text, 0o600)
+    await giveToOwner(scratch)
     await renameDurably(scratch, path)
   } catch (error) {
     await rm(scratch, { force: true })
     throw error
   }
+}
+
+/** Gives what root has written to the owner of its folder, who could not read it otherwise. */
+async function giveToOwner(path: string): Promise<void> {
+  if (process.getuid?.() !== 0) return
+  const { uid, gid } = await stat(dirname(path))
+  if (uid !== 0) await chown(path, uid, gid).catch(() => undefined)
 }
 
 /** Writes a new file and flushes its content to the disk, but not its name (see flushDirectory). Throws EEXIST. */
@@ -50,6 +58,7 @@ export async function openDurableFile(path: string): Promise<DurableFile> {
     async commit() {
       await file.sync()
       await file.close()
+      await giveToOwner(scratch)
       await renameDurably(scratch, path)
     },
     async abandon() {

@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises'
+import { chmod, chown, mkdir, readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -80,6 +80,30 @@ if (process.getuid?.() === 0) {
       false,
       await othersCanEnter(CHECKOUT),
     ])
+  })
+
+  it('leaves, as root, the database of another user to that user', async () => {
+    const prefix = await findOrdinaryUser()
+    if (prefix[0] !== 'setpriv') return
+    await mkdir(dataDir)
+    await chmod(folder.path, 0o755)
+    await chown(dataDir, 65534, 65534)
+    const first = startChild(dataDir, 'wait', { prefix })
+    await first.opened
+    expect(await first.kill('SIGTERM')).toMatchObject({ code: 0 })
+    // A lost file of the access is written anew by root.
+    await rm(join(dataDir, 'postgres.json'))
+    const asRoot = await openEmbeddedPostgres({ log }, { dataDir })
+    await asRoot.close()
+    const owners = await Promise.all(
+      ['postgres', 'postgres/base', 'postgres.json'].map(
+        async (name) => (await stat(join(dataDir, name))).uid,
+      ),
+    )
+    expect(owners).toEqual([65534, 65534, 65534])
+    const again = startChild(dataDir, 'wait', { prefix })
+    await again.opened
+    expect(await again.kill('SIGTERM')).toMatchObject({ code: 0 })
   })
 }
 
