@@ -9,7 +9,6 @@ export async function writeDurably(path: string, text: string): Promise<void> {
   const scratch = `${path}.${randomUUID()}`
   try {
     await writeFlushed(scratch, text, 0o600)
-    await giveToOwner(scratch)
     await renameDurably(scratch, path)
   } catch (error) {
     await rm(scratch, { force: true })
@@ -17,8 +16,8 @@ export async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-/** Gives what root has written to the owner of its folder, who could not read it otherwise. */
-async function giveToOwner(path: string): Promise<void> {
+/** Gives a file that root has written to the owner of its folder, who could not read it otherwise; does nothing for others. */
+export async function giveToOwner(path: string): Promise<void> {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = await stat(dirname(path))
   if (uid !== 0) await chown(path, uid, gid).catch(() => undefined)
@@ -29,6 +28,7 @@ export async function writeFlushed(path: string, text: string, mode: number): Pr
   const file = await open(path, 'wx', mode)
   try {
     await file.writeFile(text)
+    await giveToOwner(path)
     await file.sync()
   } finally {
     await file.close()

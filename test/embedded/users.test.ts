@@ -94,6 +94,7 @@ if (process.getuid?.() === 0) {
     // A lost file of the access is written anew by root.
     await rm(join(dataDir, 'postgres.json'))
     const asRoot = await openEmbeddedPostgres({ log }, { dataDir })
+    expect((await stat(join(dataDir, 'postgres.owner'))).uid).toBe(65534)
     await asRoot.close()
     const owners = await Promise.all(
       ['postgres', 'postgres/base', 'postgres.json'].map(
