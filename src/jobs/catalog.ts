@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { z } from 'zod'
-import { MusetteError } from '../kit/errors.ts'
+import { MusetteError, RejectedError } from '../kit/errors.ts'
+import { shorten } from '../kit/text.ts'
 import { type Backoff, DAY, HOUR, MINUTE, SECOND } from '../kit/time.ts'
 
 /** The first pause is 5 to 10 s, the longest 7 to 15 min: few requests in an outage of hours, and its end is noticed soon. */
@@ -173,12 +174,23 @@ export function assertHandlers(handlers: Readonly<Record<string, unknown>>): voi
   throw new MusetteError('handlers_mismatch', `jobs: start: ${parts.join('; ')}`)
 }
 
-/** Checks a payload against its schema and runs the handler of that name. Throws the schema's or handler's error. */
+/** Checks a payload against its schema and runs the handler of that name. Throws RejectedError `job_unreadable`, or the handler's error. */
 export function runHandler<N extends JobName>(
   handlers: Handlers,
   input: { name: N; payload: unknown; context: HandlerContext },
 ): Promise<HandlerResult> {
-  return handlers[input.name](CATALOG[input.name].payload.parse(input.payload), input.context)
+  return handlers[input.name](parsePayload(CATALOG[input.name].payload, input.payload), input.context)
+}
+
+/** Parses the payload of a job. Throws RejectedError `job_unreadable`. */
+export function parsePayload<T>(schema: z.ZodType<T>, payload: unknown): T {
+  const parsed = schema.safeParse(payload)
+  if (parsed.success) return parsed.data
+  const places = parsed.error.issues.map(({ path }) => path.join('.') || 'the whole')
+  throw new RejectedError(
+    'job_unreadable',
+    `its payload is none that this version makes (${shorten(places.join(', '), 100)}); another version or program shares the queue`,
+  )
 }
 
 /** Makes the key of a job from an unchecked payload. Throws the schema's error when the payload does not match. */

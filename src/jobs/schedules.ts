@@ -3,7 +3,15 @@ import type { Logger } from 'pino'
 import { z } from 'zod'
 import type { Config } from '../config/config.ts'
 import { type Clock, DAY, HOUR, SECOND } from '../kit/time.ts'
-import { CATALOG, type Intervals, isJobName, JOB_NAMES, type JobName, jobKeyOf } from './catalog.ts'
+import {
+  CATALOG,
+  type Intervals,
+  isJobName,
+  JOB_NAMES,
+  type JobName,
+  jobKeyOf,
+  parsePayload,
+} from './catalog.ts'
 import { enqueueJobs, type JobQueue, type Queues } from './queues.ts'
 
 /** Schedules written at once: a thousand accounts take a second or two and the pool is not exhausted. */
@@ -184,7 +192,7 @@ export function makeEnqueueDue(deps: {
   enqueue: (input: { name: JobName; payloads: readonly unknown[] }) => Promise<unknown>
 }): EnqueueDue {
   return async (data) => {
-    const { name, payload } = due.parse(data)
+    const { name, payload } = parsePayload(due, data)
     await deps.enqueue({ name, payloads: [payload] })
   }
 }

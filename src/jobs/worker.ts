@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import { DelayedError, type Job, Worker } from 'bullmq'
 import type { Logger } from 'pino'
-import { errorCode, errorLine, isAbort, MusetteError, RejectedError } from '../kit/errors.ts'
+import { errorCode, errorLine, isAbort, RejectedError } from '../kit/errors.ts'
+import { shorten } from '../kit/text.ts'
 import { type Backoff, backoffMs, SECOND, within } from '../kit/time.ts'
 import { type Backend, CONNECTION_MS } from './backend.ts'
 import {
@@ -146,7 +147,7 @@ async function workOnJob(
   input: { job: Job; token: string; signal: AbortSignal },
 ): Promise<void> {
   const { job } = input
-  const claimed: ClaimedJob = { ...input, log: deps.log.child({ job: job.name, id: job.id }) }
+  const claimed: ClaimedJob = { ...input, log: deps.log.child({ job: shorten(job.name, 100), id: job.id }) }
   // BullMQ may still hand out a job after the stop, for a request from before it.
   if (input.signal.aborted) throw await putBack(claimed, 0)
   const startedAt = performance.now()
@@ -164,9 +165,9 @@ async function workOnJob(
 
 async function callHandler(deps: WorkerDeps, { job, signal, log }: ClaimedJob): Promise<HandlerResult> {
   if (!isJobName(job.name)) {
-    throw new MusetteError(
+    throw new RejectedError(
       'job_unknown',
-      `this version has no job "${job.name}"; another version shares the queue`,
+      `this version has no job "${shorten(job.name, 100)}"; another version or program shares the queue`,
     )
   }
   if (job.stalledCounter > MAX_CRASHES) {

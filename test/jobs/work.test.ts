@@ -73,6 +73,33 @@ describeJobs('jobs', (rig) => {
     expect(rig().lines.filter(({ level, queue }) => level === 40 && queue === 'polls')).toHaveLength(1)
   })
 
+  it('ends jobs of another program with a sentence, whatever their names and payloads, and goes on', async () => {
+    const polled: number[] = []
+    const jobs = await rig().open({ poll: async (id) => void polled.push(id) })
+    const polls = jobs.boards().find(({ name }) => name === 'polls')
+    const odd: [name: string, data: unknown][] = [
+      ['due', null],
+      ['due', { name: 'nope', payload: 1 }],
+      ['sweep', { x: 1 }],
+      ['poll-activities', { accountId: 1e300 }],
+      ['__proto__', {}],
+      ['', 'text'],
+      ['x'.repeat(5_000), { y: 'y'.repeat(100_000) }],
+    ]
+    for (const [name, data] of odd) await polls?.add(name, data)
+    await jobs.enqueue('poll-activities', [{ accountId: 1 }])
+    await eventually(() => polled.length > 0, { what: 'the own job ran' })
+    const dead = () => rig().lines.filter(({ level }) => level === 50)
+    await eventually(() => dead().length === odd.length, { what: 'each odd job is dead' })
+    for (const line of dead()) {
+      expect(line).toMatchObject({
+        code: expect.stringMatching(/^job_un(known|readable)$/),
+        error: expect.stringMatching(/; another version or program shares the queue$/),
+      })
+      expect(JSON.stringify(line).length).toBeLessThan(1_000)
+    }
+  })
+
   it('keeps a refused job with its reason and does not try it again', async () => {
     let runs = 0
     const jobs = await rig().open({
