@@ -53,6 +53,8 @@ const POLL_EVERY_MS = 5 * SECOND
 /** When the system reports no changes, or not all: a walk over 20,000 files then costs a fiftieth of a core. */
 const UNWATCHED_EVERY_MS = 15 * SECOND
 const CONCURRENCY = 4
+/** Files whose turn is awaited: a hundred thousand of them would take a gigabyte. */
+const MOST_AT_WORK = 2_000
 const MIB = 1_024 * 1_024
 /** Far above any archive of activities; reading more takes a slow disk minutes. */
 const MAX_BYTES = 256 * MIB
@@ -88,17 +90,20 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   let walking: Promise<unknown> = Promise.resolve()
   let unownedFolders: string[] = []
   let walkBegan: Date | undefined
+  let hasMore = false
 
   await createDropFolder(log, dir)
   timer.scanIn(0)
 
   async function scan(): Promise<void> {
-    const walk = walking.then(() => (abort.signal.aborted ? 0 : timer.timeWalk(walkOnce)))
-    walking = walk.then(report)
-    await walking
-    if (working.size === 0) return
-    await Promise.all(working)
-    await report()
+    do {
+      const walk = walking.then(() => (abort.signal.aborted ? 0 : timer.timeWalk(walkOnce)))
+      walking = walk.then(report)
+      await walking
+      if (working.size === 0) return
+      await Promise.all(working)
+      await report()
+    } while (hasMore && !abort.signal.aborted)
   }
 
   async function report(): Promise<void> {
@@ -122,7 +127,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
       seen.keepOnly(new Set(walked.found.map((found) => found.key)))
       // Files of years are imported in the order of their activities, as far as the disk knows it.
       walked.found.sort((a, b) => a.identity.mtimeMs - b.identity.mtimeMs)
-      return abort.signal.aborted ? 0 : walked.found.filter(startWork).length
+      return abort.signal.aborted ? 0 : startAll(walked.found)
     } catch (error) {
       const sentence = `drop folder: ${dir} cannot be scanned (${errorLine(error)}); it is tried again at the next scan`
       problems.begin('unreadable', sentence, error)
@@ -130,6 +135,18 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
     } finally {
       walkBegan = undefined
     }
+  }
+
+  /** Starts the work on the files in their order, as far as there is room; the others are found again when it is done. */
+  function startAll(found: readonly Found[]): number {
+    let started = 0
+    hasMore = false
+    for (const each of found) {
+      hasMore = working.size >= MOST_AT_WORK
+      if (hasMore) break
+      if (startWork(each)) started++
+    }
+    return started
   }
 
   /** Starts the work on one file; false when there is none. */
