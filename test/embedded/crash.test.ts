@@ -51,6 +51,18 @@ it('stops the server when its owner is killed, and finds every acknowledged row 
   expect(Number(found?.last)).toBeGreaterThanOrEqual(last)
   // One row may have been committed whose answer was lost with its process.
   expect(Number(found?.last)).toBeLessThanOrEqual(last + 1)
+  // A process that ends does not show what a power cut would lose.
+  const safety = await queryOnce(
+    url,
+    `SELECT name, setting FROM pg_settings
+     WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'data_checksums') ORDER BY name`,
+  )
+  expect(safety.map(({ name, setting }) => `${name} ${setting}`)).toEqual([
+    'data_checksums on',
+    'fsync on',
+    'full_page_writes on',
+    'synchronous_commit on',
+  ])
 })
 
 it('replaces a server that outlived both its owner and its watchdog', async () => {

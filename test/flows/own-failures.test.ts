@@ -10,15 +10,26 @@ beforeEach(async () => {
 })
 afterEach(() => rig.close())
 
+const byPath = (a: { path?: unknown }, b: { path?: unknown }) => String(a.path).localeCompare(String(b.path))
+
 it('neighbouring activities that each fail with 500 fail alone, however many they are', async () => {
   const truth = await fetchTruth(rig.sandboxUrl)
   const broken = truth.slice(0, 7).map(({ path }) => path)
   const path = `^/oauth/activity/(${broken.join('|')})$`
   await rig.steer('POST', 'faults', { path, kind: 'status', status: 500, times: 'always' })
   expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ fetched: 5, failed: 7 })
+  const failed = await rig.rows(
+    `select path, fetch_error, next_fetch_at > now() as again
+     from training.activities where detail_state = 'failed'`,
+  )
+  const reason = { fetch_error: expect.stringContaining('status 500'), again: true }
+  expect(failed.toSorted(byPath)).toEqual(broken.map((path) => ({ path, ...reason })).toSorted(byPath))
   // Also when nothing else is asked for.
   await rig.rows('update training.activities set next_fetch_at = now() where next_fetch_at is not null')
   expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ fetched: 0, failed: 7 })
+  await rig.steer('DELETE', 'faults')
+  await rig.rows('update training.activities set next_fetch_at = now() where next_fetch_at is not null')
+  expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ fetched: 7, failed: 0 })
 })
 
 it('activities that fail while the list fails too are an outage', async () => {

@@ -55,6 +55,20 @@ describe('a daemon', () => {
     await expectMirroredSoon()
   })
 
+  it('fetches what is wanted also when the queue has lost its job', async () => {
+    await syncAccount(rig.app, { name: 'default' })
+    await start()
+    await eventually(async () => (await count(`detail_state = 'mirrored'`)) === ACTIVITIES)
+    // The list has no change that would make a job of them again.
+    await rig.rows(
+      `update training.activities set detail_state = 'wanted', summary_hash = null where activity_id <= 3`,
+    )
+    await eventually(async () => (await count(`detail_state = 'mirrored'`)) === ACTIVITIES, {
+      timeoutMs: 40_000,
+    })
+    await expectMirroredSoon()
+  })
+
   it('fetches a new ride first while a recalculation of everything is under way, and tells how long it takes', async () => {
     await syncAccount(rig.app, { name: 'default' })
     // What started in these days counts as new; the history is older here.

@@ -43,10 +43,18 @@ describe('reconcile', () => {
 
   it('marks what the list no longer names, keeps the rows, and counts them', async () => {
     const [path] = await paths()
+    const samplesOf = () =>
+      rig.rows(
+        'select count(*)::int as n from training.samples join training.activities using (activity_id) where path = $1',
+        [path],
+      )
+    const samples = await samplesOf()
     await rig.steer('DELETE', `activities/${path}`)
     expect(await sync()).toMatchObject({ absent: 0 })
     expect(await full()).toMatchObject({ listed: ACTIVITIES - 1, absent: 1, failed: 0 })
     expect(await rowOf(path)).toMatchObject({ absent: true, detail_state: 'mirrored' })
+    expect(samples[0]?.n).toBeGreaterThan(0)
+    expect(await samplesOf()).toEqual(samples)
     expect(await lastRun()).toMatchObject({ outcome: 'done', absent: 1 })
     expect(await full()).toMatchObject({ absent: 0 })
     await expectMirrored(rig)

@@ -2,6 +2,16 @@ import type { Breaking } from '../promises.ts'
 import { DATABASE } from './database.ts'
 import { LOGINS } from './logins.ts'
 import { MIRROR } from './mirror.ts'
+import { ORDER } from './order.ts'
+import { ROWS } from './rows.ts'
+import { UPLOADS } from './uploads.ts'
 
 /** How to break each promise; a promise of several parts has an entry for each part that can be broken by itself. */
-export const BREAKINGS: readonly Breaking[] = [...MIRROR, ...LOGINS, ...DATABASE]
+export const BREAKINGS: readonly Breaking[] = [
+  ...MIRROR,
+  ...ROWS,
+  ...ORDER,
+  ...UPLOADS,
+  ...LOGINS,
+  ...DATABASE,
+]

@@ -1,11 +1,205 @@
 import type { Breaking } from '../promises.ts'
 
+const TERMINATED_MIGRATION: Omit<Breaking, 'promise'> = {
+  in: 'src/store/migrate.ts',
+  from: 'for (const statement of sql) await client.query(statement)',
+  to: "for (const statement of sql) await client.query(statement).then(() => client.query('COMMIT; BEGIN'))",
+}
+const UNLOCKED_MIGRATION: Omit<Breaking, 'promise'> = {
+  in: 'src/store/migration/migration-lock.ts',
+  from: 'await client.query(`LOCK TABLE ${VIEW} IN SHARE UPDATE EXCLUSIVE MODE`)',
+  to: 'await client.query(`SELECT FROM ${VIEW}`)',
+}
+
 /** Breaks what docs/guarantees.md promises under "The database". */
 export const DATABASE: readonly Breaking[] = [
+  {
+    promise:
+      'What is committed survives a crash, as far as Postgres promises it; the embedded one runs with all its safety on',
+    in: 'src/embedded/cluster.ts',
+    from: 'min_wal_size = 80MB',
+    to: 'fsync = off',
+  },
+  {
+    promise:
+      '`musette migrate` is all or nothing, wherever it or its session is killed; the next one completes it',
+    ...TERMINATED_MIGRATION,
+  },
+  { promise: '… also when the database was empty', ...TERMINATED_MIGRATION },
+  {
+    promise: '… and the next one need not wait for a long query of one that was killed',
+    in: 'src/store/migrate.ts',
+    from: 'SET client_connection_check_interval = ${CLIENT_CHECK_MS}',
+    to: 'SET client_connection_check_interval = 0',
+  },
+  {
+    promise: '… and the rows that it rewrites are no changes in `training.changes`',
+    in: 'src/store/triggers.ts',
+    from: "await setAll(before, 'DISABLE')",
+    to: "await setAll([], 'DISABLE')",
+  },
+  { promise: 'Several at once apply each step once', ...UNLOCKED_MIGRATION },
+  {
+    promise: 'An empty database is set up once, however many programs begin at the same time',
+    ...UNLOCKED_MIGRATION,
+  },
+  {
+    promise: 'The database of another program gets no tables of musette unless `musette migrate` is typed',
+    in: 'src/store/migration/schema-version.ts',
+    from: 'if (!found || !(found.in_our_place || anywhere)) return',
+    to: 'if (!found?.in_our_place) return',
+  },
+  {
+    promise: 'A database whose encoding lacks letters is refused before anything is made in it',
+    in: 'src/store/migration/check-server.ts',
+    from: "if (encoding !== 'UTF8') throw wrongEncoding(encoding)",
+    to: "if (encoding === '') throw wrongEncoding(encoding)",
+  },
+  {
+    promise:
+      'A pooler that pools by transaction is refused with what to write instead, and one that pools by session is as good as none',
+    in: 'src/store/migration/check-server.ts',
+    from: 'return other === pid || (await findPid(one)) !== pid',
+    to: 'return false',
+  },
+  {
+    promise:
+      'A pooler that pools by transaction is refused with what to write instead, and one that pools by session is as good as none',
+    in: 'src/store/migration/check-server.ts',
+    from: 'return other === pid || (await findPid(one)) !== pid',
+    to: 'return true',
+  },
+  {
+    promise:
+      'Limits in time that an administrator sets for all sessions of the server end no work of musette; those of `musette sql` and of reading logins hold',
+    in: 'src/kit/postgres-client.ts',
+    from: "SELECT set_config(name, '0', false) FROM pg_catalog.pg_settings",
+    to: 'SELECT set_config(name, setting, false) FROM pg_catalog.pg_settings',
+  },
+  {
+    promise:
+      'A connection that is lost in the middle of a COPY leaves nothing behind, and the next attempt writes all',
+    in: 'src/store/store.ts',
+    from: 'client.release(!healthy)',
+    to: 'client.release(false)',
+  },
+  {
+    promise: 'A standby is refused with what to write, before anything is tried',
+    in: 'src/store/migration/check-server.ts',
+    from: 'if (standby) throw readOnly()',
+    to: "if (standby && encoding === '') throw readOnly()",
+  },
+  {
+    promise:
+      'A server with too few connections slows musette down and is named as the reason; nothing fails for good',
+    in: 'src/jobs/backend.ts',
+    from: "return refused ? unreachableQueue('postgres', error.cause ?? error) : error",
+    to: 'return refused ? error.cause : error',
+  },
+  {
+    promise: 'A daemon that starts before its database or its Redis waits for them and says for which',
+    in: 'src/daemon/wait-for-servers.ts',
+    from: 'if (Object.keys(parts).length === 0) return',
+    to: 'if (Object.keys(parts).length >= 0) return',
+  },
+  {
+    promise: 'What a daemon of the version before wrote without a derived value is completed',
+    in: 'src/daemon/complete-derived.ts',
+    from: 'if (items.length > 0) {',
+    to: 'if (items.length < 0) {',
+  },
+  {
+    promise: 'A deadlock with the query of another costs the migration an attempt and nothing else',
+    in: 'src/store/migrate.ts',
+    from: 'if (sqlstateOf(error) !== DEADLOCK_DETECTED || attempt === MOST_ATTEMPTS) throw error',
+    to: 'if (sqlstateOf(error) !== DEADLOCK_DETECTED || attempt > 0) throw error',
+  },
+  {
+    promise: 'A daemon of the version before stops within a minute of a migration, and loses nothing',
+    in: 'src/daemon/schema-watch.ts',
+    from: 'if (error instanceof ConfigError) return onChanged(error)',
+    to: 'if (error instanceof ConfigError && everyMs === 0) return onChanged(error)',
+  },
   {
     promise: 'A backup is the whole database at one moment',
     in: 'src/store/store.ts',
     from: "const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'",
     to: "const BEGIN_READ = 'BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY'",
+  },
+  {
+    promise: 'A backup is the whole database at one moment',
+    in: 'src/store/backup/tables.ts',
+    from: 'let waiting = Object.values(schema).flatMap(',
+    to: 'let waiting = Object.values(schema).filter((table) => table !== schema.rawDocuments).flatMap(',
+  },
+  {
+    promise: 'A restore is all or nothing',
+    in: 'src/backup/restore-backup.ts',
+    from: 'await loadTables(client, archive, progress)',
+    to: "await loadTables(client, archive, progress).finally(() => client.query('COMMIT; BEGIN'))",
+  },
+  {
+    promise: '… and refuses a file in which one bit has changed',
+    in: 'src/backup/read-archive.ts',
+    from: "if (ahead.bytes.toString('latin1') !== checksums) throw damaged('its checksums differ')",
+    to: "if (checksums === '') throw damaged('its checksums differ')",
+  },
+  {
+    promise: '… and refuses a file in which one bit has changed',
+    in: 'src/backup/restore-backup.ts',
+    from: 'await archive.verify()',
+    to: 'void archive.verify',
+  },
+  {
+    promise: 'A backup of an older version is migrated by its restore',
+    in: 'src/backup/restore-backup.ts',
+    from: 'await applyMigrations(client, options)',
+    to: 'void options',
+  },
+  {
+    promise: 'The next export writes what a rebuild has mended, and nothing else',
+    in: 'src/store/samples/replace-content.ts',
+    from: 'if (activityIds.length === 0) return',
+    to: 'if (activityIds.length >= 0) return',
+  },
+  {
+    promise: 'The next export writes what a rebuild has mended, and nothing else',
+    in: 'src/store/samples/replace-content.ts',
+    from: '...rewritten.map(({ activityId }) => activityId), ...curved',
+    to: '...activities.map(({ activityId }) => activityId), ...curved',
+  },
+  {
+    promise:
+      '… and takes no file for that of another database, also of one that was restored from the same backup',
+    in: 'src/store/samples/replace-content.ts',
+    from: 'SELECT id, gen_random_uuid() FROM unnest',
+    to: "SELECT id, lpad(to_hex(id), 32, '0')::uuid FROM unnest",
+  },
+  {
+    promise:
+      'An exported file whose bytes have changed is written again: by each export when its size or time differs, else by the next one by hand, or within a day by the daemon',
+    in: 'src/app/export/export-folder.ts',
+    from: 'const isRead = thorough || found.mtimeMs !== file.modified_ms',
+    to: 'const isRead = found.mtimeMs !== file.modified_ms',
+  },
+  {
+    promise:
+      'An exported file whose bytes have changed is written again: by each export when its size or time differs, else by the next one by hand, or within a day by the daemon',
+    in: 'src/app/export/export-folder.ts',
+    from: 'const isRead = thorough || found.mtimeMs !== file.modified_ms',
+    to: 'const isRead = thorough',
+  },
+  {
+    promise: 'All Parquet files of a table have the same columns, whatever the service sends',
+    in: 'src/store/samples/export-rows.ts',
+    from: 'const extras = await findExtras(tx, activityId)',
+    to: 'const extras = await findExtras(tx, 0)',
+  },
+  {
+    promise:
+      'A command whose answer has no room on the disk never ends with 0, also when only the last bytes are missing',
+    in: 'src/cli/standard-streams.ts',
+    from: 'if (fstatSync(stdout.fd).isFile()) stdout._write = writeWhole',
+    to: 'if (fstatSync(stdout.fd).isSocket()) stdout._write = writeWhole',
   },
 ]

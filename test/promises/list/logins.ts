@@ -1,11 +1,85 @@
 import type { Breaking } from '../promises.ts'
 
-/** Breaks what docs/guarantees.md promises under "Logins last". */
+/** Breaks what docs/guarantees.md promises under "Logins last" and "Messages reach their receivers". */
 export const LOGINS: readonly Breaking[] = [
+  {
+    promise: 'Only a definite refusal of the service ends a login; timeouts and its own errors do not',
+    in: 'src/service/refresh-tokens.ts',
+    from: 'if (!(error instanceof CredentialsRejectedError)) return fail(deps, account, held, error)',
+    to: 'if (!(error instanceof CredentialsRejectedError)) return park(deps, account, held)',
+  },
   {
     promise: 'Processes that share a database refresh a token once',
     in: 'src/store/vault/use-locked.ts',
     from: 'await lockCredentials(tx, accountId)',
     to: 'if (accountId === 0) await lockCredentials(tx, accountId)',
+  },
+  {
+    promise: 'Processes that share a database refresh a token once',
+    in: 'src/service/refresh-tokens.ts',
+    from: 'return a.accessToken === b.accessToken && a.obtainedAt.getTime() === b.obtainedAt.getTime()',
+    to: "return a.accessToken !== '' || b.accessToken !== ''",
+  },
+  {
+    promise: 'A new pair is on disk before it is used, also when the database takes no writes',
+    in: 'src/store/vault/use-locked.ts',
+    from: 'state.spooled = await trySpool(parts, sealed)',
+    to: 'state.spooled = false',
+  },
+  {
+    promise: 'A stop waits for a refresh under way',
+    in: 'src/service/service.ts',
+    from: 'await Promise.allSettled([...sessions.values()].map((state) => state.inFlight))',
+    to: 'await Promise.allSettled([])',
+  },
+  {
+    promise: 'What happens is one message, whatever process makes it',
+    in: 'src/webhooks/compose.ts',
+    from: 'if (last) await recordComposedUpTo(tx, last.changeId)',
+    to: 'if (last && last.changeId < 0) await recordComposedUpTo(tx, last.changeId)',
+  },
+  {
+    promise:
+      'A message is sent until it is delivered, for three days, with one id; a kill may repeat it and never loses it',
+    in: 'src/store/webhooks/outbox.ts',
+    from: 'update musette.webhook_messages set attempts = attempts + 1,',
+    to: "update musette.webhook_messages set attempts = attempts + 1, state = 'delivered',",
+  },
+  {
+    promise: 'Those of one account come in order, and those of others do not wait for them',
+    in: 'src/store/webhooks/outbox.ts',
+    from: "where e.state = 'open' and e.webhook = m.webhook and e.account_id is not distinct from m.account_id and e.number < m.number)`",
+    to: 'where false)`',
+  },
+  {
+    promise: 'Those of one account come in order, and those of others do not wait for them',
+    in: 'src/store/webhooks/outbox.ts',
+    from: "where e.state = 'open' and e.webhook = m.webhook and e.account_id is not distinct from m.account_id and e.number < m.number)`",
+    to: "where e.state = 'open' and e.webhook = m.webhook and e.number < m.number)`",
+  },
+  {
+    promise:
+      'One that cannot be delivered is given up with a row, a line in the log and a problem of the doctor',
+    in: 'src/store/webhooks/outbox.ts',
+    from: "then 'given_up' else 'open' end,",
+    to: "then 'open' else 'open' end,",
+  },
+  {
+    promise: '… for each webhook that wants the event',
+    in: 'src/webhooks/compose.ts',
+    from: '.filter((webhook) => webhook.events.includes(event))',
+    to: '.filter((webhook) => webhook.events.length > 0)',
+  },
+  {
+    promise: 'A whole history that is mirrored is one message',
+    in: 'src/webhooks/compose.ts',
+    from: 'together !== null && together <= MOST_SINGLE',
+    to: 'together !== 0',
+  },
+  {
+    promise: '… and so is one that is recalculated',
+    in: 'src/webhooks/compose.ts',
+    from: "await recordForDigest(tx, { accountId, event: 'history.recalculated', count })",
+    to: "await recordForDigest(tx, { accountId, event: 'history.mirrored', count })",
   },
 ]

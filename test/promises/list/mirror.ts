@@ -10,9 +10,9 @@ export const MIRROR: readonly Breaking[] = [
   },
   {
     promise: '… whatever the service answers meanwhile',
-    in: 'src/mirror/item-failure.ts',
-    from: 'nextFetchAt: isGone(activity, error) ? null : nextFetchAt,',
-    to: 'nextFetchAt: null,',
+    in: 'src/mirror/poll-activities.ts',
+    from: 'const listing = await listSince(deps, options, input, known)',
+    to: 'await deps.store.transaction((tx) => recordCursor(tx, { ...key, updatedFrom: deps.now() })); const listing = await listSince(deps, options, input, known)',
   },
   {
     promise: '… wherever a process is killed or the database restarts',
@@ -23,8 +23,8 @@ export const MIRROR: readonly Breaking[] = [
   {
     promise: '… with several workers at once',
     in: 'src/store/activities/record-details.ts',
-    from: 'if (before.older) continue',
-    to: 'if (before.older && inputs.length === 0) continue',
+    from: "detailState: before.wanted_since ? 'wanted' : input.detailState,",
+    to: 'detailState: input.detailState,',
   },
   {
     promise: 'Every activity that the service lists is here, with every sample',
@@ -69,18 +69,22 @@ export const MIRROR: readonly Breaking[] = [
     to: "for (const priority of ['new', 'normal'] as const) {",
   },
   {
-    promise:
-      'A deleted activity is marked with `absent_since` and leaves the views; its rows stay; it comes back when it is listed again',
+    promise: 'A deleted activity is marked with `absent_since`, and its rows stay',
     in: 'src/mirror/reconcile-activities.ts',
     from: 'const activityIds = removed.map(({ activityId }) => activityId)',
     to: 'const activityIds: number[] = []',
   },
   {
-    promise:
-      'A deleted activity is marked with `absent_since` and leaves the views; its rows stay; it comes back when it is listed again',
+    promise: '… it leaves the views, but for the change feed',
     in: 'drizzle/0000_schema.sql',
     from: 'WHERE absent_since IS NULL AND (medal > 0 OR breakthrough > 0);',
     to: 'WHERE medal > 0 OR breakthrough > 0;',
+  },
+  {
+    promise: '… and it comes back when it is listed again',
+    in: 'src/store/activities/upsert-listed.ts',
+    from: 'listed_at = greatest(a.listed_at, $3::timestamptz), absent_since = NULL,',
+    to: 'listed_at = greatest(a.listed_at, $3::timestamptz),',
   },
   {
     promise:

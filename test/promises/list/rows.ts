@@ -1,0 +1,136 @@
+import type { Breaking } from '../promises.ts'
+
+/** Breaks what docs/guarantees.md promises under "A row is what the service said". */
+export const ROWS: readonly Breaking[] = [
+  {
+    promise:
+      'Readers see an activity as before or as after, never a part: row, samples, curve, zones, raw document and revision are one transaction',
+    in: 'src/store/store.ts',
+    from: "transaction: (fn) => within('BEGIN', fn),",
+    to: "transaction: (fn) => within('SELECT 1', fn),",
+  },
+  {
+    promise: 'An older answer never overwrites a newer one',
+    in: 'src/store/activities/record-details.ts',
+    from: "coalesce(a.fetched_at > asked.at AND a.fetched_at <= coalesce(asked.recorded_at, 'infinity'), false) AS older,",
+    to: 'false AS older,',
+  },
+  {
+    promise: '`summary` is what the service sent, types and unknown fields too',
+    in: 'src/service/wire/wire-activity.ts',
+    from: 'summaryAsSent: rest.summary,',
+    to: 'summaryAsSent: parsed.value.summary,',
+  },
+  {
+    promise:
+      '`raw_documents` is the last answer with samples, byte by byte (unless `MUSETTE_KEEP_RAW=false`)',
+    in: 'src/store/activities/raw-documents.ts',
+    from: 'const body = gzipped ?? (await promisify(gzip)(document, GZIP))',
+    to: 'const body = await promisify(gzip)(document, GZIP)',
+  },
+  {
+    promise: 'A column has the number that was sent, to the last digit of its type',
+    in: 'src/store/samples/encode-samples.ts',
+    from: 'writeMoment(view, at + 4, ms)',
+    to: 'writeMoment(view, at + 4, Math.round(ms))',
+  },
+  {
+    promise: '… and each number of the samples is read to the bit, however it is written',
+    in: 'src/service/scanner/read-number.ts',
+    from: 'if (remainder > half) bits++',
+    to: 'if (remainder < -half) bits++',
+  },
+  {
+    promise: "Days are the rider's, whatever zone the service sends; the instant is what it sent",
+    in: 'src/mirror/time-zones.ts',
+    from: 'const changes = normalizeZones(facts, { home: account.timezone, everyPlace })',
+    to: 'const changes = normalizeZones(facts, { home: account.timezone, everyPlace }).slice(1)',
+  },
+  {
+    promise: '… wherever an activity began',
+    in: 'src/normalize/zone-at.ts',
+    from: 'return lookup.find(lat, lng)[0]',
+    to: 'return lookup.find(lat, -lng)[0]',
+  },
+  {
+    promise:
+      'An answer without any value, for an activity that has had some, is a failure with its reason: the values stay, and it is asked for again',
+    in: 'src/mirror/mirror-activity.ts',
+    from: 'if (activity.hasValues && !hasValues(derived.row)) throw poorer(path)',
+    to: "if (activity.hasValues && path === '') throw poorer(path)",
+  },
+  {
+    promise:
+      'A value that no column can hold is NULL and named in `training.drift`; the activity is mirrored',
+    in: 'src/mirror/mirror-activity.ts',
+    from: "await recordDrift(tx, 'activity/<id>', ...fetched.map(({ drift }) => drift))",
+    to: "await recordDrift(tx, 'activity/<id>')",
+  },
+  {
+    promise: 'The values before an edit stay, column by column, in `activity_revisions`',
+    in: 'src/store/activities/record-details.ts',
+    from: 'if (before.fetched) await recordRevision(tx, { activityId, after, observedAt: requestedAt })',
+    to: 'if (!before.fetched) await recordRevision(tx, { activityId, after, observedAt: requestedAt })',
+  },
+  {
+    promise: 'What is derived equals a computation in SQL from the stored samples',
+    in: 'src/normalize/intensity.ts',
+    from: 'if (ftp !== null && watts > ftp) aboveFtpS++',
+    to: 'if (ftp !== null && watts >= ftp) aboveFtpS++',
+  },
+  {
+    promise: '… and so does the power curve a search of every window',
+    in: 'src/normalize/power-curve.ts',
+    from: 'if (sum > best) best = sum',
+    to: 'if (sum > best + 1) best = sum',
+  },
+  {
+    promise: '`musette rebuild` makes everything derived anew from the raw documents',
+    in: 'src/mirror/rebuild-activities.ts',
+    from: 'const recorded = await deps.store.transaction((tx) => recordRebuilt(tx, details))',
+    to: 'const recorded = await deps.store.transaction((tx) => recordRebuilt(tx, details.slice(1)))',
+  },
+  {
+    promise: '… without a request; the mirror that needs nothing stays as it is, row for row',
+    in: 'src/store/activities/record-rebuilt.ts',
+    from: 'if (!before.answered_since || before.summary_hash === input.summaryHash) return true',
+    to: "if (before.summary_hash !== '') return true",
+  },
+  {
+    promise: '… and of a damaged mirror no row is written that was right',
+    in: 'src/store/activities/record-rebuilt.ts',
+    from: 'current.push({ input, before, keepsSamples: await findSameSamples(tx, input) })',
+    to: 'current.push({ input, before, keepsSamples: false && (await findSameSamples(tx, input)) })',
+  },
+  {
+    promise: '… and of a damaged mirror no row is written that was right',
+    in: 'src/store/activities/activity-changes.ts',
+    from: "WHERE a.activity_id = row.\"activityId\" AND (${held.join(', ')}) IS DISTINCT FROM (${given.join(', ')})`",
+    to: 'WHERE a.activity_id = row."activityId" AND ${held.length} >= 0`',
+  },
+  {
+    promise: '… and may be killed at any moment',
+    in: 'src/app/rebuild-account.ts',
+    from: 'through = Math.max(through, doneThrough)',
+    to: 'through = Math.max(through, doneThrough + 1_000)',
+  },
+  {
+    promise:
+      'Where each activity began and the box around it equal a computation in SQL from the stored samples',
+    in: 'src/normalize/place.ts',
+    from: 'if (first < 0) first = index',
+    to: 'first = index',
+  },
+  {
+    promise: 'Training info: a row for each change that a person is shown, with the whole answer',
+    in: 'src/normalize/training-info-row.ts',
+    from: 'return Math.abs(left - right) <= within',
+    to: 'return Math.abs(left - right) <= within * 1e6',
+  },
+  {
+    promise: 'Workouts and their definitions are kept whole, unknown fields too',
+    in: 'src/store/training/workout-sets.ts',
+    from: 'description: cleanNullable(description), raw: cleanJson(raw) }',
+    to: 'description: cleanNullable(description), raw: {} }',
+  },
+]

@@ -1,0 +1,108 @@
+import type { Breaking } from '../promises.ts'
+
+/** Breaks what docs/guarantees.md promises under "Files reach the service once". */
+export const UPLOADS: readonly Breaking[] = [
+  {
+    promise: 'A content is sent once, whatever its file names are',
+    in: 'src/store/uploads/uploads.ts',
+    from: 'if (from) rules.push(inArray(uploads.state, [...from]))',
+    to: 'if (from && rules.length === 0) rules.push(inArray(uploads.state, [...from]))',
+  },
+  {
+    promise: '… by one of several processes and daemons with one database',
+    in: 'src/upload/send-file.ts',
+    from: "recordUploadState(tx, key, sending, { from: ['seen'], dueAt: now }),",
+    to: 'recordUploadState(tx, key, sending, {}),',
+  },
+  {
+    promise: '… whatever step a process dies at',
+    in: 'src/upload/check-status.ts',
+    from: "state: 'unconfirmed' as const,",
+    to: "state: 'seen' as const,",
+  },
+  {
+    promise: '… when the answer is lost: the activity list is asked before anything is sent again',
+    in: 'src/upload/check-status.ts',
+    from: "if (match.kind === 'found')",
+    to: "if (match.kind === 'found' && upload.attempts > 9)",
+  },
+  {
+    promise: '… while daemons are killed and Postgres and Redis fail',
+    in: 'src/upload/check-status.ts',
+    from: "state: 'unconfirmed' as const,",
+    to: "state: 'seen' as const,",
+  },
+  {
+    promise: 'A file that is being written waits until it is a whole FIT activity',
+    in: 'src/upload/import-file.ts',
+    from: "} else if (read.verdict.verdict === 'unready') {",
+    to: "} else if (read.verdict.verdict === 'refused') {",
+  },
+  {
+    promise: 'A file that the service has accepted goes to `done/`',
+    in: 'src/upload/import-file.ts',
+    from: "if (results.every(isUploaded)) return { action: 'done' }",
+    to: "if (results.every(isUploaded)) return { action: 'wait' }",
+  },
+  {
+    promise: '… one that is refused goes to `failed/`, with the reason beside it',
+    in: 'src/dropfolder/move-file.ts',
+    from: '`${day} UTC\\n${text.trim()}\\n`',
+    to: '`${day} UTC\\n`',
+  },
+  {
+    promise: '… one that is refused goes to `failed/`, with the reason beside it',
+    in: 'src/upload/import-file.ts',
+    from: "if (results.every(isUploaded)) return { action: 'done' }",
+    to: "if (results.length > 0) return { action: 'done' }",
+  },
+  {
+    promise: '… and so does a duplicate, with the activity that it is one of',
+    in: 'src/upload/import-file.ts',
+    from: "if (upload.state !== 'accepted' && upload.state !== 'mirrored') return false",
+    to: "if (upload.state === 'refused') return false",
+  },
+  {
+    promise: 'A file that waits is named with its reason in `training.waiting_files`',
+    in: 'src/daemon/watcher.ts',
+    from: 'await store.transaction((tx) => recordWaitingFiles(tx, report))',
+    to: 'await store.transaction((tx) => recordWaitingFiles(tx, { ...report, waiting: [] }))',
+  },
+  {
+    promise: 'No file in the folder is overwritten or deleted',
+    in: 'src/dropfolder/move-to-folder.ts',
+    from: 'await link(path, target)',
+    to: 'await rename(path, target)',
+  },
+  {
+    promise:
+      'An uploaded file is followed until its samples are in SQL, or for 7 days when the service makes none',
+    in: 'src/mirror/mirror-activity.ts',
+    from: 'await recordUploadsMirrored(tx, { activityIds: withSamples, mirroredAt: deps.now() })',
+    to: 'await recordUploadsMirrored(tx, { activityIds: withSamples.slice(1), mirroredAt: deps.now() })',
+  },
+  {
+    promise: 'What a FIT file says beside its records is in SQL, field by field, also of a file that is cut',
+    in: 'src/store/uploads/kept-fit.ts',
+    from: 'for (const some of pages(rows.laps))',
+    to: 'for (const some of pages(rows.laps.slice(1)))',
+  },
+  {
+    promise: "… read as the makers' own library reads it",
+    in: 'src/fit/fit-contents.ts',
+    from: 'field.values.push(Number(value))',
+    to: 'field.values.push(Math.round(Number(value)))',
+  },
+  {
+    promise: '… and no upload waits for it or fails by it',
+    in: 'src/upload/keep-fit.ts',
+    from: 'const fields = { file: fileName, contentId, reason: errorLine(error), err: error }',
+    to: 'if (error) throw error; const fields = { file: fileName, contentId }',
+  },
+  {
+    promise: 'Its bytes come back as they were (unless `MUSETTE_KEEP_FIT=false`)',
+    in: 'src/upload/keep-fit.ts',
+    from: 'const body = keepsBytes ? await pack(bytes) : undefined',
+    to: 'const body = keepsBytes ? await pack(bytes.subarray(1)) : undefined',
+  },
+]
