@@ -7,7 +7,7 @@ import { eventually } from '../kit/eventually.ts'
 import { readMigrations } from '../kit/later-migrations.ts'
 import { findFreePort, listen } from '../kit/listen.ts'
 import { makeSilentLog } from '../kit/log.ts'
-import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
+import { openHold, openTestDatabase, queryOnce, WAITING_FOR_LOCK } from '../kit/postgres.ts'
 import { distPath, type Running, runNode, startNode } from '../kit/processes.ts'
 import { describeWithRedis, openOwnRedis } from '../kit/redis.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
@@ -144,8 +144,13 @@ describe('an empty database of the rider', () => {
     async () => {
       const url = await openEmpty()
       const env = { DATABASE_URL: url, MUSETTE_BASE_URL: 'http://127.0.0.1:9' }
+      // None of them can begin before all of them want to.
+      const hold = await openHold(url, 'CREATE SCHEMA training')
       const daemons = [1, 2, 3].map(() => start(env, ['--roles', 'worker']))
-      const signedIn = await run(SIGN_IN, env, 'rider')
+      const signingIn = run(SIGN_IN, env, 'rider')
+      const allWait = async () => (await queryOnce(url, WAITING_FOR_LOCK)).length === daemons.length + 1
+      await eventually(allWait, { timeoutMs: 60_000, what: 'everybody at a lock' }).finally(hold.close)
+      const signedIn = await signingIn
       expect(signedIn.stderr).not.toContain('database')
       for (const daemon of daemons) await daemon.waitForLine(/"msg":"started"/, 90_000)
       expect(await queryOnce(url, 'select hash from musette.migrations')).toHaveLength(

@@ -90,3 +90,11 @@ export function locksHeldOn(table: string, mode: 'RowShareLock' | 'AccessExclusi
 async function runStatement(url: string, text: string): Promise<void> {
   await queryOnce(url, text)
 }
+
+/** Runs a statement in a transaction that stays open, with its locks, until `close` takes it back. */
+export async function openHold(url: string, statement: string): Promise<{ close(): Promise<void> }> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(`BEGIN; ${statement}`)
+  return { close: () => client.end() }
+}

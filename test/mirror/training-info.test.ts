@@ -77,6 +77,8 @@ describe('training info', () => {
     expect(more).toEqual([])
     expect(after?.tl_low).toBeGreaterThan(Number(before?.tl_low))
     expect(after?.wotd_url).toBe(before?.wotd_url)
+    const raw = { success: true, signature: { ftp: expect.anything() }, tl: { low: expect.anything() } }
+    expect(after?.raw).toMatchObject(raw)
   })
 
   it('takes what it can from an odd answer, and says what was odd', async () => {

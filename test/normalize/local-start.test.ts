@@ -187,6 +187,8 @@ it('the instant is what the service sent, whatever the place, and the wall clock
     }),
     { numRuns: 300 },
   )
+  const known = [AUCKLAND, SAN_FRANCISCO, KATHMANDU].map((spot) => startAt('2026-01-01 12:00:00', spot).local)
+  expect(known).toEqual(['2026-01-02 01:00:00', '2026-01-01 04:00:00', '2026-01-01 17:45:00'])
 })
 
 const DAY_MS = 86_400_000

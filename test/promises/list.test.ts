@@ -6,6 +6,12 @@ import { countParts, readPromises } from './promises.ts'
 // `npm run promises` breaks each of them and runs its test. Here the list is only kept fit for that, in no time.
 const promises = new Map(readPromises().map((promised) => [promised.promise, promised]))
 
+it('each promise of the pages can be broken', () => {
+  const broken = new Set(BREAKINGS.map(({ promise }) => promise))
+  expect([...promises.keys()].filter((promise) => !broken.has(promise))).toEqual([])
+  expect(promises.size).toBe(readPromises().length)
+})
+
 it('each way to break a promise belongs to a line of a page, whose test is there', () => {
   const orphans = BREAKINGS.filter(({ promise }) => !promises.has(promise)).map(({ promise }) => promise)
   expect(orphans).toEqual([])

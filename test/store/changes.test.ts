@@ -213,6 +213,8 @@ describe('what changes nothing', () => {
       }),
     ).rejects.toThrow('stop')
     expect(await rowsOf(store, 'select from training.changes')).toEqual([])
+    await store.transaction((tx) => upsertListed(tx, { accountId, entries: [listed('p1')], listedAt: at(0) }))
+    expect(await rowsOf(store, 'select kind from training.changes')).toEqual([{ kind: 'activity.new' }])
   })
 })
 

@@ -132,6 +132,8 @@ test('replacing the samples of one activity leaves those of the others as they a
 
 test('a connection that is lost during a COPY leaves no samples behind, and the store goes on', async () => {
   const { store, url } = await openTestStore()
+  const held = () => rowsOf(store, 'SELECT count(*)::int AS n FROM training.samples')
+  await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(10)))
   const samples = makeSamples(400_000)
   const writing = store.transaction(async (tx) => {
     const backendPid = await backendPidOf(tx.client)
@@ -140,7 +142,9 @@ test('a connection that is lost during a COPY leaves no samples behind, and the 
     if (end.status === 'rejected') throw end.reason
   })
   await expect(writing).rejects.toBeInstanceOf(TransientError)
-  expect(await rowsOf(store, 'SELECT 1 FROM training.samples')).toEqual([])
+  expect(await held()).toEqual([{ n: 10 }])
+  await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(20)))
+  expect(await held()).toEqual([{ n: 20 }])
 })
 
 test('samples that cannot be encoded end the COPY, and the connection stays usable', async () => {

@@ -108,11 +108,12 @@ describe('the messages of a webhook', () => {
     const { store, log, start } = await open()
     const { url } = await openTestReceiver((response) => response.writeHead(500).end())
     await store.transaction((tx) => recordWebhooks(tx, ['home']))
+    await start([makeWebhook(url)])
     await tell(store, 'home', null, ['a', 'b'])
+    await eventually(async () => Number((await statesOf(store))[0]?.attempts) > 0)
     await store.transaction((tx) =>
       tx.client.query(`update musette.webhook_messages set created_at = created_at - interval '3 days'`),
     )
-    await start([makeWebhook(url)])
     await eventually(async () => (await statesOf(store)).every(({ state }) => state === 'given_up'))
     expect(log.lines.filter(({ level }) => level === 'error').length).toBeGreaterThan(0)
     const [state] = await store.read(findWebhookStates)

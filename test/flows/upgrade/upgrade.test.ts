@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTes
 import { openDaemon } from '../../../src/daemon/daemon.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { readMigrations } from '../../kit/later-migrations.ts'
-import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
+import { openHold, openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { distPath, runNode } from '../../kit/processes.ts'
 import { openRig, type Rig } from '../../mirror/rig.ts'
 import { expectMirrored } from '../../mirror/truth.ts'
@@ -69,7 +69,13 @@ describe('a database that a daemon of the version before writes', () => {
     async () => {
       await untilQuiet(rig)
       const before = await contentOf(rig.databaseUrl)
-      const all = await Promise.all([1, 2, 3, 4].map(() => next.musette(['migrate'], env)))
+      // None of them can begin before all of them want to.
+      const hold = await openHold(rig.databaseUrl, 'LOCK TABLE training.accounts IN ACCESS SHARE MODE')
+      const migrating = Promise.all([1, 2, 3, 4].map(() => next.musette(['migrate'], env)))
+      const waiting = `${MIGRATING} and wait_event_type = 'Lock'`
+      const allWait = async () => (await rig.rows(waiting)).length === 4
+      await eventually(allWait, { timeoutMs: 60_000, what: 'everybody at a lock' }).finally(hold.close)
+      const all = await migrating
       for (const { code, stderr } of all) expect(code, stderr).toBe(0)
       const done = all.map(({ stdout }) => stdout.trim()).sort()
       const last = (await readMigrations()).at(-1)

@@ -56,15 +56,13 @@ export const DATABASE: readonly Breaking[] = [
     to: "if (encoding === '') throw wrongEncoding(encoding)",
   },
   {
-    promise:
-      'A pooler that pools by transaction is refused with what to write instead, and one that pools by session is as good as none',
+    promise: 'A pooler that pools by transaction is refused with what to write instead',
     in: 'src/store/migration/check-server.ts',
     from: 'return other === pid || (await findPid(one)) !== pid',
     to: 'return false',
   },
   {
-    promise:
-      'A pooler that pools by transaction is refused with what to write instead, and one that pools by session is as good as none',
+    promise: '… and one that pools by session is as good as none',
     in: 'src/store/migration/check-server.ts',
     from: 'return other === pid || (await findPid(one)) !== pid',
     to: 'return true',
@@ -80,8 +78,8 @@ export const DATABASE: readonly Breaking[] = [
     promise:
       'A connection that is lost in the middle of a COPY leaves nothing behind, and the next attempt writes all',
     in: 'src/store/store.ts',
-    from: 'client.release(!healthy)',
-    to: 'client.release(false)',
+    from: "transaction: (fn) => within('BEGIN', fn),",
+    to: "transaction: (fn) => within('SELECT 1', fn),",
   },
   {
     promise: 'A standby is refused with what to write, before anything is tried',
@@ -145,7 +143,7 @@ export const DATABASE: readonly Breaking[] = [
     to: "if (checksums === '') throw damaged('its checksums differ')",
   },
   {
-    promise: '… and refuses a file in which one bit has changed',
+    promise: 'A restore is all or nothing',
     in: 'src/backup/restore-backup.ts',
     from: 'await archive.verify()',
     to: 'void archive.verify',

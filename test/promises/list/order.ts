@@ -96,8 +96,8 @@ export const ORDER: readonly Breaking[] = [
   {
     promise: 'a file in the drop folder',
     in: 'src/dropfolder/drop-folder.ts',
-    from: 'return watch.isWatching() ? every : Math.min(every, UNWATCHED_EVERY_MS)',
-    to: 'return watch.isWatching() ? every * 10_000 : Math.min(every, UNWATCHED_EVERY_MS)',
+    from: 'if (options.polling) return Math.min(every, POLL_EVERY_MS)',
+    to: 'if (options.polling) return every * 10_000',
   },
   {
     promise: 'an upload whose answer was lost',

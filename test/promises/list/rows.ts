@@ -93,8 +93,8 @@ export const ROWS: readonly Breaking[] = [
   {
     promise: '… without a request; the mirror that needs nothing stays as it is, row for row',
     in: 'src/store/activities/record-rebuilt.ts',
-    from: 'if (!before.answered_since || before.summary_hash === input.summaryHash) return true',
-    to: "if (before.summary_hash !== '') return true",
+    from: 'const samplesAt = input.samples.count > 0 && { samplesAt: before.document_at }',
+    to: 'const samplesAt = input.samples.count > 0 && { samplesAt: new Date() }',
   },
   {
     promise: '… and of a damaged mirror no row is written that was right',
@@ -124,8 +124,14 @@ export const ROWS: readonly Breaking[] = [
   {
     promise: 'Training info: a row for each change that a person is shown, with the whole answer',
     in: 'src/normalize/training-info-row.ts',
-    from: 'return Math.abs(left - right) <= within',
-    to: 'return Math.abs(left - right) <= within * 1e6',
+    from: 'isSameTrainingInfo(before: unknown, now: unknown): boolean {',
+    to: 'isSameTrainingInfo(before: unknown, now: unknown): boolean { if (before) return true',
+  },
+  {
+    promise: 'Training info: a row for each change that a person is shown, with the whole answer',
+    in: 'src/store/training/training-info-rows.ts',
+    from: 'const raw = cleanJson(input.raw)',
+    to: 'const raw = cleanJson({ ...(input.raw as object), signature: null })',
   },
   {
     promise: 'Workouts and their definitions are kept whole, unknown fields too',

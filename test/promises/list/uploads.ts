@@ -34,9 +34,9 @@ export const UPLOADS: readonly Breaking[] = [
   },
   {
     promise: 'A file that is being written waits until it is a whole FIT activity',
-    in: 'src/upload/import-file.ts',
-    from: "} else if (read.verdict.verdict === 'unready') {",
-    to: "} else if (read.verdict.verdict === 'refused') {",
+    in: 'src/fit/read-fit.ts',
+    from: "if (!settled || verdict.verdict !== 'unready') return read",
+    to: "if (verdict.verdict !== 'unready') return read",
   },
   {
     promise: 'A file that the service has accepted goes to `done/`',
@@ -64,9 +64,9 @@ export const UPLOADS: readonly Breaking[] = [
   },
   {
     promise: 'A file that waits is named with its reason in `training.waiting_files`',
-    in: 'src/daemon/watcher.ts',
-    from: 'await store.transaction((tx) => recordWaitingFiles(tx, report))',
-    to: 'await store.transaction((tx) => recordWaitingFiles(tx, { ...report, waiting: [] }))',
+    in: 'src/store/uploads/waiting-files.ts',
+    from: 'reason: cleanText(each.reason),',
+    to: "reason: cleanText(''),",
   },
   {
     promise: 'No file in the folder is overwritten or deleted',
@@ -75,11 +75,16 @@ export const UPLOADS: readonly Breaking[] = [
     to: 'await rename(path, target)',
   },
   {
-    promise:
-      'An uploaded file is followed until its samples are in SQL, or for 7 days when the service makes none',
-    in: 'src/mirror/mirror-activity.ts',
-    from: 'await recordUploadsMirrored(tx, { activityIds: withSamples, mirroredAt: deps.now() })',
-    to: 'await recordUploadsMirrored(tx, { activityIds: withSamples.slice(1), mirroredAt: deps.now() })',
+    promise: 'An uploaded file is followed until its samples are in SQL',
+    in: 'src/upload/upload-outcome.ts',
+    from: "{ ...looked, state: 'accepted', activityId, mirroredAt: null }",
+    to: "{ ...looked, state: 'accepted', activityId: null, mirroredAt: null }",
+  },
+  {
+    promise: '… or for 7 days when the service makes none',
+    in: 'src/store/uploads/due-uploads.ts',
+    from: "and a.detail_state = 'mirrored' and a.absent_since is null`",
+    to: "and a.detail_state = 'mirrored' and a.sample_count > 0`",
   },
   {
     promise: 'What a FIT file says beside its records is in SQL, field by field, also of a file that is cut',
