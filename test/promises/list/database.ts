@@ -95,6 +95,50 @@ export const DATABASE: readonly Breaking[] = [
     to: 'return refused ? error.cause : error',
   },
   {
+    promise: 'Rows that were read before an error never pass for all of them',
+    in: 'src/store/copy.ts',
+    from: "stream.off('data', read).on('data', parse)",
+    to: "void stream.off('data', read).on('data', parse) && chunks.push(null)",
+  },
+  {
+    promise: "The embedded database of another user stays that user's, also after a command of root",
+    in: 'src/embedded/run-as.ts',
+    from: 'const users = [await readOwner(dataDir), await readServerUser()]',
+    to: 'const users = [await readServerUser(), await readOwner(dataDir)]',
+  },
+  {
+    promise: 'A job that another program put into the queue ends with a sentence and holds nothing up',
+    in: 'src/jobs/catalog.ts',
+    from: 'if (parsed.success) return parsed.data',
+    to: 'if (parsed.success || schema) return schema.parse(payload)',
+  },
+  {
+    promise:
+      'A daemon whose scan of the drop folder does not end, or whose disk does not answer, is not ready and says so',
+    in: 'src/daemon/probes.ts',
+    from: "files: disk.status === 'fulfilled' ?",
+    to: 'files: disk.status ?',
+  },
+  {
+    promise: 'An account that signs in beside a daemon is mirrored at once',
+    in: 'src/daemon/account-watch.ts',
+    from: 'if (payloads.length > 0) for',
+    to: 'if (payloads.length < 0) for',
+  },
+  {
+    promise: '… and says that the file is damaged, whichever name, number or part of it has changed',
+    in: 'src/backup/restore-backup.ts',
+    from: 'if (!MAY_BE_DAMAGE.has(errorCode(mapped))) throw error',
+    to: 'if (MAY_BE_DAMAGE) throw error',
+  },
+  {
+    promise:
+      'What others made in the schemas `training` and `musette` is in no backup, and the command names it',
+    in: 'src/store/backup/foreign-parts.ts',
+    from: '(name !== null && own.names.has(name)) ||',
+    to: 'name !== null ||',
+  },
+  {
     promise: 'A daemon that starts before its database or its Redis waits for them and says for which',
     in: 'src/daemon/wait-for-servers.ts',
     from: 'if (Object.keys(parts).length === 0) return',

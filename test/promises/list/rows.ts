@@ -54,10 +54,35 @@ export const ROWS: readonly Breaking[] = [
   },
   {
     promise:
-      'An answer without any value, for an activity that has had some, is a failure with its reason: the values stay, and it is asked for again',
+      'An answer about an activity without its values is a failure with its reason: the values stay, and it is fetched again',
     in: 'src/mirror/mirror-activity.ts',
-    from: 'if (activity.hasValues && !hasValues(derived.row)) throw poorer(path)',
-    to: "if (activity.hasValues && path === '') throw poorer(path)",
+    from: 'if (poorer) throw poorer',
+    to: "if (poorer && path === '') throw poorer",
+  },
+  {
+    promise:
+      '… so is one with fewer samples, or samples without a field, unless it is shorter, too, or the service goes on sending it for two days',
+    in: 'src/mirror/poorer-answers.ts',
+    from: '...(samples.count < sampleCount && !isExplained',
+    to: '...(samples.count < 0 && !isExplained',
+  },
+  {
+    promise: '… and training info without a part that it had, for three days',
+    in: 'src/mirror/poll-training-info.ts',
+    from: 'if (error) await assertAccepted(tx,',
+    to: "if (error && name === '') await assertAccepted(tx,",
+  },
+  {
+    promise: "… and a workout's definition without sets",
+    in: 'src/mirror/workout-definitions.ts',
+    from: 'if (hasSets && sets.length === 0)',
+    to: 'if (hasSets && sets.length < 0)',
+  },
+  {
+    promise: '… where a recording of every few seconds counts in full',
+    in: 'src/normalize/sample-spacing.ts',
+    from: 'const spacingS = medianStep(t, count)',
+    to: 'const spacingS = Math.min(1, medianStep(t, count))',
   },
   {
     promise:
@@ -75,8 +100,8 @@ export const ROWS: readonly Breaking[] = [
   {
     promise: 'What is derived equals a computation in SQL from the stored samples',
     in: 'src/normalize/intensity.ts',
-    from: 'if (ftp !== null && watts > ftp) aboveFtpS++',
-    to: 'if (ftp !== null && watts >= ftp) aboveFtpS++',
+    from: 'if (ftp !== null && watts > ftp) aboveFtpS += seconds',
+    to: 'if (ftp !== null && watts >= ftp) aboveFtpS += seconds',
   },
   {
     promise: '… and so does the power curve a search of every window',
