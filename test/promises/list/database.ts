@@ -98,7 +98,7 @@ export const DATABASE: readonly Breaking[] = [
     promise: 'Rows that were read before an error never pass for all of them',
     in: 'src/store/copy.ts',
     from: "stream.off('data', read).on('data', parse)",
-    to: "void stream.off('data', read).on('data', parse) && chunks.push(null)",
+    to: "stream.off('data', read).on('data', parse) && chunks.push(null)",
   },
   {
     promise: "The embedded database of another user stays that user's, also after a command of root",
@@ -177,7 +177,7 @@ export const DATABASE: readonly Breaking[] = [
   {
     promise: 'A restore is all or nothing',
     in: 'src/backup/restore-backup.ts',
-    from: 'await loadTables(client, archive, progress)',
+    from: 'await blameDamage(input, () => loadTables(client, archive, progress))',
     to: "await loadTables(client, archive, progress).finally(() => client.query('COMMIT; BEGIN'))",
   },
   {
