@@ -8,17 +8,19 @@ import { BREAKINGS } from './list/all.ts'
 import { type Breaking, countParts, type Promised, readPromises } from './promises.ts'
 
 // Breaks each promise of docs/guarantees.md and docs/security.md in one line of a copy of this checkout, and runs the test
-// that the page names, which must fail: npm run promises -- [part of a promise, a file or a test]... [--copies 2]
+// that the page names, which must fail: npm run promises -- [word]... [--copies 2] [--unbroken]
+// A word selects by the promise and by the names of page, file and test. With --unbroken each test is first run without the
+// break, where it must pass; else `npm test` is taken to be green.
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { copies: { type: 'string', default: '1' } },
+  options: { copies: { type: 'string', default: '1' }, unbroken: { type: 'boolean', default: false } },
 })
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /** No test takes longer; one that hangs has failed by its own time limit before. */
 const LIMIT_MS = 900_000
 const NOT_COPIED = ['node_modules', '.git', '.musette']
 
-type Outcome = 'killed' | 'SURVIVED' | 'text not found' | 'test did not run'
+type Outcome = 'killed' | 'SURVIVED' | 'text not found' | 'test did not run' | 'fails unbroken'
 type Pair = { breaking: Breaking; promised: Promised }
 
 const pairs = selectPairs(positionals)
@@ -43,7 +45,7 @@ function selectPairs(words: string[]): Pair[] {
     return promised ? [{ breaking, promised }] : []
   })
   const has = ({ breaking, promised }: Pair, word: string) =>
-    [promised.promise, breaking.in, promised.file].some((text) =>
+    [promised.page, promised.promise, breaking.in, promised.file].some((text) =>
       text.toLowerCase().includes(word.toLowerCase()),
     )
   return words.length === 0 ? all : all.filter((pair) => words.some((word) => has(pair, word)))
@@ -74,6 +76,7 @@ async function breakOne(copy: string, { breaking, promised }: Pair): Promise<Out
   const path = join(copy, breaking.in)
   const text = readFileSync(path, 'utf8')
   if (countParts(text, breaking.from) !== 1) return 'text not found'
+  if (values.unbroken && (await runTest(copy, promised)) === 'killed') return 'fails unbroken'
   writeFileSync(
     path,
     text.replace(breaking.from, () => breaking.to),

@@ -70,7 +70,7 @@ describe('a database that a daemon of the version before writes', () => {
       await untilQuiet(rig)
       const before = await contentOf(rig.databaseUrl)
       // None of them can begin before all of them want to.
-      const hold = await openHold(rig.databaseUrl, 'LOCK TABLE training.accounts IN ACCESS SHARE MODE')
+      const hold = await openHold(rig.databaseUrl, 'LOCK TABLE training.accounts IN ROW EXCLUSIVE MODE')
       const migrating = Promise.all([1, 2, 3, 4].map(() => next.musette(['migrate'], env)))
       const waiting = `${MIGRATING} and wait_event_type = 'Lock'`
       const allWait = async () => (await rig.rows(waiting)).length === 4
