@@ -111,6 +111,8 @@ describe.each(['never analyzed', 'analyzed'])('in a database %s', (state) => {
     it.each(VIEWS)('is all that %s reads when it is found by its name', async (view) => {
       const text = `select v.* from training.accounts a join training.${view} v using (account_id) where a.name = $1`
       expectRead(await touchedBy(text, [`rider ${account}`]), 2 * activities)
+      const byItsOwn = `select * from training.${view} where account = $1`
+      expectRead(await touchedBy(byItsOwn, [`rider ${account}`]), 2 * activities)
     })
 
     it('costs power_bests one index entry for each season and duration, however many activities it has', async () => {

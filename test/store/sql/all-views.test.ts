@@ -3,10 +3,17 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventually } from '../../kit/eventually.ts'
 import { openScene, type Scene, VIEWS } from './scene.ts'
 
-/** A ride that every view has something to say about, four more that change with it, and a file that became it. */
 async function openBusyScene() {
   const scene = await openScene()
-  const accountId = await scene.account()
+  const newest = await fillAccount(scene, await scene.account())
+  return { ...scene, newest }
+}
+
+/**
+ * Records a ride that every view has something to say about, four more that change with it, and a file that became it. Returns
+ * the activity_id of the first.
+ */
+async function fillAccount(scene: Scene, accountId: number): Promise<number> {
   const rides: number[] = []
   for (const [index, hour] of [5, 6, 7, 8, 9].entries()) {
     const activityId = await scene.ride(accountId, `${new Date().getUTCFullYear()}-01-01T0${hour}:00:00Z`, {
@@ -37,8 +44,10 @@ async function openBusyScene() {
     [accountId],
   )
   // Transactions of other tests on this server delay it.
-  await eventually(async () => (await scene.view('changes_settled')).length > 0)
-  return { ...scene, newest: rides.at(-1) ?? 0 }
+  await eventually(async () => {
+    return (await scene.view('changes_settled', `where account_id = ${accountId}`)).length > 0
+  })
+  return rides.at(-1) ?? 0
 }
 
 async function recordAround(scene: Scene, activityId: number, index: number): Promise<void> {
@@ -87,6 +96,27 @@ describe('every view', () => {
          (select format('training.%I', viewname)::regclass from pg_views where schemaname = 'training')`,
     )
     expect(new Set(first.map(({ attname }) => attname))).toEqual(new Set(['account_id']))
+  })
+
+  it('says whose each row is, by number and by name', async () => {
+    const scene = await openBusyScene()
+    await fillAccount(scene, await scene.account('other'))
+    const unnamed = await scene.query(
+      `select c.relname from pg_class c
+       where c.relnamespace = 'training'::regnamespace and c.relkind in ('v', 'm') and not exists (
+         select from pg_attribute a
+         where a.attrelid = c.oid and a.attname = 'account' and a.atttypid = 'text'::regtype)`,
+    )
+    expect(unnamed).toEqual([])
+    for (const view of VIEWS) {
+      const wrong = await scene.query(
+        `select v.account_id, v.account from training.${view} v left join training.accounts a using (account_id)
+         where v.account is distinct from a.name`,
+      )
+      expect(wrong, view).toEqual([])
+      const named = await scene.query(`select distinct account from training.${view} order by 1`)
+      expect(named, view).toEqual([{ account: 'default' }, { account: 'other' }])
+    }
   })
 
   // The change feed goes on telling what happened to it.

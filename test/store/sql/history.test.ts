@@ -98,6 +98,7 @@ describe('recalculations', () => {
         last_ride: '2024-05-06',
         observed_from: new Date('2024-06-10T20:00:00Z'),
         observed_to: new Date('2024-06-10T21:55:00Z'),
+        account: 'default',
       },
     ])
   })
