@@ -84,7 +84,7 @@ function addTool(server: McpServer, tool: Tool, { reader, log, requestSignal }: 
 function addPrompt(server: McpServer, { name, question, sql, reading }: Recipe): void {
   const text = `${question}
 
-Answer with this query of the cookbook, by the tool run_query. Put the name of the activity that is meant, or another span of days, in the place of those in it. With several accounts add conditions on account_id.
+Answer with this query of the cookbook, by the tool run_query. Put the name of the activity that is meant, or another span of days, in the place of those in it. Each row has the name of its account; with several riders say whose each answer is.
 
 ${sql}
 

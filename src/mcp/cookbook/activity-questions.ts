@@ -8,22 +8,30 @@ export const WITHIN_ACTIVITY: readonly Recipe[] = [
     question: 'How do two rides compare, second by second?',
     sql: `
       with ride as (
-        select activity_id, row_number() over (order by started_at desc) as place
-        from training.activities where name = 'Long Saturday' and absent_since is null
-        order by started_at desc limit 2
-      ), second as (
-        select place, extract(epoch from t - min(t) over (partition by place))::int as second, power, hr
+        select c.name as account, r.activity_id, r.place
+        from training.accounts c
+        cross join lateral (
+          select activity_id, row_number() over (order by started_at desc) as place
+          from training.activities a
+          where a.account_id = c.account_id and a.name = 'Long Saturday' and a.absent_since is null
+          order by started_at desc limit 2
+        ) r
+      ), each as (
+        select account, place, extract(epoch from t - min(t) over (partition by activity_id))::int as second, power, hr
         from ride cross join lateral (
           select t, power, hr from training.samples where samples.activity_id = ride.activity_id offset 0
         ) s
+      ), second as (
+        select account, second, max(power) filter (where place = 2) as earlier_power, max(power) filter (where place = 1) as later_power,
+          max(hr) filter (where place = 2) as earlier_hr, max(hr) filter (where place = 1) as later_hr
+        from each group by 1, 2 having count(distinct place) = 2
       )
-      select later.second / 1200 * 20 as from_minute, count(*)::int as seconds,
-        round(avg(earlier.power)) as earlier_w, round(avg(later.power)) as later_w,
-        round(avg(earlier.hr)) as earlier_hr, round(avg(later.hr)) as later_hr,
-        round(100.0 * count(*) filter (where later.power > earlier.power) / count(*)) as pct_later_stronger
-      from second later join second earlier on earlier.second = later.second and earlier.place = 2
-      where later.place = 1
-      group by 1 order by 1;`,
+      select account, second / 1200 * 20 as from_minute, count(*)::int as seconds,
+        round(avg(earlier_power)) as earlier_w, round(avg(later_power)) as later_w,
+        round(avg(earlier_hr)) as earlier_hr, round(avg(later_hr)) as later_hr,
+        round(100.0 * count(*) filter (where later_power > earlier_power) / count(*)) as pct_later_stronger
+      from second
+      group by 1, 2 order by 1, 2;`,
     reading: `
       Two rides of the same name, compared second by second and shown in steps of 20 minutes. \`pct_later_stronger\` is the share of
       seconds in which the newer ride had more power.`,
@@ -34,21 +42,22 @@ export const WITHIN_ACTIVITY: readonly Recipe[] = [
     question: 'Did my heart rate drift away from the power?',
     sql: `
       with ride as (
-        select i.activity_id, a.started_at_local::date as day, a.name
+        select distinct on (i.account) i.account, i.activity_id, a.started_at_local::date as day, a.name
         from training.ride_intensity i join training.activities a using (activity_id)
         where a.elapsed_s > 7200 and i.hr_peak is not null and i.power_z1_s is not null
-        order by a.started_at desc limit 1
+        order by i.account, a.started_at desc
       ), half as (
-        select day, name, power, hr, ntile(2) over (order by t) as half
+        select account, day, name, power, hr, ntile(2) over (partition by account order by t) as half
         from ride cross join lateral (
           select t, power, hr from training.samples where samples.activity_id = ride.activity_id and power > 0 and hr > 0 offset 0
         ) s
       )
-      select day, name, round(avg(power) filter (where half = 1)) as first_w, round(avg(hr) filter (where half = 1)) as first_hr,
+      select account, day, name,
+        round(avg(power) filter (where half = 1)) as first_w, round(avg(hr) filter (where half = 1)) as first_hr,
         round(avg(power) filter (where half = 2)) as second_w, round(avg(hr) filter (where half = 2)) as second_hr,
         round((100 * (1 - (avg(power) filter (where half = 2) / avg(hr) filter (where half = 2))
           / (avg(power) filter (where half = 1) / avg(hr) filter (where half = 1))))::numeric, 1) as decoupling_pct
-      from half group by 1, 2;`,
+      from half group by 1, 2, 3 order by 1;`,
     reading: `
       The newest ride of more than two hours with power and heart rate, in two halves. Below 5 % is steady; much more means that the
       second half cost more than the first.`,
@@ -58,16 +67,17 @@ export const WITHIN_ACTIVITY: readonly Recipe[] = [
     name: 'cadence',
     question: 'Which cadence do I ride at?',
     sql: `
-      select (floor(s.cad / 5) * 5)::int as from_cadence, (sum(i.sample_spacing_s) / 60)::int as minutes,
-        round(100.0 * sum(i.sample_spacing_s) / sum(sum(i.sample_spacing_s)) over (), 1) as pct, round(avg(s.power)) as mean_w
+      select t.account, (floor(s.cad / 5) * 5)::int as from_cadence, (sum(i.sample_spacing_s) / 60)::int as minutes,
+        round(100.0 * sum(i.sample_spacing_s) / sum(sum(i.sample_spacing_s)) over (partition by t.account), 1) as pct,
+        round(avg(s.power)) as mean_w
       from training.activities a
       join training.today t using (account_id)
-      join training.ride_intensity i using (activity_id)
+      join training.activity_intensity i using (activity_id)
       cross join lateral (
         select cad, power from training.samples where samples.activity_id = a.activity_id and cad > 0 offset 0
       ) s
       where a.absent_since is null and a.activity_type <> 'Running' and a.started_at_local::date > t.day - 14
-      group by 1 order by 1;`,
+      group by 1, 2 order by 1, 2;`,
     reading: `
       The last 14 days on the bike, only seconds with pedalling, in steps of 5 /min, with the mean power of each step. The lateral join
       with \`offset 0\` looks the samples up ride by ride; a plain join may read the samples of all years.`,
@@ -78,22 +88,25 @@ export const WITHIN_ACTIVITY: readonly Recipe[] = [
     question: 'Were my hill repeats even?',
     sql: `
       with ride as (
-        select activity_id, sig_ftp from training.activities
-        where name = 'Hill repeats' and absent_since is null order by started_at desc limit 1
+        select distinct on (c.name) c.name as account, a.activity_id, a.sig_ftp
+        from training.activities a join training.accounts c using (account_id)
+        where a.name = 'Hill repeats' and a.absent_since is null
+        order by c.name, a.started_at desc
       ), smooth as (
-        select t, power, hr, cad, avg(power) over (order by t range between interval '15 s' preceding and interval '15 s' following)
-          > sig_ftp as hard
+        select account, t, t - min(t) over (partition by account) as since, power, hr, cad, avg(power) over (
+            partition by account order by t range between interval '15 s' preceding and interval '15 s' following
+          ) > sig_ftp as hard
         from ride cross join lateral (
           select t, power, hr, cad from training.samples where samples.activity_id = ride.activity_id offset 0
         ) s
       ), run as (
-        select *, count(*) filter (where hard is not true) over (order by t) as easy_seconds from smooth
+        select *, count(*) filter (where hard is not true) over (partition by account order by t) as easy_seconds from smooth
       )
-      select row_number() over (order by min(t))::int as repeat,
-        to_char(min(t) - (select min(t) from smooth), 'HH24:MI:SS') as begins, count(*)::int as seconds,
+      select account, row_number() over (partition by account order by min(t))::int as repeat,
+        to_char(min(since), 'HH24:MI:SS') as begins, count(*)::int as seconds,
         round(avg(power)) as mean_w, max(hr) as max_hr, round(avg(cad)) as cadence
-      from run where hard group by easy_seconds having count(*) >= 60
-      order by min(t);`,
+      from run where hard group by account, easy_seconds having count(*) >= 60
+      order by account, min(t);`,
     reading: `
       A repeat is a minute or more above threshold, in a mean over half a minute. When the watts fall at the same heart rate, there was
       one repeat too many.`,
@@ -104,29 +117,32 @@ export const WITHIN_ACTIVITY: readonly Recipe[] = [
     question: 'What should I ride today?',
     sql: `
       with i as (
-        select account_id, wotd_type, wotd_name, wotd_workout_id from training.training_info order by observed_at desc limit 1
+        select distinct on (c.name) account_id, c.name as account, t.wotd_type, t.wotd_name, t.wotd_workout_id
+        from training.accounts c join training.training_info t using (account_id)
+        order by c.name, t.observed_at desc
       ), resolved as (
-        select position, name, interval_count as times, round(power) as watts, duration as seconds, round(power_rest) as rest_watts,
+        select i.account_id, position, name, interval_count as times, round(power) as watts, duration as seconds, round(power_rest) as rest_watts,
           duration_rest as rest_seconds
         from training.workout_sets s join i on s.account_id = i.account_id and s.path = i.wotd_workout_id
       ), point as (
-        select n, p[1]::float8 as minute, p[2]::float8 as watts
+        select i.account_id, n, p[1]::float8 as minute, p[2]::float8 as watts
         from training.workout_files f join i on f.account_id = i.account_id and f.workout_id = i.wotd_workout_id
         cross join string_to_table(split_part(f.content, '[COURSE DATA]', 2), chr(10)) with ordinality as line (text, n)
         cross join regexp_match(line.text, '^ *([0-9.]+)[[:space:]]+([0-9.]+)') as p
         where f.format = 'erg' and p is not null
       ), step as (
-        select n, 60 * (lead(minute) over (order by n) - minute) as seconds, (watts + lead(watts) over (order by n)) / 2 as watts
-        from point
+        select account_id, n, 60 * (lead(minute) over file - minute) as seconds, (watts + lead(watts) over file) / 2 as watts
+        from point window file as (partition by account_id order by n)
       )
-      select i.wotd_type, i.wotd_name, s.*
+      select i.account, i.wotd_type, i.wotd_name, s.position, s.name, s.times, s.watts, s.seconds, s.rest_watts, s.rest_seconds
       from i left join (
         select * from resolved
         union all
-        select (row_number() over (order by n) - 1)::int, 'from the file', 1, round(watts), round(seconds), null, null
-        from step where seconds > 0 and not exists (select from resolved)
-      ) s on true
-      order by s.position;`,
+        select account_id, (row_number() over (partition by account_id order by n) - 1)::int, 'from the file', 1, round(watts),
+          round(seconds), null, null
+        from step where seconds > 0 and account_id not in (select account_id from resolved)
+      ) s using (account_id)
+      order by i.account, s.position;`,
     reading: `
       The workout of the day, resolved for your signature: \`times\` × \`seconds\` at \`watts\`, with \`rest_seconds\` at \`rest_watts\`
       between them. The service has no sets for a workout that is in neither list: then each step of its file is a row. Without a

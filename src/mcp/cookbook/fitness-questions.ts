@@ -7,7 +7,7 @@ export const FITNESS: readonly Recipe[] = [
     name: 'fitter_than_last_year',
     question: 'Am I fitter than last year?',
     sql: `
-      select at.moment, f.day, round(f.ftp) as ftp_w, round(f.hie_kj::numeric, 1) as hie_kj, round(f.pp) as pp_w,
+      select t.account, at.moment, f.day, round(f.ftp) as ftp_w, round(f.hie_kj::numeric, 1) as hie_kj, round(f.pp) as pp_w,
         round(l.tl_total::numeric, 1) as training_load, b.best_20_min_w
       from training.today t
       cross join (values ('a year ago', 1), ('today', 0)) as at (moment, years)
@@ -27,7 +27,7 @@ export const FITNESS: readonly Recipe[] = [
         where a.account_id = t.account_id and a.absent_since is null and c.duration_s = 1200
           and a.started_at_local::date between f.day - 89 and f.day
       ) b
-      order by at.years desc;`,
+      order by t.account, at.years desc;`,
     reading: `
       Higher is fitter: \`ftp_w\`, \`hie_kj\` and \`pp_w\` are the signature (threshold, high intensity energy, peak power),
       \`training_load\` is the training behind it, and \`best_20_min_w\` is the best mean power over 20 minutes in the 90 days before.
@@ -38,14 +38,14 @@ export const FITNESS: readonly Recipe[] = [
     name: 'cost_of_last_week',
     question: 'What did last week cost me?',
     sql: `
-      select d.week, d.activities, round((w.elapsed_s / 3600)::numeric, 1) as hours, round(d.xss) as xss, round(d.low) as low,
+      select d.account, d.week, d.activities, round((w.elapsed_s / 3600)::numeric, 1) as hours, round(d.xss) as xss, round(d.low) as low,
         round(d.high) as high, round(d.peak::numeric, 1) as peak, round(f.form::numeric, 1) as form_after, f.freshness
       from (
-        select l.account_id, date_trunc('week', l.day)::date as week, sum(l.activities)::int as activities,
+        select l.account_id, l.account, date_trunc('week', l.day)::date as week, sum(l.activities)::int as activities,
           sum(xss) as xss, sum(low_xss) as low, sum(high_xss) as high, sum(peak_xss) as peak
         from training.daily_load l join training.today t using (account_id)
         where l.day between date_trunc('week', t.day)::date - 35 and date_trunc('week', t.day)::date - 1
-        group by 1, 2
+        group by 1, 2, 3
       ) d
       left join (
         select account_id, week, sum(elapsed_s) as elapsed_s from training.weekly_summary group by 1, 2
@@ -55,7 +55,7 @@ export const FITNESS: readonly Recipe[] = [
         where f.account_id = d.account_id and f.day >= d.week and f.day < d.week + 7
         order by at desc limit 1
       ) f on true
-      order by d.week desc;`,
+      order by d.account, d.week desc;`,
     reading: `
       The first row is last week, Monday to Sunday; the four rows below it are the weeks before. \`xss\` is the strain of the week,
       followed by its three parts. \`form_after\` and \`freshness\` are the service's values after the last ride of the week: far below
@@ -66,7 +66,7 @@ export const FITNESS: readonly Recipe[] = [
     name: 'bests_of_this_season',
     question: "Is my best 20 minutes of this season better than last season's?",
     sql: `
-      select b.duration_s as seconds,
+      select b.account, b.duration_s as seconds,
         round(max(b.watts) filter (where b.season = s.season - 1)) as last_season_w,
         max(b.day) filter (where b.season = s.season - 1) as ridden,
         round(max(b.watts) filter (where b.season = s.season)) as this_season_w,
@@ -76,7 +76,7 @@ export const FITNESS: readonly Recipe[] = [
       from training.power_bests b
       join (select account_id, date_part('year', day)::int as season from training.today) s using (account_id)
       where b.span = 'season' and b.duration_s in (5, 60, 300, 1200, 3600)
-      group by 1 order by 1;`,
+      group by 1, 2 order by 1, 2;`,
     reading: `
       A season is a calendar year. \`change_pct\` is empty while one of the two seasons has no such effort. You can add any of about 60
       durations to the list.`,
@@ -86,11 +86,15 @@ export const FITNESS: readonly Recipe[] = [
     name: 'breakthroughs',
     question: 'Which rides were breakthroughs, and what did they move?',
     sql: `
-      select day, name, medal, round(ftp_before) as ftp_before, round(ftp_change::numeric, 1) as ftp_change,
-        round(pp_before) as pp_before, round(pp_change::numeric, 1) as pp_change, round(atc_change) as atc_change
-      from training.records
-      where breakthrough > 0
-      order by day desc limit 8;`,
+      select r.account, r.day, r.name, r.medal, round(r.ftp_before) as ftp_before, round(r.ftp_change::numeric, 1) as ftp_change,
+        round(r.pp_before) as pp_before, round(r.pp_change::numeric, 1) as pp_change, round(r.atc_change) as atc_change
+      from training.accounts c
+      cross join lateral (
+        select * from training.records
+        where records.account_id = c.account_id and breakthrough > 0
+        order by day desc limit 8
+      ) r
+      order by r.account, r.day desc;`,
     reading: `
       Each row is a ride after which the service raised your signature: threshold (\`ftp_change\`, W), peak power (\`pp_change\`, W) and
       reserve (\`atc_change\`).`,
@@ -100,18 +104,19 @@ export const FITNESS: readonly Recipe[] = [
     name: 'best_form',
     question: 'When was my form best, and what had I done before?',
     sql: `
-      select f.day, round(f.form::numeric, 1) as form, f.freshness, round(f.tl_total::numeric, 1) as training_load,
+      select f.account, f.day, round(f.form::numeric, 1) as form, f.freshness, round(f.tl_total::numeric, 1) as training_load,
         round(f.rl_total::numeric, 1) as recovery_load, d.activities_in_14_days, d.xss_in_14_days
-      from (
-        select f.* from training.form_history f join training.today t using (account_id)
-        where f.day > t.day - 365 and f.form is not null
-        order by f.form desc limit 5
+      from training.today t
+      cross join lateral (
+        select * from training.form_history h
+        where h.account_id = t.account_id and h.day > t.day - 365 and h.form is not null
+        order by h.form desc limit 5
       ) f
       cross join lateral (
         select sum(activities)::int as activities_in_14_days, round(sum(xss)) as xss_in_14_days
         from training.daily_load d where d.account_id = f.account_id and d.day between f.day - 14 and f.day - 1
       ) d
-      order by f.form desc;`,
+      order by f.account, f.form desc;`,
     reading: `
       The best of the last 365 days, by the value that the service gives with each ride: higher is fresher. The last two columns
       describe the two weeks before.`,

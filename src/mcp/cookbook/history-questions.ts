@@ -7,28 +7,37 @@ export const HISTORY: readonly Recipe[] = [
     name: 'longest_rides',
     question: 'What were my longest rides?',
     sql: `
-      select started_at_local::date as day, name, round((elapsed_s / 3600)::numeric, 2) as hours, round(distance::numeric, 1) as km,
-        round(total_elevation_gain) as climbed, round(avg_power) as avg_power_w, round(xss) as xss
-      from training.activities
-      where absent_since is null and elapsed_s is not null
-      order by elapsed_s desc limit 5;`,
+      select c.name as account, a.started_at_local::date as day, a.name, round((a.elapsed_s / 3600)::numeric, 2) as hours,
+        round(a.distance::numeric, 1) as km, round(a.total_elevation_gain) as climbed, round(a.avg_power) as avg_power_w,
+        round(a.xss) as xss
+      from training.accounts c
+      cross join lateral (
+        select * from training.activities v
+        where v.account_id = c.account_id and v.absent_since is null and v.elapsed_s is not null
+        order by v.elapsed_s desc limit 5
+      ) a
+      order by c.name, a.elapsed_s desc;`,
     reading: `
-      From the first sample to the last, with breaks. Order by \`distance\` or \`xss\` to rank them by distance or strain.`,
+      From the first sample to the last, with breaks. Order by \`distance\` or \`xss\`, in both places, to rank them by distance or
+      strain.`,
   },
   {
     number: 10,
     name: 'gaps_in_the_record',
     question: 'Where are the gaps in my record?',
     sql: `
-      select first_day, last_day, last_day - first_day + 1 as days
-      from (
-        select min(day) as first_day, max(day) as last_day
+      select c.name as account, gap.*
+      from training.accounts c
+      cross join lateral (
+        select min(day) as first_day, max(day) as last_day, max(day) - min(day) + 1 as days
         from (
-          select day, activities, sum(activities) over (order by day) as rides_so_far from training.daily_load
+          select day, activities, sum(activities) over (order by day) as rides_so_far
+          from training.daily_load l where l.account_id = c.account_id
         ) d
         where activities = 0 group by rides_so_far
+        order by days desc, first_day desc limit 6
       ) gap
-      order by days desc, first_day desc limit 6;`,
+      order by c.name, gap.days desc, gap.first_day desc;`,
     reading: `
       Days in a row without any activity, longest first. If you know that you rode on such a day, \`musette sync --full\` compares
       everything with the service.`,
@@ -38,14 +47,18 @@ export const HISTORY: readonly Recipe[] = [
     name: 'weight_and_power',
     question: 'What do I weigh, and what does that make in watts per kilogram?',
     sql: `
-      select i.observed_at::date as as_of, i.weight_kg, round(i.ftp) as ftp_w,
+      select c.name as account, i.observed_at::date as as_of, i.weight_kg, round(i.ftp) as ftp_w,
         round((i.ftp / nullif(i.weight_kg, 0))::numeric, 2) as ftp_w_per_kg,
         round((b.best_5_min / nullif(i.weight_kg, 0))::numeric, 2) as best_5_min_w_per_kg
-      from (select * from training.training_info order by observed_at desc limit 1) i
+      from training.accounts c
+      cross join lateral (
+        select * from training.training_info where training_info.account_id = c.account_id order by observed_at desc limit 1
+      ) i
       left join lateral (
         select max(watts) as best_5_min from training.power_bests b
-        where b.account_id = i.account_id and b.span = 'last 90 days' and b.duration_s = 300
-      ) b on true;`,
+        where b.account_id = c.account_id and b.span = 'last 90 days' and b.duration_s = 300
+      ) b on true
+      order by c.name;`,
     reading: `
       The weight is the service's; without one the last two columns are empty. \`training_info\` has a row for each change of any of its
       values.`,
@@ -55,11 +68,11 @@ export const HISTORY: readonly Recipe[] = [
     name: 'this_year_so_far',
     question: 'How far did I get this year, against the years before at this time?',
     sql: `
-      select date_part('year', a.started_at_local)::int as year, count(*)::int as activities, round(sum(a.distance)) as km,
+      select t.account, date_part('year', a.started_at_local)::int as year, count(*)::int as activities, round(sum(a.distance)) as km,
         round(sum(a.elapsed_s) / 3600) as hours, round(sum(a.total_elevation_gain)) as climbed, round(sum(a.xss)) as xss
       from training.activities a join training.today t using (account_id)
       where a.absent_since is null and to_char(a.started_at_local, 'MMDD') <= to_char(t.day, 'MMDD')
-      group by 1 order by 1;`,
+      group by 1, 2 order by 1, 2;`,
     reading: `
       Each year up to the same day of the calendar, with runs. The first year begins with your first ride.`,
   },

@@ -7,10 +7,15 @@ export const INTENSITY: readonly Recipe[] = [
     name: 'power_zones_by_week',
     question: 'How much time did I spend in each power zone, week by week?',
     sql: `
-      select week, activities, power_z1_s / 60 as z1_min, power_z2_s / 60 as z2_min, power_z3_s / 60 as z3_min,
-        power_z4_s / 60 as z4_min, power_z5_s / 60 as z5_min, power_z6_s / 60 as z6_min, power_z7_s / 60 as z7_min
-      from training.zones_by_week
-      order by week desc limit 6;`,
+      select z.account, z.week, z.activities, z.power_z1_s / 60 as z1_min, z.power_z2_s / 60 as z2_min, z.power_z3_s / 60 as z3_min,
+        z.power_z4_s / 60 as z4_min, z.power_z5_s / 60 as z5_min, z.power_z6_s / 60 as z6_min, z.power_z7_s / 60 as z7_min
+      from training.accounts c
+      cross join lateral (
+        select * from training.zones_by_week
+        where zones_by_week.account_id = c.account_id
+        order by week desc limit 6
+      ) z
+      order by z.account, z.week desc;`,
     reading: `
       Minutes below 55, 75, 90, 105, 120 and 150 % of your threshold on that day, and above. The same view has the zones of the heart
       rate, \`hr_z1_s\` to \`hr_z5_s\`.`,
@@ -20,12 +25,16 @@ export const INTENSITY: readonly Recipe[] = [
     name: 'where_above_threshold',
     question: 'Where did the time above threshold come from?',
     sql: `
-      select i.day, a.name, round(i.ftp) as ftp_w, i.above_ftp_s / 60 as above_min,
+      select i.account, i.day, a.name, round(i.ftp) as ftp_w, i.above_ftp_s / 60 as above_min,
         round(100.0 * i.above_ftp_s / nullif(a.elapsed_s, 0)::numeric, 1) as pct_of_ride, round(a.xhss) as high_xss
-      from training.ride_intensity i join training.activities a using (activity_id)
-      join training.today t on t.account_id = i.account_id
-      where i.day > t.day - 42 and i.above_ftp_s > 0
-      order by i.above_ftp_s desc limit 6;`,
+      from training.today t
+      cross join lateral (
+        select * from training.ride_intensity r
+        where r.account_id = t.account_id and r.day > t.day - 42 and r.above_ftp_s > 0
+        order by r.above_ftp_s desc limit 6
+      ) i
+      join training.activities a using (activity_id)
+      order by i.account, i.above_ftp_s desc;`,
     reading: `
       The six rides of the last six weeks with the most minutes above threshold, and their share of the ride.`,
   },
@@ -34,10 +43,15 @@ export const INTENSITY: readonly Recipe[] = [
     name: 'rides_to_the_limit',
     question: 'Which rides took me to my limit?',
     sql: `
-      select i.day, a.name, i.near_mpa_s, a.breakthrough, round(a.max_power) as max_power_w, a.focus
-      from training.ride_intensity i join training.activities a using (activity_id)
-      where i.near_mpa_s > 0
-      order by i.near_mpa_s desc, i.day desc limit 6;`,
+      select i.account, i.day, a.name, i.near_mpa_s, a.breakthrough, round(a.max_power) as max_power_w, a.focus
+      from training.accounts c
+      cross join lateral (
+        select * from training.ride_intensity r
+        where r.account_id = c.account_id and r.near_mpa_s > 0
+        order by r.near_mpa_s desc, r.day desc limit 6
+      ) i
+      join training.activities a using (activity_id)
+      order by i.account, i.near_mpa_s desc, i.day desc;`,
     reading: `
       Seconds at 90 % or more of the power that was available at that moment (MPA). Many seconds without a breakthrough mean that you
       came near your limit and did not exceed it.`,

@@ -38,39 +38,41 @@ function ride(startedAt: string, kind: string, seconds: number, name: string, mo
 /** The moment at which every question of the cookbook is asked: a Tuesday evening. */
 export const NOW = new Date('2025-07-01T20:00:00Z')
 
-/** Long enough to fill three years, short enough to mirror in seconds. */
-const ACTIVITIES = 110
+/** An account, and the stand-in service that its history comes from: `activities` are those before the rides of June. */
+export type Rider = { account: string; seed: number; activities: number }
 
-/** With this seed the rider weighs 72 kg and has an FTP of about 256 W. */
-const SEED = 3
+/** With this seed the rider weighs 72 kg and has an FTP of about 256 W; so many activities are mirrored in seconds. */
+const RIDER: Rider = { account: 'default', seed: 3, activities: 110 }
 
-const LOGIN = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
+const LOGIN = { username: 'rider', password: 'rider', keepPassword: false }
 /** Less than the minute from the upload to the pass that fetches it. */
 const SAMPLE_DELAY_MS = 40_000
 
 /**
- * Mirrors the stand-in service into a migrated database, always the same history: three years of rides, a file that was
+ * Mirrors the stand-in service into a migrated database, for a rider always the same history: three years of rides, a file that was
  * uploaded, a recalculation, a ride that waits for its samples and one whose answer cannot be used. From then on the
  * views of that database take `NOW` for the present moment.
  */
 export async function mirrorHistory(
   log: Logger,
   place: { databaseUrl: string; dataDir: string },
+  rider = RIDER,
 ): Promise<void> {
   const release = makeReleaseStack()
   const clock = { now: new Date('2025-06-30T12:00:00Z') }
   try {
     const now = () => clock.now
     const sandbox = await startSandbox({
-      activities: ACTIVITIES,
-      seed: SEED,
+      activities: rider.activities,
+      seed: rider.seed,
       sampleDelayMs: SAMPLE_DELAY_MS,
       now,
     })
     release.defer('sandbox', () => sandbox.close())
     const opened = await openApp(configOf(sandbox.url, place), log)
     release.defer('app', () => opened.close())
-    await live(stopped(opened, now), clock, (method, path, body) => steer(sandbox.url, method, path, body))
+    const order: Steer = (method, path, body) => steer(sandbox.url, method, path, body)
+    await live(stopped(opened, now), { name: rider.account, clock, order })
   } finally {
     await release.release()
   }
@@ -102,15 +104,18 @@ function stopped(app: App, now: () => Date): App {
 }
 
 /** Two days of a mirror, Monday noon to Tuesday evening. */
-async function live(app: App, clock: { now: Date }, order: Steer): Promise<void> {
-  const sync = () => syncAccount(app, { name: LOGIN.name, training: true })
+async function live(
+  app: App,
+  { name, clock, order }: { name: string; clock: { now: Date }; order: Steer },
+): Promise<void> {
+  const sync = () => syncAccount(app, { name, training: true })
   for (const ride of RIDES) await order('POST', 'activities', ride)
-  await signInWithPassword(app, LOGIN)
+  await signInWithPassword(app, { name, ...LOGIN })
   await sync()
 
   clock.now = new Date('2025-06-30T22:10:00Z')
   await uploadByHand(app, {
-    account: LOGIN.name,
+    account: name,
     path: 'evening-tempo.fit',
     bytes: Buffer.from(makeFitFile({ startedAt: new Date('2025-06-30T21:00:00Z'), seconds: 3_900, seed: 5 })),
     name: 'Evening tempo',
@@ -142,7 +147,7 @@ async function live(app: App, clock: { now: Date }, order: Steer): Promise<void>
     zone: ZONE,
   })
   await order('PATCH', 'activities/rideanswerbroken', { broken: 'cut' })
-  await syncAccount(app, { name: LOGIN.name, training: true, full: true })
+  await syncAccount(app, { name, training: true, full: true })
 }
 
 function configOf(baseUrl: string, place: { databaseUrl: string; dataDir: string }) {
