@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
-import { ACCOUNT_NAMES, ConfigError, commandFor, isAccountName } from '../kit/errors.ts'
+import { ACCOUNT_NAMES, type AccountVerb, ConfigError, commandFor, isAccountName } from '../kit/errors.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { type Account, findAccount, findAccounts } from '../store/account-rows.ts'
 import { openStore, type Store } from '../store/store.ts'
@@ -67,14 +67,45 @@ function keysOf({ secretKey, dataDir }: Config, preparation: Preparation): KeyOp
   return { secretKey: readOrMakeSecretKey(dataDir), readKeys }
 }
 
-/** Finds an account by name. Throws ConfigError `no_account`, whose message has the command that makes it, if one can. */
+const DEFAULT_ACCOUNT = 'default'
+/** The most accounts that a message names. */
+const MOST_NAMED = 10
+
+/**
+ * Returns the account that a verb works on: the one that is named, else `default`, else the only one there is. Throws ConfigError
+ * `no_account` where there is none at all, and `which_account`, whose message names the accounts and the command to type.
+ */
+export async function findChosenAccount(
+  app: Pick<LocalApp, 'store'>,
+  { name, verb }: { name: string | undefined; verb: AccountVerb },
+): Promise<string> {
+  if (name !== undefined) return name
+  const names = (await app.store.read(findAccounts)).map((account) => account.name)
+  if (names.includes(DEFAULT_ACCOUNT)) return DEFAULT_ACCOUNT
+  const [first, ...others] = names
+  if (first === undefined) throw new ConfigError('no_account', 'there is no account yet; run: musette login')
+  if (others.length === 0) return first
+  const message = `there are the accounts ${quoteNames(names)}; say which one, for example: ${commandFor(verb, first)}`
+  throw new ConfigError('which_account', message)
+}
+
+/** Finds an account by name. Throws ConfigError `no_account`, whose message names those there are and has the command that makes it. */
 export async function accountNamed(app: Pick<LocalApp, 'store'>, name: string): Promise<Account> {
   const account = await app.store.read((tx) => findAccount(tx, name))
   if (account) return account
+  const others = await app.store.read(findAccounts)
+  const known = others.length === 0 ? '' : `, only ${quoteNames(others.map((other) => other.name))}`
   const message = isAccountName(name)
-    ? `there is no account "${name}" yet; run: ${commandFor('login', name)}`
+    ? `there is no account "${name}" yet${known}; run: ${commandFor('login', name)}`
     : `there can be no account "${name}": ${ACCOUNT_NAMES}; run: musette accounts`
   throw new ConfigError('no_account', message)
+}
+
+function quoteNames(names: readonly string[]): string {
+  const shown = names.slice(0, MOST_NAMED).map((name) => `"${name}"`)
+  const more = names.length - shown.length
+  if (more > 0) return `${shown.join(', ')} and ${more} more`
+  return [shown.slice(0, -1).join(', '), ...shown.slice(-1)].filter((part) => part !== '').join(' and ')
 }
 
 /**

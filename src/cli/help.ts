@@ -27,6 +27,7 @@ const SERVICE = [
 ] as const
 const PACE = ['MUSETTE_CONCURRENCY', 'MUSETTE_REQUESTS_PER_MINUTE'] as const
 const MIRROR = [...SERVICE, ...PACE, 'MUSETTE_HISTORY_START', 'MUSETTE_KEEP_RAW'] as const
+const WHOSE = 'Without an account: the one that is named default, else the only one there is.'
 const ASKS = ['unreachable', 'interrupted'] as const
 const SIGNED_IN = ['noLogin', 'unreachable', 'interrupted'] as const
 const ITEMS = [...SIGNED_IN, 'partial'] as const
@@ -66,6 +67,7 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
     examples: ['musette login --username rider', 'musette login partner --browser --client-id my_app'],
   },
   logout: {
+    notes: [WHOSE],
     settings: [...DATABASE, 'MUSETTE_SECRET_KEY'],
     exits: SIGNED_IN,
     examples: ['musette logout partner'],
@@ -76,23 +78,27 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
     examples: ['musette accounts --json'],
   },
   'accounts set': {
+    notes: [WHOSE],
     settings: [...DATABASE, 'MUSETTE_SECRET_KEY'],
     exits: SIGNED_IN,
     examples: ['musette accounts set default --timezone Europe/Berlin'],
   },
   sync: {
+    notes: [WHOSE],
     settings: [...MIRROR, 'MUSETTE_LAG', 'MUSETTE_WORKOUT_DIR'],
     exits: ITEMS,
     examples: ['musette sync', 'musette sync partner --full'],
   },
   upload: {
+    notes: [WHOSE],
     settings: [...SERVICE, ...PACE, 'MUSETTE_KEEP_FIT'],
     exits: ITEMS,
     examples: ['musette upload morning.fit', 'musette upload *.fit.gz --account partner'],
   },
-  resync: { settings: MIRROR, exits: ITEMS, examples: ['musette resync --since 2026-01-01'] },
-  rebuild: { settings: DATABASE, exits: ITEMS, examples: ['musette rebuild'] },
+  resync: { notes: [WHOSE], settings: MIRROR, exits: ITEMS, examples: ['musette resync --since 2026-01-01'] },
+  rebuild: { notes: [WHOSE], settings: DATABASE, exits: ITEMS, examples: ['musette rebuild'] },
   export: {
+    notes: [WHOSE],
     settings: DATABASE,
     exits: ITEMS,
     examples: [

@@ -106,10 +106,24 @@ export function isAccountName(name: string): boolean {
   return /^[a-z0-9][a-z0-9_-]{0,62}$/i.test(name) && !['done', 'failed'].includes(name)
 }
 
+/** The verbs of one account, by how they take its name: as an argument, or as the option `--account`. */
+export type AccountVerb =
+  | 'login'
+  | 'logout'
+  | 'sync'
+  | 'accounts set'
+  | 'export'
+  | 'rebuild'
+  | 'resync'
+  | 'upload'
+  | 'upload --force'
+
+const BY_ARGUMENT: ReadonlySet<AccountVerb> = new Set(['login', 'logout', 'sync', 'accounts set'])
+
 /** Returns the command line of a verb for an account, for messages; the account `default` is left out. */
-export function commandFor(verb: 'login' | 'sync' | 'upload --force', account: string): string {
+export function commandFor(verb: AccountVerb, account: string): string {
   if (account === 'default') return `musette ${verb}`
-  return verb.startsWith('upload') ? `musette ${verb} --account ${account}` : `musette ${verb} ${account}`
+  return BY_ARGUMENT.has(verb) ? `musette ${verb} ${account}` : `musette ${verb} --account ${account}`
 }
 
 /** Returns why a connection failed: the message of an AggregateError (localhost by IPv4 and IPv6) is empty, its code is not. */

@@ -20,7 +20,7 @@ export function addExportVerb(program: Command, run: Run): void {
         'csv, json (with the activity, and fields that have no column), parquet, or fit, the file that it came from (default: "csv")',
       ).choices(EXPORT_FORMATS),
     )
-    .option('--account <account>', 'whose activity (default: "default")')
+    .option('--account <account>', 'whose activity')
     .option('--all', 'everything of all accounts as Parquet; only what has changed since the last time')
     .option('--to <dir>', 'the folder for --all')
     .action((path: string | undefined, options: ExportOptions) =>
@@ -35,7 +35,7 @@ async function exportTo(
   options: ExportOptions,
 ): Promise<number> {
   if (options.all) return exportHistory(context, path, options)
-  const { format = 'csv', account: name = 'default', to } = options
+  const { format = 'csv', account, to } = options
   if (path === undefined || to !== undefined) {
     const message = 'name one activity, or export everything: musette export --all --format parquet --to DIR'
     throw new ConfigError('bad_usage', message)
@@ -45,12 +45,14 @@ async function exportTo(
     throw new ConfigError('bad_usage', message)
   }
   const { exportActivity } = await import('../../app/export/export-activity.ts')
+  const { findChosenAccount } = await import('../../app/local-app.ts')
   return withApp(context, async (app) => {
     // Waits until the reader has read the piece. A closed pipe ends the process, as for every verb.
     const write = (piece: string | Uint8Array) =>
       new Promise<void>((resolve, reject) => {
         output.write(piece, (error) => (error ? reject(error) : resolve()))
       })
+    const name = await findChosenAccount(app, { name: account, verb: 'export' })
     const why = await exportActivity(app, { name, path, format, write, signal: context.signal })
     if (why === undefined) return EXIT.done
     context.note(`musette: ${why}`)

@@ -43,15 +43,16 @@ export function addLoginVerbs(program: Command, run: Run): void {
       run((context) => login(context, account ?? 'default', options), { quiet: true }),
     )
   program
-    .command('logout <account>')
+    .command('logout [account]')
     .description('forget the tokens of an account; the mirror stays')
-    .action((name: string) =>
+    .action((account: string | undefined) =>
       run(
         async (context) => {
-          const { openLocalApp } = await import('../../app/local-app.ts')
+          const { findChosenAccount, openLocalApp } = await import('../../app/local-app.ts')
           const { signOut } = await import('../../app/sign-in.ts')
           const app = await openLocalApp(context.config, context.log, context.signal)
           try {
+            const name = await findChosenAccount(app, { name: account, verb: 'logout' })
             await signOut(app, name)
             context.print(`signed out of account "${name}"; its mirror stays`)
           } finally {
@@ -164,19 +165,24 @@ export function addAccountsVerbs(program: Command, run: Run): void {
       run((context) => printAccounts(context, options), { quiet: true }),
     )
   accounts
-    .command('set <account>')
+    .command('set [account]')
     .description('set the time zone of an account')
     .requiredOption('--timezone <zone>', `${TIMEZONE}; none takes it back`, parseTimezoneOrNone)
-    .action((name: string, { timezone }: { timezone: string }) =>
+    .action((name: string | undefined, { timezone }: { timezone: string }) =>
       run((context) => setAccount(context, name, timezone === NONE ? null : timezone), { quiet: true }),
     )
 }
 
-async function setAccount(context: Context, name: string, timezone: string | null): Promise<undefined> {
-  const { openLocalApp } = await import('../../app/local-app.ts')
+async function setAccount(
+  context: Context,
+  account: string | undefined,
+  timezone: string | null,
+): Promise<undefined> {
+  const { findChosenAccount, openLocalApp } = await import('../../app/local-app.ts')
   const { setHomeTimezone } = await import('../../app/sign-in.ts')
   const app = await openLocalApp(context.config, context.log, context.signal)
   try {
+    const name = await findChosenAccount(app, { name: account, verb: 'accounts set' })
     const moved = await setHomeTimezone(app, { name, timezone })
     const count = moved === 1 ? '1 activity has' : `${formatCount(moved)} activities have`
     const set = timezone === null ? 'has no time zone of its own any more' : `has the time zone ${timezone}`

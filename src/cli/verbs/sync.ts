@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { RebuildCounts } from '../../app/rebuild-account.ts'
 import type { SyncCounts } from '../../app/sync-account.ts'
-import { ConfigError } from '../../kit/errors.ts'
+import { ConfigError, commandFor } from '../../kit/errors.ts'
 import { formatCount } from '../../kit/text.ts'
 import { parseDay } from '../../kit/time.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
@@ -22,21 +22,23 @@ export function addSyncVerb(program: Command, run: Run): void {
     .option('--accept-removals', 'with --full: accept any number of removed activities')
     .option('--json', 'print the counts as one JSON object')
     .action((account: string | undefined, options: SyncOptions) =>
-      run((context) => sync(context, account ?? 'default', options), { quiet: true }),
+      run((context) => sync(context, account, options), { quiet: true }),
     )
 }
 
-async function sync(context: Context, name: string, options: SyncOptions): Promise<number> {
+async function sync(context: Context, account: string | undefined, options: SyncOptions): Promise<number> {
   const { full = false, acceptRemovals = false } = options
   if (acceptRemovals && !full)
     throw new ConfigError('bad_usage', '--accept-removals goes with --full; run: musette sync --help')
   const startedAt = Date.now()
   await tuneForPass()
   const { openApp } = await import('../../app/app.ts')
+  const { findChosenAccount } = await import('../../app/local-app.ts')
   const { syncAccount } = await import('../../app/sync-account.ts')
   const app = await openApp(context.config, context.log, { signal: context.signal, byHand: true })
   const line = makeProgressLine(context, 'activities')
   try {
+    const name = await findChosenAccount(app, { name: account, verb: 'sync' })
     const counts = await syncAccount(app, {
       name,
       full,
@@ -45,7 +47,7 @@ async function sync(context: Context, name: string, options: SyncOptions): Promi
       signal: context.signal,
       onProgress: (now) => line.show(now),
     })
-    line.finish(`account "${name}": ${sentenceOf(counts)}`)
+    line.finish(`account "${name}": ${sentenceOf(name, counts)}`)
     const { listed, fetched, unchanged, absent, failed, pending } = counts
     const result = { listed, fetched, unchanged, absent, failed, pending }
     const duration = Date.now() - startedAt
@@ -58,7 +60,7 @@ async function sync(context: Context, name: string, options: SyncOptions): Promi
 }
 
 /** Returns a sentence about what a pass brought, what is here now, and what is missing, with reason and next command. */
-function sentenceOf(counts: SyncCounts): string {
+function sentenceOf(name: string, counts: SyncCounts): string {
   const { created, fetched, absent, failed, pending, mirrored, unfetched, newestDay, reason } = counts
   const some = (count: number, what: string) => (count > 0 ? [`${formatCount(count)} ${what}`] : [])
   const why = reason === undefined ? '' : ` (${reason})`
@@ -72,7 +74,9 @@ function sentenceOf(counts: SyncCounts): string {
     brought.length > 0 ? brought.join(', ') : 'nothing new',
     mirrored === 0 ? 'no activities here yet' : `${countActivities(mirrored)} here${newest}`,
     ...some(pending - unfetched, 'without samples at the service yet'),
-    ...(unfetched > 0 ? [`${formatCount(unfetched)} not fetched yet${why}; run: musette sync`] : []),
+    ...(unfetched > 0
+      ? [`${formatCount(unfetched)} not fetched yet${why}; run: ${commandFor('sync', name)}`]
+      : []),
     ...(failed > 0 ? [`${formatCount(failed)} failed${unfetched > 0 ? '' : why}; run: musette status`] : []),
   ].join('; ')
 }
@@ -81,7 +85,7 @@ function countActivities(count: number): string {
   return `${formatCount(count)} ${count === 1 ? 'activity' : 'activities'}`
 }
 
-type ResyncOptions = { since?: Date; account: string; json?: boolean }
+type ResyncOptions = { since?: Date; account?: string; json?: boolean }
 
 /** Adds the verb `resync` to the program. */
 export function addResyncVerb(program: Command, run: Run): void {
@@ -89,7 +93,7 @@ export function addResyncVerb(program: Command, run: Run): void {
     .command('resync [paths...]')
     .description('fetch activities again, every sample of them, and rewrite them')
     .option('--since <day>', 'every activity that started on this day of its own clock or later', readDay)
-    .option('--account <account>', 'whose activities', 'default')
+    .option('--account <account>', 'whose activities')
     .option('--json', 'print the counts as one JSON object')
     .action((paths: string[], options: ResyncOptions) =>
       run((context) => resync(context, paths, options), { quiet: true }),
@@ -97,7 +101,7 @@ export function addResyncVerb(program: Command, run: Run): void {
 }
 
 async function resync(context: Context, paths: readonly string[], options: ResyncOptions): Promise<number> {
-  const { since, account } = options
+  const { since } = options
   if (paths.length > 0 === (since !== undefined)) {
     throw new ConfigError(
       'bad_usage',
@@ -107,10 +111,12 @@ async function resync(context: Context, paths: readonly string[], options: Resyn
   const startedAt = Date.now()
   await tuneForPass()
   const { openApp } = await import('../../app/app.ts')
+  const { findChosenAccount } = await import('../../app/local-app.ts')
   const { resyncAccount } = await import('../../app/sync-account.ts')
   const app = await openApp(context.config, context.log, { signal: context.signal, byHand: true })
   const line = makeProgressLine(context, 'activities')
   try {
+    const account = await findChosenAccount(app, { name: options.account, verb: 'resync' })
     const { reason, ...counts } = await resyncAccount(app, {
       name: account,
       choice: since ? { since } : { paths },
@@ -141,7 +147,7 @@ function readDay(text: string): Date {
   )
 }
 
-type RebuildOptions = { account: string; json?: boolean }
+type RebuildOptions = { account?: string; json?: boolean }
 
 /** Adds the verb `rebuild` to the program. */
 export function addRebuildVerb(program: Command, run: Run): void {
@@ -150,7 +156,7 @@ export function addRebuildVerb(program: Command, run: Run): void {
     .description(
       'make samples, curves, zones and summaries anew from the stored answers and FIT files, without the service',
     )
-    .option('--account <account>', 'whose activities', 'default')
+    .option('--account <account>', 'whose activities')
     .option('--json', 'print the counts as one JSON object')
     .action((paths: string[], options: RebuildOptions) =>
       run((context) => rebuild(context, paths, options), { quiet: true }),
@@ -160,15 +166,16 @@ export function addRebuildVerb(program: Command, run: Run): void {
 async function rebuild(
   context: Context,
   paths: readonly string[],
-  { account, json }: RebuildOptions,
+  { account: name, json }: RebuildOptions,
 ): Promise<number> {
   const startedAt = Date.now()
   await tuneForPass()
-  const { openLocalApp } = await import('../../app/local-app.ts')
+  const { findChosenAccount, openLocalApp } = await import('../../app/local-app.ts')
   const { rebuildAccount } = await import('../../app/rebuild-account.ts')
   const app = await openLocalApp(context.config, context.log, context.signal)
   const line = makeProgressLine(context, 'activities')
   try {
+    const account = await findChosenAccount(app, { name, verb: 'rebuild' })
     const counts = await rebuildAccount(app, {
       name: account,
       paths: paths.length > 0 ? paths : undefined,

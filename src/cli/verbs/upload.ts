@@ -5,14 +5,14 @@ import type { HandUpload } from '../../app/upload-files.ts'
 import { ConfigError, commandFor, errorCode } from '../../kit/errors.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
 
-type UploadOptions = { account: string; name?: string; force?: boolean }
+type UploadOptions = { account?: string; name?: string; force?: boolean }
 
 /** Adds the verb `upload` to the program. */
 export function addUploadVerb(program: Command, run: Run): void {
   program
     .command('upload <file...>')
     .description('send FIT files (.fit, .fit.gz, .zip) to the service, each content once')
-    .option('--account <account>', 'whose files these are', 'default')
+    .option('--account <account>', 'whose files these are')
     .option('--name <name>', 'what the activity is called; without it the service takes the name of the file')
     .option('--force', 'send again what was uploaded before')
     .action((files: string[], options: UploadOptions) =>
@@ -25,22 +25,24 @@ async function upload(context: Context, paths: string[], options: UploadOptions)
     throw new ConfigError('one_name', '--name is for one file; run musette upload for each')
   }
   const { openApp } = await import('../../app/app.ts')
+  const { findChosenAccount } = await import('../../app/local-app.ts')
   const { uploadByHand } = await import('../../app/upload-files.ts')
   const files = await Promise.all(paths.map(async (path) => ({ path, bytes: await readNamed(path) })))
   const app = await openApp(context.config, context.log, { signal: context.signal, byHand: true })
   try {
+    const account = await findChosenAccount(app, { name: options.account, verb: 'upload' })
     let failed = 0
     for (const file of files) {
       const ends = await uploadByHand(app, {
         ...file,
-        account: options.account,
+        account,
         force: options.force ?? false,
         ...(options.name !== undefined && { name: options.name }),
         signal: context.signal,
         onWait: noteChanges(context, basename(file.path)),
       })
       for (const end of ends) {
-        context.print(sentenceOf(end, options))
+        context.print(sentenceOf(end, account))
         if (end.problem !== undefined || end.upload.state === 'refused') failed += 1
       }
     }
@@ -71,7 +73,7 @@ async function readNamed(path: string): Promise<Buffer> {
   }
 }
 
-function sentenceOf(end: HandUpload, options: UploadOptions): string {
+function sentenceOf(end: HandUpload, account: string): string {
   if (end.problem !== undefined) return `${end.fileName}: refused: ${end.problem}`
   const { upload, known, fileName } = end
   const { state, activityPath, reason } = upload
@@ -80,6 +82,6 @@ function sentenceOf(end: HandUpload, options: UploadOptions): string {
   if (state === 'duplicate')
     return `${fileName}: duplicate, ${activity}: ${reason ?? 'the service had it already'}`
   if (!known) return `${fileName}: ${state}, ${activity}`
-  const again = commandFor('upload --force', options.account)
+  const again = commandFor('upload --force', account)
   return `${fileName}: ${state}, ${activity}, uploaded before as "${upload.fileName}"; to send it again: ${again} FILE`
 }
