@@ -79,6 +79,13 @@ export const ROWS: readonly Breaking[] = [
     to: 'if (hasSets && sets.length < 0)',
   },
   {
+    promise:
+      'Several accounts never mix: each view names the account of a row, and each question of the cookbook gives for it what a mirror of it alone gives',
+    in: 'src/mcp/cookbook/activity-questions.ts',
+    from: 'ntile(2) over (partition by account order by t)',
+    to: 'ntile(2) over (order by t)',
+  },
+  {
     promise: '… where a recording of every few seconds counts in full',
     in: 'src/normalize/sample-spacing.ts',
     from: 'const spacingS = medianStep(t, count)',
