@@ -82,8 +82,8 @@ export const ROWS: readonly Breaking[] = [
     promise:
       'Several accounts never mix: each view names the account of a row, and each question of the cookbook gives for it what a mirror of it alone gives',
     in: 'src/mcp/cookbook/activity-questions.ts',
-    from: 'ntile(2) over (partition by account order by t)',
-    to: 'ntile(2) over (order by t)',
+    from: 'over (partition by t.account), 1) as pct',
+    to: 'over (), 1) as pct',
   },
   {
     promise: '… where a recording of every few seconds counts in full',
