@@ -7,6 +7,8 @@ import { MIRRORING_MS, openMirroredHistory } from '../docs/mirrored-history.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import type { TestDatabase } from '../kit/postgres.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
+import { dropAssistantLogins } from '../store/guarded/rig.ts'
+import { callTool, connectClient } from './rig.ts'
 
 /** The rider of the cookbook, and one of another history with rides of the same names, paths and starts. */
 const ACCOUNTS = ['default', 'partner']
@@ -22,7 +24,10 @@ beforeAll(async () => {
     await folder.close()
   }
 }, MIRRORING_MS)
-afterAll(() => database?.close())
+afterAll(async () => {
+  if (database) await dropAssistantLogins(database.url)
+  await database?.close()
+})
 
 type Rows = Record<string, unknown>[]
 
@@ -65,6 +70,40 @@ describe('in a mirror of two accounts', () => {
     expect(queries).not.toEqual([])
     for (const [index, rows] of (await askAll(queries)).entries()) {
       expect(new Set(rows.map((row) => row.account)), queries[index]).toEqual(new Set(ACCOUNTS))
+    }
+  })
+  it('each answer of a tool says whose it is, and has for each account what the tool gives when it is named', async () => {
+    const client = await connectClient('http', database.url)
+    const { tools } = await client.listTools()
+    const ofAccounts = tools.filter(
+      ({ name, inputSchema }) => name !== 'get_activity' && inputSchema.properties?.account,
+    )
+    expect(ofAccounts.length).toBeGreaterThan(3)
+    for (const { name } of ofAccounts) {
+      const input = name === 'find_activities' ? { from: '2025-06-20' } : {}
+      const { data: all } = await callTool(client, name, input)
+      for (const account of ACCOUNTS) {
+        const { data: one } = await callTool(client, name, { ...input, account })
+        for (const [list, rows] of Object.entries(all as Record<string, unknown>)) {
+          if (!Array.isArray(rows) || (list === 'changes' && all.left_out)) continue
+          const own = rows.filter((row) => row.account === account)
+          expect(own, `${name} ${list}`).toEqual(one[list])
+          expect(own.length, `${name} ${list}`).toBeGreaterThan(0)
+        }
+      }
+    }
+  }, 60_000)
+
+  it('the tool for one activity asks which account is meant where several have that activity', async () => {
+    const client = await connectClient('http', database.url)
+    const unclear = await callTool(client, 'get_activity', { activity: 'june20250628' })
+    expect(unclear).toMatchObject({
+      isError: true,
+      text: 'The accounts default, partner have an activity of that key; name one as account.',
+    })
+    for (const account of ACCOUNTS) {
+      const { data } = await callTool(client, 'get_activity', { activity: 'june20250628', account })
+      expect(data.activity).toMatchObject({ account, name: 'Long Saturday' })
     }
   })
 })

@@ -81,7 +81,7 @@ const DETAIL = `
      where z.activity_id = x.activity_id) as zones
   from training.activities x join training.accounts a using (account_id)
   where (x.path = $1 or x.activity_id::text = $1) and ($2::text is null or a.name = $2)
-  order by x.path = $1 desc limit 1`
+  order by x.path = $1 desc, a.name limit 10`
 
 const CURVE = `
   select duration_s, watts as best_w from training.power_curves where activity_id = $1 order by duration_s`
@@ -118,7 +118,13 @@ export const getActivity = makeTool({
   input: z.object({ activity: z.string().min(1).max(200).describe('key from find_activities'), account }),
   output: { activity: detail, power_curve: z.array(z.object({ duration_s: z.number(), best_w: number })) },
   async run({ query }, input) {
-    const [activity] = await query(DETAIL, [input.activity, input.account ?? null])
+    const found = await query(DETAIL, [input.activity, input.account ?? null])
+    const owners = found.filter((row) => row.activity === input.activity).map((row) => row.account)
+    if (owners.length > 1)
+      return makeFailure(
+        `The accounts ${owners.join(', ')} have an activity of that key; name one as account.`,
+      )
+    const [activity] = found
     if (!activity) return makeFailure('There is no such activity; look for its key with find_activities.')
     const curve = await query(CURVE, [activity.activity_id])
     return makeAnswer({

@@ -6,7 +6,7 @@ const WHERE = `
   from training.changes_settled c left join training.accounts a using (account_id) left join training.today t using (account_id)
   where c.at >= now() - make_interval(days => $2) and ($1::text is null or a.name = $1 or c.kind = 'restored')`
 
-const COUNTS = `select c.kind, count(*) as changes ${WHERE} group by 1 order by 1`
+const COUNTS = `select a.name as account, c.kind, count(*) as changes ${WHERE} group by 1, 2 order by 1, 2`
 
 // What is new has all of its columns in the detail: those that name it are enough.
 const CHANGES = `
@@ -32,7 +32,7 @@ export const recentChanges = makeTool({
     before: z.number().int().min(1).optional().describe('only lower change_id'),
   }),
   output: {
-    counts: z.array(z.object({ kind: z.string(), changes: z.number() })),
+    counts: z.array(z.object({ account: text, kind: z.string(), changes: z.number() })),
     changes: z.array(
       z.object({
         change_id: z.number(),
