@@ -1,4 +1,6 @@
 import type { App } from '../../app/app.ts'
+import { commandFor } from '../../kit/errors.ts'
+import { findAccounts } from '../../store/account-rows.ts'
 import {
   findActivityFacts,
   findBestsOfSpan,
@@ -30,6 +32,8 @@ export async function findActivity(
       laps: await findLaps(tx, { accountId, activityId }),
       revisions: await findRevisions(tx, activityId),
       map_tiles: config.http?.mapTiles ?? null,
+      several: (await findAccounts(tx)).length > 1,
+      resync_command: `${commandFor('resync', facts.account)} ${facts.path}`,
       ...(await findNeighbours(tx, activityId)),
     }
   })

@@ -1,4 +1,5 @@
 import type { App } from '../../app/app.ts'
+import { commandFor } from '../../kit/errors.ts'
 import { findAccounts } from '../../store/account-rows.ts'
 import {
   findBests,
@@ -17,15 +18,18 @@ export async function findFitness(
 ): Promise<FitnessView | undefined> {
   return await store.read(async (tx) => {
     const accounts = await findAccounts(tx)
-    const accountId = input.accountId ?? accounts[0]?.accountId ?? null
-    if (input.accountId !== undefined && !accounts.some((known) => known.accountId === accountId))
-      return undefined
-    const key = accountId ?? 0
+    const shown =
+      input.accountId === undefined
+        ? accounts[0]
+        : accounts.find(({ accountId }) => accountId === input.accountId)
+    if (input.accountId !== undefined && !shown) return undefined
+    const key = shown?.accountId ?? 0
     const seasons = await findSeasons(tx, key)
     const season = input.season ?? seasons[0] ?? null
     return {
       accounts: accounts.map((account) => ({ account_id: account.accountId, account: account.name })),
-      account_id: accountId,
+      account_id: shown?.accountId ?? null,
+      sync_command: commandFor('sync', shown?.name ?? 'default'),
       now: (await findFitnessNow(tx, key)) ?? null,
       signature: await findSignatureColumns(tx, key),
       load: await findLoadColumns(tx, key),

@@ -1,5 +1,6 @@
 import type { App } from '../../app/app.ts'
 import { findStatus, freshMs, type Status } from '../../app/status-report.ts'
+import { commandFor } from '../../kit/errors.ts'
 import { SECOND } from '../../kit/time.ts'
 import { parseErgProfile } from '../../normalize/erg-profile.ts'
 import { findAccounts } from '../../store/account-rows.ts'
@@ -15,7 +16,12 @@ import {
   findWorkoutOfDay,
 } from '../../store/dashboard/today-page.ts'
 import type { Tx } from '../../store/store.ts'
-import type { AccountToday, DashboardDeps, TodayShared } from '../../web/dashboard/dashboard-types.ts'
+import type {
+  AccountToday,
+  AccountView,
+  DashboardDeps,
+  TodayShared,
+} from '../../web/dashboard/dashboard-types.ts'
 import { makeCachedProbe } from '../cached-probe.ts'
 import { makeProblems } from './problems.ts'
 
@@ -33,10 +39,12 @@ export function makeFindToday(app: Pick<App, 'config' | 'store'>): DashboardDeps
   const findShared = makeCachedProbe(() => findSharedPart(app), { keepMs: KEEP_MS })
   return async ({ accountId }) => {
     const shared = await findShared()
-    const chosen = accountId ?? shared.accounts[0]?.account_id
-    if (accountId !== undefined && !shared.accounts.some((account) => account.account_id === accountId))
-      return undefined
-    const today = chosen === undefined ? null : await app.store.read((tx) => findAccountToday(tx, chosen))
+    const chosen =
+      accountId === undefined
+        ? shared.accounts[0]
+        : shared.accounts.find((account) => account.account_id === accountId)
+    if (accountId !== undefined && !chosen) return undefined
+    const today = chosen ? await app.store.read((tx) => findAccountToday(tx, chosen)) : null
     return { ...shared, today }
   }
 }
@@ -54,7 +62,10 @@ async function findSharedPart(app: Pick<App, 'config' | 'store'>): Promise<Today
   return {
     accounts: status.accounts.map((account) => viewOf(account, ids.get(account.account) ?? 0)),
     problems: makeProblems({ status, uploads: lines.uploads, freshMs: freshMs(app.config), now }),
-    failed: status.failed_activities,
+    failed: status.failed_activities.map((failed) => ({
+      ...failed,
+      resync_command: `${commandFor('resync', failed.account)} ${failed.path}`,
+    })),
     uploads: lines.uploads,
     waiting: status.waiting_files.slice(0, LINES_SHOWN).map(({ path, account, reason, waiting_since }) => ({
       path,
@@ -73,12 +84,16 @@ async function findSharedPart(app: Pick<App, 'config' | 'store'>): Promise<Today
   }
 }
 
-async function findAccountToday(tx: Tx, accountId: number): Promise<AccountToday | null> {
+async function findAccountToday(
+  tx: Tx,
+  { account_id: accountId, sync_command }: AccountView,
+): Promise<AccountToday | null> {
   const today = await findTodayOf(tx, accountId)
   if (!today) return null
   const workout = await findWorkoutOfDay(tx, accountId)
   return {
     account_id: accountId,
+    sync_command,
     ...today,
     fitness: (await findFitnessNow(tx, accountId)) ?? null,
     form: (await findFormNow(tx, accountId)) ?? null,
@@ -115,6 +130,7 @@ function viewOf(
   return {
     ...account,
     account_id: accountId,
+    sync_command: commandFor('sync', account.account),
     // Only the host, because a URL may contain a path that is not for the page.
     service: URL.canParse(baseUrl) ? new URL(baseUrl).host : '',
     fetched_per_minute: busy ? account.fetched_per_minute : null,

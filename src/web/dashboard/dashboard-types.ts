@@ -97,6 +97,7 @@ export type TodayView = TodayShared & { today: AccountToday | null }
 /** The day of one account. */
 export type AccountToday = TodayOfAccount & {
   account_id: number
+  sync_command: string
   fitness: FitnessNow | null
   form: FormNow | null
   form_trend: FormTrend
@@ -132,6 +133,8 @@ export type AccountView = {
   login: 'signed in' | 'needs login'
   /** the command that signs in; null when none is needed */
   next_command: string | null
+  /** the command that mirrors it now */
+  sync_command: string
   last_error: string | null
   login_expires_at: Date | null
   activities: number
@@ -154,6 +157,8 @@ export type FailedView = {
   name: string | null
   reason: string | null
   next_try_at: Date | null
+  /** the command that fetches it now */
+  resync_command: string
 }
 
 export type WaitingView = {
@@ -197,6 +202,10 @@ export type ActivityView = Neighbours & {
   laps: readonly Lap[]
   /** address of map tiles with `{z}`, `{x}` and `{y}`; null when there are none */
   map_tiles: string | null
+  /** whether there are other accounts */
+  several: boolean
+  /** the command that fetches it again */
+  resync_command: string
 }
 
 /** What an activity's power curve is compared with. */
@@ -217,6 +226,7 @@ export type FitnessView = {
   accounts: readonly { account_id: number; account: string }[]
   /** the account of all the rest; null when there is none yet */
   account_id: number | null
+  sync_command: string
   now: FitnessNow | null
   signature: SignatureColumns
   load: LoadColumns

@@ -356,4 +356,21 @@ describeWithBrowser('the page of an activity', () => {
     await page.getByRole('link', { name: 'Older' }).click()
     await page.getByRole('heading', { level: 1, name: RIDE.name }).waitFor()
   })
+
+  it('says whose it is where there are several accounts, also in the command to type', async () => {
+    const [account] = await scene.rows(
+      `insert into training.accounts (name, base_url, needs_login) values ('second', 'http://127.0.0.1:9', true)
+       returning account_id`,
+    )
+    await scene.rows(
+      `insert into training.activities (account_id, path, name, started_at, started_at_local, detail_state, fetch_error, listed_at, wanted_at)
+       values (${account?.account_id}, 'theirs', 'Theirs', now(), now(), 'failed', 'it is cut', now(), now())`,
+    )
+    const page = await scene.visit(`/activities/${await scene.activityId("path = 'theirs'")}`)
+    expect(await page.locator('h1 + p').textContent()).toMatch(/^second · /)
+    expect(await page.locator('.notice code').textContent()).toBe('musette resync --account second theirs')
+    const first = await scene.visit('/')
+    const failed = first.getByRole('region', { name: 'Failed activities' })
+    expect(await failed.locator('p code').textContent()).toBe('musette resync --account second theirs')
+  })
 })

@@ -15,7 +15,8 @@ import type { Summary } from './stretch-summary.ts'
 type Facts = Serialized<ActivityFacts>
 
 /** Makes the head of the page: name, type, start, description, and links to the older and the newer activity. */
-export function makeHeading({ facts, older_id: older, newer_id: newer }: Serialized<ActivityView>): Child[] {
+export function makeHeading(view: Serialized<ActivityView>): Child[] {
+  const { facts, older_id: older, newer_id: newer, several } = view
   const isBreakthrough = (facts.breakthrough ?? 0) > 0
   const zone = facts.timezone === null ? '' : ` (${facts.timezone})`
   return [
@@ -35,24 +36,24 @@ export function makeHeading({ facts, older_id: older, newer_id: newer }: Seriali
     make(
       'p',
       { class: 'quiet' },
-      [facts.activity_type, `${formatWallClock(facts.started_at_local)}${zone}`].filter(Boolean).join(' · '),
+      [several && facts.account, facts.activity_type, `${formatWallClock(facts.started_at_local)}${zone}`]
+        .filter(Boolean)
+        .join(' · '),
     ),
     facts.description ? make('p', { class: 'description' }, facts.description) : null,
   ]
 }
 
 /** Makes the notice that the activity is gone, failed, or not complete yet; none when all is well. */
-export function makeNotices(facts: Facts): Child[] {
-  const problem = problemOf(facts)
+export function makeNotices({ facts, command }: { facts: Facts; command: string }): Child[] {
+  const problem = problemOf(facts, command)
   return problem ? [makeNotice(problem)] : []
 }
 
-function problemOf({
-  absent_since: gone,
-  detail_state: state,
-  fetch_error: reason,
-  path,
-}: Facts): Problem | undefined {
+function problemOf(
+  { absent_since: gone, detail_state: state, fetch_error: reason }: Facts,
+  command: string,
+): Problem | undefined {
   if (gone !== null)
     return {
       text: 'The service does not list this activity any more. It stays here, and no sum or view counts it.',
@@ -61,7 +62,7 @@ function problemOf({
   const states: Readonly<Record<string, Problem>> = {
     failed: {
       text: `The last answer could not be used: ${why}. It is fetched again by itself; to do it now, type:`,
-      command: `musette resync ${path}`,
+      command,
     },
     wanted: { calm: true, text: 'This activity is about to be fetched; it appears here by itself.' },
     awaiting_samples: {

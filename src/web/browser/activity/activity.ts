@@ -53,7 +53,7 @@ await follow<View>(path, {
     if (!places.heading.isConnected) find('#main').replaceChildren(...Object.values(places))
     document.title = `${view.facts.name || 'Activity'} · musette`
     draw.heading(view)
-    draw.notices(view.facts)
+    draw.notices({ facts: view.facts, command: view.resync_command })
     draw.facts({ facts: view.facts, summary })
     draw.downloads(view.facts)
     const problem = await drawSamples(view)

@@ -63,7 +63,12 @@ function addressOf(account: string, season: number | undefined): string {
 }
 
 /** Makes the last fitness numbers of the service. */
-function makeNow({ now, account_id: id, signature }: Serialized<FitnessView>): Child[] {
+function makeNow({
+  now,
+  account_id: id,
+  signature,
+  sync_command: command,
+}: Serialized<FitnessView>): Child[] {
   if (id === null)
     return [
       make(
@@ -78,7 +83,7 @@ function makeNow({ now, account_id: id, signature }: Serialized<FitnessView>): C
     const text = nothing
       ? 'Nothing of this account is mirrored yet. The daemon fetches it by itself; to do it now, type: '
       : 'Today’s numbers have not been fetched yet. The daemon fetches them by itself; to do it now, type: '
-    return [make('p', {}, text, make('code', {}, 'musette sync'))]
+    return [make('p', {}, text, make('code', {}, command))]
   }
   const numbers: ReadonlyArray<[string, string, string?]> = [
     ['Threshold power (FTP)', formatNumber(now.ftp, 'W', 1), perKg(now.ftp, now.weight_kg)],

@@ -107,7 +107,7 @@ function makeProgress(account: Account): Child {
       'p',
       {},
       'Nothing is mirrored yet. The daemon fetches the history by itself; to do it now, type ',
-      code('musette sync'),
+      code(account.sync_command),
     )
   }
   if (wanted === 0) return null

@@ -17,7 +17,7 @@ export function makeDay({ today }: { today: Today | null }): Child[] {
         'p',
         { class: 'quiet' },
         'Form, signature and workout appear here with the first training info. The daemon fetches it by itself; to do it now, type ',
-        make('code', {}, 'musette sync'),
+        make('code', {}, today.sync_command),
       ),
     ]
   return [

@@ -77,7 +77,7 @@ export function makeFailed({ failed, several }: { failed: readonly Failed[]; sev
     'p',
     { class: 'quiet' },
     'To do it now, type ',
-    make('code', {}, `musette resync ${failed[0]?.path ?? 'PATH'}`),
+    make('code', {}, failed[0]?.resync_command ?? ''),
   )
   return [makeSection('failed-title', 'Failed activities', table, help)]
 }
