@@ -56,7 +56,7 @@ export function makeProblems({ status, uploads, freshMs, now }: Input): ProblemV
   const refused = uploads.filter(({ state, seen_at }) => state === 'refused' && seen_at.getTime() > since)
   if (refused[0])
     found.push({
-      text: `${refused.length === 1 ? `The file ${refused[0].file_name} was refused` : `${refused.length} files were refused, the last one ${refused[0].file_name}`}: ${refused[0].reason ?? 'the service gave no reason'}. The file lies in failed/ with the reason beside it.`,
+      text: `${refused.length === 1 ? `The file ${refused[0].file_name}${ofAccount(refused[0].account)} was refused` : `${refused.length} files were refused, the last one ${refused[0].file_name}${ofAccount(refused[0].account)}`}: ${refused[0].reason ?? 'the service gave no reason'}. The file lies in failed/ with the reason beside it.`,
       command: null,
       calm: true,
     })

@@ -369,7 +369,12 @@ describeWithBrowser('the page of an activity', () => {
     const page = await scene.visit(`/activities/${await scene.activityId("path = 'theirs'")}`)
     expect(await page.locator('h1 + p').textContent()).toMatch(/^second · /)
     expect(await page.locator('.notice code').textContent()).toBe('musette resync --account second theirs')
+    await scene.rows(
+      `insert into training.uploads (account_id, content_id, file_name, size_bytes, state, reason, seen_at)
+       values (${account?.account_id}, 'cut', 'cut.fit', 1, 'refused', 'it is cut', now())`,
+    )
     const first = await scene.visit('/')
+    await first.locator('.notice', { hasText: 'The file cut.fit of account “second” was refused' }).waitFor()
     const failed = first.getByRole('region', { name: 'Failed activities' })
     expect(await failed.locator('p code').textContent()).toBe('musette resync --account second theirs')
   })
