@@ -55,7 +55,7 @@ function selectPairs(words: string[]): Pair[] {
 async function breakInCopy(): Promise<void> {
   if (waiting.length === 0) return
   const copy = mkdtempSync(join(tmpdir(), 'musette-promises-'))
-  process.once('exit', () => rmSync(copy, { recursive: true, force: true }))
+  process.once('exit', () => rmSync(copy, { recursive: true, force: true, maxRetries: 3 }))
   // Some tests start programs as another user, who must be able to read them.
   chmodSync(copy, 0o755)
   cpSync(root, copy, {

@@ -18,7 +18,7 @@ export const RIGHTS: readonly Breaking[] = [
     promise: 'unauthenticated clients see nothing but health',
     in: 'src/web/auth.ts',
     from: 'if (request.authenticated || request.routeOptions.config?.public) return',
-    to: 'if (request.authenticated || request.routeOptions.config?.public || request.is404) return',
+    to: "if (request.authenticated || request.routeOptions.config?.public || request.url === '/nothing') return",
   },
   {
     promise: "below a path of a reverse proxy the session's cookie goes to that path alone, by TLS alone",
