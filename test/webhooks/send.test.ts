@@ -89,7 +89,8 @@ describe('an answer', () => {
       response.writeHead(200)
       const piece = 'x'.repeat(65_536)
       const write = () => {
-        while (!response.destroyed && response.write(piece)) written += piece.length
+        for (let more = true; more && !response.destroyed; written += piece.length)
+          more = response.write(piece)
       }
       response.on('drain', write)
       write()
