@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { link, lstat, mkdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { moveDone, moveFailed } from '../../src/dropfolder/move-file.ts'
 import { moveByRename, moveToFolder } from '../../src/dropfolder/move-to-folder.ts'
@@ -132,7 +133,9 @@ describe('moving a file', () => {
     const outside = join(home, 'outside')
     await mkdir(outside)
     const failed = join(home, 'failed')
-    const swap = async () => {
+    // Each time some turns of the event loop later, so that every step of a move meets it.
+    const swap = async (turns: number) => {
+      for (let turn = 0; turn < turns; turn++) await nextTurn()
       await rename(failed, `${failed}-aside`)
       await symlink(outside, failed)
     }
@@ -142,7 +145,7 @@ describe('moving a file', () => {
       await mkdir(failed)
       await write(`ride-${i}.fit`, `ride ${i}`)
       const move = moveFailed(await found(`ride-${i}.fit`), at, 'why')
-      await Promise.allSettled([move, swap()])
+      await Promise.allSettled([move, swap(i % 50)])
     }
     expect(listAll(outside)).toEqual([])
   })
