@@ -240,15 +240,15 @@ export const RIGHTS: readonly Breaking[] = [
   },
   {
     promise: 'an archive cannot fill the disk or the memory',
-    in: 'src/fit/zip.ts',
-    from: 'if (size > most) throw new UnpackError(tooLarge())',
-    to: 'if (size < 0) throw new UnpackError(tooLarge())',
+    in: 'src/fit/gzip.ts',
+    from: 'if (size > most) {',
+    to: 'if (size < 0) {',
   },
   {
     promise: 'an archive cannot fill the disk or the memory',
-    in: 'src/fit/zip.ts',
-    from: 'if (entry.uncompressedSize > most || claimed > limits.totalBytes) return tooLarge()',
-    to: 'if (claimed > limits.totalBytes * 1_000) return tooLarge()',
+    in: 'src/fit/archive.ts',
+    from: 'return Math.min(fileBytes, Math.max(RATIO_COUNTS_FROM_BYTES, packedBytes * ratio))',
+    to: 'return 1e9 * Math.min(fileBytes, Math.max(RATIO_COUNTS_FROM_BYTES, packedBytes * ratio))',
   },
   {
     promise: 'containers run without capabilities, on a read-only root',
