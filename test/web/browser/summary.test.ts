@@ -57,6 +57,18 @@ describe('what is derived from the samples of an activity', () => {
     expect(summary.speed_kmh.highest).toBeCloseTo(28.8)
   })
 
+  it('counts a recording of every few seconds in full, however many these are', () => {
+    for (const every of [5, 20]) {
+      const at = [...seconds(60), ...seconds(60).map((index) => index + 3_600 / every)].map(
+        (index) => index * every,
+      )
+      const summary = summarize(makeSamples({ elapsed_s: at, power: at.map(() => 100) }))
+      expect(summary).toMatchObject({ recorded_s: 118 * every })
+      expect(summary.work_kj).toBeCloseTo((118 * every * 100 + 100) / 1_000)
+      expect(summary.weighted_w).toBeCloseTo(100)
+    }
+  })
+
   it('is null where nothing was recorded, and never zero', () => {
     const summary = summarize(makeSamples({ elapsed_s: [0], hr: [77] }))
     expect(summary).toMatchObject({

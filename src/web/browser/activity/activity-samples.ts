@@ -1,4 +1,4 @@
-import { indexAt, PAUSE_S, type Samples, spreadOf, wattsOf } from './stretch-summary.ts'
+import { indexAt, pauseOf, type Samples, spreadOf, wattsOf } from './stretch-summary.ts'
 
 type Column = ReadonlyArray<number | null>
 
@@ -23,13 +23,14 @@ export function withPauses(
   at: readonly number[],
   columns: Readonly<Record<string, Column>>,
 ): { x: number[]; lines: Record<string, Array<number | null>>; places: number[] } {
+  const pause = pauseOf(at)
   const x: number[] = []
   const places: number[] = []
   const names = Object.keys(columns).filter((name) => columns[name]?.length)
   const lines = Object.fromEntries(names.map((name) => [name, [] as Array<number | null>]))
   at.forEach((moment, index) => {
     const before = at[index - 1]
-    if (before !== undefined && moment - before > PAUSE_S) {
+    if (before !== undefined && moment - before > pause) {
       x.push(before + 1)
       places.push(index - 1)
       for (const name of names) lines[name]?.push(null)

@@ -4,8 +4,8 @@ import type { Serialized } from '../../dashboard/dashboard-types.ts'
 export type Samples = Serialized<SampleColumns>
 type Column = ReadonlyArray<number | null>
 
-/** A longer gap is a pause, not a slow second. */
-export const PAUSE_S = 10
+/** In a recording of each second a longer gap is a pause, not a slow second. */
+const PAUSE_S = 10
 /** Slower than a walk beside the bicycle is standing still, m/s. */
 const SLOWEST_MPS = 0.5
 /** The mean whose fourth power counts, s. */
@@ -41,13 +41,21 @@ export function wattsOf({ p_raw: raw, power }: Samples): Column {
   return raw.length > 0 ? raw : power
 }
 
+/** Computes from which gap on a recording pauses, s: a sample is missing where twice the usual distance lies between two. */
+export function pauseOf(at: readonly number[]): number {
+  const steps = at.slice(1).map((moment, index) => moment - (at[index] ?? 0))
+  const usual = steps.sort((a, b) => a - b)[steps.length >> 1] ?? 1
+  return Math.max(PAUSE_S, 2 * usual)
+}
+
 /** Computes the speed of each sample in km/h from the distance; empty where there is no distance. */
 export function speedsOf({ dist, elapsed_s: at }: Samples): Array<number | null> {
+  const pause = pauseOf(at)
   return dist.map((_, index) => {
     let from = index
     let to = index
-    while (to < index + SPEED_REACH && (at[to + 1] ?? Infinity) - (at[to] ?? 0) <= PAUSE_S) to++
-    while (from > index - SPEED_REACH && (at[from] ?? 0) - (at[from - 1] ?? -Infinity) <= PAUSE_S) from--
+    while (to < index + SPEED_REACH && (at[to + 1] ?? Infinity) - (at[to] ?? 0) <= pause) to++
+    while (from > index - SPEED_REACH && (at[from] ?? 0) - (at[from - 1] ?? -Infinity) <= pause) from--
     const [begin, end] = [dist[from], dist[to]]
     const took = (at[to] ?? 0) - (at[from] ?? 0)
     if (begin === null || end === null || begin === undefined || end === undefined) return null
@@ -82,10 +90,11 @@ export function summarize(samples: Samples, begin = 0, end = samples.elapsed_s.l
 
 /** Sums `value` over the steps from each sample to the next, but not over pauses; `took` is the step's length in s. */
 function sumOfSteps(at: readonly number[], value: (index: number, took: number) => number): number {
+  const pause = pauseOf(at)
   let sum = 0
   for (let index = 0; index + 1 < at.length; index++) {
     const took = (at[index + 1] ?? 0) - (at[index] ?? 0)
-    if (took <= PAUSE_S) sum += value(index, took)
+    if (took <= pause) sum += value(index, took)
   }
   return sum
 }
@@ -122,12 +131,13 @@ function workOf(at: readonly number[], watts: Column): number | null {
  * Pauses of the recording are left out; null below 30 s of power.
  */
 export function weightedOf(at: readonly number[], watts: Column): number | null {
+  const pause = pauseOf(at)
   const seconds: number[] = []
   at.forEach((moment, index) => {
     const value = watts[index]
     if (value === null || value === undefined) return
     const took = (at[index + 1] ?? moment + 1) - moment
-    for (let second = 0; second < (took > PAUSE_S ? 1 : Math.round(took)); second++) seconds.push(value)
+    for (let second = 0; second < (took > pause ? 1 : Math.round(took)); second++) seconds.push(value)
   })
   if (seconds.length < WEIGHTED_WINDOW_S) return null
   let window = 0
