@@ -22,7 +22,7 @@ describe('the workout folder', () => {
     })
   const none = async () => {
     await scene.heal()
-    await scene.answer({ success: true, wotd: { type: 'None' } })
+    await scene.steer('PATCH', 'settings', { wotd_type: 'None' })
   }
   beforeEach(async () => {
     temp = await openTempDir('workouts')
