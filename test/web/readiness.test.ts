@@ -38,7 +38,7 @@ describe('a daemon', () => {
     expect(answer.status).toBe(200)
     expect(JSON.parse(answer.body)).toEqual({
       ready: true,
-      parts: { database: 'ok', queue: 'ok', polls: 'ok' },
+      parts: { database: 'ok', queue: 'ok', files: 'ok', polls: 'ok' },
       accounts: {},
     })
   })
@@ -69,7 +69,7 @@ describe('a daemon', () => {
     await addAccount(at, { name: 'ben', polledAgo: '4 hours' })
     const seen = await readiness(at, ['ben'])
     expect(seen).toMatchObject({ status: 200, ready: true })
-    expect(Object.keys(seen.parts)).toEqual(['database', 'queue'])
+    expect(Object.keys(seen.parts)).toEqual(['database', 'queue', 'files'])
     expect(seen.accounts.ben).toMatch(/^last poll: \d{4}-/)
   })
 })
