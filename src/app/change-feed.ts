@@ -22,11 +22,7 @@ export async function* readChanges(
   await app.store.read((tx) => checkSince(tx, input.since))
   let after = input.since
   const listener = follow
-    ? openChangeListener(app, {
-        connectionString: app.databaseUrl,
-        channel: 'musette_changes',
-        name: 'musette changes',
-      })
+    ? openChangeListener(app, { connectionString: app.databaseUrl, channel: 'musette_changes' })
     : undefined
   try {
     while (!signal.aborted) {

@@ -22,10 +22,7 @@ export async function openAccountWatch(
   jobs: Pick<Jobs, 'enqueue' | 'keepSchedules'>,
 ): Promise<{ close(): Promise<void> }> {
   const closed = new AbortController()
-  const listener = openChangeListener(
-    { log },
-    { connectionString: databaseUrl, channel: 'musette_accounts', name: 'musette accounts' },
-  )
+  const listener = openChangeListener({ log }, { connectionString: databaseUrl, channel: 'musette_accounts' })
   let known = await store.read(findLoginTimes)
   const look = async () => {
     const found = await store.read(findLoginTimes)

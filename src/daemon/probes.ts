@@ -35,13 +35,12 @@ export function makeReadiness(
   roles: readonly Role[],
 ): () => Promise<Readiness> {
   const { store, config } = deps.app
-  // Any answer will do: what is looked for are threads that hang on a pipe or a dead share.
-  const answers = () => stat(config.dataDir).catch(() => undefined)
-  const files = makeCachedProbe(answers, { keepMs: KEEP_MS, timeoutMs: TIMEOUT_MS })
   const options = { keepMs: KEEP_MS, timeoutMs: TIMEOUT_MS }
   const health = makeCachedProbe(() => store.read(findAccountHealth), options)
   const waiting = makeCachedProbe(() => store.read(findWaitingFiles), options)
   const counts = makeCachedProbe(() => deps.jobs.counts(), options)
+  // Any answer will do: what is looked for are threads that hang on a pipe or a dead share.
+  const files = makeCachedProbe(() => stat(config.dataDir).catch(() => undefined), options)
   return async () => {
     const [database, queue, folder, disk] = await Promise.allSettled([health(), counts(), waiting(), files()])
     const oldest = Date.now() - freshMs(config)

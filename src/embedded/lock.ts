@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { link, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { link, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { giveToOwner } from '../kit/files.ts'
+import { writeFlushed } from '../kit/files.ts'
 import { isProcessAlive, type ProcessIdentity, readProcessIdentity } from './processes.ts'
 
 type Holder = ProcessIdentity & { token: string }
@@ -28,8 +28,7 @@ export async function acquireLock(dataDir: string, name: LockName = 'owner'): Pr
   const holder: Holder = { ...(await readProcessIdentity(process.pid)), token: randomUUID() }
   const root = pathOfLock(dataDir, name)
   const scratch = `${root}.${holder.token}.new`
-  await writeFile(scratch, JSON.stringify(holder), { mode: 0o600, flush: true })
-  await giveToOwner(scratch)
+  await writeFlushed(scratch, JSON.stringify(holder), 0o600)
   try {
     for (;;) {
       const end = await followChain(root)

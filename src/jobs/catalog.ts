@@ -174,7 +174,10 @@ export function assertHandlers(handlers: Readonly<Record<string, unknown>>): voi
   throw new MusetteError('handlers_mismatch', `jobs: start: ${parts.join('; ')}`)
 }
 
-/** Checks a payload against its schema and runs the handler of that name. Throws RejectedError `job_unreadable`, or the handler's error. */
+/**
+ * Checks a payload against its schema and runs the handler of that name. Throws RejectedError `job_unreadable`, or the handler's
+ * error.
+ */
 export function runHandler<N extends JobName>(
   handlers: Handlers,
   input: { name: N; payload: unknown; context: HandlerContext },

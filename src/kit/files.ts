@@ -17,7 +17,7 @@ export async function writeDurably(path: string, text: string): Promise<void> {
 }
 
 /** Gives a file that root has written to the owner of its folder, who could not read it otherwise; does nothing for others. */
-export async function giveToOwner(path: string): Promise<void> {
+async function giveToOwner(path: string): Promise<void> {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = await stat(dirname(path))
   if (uid !== 0) await chown(path, uid, gid).catch(() => undefined)

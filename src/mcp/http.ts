@@ -43,7 +43,7 @@ export function makeHttpServer({ makeReader, ...deps }: HttpDeps): HttpServer {
       const judged = text === undefined ? undefined : judgeText(text, versionOf(request))
       const [refusal] = judged?.refusals ?? []
       if (refusal) return Response.json(refusal, { status: 400 })
-      const body: unknown = text === undefined ? undefined : JSON.parse(text)
+      const body = judged?.json
       const session = request.headers.get(SESSION)
       const messages = (Array.isArray(body) ? body : [body]) as Message[]
       const keys = session === null ? [] : messages.flatMap((message) => keyOf(session, message?.id))

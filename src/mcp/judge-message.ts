@@ -12,8 +12,8 @@ export type Refusal = {
   error: { code: number; message: string }
 }
 
-/** What a client sent: the messages that the SDK takes, and the answers to those that it does not. */
-type Judged = { messages: unknown[]; refusals: Refusal[] }
+/** What a client sent, as JSON and as messages: those that the SDK takes, and the answers to those that it does not. */
+type Judged = { json?: unknown; messages: unknown[]; refusals: Refusal[] }
 
 /** The only version of the protocol that has batches (its changelog of 2025-06-18). */
 export const VERSION_WITH_BATCHES = '2025-03-26'
@@ -29,7 +29,7 @@ export function judgeText(text: string, version: string | undefined): Judged {
   } catch {
     return refused(ProtocolErrorCode.ParseError, 'this is not JSON; send one message of JSON-RPC 2.0')
   }
-  if (!Array.isArray(json)) return judgeMessage(json)
+  if (!Array.isArray(json)) return { json, ...judgeMessage(json) }
   if (version !== VERSION_WITH_BATCHES)
     return refused(
       ProtocolErrorCode.InvalidRequest,
@@ -38,6 +38,7 @@ export function judgeText(text: string, version: string | undefined): Judged {
   if (json.length === 0) return refused(ProtocolErrorCode.InvalidRequest, 'a batch needs a message')
   const judged = json.map(judgeMessage)
   return {
+    json,
     messages: judged.flatMap(({ messages }) => messages),
     refusals: judged.flatMap(({ refusals }) => refusals),
   }

@@ -6,9 +6,6 @@ import { findFailingSince } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
 import type { TrainingInfoRow } from '../store/training/training-info-rows.ts'
 
-/** The code of a failure whose answer has less than the mirror holds. */
-export const POORER_ANSWER = 'poorer_answer'
-
 /** This many items may be missing whatever their share: a person deletes a few at a time. */
 const ALWAYS_ALLOWED = 5
 /** An answer about a whole resource that has less is accepted when the service has sent such answers for this long. */
@@ -102,7 +99,7 @@ export function poorerDefinition(path: string): UnexpectedResponseError {
 
 function poorer(what: string, lost: readonly string[], next: string): UnexpectedResponseError {
   return new UnexpectedResponseError(
-    POORER_ANSWER,
+    'poorer_answer',
     `${what}: the answer lacks ${lost.join(' and ')} that the service has sent before; what is mirrored stays, and ${next}`,
   )
 }

@@ -1,6 +1,8 @@
+import { constants } from 'node:buffer'
 import { promisify } from 'node:util'
-import { gunzip, gzip } from 'node:zlib'
+import { gzip } from 'node:zlib'
 import { type FitContents, readContents } from '../fit/fit-contents.ts'
+import { decodeGzip } from '../kit/decode-gzip.ts'
 import { errorLine, TransientError } from '../kit/errors.ts'
 import {
   findFitBody,
@@ -15,7 +17,6 @@ import { normalizeFit } from './fit-rows.ts'
 import type { UploadDeps } from './upload-deps.ts'
 
 const pack = promisify(gzip)
-const unpack = promisify(gunzip)
 
 type KeepInput = { key: UploadKey; fileName: string; load: () => Promise<Buffer> }
 
@@ -75,7 +76,7 @@ export async function rebuildFit(
     const body = await store.read((tx) => findFitBody(tx, key))
     if (!body) continue
     try {
-      const bytes = await unpack(body)
+      const bytes = await decodeGzip(body, constants.MAX_LENGTH)
       const rows = normalizeFit(readContents(bytes), { sizeBytes: bytes.length, readAt: now() })
       await store.transaction((tx) => replaceFit(tx, key, rows))
       count++

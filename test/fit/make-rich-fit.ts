@@ -21,16 +21,7 @@ export function makeRichFit(input: { seconds?: number } = {}): Buffer {
     describe(1, 0, { fieldName: 'note', units: '', fitBaseTypeId: 0x07 }),
     describe(1, 1, { fieldName: 'lap_score', units: 'points', fitBaseTypeId: 0x86 }),
   ]
-  const encoder = new Encoder({
-    fieldDescriptions: Object.fromEntries(
-      described.map((fieldDescriptionMesg, key) => [
-        key,
-        { developerDataIdMesg: makeApp(fieldDescriptionMesg.developerDataIndex), fieldDescriptionMesg },
-      ]),
-    ),
-  })
-  const write = (number: unknown, message: Record<string, unknown>) =>
-    encoder.onMesg(Number(number), message as never)
+  const { write, close } = openEncoder(described)
   const { MesgNum } = Profile
   write(MesgNum.FILE_ID, {
     type: 'activity',
@@ -84,7 +75,7 @@ export function makeRichFit(input: { seconds?: number } = {}): Buffer {
     numSessions: 2,
     type: 'manual',
   })
-  return Buffer.from(encoder.close())
+  return close()
 }
 
 /** Makes a FIT activity of two apps whose fields have one name, with a field of two texts, and with means that are no whole numbers. */
@@ -94,16 +85,7 @@ export function makeTwoSensors(): Buffer {
     describe(1, 0, { fieldName: 'pressure', units: 'bar', fitBaseTypeId: 0x88 }),
     describe(1, 1, { fieldName: 'note', units: '', fitBaseTypeId: 0x07 }),
   ]
-  const encoder = new Encoder({
-    fieldDescriptions: Object.fromEntries(
-      described.map((fieldDescriptionMesg, key) => [
-        key,
-        { developerDataIdMesg: makeApp(fieldDescriptionMesg.developerDataIndex), fieldDescriptionMesg },
-      ]),
-    ),
-  })
-  const write = (number: unknown, message: Record<string, unknown>) =>
-    encoder.onMesg(Number(number), message as never)
+  const { write, close } = openEncoder(described)
   const { MesgNum } = Profile
   write(MesgNum.FILE_ID, { type: 'activity', manufacturer: 'garmin', product: 3121, timeCreated: at(0) })
   for (const app of [0, 1]) write(MesgNum.DEVELOPER_DATA_ID, makeApp(app))
@@ -118,7 +100,22 @@ export function makeTwoSensors(): Buffer {
   write(MesgNum.LAP, sum)
   write(MesgNum.SESSION, { ...sum, messageIndex: 0, firstLapIndex: 0, numLaps: 1 })
   write(MesgNum.ACTIVITY, { timestamp: at(60), totalTimerTime: 60, numSessions: 1, type: 'manual' })
-  return Buffer.from(encoder.close())
+  return close()
+}
+
+/** Opens an encoder that knows the fields of apps by their places in this list. */
+function openEncoder(described: ReadonlyArray<ReturnType<typeof describe>>) {
+  const encoder = new Encoder({
+    fieldDescriptions: Object.fromEntries(
+      described.map((fieldDescriptionMesg, key) => [
+        key,
+        { developerDataIdMesg: makeApp(fieldDescriptionMesg.developerDataIndex), fieldDescriptionMesg },
+      ]),
+    ),
+  })
+  const write = (number: unknown, message: Record<string, unknown>) =>
+    encoder.onMesg(Number(number), message as never)
+  return { write, close: () => Buffer.from(encoder.close()) }
 }
 
 function makeApp(developerDataIndex: number) {

@@ -66,10 +66,7 @@ test('limits in time that an administrator has set for all end no work of ours, 
   const queue = makeQueuePool(url)
   onTestFinished(() => queue.end())
   await queue.query(slow)
-  const listener = openChangeListener(
-    { log: quiet },
-    { connectionString: url, channel: 'musette_changes', name: 'musette changes' },
-  )
+  const listener = openChangeListener({ log: quiet }, { connectionString: url, channel: 'musette_changes' })
   onTestFinished(() => listener.close())
   const never = new AbortController().signal
   await listener.wait(0, never)

@@ -38,8 +38,9 @@ const ENTRIES = `entries AS (
   WITH ORDINALITY)`
 
 // A value of the detail stays until a newer detail comes. Only a name or description also changes when the list's own value
-// changes. An entry without a name or type keeps what is known. A name that neither the list nor the detail has sent was not set by the service, and counts as changed. An unreadable
-// start is no change and does not replace a readable one. An entry that says only UTC does not replace a zone that was found.
+// changes. An entry without a name or type keeps what is known. A name that neither the list nor the detail has sent was not set by
+// the service, and counts as changed. An unreadable start is no change and does not replace a readable one. An entry that says only
+// UTC does not replace a zone that was found.
 const UPDATE = `WITH ${ENTRIES},
 before AS (
   SELECT a.activity_id, a.fetched_at, to_jsonb(a) AS was, known.list AS list_fields, known.changed OR e.wanted AS wanted,

@@ -16,16 +16,12 @@ const CONNECT_AGAIN_MS = MINUTE
 
 /**
  * Opens a connection that listens on a channel: `musette_changes` for the change feed, `musette_accounts` for accounts that come, go
- * or sign in. `name` is shown in the server's list of connections. While it is lost, or behind a pooler that passes no
- * notifications on, `wait` takes its whole time; a lost connection is made again within a minute.
+ * or sign in. While it is lost, or behind a pooler that passes no notifications on, `wait` takes its whole time; a lost connection
+ * is made again within a minute.
  */
 export function openChangeListener(
   deps: { log: Logger },
-  options: {
-    connectionString: string
-    channel: 'musette_changes' | 'musette_accounts'
-    name: string
-  },
+  options: { connectionString: string; channel: 'musette_changes' | 'musette_accounts' },
 ): ChangeListener {
   const wakeUps = new EventTarget()
   let heard = false
@@ -41,7 +37,7 @@ export function openChangeListener(
     triedAt = performance.now()
     const made = new PostgresClient({
       connectionString: options.connectionString,
-      application_name: options.name,
+      application_name: options.channel.replace('_', ' '),
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
     })

@@ -67,15 +67,18 @@ export function speedsOf({ dist, elapsed_s: at }: Samples): Array<number | null>
 export function summarize(samples: Samples, begin = 0, end = samples.elapsed_s.length): Summary {
   const cut = (column: Column) => column.slice(begin, end)
   const at = samples.elapsed_s.slice(begin, end)
+  const pause = pauseOf(at)
   const of = (name: SampledColumn) => cut(samples[name])
   const watts = cut(wattsOf(samples))
   const dist = of('dist')
   const known = dist.filter((value) => value !== null)
   return {
     elapsed_s: (at.at(-1) ?? 0) - (at[0] ?? 0),
-    recorded_s: sumOfSteps(at, (_, took) => took),
+    recorded_s: sumOfSteps(at, pause, (_, took) => took),
     moving_s:
-      known.length === 0 ? null : sumOfSteps(at, (index, took) => (isMoving(dist, index, took) ? took : 0)),
+      known.length === 0
+        ? null
+        : sumOfSteps(at, pause, (index, took) => (isMoving(dist, index, took) ? took : 0)),
     distance_m: known.length < 2 ? null : (known.at(-1) ?? 0) - (known[0] ?? 0),
     climbed_m: climbedOf(of('alt')),
     power: spreadOf(watts),
@@ -83,14 +86,17 @@ export function summarize(samples: Samples, begin = 0, end = samples.elapsed_s.l
     hr: spreadOf(of('hr')),
     cad: spreadOf(of('cad')),
     speed_kmh: spreadOf(cut(speedsOf(samples))),
-    work_kj: workOf(at, watts),
-    weighted_w: weightedOf(at, watts),
+    work_kj: workOf(at, watts, pause),
+    weighted_w: weightedOf(at, watts, pause),
   }
 }
 
 /** Sums `value` over the steps from each sample to the next, but not over pauses; `took` is the step's length in s. */
-function sumOfSteps(at: readonly number[], value: (index: number, took: number) => number): number {
-  const pause = pauseOf(at)
+function sumOfSteps(
+  at: readonly number[],
+  pause: number,
+  value: (index: number, took: number) => number,
+): number {
   let sum = 0
   for (let index = 0; index + 1 < at.length; index++) {
     const took = (at[index + 1] ?? 0) - (at[index] ?? 0)
@@ -120,18 +126,17 @@ export function spreadOf(column: Column): Spread {
 }
 
 /** The work of a sample lasts to the next one, a second for the last. */
-function workOf(at: readonly number[], watts: Column): number | null {
+function workOf(at: readonly number[], watts: Column, pause: number): number | null {
   if (!watts.some((value) => value !== null)) return null
   const last = watts.at(-1) ?? 0
-  return (sumOfSteps(at, (index, took) => (watts[index] ?? 0) * took) + last) / 1_000
+  return (sumOfSteps(at, pause, (index, took) => (watts[index] ?? 0) * took) + last) / 1_000
 }
 
 /**
  * Computes the weighted mean power, W: the fourth root of the mean of the fourth powers of the means of every 30 s.
  * Pauses of the recording are left out; null below 30 s of power.
  */
-export function weightedOf(at: readonly number[], watts: Column): number | null {
-  const pause = pauseOf(at)
+export function weightedOf(at: readonly number[], watts: Column, pause = pauseOf(at)): number | null {
   const seconds: number[] = []
   at.forEach((moment, index) => {
     const value = watts[index]
