@@ -1,4 +1,4 @@
-// Builds the program for Node: dist/main.js, dist/musette.cjs and dist/chunks/. They contain the libraries, because a command that
+// Builds the program: for Node dist/main.js, dist/musette.cjs and dist/chunks/, for browsers dist/web/. They contain the libraries, because a command that
 // reads some hundred files starts at half the speed. node_modules/ is still needed: the libraries of LOADED_BY_PATH are
 // read there, and the licences of all are there.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,6 +14,7 @@ const MAPS_NEXT_TO_NOTHING = Buffer.from('{"version":3,"sources":["library"],"ma
   'base64',
 )
 
+rmSync(`${root}dist/web`, { recursive: true, force: true })
 const { metafile } = await build({
   absWorkingDir: root,
   entryPoints: ['src/main.ts'],
@@ -39,6 +40,32 @@ const { metafile } = await build({
     { name: 'libraries in parts', setup: takeParts },
   ],
   metafile: true,
+  logLevel: 'warning',
+})
+await build({
+  absWorkingDir: root,
+  entryPoints: [
+    ...readdirSync(`${root}src/web/pages`)
+      .filter((name) => !name.includes('.'))
+      .map((name) => `src/web/pages/${name}/page.tsx`),
+    'src/web/shared/text-page.tsx',
+    'src/web/shared/styles/styles.css',
+    'src/web/shared/styles/icon.svg',
+  ],
+  outbase: 'src/web',
+  outdir: 'dist/web',
+  chunkNames: 'chunks/[name]-[hash]',
+  loader: { '.svg': 'copy' },
+  entryNames: '[dir]/[name]',
+  assetNames: '[dir]/[name]',
+  bundle: true,
+  splitting: true,
+  minify: true,
+  platform: 'browser',
+  target: 'es2022',
+  format: 'esm',
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
   logLevel: 'warning',
 })
 for (const name of readdirSync(`${root}dist/chunks`))

@@ -4,11 +4,10 @@
 //   build     dist/, from src/
 // Plain JavaScript on Node's own modules, because it runs before anything is installed.
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const browser = 'web/browser'
 /** What the tests need beside Node: the commands, and Debian's packages that bring them. */
 const packages = {
   'redis-server': 'redis-server',
@@ -54,19 +53,10 @@ function services() {
 }
 
 function build() {
-  const compiler = `${root}node_modules/typescript/bin/tsc`
   // An install without the development tools (a container's last stage) brings a dist/ of its own.
-  if (!existsSync(compiler)) return
-  // The dashboard's scripts run in a browser, which knows other names than Node does.
-  run(
-    process.execPath,
-    [compiler, '-p', `${root}src/${browser}`],
-    'the scripts of the dashboard were not built',
-  )
+  if (!existsSync(`${root}node_modules/esbuild`)) return
   run(process.execPath, [`${root}config/bundle.mjs`], 'the program was not built')
   compileScanner()
-  const isServed = (path) => statSync(path).isDirectory() || /\.(css|svg)$/.test(path)
-  cpSync(`${root}src/${browser}`, `${root}dist/${browser}`, { recursive: true, filter: isServed })
 }
 
 /** Compiles the reader of samples to WebAssembly. It takes seconds, so an unchanged one is left. */

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 import { type App, openApp } from '../app/app.ts'
+import { removeArriving } from '../app/files/drop-file.ts'
 import { parkUnreadableLogins } from '../app/local-app.ts'
 import { loginOptions } from '../app/open-database.ts'
-import { setHomeTimezone } from '../app/sign-in.ts'
 import type { Config } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
 import type { DropFolder } from '../dropfolder/drop-folder.ts'
@@ -15,15 +15,12 @@ import type { HttpServer } from '../mcp/http.ts'
 import { findAccounts, findEndedSessions, recordEndedSession } from '../store/account-rows.ts'
 import { makeGuardedReader } from '../store/query/guarded-reader.ts'
 import { findRunsMark, recordRunsAbandoned } from '../store/runs.ts'
+import { makeCachedProbe } from '../web/cached-probe.ts'
 import { makeMetrics } from '../web/metrics.ts'
 import { assertNotExposed, openWeb, type WebDeps, type WebOptions } from '../web/web.ts'
 import { openWebhooks } from '../webhooks/open-webhooks.ts'
 import { openAccountWatch } from './account-watch.ts'
-import { makeCachedProbe } from './cached-probe.ts'
 import { openCompletion } from './complete-derived.ts'
-import { removeArriving } from './dashboard/drop-file.ts'
-import { makeDropZone } from './dashboard/drop-zone-deps.ts'
-import { makeDashboard } from './dashboard/make-dashboard.ts'
 import { makeHandlers } from './handlers.ts'
 import { makeHealthReader, makeReadiness } from './probes.ts'
 import type { Role } from './roles.ts'
@@ -176,17 +173,11 @@ function openDaemonWeb(
 ) {
   return openWeb(
     {
-      log: app.log,
+      app,
       readiness: makeReadiness({ app, jobs, dropFolder }, roles),
       ...numbers,
       boards: jobs.boards(),
-      dashboard: makeDashboard(app),
-      dropZone: makeDropZone(app, { isWatched: roles.includes('watcher') }),
-      home: {
-        async setHomeTimezone({ account: name, timezone }) {
-          await setHomeTimezone(app, { name, timezone })
-        },
-      },
+      isWatched: roles.includes('watcher'),
       endedSessions: makeEndedSessions(app),
     },
     http,

@@ -1,7 +1,7 @@
 import { type App, endPauses, pruneBookkeeping } from '../app/app.ts'
 import { exportAll } from '../app/export/export-all.ts'
+import { makeUploadDeps } from '../app/files/upload-files.ts'
 import { writeScheduledBackup } from '../app/scheduled-backup.ts'
-import { makeUploadDeps } from '../app/upload-files.ts'
 import type { Handlers, Jobs } from '../jobs/jobs.ts'
 import { CredentialsRejectedError, TransientError } from '../kit/errors.ts'
 import { DAY, formatDuration, MINUTE, SECOND } from '../kit/time.ts'

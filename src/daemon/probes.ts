@@ -9,9 +9,9 @@ import { MINUTE, SECOND } from '../kit/time.ts'
 import { findAccountHealth, findHealthCounts } from '../store/health.ts'
 import { type EndedRun, findEndedRuns, type RunsMark } from '../store/runs.ts'
 import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
+import { makeCachedProbe } from '../web/cached-probe.ts'
 import type { DatabaseHealth, HealthSnapshot } from '../web/gauges.ts'
 import type { Readiness } from '../web/health-routes.ts'
-import { makeCachedProbe } from './cached-probe.ts'
 import type { Role } from './roles.ts'
 
 /** Any client may request the readiness, so database and queue are read at most once in this time. */

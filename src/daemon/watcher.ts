@@ -1,5 +1,5 @@
 import type { App } from '../app/app.ts'
-import { makeUploadDeps } from '../app/upload-files.ts'
+import { makeUploadDeps } from '../app/files/upload-files.ts'
 import { type DropFolder, type DroppedFile, openDropFolder } from '../dropfolder/drop-folder.ts'
 import { isDroppable } from '../fit/fit-names.ts'
 import type { Jobs } from '../jobs/jobs.ts'

@@ -1,14 +1,7 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
-import type { Logger } from 'pino'
 import { ConfigError } from '../kit/errors.ts'
 import { isLoopback } from '../kit/loopback.ts'
 import { isPageVisit, registerAuth, requireAuth } from './auth.ts'
-import { registerDownloads } from './dashboard/activity-routes.ts'
-import { registerDashboardApi } from './dashboard/dashboard-api.ts'
-import { registerDashboardPages, registerWorkoutFiles, sendNoSuchPage } from './dashboard/dashboard-pages.ts'
-import type { DashboardDeps, DropZoneDeps, HomeTimezoneDeps } from './dashboard/dashboard-types.ts'
-import { LONGEST_UPLOAD_MS, registerDropZone } from './dashboard/drop-zone-routes.ts'
-import { registerHomeTimezone } from './dashboard/home-timezone-routes.ts'
 import type { HealthSnapshot } from './gauges.ts'
 import { type Readiness, registerHealth } from './health-routes.ts'
 import { listenOn, REQUEST_MS } from './listen.ts'
@@ -17,19 +10,20 @@ import { type McpFetch, registerMcp } from './mcp-route.ts'
 import { type Metrics, registerMetrics } from './metrics.ts'
 import { registerOriginChecks } from './origin.ts'
 import { makePageTokens } from './page-token.ts'
+import { type PagesApp, registerPages, sendNoSuchPage } from './pages/register-pages.ts'
+import { LONGEST_UPLOAD_MS } from './pages/today/drop-routes.ts'
 import { type Board, registerQueueBoard } from './queue-board.ts'
 import { registerSecurityHeaders } from './security-headers.ts'
 import type { EndedSessions } from './sessions.ts'
 
 export type WebDeps = {
-  log: Logger
+  app: PagesApp
   readiness: () => Promise<Readiness>
   metrics: Metrics
   readHealth: () => Promise<HealthSnapshot>
   boards: readonly Board[]
-  dashboard: DashboardDeps
-  dropZone: DropZoneDeps
-  home: HomeTimezoneDeps
+  /** whether this process watches the drop folder */
+  isWatched: boolean
   endedSessions: EndedSessions
   mcp: McpFetch
 }
@@ -58,7 +52,8 @@ export async function openWeb(
 ): Promise<{ url: string; close(): Promise<void> }> {
   assertNotExposed(options)
   const { host, port, token, path: root = '' } = options
-  const { log } = deps
+  const { endedSessions } = deps
+  const { log } = deps.app
   const server = fastify({
     logger: false,
     forceCloseConnections: true,
@@ -85,19 +80,14 @@ export async function openWeb(
   await registerSecurityHeaders(server, { mapTiles: options.mapTiles })
   if (root) redirectBelow(server, root)
   registerOriginChecks(server, { loopbackOnly: token === undefined })
-  const auth = token === undefined ? undefined : await registerAuth(server, deps, { token, root })
+  const auth =
+    token === undefined ? undefined : await registerAuth(server, { log, endedSessions }, { token, root })
   requireAuth(server, auth)
   if (auth) await registerLogin(server, auth, root)
   registerHealth(server, deps)
   registerMetrics(server, deps)
   await registerQueueBoard(server, deps.boards, root)
-  await registerDashboardPages(server, deps.dashboard, menu)
-  registerWorkoutFiles(server, deps.dashboard)
-  const tokens = makePageTokens()
-  await registerDropZone(server, deps.dropZone, tokens)
-  registerHomeTimezone(server, deps.home, tokens)
-  registerDownloads(server, deps.dashboard)
-  await registerDashboardApi(server, deps.dashboard)
+  await registerPages(server, deps.app, { menu, tokens: makePageTokens(), isWatched: deps.isWatched })
   await registerMcp(server, deps.mcp)
   return listenOn(server, { host, port })
 }

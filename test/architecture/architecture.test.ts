@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { listLyingVerbs, listRetiredNames, listTwinNames } from './names.ts'
-import { findCycle, listViolations, parseSource, readSources } from './rooms.ts'
+import { findCycle, listPageViolations, listViolations, parseSource, readSources } from './rooms.ts'
 
 const sources = readSources()
 
@@ -30,6 +30,20 @@ describe('the rooms of src', () => {
       parseSource('store/planted.ts', `import type { Service } from '../service/service.ts'\n`),
     ]
     expect(listViolations(planted)).toEqual(['store/planted.ts imports service/service.ts'])
+  })
+
+  it('keep each page to its folder, and Node out of the browser', () => {
+    expect(listPageViolations(sources)).toEqual([])
+    const planted = [
+      parseSource('web/pages/runs/planted.tsx', `import type { View } from '../today/page.tsx'\n`),
+      parseSource('web/shared/planted.ts', `import { openStore } from '../../store/store.ts'\n`),
+      parseSource('web/pages/runs/page.tsx', `import { findRuns } from './queries.ts'\n`),
+    ]
+    expect(listPageViolations(planted)).toEqual([
+      'web/pages/runs/planted.tsx imports web/pages/today/page.tsx',
+      'web/shared/planted.ts imports store/store.ts',
+      'web/pages/runs/page.tsx imports web/pages/runs/queries.ts',
+    ])
   })
 
   it('import each other without a cycle', () => {

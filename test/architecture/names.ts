@@ -60,20 +60,21 @@ const wordsOf = (name: string) =>
     .split(/[^A-Za-z\d]+/)
     .map((word) => word.toLowerCase())
 
-/** Returns the text without comments, strings and regular expressions, which speak to people. */
+/** Returns the text without comments, strings, regular expressions and the text of elements, which speak to people. */
 function codeOf(text: string): string {
   return text
     .replace(/\/\*[\s\S]*?\*\//g, '')
     .replace(/(^|[^:'"`])\/\/.*$/gm, '$1')
     .replace(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g, "''")
     .replace(/`(?:[^`\\]|\\[\s\S])*`/g, '``')
+    .replace(/(>|\})([^<>{}=;()]+)(<|\{)/g, '$1$3')
 }
 
 /** Lists, as sentences, each name of a file or in its code that is or begins with a retired word. */
 export function listRetiredNames(files: readonly SourceFile[]): string[] {
   const found = new Set<string>()
   for (const { path, text } of files) {
-    const names = [basename(path, '.ts'), ...(codeOf(text).match(/[A-Za-z_$][\w$]*/g) ?? [])]
+    const names = [basename(path).replace(/\.tsx?$/, ''), ...(codeOf(text).match(/[A-Za-z_$][\w$]*/g) ?? [])]
     for (const name of names) {
       if (CALLED_BY_PG.includes(name)) continue
       const words = wordsOf(name)
@@ -155,8 +156,10 @@ export function listLyingVerbs(files: readonly SourceFile[]): string[] {
 export function listTwinNames(files: readonly SourceFile[]): string[] {
   const byName = new Map<string, string[]>()
   for (const { path } of files) {
-    if (path.startsWith('cli/verbs/')) continue
     const name = basename(path)
+    // Each page has these, in a folder of its own.
+    const isPages = /^web\/pages\/\w+\/(?:queries|routes|page)\.tsx?$/.test(path)
+    if (path.startsWith('cli/verbs/') || isPages) continue
     byName.set(name, [...(byName.get(name) ?? []), path])
   }
   return [...byName.values()].filter((paths) => paths.length > 1).map((paths) => paths.join(' and '))

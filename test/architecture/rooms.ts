@@ -41,7 +41,7 @@ export const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
   cli: ['app', 'daemon', 'doctor', 'mcp', 'webhooks', 'config', 'log', 'sandbox', 'embedded'],
   daemon: ['web', 'mcp', 'app', ...BELOW_APP],
   doctor: ['app', 'jobs', 'store', 'service', 'embedded', 'dropfolder', 'config'],
-  web: [],
+  web: ['app', 'store', 'workoutfolder'],
   mcp: ['store'],
   app: BELOW_APP,
   jobs: ['mirror', 'upload'],
@@ -81,6 +81,8 @@ export const OWNED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@fastify/rate-limit': ['web'],
   '@fastify/static': ['web'],
   uplot: ['web'],
+  preact: ['web'],
+  '@tanstack/virtual-core': ['web'],
   '@modelcontextprotocol/server': ['mcp'],
   // Its agreement does not allow passing it on, so it is a tool of tests.
   '@garmin/fitsdk': [],
@@ -90,7 +92,7 @@ const SRC = fileURLToPath(new URL('../../src', import.meta.url))
 
 export function readSources(): SourceFile[] {
   return readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.tsx?$/.test(name))
     .map((name) => parseSource(relative(SRC, join(SRC, name)), readFileSync(join(SRC, name), 'utf8')))
 }
 
@@ -118,7 +120,7 @@ function targetOf(path: string, specifier: string): string {
 }
 
 export function roomOf(path: string): string {
-  return (path.split('/')[0] as string).replace(/\.ts$/, '')
+  return (path.split('/')[0] as string).replace(/\.tsx?$/, '')
 }
 
 /** Lists, as sentences, every import that crosses a wall. */
@@ -128,7 +130,7 @@ export function listViolations(files: readonly SourceFile[]): string[] {
     const room = roomOf(file.path) as Room
     if (!ROOMS.includes(room)) violations.push(`${file.path} stands in no known room`)
     for (const { target, typeOnly } of file.imports) {
-      if (!target.endsWith('.ts')) {
+      if (!/\.tsx?$/.test(target)) {
         const owners = OWNED_PACKAGES[target]
         if (owners && !owners.includes(room)) violations.push(`${file.path} imports the package ${target}`)
         continue
@@ -166,4 +168,19 @@ export function findCycle(files: readonly SourceFile[]): string[] | undefined {
     if (cycle) return cycle
   }
   return undefined
+}
+
+/** Lists the imports of a page that are another page's, and those of the browser's files that run what only Node can. */
+export function listPageViolations(files: readonly SourceFile[]): string[] {
+  return files.flatMap(({ path, imports }) => {
+    const page = path.match(/^web\/pages\/\w+\//)?.[0]
+    const isBrowsers = path.startsWith('web/shared/') || path.endsWith('.tsx')
+    return imports
+      .filter(({ target, typeOnly }) => {
+        const isOther = page !== undefined && /^web\/pages\/\w+\//.test(target) && !target.startsWith(page)
+        const isNodes = /\/(?:queries|routes)\.ts$/.test(target) || !target.startsWith('web/')
+        return isOther || (isBrowsers && !typeOnly && /\.tsx?$/.test(target) && isNodes)
+      })
+      .map(({ target }) => `${path} imports ${target}`)
+  })
 }

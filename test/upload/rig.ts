@@ -1,4 +1,4 @@
-import { makeUploadDeps } from '../../src/app/upload-files.ts'
+import { makeUploadDeps } from '../../src/app/files/upload-files.ts'
 import { contentIdOf, sourceOf } from '../../src/fit/read-fit.ts'
 import { mirrorActivity } from '../../src/mirror/mirror-activity.ts'
 import { findWanted } from '../../src/store/activities/wanted.ts'

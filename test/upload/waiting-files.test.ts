@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { findStatus } from '../../src/app/status-report.ts'
-import { makeDashboard } from '../../src/daemon/dashboard/make-dashboard.ts'
 import { makeHealthReader, makeReadiness } from '../../src/daemon/probes.ts'
 import { checkWaitingFiles } from '../../src/doctor/check-folders.ts'
 import { findRunsMark } from '../../src/store/runs.ts'
 import { recordWaitingFiles, type WaitingReport } from '../../src/store/uploads/waiting-files.ts'
+import { makeFindToday } from '../../src/web/pages/today/queries.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 
 let rig: Rig
@@ -40,7 +40,7 @@ it('what waits in the drop folder is shown by status, doctor, metrics and dashbo
   const since = await rig.app.store.read(findRunsMark)
   const readHealth = makeHealthReader({ app: rig.app, jobs: () => jobs }, { since, onRun: () => undefined })
   expect((await readHealth()).database?.counts.waitingFiles).toEqual([{ code: 'not_whole', count: 1 }])
-  const today = await makeDashboard(rig.app).findToday({})
+  const today = await makeFindToday(rig.app)({})
   expect(today?.waiting).toMatchObject([{ path: 'may/ride.fit', reason: cut.reason }])
   await show()
   expect((await findStatus(rig.app)).waiting_files).toEqual([])

@@ -116,19 +116,19 @@ describe('the JSON of the dashboard', () => {
 
   it('comes with scripts, styles and pictures, and no other file', async () => {
     for (const path of [
-      'uplot/package.json',
-      'uplot/../../package.json',
-      '..%2fdashboard%2fdashboard-pages.js',
-      'tsconfig.json',
-      '%2e%2e/dashboard/dashboard-api.js',
+      '../../package.json',
+      '..%2f..%2fpackage.json',
+      '..%2fmain.js',
+      'pages/today',
+      '%2e%2e/musette.cjs',
     ])
       expect([path, (await get(`/assets/${path}`)).status]).toEqual([path, 404])
     for (const path of [
-      'today/today.js',
-      'uplot/uPlot.esm.js',
-      'uplot/uPlot.min.css',
-      'styles/base.css',
-      'styles/icon.svg',
+      'pages/today/page.js',
+      'pages/today/page.css',
+      'shared/text-page.js',
+      'shared/styles/styles.css',
+      'shared/styles/icon.svg',
     ])
       expect([path, (await get(`/assets/${path}`)).status]).toEqual([path, 200])
   })

@@ -93,23 +93,9 @@ export function openBareWeb(options: {
   const { log } = options.log ?? makeTestLog()
   return openWeb(
     {
-      log,
+      app: { log, config: readConfig({}), store: { read: fail, transaction: fail } as never },
       metrics: makeMetrics({ now: () => new Date() }, { version: '0' }),
-      dashboard: {
-        findToday: fail,
-        findWorkoutFile: fail,
-        findRuns: fail,
-        findActivityPage: fail,
-        findActivityCalendar: fail,
-        findSampleField: fail,
-        findCompared: fail,
-        openDownload: fail,
-        findActivity: fail,
-        findSamples: fail,
-        findFitness: fail,
-      },
-      home: { setHomeTimezone: fail },
-      dropZone: { closed: undefined, dropFile: fail, findContents: fail },
+      isWatched: true,
       readiness: fail,
       readHealth: fail,
       boards: [],

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Command } from 'commander'
-import type { HandUpload } from '../../app/upload-files.ts'
+import type { HandUpload } from '../../app/files/upload-files.ts'
 import { ConfigError, commandFor, errorCode } from '../../kit/errors.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
 
@@ -26,7 +26,7 @@ async function upload(context: Context, paths: string[], options: UploadOptions)
   }
   const { openApp } = await import('../../app/app.ts')
   const { findChosenAccount } = await import('../../app/local-app.ts')
-  const { uploadByHand } = await import('../../app/upload-files.ts')
+  const { uploadByHand } = await import('../../app/files/upload-files.ts')
   const files = await Promise.all(paths.map(async (path) => ({ path, bytes: await readNamed(path) })))
   const app = await openApp(context.config, context.log, { signal: context.signal, byHand: true })
   try {

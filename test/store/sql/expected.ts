@@ -9,10 +9,9 @@ type Truth = {
 /** A ride as the service knows it, with what the views are about. */
 export type Known = ReturnType<typeof toKnown>
 
-/** Reads the truth of an activity. */
-export function toKnown({ path, started_at, detail }: Truth) {
+/** Reads the truth of an activity that started at `wallClock` where the rider was. */
+export function toKnown({ path, started_at, detail }: Truth, wallClock: string) {
   const { summary } = detail
-  const wallClock = String((summary.start_date as { date: string }).date)
   const source = detail.session_data.some((sample) => numberOf(sample.p_raw) !== null) ? 'p_raw' : 'power'
   const seconds = detail.session_data.map((sample) => ({
     unix: Math.floor(Number(sample.unix_time) / 1_000),

@@ -226,6 +226,7 @@ describeWithBrowser('the page of an activity', () => {
 
   it('shows a further field on demand, and takes it away', async () => {
     const page = await scene.visit(path)
+    await page.getByText('Further fields, as the service sends them').click()
     const button = page.getByRole('group', { name: 'Further fields' }).getByRole('button', { name: 'tws' })
     await button.click()
     await lane(page, 'tws').waitFor()

@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { makeLocalClock, makeSteps, withPauses } from '../../../src/web/browser/activity/activity-samples.ts'
-import {
-  formatSpan,
-  formatStopwatch,
-  formatWallClock,
-  lastOfMonths,
-} from '../../../src/web/browser/format.ts'
+import { makeLocalClock, makeSteps, withPauses } from '../../../src/web/pages/activity/recording.ts'
+import { formatSpan, formatStopwatch, formatWallClock, lastOfMonths } from '../../../src/web/shared/format.ts'
 
 const HOUR_S = 3_600
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { parseTime } from '../../../src/web/browser/activity/activity-samples.ts'
-import { makeRoute, makeTiles, nearestPoint, pointAt } from '../../../src/web/browser/activity/route.ts'
-import { modelOf } from '../../../src/web/browser/activity/signature-model.ts'
-import { type Samples, summarize, weightedOf } from '../../../src/web/browser/activity/stretch-summary.ts'
+import { parseTime } from '../../../src/web/pages/activity/recording.ts'
+import { makeRoute, makeTiles, nearestPoint, pointAt } from '../../../src/web/pages/activity/route.ts'
+import { modelOf } from '../../../src/web/pages/activity/signature-model.ts'
+import { type Samples, summarize, weightedOf } from '../../../src/web/pages/activity/summarize.ts'
 
 const DAY_S = 86_400
 

@@ -1,0 +1,186 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { formatDay } from '../../shared/format.ts'
+import { type Key, LENGTHS, type ListState, orderOf } from './address.ts'
+import { SORTS } from './rows.tsx'
+
+/** What a list can be filtered by. */
+export type Facets = {
+  accounts: readonly { account_id: number; account: string }[]
+  types: readonly string[]
+  years: readonly number[]
+}
+/** `typed`: the search goes on while one types, so it makes no new place to go Back to. */
+export type OnChange = (changes: ListState, how?: { typed: boolean }) => void
+type Option = readonly [value: string, text: string]
+type Props = { facets: Facets; state: ListState; onChange: OnChange }
+
+/** Long enough that a word is not searched for letter by letter, ms. */
+const TYPING_MS = 200
+
+const POWERS: readonly Option[] = [
+  ['', 'with or without'],
+  ['yes', 'with power'],
+  ['no', 'without power'],
+]
+const BREAKTHROUGHS: readonly Option[] = [
+  ['', 'all activities'],
+  ['yes', 'breakthroughs only'],
+]
+
+/** The search and the filters. */
+export function Filters({ facets, state, onChange }: Props) {
+  const choice = (key: Key, title: string, options: readonly Option[]) => (
+    <Choice
+      id={`filter-${key}`}
+      title={title}
+      value={state[key] ?? ''}
+      options={options}
+      onChoose={(value) => onChange({ [key]: value })}
+    />
+  )
+  const accounts = facets.accounts.map(({ account_id: id, account }): Option => [String(id), account])
+  return (
+    <form class="filters" role="search" aria-label="Activities" onSubmit={(event) => event.preventDefault()}>
+      <Search state={state} onChange={onChange} />
+      {choice('type', 'Type', [['', 'all'], ...facets.types.map((type): Option => [type, type])])}
+      {choice('length', 'Length', [['', 'any'], ...LENGTHS])}
+      {choice('power', 'Power', POWERS)}
+      {choice('breakthrough', 'Breakthrough', BREAKTHROUGHS)}
+      {accounts.length > 1 && choice('account', 'Account', [['', 'all'], ...accounts])}
+      <Order state={state} onChange={onChange} />
+    </form>
+  )
+}
+
+function Search({ state, onChange }: Omit<Props, 'facets'>) {
+  const field = useRef<HTMLInputElement>(null)
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  useEffect(() => {
+    // While one types, the field is ahead of the state.
+    if (field.current && document.activeElement !== field.current) field.current.value = state.search ?? ''
+  }, [state.search])
+  const search = () => {
+    clearTimeout(timer.current)
+    onChange({ search: field.current?.value.trim() ?? '' }, { typed: true })
+  }
+  return (
+    <div class="search">
+      <label for="search">Search</label>
+      <input
+        type="search"
+        id="search"
+        ref={field}
+        placeholder="Name or description"
+        autocomplete="off"
+        maxlength={200}
+        onInput={() => {
+          clearTimeout(timer.current)
+          timer.current = setTimeout(search, TYPING_MS)
+        }}
+        onKeyDown={({ key }) => key === 'Enter' && search()}
+      />
+    </div>
+  )
+}
+
+type ChoiceProps = {
+  id: string
+  title: string
+  value: string
+  options: readonly Option[]
+  onChoose: (value: string) => void
+  class?: string
+}
+
+function Choice({ id, title, value, options, onChoose, class: className }: ChoiceProps) {
+  return (
+    <div class={className}>
+      <label for={id}>{title}</label>
+      <select id={id} value={value} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
+        {options.map(([option, text]) => (
+          <option key={option} value={option}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </div>
+  )
+}
+
+/** The choice of the order, for screens where the table has no head. */
+function Order({ state, onChange }: Omit<Props, 'facets'>) {
+  const { sort: by, descending } = orderOf(state)
+  const options = SORTS.flatMap(([value, text]): Option[] => [
+    [`${value} desc`, `${text} ↓`],
+    [`${value} asc`, `${text} ↑`],
+  ])
+  const choose = (value: string) => {
+    const [sort = '', order] = value.split(' ')
+    onChange({ sort: sort === 'started' ? '' : sort, order: order === 'asc' ? 'asc' : '' })
+  }
+  return (
+    <Choice
+      id="filter-sort"
+      class="narrow-only"
+      title="Order"
+      value={`${by} ${descending ? 'desc' : 'asc'}`}
+      options={options}
+      onChoose={choose}
+    />
+  )
+}
+
+/** The choice of a season, newest first. */
+export function Seasons({ facets, state, onChange }: Props) {
+  if (facets.years.length < 2) return null
+  return (
+    <div class="choice seasons" role="group" aria-label="Season">
+      {['', ...facets.years.toReversed().map(String)].map((year) => (
+        <button
+          key={year}
+          type="button"
+          aria-pressed={(state.year ?? '') === year}
+          onClick={() => onChange({ year })}
+        >
+          {year || 'All seasons'}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** A button for each filter that is set, which takes it away again. */
+export function SetFilters({ facets, state, onChange }: Props) {
+  const account = facets.accounts.find(({ account_id: id }) => String(id) === state.account)?.account
+  const texts: Readonly<Partial<Record<Key, string>>> = {
+    ...(state.search && { search: `“${state.search}”` }),
+    ...(state.type && { type: state.type }),
+    ...(state.day && { day: formatDay(state.day) }),
+    ...(state.length && { length: LENGTHS.find(([value]) => value === state.length)?.[1] ?? state.length }),
+    ...(state.power && { power: state.power === 'yes' ? 'with power' : 'without power' }),
+    ...(state.breakthrough && { breakthrough: 'breakthroughs' }),
+    ...(state.absent && { absent: 'also no longer listed' }),
+    ...(state.account && { account: account ?? '' }),
+  }
+  const keys = Object.keys(texts) as Key[]
+  return (
+    <div class="choice set-filters">
+      {keys.map((key) => (
+        <button
+          key={key}
+          type="button"
+          aria-label={`Remove the filter ${texts[key]}`}
+          onClick={() => onChange({ [key]: '' })}
+        >
+          {texts[key]}
+          <span aria-hidden="true"> ×</span>
+        </button>
+      ))}
+      {keys.length > 1 && (
+        <button type="button" onClick={() => onChange(Object.fromEntries(keys.map((key) => [key, ''])))}>
+          Remove all filters
+        </button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,67 @@
+import { fetchJson } from '../../shared/live.tsx'
+import type { Problem } from '../../shared/parts.tsx'
+import type { Sent } from '../../shared/sent.ts'
+import { formatAddress, type ListState } from './address.ts'
+import type { findActivityPage } from './queries.ts'
+
+export type Page = Sent<typeof findActivityPage>
+export type Line = Page['lines'][number]
+
+const PAGE_LINES = 100
+/** Pages that stay; further ones are fetched again when they are scrolled to. */
+const MOST_PAGES = 20
+
+/** The lines of one filtered list, fetched a page at a time as they are needed. */
+export type ListPages = {
+  lineAt(index: number): Line | undefined
+  /** Fetches the pages of these rows that are not here yet; resolves to the newest sums, or a problem. */
+  fetchRows(range: { first: number; last: number }): Promise<Page | Problem | undefined>
+  /** Makes the address of the page that holds a row. */
+  addressOf(index: number): string
+  /** Keeps a page that was fetched by its address; returns whether any line or sum differs from before. */
+  accept(page: Page, index: number): boolean
+}
+
+/** Makes the pages of a list; nothing is fetched yet. */
+export function makeListPages(state: ListState): ListPages {
+  const pages = new Map<number, readonly Line[]>()
+  const fetching = new Set<number>()
+  let sums: string | undefined
+  const pageOf = (index: number) => Math.floor(Math.max(0, index) / PAGE_LINES)
+  const addressOf = (index: number) => {
+    const query = formatAddress(state)
+    return `/api/activities/list${query}${query ? '&' : '?'}offset=${pageOf(index) * PAGE_LINES}&limit=${PAGE_LINES}`
+  }
+  const accept = (page: Page, index: number) => {
+    const { lines, ...rest } = page
+    const before = JSON.stringify(pages.get(pageOf(index)))
+    const now = JSON.stringify(rest)
+    // Another number of activities moves all places: what was fetched before it may stand elsewhere.
+    if (sums !== undefined && sums !== now) pages.clear()
+    const changed = sums !== now || before !== JSON.stringify(lines)
+    sums = now
+    pages.set(pageOf(index), lines)
+    const oldest = pages.keys().next().value
+    if (pages.size > MOST_PAGES && oldest !== undefined) pages.delete(oldest)
+    return changed
+  }
+  return {
+    lineAt: (index) => pages.get(pageOf(index))?.[index % PAGE_LINES],
+    addressOf,
+    accept,
+    async fetchRows({ first, last }) {
+      let newest: Page | undefined
+      for (let page = pageOf(first); page <= pageOf(last); page++) {
+        if (pages.has(page) || fetching.has(page)) continue
+        fetching.add(page)
+        const answer = await fetchJson<Page>(addressOf(page * PAGE_LINES))
+        fetching.delete(page)
+        if (answer.kind === 'problem') return answer.problem
+        if (answer.kind !== 'data') continue
+        newest = answer.data
+        accept(newest, page * PAGE_LINES)
+      }
+      return newest
+    },
+  }
+}

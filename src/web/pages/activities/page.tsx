@@ -1,0 +1,174 @@
+import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
+import { formatDistance, formatNumber } from '../../shared/format.ts'
+import { showPage } from '../../shared/frame.tsx'
+import { fetchJson, follow, showState } from '../../shared/live.tsx'
+import { type Problem, Waiting } from '../../shared/parts.tsx'
+import type { Sent } from '../../shared/sent.ts'
+import './activities.css'
+import { changeState, formatAddress, type ListState, parseAddress, sortBy } from './address.ts'
+import { Calendar } from './calendar.tsx'
+import { Filters, type OnChange, Seasons, SetFilters } from './filters.tsx'
+import { List } from './list.tsx'
+import { type ListPages, makeListPages, type Page } from './list-pages.tsx'
+import { keepPlace, placeKept } from './place.tsx'
+import type { findActivityCalendar } from './queries.ts'
+
+type CalendarView = Sent<typeof findActivityCalendar>
+/** What is shown: the list of one state, with its sums, and what it can be filtered by. */
+type Shown = { state: ListState; pages: ListPages; sums: Page; calendar: CalendarView }
+
+/** New activities come with the polls of the daemon; an upload shows within seconds. */
+const POLL_EVERY_MS = 5_000
+
+showPage(<Activities />)
+
+function Activities() {
+  const [state, setState] = useState(() => parseAddress(location.search))
+  const { shown, onRows } = useList(state)
+  useEffect(() => {
+    const onBack = () => setState(parseAddress(location.search))
+    addEventListener('popstate', onBack)
+    return () => removeEventListener('popstate', onBack)
+  }, [])
+  if (!shown) return <Waiting />
+  /** Shows another list, at an address of its own. */
+  const change: OnChange = (changes, { typed } = { typed: false }) => {
+    const next = changeState(state, changes)
+    if (formatAddress(next) === formatAddress(state)) return
+    const address = `${location.pathname}${formatAddress(next)}`
+    if (typed && state.search) history.replaceState(null, '', address)
+    else history.pushState(null, '', address)
+    setState(next)
+  }
+  const { calendar, sums, pages } = shown
+  const several = calendar.accounts.length > 1
+  const onDay = (day: string) => change(state.day === day ? { day: '' } : { year: day.slice(0, 4), day })
+  return (
+    <>
+      <h1>Activities</h1>
+      <Filters facets={calendar} state={state} onChange={change} />
+      <Seasons facets={calendar} state={state} onChange={change} />
+      {calendar.year !== null && (
+        <Calendar year={calendar.year} columns={calendar.calendar} chosen={state.day} onDay={onDay} />
+      )}
+      <SetFilters facets={calendar} state={state} onChange={change} />
+      <Sums sums={sums} state={state} onChange={change} />
+      <List
+        state={shown.state}
+        pages={pages}
+        total={sums.total}
+        several={several}
+        onSort={(sort) => change({ sort: '', order: '', ...sortBy(state, sort) })}
+        onRows={onRows}
+      />
+    </>
+  )
+}
+
+/**
+ * Fetches the list of a state, the rows on the screen first, and keeps it current. The list that was shown stays until the next one
+ * is here; it opens at the place where one was.
+ */
+function useList(state: ListState) {
+  const [shown, setShown] = useState<Shown>()
+  const [, redraw] = useReducer((count: number) => count + 1, 0)
+  const onScreen = useRef({ first: 0, last: 0 })
+  const address = formatAddress(state)
+
+  useEffect(() => {
+    const left = new AbortController()
+    const pages = makeListPages(state)
+    void open()
+    return () => left.abort()
+
+    async function open() {
+      const first = placeKept()?.first ?? 0
+      const [page, calendar] = await Promise.all([
+        fetchJson<Page>(pages.addressOf(first)),
+        fetchJson<CalendarView>(`/api/activities/calendar${address}`),
+      ])
+      if (left.signal.aborted) return
+      if (page.kind === 'data' && calendar.kind === 'data') {
+        pages.accept(page.data, first)
+        setShown({ state, pages, sums: page.data, calendar: calendar.data })
+      }
+      let polled = first
+      await follow<Page>(
+        () => {
+          polled = onScreen.current.first
+          return pages.addressOf(polled)
+        },
+        { everyMs: POLL_EVERY_MS, signal: left.signal, onData: (data) => onData(data, polled) },
+      )
+    }
+
+    async function onData(sums: Page, polled: number): Promise<Problem | undefined> {
+      if (!pages.accept(sums, polled)) return undefined
+      // What a filter can choose, and the days, change with the activities only.
+      const answer = await fetchJson<CalendarView>(`/api/activities/calendar${address}`)
+      if (left.signal.aborted) return undefined
+      if (answer.kind === 'problem') return answer.problem
+      if (answer.kind === 'data') setShown({ state, pages, sums, calendar: answer.data })
+      return undefined
+    }
+  }, [address])
+
+  useKeptPlace(shown, () => onScreen.current.first)
+
+  /** Fetches the rows on the screen that are not here yet. */
+  const onRows = async (rows: { first: number; last: number }) => {
+    onScreen.current = rows
+    const answer = await shown?.pages.fetchRows(rows)
+    if (!answer) return
+    if ('text' in answer) return showState(answer)
+    setShown((now) => (now?.pages === shown?.pages && now ? { ...now, sums: answer } : now))
+    redraw(undefined)
+  }
+  return { shown, onRows }
+}
+
+/** Scrolls to the place where one was, and focuses the activity that one came from, when another list is shown. */
+function useKeptPlace(shown: Shown | undefined, firstShown: () => number): void {
+  useLayoutEffect(() => {
+    if (!shown) return
+    const place = placeKept()
+    keepPlace(firstShown)
+    if (!place) return
+    scrollTo({ top: place.y, behavior: 'instant' })
+    if (place.activity)
+      requestAnimationFrame(() =>
+        document.querySelector<HTMLElement>(`[href="${place.activity}"]`)?.focus({ preventScroll: true }),
+      )
+  }, [shown?.pages])
+}
+
+type SumsProps = { sums: Page; state: ListState; onChange: OnChange }
+
+/** The sentence about the whole list; where it is empty, what to do about it. */
+function Sums({ sums, state, onChange }: SumsProps) {
+  const { total, absent } = sums
+  const isFiltered = formatAddress(changeState(state, { sort: '', order: '' })) !== ''
+  const hidden = !state.absent && absent > 0 && (
+    <button type="button" onClick={() => onChange({ absent: 'yes' })}>
+      {absent === 1 ? '1 more is' : `${formatNumber(absent)} more are`} no longer listed by the service: show
+    </button>
+  )
+  const words = [
+    total === 1 ? '1 activity' : `${formatNumber(total)} activities`,
+    formatNumber(sums.elapsed_s / 3_600, 'h', sums.elapsed_s < 36_000 ? 1 : 0),
+    sums.distance_km > 0 && formatDistance(sums.distance_km, 0),
+    sums.xss > 0 && formatNumber(sums.xss, 'XSS'),
+  ]
+  const text = total > 0 ? words.filter(Boolean).join(' · ') : isFiltered || hidden ? 'No activity fits.' : ''
+  return (
+    <p class="sums" role="status">
+      {text || (
+        <>
+          Nothing is mirrored yet. The daemon fetches the activities by itself; to do it now, type:{' '}
+          <code>musette sync</code>
+        </>
+      )}{' '}
+      {hidden}
+    </p>
+  )
+}

@@ -1,0 +1,133 @@
+import type { ComponentChildren } from 'preact'
+import { formatDistance, formatNumber, formatStopwatch, formatWallClock } from '../../shared/format.ts'
+import { Badge, Link } from '../../shared/parts.tsx'
+import { type ListState, orderOf } from './address.ts'
+import type { Line } from './list-pages.tsx'
+
+type Column = {
+  title: string
+  sort?: string
+  number?: boolean
+  kind: string
+  cell: (line: Line) => ComponentChildren
+}
+
+const COLUMNS: readonly Column[] = [
+  { title: 'Activity', sort: 'name', kind: 'name', cell: (line) => <Name line={line} /> },
+  {
+    title: 'Started',
+    sort: 'started',
+    kind: 'start',
+    cell: (line) => formatWallClock(line.started_at_local),
+  },
+  { title: 'Type', kind: 'type', cell: (line) => line.activity_type },
+  {
+    title: 'Time',
+    sort: 'time',
+    number: true,
+    kind: 'time',
+    cell: (line) => formatStopwatch(line.elapsed_s),
+  },
+  {
+    title: 'Distance',
+    sort: 'distance',
+    number: true,
+    kind: 'distance',
+    cell: (line) => formatDistance(line.distance_km),
+  },
+  {
+    title: 'Power',
+    sort: 'power',
+    number: true,
+    kind: 'power',
+    cell: (line) => formatNumber(line.avg_power, 'W'),
+  },
+  { title: 'XSS', sort: 'xss', number: true, kind: 'xss', cell: (line) => formatNumber(line.xss) },
+]
+
+/** The columns by which a list is sorted, for a choice where there is no table head. */
+export const SORTS: ReadonlyArray<[value: string, text: string]> = COLUMNS.flatMap(({ sort, title }) =>
+  sort ? [[sort, title]] : [],
+)
+
+function columnsOf(several: boolean): readonly Column[] {
+  return several ? [...COLUMNS, { title: 'Account', kind: 'account', cell: (line) => line.account }] : COLUMNS
+}
+
+type HeadProps = { state: ListState; several: boolean; onSort: (sort: string) => void }
+
+/** The head of the list; the title of a column sorts by it. */
+export function Head({ state, several, onSort }: HeadProps) {
+  const { sort: by, descending } = orderOf(state)
+  return (
+    <thead role="rowgroup">
+      <tr role="row" aria-rowindex={1}>
+        {columnsOf(several).map(({ title, sort, number, kind }) => (
+          <th
+            key={kind}
+            role="columnheader"
+            scope="col"
+            class={number ? `${kind} n` : kind}
+            aria-sort={sort === by ? (descending ? 'descending' : 'ascending') : undefined}
+          >
+            {sort ? (
+              <button type="button" onClick={() => onSort(sort)}>
+                {title}
+                <span aria-hidden="true">{sort === by ? (descending ? ' ↓' : ' ↑') : ''}</span>
+              </button>
+            ) : (
+              title
+            )}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  )
+}
+
+/** A row of the list; an empty one of the same height while its line is not here yet. */
+export function Row({ line, index, several }: { line: Line | undefined; index: number; several: boolean }) {
+  return (
+    // The head is the first row.
+    <tr role="row" aria-rowindex={index + 2} class={line ? (line.absent ? 'absent' : undefined) : 'pending'}>
+      {columnsOf(several).map(({ title, number, kind, cell }) => {
+        const shared = { key: kind, 'data-title': title, class: number ? `${kind} n` : kind }
+        return kind === 'name' ? (
+          <th {...shared} role="rowheader" scope="row">
+            {line ? cell(line) : '…'}
+          </th>
+        ) : (
+          <td {...shared} role="cell">
+            {line ? cell(line) : ''}
+          </td>
+        )
+      })}
+    </tr>
+  )
+}
+
+function Name({ line }: { line: Line }) {
+  const name = line.name || 'without a name'
+  const description = line.description?.replace(/\s+/g, ' ').trim()
+  return (
+    <span class="line">
+      <Link to={`/activities/${line.activity_id}`} title={name}>
+        {name}
+      </Link>
+      <State line={line} />
+      {description && (
+        <span class="aside" title={description}>
+          {description}
+        </span>
+      )}
+    </span>
+  )
+}
+
+function State({ line: { detail_state: state, breakthrough, absent } }: { line: Line }) {
+  if (absent) return <Badge mood="plain">no longer listed</Badge>
+  if (state === 'wanted') return <Badge mood="busy">to be fetched</Badge>
+  if (state === 'awaiting_samples') return <Badge mood="busy">awaits its samples</Badge>
+  if (state === 'failed') return <Badge mood="bad">failed</Badge>
+  return (breakthrough ?? 0) > 0 ? <Badge mood="good">breakthrough</Badge> : null
+}

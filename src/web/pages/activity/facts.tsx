@@ -1,0 +1,211 @@
+import {
+  formatDistance,
+  formatHeight,
+  formatNumber,
+  formatSpeed,
+  formatStopwatch,
+  formatWallClock,
+} from '../../shared/format.ts'
+import { Ago, Badge, Link, type NamedNumber, Notice, Numbers, type Problem } from '../../shared/parts.tsx'
+import { ROOT } from '../../shared/root.ts'
+import type { View } from './page.tsx'
+import type { Summary } from './summarize.ts'
+
+type Facts = View['facts']
+
+/** The head of the page: name, type, start, description, and links to the older and the newer activity. */
+export function Heading({ view: { facts, older_id: older, newer_id: newer, several } }: { view: View }) {
+  const zone = facts.timezone === null ? '' : ` (${facts.timezone})`
+  const start = `${formatWallClock(facts.started_at_local)}${zone}`
+  return (
+    <>
+      <nav class="neighbours" aria-label="Neighbouring activities">
+        {older !== null && (
+          <Link to={`/activities/${older}`} rel="prev">
+            ← Older
+          </Link>
+        )}
+        {newer !== null && (
+          <Link to={`/activities/${newer}`} rel="next">
+            Newer →
+          </Link>
+        )}
+      </nav>
+      <h1>
+        {facts.name || 'Without a name'}
+        {(facts.breakthrough ?? 0) > 0 && (
+          <>
+            {' '}
+            <Badge mood="good">breakthrough</Badge>
+          </>
+        )}
+      </h1>
+      <p class="quiet">
+        {[several && facts.account, facts.activity_type, start].filter(Boolean).join(' · ')}
+      </p>
+      {facts.description && <p class="description">{facts.description}</p>}
+    </>
+  )
+}
+
+/** The notice that the activity is gone, failed, or not complete yet; none when all is well. */
+export function StateNotice({ facts, command }: { facts: Facts; command: string }) {
+  const problem = problemOf(facts, command)
+  return problem ? <Notice {...problem} /> : null
+}
+
+function problemOf(
+  { absent_since: gone, detail_state: state, fetch_error: reason }: Facts,
+  command: string,
+): Problem | undefined {
+  if (gone !== null)
+    return {
+      text: 'The service does not list this activity any more. It stays here, and no sum or view counts it.',
+    }
+  const why = reason ?? 'no reason is known'
+  const states: Readonly<Record<string, Problem>> = {
+    failed: {
+      text: `The last answer could not be used: ${why}. It is fetched again by itself; to do it now, type:`,
+      command,
+    },
+    wanted: { calm: true, text: 'This activity is about to be fetched; it appears here by itself.' },
+    awaiting_samples: {
+      calm: true,
+      text: 'The service has no samples of this activity yet. They are fetched by themselves when it has.',
+    },
+  }
+  return states[state]
+}
+
+/** The numbers of the activity, and where they come from; `summary` once its samples are here. */
+export function FactsList({ facts, summary }: { facts: Facts; summary: Summary | undefined }) {
+  const { revisions, fetched_at: fetchedAt, file_name: file } = facts
+  return (
+    <>
+      <h2 class="hidden">Numbers</h2>
+      <Numbers
+        wide
+        numbers={numbersOf(facts, summary).filter(([, value]) => value !== '–' && value !== '')}
+      />
+      <p class="quiet">
+        {fetchedAt && (
+          <>
+            Fetched <Ago at={fetchedAt} />.{' '}
+          </>
+        )}
+        {revisions > 0 && `The service has changed it ${revisions === 1 ? 'once' : `${revisions} times`}. `}
+        {file !== null && `It came from the file ${file}. `}
+      </p>
+      {summary?.weighted_w != null && <p class="quiet">{WEIGHTED}</p>}
+    </>
+  )
+}
+
+const WEIGHTED =
+  'Weighted mean power: the fourth root of the mean of P⁴, where P is the mean power of every 30 s; pauses of the recording are ' +
+  'left out. Work, moving time, means and extremes are derived from the samples, power from that of each second before ' +
+  'smoothing where the activity has it.'
+
+function numbersOf(facts: Facts, summary: Summary | undefined): readonly NamedNumber[] {
+  const parts = [facts.xlss, facts.xhss, facts.xpss]
+  const known = parts.some((part) => part !== null)
+  const split = parts.map((part) => formatNumber(part, '', 1)).join(' / ')
+  const power = summary?.power.mean ?? facts.avg_power
+  return [
+    ['Time', formatStopwatch(facts.elapsed_s), movingOf(summary)],
+    ['Distance', formatDistance(facts.distance_km), speedOf(summary)],
+    ['XSS', formatNumber(facts.xss, '', 1), known ? `low / high / peak ${split}` : ''],
+    ['Power', formatNumber(power, 'W'), highestOf(facts, summary)],
+    ['Weighted mean power', formatNumber(summary?.weighted_w, 'W'), perKg(summary?.weighted_w, facts)],
+    [
+      'Per kilogram',
+      perKg(power, facts),
+      facts.weight_kg === null ? '' : `of ${formatNumber(facts.weight_kg, 'kg', 1)}`,
+    ],
+    ['Work', formatNumber(summary?.work_kj, 'kJ'), energyOf(facts)],
+    ['Climbed', formatHeight(facts.elevation_gain_m)],
+    ['Heart rate', formatNumber(summary?.hr.mean, '/min'), extremeOf(summary?.hr.highest, '/min')],
+    [
+      'Cadence',
+      formatNumber(summary?.cad.mean, '/min'),
+      extremeOf(summary?.cad.highest ?? facts.max_cadence, '/min'),
+    ],
+    ['FTP after it', formatNumber(facts.sig_ftp, 'W'), changeOf(facts.prev_sig_ftp, facts.sig_ftp)],
+    ['Peak power after it', formatNumber(facts.sig_pp, 'W'), changeOf(facts.prev_sig_pp, facts.sig_pp)],
+    [
+      'Carbohydrate',
+      formatNumber(facts.carbs_g, 'g'),
+      facts.fat_g === null ? '' : `fat ${formatNumber(facts.fat_g, 'g')}`,
+    ],
+    ['Difficulty', formatNumber(facts.difficulty), facts.difficulty_rating ?? ''],
+    ['Focus', facts.focus ?? '', facts.specificity ?? ''],
+    ['Freshness', facts.freshness ?? ''],
+  ]
+}
+
+function movingOf(summary: Summary | undefined): string {
+  if (!summary) return ''
+  if (summary.moving_s !== null) return `moving ${formatStopwatch(summary.moving_s)}`
+  return `recorded ${formatStopwatch(summary.recorded_s)}`
+}
+
+function speedOf(summary: Summary | undefined): string {
+  if (!summary?.distance_m || !summary.moving_s) return ''
+  const moving = (summary.distance_m / summary.moving_s) * 3.6
+  return `${formatSpeed(moving)} moving, highest ${formatSpeed(summary.speed_kmh.highest)}`
+}
+
+/** The service smooths its highest power; the power curve of one second does not. */
+function highestOf(facts: Facts, summary: Summary | undefined): string {
+  const own = summary?.power.highest ?? null
+  if (own === null) return extremeOf(facts.max_power, 'W')
+  const differs = facts.max_power !== null && Math.abs(facts.max_power - own) >= 1
+  return `highest ${formatNumber(own, 'W')}${differs ? `, ${formatNumber(facts.max_power, 'W')} by the service` : ''}`
+}
+
+function extremeOf(highest: number | null | undefined, unit: string): string {
+  return highest === null || highest === undefined ? '' : `highest ${formatNumber(highest, unit)}`
+}
+
+function perKg(watts: number | null | undefined, { weight_kg: kg }: Facts): string {
+  if (watts === null || watts === undefined || kg === null || kg <= 0) return ''
+  return formatNumber(watts / kg, 'W/kg', 2)
+}
+
+function energyOf({ energy_kcal: kcal }: Facts): string {
+  return kcal === null ? '' : `${formatNumber(kcal, 'kcal')} by the service`
+}
+
+const FORMATS: ReadonlyArray<[format: string, text: string]> = [
+  ['csv', 'CSV'],
+  ['json', 'JSON'],
+  ['parquet', 'Parquet'],
+]
+
+/** The links that download every second of the activity. */
+export function Downloads({ facts }: { facts: Facts }) {
+  const { activity_id: id, sample_count: count, has_fit: fit, path } = facts
+  const formats = [...(count ? FORMATS : []), ...(fit ? [['fit', 'Original FIT'] as const] : [])]
+  if (formats.length === 0) return null
+  return (
+    <div class="choice downloads" role="group" aria-label="Download every second of it">
+      <span class="quiet">Download every second of it: </span>
+      {formats.map(([format, text]) => (
+        <a key={format} href={`${ROOT}/activities/${id}/download?format=${format}`} download="">
+          {text}
+        </a>
+      ))}
+      <span class="quiet">
+        {' '}
+        or type <code>musette export {path} --format csv</code>
+      </span>
+    </div>
+  )
+}
+
+function changeOf(before: number | null, after: number | null): string {
+  if (before === null || after === null) return ''
+  const change = after - before
+  if (Math.abs(change) < 0.05) return 'unchanged'
+  return `${change > 0 ? '+' : '−'}${formatNumber(Math.abs(change), 'W', 1)}`
+}

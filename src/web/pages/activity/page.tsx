@@ -1,0 +1,133 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { Range } from '../../shared/charts/lanes.ts'
+import { showPage } from '../../shared/frame.tsx'
+import { fetchJson, useLive } from '../../shared/live.tsx'
+import { Section, Waiting } from '../../shared/parts.tsx'
+import { ROOT } from '../../shared/root.ts'
+import type { Sent } from '../../shared/sent.ts'
+import './activity.css'
+import { Curve } from './curve.tsx'
+import { Downloads, FactsList, Heading, StateNotice } from './facts.tsx'
+import type { findActivity } from './queries.ts'
+import { Revisions } from './revisions.tsx'
+import { RouteMap } from './route-map.tsx'
+import { type Samples, summarize } from './summarize.ts'
+import { Timeline } from './timeline.tsx'
+import { Laps, Zones } from './zones-and-laps.tsx'
+
+export type View = Sent<typeof findActivity>
+
+/** An edit and the samples of a new upload show soon; nothing else changes on this page. */
+const POLL_EVERY_MS = 5_000
+
+const path = `/api${location.pathname.slice(ROOT.length)}`
+
+showPage(<Activity />)
+
+function Activity() {
+  const { view, recorded } = useActivity()
+  const samples = recorded?.samples
+  const summary = useMemo(() => samples && summarize(samples), [samples])
+  const name = view?.facts.name
+  useEffect(() => {
+    if (view) document.title = `${name || 'Activity'} · musette`
+  }, [view && name])
+  if (!view) return <Waiting />
+  const { facts, resync_command: command } = view
+  return (
+    <>
+      <Heading view={view} />
+      <StateNotice facts={facts} command={command} />
+      <FactsList facts={facts} summary={summary} />
+      <Downloads facts={facts} />
+      {/* The rest comes with the samples: the timeline would push it down while it is read. */}
+      {recorded && (
+        <>
+          <Recording view={view} samples={samples} />
+          <Rest view={view} />
+        </>
+      )}
+    </>
+  )
+}
+
+/**
+ * Returns the content of the page, and its samples once they are here. Those are megabytes, so they are fetched only when the
+ * daemon has fetched the activity again.
+ */
+function useActivity() {
+  const [recorded, setRecorded] = useState<{ version: string; samples: Samples | undefined }>()
+  const last = useRef(recorded)
+  last.current = recorded
+  const view = useLive<View>(path, POLL_EVERY_MS, async ({ facts }) => {
+    const version = JSON.stringify([facts.fetched_at, facts.sample_count, facts.started_at_local])
+    if (version === last.current?.version) return undefined
+    if (!facts.sample_count) return setRecorded({ version, samples: undefined })
+    const answer = await fetchJson<Samples>(`${path}/samples`)
+    if (answer.kind === 'problem') return answer.problem
+    if (answer.kind === 'data')
+      setRecorded({ version, samples: answer.data.elapsed_s.length > 0 ? answer.data : undefined })
+    return undefined
+  })
+  return { view, recorded }
+}
+
+/** What is recorded second by second: the route, the charts and the laps, which show one stretch and one place. */
+function Recording({ view, samples }: { view: View; samples: Samples | undefined }) {
+  const [pointed, setPointed] = useState<number>()
+  const [range, setRange] = useState<Range>()
+  const laps = useMemo(() => <Laps laps={view.laps} onChoose={setRange} />, [view.laps])
+  if (!samples)
+    return (
+      <>
+        <Section id="time-title" title="Over time">
+          <p>There are no samples to plot.</p>
+        </Section>
+        {laps}
+      </>
+    )
+  return (
+    <>
+      <RouteMap
+        samples={samples}
+        tiles={view.map_tiles}
+        pointed={pointed}
+        range={range}
+        onPoint={setPointed}
+      />
+      <Timeline
+        facts={view.facts}
+        samples={samples}
+        path={path}
+        pointed={pointed}
+        range={range}
+        onPoint={setPointed}
+        onRange={setRange}
+      />
+      {laps}
+    </>
+  )
+}
+
+function Rest({ view }: { view: View }) {
+  const { curve, season, seasons, facts } = view
+  const { activity_id, weight_kg, sig_ftp, sig_atc, sig_pp } = facts
+  const signature = useMemo(() => ({ sig_ftp, sig_atc, sig_pp }), [sig_ftp, sig_atc, sig_pp])
+  return (
+    <>
+      <Zones zones={view.zones} />
+      {curve.length > 0 && (
+        <Curve
+          curve={curve}
+          season={season}
+          seasons={seasons}
+          activityId={activity_id}
+          kg={weight_kg}
+          signature={signature}
+          path={path}
+        />
+      )}
+      <Revisions revisions={view.revisions} />
+    </>
+  )
+}

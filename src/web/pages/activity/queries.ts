@@ -1,0 +1,246 @@
+import type { App } from '../../../app/app.ts'
+import { commandFor } from '../../../kit/errors.ts'
+import { findAccounts } from '../../../store/account-rows.ts'
+import type { Tx } from '../../../store/store.ts'
+import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
+import { findSeasons } from '../fitness-now.ts'
+
+/** Finds the content of an activity's page, but its samples; undefined when there is no such activity. */
+export async function findActivity(
+  { store, config }: Pick<App, 'store' | 'config'>,
+  { activityId }: { activityId: number },
+) {
+  return await store.read(async (tx) => {
+    const facts = await findActivityFacts(tx, activityId)
+    if (!facts) return undefined
+    const { account_id: accountId } = facts
+    return {
+      facts,
+      season: facts.started_at_local === null ? null : Number(facts.started_at_local.slice(0, 4)),
+      seasons: await findSeasons(tx, accountId),
+      curve: await findCurve(tx, activityId),
+      zones: (await findZones(tx, { accountId, activityId })) ?? null,
+      laps: await findLaps(tx, { accountId, activityId }),
+      revisions: await findRevisions(tx, activityId),
+      map_tiles: config.http?.mapTiles ?? null,
+      several: (await findAccounts(tx)).length > 1,
+      resync_command: `${commandFor('resync', facts.account)} ${facts.path}`,
+      ...(await findNeighbours(tx, activityId)),
+    }
+  })
+}
+
+/** What an activity's power curve is compared with. */
+export type Compared =
+  | { span: 'season'; season: number }
+  | { span: 'all time' }
+  | { span: 'last 90 days' }
+  | { span: 'activity'; other: number }
+
+/** Finds what the power curve of an activity is compared with; undefined when there is no such activity. */
+export async function findCompared(
+  { store }: Pick<App, 'store'>,
+  { activityId, compared }: { activityId: number; compared: Compared },
+) {
+  return await store.read(async (tx) => {
+    const facts = await findActivityFacts(tx, activityId)
+    if (!facts) return undefined
+    if (compared.span !== 'activity') {
+      const season = compared.span === 'season' ? compared.season : null
+      return {
+        points: await findBestsOfSpan(tx, { accountId: facts.account_id, span: compared.span, season }),
+      }
+    }
+    const other = await findActivityFacts(tx, compared.other)
+    if (!other) return undefined
+    const curve = await findCurve(tx, compared.other)
+    const day = other.started_at_local?.slice(0, 10) ?? null
+    return { points: curve.map((point) => ({ ...point, activity_id: compared.other, day })) }
+  })
+}
+
+/** Everything about one activity besides its samples. */
+export type ActivityFacts = ActivityLine & {
+  account_id: number
+  path: string
+  description: string | null
+  timezone: string | null
+  started_at: Date | null
+  sample_count: number | null
+  max_power: number | null
+  max_cadence: number | null
+  elevation_gain_m: number | null
+  energy_kcal: number | null
+  xlss: number | null
+  xhss: number | null
+  xpss: number | null
+  focus: string | null
+  specificity: string | null
+  difficulty: number | null
+  difficulty_rating: string | null
+  sig_ftp: number | null
+  sig_atc: number | null
+  sig_pp: number | null
+  prev_sig_ftp: number | null
+  prev_sig_atc: number | null
+  prev_sig_pp: number | null
+  carbs_g: number | null
+  fat_g: number | null
+  /** of the training info nearest to the start, the last before it if there is one */
+  weight_kg: number | null
+  medal: number | null
+  freshness: string | null
+  /** the file of the drop folder that was uploaded as this activity */
+  file_name: string | null
+  /** whether the FIT file that it came from is kept */
+  has_fit: boolean
+  fetch_error: string | null
+  next_fetch_at: Date | null
+  absent_since: Date | null
+  fetched_at: Date | null
+  /** how often the service has changed it */
+  revisions: number
+}
+
+/** Finds one activity, also an absent one; undefined when there is none with this id. */
+export async function findActivityFacts(tx: Tx, activityId: number): Promise<ActivityFacts | undefined> {
+  const { rows } = await tx.client.query<ActivityFacts>(
+    `select ${ACTIVITY_LINE}, v.account_id, v.path, v.description, v.timezone, v.started_at, v.sample_count, v.max_power,
+       v.prev_sig_atc, v.prev_sig_pp, v.total_grams_carbs as carbs_g, v.total_grams_fat as fat_g,
+       v.max_cadence, v.total_elevation_gain as elevation_gain_m, v.total_calories as energy_kcal, v.xlss, v.xhss, v.xpss,
+       v.focus, v.specificity, v.difficulty, v.difficulty_rating, v.sig_ftp, v.sig_atc, v.sig_pp, v.prev_sig_ftp, v.medal,
+       v.freshness, v.fetch_error, v.next_fetch_at, v.absent_since, v.fetched_at,
+       (select u.file_name from training.uploads u where u.activity_id = v.activity_id order by u.seen_at limit 1) as file_name,
+       (select count(*)::int from training.activity_revisions r where r.activity_id = v.activity_id) as revisions,
+       exists (select from training.ride_files f join training.fit_originals o using (account_id, content_id)
+               where f.account_id = v.account_id and f.activity_id = v.activity_id) as has_fit,
+       (select i.weight_kg from training.training_info i
+        where i.account_id = v.account_id and i.weight_kg is not null
+        order by i.observed_at > v.started_at, abs(extract(epoch from i.observed_at - v.started_at)) limit 1) as weight_kg
+     from training.activities v join training.accounts a using (account_id)
+     where v.activity_id = $1`,
+    [activityId],
+  )
+  return rows[0]
+}
+
+/** The listed activities of the same account just before and just after one. */
+export type Neighbours = { older_id: number | null; newer_id: number | null }
+
+/** Finds the listed activities of the same account that started just before and just after one. */
+export async function findNeighbours(tx: Tx, activityId: number): Promise<Neighbours> {
+  const beside = (sign: '<' | '>', order: 'asc' | 'desc') =>
+    `(select n.activity_id from training.activities n
+      where n.account_id = v.account_id and n.absent_since is null
+        and (n.started_at, n.activity_id) ${sign} (v.started_at, v.activity_id)
+      order by n.started_at ${order}, n.activity_id ${order} limit 1)`
+  const { rows } = await tx.client.query<Neighbours>(
+    `select ${beside('<', 'desc')} as older_id, ${beside('>', 'asc')} as newer_id
+     from training.activities v where v.activity_id = $1`,
+    [activityId],
+  )
+  return rows[0] ?? { older_id: null, newer_id: null }
+}
+
+/** One duration of an activity's power curve, W. */
+export type CurvePoint = { duration_s: number; watts: number }
+
+/** Finds the power curve of an activity, W, by duration in s. */
+async function findCurve(tx: Tx, activityId: number): Promise<CurvePoint[]> {
+  const { rows } = await tx.client.query<CurvePoint>(
+    `select duration_s, watts::float8 as watts from training.power_curves where activity_id = $1 order by duration_s`,
+    [activityId],
+  )
+  return rows
+}
+
+/** The best mean powers of one duration to compare with, W, and where they come from. */
+export type ComparedPoint = {
+  duration_s: number
+  watts: number
+  activity_id: number | null
+  day: string | null
+}
+
+/** Finds the best mean powers of an account in a span of the view power_bests, W, by duration in s. */
+export async function findBestsOfSpan(
+  tx: Tx,
+  input: { accountId: number; span: 'season' | 'all time' | 'last 90 days'; season: number | null },
+): Promise<ComparedPoint[]> {
+  const { rows } = await tx.client.query<ComparedPoint>(
+    `select duration_s, watts::float8 as watts, activity_id, day::text as day from training.power_bests
+     where account_id = $1 and span = $2 and ($2 <> 'season' or season = $3) order by duration_s`,
+    [input.accountId, input.span, input.season],
+  )
+  return rows
+}
+
+/** How many seconds of an activity were how hard; null where the quantity or its bounds are not known. */
+export type Zones = {
+  ftp: number | null
+  /** seconds in each of the seven zones of power */
+  power_s: Array<number | null>
+  hr_max: number | null
+  /** seconds in each of the five zones of heart rate */
+  hr_s: Array<number | null>
+  above_ftp_s: number | null
+  near_mpa_s: number | null
+}
+
+/** Finds the seconds of an activity in each zone; undefined without samples, and of an absent activity. */
+async function findZones(
+  tx: Tx,
+  input: { accountId: number; activityId: number },
+): Promise<Zones | undefined> {
+  const { rows } = await tx.client.query<Zones>(
+    `select ftp, array[power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s] as power_s, hr_max,
+       array[hr_z1_s, hr_z2_s, hr_z3_s, hr_z4_s, hr_z5_s] as hr_s, above_ftp_s, near_mpa_s
+     from training.ride_intensity where account_id = $1 and activity_id = $2`,
+    [input.accountId, input.activityId],
+  )
+  return rows[0]
+}
+
+/** A lap as the head unit wrote it; `from_s` counts from the first sample. */
+export type Lap = {
+  lap: number
+  from_s: number | null
+  elapsed_s: number | null
+  timer_s: number | null
+  distance_m: number | null
+  avg_power: number | null
+  max_power: number | null
+  avg_hr: number | null
+  max_hr: number | null
+  avg_cadence: number | null
+  trigger: string | null
+}
+
+/** Finds the laps of an activity as the head unit wrote them; none where its FIT file is not here. */
+async function findLaps(tx: Tx, input: { accountId: number; activityId: number }): Promise<Lap[]> {
+  const { rows } = await tx.client.query<Lap>(
+    `select l.lap, extract(epoch from l.started_at - s.first)::float8 as from_s, l.elapsed_s, l.timer_s, l.distance_m, l.avg_power,
+       l.max_power, l.avg_hr, l.max_hr, l.avg_cadence, l.trigger
+     from training.ride_laps l
+     left join lateral (select min(t) as first from training.samples where activity_id = $2) s on true
+     where l.account_id = $1 and l.activity_id = $2 order by l.lap`,
+    [input.accountId, input.activityId],
+  )
+  return rows
+}
+
+/** A page of changes is long already. */
+const REVISIONS_SHOWN = 20
+
+/** What the service changed in an activity: names of columns with the value before and after. */
+export type Revision = { observed_at: Date; changes: Readonly<Record<string, readonly unknown[]>> }
+
+/** Finds what the service changed in an activity since it was first fetched, the last change first. */
+async function findRevisions(tx: Tx, activityId: number): Promise<Revision[]> {
+  const { rows } = await tx.client.query<Revision>(
+    `select observed_at, changes - 'summary_hash' as changes from training.activity_revisions
+     where activity_id = $1 order by observed_at desc limit ${REVISIONS_SHOWN}`,
+    [activityId],
+  )
+  return rows
+}

@@ -1,0 +1,107 @@
+import { indexAt, pauseOf, type Samples, spreadOf, wattsOf } from './summarize.ts'
+
+type Column = ReadonlyArray<number | null>
+
+/** A part of an activity in numbers; null where nothing was recorded. */
+export type Step = {
+  from_s: number
+  mean_power: number | null
+  highest_power: number | null
+  lowest_mpa: number | null
+  mean_hr: number | null
+  mean_cad: number | null
+}
+
+const STEPS_S = [1, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200]
+const MOST_STEPS = 24
+
+/**
+ * Puts an empty point into every pause, so that a chart's line ends there and begins anew. `places` holds, for each point
+ * of the chart, the index of its sample; in a pause that of the last one before.
+ */
+export function withPauses(
+  at: readonly number[],
+  columns: Readonly<Record<string, Column>>,
+): { x: number[]; lines: Record<string, Array<number | null>>; places: number[] } {
+  const pause = pauseOf(at)
+  const x: number[] = []
+  const places: number[] = []
+  const names = Object.keys(columns).filter((name) => columns[name]?.length)
+  const lines = Object.fromEntries(names.map((name) => [name, [] as Array<number | null>]))
+  at.forEach((moment, index) => {
+    const before = at[index - 1]
+    if (before !== undefined && moment - before > pause) {
+      x.push(before + 1)
+      places.push(index - 1)
+      for (const name of names) lines[name]?.push(null)
+    }
+    x.push(moment)
+    places.push(index)
+    for (const name of names) lines[name]?.push(columns[name]?.[index] ?? null)
+  })
+  return { x, lines, places }
+}
+
+/** Sums an activity up in at most 24 equal steps, for a table beside the plot. */
+export function makeSteps(samples: Samples): Step[] {
+  const { elapsed_s: at } = samples
+  const total = at.at(-1) ?? 0
+  const length = STEPS_S.find((step) => total / step <= MOST_STEPS) ?? 14_400
+  const watts = wattsOf(samples)
+  const steps: Step[] = []
+  for (let from = 0; from <= total; from += length) {
+    const [begin, end] = [indexAt(at, from), indexAt(at, from + length)]
+    const of = (column: Column) => spreadOf(column.slice(begin, end))
+    steps.push({
+      from_s: from,
+      mean_power: of(watts).mean,
+      highest_power: of(watts).highest,
+      lowest_mpa: of(samples.mpa).lowest,
+      mean_hr: of(samples.hr).mean,
+      mean_cad: of(samples.cad).mean,
+    })
+  }
+  return steps
+}
+
+/** Parses `1:02:03`, `2:03` or `45` to seconds. */
+export function parseTime(text: string): number | undefined {
+  if (!/^\d{1,3}(:\d{1,2}){0,2}$/.test(text.trim())) return undefined
+  return text
+    .trim()
+    .split(':')
+    .reduce((sum, part) => sum * 60 + Number(part), 0)
+}
+
+type Start = { started_at: string | null; started_at_local: string | null; timezone: string | null }
+
+/** Writes the local time of day from the seconds since the start; `zone` is the service's name of the zone. */
+export type LocalClock = { of: (elapsedS: number) => string; zone: string }
+
+/**
+ * Makes the local clock of an activity, `17:05`, from the seconds since its start. A zone with a name (`Europe/Paris`)
+ * has its changes to and from summer time; with an offset or an abbreviation the clock goes on evenly from the local
+ * start. Undefined when the start could not be read.
+ */
+export function makeLocalClock(start: Start): LocalClock | undefined {
+  if (start.started_at === null || start.started_at_local === null) return undefined
+  const startMs = Date.parse(start.started_at)
+  const wallMs = Date.parse(`${start.started_at_local}Z`)
+  const plain = makeFormat('UTC')
+  const zoned = start.timezone?.includes('/') ? makeFormat(start.timezone) : undefined
+  // A browser whose rules of that zone differ must not contradict the service.
+  const agrees = zoned?.format(startMs) === plain?.format(wallMs)
+  const of = (elapsedS: number) => {
+    if (zoned && agrees) return zoned.format(startMs + elapsedS * 1_000)
+    return plain?.format(wallMs + elapsedS * 1_000) ?? ''
+  }
+  return { of, zone: start.timezone ?? 'zone unknown' }
+}
+
+function makeFormat(timeZone: string): Intl.DateTimeFormat | undefined {
+  try {
+    return new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit' })
+  } catch {
+    return undefined
+  }
+}

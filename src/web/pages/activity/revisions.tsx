@@ -1,0 +1,55 @@
+import { formatNumber } from '../../shared/format.ts'
+import { Ago, Details, Section } from '../../shared/parts.tsx'
+import { type Column, Table } from '../../shared/table.tsx'
+import type { View } from './page.tsx'
+
+type Change = { at: string; column: string; before: unknown; after: unknown }
+
+/** The columns that a page names otherwise; a column that is not here has its own name, as SQL has it. */
+const NAMES: Readonly<Record<string, string>> = {
+  name: 'Name',
+  description: 'Description',
+  activity_type: 'Type',
+  xss: 'XSS',
+  xlss: 'XSS, low',
+  xhss: 'XSS, high',
+  xpss: 'XSS, peak',
+  sig_ftp: 'FTP after it, W',
+  sig_pp: 'Peak power after it, W',
+  sig_atc: 'Signature number atc after it',
+  avg_power: 'Mean power, W',
+  max_power: 'Highest power, W',
+  difficulty: 'Difficulty',
+  distance: 'Distance, km',
+  breakthrough: 'Breakthrough',
+  medal: 'Medal',
+}
+const FEW = 6
+
+const COLUMNS: readonly Column<Change>[] = [
+  { title: 'What', names: true, cell: ({ column }) => NAMES[column] ?? column },
+  { title: 'Before', cell: ({ before }) => write(before) },
+  { title: 'After', cell: ({ after }) => write(after) },
+  { title: 'Seen', cell: ({ at }) => <Ago at={at} /> },
+]
+
+/** What the service changed since the activity was first fetched; nothing without a change. */
+export function Revisions({ revisions }: { revisions: View['revisions'] }) {
+  const changes = revisions.flatMap(({ observed_at: at, changes: columns }) =>
+    Object.entries(columns).map(([column, [before, after]]) => ({ at, column, before, after })),
+  )
+  if (changes.length === 0) return null
+  const table = <Table caption="Last change first" columns={COLUMNS} rows={changes} />
+  return (
+    <Section id="revisions-title" title="What the service changed">
+      {changes.length > FEW ? <Details>{table}</Details> : table}
+      <p class="quiet">In SQL: training.activity_revisions</p>
+    </Section>
+  )
+}
+
+function write(value: unknown): string {
+  if (value === null || value === undefined) return '–'
+  if (typeof value === 'number') return formatNumber(value, '', 2)
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

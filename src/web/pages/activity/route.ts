@@ -1,0 +1,120 @@
+import type { Samples } from './summarize.ts'
+
+/** A point of the route in the picture's own units, and the index of its sample. */
+export type RoutePoint = { x: number; y: number; index: number }
+
+/** A route as a picture: its points, its size, and how long a metre is in it. */
+export type Route = {
+  points: readonly RoutePoint[]
+  width: number
+  height: number
+  /** units a metre */
+  scale: number
+  /** the corner of the picture and its size on the map of the whole world, where 1 is all of it */
+  world: { x: number; y: number; perUnit: number }
+}
+
+/** The longer side of the picture. */
+const SIDE = 1_000
+const MARGIN = 40
+/** More points than the picture has room for would only be slow. */
+const MOST_POINTS = 2_500
+const EARTH_M = 40_075_016.7
+/** Mercator's map ends there, degrees. */
+const HIGHEST_LAT = 85
+
+/**
+ * Makes the picture of a route from its coordinates, in the projection that map tiles use (Web Mercator); undefined where
+ * there are fewer than two places.
+ */
+export function makeRoute({ lat, lng }: Pick<Samples, 'lat' | 'lng'>): Route | undefined {
+  const places: RoutePoint[] = []
+  lat.forEach((degrees, index) => {
+    const east = lng[index]
+    if (degrees === null || east === null || east === undefined) return
+    // Head units write 0, 0 before they know where they are.
+    if (Math.abs(degrees) > HIGHEST_LAT || (degrees === 0 && east === 0)) return
+    places.push({ ...project(degrees, east), index })
+  })
+  const every = Math.max(1, Math.ceil(places.length / MOST_POINTS))
+  const kept = places.filter((_, index) => index % every === 0 || index === places.length - 1)
+  const [left, right] = extentOf(kept.map(({ x }) => x))
+  const [top, bottom] = extentOf(kept.map(({ y }) => y))
+  const extent = Math.max(right - left, bottom - top)
+  if (kept.length < 2 || !(extent > 0)) return undefined
+  const perUnit = extent / (SIDE - 2 * MARGIN)
+  const middle = lat[kept[0]?.index ?? 0] ?? 0
+  return {
+    points: kept.map(({ x, y, index }) => ({
+      x: (x - left) / perUnit + MARGIN,
+      y: (y - top) / perUnit + MARGIN,
+      index,
+    })),
+    width: (right - left) / perUnit + 2 * MARGIN,
+    height: (bottom - top) / perUnit + 2 * MARGIN,
+    scale: 1 / (EARTH_M * Math.cos((middle * Math.PI) / 180) * perUnit),
+    world: { x: left - MARGIN * perUnit, y: top - MARGIN * perUnit, perUnit },
+  }
+}
+
+function project(lat: number, lng: number): { x: number; y: number } {
+  const sine = Math.sin((lat * Math.PI) / 180)
+  return { x: lng / 360 + 0.5, y: 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI) }
+}
+
+function extentOf(values: readonly number[]): [number, number] {
+  return values.reduce<[number, number]>(
+    ([low, high], value) => [Math.min(low, value), Math.max(high, value)],
+    [Infinity, -Infinity],
+  )
+}
+
+/** Finds the point of the route nearest to a sample by its index, before it as a rule. */
+export function pointAt({ points }: Route, index: number): RoutePoint | undefined {
+  let [low, high] = [0, points.length - 1]
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if ((points[middle]?.index ?? 0) <= index) low = middle
+    else high = middle - 1
+  }
+  return points[low]
+}
+
+/** Finds the point of the route nearest to a place in the picture. */
+export function nearestPoint({ points }: Route, x: number, y: number): RoutePoint | undefined {
+  let nearest: RoutePoint | undefined
+  let least = Infinity
+  for (const point of points) {
+    const distance = (point.x - x) ** 2 + (point.y - y) ** 2
+    if (distance < least) [nearest, least] = [point, distance]
+  }
+  return nearest
+}
+
+/** A tile of a map: its picture's address and its place in the route's picture. */
+export type Tile = { address: string; x: number; y: number; size: number }
+
+const MOST_ZOOM = 18
+/** Tiles are drawn no larger than this, in the picture's units, so that they are sharp. */
+const TILE_UNITS = 300
+
+/** Lists the map tiles behind a route; `template` holds `{z}`, `{x}` and `{y}`. */
+export function makeTiles({ width, height, world }: Route, template: string): Tile[] {
+  const zoom = Math.min(MOST_ZOOM, Math.max(0, Math.ceil(Math.log2(1 / (TILE_UNITS * world.perUnit)))))
+  const count = 2 ** zoom
+  const size = 1 / count / world.perUnit
+  const tiles: Tile[] = []
+  const last = (corner: number, side: number) => Math.floor((corner + side * world.perUnit) * count)
+  for (let column = Math.floor(world.x * count); column <= last(world.x, width); column++)
+    for (let row = Math.floor(world.y * count); row <= last(world.y, height); row++) {
+      if (row < 0 || row >= count) continue
+      const wrapped = ((column % count) + count) % count
+      const address = template
+        .replaceAll('{z}', String(zoom))
+        .replaceAll('{x}', String(wrapped))
+        .replaceAll('{y}', String(row))
+      const place = (index: number, corner: number) => (index / count - corner) / world.perUnit
+      tiles.push({ address, x: place(column, world.x), y: place(row, world.y), size })
+    }
+  return tiles
+}

@@ -1,0 +1,123 @@
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import type { Range } from '../../shared/charts/lanes.ts'
+import {
+  formatDistance,
+  formatHeight,
+  formatNumber,
+  formatSpeed,
+  formatStopwatch,
+} from '../../shared/format.ts'
+import { type NamedNumber, Numbers } from '../../shared/parts.tsx'
+import { parseTime } from './recording.ts'
+import { indexAt, type Samples, type Summary, summarize } from './summarize.ts'
+
+type Props = {
+  samples: Samples
+  weightKg: number | null
+  /** the stretch that is chosen in the charts; undefined: all of it */
+  range: Range | undefined
+  onChoose: (range: Range | undefined) => void
+}
+
+/** The numbers of the stretch that is chosen in the charts, or by its times. */
+export function Stretch({ samples, weightKg, range, onChoose }: Props) {
+  const last = samples.elapsed_s.at(-1) ?? 0
+  const [from, setFrom] = useState('')
+  const [to, setTo] = useState('')
+  const [wrong, setWrong] = useState({ from: false, to: false })
+  useEffect(() => {
+    setFrom(formatStopwatch(range?.min ?? 0))
+    setTo(formatStopwatch(range?.max ?? last))
+  }, [range, last])
+  const numbers = useMemo(
+    () => range && numbersOf(summarizeRange(samples, range), weightKg),
+    [samples, range, weightKg],
+  )
+  const choose = (event: SubmitEvent) => {
+    event.preventDefault()
+    const [begin, end] = [parseTime(from), parseTime(to)]
+    setWrong({ from: begin === undefined, to: end === undefined || end <= (begin ?? 0) })
+    if (begin === undefined || end === undefined || end <= begin) return
+    onChoose(begin <= 0 && end >= last ? undefined : { min: begin, max: Math.min(end, last) })
+  }
+  return (
+    <section class="stretch" aria-labelledby="stretch-title">
+      <h3 id="stretch-title">A stretch of it</h3>
+      <form class="stretch-times" onSubmit={choose}>
+        <TimeField id="stretch-from" title="From" value={from} wrong={wrong.from} onInput={setFrom} />
+        <TimeField id="stretch-to" title="To" value={to} wrong={wrong.to} onInput={setTo} />
+        <button type="submit">Choose the stretch</button>
+      </form>
+      {numbers ? (
+        <div role="status">
+          <Numbers wide numbers={numbers} />
+        </div>
+      ) : (
+        <p class="quiet">Drag across the charts, or write two times, to see the means of a stretch.</p>
+      )}
+    </section>
+  )
+}
+
+function summarizeRange(samples: Samples, { min, max }: Range): Summary {
+  return summarize(samples, indexAt(samples.elapsed_s, min), indexAt(samples.elapsed_s, max + 0.001))
+}
+
+type FieldProps = {
+  id: string
+  title: string
+  value: string
+  wrong: boolean
+  onInput: (value: string) => void
+}
+
+function TimeField({ id, title, value, wrong, onInput }: FieldProps) {
+  return (
+    <div>
+      <label for={id}>{title}</label>
+      <input
+        id={id}
+        autocomplete="off"
+        inputMode="numeric"
+        size={8}
+        value={value}
+        aria-invalid={wrong}
+        onInput={({ currentTarget }) => onInput(currentTarget.value)}
+      />
+    </div>
+  )
+}
+
+function numbersOf(summary: Summary, weightKg: number | null): NamedNumber[] {
+  const { power, hr, cad, speed_kmh: speed, mpa } = summary
+  const perKg =
+    power.mean === null || weightKg === null || weightKg <= 0
+      ? ''
+      : formatNumber(power.mean / weightKg, 'W/kg', 2)
+  const all: Array<NamedNumber | false> = [
+    [
+      'Time',
+      formatStopwatch(summary.elapsed_s),
+      summary.moving_s === null ? '' : `moving ${formatStopwatch(summary.moving_s)}`,
+    ],
+    power.mean !== null && [
+      'Power',
+      formatNumber(power.mean, 'W'),
+      `highest ${formatNumber(power.highest, 'W')}`,
+    ],
+    perKg !== '' && ['Per kilogram', perKg],
+    summary.weighted_w !== null && ['Weighted mean power', formatNumber(summary.weighted_w, 'W')],
+    summary.work_kj !== null && ['Work', formatNumber(summary.work_kj, 'kJ')],
+    hr.mean !== null && [
+      'Heart rate',
+      formatNumber(hr.mean, '/min'),
+      `highest ${formatNumber(hr.highest, '/min')}`,
+    ],
+    cad.mean !== null && ['Cadence', formatNumber(cad.mean, '/min')],
+    summary.distance_m !== null && ['Distance', formatDistance(summary.distance_m / 1_000, 2)],
+    speed.mean !== null && ['Speed', formatSpeed(speed.mean), `highest ${formatSpeed(speed.highest)}`],
+    summary.climbed_m !== null && ['Climbed', formatHeight(summary.climbed_m)],
+    mpa.lowest !== null && ['Lowest MPA', formatNumber(mpa.lowest, 'W')],
+  ]
+  return all.filter((entry) => entry !== false)
+}

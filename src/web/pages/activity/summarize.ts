@@ -1,0 +1,181 @@
+import type { Sent } from '../../shared/sent.ts'
+import type { findSampleColumns, SampledColumn } from './plotted-samples.ts'
+
+export type Samples = Sent<typeof findSampleColumns>
+type Column = ReadonlyArray<number | null>
+
+/** In a recording of each second a longer gap is a pause, not a slow second. */
+const PAUSE_S = 10
+/** Slower than a walk beside the bicycle is standing still, m/s. */
+const SLOWEST_MPS = 0.5
+/** The mean whose fourth power counts, s. */
+const WEIGHTED_WINDOW_S = 30
+/** Speed is the mean of the seconds around one, because distances are rounded. */
+const SPEED_REACH = 2
+/** Smaller ups and downs are the noise of a barometer, m. */
+const CLIMB_NOISE_M = 2
+const MPS_TO_KMH = 3.6
+
+/** Mean and extremes of what was recorded; null without anything. */
+export type Spread = { mean: number | null; highest: number | null; lowest: number | null }
+
+/** A stretch of an activity in numbers; null where it was not recorded. All but `elapsed_s` is derived from the samples. */
+export type Summary = {
+  elapsed_s: number
+  /** without the pauses of the recording */
+  recorded_s: number
+  moving_s: number | null
+  distance_m: number | null
+  climbed_m: number | null
+  power: Spread
+  mpa: Spread
+  hr: Spread
+  cad: Spread
+  speed_kmh: Spread
+  work_kj: number | null
+  weighted_w: number | null
+}
+
+/** The power of each second before smoothing where the activity has it, as power curves and zones use it. */
+export function wattsOf({ p_raw: raw, power }: Samples): Column {
+  return raw.length > 0 ? raw : power
+}
+
+/** Computes from which gap on a recording pauses, s: a sample is missing where twice the usual distance lies between two. */
+export function pauseOf(at: readonly number[]): number {
+  const steps = at.slice(1).map((moment, index) => moment - (at[index] ?? 0))
+  const usual = steps.sort((a, b) => a - b)[steps.length >> 1] ?? 1
+  return Math.max(PAUSE_S, 2 * usual)
+}
+
+/** Computes the speed of each sample in km/h from the distance; empty where there is no distance. */
+export function speedsOf({ dist, elapsed_s: at }: Samples): Array<number | null> {
+  const pause = pauseOf(at)
+  return dist.map((_, index) => {
+    let from = index
+    let to = index
+    while (to < index + SPEED_REACH && (at[to + 1] ?? Infinity) - (at[to] ?? 0) <= pause) to++
+    while (from > index - SPEED_REACH && (at[from] ?? 0) - (at[from - 1] ?? -Infinity) <= pause) from--
+    const [begin, end] = [dist[from], dist[to]]
+    const took = (at[to] ?? 0) - (at[from] ?? 0)
+    if (begin === null || end === null || begin === undefined || end === undefined) return null
+    return took <= 0 || end < begin ? null : ((end - begin) / took) * MPS_TO_KMH
+  })
+}
+
+/** Sums up the samples from index `begin` to before `end`. */
+export function summarize(samples: Samples, begin = 0, end = samples.elapsed_s.length): Summary {
+  const cut = (column: Column) => column.slice(begin, end)
+  const at = samples.elapsed_s.slice(begin, end)
+  const pause = pauseOf(at)
+  const of = (name: SampledColumn) => cut(samples[name])
+  const watts = cut(wattsOf(samples))
+  const dist = of('dist')
+  const known = dist.filter((value) => value !== null)
+  return {
+    elapsed_s: (at.at(-1) ?? 0) - (at[0] ?? 0),
+    recorded_s: sumOfSteps(at, pause, (_, took) => took),
+    moving_s:
+      known.length === 0
+        ? null
+        : sumOfSteps(at, pause, (index, took) => (isMoving(dist, index, took) ? took : 0)),
+    distance_m: known.length < 2 ? null : (known.at(-1) ?? 0) - (known[0] ?? 0),
+    climbed_m: climbedOf(of('alt')),
+    power: spreadOf(watts),
+    mpa: spreadOf(of('mpa')),
+    hr: spreadOf(of('hr')),
+    cad: spreadOf(of('cad')),
+    speed_kmh: spreadOf(cut(speedsOf(samples))),
+    work_kj: workOf(at, watts, pause),
+    weighted_w: weightedOf(at, watts, pause),
+  }
+}
+
+/** Sums `value` over the steps from each sample to the next, but not over pauses; `took` is the step's length in s. */
+function sumOfSteps(
+  at: readonly number[],
+  pause: number,
+  value: (index: number, took: number) => number,
+): number {
+  let sum = 0
+  for (let index = 0; index + 1 < at.length; index++) {
+    const took = (at[index + 1] ?? 0) - (at[index] ?? 0)
+    if (took <= pause) sum += value(index, took)
+  }
+  return sum
+}
+
+function isMoving(dist: Column, index: number, took: number): boolean {
+  const [from, to] = [dist[index], dist[index + 1]]
+  return typeof from === 'number' && typeof to === 'number' && to - from > SLOWEST_MPS * took
+}
+
+/** Computes mean and extremes of a column. Spread into Math.max, a day of seconds would be more arguments than a call takes. */
+export function spreadOf(column: Column): Spread {
+  let [sum, count] = [0, 0]
+  let highest: number | null = null
+  let lowest: number | null = null
+  for (const value of column) {
+    if (value === null) continue
+    sum += value
+    count++
+    if (highest === null || value > highest) highest = value
+    if (lowest === null || value < lowest) lowest = value
+  }
+  return { mean: count === 0 ? null : sum / count, highest, lowest }
+}
+
+/** The work of a sample lasts to the next one, a second for the last. */
+function workOf(at: readonly number[], watts: Column, pause: number): number | null {
+  if (!watts.some((value) => value !== null)) return null
+  const last = watts.at(-1) ?? 0
+  return (sumOfSteps(at, pause, (index, took) => (watts[index] ?? 0) * took) + last) / 1_000
+}
+
+/**
+ * Computes the weighted mean power, W: the fourth root of the mean of the fourth powers of the means of every 30 s.
+ * Pauses of the recording are left out; null below 30 s of power.
+ */
+export function weightedOf(at: readonly number[], watts: Column, pause = pauseOf(at)): number | null {
+  const seconds: number[] = []
+  at.forEach((moment, index) => {
+    const value = watts[index]
+    if (value === null || value === undefined) return
+    const took = (at[index + 1] ?? moment + 1) - moment
+    for (let second = 0; second < (took > pause ? 1 : Math.round(took)); second++) seconds.push(value)
+  })
+  if (seconds.length < WEIGHTED_WINDOW_S) return null
+  let window = 0
+  let sum = 0
+  seconds.forEach((value, index) => {
+    window += value - (seconds[index - WEIGHTED_WINDOW_S] ?? 0)
+    if (index >= WEIGHTED_WINDOW_S - 1) sum += (window / WEIGHTED_WINDOW_S) ** 4
+  })
+  return (sum / (seconds.length - WEIGHTED_WINDOW_S + 1)) ** 0.25
+}
+
+/** Sums the climbs of a column of heights in m, without ups and downs of less than 2 m; null without heights. */
+function climbedOf(alt: Column): number | null {
+  let low: number | null = null
+  let climbed = 0
+  for (const height of alt) {
+    if (height === null) continue
+    if (low === null || height < low) low = height
+    else if (height - low >= CLIMB_NOISE_M) {
+      climbed += height - low
+      low = height
+    }
+  }
+  return low === null ? null : climbed
+}
+
+/** Finds the index of the first sample at or after a moment in s; the number of samples when all are before it. */
+export function indexAt(at: readonly number[], moment: number): number {
+  let [low, high] = [0, at.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((at[middle] ?? 0) < moment) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,203 @@
+import { useMemo, useState } from 'preact/hooks'
+import { makeElapsedAxis } from '../../shared/charts/axes.ts'
+import { Chart } from '../../shared/charts/chart.tsx'
+import type { Lane, Line, Range } from '../../shared/charts/lanes.ts'
+import { formatNumber, formatStopwatch } from '../../shared/format.ts'
+import { fetchOnce } from '../../shared/live.tsx'
+import { Details, Section } from '../../shared/parts.tsx'
+import type { Sent } from '../../shared/sent.ts'
+import { readSettings } from '../../shared/settings.ts'
+import { type Column, Table } from '../../shared/table.tsx'
+import type { View } from './page.tsx'
+import type { findSampleField } from './plotted-samples.ts'
+import { makeLocalClock, makeSteps, type Step, withPauses } from './recording.ts'
+import { Stretch } from './stretch.tsx'
+import { type Samples, speedsOf, spreadOf } from './summarize.ts'
+
+const MILES = readSettings().distances === 'miles'
+const [SPEED, HEIGHT]: [[string, number], [string, number]] = MILES
+  ? [
+      ['mph', 1 / 1.609344],
+      ['ft', 1 / 0.3048],
+    ]
+  : [
+      ['km/h', 1],
+      ['m', 1],
+    ]
+
+const line = (
+  key: string,
+  label: string,
+  unit: string,
+  colour: string,
+  look: Line['look'] = 'line',
+): Line => ({
+  key,
+  label,
+  unit,
+  colour,
+  look,
+})
+/** One quantity a lane, each with a scale of its own. */
+const LANES: readonly Lane[] = [
+  { lines: [line('alt', 'Elevation', HEIGHT[0], 'best')], unit: HEIGHT[0], height: 150 },
+  { lines: [line('power', 'Power', 'W', 'power', 'area')], unit: 'W', height: 190, fromZero: true },
+  { lines: [line('mpa', 'MPA (power available)', 'W', 'mpa')], unit: 'W', height: 110 },
+  { lines: [line('hr', 'Heart rate', '/min', 'heart')], unit: '/min', height: 120 },
+  { lines: [line('cad', 'Cadence', '/min', 'muted')], unit: '/min', height: 100 },
+  {
+    lines: [{ ...line('speed', 'Speed', SPEED[0], 'low'), digits: 1 }],
+    unit: SPEED[0],
+    height: 110,
+    fromZero: true,
+  },
+]
+
+const STEPS: readonly Column<Step>[] = [
+  { title: 'From', names: true, cell: (step) => formatStopwatch(step.from_s) },
+  { title: 'Mean power', number: true, cell: (step) => formatNumber(step.mean_power, 'W') },
+  { title: 'Highest power', number: true, cell: (step) => formatNumber(step.highest_power, 'W') },
+  { title: 'Lowest MPA', number: true, cell: (step) => formatNumber(step.lowest_mpa, 'W') },
+  { title: 'Mean heart rate', number: true, cell: (step) => formatNumber(step.mean_hr, '/min') },
+  { title: 'Mean cadence', number: true, cell: (step) => formatNumber(step.mean_cad, '/min') },
+]
+
+type Values = ReadonlyArray<number | null>
+type Props = {
+  facts: View['facts']
+  samples: Samples
+  path: string
+  /** the index of the sample that is pointed at, and the chosen stretch; undefined: none, and all of it */
+  pointed: number | undefined
+  range: Range | undefined
+  onPoint: (index: number | undefined) => void
+  onRange: (range: Range | undefined) => void
+}
+
+/** The charts over time, their table, the numbers of a chosen stretch, and the further fields. */
+export function Timeline({ facts, samples, path, pointed, range, onPoint, onRange }: Props) {
+  const [more, setMore] = useState<ReadonlyMap<string, Values>>(new Map())
+  const { started_at, started_at_local, timezone } = facts
+  const { spec, columns, places } = useMemo(() => {
+    const lines = { ...linesOf(samples), ...Object.fromEntries(more) }
+    const { places: samplePlaces, ...plotted } = withPauses(samples.elapsed_s, lines)
+    const lanes = [...LANES, ...[...more.keys()].map(laneOf)].filter((lane) =>
+      lane.lines.some(({ key }) => lines[key]?.some((value) => value !== null)),
+    )
+    const clock = makeLocalClock({ started_at, started_at_local, timezone })
+    return {
+      spec: { label: 'The activity over time', x: makeElapsedAxis(clock), lanes },
+      columns: plotted,
+      places: samplePlaces,
+    }
+  }, [samples, more, started_at, started_at_local, timezone])
+  const steps = useMemo(
+    () => (
+      <Details>
+        <Table
+          caption="The activity in equal steps, derived from its samples"
+          columns={STEPS}
+          rows={makeSteps(samples)}
+        />
+      </Details>
+    ),
+    [samples],
+  )
+  const text = useMemo(() => describe(samples), [samples])
+  return (
+    <Section id="time-title" title="Over time">
+      <figure class="timeline">
+        {spec.lanes.length === 0 ? (
+          <p>Nothing was recorded that can be plotted.</p>
+        ) : (
+          <Chart
+            spec={spec}
+            columns={columns}
+            range={range}
+            // A pause has a point of its own in the chart, so places in it are not those of the samples.
+            pointed={pointed === undefined ? undefined : places.indexOf(pointed)}
+            onPoint={(place) => onPoint(place === undefined ? undefined : places[place])}
+            onZoom={onRange}
+          />
+        )}
+        <figcaption>{text}</figcaption>
+      </figure>
+      <FurtherFields fields={samples.fields} path={path} shown={more} onShow={setMore} />
+      <Stretch samples={samples} weightKg={facts.weight_kg} range={range} onChoose={onRange} />
+      {steps}
+    </Section>
+  )
+}
+
+function linesOf(samples: Samples): Record<string, Values> {
+  return {
+    power: samples.power,
+    mpa: samples.mpa,
+    hr: samples.hr,
+    cad: samples.cad,
+    alt: samples.alt.map((value) => value && value * HEIGHT[1]),
+    speed: speedsOf(samples).map((value) => value && value * SPEED[1]),
+  }
+}
+
+function laneOf(field: string): Lane {
+  return { lines: [{ ...line(field, field, '', 'text'), digits: 2 }], unit: field, height: 110 }
+}
+
+type FieldsProps = {
+  fields: readonly string[]
+  path: string
+  shown: ReadonlyMap<string, Values>
+  onShow: (shown: ReadonlyMap<string, Values>) => void
+}
+
+/** A menu of the further fields: a button for each, which fetches it and draws it; again, takes it away. */
+function FurtherFields({ fields, path, shown, onShow }: FieldsProps) {
+  const [fetching, setFetching] = useState<string>()
+  if (fields.length === 0) return null
+  const toggle = async (field: string) => {
+    const others = new Map(shown)
+    if (others.delete(field)) return onShow(others)
+    setFetching(field)
+    const fetched = await fetchOnce<Sent<typeof findSampleField>>(
+      `${path}/samples/${encodeURIComponent(field)}`,
+    )
+    setFetching(undefined)
+    if (fetched) onShow(others.set(field, fetched.values))
+  }
+  return (
+    <Details title={`Further fields, as the service sends them: ${fields.length}`}>
+      <div class="choice more-fields" role="group" aria-label="Further fields">
+        {fields.map((field) => (
+          <button
+            key={field}
+            type="button"
+            aria-pressed={shown.has(field)}
+            disabled={field === fetching}
+            onClick={() => toggle(field)}
+          >
+            {field}
+          </button>
+        ))}
+      </div>
+    </Details>
+  )
+}
+
+function describe(samples: Samples): string {
+  const { power, mpa, hr } = samples
+  const [watts, available, beats] = [spreadOf(power), spreadOf(mpa), spreadOf(hr)]
+  const fresh = mpa.find((value) => value !== null) ?? null
+  const sentences = [
+    `${formatStopwatch(samples.elapsed_s.at(-1))} long.`,
+    watts.mean === null && 'No power was recorded.',
+    available.lowest !== null &&
+      fresh !== null &&
+      (fresh - available.lowest < 1
+        ? `MPA stayed at ${formatNumber(available.lowest, 'W')}.`
+        : `MPA fell from ${formatNumber(fresh, 'W')} to ${formatNumber(available.lowest, 'W')}.`),
+    beats.mean === null && 'No heart rate was recorded.',
+    watts.mean !== null && 'The power in the chart is a mean of about 5 s, as the service sends it.',
+  ]
+  return sentences.filter(Boolean).join(' ')
+}

@@ -1,0 +1,131 @@
+import type { Range } from '../../shared/charts/lanes.ts'
+import { formatDistance, formatNumber, formatSpan, formatStopwatch } from '../../shared/format.ts'
+import { Section } from '../../shared/parts.tsx'
+import { type Column, Table } from '../../shared/table.tsx'
+import type { View } from './page.tsx'
+
+type Lap = View['laps'][number]
+type Zone = { zone: string; bounds: string; seconds: number; share: number }
+
+/** Where the zones begin: of power as shares of threshold power, of heart rate as shares of the highest. */
+const POWER_BOUNDS = [0, 0.55, 0.75, 0.9, 1.05, 1.2, 1.5]
+const HR_BOUNDS = [0, 0.6, 0.7, 0.8, 0.9]
+
+function columnsFor(title: string): readonly Column<Zone>[] {
+  return [
+    { title: 'Zone', names: true, cell: ({ zone }) => zone },
+    { title, cell: ({ bounds }) => bounds },
+    { title: 'Time', number: true, cell: ({ seconds }) => formatStopwatch(seconds) },
+    { title: 'Share', wide: true, cell: ({ share }) => <Share share={share} /> },
+  ]
+}
+
+/** The seconds in each zone of power and of heart rate, with what their bounds are made of. */
+export function Zones({ zones }: { zones: View['zones'] }) {
+  if (!zones) return null
+  const power = zonesOf(zones.power_s, POWER_BOUNDS, zones.ftp, 'W')
+  const heart = zonesOf(zones.hr_s, HR_BOUNDS, zones.hr_max, '/min')
+  if (power.length === 0 && heart.length === 0) return null
+  const { near_mpa_s: near, above_ftp_s: above } = zones
+  return (
+    <Section id="zones-title" title="Zones">
+      <div class="beside">
+        {power.length > 0 && (
+          <div>
+            <Table
+              caption={`By power: shares of the threshold power after this activity, ${formatNumber(zones.ftp, 'W')}`}
+              columns={columnsFor('Power')}
+              rows={power}
+            />
+            {near !== null && (
+              <p class="quiet">
+                At 90 % of MPA or more: {near === 0 ? 'never' : formatSpan(near)}. Above threshold:{' '}
+                {formatSpan(above ?? 0)}.
+              </p>
+            )}
+          </div>
+        )}
+        {heart.length > 0 && (
+          <Table
+            caption={`By heart rate: shares of the highest of the last 12 months, ${formatNumber(zones.hr_max, '/min')}`}
+            columns={columnsFor('Heart rate')}
+            rows={heart}
+          />
+        )}
+      </div>
+    </Section>
+  )
+}
+
+function zonesOf(
+  seconds: ReadonlyArray<number | null>,
+  bounds: readonly number[],
+  whole: number | null,
+  unit: string,
+): Zone[] {
+  if (whole === null || seconds.some((value) => value === null)) return []
+  const known = seconds.map((value) => value ?? 0)
+  const total = known.reduce((sum, value) => sum + value, 0)
+  if (total === 0) return []
+  return known.map((value, index) => {
+    const [from = 0, to] = [bounds[index], bounds[index + 1]]
+    const low = formatNumber(from * whole)
+    const text = to === undefined ? `${low} ${unit} and more` : `${low} to ${formatNumber(to * whole, unit)}`
+    return { zone: `Z${index + 1}`, bounds: text, seconds: value, share: value / total }
+  })
+}
+
+function Share({ share }: { share: number }) {
+  return (
+    <span class="zone-share">
+      <span>{formatNumber(share * 100, '%')}</span>
+      <span class="zone-track">
+        <span
+          class="zone-bar"
+          aria-hidden="true"
+          style={{ width: `${Math.max(share * 100, share > 0 ? 0.5 : 0)}%` }}
+        />
+      </span>
+    </span>
+  )
+}
+
+type LapsProps = { laps: readonly Lap[]; onChoose: (range: Range) => void }
+
+/** The laps as the head unit wrote them; nothing without any. A lap can be chosen as the stretch. */
+export function Laps({ laps, onChoose }: LapsProps) {
+  if (laps.length === 0) return null
+  const columns: readonly Column<Lap>[] = [
+    { title: 'Lap', names: true, cell: (lap) => <LapButton lap={lap} onChoose={onChoose} /> },
+    { title: 'Begins', number: true, cell: ({ from_s: from }) => formatStopwatch(from) },
+    { title: 'Time', number: true, cell: ({ elapsed_s: s }) => formatStopwatch(s) },
+    {
+      title: 'Distance',
+      number: true,
+      cell: ({ distance_m: m }) => formatDistance(m === null ? null : m / 1_000, 2),
+    },
+    { title: 'Power', number: true, cell: (lap) => formatNumber(lap.avg_power, 'W') },
+    { title: 'Highest', number: true, cell: (lap) => formatNumber(lap.max_power, 'W') },
+    { title: 'Heart rate', number: true, cell: (lap) => formatNumber(lap.avg_hr, '/min') },
+    { title: 'Cadence', number: true, cell: (lap) => formatNumber(lap.avg_cadence, '/min') },
+  ]
+  return (
+    <Section id="laps-title" title="Laps">
+      <Table caption="As the head unit summed them up" columns={columns} rows={laps} />
+    </Section>
+  )
+}
+
+function LapButton({ lap, onChoose }: { lap: Lap; onChoose: (range: Range) => void }) {
+  const { from_s: from, elapsed_s: took } = lap
+  if (from === null || took === null) return <>{lap.lap}</>
+  return (
+    <button
+      type="button"
+      aria-label={`Show lap ${lap.lap} in the charts`}
+      onClick={() => onChoose({ min: Math.max(0, from), max: from + took })}
+    >
+      {lap.lap}
+    </button>
+  )
+}

@@ -1,0 +1,33 @@
+import type { Tx } from '../../store/store.ts'
+
+/** The newest training info (service document, endpoint 3). */
+export type FitnessNow = {
+  seen_at: Date
+  status: string | null
+  weight_kg: number | null
+  ftp: number | null
+  ltp: number | null
+  hie_kj: number | null
+  pp: number | null
+  tl_total: number | null
+  target_total: number | null
+}
+
+/** Finds an account's fitness from the newest training info (service document, endpoint 3); undefined before the first. */
+export async function findFitnessNow(tx: Tx, accountId: number): Promise<FitnessNow | undefined> {
+  const { rows } = await tx.client.query<FitnessNow>(
+    `select last_seen_at as seen_at, status, weight_kg, ftp, ltp, hie as hie_kj, pp, tl_total, target_total
+     from training.training_info where account_id = $1 order by observed_at desc limit 1`,
+    [accountId],
+  )
+  return rows[0]
+}
+
+/** Finds the seasons of an account, calendar years with a power curve, newest first. */
+export async function findSeasons(tx: Tx, accountId: number): Promise<number[]> {
+  const { rows } = await tx.client.query<{ season: number }>(
+    `select distinct season from training.power_bests where account_id = $1 and span = 'season' order by season desc`,
+    [accountId],
+  )
+  return rows.map(({ season }) => season)
+}

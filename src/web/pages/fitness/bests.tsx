@@ -1,0 +1,94 @@
+import { useMemo } from 'preact/hooks'
+import { COMPARED_S, makeDurationAxis } from '../../shared/charts/axes.ts'
+import { Chart } from '../../shared/charts/chart.tsx'
+import type { Spec } from '../../shared/charts/lanes.ts'
+import { formatDay, formatNumber, formatSpan } from '../../shared/format.ts'
+import { Link, Section } from '../../shared/parts.tsx'
+import { type Column, Table } from '../../shared/table.tsx'
+import type { View } from './page.tsx'
+
+type BestPoint = View['best'][number]
+/** `kg`: the rider's present weight */
+type Props = { points: View['best']; season: number | null; kg: number | null }
+
+/** The plot of the best mean powers by duration, and a table of the usual durations with when and where. */
+export function Bests({ points, season, kg }: Props) {
+  const spec = useMemo(() => makeSpec(season), [season])
+  const columns = useMemo(
+    () => ({
+      x: points.map((point) => point.duration_s),
+      lines: {
+        all_time: points.map((point) => point.all_time?.watts ?? null),
+        season: points.map((point) => point.season?.watts ?? null),
+        recent: points.map((point) => point.last_90_days?.watts ?? null),
+      },
+    }),
+    [points],
+  )
+  if (points.length === 0) return null
+  return (
+    <Section id="best-title" title="Best power">
+      <figure>
+        <Chart spec={spec} columns={columns} />
+        <figcaption>
+          Derived from the samples; pauses count as zero watts.
+          {kg ? ` W/kg are by the present weight, ${formatNumber(kg, 'kg', 1)}.` : ''}
+        </figcaption>
+      </figure>
+      <Table
+        caption="Best mean power, with the day it was ridden"
+        columns={columnsOf(season, kg)}
+        rows={points.filter((point) => COMPARED_S.includes(point.duration_s))}
+      />
+    </Section>
+  )
+}
+
+function makeSpec(season: number | null): Spec {
+  return {
+    label: `Best mean power by duration: all time, ${season ?? 'season'}, last 90 days`,
+    x: makeDurationAxis(),
+    lanes: [
+      {
+        unit: 'W',
+        height: 280,
+        fromZero: true,
+        spanGaps: true,
+        lines: [
+          { key: 'all_time', label: 'All time', unit: 'W', colour: 'muted', look: 'line' },
+          { key: 'season', label: `Season ${season ?? ''}`, unit: 'W', colour: 'best', look: 'dashed' },
+          { key: 'recent', label: 'Last 90 days', unit: 'W', colour: 'power', look: 'line' },
+        ],
+      },
+    ],
+  }
+}
+
+function columnsOf(season: number | null, kg: number | null): readonly Column<BestPoint>[] {
+  const column = (title: string, of: (point: BestPoint) => BestPoint['all_time']): Column<BestPoint> => ({
+    title,
+    number: true,
+    cell: (point) => <Best best={of(point)} kg={kg} />,
+  })
+  return [
+    { title: 'Duration', names: true, cell: (point) => formatSpan(point.duration_s) },
+    column('All time', (point) => point.all_time),
+    column(`Season ${season ?? ''}`, (point) => point.season),
+    column('Last 90 days', (point) => point.last_90_days),
+  ]
+}
+
+function Best({ best, kg }: { best: BestPoint['all_time']; kg: number | null }) {
+  if (best === null) return <>–</>
+  return (
+    <span>
+      {formatNumber(best.watts, 'W')}
+      {kg !== null && kg > 0 && <small>{formatNumber(best.watts / kg, 'W/kg', 2)}</small>}
+      <small>
+        <Link to={`/activities/${best.activity_id}`}>
+          {best.day === null ? 'the ride' : formatDay(best.day)}
+        </Link>
+      </small>
+    </span>
+  )
+}

@@ -1,0 +1,148 @@
+import { useMemo } from 'preact/hooks'
+import { makeDayAxis } from '../../shared/charts/axes.ts'
+import { Chart } from '../../shared/charts/chart.tsx'
+import type { Lane } from '../../shared/charts/lanes.ts'
+import { formatDay, formatNumber, lastOfMonths } from '../../shared/format.ts'
+import { Details, Section } from '../../shared/parts.tsx'
+import { type Column, Table } from '../../shared/table.tsx'
+import type { View } from './page.tsx'
+import { type ChosenRange, rangeOfDays } from './range.tsx'
+
+const SIGNATURE: readonly Lane[] = [
+  {
+    unit: 'W',
+    height: 220,
+    spanGaps: true,
+    lines: [
+      { key: 'ftp', label: 'FTP', unit: 'W', colour: 'power', look: 'line', digits: 1 },
+      { key: 'ltp', label: 'LTP', unit: 'W', colour: 'best', look: 'dashed', digits: 1 },
+    ],
+  },
+  {
+    unit: 'kJ',
+    height: 140,
+    spanGaps: true,
+    lines: [{ key: 'hie_kj', label: 'HIE', unit: 'kJ', colour: 'mpa', look: 'line', digits: 1 }],
+  },
+  {
+    unit: 'W',
+    height: 150,
+    spanGaps: true,
+    lines: [{ key: 'pp', label: 'Peak power', unit: 'W', colour: 'heart', look: 'line' }],
+  },
+]
+
+/** The plot of the signature over time, and its table. */
+export function Signature({
+  columns: { at, ...lines },
+  range,
+}: {
+  columns: View['signature']
+  range: ChosenRange
+}) {
+  return (
+    <History
+      id="signature"
+      title="Signature"
+      label="Signature over time: threshold powers, high-intensity energy, peak power"
+      lanes={SIGNATURE}
+      caption={
+        'Threshold power (FTP), lower threshold (LTP), high-intensity energy (HIE; of rides it is derived from the number atc, ' +
+        'whose unit the service does not give) and peak power, after each ride and in the training info since.'
+      }
+      at={at}
+      lines={lines}
+      range={range}
+    />
+  )
+}
+
+const LOAD: readonly Lane[] = [
+  {
+    unit: 'load',
+    height: 220,
+    spanGaps: true,
+    lines: [
+      { key: 'training_load', label: 'Training load', unit: '', colour: 'power', look: 'line', digits: 1 },
+      { key: 'recovery_load', label: 'Recovery load', unit: '', colour: 'mpa', look: 'dashed', digits: 1 },
+    ],
+  },
+  {
+    unit: 'form',
+    height: 150,
+    spanGaps: true,
+    lines: [{ key: 'form', label: 'Form', unit: '', colour: 'best', look: 'line', digits: 1 }],
+  },
+]
+
+/** The plot of loads and form after each activity, and its table. */
+export function Load({ columns: { at, ...lines }, range }: { columns: View['load']; range: ChosenRange }) {
+  const last = (column: ReadonlyArray<number | null>) => formatNumber(column.at(-1), '', 1)
+  return (
+    <History
+      id="load"
+      title="Load and form"
+      label="Training load, recovery load and form after each ride"
+      lanes={LOAD}
+      caption={
+        `After the last ride: training load ${last(lines.training_load)}, recovery load ${last(lines.recovery_load)}, ` +
+        `form ${last(lines.form)}. The service gives no units of these.`
+      }
+      at={at}
+      lines={lines}
+      range={range}
+    />
+  )
+}
+
+type Month = { at: number; values: Readonly<Record<string, number | null>> }
+type Props = {
+  id: string
+  title: string
+  label: string
+  lanes: readonly Lane[]
+  caption: string
+  at: readonly number[]
+  lines: Readonly<Record<string, ReadonlyArray<number | null>>>
+  range: ChosenRange
+}
+
+/** A section of a plot by days and of a table with the last values of each month, a column a line. */
+function History({ id, title, label, lanes, caption, at, lines, range }: Props) {
+  const spec = useMemo(() => ({ label, x: makeDayAxis(), lanes }), [label, lanes])
+  const columns = useMemo(() => ({ x: at, lines }), [at])
+  const shown = useMemo(() => rangeOfDays(range, at.at(-1) ?? 0), [range, at])
+  if (at.length === 0) return null
+  const months: Month[] = lastOfMonths(at).map((index) => ({
+    at: at[index] ?? 0,
+    values: Object.fromEntries(Object.entries(lines).map(([key, values]) => [key, values[index] ?? null])),
+  }))
+  return (
+    <Section id={`${id}-title`} title={title}>
+      <figure>
+        <Chart spec={spec} columns={columns} range={shown} />
+        <figcaption>{caption}</figcaption>
+      </figure>
+      <Details>
+        <Table
+          caption="As it stood at the end of each month, newest first"
+          columns={columnsOf(lanes)}
+          rows={months.toReversed()}
+        />
+      </Details>
+    </Section>
+  )
+}
+
+function columnsOf(lanes: readonly Lane[]): readonly Column<Month>[] {
+  return [
+    { title: 'Last of the month', names: true, cell: (month) => formatDay(month.at) },
+    ...lanes.flatMap((lane) =>
+      lane.lines.map(({ label, key, unit, digits }) => ({
+        title: label,
+        number: true,
+        cell: ({ values }: Month) => formatNumber(values[key], unit, digits),
+      })),
+    ),
+  ]
+}

@@ -1,0 +1,101 @@
+import { useMemo, useState } from 'preact/hooks'
+import { AccountChoice, readAccountQuery } from '../../shared/account-choice.tsx'
+import { formatNumber } from '../../shared/format.ts'
+import { showPage } from '../../shared/frame.tsx'
+import { useLive } from '../../shared/live.tsx'
+import { Ago, type NamedNumber, Numbers, Waiting } from '../../shared/parts.tsx'
+import type { Sent } from '../../shared/sent.ts'
+import { Bests } from './bests.tsx'
+import { Load, Signature } from './history.tsx'
+import type { findFitness } from './queries.ts'
+import { RangeChoice, readRange } from './range.tsx'
+import { Weeks } from './weeks.tsx'
+
+export type View = Sent<typeof findFitness>
+
+/** Fitness changes with each activity, not with the seconds. */
+const POLL_EVERY_MS = 15_000
+
+showPage(<Fitness />)
+
+function Fitness() {
+  const [range, setRange] = useState(readRange)
+  const view = useLive<View>(addressOf(readAccountQuery(), range.season), POLL_EVERY_MS)
+  const signature = useMemo(
+    () => view && <Signature columns={view.signature} range={range} />,
+    [view?.signature, range],
+  )
+  const load = useMemo(() => view && <Load columns={view.load} range={range} />, [view?.load, range])
+  const weeks = useMemo(() => view && <Weeks columns={view.weeks} range={range} />, [view?.weeks, range])
+  const kg = view?.now?.weight_kg ?? null
+  const bests = useMemo(
+    () => view && <Bests points={view.best} season={view.season} kg={kg} />,
+    [view?.best, view?.season, kg],
+  )
+  if (!view) return <Waiting />
+  return (
+    <>
+      <h1>Fitness</h1>
+      <AccountChoice path="/fitness" accounts={view.accounts} shown={view.account_id} />
+      <Now view={view} />
+      {view.signature.at.length > 0 && (
+        <RangeChoice range={range} seasons={view.seasons} onChoose={setRange} />
+      )}
+      {signature}
+      {load}
+      {weeks}
+      {bests}
+    </>
+  )
+}
+
+function addressOf(account: string, season: number | undefined): string {
+  if (season === undefined) return `/api/fitness${account}`
+  return `/api/fitness${account}${account ? '&' : '?'}season=${season}`
+}
+
+/** The last fitness numbers of the service. */
+function Now({ view }: { view: View }) {
+  const { now, account_id: id, signature, sync_command: command } = view
+  if (id === null)
+    return (
+      <p>
+        There is no account yet. Type: <code>musette login --username you@example.com</code>
+      </p>
+    )
+  if (now === null)
+    return (
+      <p>
+        {signature.at.length === 0
+          ? 'Nothing of this account is mirrored yet. The daemon fetches it by itself; to do it now, type: '
+          : 'Today’s numbers have not been fetched yet. The daemon fetches them by itself; to do it now, type: '}
+        <code>{command}</code>
+      </p>
+    )
+  const { ftp, weight_kg: kg, target_total: target } = now
+  const numbers: readonly NamedNumber[] = [
+    [
+      'Threshold power (FTP)',
+      formatNumber(ftp, 'W', 1),
+      ftp !== null && kg !== null && kg > 0 ? formatNumber(ftp / kg, 'W/kg', 2) : '',
+    ],
+    ['Lower threshold (LTP)', formatNumber(now.ltp, 'W', 1)],
+    ['High-intensity energy (HIE)', formatNumber(now.hie_kj, 'kJ', 1), 'the service gives no unit'],
+    ['Peak power', formatNumber(now.pp, 'W')],
+    [
+      'Training load',
+      formatNumber(now.tl_total, '', 1),
+      target === null ? '' : `recommended today: ${formatNumber(target)} XSS`,
+    ],
+    ['Freshness', now.status ?? '–'],
+  ]
+  return (
+    <>
+      <h2 class="hidden">Now</h2>
+      <Numbers wide numbers={numbers} />
+      <p class="quiet">
+        Last answer of the service: <Ago at={now.seen_at} />.
+      </p>
+    </>
+  )
+}

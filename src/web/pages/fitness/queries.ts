@@ -1,0 +1,171 @@
+import type { App } from '../../../app/app.ts'
+import { commandFor } from '../../../kit/errors.ts'
+import { findAccounts } from '../../../store/account-rows.ts'
+import type { Tx } from '../../../store/store.ts'
+import { findFitnessNow, findSeasons } from '../fitness-now.ts'
+
+/** Finds the content of the fitness page, of the first account when none is named; undefined when there is no such account. */
+export async function findFitness(
+  { store }: Pick<App, 'store'>,
+  input: { accountId?: number | undefined; season?: number | undefined },
+) {
+  return await store.read(async (tx) => {
+    const accounts = await findAccounts(tx)
+    const shown =
+      input.accountId === undefined
+        ? accounts[0]
+        : accounts.find(({ accountId }) => accountId === input.accountId)
+    if (input.accountId !== undefined && !shown) return undefined
+    const key = shown?.accountId ?? 0
+    const seasons = await findSeasons(tx, key)
+    const season = input.season ?? seasons[0] ?? null
+    return {
+      accounts: accounts.map((account) => ({ account_id: account.accountId, account: account.name })),
+      /** the account of all the rest; null when there is none yet */
+      account_id: shown?.accountId ?? null,
+      sync_command: commandFor('sync', shown?.name ?? 'default'),
+      now: (await findFitnessNow(tx, key)) ?? null,
+      signature: await findSignatureColumns(tx, key),
+      load: await findLoadColumns(tx, key),
+      weeks: await findWeekColumns(tx, key),
+      seasons,
+      /** the season of `best` */
+      season,
+      best: await findBests(tx, { accountId: key, season }),
+    }
+  })
+}
+
+/** One array a quantity; `at` is seconds since 1970 and ascends. */
+export type TimeColumns<Name extends string> = Record<Name, Array<number | null>> & { at: number[] }
+
+export type SignatureColumns = TimeColumns<'ftp' | 'hie_kj' | 'pp' | 'ltp'>
+
+/** Finds an account's signature over time, oldest first, one array a quantity; `at` is seconds since 1970. */
+async function findSignatureColumns(tx: Tx, accountId: number): Promise<SignatureColumns> {
+  const names = ['ftp', 'hie_kj', 'pp', 'ltp'] as const
+  return await findColumns(tx, {
+    names,
+    accountId,
+    text: `select extract(epoch from at)::float8, ftp, hie_kj, pp, ltp from training.fitness_history
+           where account_id = $1 and at is not null order by at`,
+  })
+}
+
+/** The service document names no units of these. */
+export type LoadColumns = TimeColumns<'training_load' | 'recovery_load' | 'form'>
+
+/** Finds an account's loads and form after each activity, oldest first, one array a quantity; `at` is seconds since 1970. */
+async function findLoadColumns(tx: Tx, accountId: number): Promise<LoadColumns> {
+  const names = ['training_load', 'recovery_load', 'form'] as const
+  return await findColumns(tx, {
+    names,
+    accountId,
+    text: `select extract(epoch from at)::float8, tl_total, rl_total, form from training.form_history
+           where account_id = $1 and at is not null order by at`,
+  })
+}
+
+/** Runs a query whose first column is the time and whose other columns have the names, and returns its columns. */
+async function findColumns<Name extends string>(
+  tx: Tx,
+  input: { names: readonly Name[]; accountId: number; text: string },
+): Promise<TimeColumns<Name>> {
+  const { rows } = await tx.client.query<[number, ...Array<number | null>]>({
+    text: input.text,
+    values: [input.accountId],
+    rowMode: 'array',
+  })
+  const columns = Object.fromEntries(
+    input.names.map((name, index) => [name, rows.map((row) => row[index + 1] ?? null)]),
+  ) as Record<Name, Array<number | null>>
+  return { ...columns, at: rows.map(([at]) => at) }
+}
+
+/** A best mean power, W, with the activity and its local day. */
+export type Best = { watts: number; activity_id: number; day: string | null }
+
+/** The best mean powers of one duration: of all time, of a season (a calendar year), and of the last 90 days. */
+export type BestPoint = {
+  duration_s: number
+  all_time: Best | null
+  season: Best | null
+  last_90_days: Best | null
+}
+
+/** Finds an account's best mean powers of all time, of a season and of the last 90 days, by duration. */
+export async function findBests(
+  tx: Tx,
+  { accountId, season }: { accountId: number; season: number | null },
+): Promise<BestPoint[]> {
+  const best = (rule: string) =>
+    `(jsonb_agg(jsonb_build_object('watts', watts, 'activity_id', activity_id, 'day', day) order by watts desc) filter (where ${rule})) -> 0`
+  const { rows } = await tx.client.query<BestPoint>(
+    `select duration_s, ${best(`span = 'all time'`)} as all_time, ${best(`span = 'season' and season = $2`)} as season,
+       ${best(`span = 'last 90 days'`)} as last_90_days
+     from training.power_bests where account_id = $1 group by duration_s order by duration_s`,
+    [accountId, season],
+  )
+  return rows
+}
+
+/** `monday` is seconds since 1970 of that day at 0:00 UTC, and ascends without gaps. */
+export type WeekColumns = {
+  monday: number[]
+  activities: number[]
+  low_xss: number[]
+  high_xss: number[]
+  peak_xss: number[]
+  /** the whole score; more than its parts where the service gives only the whole */
+  xss: number[]
+  /** the sum of what the service recommended day by day; null where it is not known of all seven days */
+  recommended_xss: Array<number | null>
+  /** the training load at the end of the week, or now */
+  training_load: Array<number | null>
+}
+
+/**
+ * Finds an account's weeks from the first activity to today, quiet ones too; `monday` is seconds since 1970, 0:00 UTC. The
+ * recommendation of a day is that of the newest training info up to its end, and of days to come the present one.
+ */
+async function findWeekColumns(tx: Tx, accountId: number): Promise<WeekColumns> {
+  const { rows } = await tx.client.query<
+    [number, number, number, number, number, number, number | null, number | null]
+  >({
+    text: `with weeks as (
+        select date_trunc('week', day::timestamp) as monday, sum(activities)::int as activities,
+          coalesce(sum(low_xss), 0)::float8 as low, coalesce(sum(high_xss), 0)::float8 as high,
+          coalesce(sum(peak_xss), 0)::float8 as peak, coalesce(sum(xss), 0)::float8 as xss
+        from training.daily_load where account_id = $1 group by 1
+      ), recommended as (
+        select date_trunc('week', d.day) as monday, sum(i.target_total) as xss
+        from training.today t
+        cross join lateral generate_series(
+          (select min(observed_at at time zone t.timezone)::date from training.training_info where account_id = $1)::timestamp,
+          date_trunc('week', t.day::timestamp) + interval '6 days', interval '1 day') d (day)
+        cross join lateral (
+          select target_total from training.training_info n
+          where n.account_id = $1 and n.observed_at at time zone t.timezone < d.day + interval '1 day'
+          order by n.observed_at desc limit 1
+        ) i
+        where t.account_id = $1 group by 1 having count(i.target_total) = 7
+      ), loads as (
+        select distinct on (1) date_trunc('week', day::timestamp) as monday, tl_total
+        from training.form_history where account_id = $1 and tl_total is not null order by 1, at desc
+      )
+      select extract(epoch from w.monday)::float8, w.activities, w.low, w.high, w.peak, w.xss, r.xss, l.tl_total
+      from weeks w left join recommended r using (monday) left join loads l using (monday) order by w.monday`,
+    values: [accountId],
+    rowMode: 'array',
+  })
+  return {
+    monday: rows.map(([monday]) => monday),
+    activities: rows.map((row) => row[1]),
+    low_xss: rows.map((row) => row[2]),
+    high_xss: rows.map((row) => row[3]),
+    peak_xss: rows.map((row) => row[4]),
+    xss: rows.map((row) => row[5]),
+    recommended_xss: rows.map((row) => row[6]),
+    training_load: rows.map((row) => row[7]),
+  }
+}

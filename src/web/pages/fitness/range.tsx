@@ -1,0 +1,84 @@
+import { useEffect } from 'preact/hooks'
+import type { Range } from '../../shared/charts/lanes.ts'
+
+const DAY_S = 86_400
+/** The spans by the name that stands in the address of the page; the days before the last one. */
+const SPANS: ReadonlyArray<[name: string, label: string, days: number | undefined]> = [
+  ['6w', '6 weeks', 42],
+  ['6m', '6 months', 183],
+  ['1y', '1 year', 366],
+  ['all', 'Everything', undefined],
+]
+
+/** How far back the charts of days go, or the season that they show; a season also chooses the bests. */
+export type ChosenRange = { span: string; season?: undefined } | { season: number; span?: undefined }
+
+/** Reads the range that the address of the page names; everything when it names none. */
+export function readRange(): ChosenRange {
+  const query = new URLSearchParams(location.search)
+  const season = query.get('season') ?? ''
+  if (/^\d{4}$/.test(season)) return { season: Number(season) }
+  return { span: SPANS.find(([name]) => name === query.get('span'))?.[0] ?? 'all' }
+}
+
+/** Computes the part of a chart of days that a range shows; `latest`: its last day, s since 1970. Undefined: all of it. */
+export function rangeOfDays({ span, season }: ChosenRange, latest: number): Range | undefined {
+  if (season !== undefined)
+    return { min: Date.UTC(season, 0, 1) / 1_000, max: Date.UTC(season, 11, 31) / 1_000 }
+  const days = SPANS.find(([name]) => name === span)?.[2]
+  return days === undefined ? undefined : { min: latest - days * DAY_S, max: latest }
+}
+
+type Props = { range: ChosenRange; seasons: readonly number[]; onChoose: (range: ChosenRange) => void }
+
+/** The choice of the range, which all charts of days follow; the address of the page keeps it. A season is a place to go Back from. */
+export function RangeChoice({ range, seasons, onChoose }: Props) {
+  const choose = (chosen: ChosenRange) => {
+    if (chosen.season === range.season) history.replaceState(null, '', addressOf(chosen))
+    else history.pushState(null, '', addressOf(chosen))
+    onChoose(chosen)
+  }
+  useEffect(() => {
+    const onBack = () => onChoose(readRange())
+    addEventListener('popstate', onBack)
+    return () => removeEventListener('popstate', onBack)
+  }, [])
+  return (
+    <div class="choice" role="group" aria-label="Range">
+      {SPANS.map(([name, label]) => (
+        <button
+          key={name}
+          type="button"
+          aria-pressed={range.span === name}
+          onClick={() => choose({ span: name })}
+        >
+          {label}
+        </button>
+      ))}
+      <select
+        aria-label="Season"
+        value={range.season ?? ''}
+        onChange={({ currentTarget: { value } }) =>
+          choose(value ? { season: Number(value) } : { span: 'all' })
+        }
+      >
+        <option value="">Season</option>
+        {seasons.map((year) => (
+          <option key={year} value={year}>
+            {year}
+          </option>
+        ))}
+      </select>
+    </div>
+  )
+}
+
+/** Makes the address of the page with another range; the account stays. */
+function addressOf(range: ChosenRange): string {
+  const query = new URLSearchParams(location.search)
+  query.delete('span')
+  query.delete('season')
+  for (const [name, value] of Object.entries(range)) if (value !== 'all') query.set(name, String(value))
+  const text = query.toString()
+  return text ? `${location.pathname}?${text}` : location.pathname
+}

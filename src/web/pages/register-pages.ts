@@ -1,0 +1,104 @@
+import fastifyStatic from '@fastify/static'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { App } from '../../app/app.ts'
+import { ConfigError, errorLine, TransientError } from '../../kit/errors.ts'
+import type { PageTokens } from '../page-token.ts'
+import { registerActivities } from './activities/routes.ts'
+import { findActivityFacts } from './activity/queries.ts'
+import { registerActivity, registerDownloads } from './activity/routes.ts'
+import { registerFitness } from './fitness/routes.ts'
+import { ASSETS, type Menu, type Page, renderPage } from './page-frame.ts'
+import { registerRuns } from './runs/routes.ts'
+import { registerDropZone } from './today/drop-routes.ts'
+import { registerHomeTimezone } from './today/home-routes.ts'
+import { registerToday, registerWorkoutFiles } from './today/routes.ts'
+
+/** What the pages need of the program. */
+export type PagesApp = Pick<App, 'config' | 'store' | 'log'>
+
+/**
+ * The pages, those of the menu in its order. Each is the folder of its name: its queries, its routes below `/api/`, its view and
+ * its style.
+ */
+const PAGES: readonly Page[] = [
+  { title: 'Today', path: '/', folder: 'today', register: registerToday },
+  { title: 'Activities', path: '/activities', folder: 'activities', register: registerActivities },
+  { title: 'Fitness', path: '/fitness', folder: 'fitness', register: registerFitness },
+  { title: 'Runs', path: '/runs', folder: 'runs', register: registerRuns },
+]
+const ACTIVITY: Page = { title: 'Activity', folder: 'activity', register: registerActivity }
+const NO_SUCH_ACTIVITY: Page = {
+  title: 'No such activity',
+  text: 'There is no activity of that number in the mirror.',
+}
+const NO_SUCH_PAGE: Page = { title: 'No such page', text: 'There is no page at this address.' }
+const LONGEST_ID = 2_147_483_647
+
+/**
+ * Adds the pages of the dashboard, at `/`, at the addresses of its menu and at `/activities/<id>`, with their scripts and styles
+ * under `/assets/`. The pages hold no data: their scripts fetch it from `/api/`, again and again. Returns what sends a browser
+ * that asks for an unknown address a page with the menu.
+ */
+export async function registerPages(
+  server: FastifyInstance,
+  app: PagesApp,
+  input: { menu: Omit<Menu, 'pages'>; tokens: PageTokens; isWatched: boolean },
+): Promise<void> {
+  const { tokens, isWatched } = input
+  const menu = { pages: PAGES, ...input.menu }
+  await server.register(fastifyStatic, {
+    root: ASSETS,
+    prefix: '/assets/',
+    decorateReply: false,
+    index: false,
+    cacheControl: false,
+    allowedPath: (path) => /\.(js|css|svg)$/.test(path),
+    // A browser revalidates them at each visit, so that none outlives an upgrade.
+    setHeaders: (reply) => void reply.header('cache-control', 'no-cache'),
+  })
+  for (const page of PAGES)
+    server.get(page.path ?? '/', async (_request, reply) => sendPage(reply, page, menu))
+  server.get<{ Params: { id: string } }>('/activities/:id', async (request, reply) => {
+    const activityId = /^\d{1,10}$/.test(request.params.id) ? Number(request.params.id) : 0
+    if (await isUnknown(app, activityId)) return sendPage(reply.code(404), NO_SUCH_ACTIVITY, menu)
+    return sendPage(reply, ACTIVITY, menu)
+  })
+  registerWorkoutFiles(server, app)
+  registerDownloads(server, app)
+  await registerDropZone(server, app, { tokens, isWatched })
+  registerHomeTimezone(server, app, tokens)
+  await server.register(
+    async (scope) => {
+      scope.setErrorHandler((error, _request, reply) => sendUnavailable(error, reply))
+      for (const page of [...PAGES, ACTIVITY]) page.register?.(scope, app)
+    },
+    { prefix: '/api' },
+  )
+}
+
+/** Sends a browser that requests an unknown address a page with the menu. */
+export function sendNoSuchPage(reply: FastifyReply, menu: Omit<Menu, 'pages'>) {
+  return sendPage(reply.code(404), NO_SUCH_PAGE, { pages: PAGES, ...menu })
+}
+
+/** While the database is unreachable no activity counts as unknown: the page itself says so, and waits. */
+async function isUnknown(app: PagesApp, activityId: number): Promise<boolean> {
+  if (activityId < 1 || activityId > LONGEST_ID) return true
+  try {
+    return (await app.store.read((tx) => findActivityFacts(tx, activityId))) === undefined
+  } catch (error) {
+    if (error instanceof TransientError) return false
+    throw error
+  }
+}
+
+/** Sends the sentence of an error that passes by itself or that a person can mend; the server handles all others. */
+function sendUnavailable(error: unknown, reply: FastifyReply) {
+  if (error instanceof TransientError || error instanceof ConfigError)
+    return reply.code(503).send({ error: errorLine(error) })
+  throw error
+}
+
+function sendPage(reply: FastifyReply, page: Page, menu: Menu) {
+  return reply.type('text/html; charset=utf-8').send(renderPage(page, menu))
+}

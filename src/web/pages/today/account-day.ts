@@ -1,0 +1,148 @@
+import type { Tx } from '../../../store/store.ts'
+
+/** An account's present day, `YYYY-MM-DD`, and its days with a good poll in a row up to now; 90 days are known at most. */
+export type TodayOfAccount = { day: string; days_mirrored: number }
+
+/** Finds an account's present day, `YYYY-MM-DD` in its own time zone, and its days with a good poll in a row up to now. */
+export async function findTodayOf(tx: Tx, accountId: number): Promise<TodayOfAccount | undefined> {
+  // A row of a run that brought nothing is kept for 90 days, so that a longer row of days is not known.
+  const { rows } = await tx.client.query<TodayOfAccount>(
+    `with polled as (
+       select distinct (r.started_at at time zone t.timezone)::date as day
+       from training.today t join training.sync_runs r using (account_id)
+       where t.account_id = $1 and r.resource = 'activities' and r.kind in ('poll', 'backfill') and r.outcome in ('done', 'partial')
+         and r.started_at > now() - interval '90 days'
+     ), counted as (
+       select day, day + row_number() over (order by day desc)::int as run, max(day) over () as latest from polled
+     )
+     select t.day::text as day,
+       (select count(*)::int from counted c where c.run = c.latest + 1 and c.latest >= t.day - 1) as days_mirrored
+     from training.today t where t.account_id = $1`,
+    [accountId],
+  )
+  return rows[0]
+}
+
+/** The form after the last activity; the service gives no units of loads and form. */
+export type FormNow = {
+  day: string
+  form: number
+  training_load: number | null
+  recovery_load: number | null
+  freshness: string | null
+}
+
+/** Finds an account's form after its last activity that has one; undefined before the first. */
+export async function findFormNow(tx: Tx, accountId: number): Promise<FormNow | undefined> {
+  const { rows } = await tx.client.query<FormNow>(
+    `select day::text as day, form, tl_total as training_load, rl_total as recovery_load, freshness
+     from training.form_history where account_id = $1 and form is not null order by at desc limit 1`,
+    [accountId],
+  )
+  return rows[0]
+}
+
+/** The form after each activity of the last 90 days; `at` is seconds since 1970 and ascends. */
+export type FormTrend = { at: number[]; form: number[] }
+
+/** Finds an account's form after each activity of the last 90 days, oldest first. */
+export async function findFormTrend(tx: Tx, accountId: number): Promise<FormTrend> {
+  const { rows } = await tx.client.query<{ at: number; form: number }>(
+    `select extract(epoch from h.at)::float8 as at, h.form
+     from training.form_history h join training.today t using (account_id)
+     where h.account_id = $1 and h.form is not null and h.day > t.day - 90 order by h.at`,
+    [accountId],
+  )
+  return { at: rows.map((row) => row.at), form: rows.map((row) => row.form) }
+}
+
+/** FTP in W over the last 90 days; `at` is seconds since 1970 and ascends. */
+export type SignatureTrend = { at: number[]; ftp: number[]; ftp_six_weeks_ago: number | null }
+
+/** Finds the signature of an account's last 90 days, oldest first, and the FTP of six weeks before, W. */
+export async function findSignatureTrend(tx: Tx, accountId: number): Promise<SignatureTrend> {
+  const { rows } = await tx.client.query<{ at: number; ftp: number; days_ago: number }>(
+    `select extract(epoch from h.at)::float8 as at, h.ftp, t.day - h.day as days_ago
+     from training.fitness_history h join training.today t using (account_id)
+     where h.account_id = $1 and h.ftp is not null and h.day > t.day - 90 order by h.at`,
+    [accountId],
+  )
+  return {
+    at: rows.map((row) => row.at),
+    ftp: rows.map((row) => row.ftp),
+    ftp_six_weeks_ago: rows.findLast((row) => row.days_ago >= 42)?.ftp ?? null,
+  }
+}
+
+/** A day of the week: what was done, and what the service recommended. */
+export type WeekDay = {
+  day: string
+  activities: number
+  elapsed_s: number
+  distance_km: number
+  xss: number
+  recommended_xss: number | null
+}
+
+/**
+ * Finds the seven days of an account's week, Monday first: what was done, and the load that the service recommended that day,
+ * by the newest training info up to its end; of a day to come the present recommendation, of one before the first null.
+ */
+export async function findWeekDays(tx: Tx, accountId: number): Promise<WeekDay[]> {
+  const { rows } = await tx.client.query<WeekDay>(
+    `select d.day::date::text as day, v.activities, v.elapsed_s, v.distance_km, v.xss, i.target_total as recommended_xss
+     from training.today t
+     cross join generate_series(0, 6) n
+     cross join lateral (select date_trunc('week', t.day::timestamp) + n * interval '1 day' as day) d
+     cross join lateral (
+       select count(*)::int as activities, coalesce(sum(a.elapsed_s), 0)::float8 as elapsed_s,
+         coalesce(sum(a.distance), 0)::float8 as distance_km, coalesce(sum(a.xss), 0)::float8 as xss
+       from training.activities a
+       where a.account_id = $1 and a.absent_since is null and a.started_at_local >= d.day
+         and a.started_at_local < d.day + interval '1 day'
+     ) v
+     left join lateral (
+       select target_total from training.training_info n
+       where n.account_id = $1 and n.observed_at at time zone t.timezone < d.day + interval '1 day'
+       order by n.observed_at desc limit 1
+     ) i on true
+     where t.account_id = $1 order by d.day`,
+    [accountId],
+  )
+  return rows
+}
+
+/** The workout of the day, and its files' contents by format (`erg`, `zwo`). */
+export type WorkoutOfDay = {
+  name: string | null
+  type: string | null
+  description: string | null
+  difficulty: number | null
+  files: Readonly<Record<string, string>>
+}
+
+/** Finds the workout that an account's newest training info names, with its files by format; undefined when it names none. */
+export async function findWorkoutOfDay(tx: Tx, accountId: number): Promise<WorkoutOfDay | undefined> {
+  const { rows } = await tx.client.query<WorkoutOfDay>(
+    `select i.wotd_name as name, i.wotd_type as type, i.wotd_description as description, i.wotd_difficulty as difficulty,
+       coalesce((select jsonb_object_agg(f.format, f.content) from training.workout_files f
+         where f.account_id = i.account_id and f.workout_id = i.wotd_workout_id), '{}') as files
+     from (select * from training.training_info where account_id = $1 order by observed_at desc limit 1) i
+     where i.wotd_workout_id is not null or i.wotd_name is not null`,
+    [accountId],
+  )
+  return rows[0]
+}
+
+/** The runs of the last 24 hours; `failed` counts those that failed as a whole or in part. */
+export type RunsOfDay = { runs: number; failed: number; fetched: number }
+
+/** Counts the runs of all accounts in the last 24 hours. */
+export async function findRunsOfDay(tx: Tx): Promise<RunsOfDay> {
+  const { rows } = await tx.client.query<RunsOfDay>(
+    `select count(*)::int as runs, count(*) filter (where outcome in ('failed', 'abandoned', 'partial'))::int as failed,
+       coalesce(sum(fetched) filter (where resource = 'activities'), 0)::int as fetched
+     from training.sync_runs where started_at > now() - interval '24 hours'`,
+  )
+  return rows[0] ?? { runs: 0, failed: 0, fetched: 0 }
+}

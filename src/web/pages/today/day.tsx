@@ -1,0 +1,208 @@
+import type { ComponentChildren } from 'preact'
+import { formatDay, formatDistance, formatNumber, formatSpan, formatWeekday } from '../../shared/format.ts'
+import { Details, Link, Numbers } from '../../shared/parts.tsx'
+import { type Column, Table } from '../../shared/table.tsx'
+import { Profile, Sparkline, WeekBars } from './drawings.tsx'
+import type { View } from './page.tsx'
+
+type Today = NonNullable<View['today']>
+type WeekDay = Today['week'][number]
+type Step = NonNullable<Today['workout']>['profile'][number]
+type Props = { today: Today }
+
+/** The cards of the day: form, signature, week and workout. */
+export function Day({ today }: Props) {
+  if (today.fitness === null && today.signature.at.length === 0)
+    return (
+      <p class="quiet">
+        Form, signature and workout appear here with the first training info. The daemon fetches it by itself;
+        to do it now, type <code>{today.sync_command}</code>
+      </p>
+    )
+  return (
+    <div class="day">
+      <Form today={today} />
+      <Signature today={today} />
+      <Week today={today} />
+      <Workout today={today} />
+    </div>
+  )
+}
+
+function Card({ title, name, children }: { title: string; name: string; children: ComponentChildren }) {
+  const id = `${name}-card`
+  return (
+    <section class={`card ${name}`} aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </section>
+  )
+}
+
+function Value({ value, note }: { value: string; note?: string }) {
+  return (
+    <p class="value">
+      <strong>{value}</strong> <span class="quiet">{note}</span>
+    </p>
+  )
+}
+
+/** The freshness of now, and the form with its two loads of one moment: after the last ride. */
+function Form({ today: { fitness, form, form_trend: trend } }: Props) {
+  const now = fitness?.status ?? null
+  const load = fitness?.tl_total ?? null
+  return (
+    <Card title="Form" name="form">
+      <Value
+        value={now ?? form?.freshness ?? '–'}
+        note={now !== null && load !== null ? `now, at a training load of ${formatNumber(load, '', 1)}` : ''}
+      />
+      <Sparkline
+        label="Form after each ride of the last 90 days"
+        at={trend.at}
+        values={trend.form}
+        least={10}
+      />
+      {form && (
+        <>
+          <p class="quiet">After the ride of {formatDay(form.day)}:</p>
+          <Numbers
+            numbers={[
+              ['Form', formatSigned(form.form)],
+              ['Training load', formatNumber(form.training_load, '', 1)],
+              ['Recovery load', formatNumber(form.recovery_load, '', 1)],
+            ]}
+          />
+        </>
+      )}
+    </Card>
+  )
+}
+
+function formatSigned(value: number): string {
+  const text = formatNumber(Math.abs(value), '', 1)
+  if (Math.abs(value) < 0.05) return text
+  return `${value > 0 ? '+' : '−'}${text}`
+}
+
+function Signature({ today: { fitness, signature } }: Props) {
+  const { ftp, weight_kg: kg, ltp, hie_kj: hie, pp } = fitness ?? {}
+  const perKg = ftp && kg ? formatNumber(ftp / kg, 'W/kg', 2) : ''
+  return (
+    <Card title="Signature" name="signature">
+      <Value value={formatNumber(ftp, 'W')} note={['FTP', perKg].filter(Boolean).join(', ')} />
+      <Sparkline label="FTP of the last 90 days, W" at={signature.at} values={signature.ftp} least={10} />
+      <p class="quiet">{trendOf(signature)}</p>
+      <Numbers
+        numbers={[
+          ['LTP', formatNumber(ltp, 'W')],
+          ['HIE', formatNumber(hie, 'kJ', 1)],
+          ['Peak power', formatNumber(pp, 'W')],
+        ]}
+      />
+    </Card>
+  )
+}
+
+function trendOf({ ftp, ftp_six_weeks_ago: before }: Today['signature']): string {
+  const now = ftp.at(-1)
+  if (now === undefined || before === null) return 'No FTP of six weeks ago to compare with.'
+  const change = now - before
+  if (Math.abs(change) < 0.5) return 'As six weeks ago; the line is the FTP of 90 days.'
+  const sign = change > 0 ? 'up' : 'down'
+  return `${formatNumber(Math.abs(change), 'W', 1)} ${sign} in six weeks; the line is the FTP of 90 days.`
+}
+
+const WEEK: readonly Column<WeekDay>[] = [
+  { title: 'Day', names: true, cell: ({ day }) => formatWeekday(day) },
+  { title: 'Done', number: true, cell: ({ xss }) => formatNumber(xss, 'XSS') },
+  { title: 'Recommended', number: true, cell: ({ recommended_xss }) => formatNumber(recommended_xss, 'XSS') },
+  { title: 'Time', number: true, cell: ({ elapsed_s }) => (elapsed_s > 0 ? formatSpan(elapsed_s) : '') },
+  {
+    title: 'Distance',
+    number: true,
+    cell: ({ distance_km }) => (distance_km > 0 ? formatDistance(distance_km) : ''),
+  },
+]
+
+function Week({ today: { week, day } }: Props) {
+  const sum = (of: (day: WeekDay) => number) => week.reduce((total, each) => total + of(each), 0)
+  return (
+    <Card title="This week" name="week">
+      <Value value={formatNumber(sum(({ xss }) => xss))} note={describeRecommended(week)} />
+      <WeekBars week={week} today={day} />
+      <Numbers
+        numbers={[
+          ['Time', formatSpan(sum(({ elapsed_s }) => elapsed_s)).replace('0 s', '0 h')],
+          ['Distance', formatDistance(sum(({ distance_km }) => distance_km))],
+          ['Activities', formatNumber(sum(({ activities }) => activities))],
+        ]}
+      />
+      <Details>
+        <Table
+          caption="Load of each day; the recommendation of days to come is that of today"
+          columns={WEEK}
+          rows={week}
+        />
+      </Details>
+    </Card>
+  )
+}
+
+function describeRecommended(week: readonly WeekDay[]): string {
+  const known = week.filter(({ recommended_xss: xss }) => xss !== null)
+  if (known.length === 0) return 'the service recommends no load yet'
+  const recommended = known.reduce((total, { recommended_xss: xss }) => total + (xss ?? 0), 0)
+  const days = known.length === 1 ? 'one day' : `${known.length} days`
+  return `of ${formatNumber(recommended, 'XSS')} recommended${known.length < 7 ? `, which is known of ${days}` : ''}`
+}
+
+const STEPS: readonly Column<Step>[] = [
+  { title: 'From', names: true, cell: ({ from_s }) => formatSpan(from_s) },
+  { title: 'For', number: true, cell: ({ from_s, to_s }) => formatSpan(to_s - from_s) },
+  { title: 'Power', number: true, cell: powerOf },
+]
+
+function powerOf({ from_watts: from, to_watts: to }: Step): string {
+  return from === to ? formatNumber(from, 'W') : `${formatNumber(from)} to ${formatNumber(to, 'W')}`
+}
+
+function Workout({ today: { workout, fitness, account_id: id } }: Props) {
+  if (workout === null)
+    return (
+      <Card title="Workout of the day" name="workout">
+        <p class="quiet">The service names no workout for today.</p>
+      </Card>
+    )
+  const { profile, formats } = workout
+  const length = profile.at(-1)?.to_s ?? 0
+  const facts = [
+    workout.type,
+    workout.difficulty !== null && `difficulty ${formatNumber(workout.difficulty)}`,
+    length > 0 && formatSpan(length),
+  ]
+  return (
+    <Card title="Workout of the day" name="workout">
+      <Value value={workout.name || 'Without a name'} />
+      <p class="quiet">{facts.filter(Boolean).join(' · ')}</p>
+      {profile.length > 0 && <Profile steps={profile} ftp={fitness?.ftp ?? null} />}
+      {workout.description && <p class="description">{workout.description}</p>}
+      {formats.length > 0 ? (
+        <p class="links">
+          {formats.map((format) => (
+            <Link key={format} to={`/workouts-of-the-day/${id}.${format}`} download="" class="button">
+              Download .{format}
+            </Link>
+          ))}
+        </p>
+      ) : (
+        <p class="quiet">Its file has not been fetched yet.</p>
+      )}
+      {profile.length > 0 && (
+        <Details>
+          <Table caption="The steps of the workout" columns={STEPS} rows={profile} />
+        </Details>
+      )}
+    </Card>
+  )
+}

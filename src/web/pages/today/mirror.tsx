@@ -1,0 +1,140 @@
+import { formatDay, formatNumber, formatSpan, formatWeekday } from '../../shared/format.ts'
+import { Ago, Badge, Link, type NamedNumber, Numbers } from '../../shared/parts.tsx'
+import type { View } from './page.tsx'
+
+type Account = View['accounts'][number]
+
+/** The runs of 90 days are known. */
+const MOST_DAYS = 90
+
+/** The head of the page: the day, and the state of the mirror in one line. */
+export function Health({ view: { accounts, runs, today } }: { view: View }) {
+  const heading = <h1>{today ? `Today, ${formatWeekday(today.day)}` : 'Today'}</h1>
+  if (accounts.length === 0) return heading
+  const polls = accounts.flatMap(({ polled_at: polledAt }) => (polledAt === null ? [] : [polledAt]))
+  const oldest = polls.sort()[0]
+  const days = today?.days_mirrored ?? 0
+  const isWell =
+    accounts.every(({ login, polled_at: at }) => login === 'signed in' && at !== null) && runs.failed === 0
+  const fetched =
+    runs.fetched === 0
+      ? 'no activity was new or changed'
+      : `${count(runs.fetched, 'fetch', 'fetches')} of activities`
+  return (
+    <>
+      {heading}
+      <p class="health quiet">
+        <Badge mood={isWell ? 'good' : 'busy'}>{isWell ? 'in order' : 'look below'}</Badge>
+        {oldest ? (
+          <>
+            {' '}
+            Polled <Ago at={oldest} />
+          </>
+        ) : (
+          ' Not polled yet'
+        )}
+        {days > 1 && `, every day for ${days >= MOST_DAYS ? '90 days or more' : `${days} days`}`}
+        {`. In 24 hours ${count(runs.runs, 'run')}: ${fetched}`}
+        {runs.failed > 0 && `, ${formatNumber(runs.failed)} failed`}. <Link to="/runs">All runs</Link>
+      </p>
+    </>
+  )
+}
+
+function count(number: number, one: string, many = `${one}s`): string {
+  return `${formatNumber(number)} ${number === 1 ? one : many}`
+}
+
+/** A card for every account: its login, its counts and its progress, with the command to type where one is needed. */
+export function Accounts({ accounts }: { accounts: readonly Account[] }) {
+  if (accounts.length === 0)
+    return (
+      <section class="card empty-state">
+        <h2>No account yet</h2>
+        <p>Sign in to the service, and its history appears here, newest ride first. Type:</p>
+        <pre>
+          <code>musette login --username you@example.com</code>
+        </pre>
+        <p class="quiet">The password is asked for, and not kept.</p>
+      </section>
+    )
+  return (
+    <>
+      <h2>Mirror</h2>
+      <div class="cards">
+        {accounts.map((account) => (
+          <AccountCard key={account.account_id} account={account} />
+        ))}
+      </div>
+    </>
+  )
+}
+
+function AccountCard({ account }: { account: Account }) {
+  const { account: name, login, newest_activity_at: newest, login_expires_at: ends } = account
+  const { polled_at: polled, last_error: reason } = account
+  const isSignedIn = login === 'signed in'
+  return (
+    <article class="card" aria-label={`Account ${name}`}>
+      <header>
+        <h3>{name}</h3>
+        <span class="quiet">{account.service}</span>
+        <Badge mood={isSignedIn ? 'good' : 'bad'}>{login}</Badge>
+      </header>
+      <Numbers numbers={countsOf(account)} />
+      <Progress account={account} />
+      <p class="quiet">
+        {polled ? (
+          <>
+            Last poll <Ago at={polled} />
+          </>
+        ) : (
+          'No poll has finished yet'
+        )}
+        {newest && `. Newest activity: ${formatDay(newest)}`}
+        {isSignedIn && ends && `. The login is renewed by itself, before ${formatDay(ends)}`}
+        {reason && `. Last error: ${reason}`}.
+      </p>
+    </article>
+  )
+}
+
+/** Lists what is mirrored, and of the other counts those that are not zero: a zero is as it should be. */
+function countsOf(account: Account): NamedNumber[] {
+  const others: ReadonlyArray<[string, number]> = [
+    ['await their samples', account.awaiting_samples],
+    ['failed', account.failed],
+    ['gone from the service', account.absent],
+  ]
+  return [
+    ['activities', formatNumber(account.activities)],
+    ['seconds of samples', formatNumber(account.samples)],
+    ...others.flatMap(([name, number]): NamedNumber[] => (number > 0 ? [[name, formatNumber(number)]] : [])),
+  ]
+}
+
+function Progress({ account }: { account: Account }) {
+  const { activities, wanted, seconds_to_go: seconds, fetched_per_minute: rate } = account
+  if (activities === 0)
+    return (
+      <p>
+        Nothing is mirrored yet. The daemon fetches the history by itself; to do it now, type{' '}
+        <code>{account.sync_command}</code>
+      </p>
+    )
+  if (wanted === 0) return null
+  const here = activities - wanted
+  const share = `${formatNumber(here)} of ${formatNumber(activities)} are here`
+  const pace =
+    seconds === null || rate === null
+      ? 'nothing was fetched in the last minutes'
+      : `${formatNumber(rate)} a minute, ${formatSpan(seconds)} to go`
+  return (
+    <div class="progress">
+      <progress max={activities} value={here} aria-label={`Account ${account.account}: ${share}`} />
+      <p>
+        {share}; {pace}
+      </p>
+    </div>
+  )
+}

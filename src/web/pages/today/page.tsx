@@ -1,0 +1,55 @@
+import { useMemo } from 'preact/hooks'
+import { AccountChoice, readAccountQuery } from '../../shared/account-choice.tsx'
+import { showPage } from '../../shared/frame.tsx'
+import { useLive } from '../../shared/live.tsx'
+import { Notice, Waiting } from '../../shared/parts.tsx'
+import type { Sent } from '../../shared/sent.ts'
+import { Day } from './day.tsx'
+import { DropZone } from './drop-zone.tsx'
+import { HomeNotice } from './home-notice.tsx'
+import { Accounts, Health } from './mirror.tsx'
+import type { makeFindToday } from './queries.ts'
+import { Activities, Backup, Failed, Uploads, WaitingFiles } from './tables.tsx'
+import './today.css'
+
+export type View = Sent<ReturnType<typeof makeFindToday>>
+
+/** Quick enough to watch a backfill or an upload; each costs a few milliseconds of the daemon's time. */
+const POLL_EVERY_MS = 3_000
+
+showPage(<Today />)
+
+function Today() {
+  const view = useLive<View>(`/api/today${readAccountQuery()}`, POLL_EVERY_MS)
+  const day = useMemo(() => view?.today && <Day today={view.today} />, [view?.today])
+  if (!view) return <Waiting />
+  const { accounts, today } = view
+  const several = accounts.length > 1
+  return (
+    <>
+      <Health view={view} />
+      {view.problems.map((problem) =>
+        problem.home_of !== undefined && problem.command !== null ? (
+          <HomeNotice
+            key={problem.text}
+            text={problem.text}
+            command={problem.command}
+            account={problem.home_of}
+          />
+        ) : (
+          <Notice key={problem.text} {...problem} />
+        ),
+      )}
+      <AccountChoice path="/" accounts={accounts} shown={today?.account_id ?? null} />
+      {day}
+      <WaitingFiles files={view.waiting} />
+      <Failed failed={view.failed} several={several} />
+      <Activities lines={view.activities} several={several} />
+      <DropZone accounts={accounts.map(({ account }) => account)} />
+      {/* Before there is an account, an empty list of uploads only distracts. */}
+      {accounts.length > 0 && <Uploads uploads={view.uploads} several={several} />}
+      <Accounts accounts={accounts} />
+      <Backup backup={view.backup} />
+    </>
+  )
+}

@@ -1,0 +1,159 @@
+import {
+  formatDistance,
+  formatNumber,
+  formatSpan,
+  formatStopwatch,
+  formatWallClock,
+} from '../../shared/format.ts'
+import { ActivityLink, Ago, Badge, Link, type Mood, Section } from '../../shared/parts.tsx'
+import { type Column, Table, withAccount } from '../../shared/table.tsx'
+import type { View } from './page.tsx'
+
+type Line = View['activities'][number]
+type Upload = View['uploads'][number]
+type WaitingFile = View['waiting'][number]
+type FailedActivity = View['failed'][number]
+
+const ACTIVITIES: readonly Column<Line>[] = [
+  { title: 'Activity', names: true, cell: (line) => <Name line={line} /> },
+  { title: 'Started', wide: true, cell: (line) => formatWallClock(line.started_at_local) },
+  { title: 'Time', number: true, cell: (line) => formatStopwatch(line.elapsed_s) },
+  { title: 'Distance', number: true, cell: (line) => formatDistance(line.distance_km) },
+  { title: 'Power', number: true, cell: (line) => formatNumber(line.avg_power, 'W') },
+  { title: 'XSS', number: true, cell: (line) => formatNumber(line.xss) },
+  { title: 'Type', wide: true, cell: (line) => line.activity_type },
+]
+
+/** The newest activities. */
+export function Activities({ lines, several }: { lines: readonly Line[]; several: boolean }) {
+  if (lines.length === 0) return null
+  return (
+    <Section id="activities-title" title="Recent activities">
+      <Table
+        caption="On each activity’s own clock, newest first"
+        columns={withAccount(ACTIVITIES, several)}
+        rows={lines}
+      />
+      <p>
+        <Link to="/activities">All activities</Link>
+      </p>
+    </Section>
+  )
+}
+
+const STATES: Readonly<Record<string, [text: string, mood: Mood]>> = {
+  wanted: ['to be fetched', 'busy'],
+  awaiting_samples: ['awaits its samples', 'busy'],
+  failed: ['failed', 'bad'],
+}
+
+function Name({ line }: { line: Line }) {
+  const state = STATES[line.detail_state]
+  const isBreakthrough = (line.breakthrough ?? 0) > 0
+  const [text, mood] = state ?? (isBreakthrough ? ['breakthrough', 'good' as const] : [])
+  return (
+    <span>
+      <ActivityLink id={line.activity_id} name={line.name} />{' '}
+      {text && mood && <Badge mood={mood}>{text}</Badge>}
+    </span>
+  )
+}
+
+const UPLOAD_MOODS: Readonly<Record<string, Mood>> = {
+  mirrored: 'good',
+  duplicate: 'plain',
+  refused: 'bad',
+  unconfirmed: 'bad',
+}
+
+const UPLOADS: readonly Column<Upload>[] = [
+  { title: 'File', names: true, cell: (upload) => upload.file_name },
+  { title: 'State', cell: ({ state }) => <Badge mood={UPLOAD_MOODS[state] ?? 'busy'}>{state}</Badge> },
+  { title: 'Seen', cell: (upload) => <Ago at={upload.seen_at} /> },
+  {
+    title: 'Became',
+    wide: true,
+    cell: ({ activity_id: id, activity_name: name }) => id !== null && <ActivityLink id={id} name={name} />,
+  },
+  { title: 'XSS', number: true, cell: ({ xss }) => (xss === null ? '' : formatNumber(xss)) },
+  { title: 'Took', number: true, cell: ({ took_s }) => (took_s === null ? '' : formatSpan(took_s)) },
+  { title: 'Reason', wide: true, cell: ({ reason }) => reason },
+]
+
+/** The files of the drop folder, with the reason of each failure. */
+export function Uploads({ uploads, several }: { uploads: readonly Upload[]; several: boolean }) {
+  return (
+    <Section id="uploads-title" title="Uploads">
+      {uploads.length === 0 ? (
+        <p>
+          No file has been dropped yet. Put a .fit, .fit.gz or .zip into the drop folder, or type{' '}
+          <code>musette upload FILE</code>
+        </p>
+      ) : (
+        <Table caption="Last seen first" columns={withAccount(UPLOADS, several)} rows={uploads} />
+      )}
+    </Section>
+  )
+}
+
+const WAITING: readonly Column<WaitingFile>[] = [
+  { title: 'File', names: true, cell: ({ path }) => path },
+  { title: 'Since', cell: ({ waiting_since: since }) => <Ago at={since} /> },
+  { title: 'Waits', wide: true, cell: ({ reason }) => reason },
+]
+
+/** The files that wait in the drop folder; nothing when all is well. */
+export function WaitingFiles({ files }: { files: readonly WaitingFile[] }) {
+  if (files.length === 0) return null
+  return (
+    <Section id="waiting-title" title="Waiting in the drop folder">
+      <Table caption="Files that need a person, the longest first" columns={WAITING} rows={files} />
+    </Section>
+  )
+}
+
+const FAILED: readonly Column<FailedActivity>[] = [
+  {
+    title: 'Activity',
+    names: true,
+    cell: ({ activity_id: id, name, path }) => <ActivityLink id={id} name={name || path} />,
+  },
+  { title: 'Reason', wide: true, cell: ({ reason }) => reason },
+  { title: 'Next attempt', cell: ({ next_try_at: at }) => at && <Ago at={at} /> },
+]
+
+/** The failed activities; nothing when there is none. */
+export function Failed({ failed, several }: { failed: readonly FailedActivity[]; several: boolean }) {
+  const [first] = failed
+  if (!first) return null
+  return (
+    <Section id="failed-title" title="Failed activities">
+      <Table
+        caption="Fetched again by themselves, with growing pauses"
+        columns={withAccount(FAILED, several)}
+        rows={failed}
+      />
+      <p class="quiet">
+        To do it now, type <code>{first.resync_command}</code>
+      </p>
+    </Section>
+  )
+}
+
+/** The scheduled backups in a line; nothing when none are configured. */
+export function Backup({ backup }: { backup: View['backup'] }) {
+  if (!backup) return null
+  const { done_at: doneAt, bytes } = backup
+  return (
+    <Section id="backup-title" title="Backups">
+      {doneAt ? (
+        <p>
+          Last one made <Ago at={doneAt} />
+          {bytes === null ? '' : `, ${formatNumber(bytes / 1e6, 'MB', 1)}`}
+        </p>
+      ) : (
+        <p>None yet</p>
+      )}
+    </Section>
+  )
+}

@@ -1,0 +1,130 @@
+import type uPlot from 'uplot'
+import { formatDay, formatDayOfYear, formatSpan, formatStopwatch } from '../format.ts'
+
+const DAY_S = 86_400
+/** The usual steps of time, s. */
+const ELAPSED_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800]
+/** The durations that riders compare in a table, s. */
+export const COMPARED_S: readonly number[] = [1, 5, 15, 60, 300, 1_200, 3_600]
+/** The durations that an axis names, s. */
+const DURATIONS_S = [1, 5, 15, 60, 300, 1_200, 3_600, 10_800, 21_600, 43_200]
+const MONTH = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', month: 'short' })
+
+/** How the x axis is drawn, and its values written. */
+export type XAxis = {
+  scale: uPlot.Scale
+  /** the axes of one lane, bottom one first */
+  axes: (place: { first: boolean; last: boolean }) => uPlot.Axis[]
+  say: (x: number) => string
+}
+
+/** The look that every axis shares. */
+export function baseAxis(): uPlot.Axis {
+  return {
+    font: CHART_FONT,
+    labelFont: CHART_FONT,
+    labelGap: 0,
+    stroke: () => colour('muted'),
+    grid: { stroke: () => colour('line'), width: 1 },
+    ticks: { show: false },
+  }
+}
+
+/** Makes an axis of the time since the start, and above the chart one of the local time; none where its zone is not known. */
+export function makeElapsedAxis(
+  clock: { of: (elapsedS: number) => string; zone: string } | undefined,
+): XAxis {
+  const shared = { ...baseAxis(), incrs: ELAPSED_STEPS_S, space: 60 }
+  const writeAll = (write: (x: number) => string) => (_chart: unknown, splits: number[]) => splits.map(write)
+  const below = (last: boolean): uPlot.Axis => ({
+    ...shared,
+    size: 28,
+    values: writeAll(formatStopwatch),
+    ...(last && { label: 'time since the start', labelSize: 20 }),
+  })
+  const above = (write: (x: number) => string): uPlot.Axis => ({
+    ...shared,
+    scale: 'x',
+    side: 0,
+    size: 24,
+    grid: { show: false },
+    values: (_chart, splits) => onceEach(splits.map(write)),
+    label: `local time, ${clock?.zone}`,
+    labelSize: 18,
+  })
+  return {
+    scale: { time: false },
+    axes: ({ first, last }) => [below(last), ...(first && clock ? [above(clock.of)] : [])],
+    say: (x) => (clock ? `${formatStopwatch(x)} (${clock.of(x)})` : formatStopwatch(x)),
+  }
+}
+
+/** Zoomed in, several splits share a minute or a day, which is named once. */
+function onceEach(names: readonly string[]): string[] {
+  const lead = (index: number) => names[index]?.split('\n')[0]
+  return names.map((name, index) => (index > 0 && lead(index) === lead(index - 1) ? '' : name))
+}
+
+/** Makes an axis of days, months and years; `x` is seconds since 1970. */
+export function makeDayAxis(): XAxis {
+  const yearOf = (x: number | undefined) =>
+    x === undefined ? undefined : new Date(x * 1_000).getUTCFullYear()
+  // The year stands below the first day of the axis and below the first one of each year.
+  const write = (splits: readonly number[], index: number, step: number) => {
+    const x = splits[index] ?? 0
+    if (step >= 360 * DAY_S) return String(yearOf(x))
+    const day = step < 28 * DAY_S ? formatDayOfYear(x) : MONTH.format(x * 1_000)
+    return yearOf(x) === yearOf(splits[index - 1]) ? day : `${day}\n${yearOf(x)}`
+  }
+  return {
+    // A single day stands in the middle of a week; the library would show three years.
+    scale: {
+      time: true,
+      range: ({ data: [days] }, min, max) =>
+        days.length === 1 ? [Number(days[0]) - 3 * DAY_S, Number(days[0]) + 3 * DAY_S] : [min, max],
+    },
+    axes: ({ last }) => [
+      {
+        ...baseAxis(),
+        space: 60,
+        size: 42,
+        values: (_chart, splits, _axis, _space, step) =>
+          onceEach(splits.map((_, index) => write(splits, index, step))),
+        ...(last && { label: 'day', labelSize: 20 }),
+      },
+    ],
+    say: formatDay,
+  }
+}
+
+/** Makes a logarithmic axis of durations from a second to hours. */
+export function makeDurationAxis(): XAxis {
+  return {
+    scale: { time: false, distr: 3 },
+    axes: () => [
+      {
+        ...baseAxis(),
+        size: 28,
+        splits: (chart) => {
+          const { min = 1, max = 1 } = chart.scales.x ?? {}
+          const fits = DURATIONS_S.filter((duration) => duration >= (min ?? 1) && duration <= (max ?? 1))
+          // On the width of a telephone there is room for every second one.
+          return chart.width < 480 ? fits.filter((_, index) => index % 2 === 0) : fits
+        },
+        filter: (_chart, splits) => splits,
+        values: (_chart, splits) => splits.map(formatSpan),
+        label: 'duration',
+        labelSize: 20,
+      },
+    ],
+    say: formatSpan,
+  }
+}
+
+/** The font of canvas text: the page's own at its smallest size. */
+export const CHART_FONT = '12px system-ui, -apple-system, "Segoe UI", sans-serif'
+
+/** Looks up a colour of the style sheet as it is now, light or dark. */
+export function colour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
+}

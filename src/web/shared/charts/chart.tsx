@@ -1,0 +1,200 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import { formatNumber } from '../format.ts'
+import { type Columns, type Lanes, type Line, makeLanes, type Range, type Spec } from './lanes.ts'
+
+const HINT = 'Point at the chart or touch it, or focus it and use the arrow keys, to read it. Drag to zoom.'
+
+type Props = {
+  /** what is drawn: another object draws the chart anew */
+  spec: Spec
+  /** its numbers: another object draws the chart anew */
+  columns: Columns
+  /** the part of x to show: each other object zooms to it; undefined: all of it */
+  range?: Range | undefined
+  /** the index of the value to point at */
+  pointed?: number | undefined
+  /** Called with the index under the pointer; undefined: none. */
+  onPoint?: (index: number | undefined) => void
+  /** Called with the part of x that is shown; undefined: all of it. */
+  onZoom?: (range: Range | undefined) => void
+}
+
+/** A chart: legend, lanes, and the values under the pointer in words. It is drawn once it has a width. */
+export function Chart(props: Props) {
+  const { spec, columns, range, pointed } = props
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
+  const [place, setPlace] = useState<number>()
+  const [zoomed, setZoomed] = useState(false)
+  const stage = useRef<HTMLDivElement>(null)
+  const lanes = useRef<Lanes | undefined>(undefined)
+  const events = useRef(props)
+  events.current = props
+
+  useLayoutEffect(() => {
+    const hosts = [...(stage.current?.children ?? [])] as HTMLElement[]
+    const made = makeLanes(
+      hosts,
+      { spec, columns },
+      {
+        point(index) {
+          setPlace(index)
+          events.current.onPoint?.(index)
+        },
+        zoom(shown) {
+          setZoomed(shown !== undefined)
+          events.current.onZoom?.(shown)
+        },
+      },
+    )
+    lanes.current = made
+    made.hide(hidden)
+    made.zoom(range)
+    return () => made.remove()
+  }, [spec, columns])
+  useEffect(() => lanes.current?.hide(hidden), [hidden])
+  useEffect(() => lanes.current?.zoom(range), [range])
+  useEffect(() => {
+    if (pointed !== undefined && pointed !== place) lanes.current?.point(pointed)
+  }, [pointed])
+  useEffect(() => {
+    const sized = new ResizeObserver(() => lanes.current?.fit())
+    if (stage.current) sized.observe(stage.current)
+    return () => sized.disconnect()
+  }, [spec, columns])
+  useEffect(() => {
+    const scheme = matchMedia('(prefers-color-scheme: dark)')
+    const redraw = () => lanes.current?.redraw()
+    scheme.addEventListener('change', redraw)
+    return () => scheme.removeEventListener('change', redraw)
+  }, [])
+
+  const x = place === undefined ? undefined : columns.x[place]
+  const lines = spec.lanes.flatMap((lane) => lane.lines)
+  const shown = lines.filter(({ key }) => !hidden.has(key))
+  const toggle = (key: string) => {
+    const others = new Set(hidden)
+    if (!others.delete(key)) others.add(key)
+    setHidden(others)
+  }
+  return (
+    <div class="chart">
+      <div class="chart-head">
+        <div class="toggles" role="group" aria-label={`Lines of ${spec.label}`}>
+          {lines.map((line) => (
+            <Toggle
+              key={line.key}
+              line={line}
+              pressed={!hidden.has(line.key)}
+              onClick={() => toggle(line.key)}
+            />
+          ))}
+        </div>
+        <button
+          type="button"
+          hidden={!zoomed}
+          onClick={() => {
+            lanes.current?.zoom(undefined)
+            stage.current?.focus()
+          }}
+        >
+          Show all
+        </button>
+      </div>
+      <div
+        class="stage"
+        ref={stage}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it is read by the arrow keys
+        tabIndex={0}
+        role="application"
+        aria-label={`${spec.label}. Arrow keys move along it, plus and minus zoom, Escape shows all.`}
+        onKeyDown={(event) => lanes.current && onKey(event, lanes.current, place)}
+        onPointerMove={(event) => lanes.current && onFinger(event, lanes.current)}
+      >
+        {spec.lanes.map((lane) => (
+          <div
+            key={lane.lines[0]?.key}
+            class="lane"
+            data-unit={lane.unit}
+            data-lane={lane.lines[0]?.label}
+            hidden={lane.lines.every(({ key }) => hidden.has(key))}
+          />
+        ))}
+      </div>
+      <p class={x === undefined ? 'readout quiet' : 'readout'} aria-live="polite">
+        {x === undefined ? HINT : `${spec.x.say(x)}: ${say(columns, shown, place ?? 0)}`}
+      </p>
+    </div>
+  )
+}
+
+function say({ lines }: Columns, shown: readonly Line[], index: number): string {
+  return shown
+    .map(({ key, label, unit, digits }) => `${label} ${formatNumber(lines[key]?.[index], unit, digits)}`)
+    .join(' · ')
+}
+
+/** A button of the legend, which hides its line and shows it again. */
+function Toggle({ line, pressed, onClick }: { line: Line; pressed: boolean; onClick: () => void }) {
+  return (
+    <button type="button" aria-pressed={pressed} onClick={onClick}>
+      <span
+        class={`swatch ${line.look}`}
+        aria-hidden="true"
+        style={{ '--swatch': `var(--${line.colour})` }}
+      />
+      {line.label}
+    </button>
+  )
+}
+
+/** An arrow key takes 100 steps from one side to the other, with Shift 10. */
+const STEPS_ACROSS = 100
+const ZOOM = 0.6
+
+/** Reads and zooms a chart by a key; `place`: the index that is pointed at. */
+function onKey(event: KeyboardEvent, lanes: Lanes, place: number | undefined): void {
+  if (event.ctrlKey || event.metaKey || event.altKey) return
+  const lead = lanes.lead()
+  if (!lead) return
+  const [first = 0, last = 0] = lead.series[0]?.idxs ?? []
+  const within = (index: number) => Math.min(Math.max(index, first), last)
+  const at = within(place ?? Math.round((first + last) / 2))
+  const step = Math.max(1, Math.round((last - first) / STEPS_ACROSS)) * (event.shiftKey ? 10 : 1)
+  const moves: Readonly<Record<string, number>> = {
+    ArrowLeft: at - step,
+    ArrowRight: at + step,
+    Home: first,
+    End: last,
+  }
+  const target = moves[event.key]
+  if (target !== undefined) lanes.point(within(target))
+  else if (event.key === '+' || event.key === '=') lanes.zoom(zoomAround(lead, at, ZOOM))
+  else if (event.key === '-') lanes.zoom(zoomAround(lead, at, 1 / ZOOM))
+  else if (event.key === 'Escape' || event.key === '0') lanes.zoom(undefined)
+  else return
+  event.preventDefault()
+}
+
+/** Computes the range of x that keeps the value at `index` where it is; undefined when it would be all. */
+function zoomAround(lead: uPlot, index: number, factor: number): Range | undefined {
+  const xs = lead.data[0]
+  const lowest = xs[0] ?? 0
+  const highest = xs.at(-1) ?? 1
+  // On a logarithmic axis the ratio to the centre stays the same, not the distance.
+  const [to, from] = lead.scales.x?.distr === 3 ? [Math.log, Math.exp] : [(x: number) => x, (x: number) => x]
+  const centre = to(xs[index] ?? lowest)
+  const min = from(centre - (centre - to(lead.scales.x?.min ?? lowest)) * factor)
+  const max = from(centre + (to(lead.scales.x?.max ?? highest) - centre) * factor)
+  if (min <= lowest && max >= highest) return undefined
+  return { min: Math.max(min, lowest), max: Math.min(max, highest) }
+}
+
+/** Reads a chart by a finger that moves sideways; up and down still scrolls the page. */
+function onFinger(event: PointerEvent, lanes: Lanes): void {
+  const lead = lanes.lead()
+  if (event.pointerType === 'mouse' || !lead) return
+  const x = lead.posToVal(event.clientX - lead.over.getBoundingClientRect().left, 'x')
+  lanes.point(lead.valToIdx(x))
+}

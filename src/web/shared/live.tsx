@@ -1,0 +1,170 @@
+import { render } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { Notice, type Problem } from './parts.tsx'
+import { find, ROOT } from './root.ts'
+
+/** While a problem lasts, requests come less and less often, down to one in this time. */
+const LONGEST_PAUSE_MS = 15_000
+
+/** Shows an answer. A returned problem is shown, too, and the same answer handed over again. */
+// biome-ignore lint/suspicious/noConfusingVoidType: most pages only draw
+type OnData<T> = (data: T) => Problem | undefined | void | Promise<Problem | undefined | void>
+
+/**
+ * Returns the newest answer of `path`, and draws the page again with each new one; undefined before the first. `more` is called
+ * with each one.
+ */
+export function useLive<T extends object>(path: string, everyMs: number, more?: OnData<T>): T | undefined {
+  const [view, setView] = useState<T>()
+  useEffect(() => {
+    const left = new AbortController()
+    const onData = (data: T) => {
+      setView((before) => keepEqualParts(before, data))
+      return more?.(data)
+    }
+    void follow<T>(() => path, { everyMs, onData, signal: left.signal })
+    return () => left.abort()
+  }, [path, everyMs])
+  return view
+}
+
+/** Takes over the parts of an earlier answer that are the same, so that what is drawn from them alone stays untouched. */
+function keepEqualParts<T extends object>(before: T | undefined, now: T): T {
+  const known = new Map(Object.entries(before ?? {}))
+  const parts = Object.entries(now).map(([key, value]) => {
+    const earlier = known.get(key)
+    return [key, JSON.stringify(earlier) === JSON.stringify(value) ? earlier : value]
+  })
+  return Object.fromEntries(parts) as T
+}
+
+/**
+ * Fetches what `path` returns at that moment, again and again, one request at a time, and hands over every answer that is
+ * new, until `signal`. It pauses while the page is hidden, and fetches at once when the page is shown again. The page's
+ * frame shows whether that works, or the problem that `onData` returns; then the same answer is handed over again.
+ */
+export async function follow<T>(
+  path: () => string,
+  options: {
+    everyMs: number
+    onData: OnData<T>
+    signal: AbortSignal
+  },
+): Promise<void> {
+  const { everyMs, onData, signal } = options
+  let etag: string | undefined
+  let last: string | undefined
+  let problems = 0
+  for (;;) {
+    await untilVisible()
+    if (signal.aborted) return
+    const now = path()
+    const answer = await fetchJson<T>(now, now === last ? etag : undefined)
+    if (signal.aborted) return
+    last = now
+    const shown = answer.kind === 'data' ? await onData(answer.data) : undefined
+    const problem = answer.kind === 'problem' ? answer.problem : shown || undefined
+    if (signal.aborted) return
+    if (answer.kind === 'data' && !problem) etag = answer.etag
+    showState(problem)
+    problems = problem ? problems + 1 : 0
+    await pause(Math.min(Math.max(everyMs, LONGEST_PAUSE_MS), everyMs * 1.5 ** problems))
+  }
+}
+
+function untilVisible(): Promise<void> {
+  if (!document.hidden) return Promise.resolve()
+  return new Promise((resolve) => {
+    const onChange = () => {
+      if (document.hidden) return
+      document.removeEventListener('visibilitychange', onChange)
+      resolve()
+    }
+    document.addEventListener('visibilitychange', onChange)
+  })
+}
+
+/** Ends early when the page is shown again or the network is back. */
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      document.removeEventListener('visibilitychange', end)
+      removeEventListener('online', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    document.addEventListener('visibilitychange', end)
+    addEventListener('online', end)
+  })
+}
+
+/** Longer than the daemon takes to find that its database is unreachable. */
+const ANSWER_WITHIN_MS = 20_000
+
+export type Answer<T> =
+  | { kind: 'data'; data: T; etag: string | undefined }
+  | { kind: 'same' }
+  | { kind: 'problem'; problem: Problem }
+
+/** Fetches JSON from the daemon; `etag` is that of the last answer. Never throws. */
+export async function fetchJson<T>(path: string, etag?: string): Promise<Answer<T>> {
+  try {
+    const response = await fetch(ROOT + path, {
+      cache: 'no-store',
+      headers: { accept: 'application/json', ...(etag && { 'if-none-match': etag }) },
+      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+    })
+    if (response.status === 304) return { kind: 'same' }
+    if (response.ok)
+      return { kind: 'data', data: await response.json(), etag: response.headers.get('etag') ?? undefined }
+    return { kind: 'problem', problem: await readProblem(response) }
+  } catch {
+    return { kind: 'problem', problem: UNREACHABLE }
+  }
+}
+
+/** Fetches JSON once, and shows the problem where there is one; undefined then. */
+export async function fetchOnce<T>(path: string): Promise<T | undefined> {
+  const answer = await fetchJson<T>(path)
+  if (answer.kind === 'problem') showState(answer.problem)
+  return answer.kind === 'data' ? answer.data : undefined
+}
+
+const UNREACHABLE: Problem = {
+  text: 'The daemon does not answer. This page tries again by itself. If the daemon does not run, start it:',
+  command: 'musette start',
+}
+
+async function readProblem(response: Response): Promise<Problem> {
+  if (response.status === 401) {
+    const next = encodeURIComponent(location.pathname.slice(ROOT.length) + location.search)
+    return { text: 'Your session has ended.', link: { to: `/login?next=${next}`, text: 'Sign in again' } }
+  }
+  const reason = await readReason(response)
+  if (response.status === 503)
+    return {
+      text: `The database is unreachable (${reason}). Nothing is lost; this page goes on by itself when it answers. To see more:`,
+      command: 'musette doctor',
+    }
+  if (response.status === 404) return { text: `The daemon answers: ${reason}.` }
+  return { text: `The daemon could not answer (${reason}). This page tries again by itself.` }
+}
+
+/** Reads the sentence of an answer that is an error. */
+export async function readReason(response: Response): Promise<string> {
+  const body: unknown = await response.json().catch(() => undefined)
+  if (typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string')
+    return body.error
+  return `status ${response.status}`
+}
+
+/** Shows in the page's frame that it is live, or the problem. */
+export function showState(problem: Problem | undefined): void {
+  const live = find('#live')
+  const text = problem ? 'Not live' : 'Live'
+  live.dataset.state = problem ? 'waiting' : 'live'
+  // Written once: a screen reader would read it aloud again at every request.
+  if (live.textContent !== text) live.textContent = text
+  render(problem ? <Notice {...problem} /> : null, find('#problem'))
+}

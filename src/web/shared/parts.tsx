@@ -1,0 +1,128 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useReducer } from 'preact/hooks'
+import { formatInstant, formatSpan } from './format.ts'
+import { ROOT } from './root.ts'
+
+export type Mood = 'good' | 'busy' | 'bad' | 'plain'
+
+const SIGNS: Readonly<Record<Mood, string>> = { good: '✓', busy: '…', bad: '!', plain: '·' }
+
+/** A state as a word with a sign, so that it can be read without its colour. */
+export function Badge({ mood, children }: { mood: Mood; children: ComponentChildren }) {
+  return (
+    <span class={`badge ${mood}`}>
+      <span aria-hidden="true">{SIGNS[mood]}</span>
+      {children}
+    </span>
+  )
+}
+
+type LinkProps = {
+  to: string
+  children: ComponentChildren
+  title?: string | undefined
+  rel?: string
+  class?: string
+  download?: string
+  'aria-current'?: 'true' | undefined
+}
+
+/** A link to a path of this site, below its root. */
+export function Link({ to, ...rest }: LinkProps) {
+  return <a href={ROOT + to} {...rest} />
+}
+
+/** The link to an activity by its name. */
+export function ActivityLink({ id, name }: { id: number; name: string | null }) {
+  return <Link to={`/activities/${id}`}>{name || 'without a name'}</Link>
+}
+
+/** A section of a page with its heading. */
+export function Section({ id, title, children }: { id: string; title: string; children: ComponentChildren }) {
+  return (
+    <section aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </section>
+  )
+}
+
+/** Hides a table until it is opened. */
+export function Details({ children, title = 'As a table' }: { children: ComponentChildren; title?: string }) {
+  return (
+    <details>
+      <summary>{title}</summary>
+      {children}
+    </details>
+  )
+}
+
+/** The name of a number, its value with the unit, and a note below it. */
+export type NamedNumber = readonly [name: string, value: string, note?: string]
+
+/** A list of numbers with their names. */
+export function Numbers({ numbers, wide }: { numbers: readonly NamedNumber[]; wide?: boolean }) {
+  return (
+    <dl class={wide ? 'numbers wide' : 'numbers'}>
+      {numbers.map(([name, value, note]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            {value}
+            {note && <small>{note}</small>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+/** A problem in words for a person, with a command or a page that helps. `calm`: it passes by itself. */
+export type Problem = {
+  text: string
+  calm?: boolean | undefined
+  command?: string | null
+  link?: { to: string; text: string }
+}
+
+/** A notice of a problem with its command or link. */
+export function Notice({ text, calm, command, link, children }: Problem & { children?: ComponentChildren }) {
+  return (
+    <p class={calm ? 'notice calm' : 'notice'}>
+      {text} {command && <code>{command}</code>}
+      {link && <Link to={link.to}>{link.text}</Link>}
+      {children}
+    </p>
+  )
+}
+
+/** What stands in a page until its first answer is here. */
+export function Waiting() {
+  return <p class="waiting">Looking it up…</p>
+}
+
+/** Often enough that `1 min ago` is not wrong for long. */
+const REFRESH_MS = 15_000
+
+/** The time since an instant or until it, as `5 min ago`, which stays current. */
+export function Ago({ at }: { at: string }) {
+  const [, redraw] = useReducer((count: number) => count + 1, 0)
+  useEffect(() => {
+    const timer = setInterval(redraw, REFRESH_MS)
+    return () => clearInterval(timer)
+  }, [])
+  const when = new Date(at)
+  return (
+    <time datetime={at} title={formatInstant(when)}>
+      {formatAgo(when)}
+    </time>
+  )
+}
+
+function formatAgo(when: Date): string {
+  const seconds = (Date.now() - when.getTime()) / 1_000
+  if (Math.abs(seconds) < 10) return 'now'
+  // One unit is enough; the title has the whole instant.
+  const [count = '', unit = ''] = formatSpan(Math.abs(seconds)).split(' ')
+  return seconds > 0 ? `${count} ${unit} ago` : `in ${count} ${unit}`
+}

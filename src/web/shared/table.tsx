@@ -1,0 +1,65 @@
+import type { ComponentChildren } from 'preact'
+
+export type Column<Row> = {
+  title: string
+  /** numbers stand to the right */
+  number?: boolean
+  /** the cell that names its row */
+  names?: boolean
+  /** takes the room of two on a card */
+  wide?: boolean
+  cell: (row: Row) => ComponentChildren
+}
+
+type Props<Row> = { caption: string; columns: readonly Column<Row>[]; rows: readonly Row[] }
+
+/** A table. On a narrow screen its style makes every row a card and takes the roles away, so they are set here. */
+export function Table<Row>({ caption, columns, rows }: Props<Row>) {
+  return (
+    <table role="table">
+      <caption class="quiet">{caption}</caption>
+      <thead role="rowgroup">
+        <tr role="row">
+          {columns.map(({ title, number }) => (
+            <th key={title} role="columnheader" scope="col" class={number ? 'n' : undefined}>
+              {title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        {rows.map((row, index) => (
+          <tr key={index} role="row">
+            {columns.map((column) => (
+              <Cell key={column.title} column={column} row={row} />
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }) {
+  const { title, names, number, wide } = column
+  const content = column.cell(row)
+  const empty = content === null || content === undefined || content === false || content === ''
+  const classes = [number && 'n', wide && 'wide', empty && 'empty'].filter(Boolean).join(' ')
+  return names ? (
+    <th role="rowheader" scope="row" data-title={title} class={classes}>
+      {content}
+    </th>
+  ) : (
+    <td role="cell" data-title={title} class={classes}>
+      {content}
+    </td>
+  )
+}
+
+/** Adds a column of accounts where there are several. */
+export function withAccount<Row extends { account: string | null }>(
+  columns: readonly Column<Row>[],
+  several: boolean,
+): readonly Column<Row>[] {
+  return several ? [...columns, { title: 'Account', cell: (row) => row.account }] : columns
+}
