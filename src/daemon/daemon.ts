@@ -173,10 +173,9 @@ function openDaemonWeb(
 ) {
   return openWeb(
     {
-      app,
+      app: { config: app.config, store: app.store, log: app.log, queues: jobs.queues() },
       readiness: makeReadiness({ app, jobs, dropFolder }, roles),
       ...numbers,
-      boards: jobs.boards(),
       isWatched: roles.includes('watcher'),
       endedSessions: makeEndedSessions(app),
     },

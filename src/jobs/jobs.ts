@@ -67,8 +67,8 @@ export type Jobs = Readonly<{
    * process had a worker when this one began, the first call also runs every scheduled job once at once.
    */
   keepSchedules: () => Promise<void>
-  /** The queues themselves, for the board that shows them. */
-  boards: () => readonly JobQueue[]
+  /** The queues themselves, for the page that shows them. */
+  queues: () => readonly JobQueue[]
   /** Stops in order: schedules, workers (bounded wait), queues, connections. A second call is harmless. */
   close: () => Promise<void>
 }>
@@ -189,7 +189,7 @@ async function openParts(
       runsAll = false
       keepsSchedules = true
     },
-    boards: () => QUEUE_NAMES.map((name) => queues[name]),
+    queues: () => QUEUE_NAMES.map((name) => queues[name]),
     close: () => {
       closing ??= opened.release()
       return closing

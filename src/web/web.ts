@@ -10,9 +10,9 @@ import { type McpFetch, registerMcp } from './mcp-route.ts'
 import { type Metrics, registerMetrics } from './metrics.ts'
 import { registerOriginChecks } from './origin.ts'
 import { makePageTokens } from './page-token.ts'
-import { type PagesApp, registerPages, sendNoSuchPage } from './pages/register-pages.ts'
+import type { PagesApp } from './pages/page-frame.ts'
+import { registerPages, sendNoSuchPage } from './pages/register-pages.ts'
 import { LONGEST_UPLOAD_MS } from './pages/today/drop-routes.ts'
-import { type Board, registerQueueBoard } from './queue-board.ts'
 import { registerSecurityHeaders } from './security-headers.ts'
 import type { EndedSessions } from './sessions.ts'
 
@@ -21,7 +21,6 @@ export type WebDeps = {
   readiness: () => Promise<Readiness>
   metrics: Metrics
   readHealth: () => Promise<HealthSnapshot>
-  boards: readonly Board[]
   /** whether this process watches the drop folder */
   isWatched: boolean
   endedSessions: EndedSessions
@@ -42,7 +41,7 @@ export type WebOptions = {
 }
 
 /**
- * Opens the web surface: `/healthz` (process alive), `/readyz` (database, queue, fresh polls), `/metrics`, `/queues`, and
+ * Opens the web surface: `/healthz` (process alive), `/readyz` (database, queue, fresh polls), `/metrics`,
  * the dashboard at `/`, and `/mcp` for assistants. With a token everything but the two health checks requires it, as a bearer token or by a session of `/login`;
  * without one it listens on loopback only, and refuses to start elsewhere (ConfigError `http_token_missing`).
  */
@@ -70,13 +69,14 @@ export async function openWeb(
     log.error({ error }, 'web: a page could not be made')
     return reply.code(500).send({ error: 'see the log' })
   })
-  const menu = { root, queues: deps.boards.length > 0, signOut: token !== undefined }
+  const menu = { root, signOut: token !== undefined }
   server.setNotFoundHandler((request, reply) =>
     isPageVisit(request)
       ? sendNoSuchPage(reply, menu)
       : reply.code(404).send({ error: 'there is no such page' }),
   )
   server.addHook('onRequest', endSlowRequest)
+  server.addHook('preHandler', refuseOddValues)
   await registerSecurityHeaders(server, { mapTiles: options.mapTiles })
   if (root) redirectBelow(server, root)
   registerOriginChecks(server, { loopbackOnly: token === undefined })
@@ -86,7 +86,6 @@ export async function openWeb(
   if (auth) await registerLogin(server, auth, root)
   registerHealth(server, deps)
   registerMetrics(server, deps)
-  await registerQueueBoard(server, deps.boards, root)
   await registerPages(server, deps.app, { menu, tokens: makePageTokens(), isWatched: deps.isWatched })
   await registerMcp(server, deps.mcp)
   return listenOn(server, { host, port })
@@ -114,6 +113,18 @@ export function assertNotExposed({ host, token }: WebOptions): void {
     'http_token_missing',
     `MUSETTE_HTTP listens on ${host}, where others can reach it, so MUSETTE_HTTP_TOKEN must be set; make one with: openssl rand -hex 24`,
   )
+}
+
+/** Refuses what Postgres has no place for, in a query or a path: the character NUL, and a number without end, which a schema lets pass. */
+async function refuseOddValues({ query, params }: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const given = Object.entries({ ...(query as object), ...(params as object) })
+  const isOdd = (value: unknown) =>
+    typeof value === 'number' ? !Number.isFinite(value) : String(value).includes('\0')
+  const odd = given.find(([name, value]) => isOdd(name) || [value].flat().some(isOdd))
+  if (odd)
+    await reply
+      .code(400)
+      .send({ error: `${JSON.stringify(odd[0])} has the character NUL, or is no finite number` })
 }
 
 /**

@@ -74,8 +74,6 @@ export const OWNED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli'],
   fastify: ['web'],
   'prom-client': ['web'],
-  '@bull-board/api': ['web'],
-  '@bull-board/fastify': ['web'],
   '@fastify/cookie': ['web'],
   '@fastify/helmet': ['web'],
   '@fastify/rate-limit': ['web'],

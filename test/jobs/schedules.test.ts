@@ -10,7 +10,7 @@ const schedulerOnly = { scheduler: true, worker: false }
 describeJobs('schedules', (rig) => {
   type Opened = Awaited<ReturnType<Rig['open']>>
   const pollsOf = (jobs: Opened) => {
-    const queue = jobs.boards().find(({ name }) => name === 'polls')
+    const queue = jobs.queues().find(({ name }) => name === 'polls')
     if (!queue) throw new Error('no queue of polls')
     return queue
   }

@@ -45,7 +45,7 @@ describeJobs('stopping', (rig) => {
     const done: number[] = []
     const next = await rig().open({ fetch: async (id) => void done.push(id) })
     await eventually(() => done.length > 0, { what: 'it runs again' })
-    const queue = next.boards().find(({ name }) => name === 'fetches')
+    const queue = next.queues().find(({ name }) => name === 'fetches')
     const job = await eventually(async () => (await queue?.getJobs(['completed']))?.[0], {
       what: 'it is done',
     })

@@ -5,7 +5,7 @@ import { describeJobs, type Rig, ride } from './rig.ts'
 
 describeJobs('jobs', (rig) => {
   const only = async (state: 'completed' | 'failed', jobs: Awaited<ReturnType<Rig['open']>>) => {
-    const [queue] = jobs.boards().filter(({ name }) => name === 'fetches')
+    const [queue] = jobs.queues().filter(({ name }) => name === 'fetches')
     return eventually(async () => (await queue?.getJobs([state]))?.[0], { what: `a job is ${state}` })
   }
 
@@ -64,7 +64,7 @@ describeJobs('jobs', (rig) => {
   it('resumes a queue that another program paused, and says so', async () => {
     const polled: number[] = []
     const jobs = await rig().open({ heartbeatMs: 500, poll: async (id) => void polled.push(id) })
-    const polls = jobs.boards().find(({ name }) => name === 'polls')
+    const polls = jobs.queues().find(({ name }) => name === 'polls')
     await polls?.pause()
     expect(await jobs.paused()).toEqual(['polls'])
     await jobs.enqueue('poll-activities', [{ accountId: 1 }])
@@ -76,7 +76,7 @@ describeJobs('jobs', (rig) => {
   it('ends jobs of another program with a sentence, whatever their names and payloads, and goes on', async () => {
     const polled: number[] = []
     const jobs = await rig().open({ poll: async (id) => void polled.push(id) })
-    const polls = jobs.boards().find(({ name }) => name === 'polls')
+    const polls = jobs.queues().find(({ name }) => name === 'polls')
     const odd: [name: string, data: unknown][] = [
       ['due', null],
       ['due', { name: 'nope', payload: 1 }],

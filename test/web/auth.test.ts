@@ -34,8 +34,8 @@ describe('a web server beyond loopback', () => {
       '/',
       '/metrics',
       '/queues',
-      '/queues/api/queues',
-      '/queues/static/js/x.js',
+      '/api/queues',
+      '/assets/pages/queues/page.js',
       '/nothing',
     ]) {
       const answer = await rig.ask(path)
@@ -179,7 +179,7 @@ describe('a web server beyond loopback', () => {
       await rig.askWithToken('/metrics'),
       await rig.askWithToken('/queues'),
       await rig.askWithToken('/nothing'),
-      await rig.askWithToken('/queues/api/queues/none', { method: 'PUT' }),
+      await rig.askWithToken('/api/queues', { method: 'PUT' }),
       await rig.ask('/login', { method: 'POST', headers: { origin: rig.url }, body: `token=${TOKEN}` }),
     ]
     for (const word of [TOKEN, encodeURIComponent(TOKEN), Buffer.from(TOKEN).toString('base64')]) {

@@ -57,6 +57,86 @@ describe('the JSON of the dashboard', () => {
     }
   })
 
+  it('answers no request with an error of its own, whatever its parameters hold', async () => {
+    const list = [
+      'search',
+      'account',
+      'type',
+      'year',
+      'day',
+      'length',
+      'breakthrough',
+      'power',
+      'absent',
+      'sort',
+    ]
+    const parameters: Record<string, readonly string[]> = {
+      '/api/today': ['account'],
+      '/api/runs': ['odd'],
+      '/api/queues': ['odd'],
+      '/api/fitness': ['account', 'season'],
+      '/api/activities/list': [...list, 'order', 'offset', 'limit'],
+      '/api/activities/calendar': list,
+      '/api/activities/1/compared': ['season', 'span', 'activity'],
+      '/activities/1/download': ['format'],
+      '/api/drop/contents?account=default': ['account', 'ids'],
+      '/login': ['next'],
+    }
+    const odd = {
+      NUL: '%00',
+      'NUL in a text': 'a%00b',
+      'half a surrogate': '%ED%A0%80',
+      'no UTF-8': '%FF',
+      long: 'x'.repeat(10_000),
+      negative: '-1',
+      huge: '99999999999999999999',
+      'no number': 'NaN',
+      infinite: 'Infinity',
+      empty: '',
+      quoted: `'"\\;--`,
+    }
+    const ask = async (path: string) => {
+      const { status } = await get(path)
+      expect([200, 302, 303, 400, 403, 404, 414], `${path.slice(0, 200)} answers ${status}`).toContain(status)
+      return status
+    }
+    for (const [path, names] of Object.entries(parameters))
+      for (const name of names)
+        for (const value of Object.values(odd))
+          await ask(`${path}${path.includes('?') ? '&' : '?'}${name}=${value}`)
+    for (const value of Object.values(odd))
+      for (const path of ['/activities/', '/api/activities/', '/api/activities/1/samples/', '/assets/', '/'])
+        await ask(`${path}${value.slice(0, 5_000)}`)
+    const answer = await get('/api/activities/list?search=%00')
+    expect([answer.status, await answer.json()]).toEqual([
+      400,
+      { error: '"search" has the character NUL, or is no finite number' },
+    ])
+  })
+
+  it('finds words without their accents and case, and sorts names as the language of the browser does', async () => {
+    const names = ['Åre', 'Río', 'Zorn', 'ärla', 'Łódź', 'apa', 'Öl']
+    await rig.rows('delete from training.activities where path like $1', ['alphabet%'])
+    for (const [index, name] of names.entries())
+      await rig.rows(
+        `insert into training.activities (account_id, path, name, description, detail_state, listed_at, wanted_at)
+         select account_id, $1, $2, 'of the alphabet', 'mirrored', now(), now() from training.accounts`,
+        [`alphabet${index}`, name],
+      )
+    const list = async (query: string, language = 'en') => {
+      const answer = await get(`/api/activities/list?${query}`, { 'accept-language': language })
+      const { lines } = (await answer.json()) as { lines: Array<{ name: string }> }
+      return lines.map((line) => line.name)
+    }
+    expect(await list('search=RIO')).toEqual(['Río'])
+    expect(await list('search=lodz%20ALPHABET')).toEqual(['Łódź'])
+    expect(await list('search=%C3%84RLA')).toEqual(['ärla'])
+    const sorted = 'search=alphabet&sort=name&order=asc'
+    expect(await list(sorted)).toEqual(['apa', 'Åre', 'ärla', 'Łódź', 'Öl', 'Río', 'Zorn'])
+    expect(await list(sorted, 'sv-SE,sv;q=0.9')).toEqual(['apa', 'Łódź', 'Río', 'Zorn', 'Åre', 'ärla', 'Öl'])
+    await rig.rows('delete from training.activities where path like $1', ['alphabet%'])
+  })
+
   it('reads what one searches for as text, never as a pattern or as SQL', async () => {
     const total = async (search: string) => {
       const answer = await get(`/api/activities/list?search=${encodeURIComponent(search)}`)

@@ -40,9 +40,7 @@ describe('a dashboard below a path', () => {
       const named = [...page.body.matchAll(/(?:href|src|action)="([^"]*)"/g)].map(([, link = '']) => link)
       expect(named.length, path).toBeGreaterThan(0)
       for (const link of named.filter((one) => !/^(?:#|data:)/.test(one))) {
-        expect(link, path).toMatch(
-          path === '/queues' ? /^(?:\/rides\/musette\/|static\/)/ : /^\/rides\/musette\//,
-        )
+        expect(link, path).toMatch(/^\/rides\/musette\//)
         // The scripts are compiled for a daemon in dist/ only.
         if (!/^\/.*\.(?:css|svg)$/.test(link)) continue
         expect((await rig.askWithToken(link)).status, link).toBe(200)

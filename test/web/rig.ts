@@ -93,12 +93,11 @@ export function openBareWeb(options: {
   const { log } = options.log ?? makeTestLog()
   return openWeb(
     {
-      app: { log, config: readConfig({}), store: { read: fail, transaction: fail } as never },
+      app: { log, config: readConfig({}), store: { read: fail, transaction: fail } as never, queues: [] },
       metrics: makeMetrics({ now: () => new Date() }, { version: '0' }),
       isWatched: true,
       readiness: fail,
       readHealth: fail,
-      boards: [],
       endedSessions: { find: fail, record: fail },
       mcp: options.mcp ?? fail,
     },

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { makeFoldedSql } from '../../store/activities/fold-text.ts'
 import { makeAnswer, makeFailure } from '../answer.ts'
 import { account, day, makeTool, number, text } from './tool.ts'
 
@@ -33,6 +34,8 @@ const listed = {
   medal: z.unknown(),
 }
 
+const SEARCHED = makeFoldedSql(`concat_ws(' ', x.name, x.description)`)
+
 /** Finds activities by day, words and type. */
 export const findActivities = makeTool({
   name: 'find_activities',
@@ -43,7 +46,11 @@ export const findActivities = makeTool({
     account,
     from: day.describe('first day'),
     to: day.describe('last day'),
-    words: z.string().max(200).optional().describe('in name or description'),
+    words: z
+      .string()
+      .max(200)
+      .optional()
+      .describe('each in name or description; case and accents do not count'),
     type: z.string().max(100).optional().describe('as Cycling'),
     sort: z.enum(['newest', 'oldest', 'hardest', 'longest']).default('newest').describe('hardest: by xss'),
     limit: z.number().int().min(1).max(200).default(20),
@@ -57,10 +64,18 @@ export const findActivities = makeTool({
        from training.activities x join training.accounts a using (account_id)
        where x.absent_since is null and ($1::text is null or a.name = $1)
          and ($2::date is null or x.started_at_local >= $2::date) and ($3::date is null or x.started_at_local < $3::date + 1)
-         and ($4::text is null or strpos(lower(concat_ws(' ', x.name, x.description)), lower($4)) > 0)
+         and not exists (select from unnest($4::text[]) word where strpos(${SEARCHED}, ${makeFoldedSql('word')}) = 0)
          and ($5::text is null or lower(x.activity_type) = lower($5))
        order by ${SORTS[input.sort]}, x.activity_id limit $6 offset $7`,
-      [input.account ?? null, from ?? null, to ?? null, words ?? null, type ?? null, limit, offset],
+      [
+        input.account ?? null,
+        from ?? null,
+        to ?? null,
+        words?.split(/\s+/).filter(Boolean) ?? [],
+        type ?? null,
+        limit,
+        offset,
+      ],
     )
     const matching = Number(rows[0]?.matching ?? 0)
     return makeAnswer({

@@ -2,10 +2,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { App } from '../../app/app.ts'
+import type { JobQueue } from '../../jobs/queues.ts'
 import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
 
 /** The built scripts and styles. */
 export const ASSETS = join(PROGRAM_FOLDER, 'dist/web')
+
+/** What the pages need of the program. */
+export type PagesApp = Pick<App, 'config' | 'store' | 'log'> & { queues: readonly JobQueue[] }
 
 /**
  * A page: its contents come from the script of its `folder` and from the routes that it registers below `/api/`, or are just
@@ -16,25 +20,21 @@ export type Page = {
   path?: string
   text?: string
   folder?: string
-  register?: (scope: FastifyInstance, app: Pick<App, 'config' | 'store'>) => void
+  register?: (scope: FastifyInstance, app: PagesApp) => void
 }
 
 /**
- * The pages of the menu, in its order, and what it has besides: a link to the board of the queues, and a button that signs out.
- * `root` is the path below which all pages are.
+ * The pages of the menu, in its order, and whether it has a button that signs out. `root` is the path below which all pages are.
  */
-export type Menu = { pages: readonly Page[]; root: string; queues: boolean; signOut: boolean }
+export type Menu = { pages: readonly Page[]; root: string; signOut: boolean }
 
 /** Renders the frame of a page: head, a link past the navigation, the navigation, and the places that its script fills. */
 export function renderPage(page: Page, menu: Menu): string {
   const { root } = menu
-  const links = [
-    ...menu.pages.map(
-      ({ path, title }) =>
-        `<a href="${root}${path}"${path === page.path ? ' aria-current="page"' : ''}>${title}</a>`,
-    ),
-    ...(menu.queues ? [`<a href="${root}/queues">Queues</a>`] : []),
-  ]
+  const links = menu.pages.map(
+    ({ path, title }) =>
+      `<a href="${root}${path}"${path === page.path ? ' aria-current="page"' : ''}>${title}</a>`,
+  )
   const script = page.folder ? `pages/${page.folder}/page` : 'shared/text-page'
   const styles = ['shared/styles/styles.css', `${script}.css`].filter((name) =>
     existsSync(join(ASSETS, name)),

@@ -1,20 +1,17 @@
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { App } from '../../app/app.ts'
 import { ConfigError, errorLine, TransientError } from '../../kit/errors.ts'
 import type { PageTokens } from '../page-token.ts'
 import { registerActivities } from './activities/routes.ts'
 import { findActivityFacts } from './activity/queries.ts'
 import { registerActivity, registerDownloads } from './activity/routes.ts'
 import { registerFitness } from './fitness/routes.ts'
-import { ASSETS, type Menu, type Page, renderPage } from './page-frame.ts'
+import { ASSETS, type Menu, type Page, type PagesApp, renderPage } from './page-frame.ts'
+import { registerQueues } from './queues/routes.ts'
 import { registerRuns } from './runs/routes.ts'
 import { registerDropZone } from './today/drop-routes.ts'
 import { registerHomeTimezone } from './today/home-routes.ts'
 import { registerToday, registerWorkoutFiles } from './today/routes.ts'
-
-/** What the pages need of the program. */
-export type PagesApp = Pick<App, 'config' | 'store' | 'log'>
 
 /**
  * The pages, those of the menu in its order. Each is the folder of its name: its queries, its routes below `/api/`, its view and
@@ -25,6 +22,7 @@ const PAGES: readonly Page[] = [
   { title: 'Activities', path: '/activities', folder: 'activities', register: registerActivities },
   { title: 'Fitness', path: '/fitness', folder: 'fitness', register: registerFitness },
   { title: 'Runs', path: '/runs', folder: 'runs', register: registerRuns },
+  { title: 'Queues', path: '/queues', folder: 'queues', register: registerQueues },
 ]
 const ACTIVITY: Page = { title: 'Activity', folder: 'activity', register: registerActivity }
 const NO_SUCH_ACTIVITY: Page = {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useReducer } from 'preact/hooks'
+import { useEffect, useMemo, useReducer } from 'preact/hooks'
 import { formatInstant, formatSpan } from './format.ts'
 import { ROOT } from './root.ts'
 
@@ -43,6 +43,30 @@ export function Section({ id, title, children }: { id: string; title: string; ch
     <section aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
       {children}
+    </section>
+  )
+}
+
+/** A section whose contents wait below its heading until they are opened, on a narrow screen. */
+export function FoldedSection({
+  id,
+  title,
+  children,
+}: {
+  id: string
+  title: string
+  children: ComponentChildren
+}) {
+  const isNarrow = useMemo(() => matchMedia('(max-width: 46rem)').matches, [])
+  if (!isNarrow) return <Section {...{ id, title, children }} />
+  return (
+    <section aria-labelledby={id}>
+      <details class="folded">
+        <summary>
+          <h2 id={id}>{title}</h2>
+        </summary>
+        {children}
+      </details>
     </section>
   )
 }

@@ -8,20 +8,35 @@ export type Column<Row> = {
   names?: boolean
   /** takes the room of two on a card */
   wide?: boolean
+  /** stays on one line */
+  whole?: boolean
+  /** is left out on a narrow screen, in a table that keeps its rows there */
+  spare?: boolean
   cell: (row: Row) => ComponentChildren
 }
 
-type Props<Row> = { caption: string; columns: readonly Column<Row>[]; rows: readonly Row[] }
+type Props<Row> = {
+  caption: string
+  columns: readonly Column<Row>[]
+  rows: readonly Row[]
+  /** keeps its rows on a narrow screen, where the rows of other tables become cards */
+  narrow?: boolean
+}
 
 /** A table. On a narrow screen its style makes every row a card and takes the roles away, so they are set here. */
-export function Table<Row>({ caption, columns, rows }: Props<Row>) {
+export function Table<Row>({ caption, columns, rows, narrow }: Props<Row>) {
   return (
-    <table role="table">
+    <table role="table" class={narrow ? 'rows' : undefined}>
       <caption class="quiet">{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">
-          {columns.map(({ title, number }) => (
-            <th key={title} role="columnheader" scope="col" class={number ? 'n' : undefined}>
+          {columns.map(({ title, number, spare }) => (
+            <th
+              key={title}
+              role="columnheader"
+              scope="col"
+              class={[number && 'n', spare && 'spare'].filter(Boolean).join(' ')}
+            >
               {title}
             </th>
           ))}
@@ -41,10 +56,12 @@ export function Table<Row>({ caption, columns, rows }: Props<Row>) {
 }
 
 function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }) {
-  const { title, names, number, wide } = column
+  const { title, names, number, wide, whole, spare } = column
   const content = column.cell(row)
   const empty = content === null || content === undefined || content === false || content === ''
-  const classes = [number && 'n', wide && 'wide', empty && 'empty'].filter(Boolean).join(' ')
+  const classes = [number && 'n', wide && 'wide', whole && 'whole', spare && 'spare', empty && 'empty']
+    .filter(Boolean)
+    .join(' ')
   return names ? (
     <th role="rowheader" scope="row" data-title={title} class={classes}>
       {content}
@@ -61,5 +78,5 @@ export function withAccount<Row extends { account: string | null }>(
   columns: readonly Column<Row>[],
   several: boolean,
 ): readonly Column<Row>[] {
-  return several ? [...columns, { title: 'Account', cell: (row) => row.account }] : columns
+  return several ? [...columns, { title: 'Account', wide: true, cell: (row) => row.account }] : columns
 }

@@ -10,7 +10,7 @@ const SOON = { timeoutMs: 30_000 }
 
 /** Five an account, and the sweep. */
 async function countSchedules(jobs: Jobs): Promise<number> {
-  const polls = jobs.boards().find(({ name }) => name === 'polls')
+  const polls = jobs.queues().find(({ name }) => name === 'polls')
   if (!polls) throw new Error('no queue of polls')
   return (await fetchSchedules(polls)).size
 }

@@ -95,9 +95,9 @@ export const RIGHTS: readonly Breaking[] = [
   },
   {
     promise: 'no page changes the queue',
-    in: 'src/web/queue-board.ts',
-    from: "if (request.method === 'GET' || request.method === 'HEAD') return",
-    to: 'if (request.method) return',
+    in: 'src/web/pages/queues/routes.ts',
+    from: "scope.get('/queues'",
+    to: "scope.all('/queues'",
   },
   {
     promise: 'a queue that another program paused is resumed',

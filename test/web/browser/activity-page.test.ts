@@ -37,6 +37,9 @@ describeWithBrowser('the page of an activity', () => {
   afterEach(() => expect(scene.takeComplaints()).toEqual([]))
   afterAll(() => scene.close())
 
+  /** Opens the section that a telephone folds. */
+  const openCurve = async (page: Awaited<ReturnType<Scene['visit']>>) =>
+    page.locator('summary', { hasText: 'Power curve' }).click()
   const chart = (page: Awaited<ReturnType<Scene['visit']>>, name: RegExp) =>
     page.getByRole('application', { name })
   const OVER_TIME = /^The activity over time/
@@ -167,6 +170,7 @@ describeWithBrowser('the page of an activity', () => {
 
   it('fits a telephone, chart included', async () => {
     const page = await scene.visit(path, PHONE)
+    await openCurve(page)
     await chart(page, CURVE).locator('canvas').waitFor()
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
     const box = await chart(page, OVER_TIME).locator('canvas').first().boundingBox()
@@ -341,6 +345,7 @@ describeWithBrowser('the page of an activity', () => {
       it(`breaks no rule of accessibility on ${screen}, ${scheme}`, async () => {
         const page = await scene.visit(path, { ...options, colorScheme: scheme })
         await page.getByRole('region', { name: 'Zones' }).waitFor()
+        if (options === PHONE) await openCurve(page)
         await chart(page, CURVE).locator('canvas').waitFor()
         if (process.env.SHOTS)
           await page.screenshot({

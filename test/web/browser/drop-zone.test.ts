@@ -163,7 +163,8 @@ describeWithBrowser('the drop zone', () => {
       409,
       expect.stringContaining('musette login nobody'),
     ])
-    const answer = await send('../../../~.outside\u0000.FIT', makeFit(30))
+    expect((await send('outside\u0000.FIT', makeFit(30))).status).toBe(400)
+    const answer = await send('../../../~.outside\u0001.FIT', makeFit(30))
     expect([answer.status, ((await answer.json()) as { fileName: string }).fileName]).toEqual([
       202,
       expect.stringMatching(/^[^/]*outside_\.fit$/),

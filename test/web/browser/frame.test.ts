@@ -30,7 +30,7 @@ describeWithBrowser('the frame of the pages', () => {
     it(`breaks no rule of axe on any page, wide and narrow, in a ${colorScheme} page`, async () => {
       for (const size of [{ viewport: { width: 1_400, height: 900 } }, PHONE]) {
         const page = await scene.visit('/', { ...size, colorScheme })
-        for (const path of ['/', '/fitness', '/runs', '/nowhere']) {
+        for (const path of ['/', '/fitness', '/runs', '/queues', '/nowhere']) {
           await page.goto(`${scene.url}${path}`)
           await page.locator('main h1').waitFor()
           expect([path, await listViolations(page)]).toEqual([path, []])

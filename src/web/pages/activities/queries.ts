@@ -1,12 +1,12 @@
 import type { App } from '../../../app/app.ts'
+import { makeFoldedSql } from '../../../store/activities/fold-text.ts'
 import type { Tx } from '../../../store/store.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
 
 export type SortKey = 'started' | 'name' | 'time' | 'distance' | 'power' | 'xss'
 
-const SORT_KEYS: Readonly<Record<SortKey, string>> = {
+const SORT_KEYS: Readonly<Record<Exclude<SortKey, 'name'>, string>> = {
   started: 'v.started_at_local',
-  name: 'lower(v.name)',
   time: 'v.elapsed_s',
   distance: 'v.distance',
   power: 'v.avg_power',
@@ -31,8 +31,11 @@ export type ActivityFilter = {
   absent?: boolean | undefined
 }
 
-/** The order of a list; an activity without the value comes last, both ways. */
-export type ActivityOrder = { sort: SortKey; descending: boolean }
+/**
+ * The order of a list; an activity without the value comes last, both ways. `language`: that of the rider, whose alphabet names are
+ * sorted by, `sv`.
+ */
+export type ActivityOrder = { sort: SortKey; descending: boolean; language?: string | undefined }
 
 /** A part of a list of activities, and the sums of all of it. */
 export type ActivityPage = {
@@ -54,10 +57,14 @@ export async function findActivityPage(
   const { filter, order, offset, limit } = input
   const { conditions, values } = makeConditions(filter)
   const direction = order.descending ? 'desc' : 'asc'
+  const key =
+    order.sort === 'name'
+      ? `v.name collate ${await findCollation(tx, order.language)}`
+      : SORT_KEYS[order.sort]
   const { rows } = await tx.client.query<Omit<ActivityPage, 'lines'> & { lines: ListedLine[] | null }>(
     // The rows are wide, so the order is found on narrow ones and only those of the page are read again.
     `with matched as materialized (
-       select v.activity_id, v.absent_since is not null as gone, ${SORT_KEYS[order.sort]} as key, v.elapsed_s, v.distance, v.xss
+       select v.activity_id, v.absent_since is not null as gone, ${key} as key, v.elapsed_s, v.distance, v.xss
        from training.activities v where ${conditions}
      ), shown as (
        select * from matched where not gone or ${filter.absent === true}
@@ -88,6 +95,17 @@ export async function findActivityPage(
     xss: page?.xss ?? 0,
     lines: page?.lines ?? [],
   }
+}
+
+/** Finds the collation of a language, quoted; the one of all languages where Postgres does not know it. */
+async function findCollation(tx: Tx, language: string | undefined): Promise<string> {
+  const { rows } = await tx.client.query<{ name: string }>(
+    `select quote_ident(collname) as name from pg_collation
+     where collprovider = 'i' and collname in ($1, 'und-x-icu') order by collname = 'und-x-icu' limit 1`,
+    [`${language}-x-icu`],
+  )
+  // Not every build of Postgres has the alphabets of ICU.
+  return rows[0]?.name ?? '"default"'
 }
 
 /** What activities can be filtered by. */
@@ -138,6 +156,8 @@ async function findCalendar(
   return rows[0] ?? { days: [], activities: [], elapsed_s: [], xss: [] }
 }
 
+const SEARCHED = makeFoldedSql(`concat_ws(' ', v.name, v.description)`)
+
 /** Makes the condition of a filter on activities `v`, and its values. Every word must be in the name or the description. */
 function makeConditions(filter: ActivityFilter): { conditions: string; values: unknown[] } {
   const values: unknown[] = []
@@ -147,10 +167,7 @@ function makeConditions(filter: ActivityFilter): { conditions: string; values: u
     conditions.push(condition(`$${values.length}`))
   }
   for (const word of (filter.search ?? '').split(/\s+/).filter(Boolean))
-    add(
-      (place) => `(v.name ilike ${place} or v.description ilike ${place})`,
-      `%${word.replace(/[\\%_]/g, '\\$&')}%`,
-    )
+    add((place) => `strpos(${SEARCHED}, ${makeFoldedSql(place)}) > 0`, word)
   if (filter.account !== undefined) add((place) => `v.account_id = ${place}`, filter.account)
   if (filter.type !== undefined) add((place) => `v.activity_type = ${place}`, filter.type)
   const start = (part: string) => (place: string) =>

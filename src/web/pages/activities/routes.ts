@@ -61,7 +61,7 @@ export function registerActivities(scope: FastifyInstance, app: Pick<App, 'store
     const { offset, limit, sort, order } = request.query
     const wanted = {
       filter: normalizeFilter(request.query),
-      order: { sort, descending: order === 'desc' },
+      order: { sort, descending: order === 'desc', language: languageOf(request.headers['accept-language']) },
       offset,
       limit,
     }
@@ -70,6 +70,11 @@ export function registerActivities(scope: FastifyInstance, app: Pick<App, 'store
   scope.get<{ Querystring: Query }>('/activities/calendar', { schema: QUERY }, async (request, reply) =>
     sendView(request, reply, await findActivityCalendar(app, normalizeFilter(request.query))),
   )
+}
+
+/** Returns the language that a browser prefers, `sv` of `sv-SE,sv;q=0.9`. */
+function languageOf(accepted: string | undefined): string | undefined {
+  return accepted?.match(/^[a-z]{2,3}\b/i)?.[0].toLowerCase()
 }
 
 function normalizeFilter(query: Query): ActivityFilter {

@@ -4,7 +4,7 @@ import { Chart } from '../../shared/charts/chart.tsx'
 import type { Spec } from '../../shared/charts/lanes.ts'
 import { formatDay, formatNumber, formatSpan, formatWallClock } from '../../shared/format.ts'
 import { fetchOnce } from '../../shared/live.tsx'
-import { Link, Section } from '../../shared/parts.tsx'
+import { FoldedSection, Link } from '../../shared/parts.tsx'
 import type { Sent } from '../../shared/sent.ts'
 import { type Column, Table } from '../../shared/table.tsx'
 import type { ActivityLine } from '../activity-line.ts'
@@ -54,7 +54,7 @@ export function Curve({ curve, season, seasons, activityId, kg, signature, path 
     }
   }, [choice, other, curve, signature, path])
   return (
-    <Section id="curve-title" title="Power curve">
+    <FoldedSection id="curve-title" title="Power curve">
       <div class="compared">
         <div>
           <label for="compared">Compared with</label>
@@ -75,7 +75,7 @@ export function Curve({ curve, season, seasons, activityId, kg, signature, path 
         )}
       </div>
       {compared && <Comparison curve={curve} activityId={activityId} kg={kg} {...compared} />}
-    </Section>
+    </FoldedSection>
   )
 }
 
@@ -115,6 +115,7 @@ function Comparison({ curve, activityId, kg, label, points: others }: Comparison
         caption="Best mean power; pauses count as zero watts"
         columns={columnsFor({ activityId, kg, label })}
         rows={compared}
+        narrow
       />
     </>
   )
@@ -143,6 +144,7 @@ function columnsFor(of: { activityId: number; kg: number | null; label: string }
   const { activityId, kg, label } = of
   const perKg: Column<Point> = {
     title: 'W/kg',
+    spare: true,
     number: true,
     cell: ({ watts }) => (kg === null || kg <= 0 ? '–' : formatNumber(watts / kg, '', 2)),
   }
@@ -154,7 +156,7 @@ function columnsFor(of: { activityId: number; kg: number | null; label: string }
     { title: 'Share', number: true, cell: (point) => formatNumber(shareOf(point), '%') },
     {
       title: 'On',
-      wide: true,
+      spare: true,
       cell({ other }) {
         if (!other || other.activity_id === null || other.day === null) return ''
         if (other.activity_id === activityId) return 'this activity'

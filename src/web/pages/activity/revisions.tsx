@@ -1,5 +1,5 @@
 import { formatNumber } from '../../shared/format.ts'
-import { Ago, Details, Section } from '../../shared/parts.tsx'
+import { Ago, Details, FoldedSection } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
 import type { View } from './page.tsx'
 
@@ -41,10 +41,10 @@ export function Revisions({ revisions }: { revisions: View['revisions'] }) {
   if (changes.length === 0) return null
   const table = <Table caption="Last change first" columns={COLUMNS} rows={changes} />
   return (
-    <Section id="revisions-title" title="What the service changed">
+    <FoldedSection id="revisions-title" title="What the service changed">
       {changes.length > FEW ? <Details>{table}</Details> : table}
       <p class="quiet">In SQL: training.activity_revisions</p>
-    </Section>
+    </FoldedSection>
   )
 }
 

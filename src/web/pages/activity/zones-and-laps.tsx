@@ -1,6 +1,6 @@
 import type { Range } from '../../shared/charts/lanes.ts'
 import { formatDistance, formatNumber, formatSpan, formatStopwatch } from '../../shared/format.ts'
-import { Section } from '../../shared/parts.tsx'
+import { FoldedSection } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
 import type { View } from './page.tsx'
 
@@ -28,7 +28,7 @@ export function Zones({ zones }: { zones: View['zones'] }) {
   if (power.length === 0 && heart.length === 0) return null
   const { near_mpa_s: near, above_ftp_s: above } = zones
   return (
-    <Section id="zones-title" title="Zones">
+    <FoldedSection id="zones-title" title="Zones">
       <div class="beside">
         {power.length > 0 && (
           <div>
@@ -36,6 +36,7 @@ export function Zones({ zones }: { zones: View['zones'] }) {
               caption={`By power: shares of the threshold power after this activity, ${formatNumber(zones.ftp, 'W')}`}
               columns={columnsFor('Power')}
               rows={power}
+              narrow
             />
             {near !== null && (
               <p class="quiet">
@@ -50,10 +51,11 @@ export function Zones({ zones }: { zones: View['zones'] }) {
             caption={`By heart rate: shares of the highest of the last 12 months, ${formatNumber(zones.hr_max, '/min')}`}
             columns={columnsFor('Heart rate')}
             rows={heart}
+            narrow
           />
         )}
       </div>
-    </Section>
+    </FoldedSection>
   )
 }
 
@@ -110,9 +112,9 @@ export function Laps({ laps, onChoose }: LapsProps) {
     { title: 'Cadence', number: true, cell: (lap) => formatNumber(lap.avg_cadence, '/min') },
   ]
   return (
-    <Section id="laps-title" title="Laps">
+    <FoldedSection id="laps-title" title="Laps">
       <Table caption="As the head unit summed them up" columns={columns} rows={laps} />
-    </Section>
+    </FoldedSection>
   )
 }
 

@@ -16,7 +16,7 @@ type FailedActivity = View['failed'][number]
 
 const ACTIVITIES: readonly Column<Line>[] = [
   { title: 'Activity', names: true, cell: (line) => <Name line={line} /> },
-  { title: 'Started', wide: true, cell: (line) => formatWallClock(line.started_at_local) },
+  { title: 'Started', wide: true, whole: true, cell: (line) => formatWallClock(line.started_at_local) },
   { title: 'Time', number: true, cell: (line) => formatStopwatch(line.elapsed_s) },
   { title: 'Distance', number: true, cell: (line) => formatDistance(line.distance_km) },
   { title: 'Power', number: true, cell: (line) => formatNumber(line.avg_power, 'W') },

@@ -51,18 +51,19 @@ export function Chart(props: Props) {
     lanes.current = made
     made.hide(hidden)
     made.zoom(range)
-    return () => made.remove()
+    made.fit()
+    const sized = new ResizeObserver(() => made.fit())
+    if (stage.current) sized.observe(stage.current)
+    return () => {
+      sized.disconnect()
+      made.remove()
+    }
   }, [spec, columns])
   useEffect(() => lanes.current?.hide(hidden), [hidden])
   useEffect(() => lanes.current?.zoom(range), [range])
   useEffect(() => {
     if (pointed !== undefined && pointed !== place) lanes.current?.point(pointed)
   }, [pointed])
-  useEffect(() => {
-    const sized = new ResizeObserver(() => lanes.current?.fit())
-    if (stage.current) sized.observe(stage.current)
-    return () => sized.disconnect()
-  }, [spec, columns])
   useEffect(() => {
     const scheme = matchMedia('(prefers-color-scheme: dark)')
     const redraw = () => lanes.current?.redraw()

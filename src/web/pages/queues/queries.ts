@@ -1,0 +1,70 @@
+import type { App } from '../../../app/app.ts'
+import type { JobQueue } from '../../../jobs/queues.ts'
+import { errorLine, MusetteError, TransientError } from '../../../kit/errors.ts'
+import { findAccounts } from '../../../store/account-rows.ts'
+
+/** A table of this length can be read; the counts have all. */
+const JOBS_SHOWN = 50
+const COUNTED = ['waiting', 'prioritized', 'active', 'delayed', 'failed', 'completed'] as const
+
+/** Finds what the queues hold: counts, the running and the failed jobs, and when each scheduled job runs next. */
+export async function findQueues({ store }: Pick<App, 'store'>, queues: readonly JobQueue[]) {
+  const accounts = await store.read(findAccounts)
+  const names = new Map(accounts.map(({ accountId, name }) => [accountId, name]))
+  const found = await reach(() => Promise.all(queues.map((queue) => readQueue(queue, names))))
+  return { queues: found, several: accounts.length > 1 }
+}
+
+async function readQueue(queue: JobQueue, names: ReadonlyMap<number, string>) {
+  const [counts, active, failed, schedules] = await Promise.all([
+    queue.getJobCounts(...COUNTED),
+    queue.getJobs(['active'], 0, JOBS_SHOWN - 1),
+    queue.getJobs(['failed'], 0, JOBS_SHOWN - 1),
+    queue.getJobSchedulers(0, -1, true),
+  ])
+  const aboutOf = (data: unknown) => {
+    const { accountId, activityId } = (data ?? {}) as { accountId?: number; activityId?: number }
+    return { account: names.get(accountId ?? 0) ?? null, activity_id: activityId ?? null }
+  }
+  return {
+    name: queue.name,
+    /** those with a priority wait, too */
+    waiting: (counts.waiting ?? 0) + (counts.prioritized ?? 0),
+    active: counts.active ?? 0,
+    /** for a pause before the next attempt, and for their time */
+    delayed: counts.delayed ?? 0,
+    failed: counts.failed ?? 0,
+    /** in the last hour, of the newest 200 */
+    completed: counts.completed ?? 0,
+    jobs: [...active, ...failed].map((job) => ({
+      id: job.id ?? '',
+      job: job.name,
+      ...aboutOf(job.data),
+      attempts: job.attemptsMade,
+      at: dateOf(job.finishedOn ?? job.processedOn),
+      has_failed: job.failedReason !== undefined && job.finishedOn !== undefined,
+      reason: job.failedReason ?? null,
+    })),
+    schedules: schedules.map(({ key, name, every, next, template }) => ({
+      key,
+      job: name,
+      ...aboutOf(template?.data),
+      every_s: every === undefined ? null : Number(every) / 1_000,
+      next_at: dateOf(next),
+    })),
+  }
+}
+
+function dateOf(ms: number | undefined): Date | null {
+  return ms === undefined ? null : new Date(ms)
+}
+
+/** The queue's own errors while Redis or Postgres is unreachable are of many kinds. */
+async function reach<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof MusetteError) throw error
+    throw new TransientError('queue_unreachable', `the queues cannot be read: ${errorLine(error)}`)
+  }
+}

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describeWithRedis } from '../kit/redis.ts'
+import { openWebRig, type WebRig } from './rig.ts'
+
+type Queue = {
+  name: string
+  waiting: number
+  failed: number
+  jobs: Array<{ job: string; activity_id: number | null; has_failed: boolean; reason: string | null }>
+}
+
+describe('the page of the queues on postgres', () => pageTests('postgres'))
+describeWithRedis('the page of the queues on redis', () => pageTests('redis'))
+
+function pageTests(queue: 'postgres' | 'redis') {
+  let rig: WebRig
+  let worker: WebRig
+  beforeAll(async () => {
+    rig = await openWebRig({ queue })
+    await rig.daemon.jobs.enqueue('fetch-activity', [
+      { accountId: 1, activityId: 11 },
+      { accountId: 1, activityId: 12 },
+    ])
+    worker = await openWebRig({ queue, roles: ['web', 'worker'] })
+    const polls = worker.daemon.jobs.queues().find(({ name }) => name === 'polls')
+    await polls?.add('poll-activities', { accountId: 'none' })
+  })
+  afterAll(async () => {
+    await rig.close()
+    await worker.close()
+  })
+
+  const show = async (of: WebRig): Promise<Record<string, Queue>> => {
+    const { queues } = JSON.parse((await of.ask('/api/queues')).body) as { queues: Queue[] }
+    return Object.fromEntries(queues.map((each) => [each.name, each]))
+  }
+
+  it('counts the jobs of every queue, which contain nothing but ids', async () => {
+    const queues = await show(rig)
+    expect(Object.keys(queues).sort()).toEqual(['fetches', 'polls'])
+    expect(queues.fetches).toMatchObject({ waiting: 2, active: 0, failed: 0 })
+  })
+
+  it('names a job that failed, and why', async () => {
+    await expect.poll(async () => (await show(worker)).polls?.failed, { timeout: 20_000 }).toBe(1)
+    expect((await show(worker)).polls?.jobs).toMatchObject([
+      { job: 'poll-activities', has_failed: true, reason: expect.stringMatching(/accountId/) },
+    ])
+  })
+
+  it('changes nothing by any method', async () => {
+    const own = { headers: { origin: rig.url } }
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
+      for (const path of ['/queues', '/api/queues', '/api/queues/fetches'])
+        expect((await rig.ask(path, { method, ...own })).status, `${method} ${path}`).toBeOneOf([400, 404])
+    expect((await show(rig)).fetches).toMatchObject({ waiting: 2 })
+  })
+}
