@@ -15,8 +15,9 @@ import {
 } from '../store/vault/key-file.ts'
 import { findKeyIds } from '../store/vault/rows.ts'
 import { keyIdOf } from '../store/vault/seal.ts'
-import type { Resealed } from '../store/vault/types.ts'
-import type { App } from './app.ts'
+import type { Resealed, Vault } from '../store/vault/types.ts'
+
+type Deps = { config: Config; store: Store; vault: Vault }
 
 /**
  * The result of a rotation: the number of resealed logins, the unreadable ones, which are unchanged, and the path of the key
@@ -30,10 +31,7 @@ export type Rotation = Resealed & { path: string; byHand: boolean }
  * if it does not exist. After a crash at any moment every login can be opened, and the same command completes the rotation.
  * Throws ConfigError `key_in_data_dir`, `key_from_environment` and `same_key`.
  */
-export async function rotateKey(
-  app: Pick<App, 'config' | 'store' | 'vault'>,
-  input: { to: string | undefined },
-): Promise<Rotation> {
+export async function rotateKey(app: Deps, input: { to: string | undefined }): Promise<Rotation> {
   const { secretKey, dataDir } = app.config
   if (secretKey) return rotateToFile(app, { secretKey, to: input.to })
   if (input.to === undefined) return rotateInPlace(app)
@@ -55,7 +53,7 @@ export async function finishRotation(
   }
 }
 
-async function rotateInPlace(app: Pick<App, 'config' | 'vault'>): Promise<Rotation> {
+async function rotateInPlace(app: Omit<Deps, 'store'>): Promise<Rotation> {
   const { dataDir } = app.config
   const key = makeKey()
   const keyId = keyIdOf(key)
@@ -79,7 +77,7 @@ function isInUse(dataDir: string, used: ReadonlySet<string>, pendingId: string):
 }
 
 async function rotateToFile(
-  app: Pick<App, 'store' | 'vault'>,
+  app: Omit<Deps, 'config'>,
   input: { secretKey: Buffer; to: string | undefined },
 ): Promise<Rotation> {
   if (input.to === undefined) {

@@ -1,7 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import width from 'fast-string-width'
 import { nameControls } from '../kit/text.ts'
-import type { Context } from './context.ts'
 
 type Column = { name: string; numeric: boolean }
 
@@ -19,7 +18,7 @@ const GAP = '  '
 const NARROWEST = 3
 
 /** Prints rows as aligned columns under their names, numbers aligned to the right; NULL is an empty cell. */
-export function printTable(context: Pick<Context, 'print'>, rows: ReadonlyArray<object>): void {
+export function printTable(context: { print(line: string): void }, rows: ReadonlyArray<object>): void {
   const names = Object.keys(rows[0] ?? {})
   const memberOf = (row: object, name: string) => (row as Record<string, unknown>)[name]
   const columns = names.map((name) => ({

@@ -1,22 +1,27 @@
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
 
-/** What a message can be about, by the name that the receiver gets as `type`. */
-export const WEBHOOK_EVENTS = [
-  'activity.new',
-  'breakthrough',
-  'history.mirrored',
-  'history.recalculated',
-  'upload.refused',
-  'login.lost',
-  'mirror.stale',
-  'mirror.recovered',
-  'mirror.restored',
-  'backup.failed',
-  'backup.recovered',
-] as const
+/**
+ * What a message can be about, by the name that the receiver gets as `type`. A webhook without `events` gets those that are
+ * `unasked`. An event that is added later is not: nobody gets messages that they did not choose.
+ */
+const EVENTS = {
+  'activity.new': { unasked: true },
+  breakthrough: { unasked: true },
+  'history.mirrored': { unasked: true },
+  'history.recalculated': { unasked: true },
+  'upload.refused': { unasked: true },
+  'login.lost': { unasked: true },
+  'mirror.stale': { unasked: true },
+  'mirror.recovered': { unasked: true },
+  'mirror.restored': { unasked: true },
+  'backup.failed': { unasked: true },
+  'backup.recovered': { unasked: true },
+} as const satisfies Record<string, { unasked: boolean }>
 
-export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
+export type WebhookEvent = keyof typeof EVENTS
+
+export const WEBHOOK_EVENTS = Object.keys(EVENTS) as WebhookEvent[]
 
 type Common = Readonly<{ name: string; url: string; events: readonly WebhookEvent[] }>
 
@@ -63,8 +68,8 @@ const secret = z
 
 const events = z
   .array(z.enum(WEBHOOK_EVENTS, `is none of ${WEBHOOK_EVENTS.join(', ')}`), 'is not a list')
-  .min(1, 'is empty; leave it out for all events')
-  .default([...WEBHOOK_EVENTS])
+  .min(1, 'is empty; leave it out for the usual events')
+  .default(WEBHOOK_EVENTS.filter((event) => EVENTS[event].unasked))
 
 const token = z
   .string('is not a text')

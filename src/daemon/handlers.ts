@@ -20,11 +20,11 @@ import {
   findWanted,
   type WantedActivity,
 } from '../store/activities/wanted.ts'
-import { findCursor, findListCap } from '../store/cursors.ts'
+import { findCursor } from '../store/cursors.ts'
 import { findNewestChange } from '../store/feed/change-rows.ts'
 import { findDueUploads, recordUploadsComplete } from '../store/uploads/due-uploads.ts'
 import { UnreadableLoginError } from '../store/vault/seal.ts'
-import { checkStatus } from '../upload/check-status.ts'
+import { checkUpload } from '../upload/check-upload.ts'
 
 /** How many wanted activities one sweep enqueues for an account; the next sweep brings the rest. */
 const SWEEP_LIMIT = 10_000
@@ -41,7 +41,7 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
     async 'poll-activities'({ accountId }, { signal }) {
       const account = await findAccount(app, accountId)
       if (!account) return undefined
-      const polled = await unlessParked(app, account, () =>
+      const polled = await allowEndedLogin(app, account, () =>
         pollActivities(mirror, mirrorOptions, { account, signal }),
       )
       const changed = polled ? polled.inserted + polled.marked : 0
@@ -50,8 +50,10 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
     },
     async 'reconcile-activities'({ accountId }, { signal }) {
       const account = await findAccount(app, accountId)
-      if (!account || !(await isReconcileDue(app, accountId))) return undefined
-      const found = await unlessParked(app, account, () =>
+      // The first poll compares the whole list itself.
+      const key = { accountId, resource: ACTIVITIES }
+      if (!account || !(await store.read((tx) => findCursor(tx, key)))) return undefined
+      const found = await allowEndedLogin(app, account, () =>
         reconcileActivities(mirror, mirrorOptions, { account, signal }),
       )
       const changed = found ? found.inserted + found.marked : 0
@@ -64,7 +66,7 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
       const account = await findAccount(app, accountId)
       const activity = await store.read((tx) => findActivity(tx, activityId))
       if (!account || !activity || !isToFetch(activity, mirror.now())) return undefined
-      await unlessParked(app, account, () =>
+      await allowEndedLogin(app, account, () =>
         mirrorActivity(mirror, mirrorOptions, { account, activity, signal }),
       )
       return undefined
@@ -72,11 +74,16 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
     async 'refresh-token'({ accountId }, { signal }) {
       const account = await findAccount(app, accountId)
       if (account)
-        await unlessParked(app, account, () => app.service.forAccount(account).refreshTokenIfDue(signal))
+        await allowEndedLogin(app, account, () => app.service.forAccount(account).refreshTokenIfDue(signal))
       return undefined
     },
-    async 'settle-upload'({ accountId, contentId }, { signal }) {
-      await checkUploadStatus(app, jobs(), { accountId, contentId, signal })
+    async 'check-upload'({ accountId, contentId }, { signal }) {
+      const account = await findAccount(app, accountId)
+      if (!account) return undefined
+      const deps = makeUploadDeps(app, async (activity) => {
+        await jobs().enqueue('fetch-activity', [activity], { priority: 'new' })
+      })
+      await allowEndedLogin(app, account, () => checkUpload(deps, { account, contentId, signal }))
       return undefined
     },
     async 'export-history'(_payload, { signal }) {
@@ -152,10 +159,10 @@ async function findAccount(app: Pick<App, 'store'>, accountId: number): Promise<
   return app.store.read((tx) => findAccountById(tx, accountId))
 }
 
-/** How many uploads one sweep enqueues a status check for; the next sweep brings the rest. */
+/** How many uploads one sweep enqueues a check for; the next sweep brings the rest. */
 const UPLOAD_SWEEP_LIMIT = 1_000
 
-/** Records the uploads whose activities are mirrored, and enqueues a status check for every upload that is due for one. */
+/** Records the uploads whose activities are mirrored, and enqueues a check for every upload that is due for one. */
 async function enqueueDueUploads(
   app: Pick<App, 'store' | 'mirror'>,
   jobs: Pick<Jobs, 'enqueue'>,
@@ -165,22 +172,7 @@ async function enqueueDueUploads(
     await recordUploadsComplete(tx, { now })
     return findDueUploads(tx, { now, limit: UPLOAD_SWEEP_LIMIT })
   })
-  if (due.length > 0) await jobs.enqueue('settle-upload', due)
-}
-
-/** Checks one upload at the service; a new activity is enqueued for its fetch. */
-async function checkUploadStatus(
-  app: Pick<App, 'store' | 'vault' | 'log' | 'mirror' | 'config'>,
-  jobs: Pick<Jobs, 'enqueue'>,
-  input: { accountId: number; contentId: string; signal: AbortSignal },
-): Promise<void> {
-  const { accountId, contentId, signal } = input
-  const account = await app.store.read((tx) => findAccountById(tx, accountId))
-  if (!account) return
-  const deps = makeUploadDeps(app, async (activity) => {
-    await jobs.enqueue('fetch-activity', [activity], { priority: 'new' })
-  })
-  await unlessParked(app, account, () => checkStatus(deps, { account, contentId, signal }))
+  if (due.length > 0) await jobs.enqueue('check-upload', due)
 }
 
 /** Makes the handlers of the jobs around training info and workouts. */
@@ -192,29 +184,10 @@ export function makeTrainingHandlers(
     async ({ accountId }: { accountId: number }, { signal }: { signal: AbortSignal }) => {
       const account = await app.store.read((tx) => findAccountById(tx, accountId))
       if (!account) return undefined
-      const counts = await unlessParked(app, account, () => useCase(app.mirror, { account, signal }))
+      const counts = await allowEndedLogin(app, account, () => useCase(app.mirror, { account, signal }))
       return counts && counts.changed + counts.fetched + counts.failed > 0 ? { counts } : undefined
     }
   return { 'poll-training-info': handler(mirrorTrainingInfo), 'poll-workouts': handler(mirrorWorkouts) }
-}
-
-/**
- * Tells whether an account's whole list is to be compared with the mirror: not before the first poll, which compares it
- * itself, and not when that was done within half of the interval, because a start of the daemon runs every schedule.
- */
-async function isReconcileDue(
-  app: Pick<App, 'store' | 'mirror' | 'config'>,
-  accountId: number,
-): Promise<boolean> {
-  const key = { accountId, resource: ACTIVITIES }
-  const { cursor, compared } = await app.store.read(async (tx) => ({
-    cursor: await findCursor(tx, key),
-    compared: await findListCap(tx, key),
-  }))
-  if (!compared) return cursor !== undefined
-  const ago = app.mirror.now().getTime() - compared.checkedAt.getTime()
-  // A time in the future was written while the clock was wrong.
-  return ago < 0 || ago >= app.config.mirror.reconcileEveryMs / 2
 }
 
 /**
@@ -222,7 +195,7 @@ async function isReconcileDue(
  * because its last token may still be valid; a refusal is then expected and not thrown: status, the dashboard and the doctor
  * already show it.
  */
-async function unlessParked<T>(
+async function allowEndedLogin<T>(
   app: Pick<App, 'vault'>,
   account: Account,
   work: () => Promise<T>,

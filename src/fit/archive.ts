@@ -1,3 +1,13 @@
+import type { Readable } from 'node:stream'
+
+/** Bytes that can be read more than once, whole or from `start` to before `end`. */
+export type ByteSource = { sizeBytes: number; open(range?: { start: number; end: number }): Readable }
+
+/** A FIT file in a dropped file. `open` reads its bytes from the start, and throws UnpackError where they cannot be unpacked. */
+export type DroppedFit = { name: string; open: () => AsyncIterable<Uint8Array> }
+
+export type Unpacked = { verdict: 'files'; files: ReadonlyArray<DroppedFit> } | Fault
+
 /** What an archive may unpack to; beyond it the whole archive is refused. `entries` counts files of any kind. */
 export type DropLimits = Readonly<{
   entries: number

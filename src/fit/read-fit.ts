@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import {
+  type ByteSource,
   DROP_LIMITS,
   type DropLimits,
+  type DroppedFit,
   type Fault,
   judgeFront,
   mostUnpacked,
   refused,
   UnpackError,
+  type Unpacked,
 } from './archive.ts'
 import { cleanFitName } from './fit-names.ts'
 import { gunzip } from './gzip.ts'
@@ -81,11 +84,6 @@ export async function contentIdOf(chunks: AsyncIterable<Uint8Array> | Iterable<U
   return hash.digest('hex')
 }
 
-/** A FIT file in a dropped file. `open` reads its bytes from the start, and throws UnpackError where they cannot be unpacked. */
-export type DroppedFit = { name: string; open: () => AsyncIterable<Uint8Array> }
-
-export type Unpacked = { verdict: 'files'; files: ReadonlyArray<DroppedFit> } | Fault
-
 /**
  * Lists the FIT files in a dropped file: `.fit` as it is, `.fit.gz` unpacked, `.zip` with FIT files inside, the ending in
  * any case. Names are base names, cleaned, different from each other, ending in `.fit`; only the directory of an archive is
@@ -113,9 +111,6 @@ export async function unpackDropped(
   }
   return one(() => source.open())
 }
-
-/** Bytes that can be read more than once, whole or from `start` to before `end`. */
-export type ByteSource = { sizeBytes: number; open(range?: { start: number; end: number }): Readable }
 
 /** Makes a source of bytes in memory. */
 export function sourceOf(bytes: Uint8Array): ByteSource {

@@ -8,17 +8,19 @@ import {
 } from 'yauzl'
 import { errorCode } from '../kit/errors.ts'
 import {
+  type ByteSource,
   type DropLimits,
+  type DroppedFit,
   type Fault,
   judgeFront,
   mostUnpacked,
   refused,
   UnpackError,
+  type Unpacked,
   unready,
 } from './archive.ts'
 import { cleanFitName } from './fit-names.ts'
 import { gunzip } from './gzip.ts'
-import type { ByteSource, DroppedFit, Unpacked } from './read-fit.ts'
 
 const STORED = 0
 const DEFLATED = 8

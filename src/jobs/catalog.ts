@@ -21,7 +21,7 @@ const ENTRIES = {
     payload: account,
     key: ({ accountId }) => `poll-activities-account-${accountId}`,
     attempts: 6, // then the next scheduled poll takes over
-    schedule: { every: 'poll', per: 'account' },
+    schedule: { every: 'poll', per: 'account', atStart: true },
   }),
   'reconcile-activities': defineJob({
     queue: 'polls',
@@ -41,12 +41,12 @@ const ENTRIES = {
     payload: account,
     key: ({ accountId }) => `refresh-token-account-${accountId}`,
     attempts: 6, // then the next scheduled check takes over
-    schedule: { every: 'refresh', per: 'account' },
+    schedule: { every: 'refresh', per: 'account', atStart: true },
   }),
-  'settle-upload': defineJob({
+  'check-upload': defineJob({
     queue: 'polls',
     payload: z.strictObject({ accountId: id, contentId: z.hex().length(64) }),
-    key: ({ accountId, contentId }) => `settle-upload-account-${accountId}-content-${contentId}`,
+    key: ({ accountId, contentId }) => `check-upload-account-${accountId}-content-${contentId}`,
     attempts: 1, // the ledger has the time of the next check, and the sweep enqueues it then
   }),
   'poll-training-info': defineJob({
@@ -54,7 +54,7 @@ const ENTRIES = {
     payload: account,
     key: ({ accountId }) => `poll-training-info-account-${accountId}`,
     attempts: 6, // then the next scheduled poll takes over
-    schedule: { every: 'trainingInfo', per: 'account' },
+    schedule: { every: 'trainingInfo', per: 'account', atStart: true },
   }),
   'poll-workouts': defineJob({
     queue: 'polls',
@@ -68,21 +68,21 @@ const ENTRIES = {
     payload: nothing,
     key: () => 'export-history',
     attempts: 6, // then the next scheduled one takes over
-    schedule: { every: 'export', per: 'daemon' },
+    schedule: { every: 'export', per: 'daemon', atStart: true },
   }),
   'back-up': defineJob({
     queue: 'polls',
     payload: nothing,
     key: () => 'back-up',
     attempts: 10, // about an hour and a half: the next scheduled one may be a day away
-    schedule: { every: 'backup', per: 'daemon' },
+    schedule: { every: 'backup', per: 'daemon', atStart: true }, // its handler reads when the newest one was made
   }),
   sweep: defineJob({
     queue: 'polls',
     payload: nothing,
     key: () => 'sweep',
     attempts: 2, // the next sweep comes within seconds
-    schedule: { every: 'sweep', per: 'daemon' },
+    schedule: { every: 'sweep', per: 'daemon', atStart: true },
   }),
 }
 
@@ -131,12 +131,18 @@ type JobDefinition<P = unknown> = Readonly<{
   backoff: Backoff
   completed: Retention
   failed: Retention
-  /** The interval that repeats it, and whether each account or the daemon has a schedule of it. */
-  schedule?: Readonly<{ every: string; per: 'account' | 'daemon' }>
+  /** What repeats it. */
+  schedule?: JobSchedule<string>
 }>
 
+/**
+ * The interval that repeats a job, and whether each account or the daemon has a schedule of it. The interval holds over restarts: a
+ * job that was due meanwhile runs at the start, and no other; with `atStart` it also runs at each start of a daemon.
+ */
+type JobSchedule<E extends string> = Readonly<{ every: E; per: 'account' | 'daemon'; atStart?: true }>
+
 type JobInput<P> = Omit<JobDefinition<P>, 'backoff' | 'completed' | 'failed' | 'schedule'>
-type Schedule<E extends string> = { schedule?: Readonly<{ every: E; per: 'account' | 'daemon' }> }
+type Schedule<E extends string> = { schedule?: JobSchedule<E> }
 
 /** Completes a catalog entry by the defaults; payload and key are checked against each other by their types. */
 function defineJob<P, const E extends string = never>(

@@ -32,8 +32,8 @@ type ReconcileDeps = Readonly<{
 
 /**
  * Brings the queue's schedules up to date: missing, changed, silent and lost ones are written, those of deleted accounts are
- * removed. The job of a missing one also runs once at once; with `atStart` all jobs do. Throws the errors of the backend and
- * of `accounts`.
+ * removed. The job of a missing one runs at once, before it is written; with `atStart` so do those whose schedule says it. Throws
+ * the errors of the backend and of `accounts`.
  */
 export async function reconcileSchedules(
   deps: ReconcileDeps,
@@ -43,28 +43,25 @@ export async function reconcileSchedules(
   const queue = deps.queues.polls
   const found = await fetchSchedules(queue)
   const now = deps.clock().getTime()
-  const counts = { made: 0, removed: 0 }
+  const toWrite: WantedSchedule[] = []
   const runNow = new Map<JobName, unknown[]>()
 
   await eachOf(wanted, async (schedule) => {
-    const verdict = await fetchVerdict(queue, found.get(schedule.id), schedule, now)
-    if (input.atStart || verdict === 'missing') {
-      runNow.set(schedule.name, [...(runNow.get(schedule.name) ?? []), schedule.payload])
-    }
-    if (verdict === 'fine') return
-    if (verdict === 'silent') await queue.removeJobScheduler(schedule.id)
-    await upsertSchedule(queue, schedule)
-    counts.made += 1
+    const { id, name, payload } = schedule
+    const verdict = await fetchVerdict(queue, found.get(id), schedule, now)
+    if (verdict === 'missing' || (input.atStart && CATALOG[name].schedule?.atStart))
+      runNow.set(name, [...(runNow.get(name) ?? []), payload])
+    if (verdict === 'silent') await queue.removeJobScheduler(id)
+    if (verdict !== 'fine') toWrite.push(schedule)
   })
+  for (const [name, payloads] of runNow) await enqueueJobs({ queues: deps.queues }, { name, payloads })
+  await eachOf(toWrite, (schedule) => upsertSchedule(queue, schedule))
 
   const ids = new Set(wanted.map(({ id }) => id))
   const gone = [...found.keys()].filter((id) => !ids.has(id))
-  await eachOf(gone, async (id) => {
-    await queue.removeJobScheduler(id)
-    counts.removed += 1
-  })
+  await eachOf(gone, async (id) => void (await queue.removeJobScheduler(id)))
 
-  for (const [name, payloads] of runNow) await enqueueJobs({ queues: deps.queues }, { name, payloads })
+  const counts = { made: toWrite.length, removed: gone.length }
   if (counts.made + counts.removed > 0) deps.log.info(counts, 'jobs: schedules brought up to date')
 }
 

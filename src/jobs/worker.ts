@@ -156,7 +156,7 @@ async function workOnJob(
     if (job.name === DUE_JOB) return await deps.enqueueDue(job.data)
     result = await callHandler(deps, claimed)
   } catch (error) {
-    throw await settleFailure(claimed, error)
+    throw await judgeFailed(claimed, error)
   }
   const ms = Math.round(performance.now() - startedAt)
   if (result) claimed.log.info({ ms, ...result.counts }, 'jobs: job done')
@@ -179,7 +179,7 @@ async function callHandler(deps: WorkerDeps, { job, signal, log }: ClaimedJob): 
   return await runHandler(deps.handlers, { name: job.name, payload: job.data, context: { signal, log } })
 }
 
-async function settleFailure(claimed: ClaimedJob, error: unknown): Promise<Error> {
+async function judgeFailed(claimed: ClaimedJob, error: unknown): Promise<Error> {
   const { job, signal, log } = claimed
   const outcome = outcomeOf(error)
   const fields = { code: errorCode(error), error: errorLine(error), attempt: job.attemptsMade + 1 }

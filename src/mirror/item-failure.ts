@@ -107,7 +107,7 @@ export async function fetchServiceState(
   const known = await deps.store.read((tx) => findMirroredPath(tx, account.accountId))
   const paths = known === undefined ? others : [known]
   for (const path of paths) {
-    if (await answers(() => service.fetchActivity(path, { sessionData: false }, signal))) return 'answers'
+    if (await answers(() => service.fetchActivity(path, { samples: false }, signal))) return 'answers'
   }
   return paths.length > 0 ? 'outage' : 'answers'
 }

@@ -1,9 +1,9 @@
 import { SECOND } from '../kit/time.ts'
 import { normalizeListEntry } from '../normalize/activity-row.ts'
 import { driftOfDate } from '../normalize/dates.ts'
+import type { Drift } from '../service/wire/lenient.ts'
 import type { Account } from '../store/account-rows.ts'
 import type { ListedActivity } from '../store/activities/upsert-listed.ts'
-import type { Drift } from '../store/drift.ts'
 import type { MirrorDeps } from './mirror.ts'
 
 /** A list that is complete, except for what `bad` and `cut` name. */

@@ -2,6 +2,7 @@ import { isAbort } from '../kit/errors.ts'
 import { type Backoff, backoffMs, DAY, SECOND } from '../kit/time.ts'
 import { normalizeActivity } from '../normalize/activity-answer.ts'
 import { hashSummary } from '../normalize/activity-row.ts'
+import type { Drift } from '../service/wire/lenient.ts'
 import type { Account } from '../store/account-rows.ts'
 import { recordUnchanged } from '../store/activities/activity-outcome.ts'
 import type { DerivedDetail } from '../store/activities/detail-columns.ts'
@@ -12,7 +13,7 @@ import {
   recordUploadsMirrored,
 } from '../store/activities/record-details.ts'
 import type { WantedActivity } from '../store/activities/wanted.ts'
-import { type Drift, recordDrift } from '../store/drift.ts'
+import { recordDrift } from '../store/drift.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
 import { findLostFields } from '../store/samples/same-samples.ts'
 import { inHalves, recordFailure } from './item-failure.ts'
@@ -108,7 +109,7 @@ async function recordIfUnchanged(
   const isComplete = activity.detailState === 'wanted' || activity.detailState === 'mirrored'
   if (!activity.summaryHash || activity.sampleCount === 0 || !isComplete) return false
   const { path, activityId } = activity
-  const answer = await deps.serviceOf(account).fetchActivity(path, { sessionData: false }, signal)
+  const answer = await deps.serviceOf(account).fetchActivity(path, { samples: false }, signal)
   if (hashSummary(answer.value) !== activity.summaryHash) return false
   await deps.store.transaction((tx) =>
     recordUnchanged(tx, { activityId, requestedAt, recordedAt: deps.now() }),
@@ -123,7 +124,7 @@ async function fetchWithSamples(
 ): Promise<FetchedActivity> {
   const requestedAt = deps.now()
   const { path } = activity
-  const answer = await deps.serviceOf(account).fetchActivity(path, { sessionData: true }, signal)
+  const answer = await deps.serviceOf(account).fetchActivity(path, { samples: true }, signal)
   const { derived, drift, lost } = normalizeActivity(answer.value)
   if (lost.values + lost.samples > 0) {
     deps.log.warn(

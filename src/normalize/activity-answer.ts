@@ -1,7 +1,7 @@
+import type { Drift } from '../service/wire/lenient.ts'
 import type { WireActivity } from '../service/wire/wire-activity.ts'
-import type { SessionData } from '../service/wire/wire-samples.ts'
+import type { WireSamples } from '../service/wire/wire-samples.ts'
 import type { DerivedDetail } from '../store/activities/detail-columns.ts'
-import type { Drift } from '../store/drift.ts'
 import { hashSummary, normalizeDetail } from './activity-row.ts'
 import { driftOfDate } from './dates.ts'
 import { normalizeIntensity } from './intensity.ts'
@@ -10,7 +10,7 @@ import { normalizePowerCurve } from './power-curve.ts'
 import { type Lost, normalizeSamples } from './sample-columns.ts'
 import { measureSampleSpacing } from './sample-spacing.ts'
 
-const NO_SAMPLES: SessionData = { count: 0, fields: new Map() }
+const NO_SAMPLES: WireSamples = { count: 0, fields: new Map() }
 
 type NormalizedActivity = {
   readonly derived: DerivedDetail

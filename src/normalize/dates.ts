@@ -1,5 +1,5 @@
 import { DateTime, FixedOffsetZone, IANAZone, type Zone } from 'luxon'
-import type { Drift } from '../store/drift.ts'
+import type { Drift } from '../service/wire/lenient.ts'
 
 /** A PHP DateTime as the service serialises it (service document, "start_date object"; any field may be missing). */
 type PhpDate = {

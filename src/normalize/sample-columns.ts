@@ -1,6 +1,6 @@
 import { FLOAT4_LIMIT, fitsTimestamp, parseDecimal } from '../kit/floats.ts'
-import type { SessionData, SessionField } from '../service/wire/wire-samples.ts'
-import type { Drift } from '../store/drift.ts'
+import type { Drift } from '../service/wire/lenient.ts'
+import type { WireSampleField, WireSamples } from '../service/wire/wire-samples.ts'
 import type { SampleField, Samples } from '../store/samples/encode-samples.ts'
 import type { SampleExtra } from '../store/samples/sample-extras.ts'
 
@@ -45,7 +45,7 @@ const LONGEST_NAME_BYTES = 1_000
  * what their column can hold; a sample without a readable time is left out. Drift names each such field once, and every field
  * without a column. Arrays that need no change are shared with `wire`.
  */
-export function normalizeSamples(wire: SessionData): NormalizedSamples {
+export function normalizeSamples(wire: WireSamples): NormalizedSamples {
   const drift = new Map<string, Drift>()
   const note: NoteDrift = (field, kind, example) => {
     const key = `${kind} ${field}`
@@ -97,7 +97,11 @@ function makeUnknown(count: number): Float64Array {
 }
 
 /** Reads the numbers of a field, also from numeric text; any other value is drift, except times, which `orderByTime` checks. */
-function numbersOf(field: SessionField | undefined, name: string, note: NoteDrift): Float64Array | undefined {
+function numbersOf(
+  field: WireSampleField | undefined,
+  name: string,
+  note: NoteDrift,
+): Float64Array | undefined {
   if (!field || field.others.size === 0) return field?.numbers
   const numbers = field.numbers.slice()
   for (const [index, value] of field.others) {
@@ -127,7 +131,7 @@ function withinRange(
 }
 
 /** Sorts the indexes of the samples with a readable time by time; undefined when all have one and are in order already. */
-function orderByTime(wire: SessionData, times: Float64Array, note: NoteDrift): number[] | undefined {
+function orderByTime(wire: WireSamples, times: Float64Array, note: NoteDrift): number[] | undefined {
   let previous = Number.NEGATIVE_INFINITY
   let at = 0
   for (; at < wire.count; at++) {
@@ -158,7 +162,7 @@ function firstOf(numbers: Float64Array, others: ReadonlyMap<number, unknown>, co
   return null
 }
 
-function sentAt(field: SessionField | undefined, index: number): unknown {
+function sentAt(field: WireSampleField | undefined, index: number): unknown {
   const number = field?.numbers[index]
   return number === undefined || Number.isNaN(number) ? field?.others.get(index) : number
 }

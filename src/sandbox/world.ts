@@ -4,8 +4,8 @@ import { type Home, homeIn } from './athlete/history.ts'
 import { makeRandom, type Random } from './athlete/random.ts'
 import { makeDefaultWorkouts, type Workout } from './athlete/workout-designs.ts'
 import type { Fault } from './http/faults.ts'
+import { type Client, makeClients, type RegisteredClient } from './oauth/clients.ts'
 import { type GrantBook, makeGrantBook } from './oauth/grant-book.ts'
-import { type Client, makeClients, type RegisteredClient } from './oauth/token.ts'
 import { type Activity, makeRider, type Rider } from './rider.ts'
 
 /** The whole state of one sandbox; it lives in memory only. */

@@ -1,9 +1,8 @@
 import { RejectedError, TransientError } from '../kit/errors.ts'
 import { type Backoff, backoffMs, SECOND, type Sleep } from '../kit/time.ts'
-import type { Credentials } from '../store/vault/types.ts'
+import type { Credentials, LoginAccount } from './credentials.ts'
 import { parseRetryAfter, type RawAnswer, retryAfterMs, type ServiceRequest } from './http-message.ts'
 import type { Pacer } from './pacer.ts'
-import type { SessionAccount } from './refresh-tokens.ts'
 import { quoteRefusal, statusError } from './service-errors.ts'
 import { send, type TransportDeps } from './transport.ts'
 
@@ -111,7 +110,7 @@ export function fileUrl(baseUrl: string, address: string, what: string): URL {
  * Throws TransientError `account_moved` when the tokens were made by another service than the one at the account's address: the
  * account was signed in elsewhere after its row was read. It is transient because the next read of the row has the new address.
  */
-export function assertOrigin(account: SessionAccount, credentials: Credentials): void {
+export function assertOrigin(account: LoginAccount, credentials: Credentials): void {
   if (credentials.origin === new URL(account.baseUrl).origin) return
   const message = `account "${account.name}" is signed in at another address since this began; the next attempt goes there`
   throw new TransientError('account_moved', message)

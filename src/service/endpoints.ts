@@ -1,3 +1,4 @@
+import { type LoginState, refreshIfDue, SHARED_READ_MS, withToken } from './account-login.ts'
 import { type CallDeps, callOnce, callRead, endpointUrl, fileUrl, objectUrl } from './calls.ts'
 import type { Endpoint, RawAnswer, ServiceRequest } from './http-message.ts'
 import type { RefreshDeps } from './refresh-tokens.ts'
@@ -8,7 +9,6 @@ import {
   parseJsonObject,
   quoteRefusal,
 } from './service-errors.ts'
-import { refreshIfDue, type SessionState, SHARED_READ_MS, withToken } from './session.ts'
 import type { Parsed } from './wire/lenient.ts'
 import { scanSamples } from './wire/scan-samples.ts'
 import { seekMember } from './wire/seek-member.ts'
@@ -46,10 +46,10 @@ export type AccountService = {
     input: { from: Date; to: Date; updatedFrom?: Date },
     signal?: AbortSignal,
   ): Promise<Answer<WireActivityList>>
-  /** Fetches one activity, with `sessionData` also its samples (endpoint 8). */
+  /** Fetches one activity, with `samples` also its samples (endpoint 8). */
   fetchActivity(
     path: string,
-    input: { sessionData: boolean },
+    input: { samples: boolean },
     signal?: AbortSignal,
   ): Promise<Answer<WireActivity>>
   /** Fetches signature, status, loads and the workout of the day (endpoint 3). */
@@ -70,7 +70,7 @@ export type AccountService = {
 }
 
 /** Makes the endpoints of one account. */
-export function makeAccountService(deps: RefreshDeps, state: SessionState): AccountService {
+export function makeAccountService(deps: RefreshDeps, state: LoginState): AccountService {
   const { baseUrl, queue } = state.account
 
   const sendElsewhere = (endpoint: Endpoint, signal: AbortSignal | undefined) => async (token: string) => {
@@ -116,7 +116,7 @@ export function makeAccountService(deps: RefreshDeps, state: SessionState): Acco
       return read({ endpoint: 'GET /oauth/activity', url, what }, jsonBy(parseActivityList), signal)
     },
     async fetchActivity(path, input, signal) {
-      const query = { include_session_data: input.sessionData ? '1' : '0' }
+      const query = { include_session_data: input.samples ? '1' : '0' }
       const url = objectUrl(baseUrl, '/oauth/activity', path, query)
       const what = `activity ${shorten(path)}`
       return read({ endpoint: 'GET /oauth/activity/<id>', url, what }, readActivity, signal, SHARED_READ_MS)

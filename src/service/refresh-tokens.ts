@@ -8,8 +8,8 @@ import {
   TransientError,
 } from '../kit/errors.ts'
 import { type Backoff, backoffMs, HOUR, SECOND } from '../kit/time.ts'
-import type { Credentials, HeldCredentials, TokenPair, TokenVault } from '../store/vault/types.ts'
 import { assertOrigin, type CallDeps } from './calls.ts'
+import type { Credentials, HeldCredentials, LoginAccount, TokenPair, TokenVault } from './credentials.ts'
 import { type Grant, requestTokens } from './token-grants.ts'
 
 export type RefreshDeps = { calls: CallDeps; vault: TokenVault; log: Logger }
@@ -34,7 +34,7 @@ const REFRESH_BACKOFF: Backoff = { firstMs: 30 * SECOND, maxMs: 6 * HOUR, factor
  */
 export async function refreshTokens(
   deps: RefreshDeps,
-  input: { account: SessionAccount; seen: Credentials; respectPause: boolean },
+  input: { account: LoginAccount; seen: Credentials; respectPause: boolean },
 ): Promise<RefreshResult> {
   const { account, seen, respectPause } = input
   const call = { queue: account.queue, origin: new URL(account.baseUrl).origin }
@@ -57,7 +57,7 @@ export async function refreshTokens(
 /** Parks an account whose brand-new token was refused, unless its tokens have changed in the meantime. */
 export async function parkAccount(
   deps: RefreshDeps,
-  input: { account: SessionAccount; seen: Credentials; reason: string },
+  input: { account: LoginAccount; seen: Credentials; reason: string },
 ): Promise<void> {
   const { account, seen, reason } = input
   await deps.vault.locked(account.accountId, async (held) => {
@@ -69,7 +69,7 @@ export async function parkAccount(
 
 type Held = HeldCredentials & { credentials: Credentials }
 
-async function attempt(deps: RefreshDeps, account: SessionAccount, held: Held): Promise<RefreshResult> {
+async function attempt(deps: RefreshDeps, account: LoginAccount, held: Held): Promise<RefreshResult> {
   const { refreshToken, username, password } = held.credentials
   try {
     return await grantAndSave(deps, account, held, { type: 'refresh_token', refreshToken })
@@ -87,7 +87,7 @@ async function attempt(deps: RefreshDeps, account: SessionAccount, held: Held): 
 
 async function grantAndSave(
   deps: RefreshDeps,
-  account: SessionAccount,
+  account: LoginAccount,
   held: Held,
   grant: Grant,
 ): Promise<RefreshResult> {
@@ -99,7 +99,7 @@ async function grantAndSave(
   return { kind: 'refreshed', credentials: withPair(held.credentials, pair) }
 }
 
-async function park(deps: RefreshDeps, account: SessionAccount, held: Held): Promise<RefreshResult> {
+async function park(deps: RefreshDeps, account: LoginAccount, held: Held): Promise<RefreshResult> {
   const { message } = loginEnded(account)
   await held.park(message)
   deps.log.error({ account: account.name }, message)
@@ -108,7 +108,7 @@ async function park(deps: RefreshDeps, account: SessionAccount, held: Held): Pro
 
 async function fail(
   deps: RefreshDeps,
-  account: SessionAccount,
+  account: LoginAccount,
   held: Held,
   error: unknown,
 ): Promise<RefreshResult> {
@@ -129,9 +129,6 @@ function isSamePair(a: Credentials, b: Credentials): boolean {
 function withPair(credentials: Credentials, pair: TokenPair): Credentials {
   return { ...credentials, ...pair, needsLogin: false, failures: 0, notBefore: undefined }
 }
-
-/** An account with its queue in the pacer. */
-export type SessionAccount = { accountId: number; name: string; baseUrl: string; queue: string }
 
 /** Makes the error of an account that only a person can sign in again, with the command for it. */
 export function loginEnded(account: { name: string }, code: 'needs_login' | 'token_refused' = 'needs_login') {

@@ -2,12 +2,12 @@ import type { Logger } from 'pino'
 import type { Dispatcher } from 'undici'
 import { makeAgent, type Proxies } from '../kit/http-agent.ts'
 import { type Clock, type Sleep, systemClock, sleep as systemSleep } from '../kit/time.ts'
-import type { TokenPair, TokenVault } from '../store/vault/types.ts'
+import { type LoginState, makeLoginState } from './account-login.ts'
 import type { CallDeps } from './calls.ts'
+import type { TokenPair, TokenVault } from './credentials.ts'
 import { type AccountService, type Answer, listDefaultWorkouts, makeAccountService } from './endpoints.ts'
 import { DEFAULT_MAX_BODY_BYTES, DEFAULT_TIMEOUTS, type Timeouts } from './http-message.ts'
 import { makePacer, type OnPause } from './pacer.ts'
-import { makeSessionState, type SessionState } from './session.ts'
 import {
   type ClientCredentials,
   fetchAuthorizeRefusal,
@@ -25,7 +25,7 @@ export type ServiceObserver = { onAnswer: OnAnswer; onPause: OnPause }
 
 /** The service's client: every call of every account goes through its one pacer. */
 export type Service = {
-  /** Makes the endpoints that need a token; an account has one session, however often this is called. */
+  /** Makes the endpoints that need a token; an account has one login, however often this is called. */
   forAccount(account: { accountId: number; name: string; baseUrl: string }): AccountService
   /** Requests a token pair and stores nothing, like the other grant (service document, endpoint 1). */
   passwordGrant(
@@ -99,7 +99,7 @@ export function openService(
     onAnswer: deps.observer?.onAnswer,
   }
   const calls: CallDeps = { transport, pacer, sleep, random }
-  const sessions = new Map<string, SessionState>()
+  const logins = new Map<string, LoginState>()
 
   const requestGrant = (
     client: ClientCredentials,
@@ -115,9 +115,8 @@ export function openService(
       const { accountId, name, baseUrl } = account
       const key = JSON.stringify([accountId, name, baseUrl])
       const queue = String(accountId)
-      const state =
-        sessions.get(key) ?? makeSessionState({ accountId, name, baseUrl, queue }, { random, byHand })
-      sessions.set(key, state)
+      const state = logins.get(key) ?? makeLoginState({ accountId, name, baseUrl, queue }, { random, byHand })
+      logins.set(key, state)
       return makeAccountService({ calls, vault, log }, state)
     },
     passwordGrant: (client, input, signal) => requestGrant(client, { type: 'password', ...input }, signal),
@@ -131,7 +130,7 @@ export function openService(
     listDefaultWorkouts: (baseUrl, signal) => listDefaultWorkouts(calls, baseUrl, signal),
     async close() {
       pacer.close(new DOMException('the client of the service is closed', 'AbortError'))
-      await Promise.allSettled([...sessions.values()].map((state) => state.inFlight))
+      await Promise.allSettled([...logins.values()].map((state) => state.inFlight))
       await connections.close()
     },
   }

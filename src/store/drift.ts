@@ -1,15 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { EXAMPLE_CHARACTERS, shorten } from '../kit/text.ts'
+import type { Drift } from '../service/wire/lenient.ts'
 import { cleanJson, cleanText } from './clean.ts'
 import { drift } from './schema/index.ts'
 import type { Tx } from './store.ts'
-
-/**
- * One difference between an answer and the service's document: a field that the document does not have (`unknown`), a value
- * of another type than it says or that cannot be read (`type`), or a number that its column cannot hold (`range`). `example`
- * is any JSON value.
- */
-export type Drift = { field: string; kind: 'unknown' | 'type' | 'range'; example: unknown }
 
 /** The field's name is part of the primary key, and an index row holds 2,704 bytes. */
 const FIELD_CHARACTERS = 200

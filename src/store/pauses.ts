@@ -13,7 +13,7 @@ export async function recordPausesEnded(tx: Tx, input: { now: Date; lagMs: numbe
   const latest = new Date(now.getTime() + Math.max(LONGEST_MS, 2 * lagMs))
   const statements = [
     'update training.activities set next_fetch_at = $1 where next_fetch_at > $2',
-    'update training.uploads set next_try_at = $1, settle_after = least(settle_after, $1) where next_try_at > $2',
+    'update training.uploads set next_try_at = $1, resend_after = least(resend_after, $1) where next_try_at > $2',
     'update musette.credentials set not_before = $1 where not_before > $2',
   ]
   let ended = 0

@@ -1,5 +1,5 @@
-import type { Fault } from '../fit/archive.ts'
-import { type ByteSource, contentIdOf, type ReadFit, readFit, unpackDropped } from '../fit/read-fit.ts'
+import type { ByteSource, Fault } from '../fit/archive.ts'
+import { contentIdOf, type ReadFit, readFit, unpackDropped } from '../fit/read-fit.ts'
 import {
   CredentialsRejectedError,
   commandFor,

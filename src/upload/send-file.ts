@@ -13,7 +13,7 @@ import {
   type Upload,
   type UploadKey,
 } from '../store/uploads/uploads.ts'
-import { checkRefusal, checkStatus } from './check-status.ts'
+import { checkRefusal, checkUpload } from './check-upload.ts'
 import { keepFit } from './keep-fit.ts'
 import type { UploadDeps } from './upload-deps.ts'
 import { judgeFailure, recordAccepted } from './upload-outcome.ts'
@@ -62,7 +62,7 @@ export async function sendFile(deps: UploadDeps, input: SendInput): Promise<Send
   const resend = before ? judgeResend(before, input, deps.now()) : 'no'
   if (before && resend === 'now') before = await reopen(deps, before)
   if (before?.state === 'sending' || before?.state === 'unconfirmed') {
-    before = (await checkStatus(deps, { account, contentId, ...(signal && { signal }) })) ?? before
+    before = (await checkUpload(deps, { account, contentId, ...(signal && { signal }) })) ?? before
   }
   const isPaused = before?.nextTryAt && before.nextTryAt > deps.now()
   if (before && (before.state !== 'seen' || isPaused)) {
@@ -133,7 +133,7 @@ function judgeResend(upload: Upload, input: SendInput, now: Date): 'no' | 'now' 
 /** Makes a row ready to be sent again; it counts as seen now, so that the service's older activities are no match for it. */
 async function reopen(deps: UploadDeps, upload: Upload): Promise<Upload> {
   const seenAt = upload.state === 'seen' ? upload.seenAt : deps.now()
-  const change = { state: 'seen' as const, seenAt, nextTryAt: null, settleAfter: null, statusChecks: 0 }
+  const change = { state: 'seen' as const, seenAt, nextTryAt: null, resendAfter: null, checks: 0 }
   const reopened = await deps.store.transaction((tx) =>
     recordUploadState(tx, upload, change, { from: [upload.state], attempts: upload.attempts }),
   )
@@ -239,7 +239,7 @@ async function recordFailure(
 
 /**
  * Runs `work` and renews the row's lease while it runs. When the sender was silent for longer than the lease, another process
- * takes the row over and checks its status before anything is sent again.
+ * takes the row over and checks it before anything is sent again.
  */
 async function withLease<T>(
   deps: UploadDeps,

@@ -49,8 +49,8 @@ export async function recordAccepted(
   const accepted = {
     acceptedAt: upload.acceptedAt ?? now,
     activityPath: path,
-    statusChecks: 0,
-    settleAfter: null,
+    checks: 0,
+    resendAfter: null,
   }
   const looked = { ...accepted, reason: null, nextTryAt: new Date(now.getTime() + FIRST_CHECK_MS) }
   if (path === null) {
@@ -81,7 +81,7 @@ export async function recordDuplicate(
   const { accountId } = upload
   const activityId =
     claims.known.get(path)?.activityId ?? (await upsertUploaded(tx, { accountId, path, listedAt: now }))
-  const end = { activityPath: path, activityId, reason, statusChecks: 0, settleAfter: null, nextTryAt: null }
+  const end = { activityPath: path, activityId, reason, checks: 0, resendAfter: null, nextTryAt: null }
   return recordUploadState(tx, upload, { ...end, ...more, state: 'duplicate' })
 }
 
@@ -125,8 +125,8 @@ export function judgeFailure(input: {
     return { state: 'refused', reason, nextTryAt: refusedUntil(upload, now) }
   if (mayHaveArrived(error, input.bodySent)) {
     const answered = error instanceof TransientError && error.code === 'server_error'
-    const settleAfter = later(answered ? UNCONFIRMED_AFTER_5XX_MS : UNCONFIRMED_MS)
-    return { state: 'unconfirmed', reason, settleAfter, nextTryAt: now, statusChecks: 0 }
+    const resendAfter = later(answered ? UNCONFIRMED_AFTER_5XX_MS : UNCONFIRMED_MS)
+    return { state: 'unconfirmed', reason, resendAfter, nextTryAt: now, checks: 0 }
   }
   // A stop of the daemon costs no pause.
   if (isAbort(error)) return { state: 'seen', reason: 'the sending was interrupted', nextTryAt: null }

@@ -1,5 +1,9 @@
+import type { Logger } from 'pino'
+import type { Dispatcher } from 'undici'
 import type { Webhook, WebhookEvent } from '../config/webhooks-file.ts'
+import type { LogOnce } from '../kit/log-once.ts'
 import { type Backoff, backoffMs, HOUR, SECOND } from '../kit/time.ts'
+import type { Store } from '../store/store.ts'
 import {
   type ClaimedMessage,
   claimMessage,
@@ -9,8 +13,9 @@ import {
 } from '../store/webhooks/outbox.ts'
 import { WORTH_READING_MS } from './compose.ts'
 import type { MessageData } from './message-request.ts'
-import type { WebhookDeps } from './open-webhooks.ts'
 import { type Answer, sendMessage } from './send.ts'
+
+type WebhookDeps = Readonly<{ store: Store; log: Logger; problems: LogOnce; dispatcher: Dispatcher }>
 
 /** The first pause is 2 to 5 s, the longest 90 min to 3 h: a receiver that was down for a night gets its messages in the morning. */
 export const BACKOFF: Backoff = { firstMs: 5 * SECOND, maxMs: 3 * HOUR, factor: 4 }

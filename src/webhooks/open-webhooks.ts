@@ -1,9 +1,8 @@
 import type { Logger } from 'pino'
-import type { Dispatcher } from 'undici'
 import type { WebhooksFile } from '../config/webhooks-file.ts'
 import { errorLine } from '../kit/errors.ts'
 import type { Proxies } from '../kit/http-agent.ts'
-import { type LogOnce, makeLogOnce } from '../kit/log-once.ts'
+import { makeLogOnce } from '../kit/log-once.ts'
 import { type Backoff, HOUR, MINUTE, SECOND, sleep } from '../kit/time.ts'
 import type { Store } from '../store/store.ts'
 import { recordWebhooks } from '../store/webhooks/known-webhooks.ts'
@@ -12,8 +11,6 @@ import { composeConditions, composeMessages, WORTH_READING_MS } from './compose.
 import { BACKOFF, deliverDue } from './deliver.ts'
 import { makeReceivers } from './send.ts'
 import type { Condition } from './texts.ts'
-
-export type WebhookDeps = Readonly<{ store: Store; log: Logger; problems: LogOnce; dispatcher: Dispatcher }>
 
 /** How often the database is read for news and due messages: a query of indexes, and most of the delay of a message. */
 const LOOK_EVERY_MS = 1 * SECOND

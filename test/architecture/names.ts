@@ -24,7 +24,6 @@ export const RETIRED: Readonly<Record<string, string>> = {
   standings: 'statuses',
   upkeep: 'vacuum',
   offer: 'send',
-  statusChecks: 'checks',
   entity: 'row, or activity',
   dto: 'row, or wire',
   repository: 'store',

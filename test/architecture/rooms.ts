@@ -23,8 +23,8 @@ export const ROOMS = [
   'normalize',
   'dropfolder',
   'fit',
-  'service',
   'store',
+  'service',
   'embedded',
   'sandbox',
   'config',
@@ -53,8 +53,8 @@ export const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
   normalize: [],
   dropfolder: [],
   fit: [],
-  service: [],
   store: [],
+  service: [],
   embedded: [],
   sandbox: ['fit'],
   config: [],
@@ -142,14 +142,9 @@ export function listViolations(files: readonly SourceFile[]): string[] {
   return violations
 }
 
-/** Finds one cycle of imports that exist at run time, as a list of files; undefined when there is none. */
+/** Finds one cycle of imports, of types too, as a list of files; undefined when there is none. */
 export function findCycle(files: readonly SourceFile[]): string[] | undefined {
-  const edges = new Map(
-    files.map((file) => [
-      file.path,
-      file.imports.filter((edge) => !edge.typeOnly).map((edge) => edge.target),
-    ]),
-  )
+  const edges = new Map(files.map((file) => [file.path, file.imports.map((edge) => edge.target)]))
   const done = new Set<string>()
   const visit = (path: string, trail: string[]): string[] | undefined => {
     if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path]

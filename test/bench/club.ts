@@ -3,7 +3,7 @@ import { readConfig } from '../../src/config/config.ts'
 import { makeHandlers } from '../../src/daemon/handlers.ts'
 import { type BackendChoice, fetchRedisFacts } from '../../src/jobs/backend.ts'
 import { type Jobs, openJobs } from '../../src/jobs/jobs.ts'
-import { DAY, HOUR, MINUTE } from '../../src/kit/time.ts'
+import { intervalsOf } from '../../src/jobs/schedules.ts'
 import { handlersOf } from '../jobs/handlers.ts'
 import { findRedisBinary } from '../kit/binaries.ts'
 import { makeSilentLog } from '../kit/log.ts'
@@ -13,16 +13,7 @@ import { openTempDir } from '../kit/temp-dir.ts'
 import { type Row, timed } from './rig.ts'
 
 const CLUBS = [1_000, 10_000] as const
-const EVERY = {
-  poll: 15 * MINUTE,
-  reconcile: DAY,
-  refresh: DAY / 2,
-  sweep: 10_000,
-  trainingInfo: HOUR,
-  workouts: DAY,
-  export: undefined,
-  backup: undefined,
-}
+const EVERY = intervalsOf(readConfig({}))
 
 /** Measures what a club costs the daemon before anybody rides: schedules and sweeps of 1,000 and 10,000 accounts. */
 export async function benchClub(): Promise<Row[]> {

@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { readConfig } from '../../src/config/config.ts'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import type { BackendChoice } from '../../src/jobs/backend.ts'
 import { type Jobs, openJobs } from '../../src/jobs/jobs.ts'
-import { wantedSchedules } from '../../src/jobs/schedules.ts'
-import { DAY, HOUR, MINUTE } from '../../src/kit/time.ts'
+import { intervalsOf, wantedSchedules } from '../../src/jobs/schedules.ts'
+import { MINUTE } from '../../src/kit/time.ts'
 import { handlersOf } from '../jobs/handlers.ts'
 import { findRedisBinary } from '../kit/binaries.ts'
 import { makeSilentLog } from '../kit/log.ts'
@@ -13,16 +14,7 @@ import { type Row, timed } from './rig.ts'
 
 const JOBS = 10_000
 const ACCOUNTS = 1_000
-const EVERY = {
-  poll: 15 * MINUTE,
-  reconcile: DAY,
-  refresh: DAY / 2,
-  sweep: 10_000,
-  trainingInfo: HOUR,
-  workouts: DAY,
-  export: undefined,
-  backup: undefined,
-}
+const EVERY = intervalsOf(readConfig({}))
 
 /** Measures what the queue costs on both backends, and how evenly the polls of many accounts are spread. */
 export async function benchQueue(): Promise<Row[]> {
@@ -86,7 +78,7 @@ async function measure(backend: BackendChoice): Promise<Row[]> {
 /** How many polls of 1,000 accounts fall into each minute of their 15. */
 function measureSpread(): Row {
   const ids = Array.from({ length: ACCOUNTS }, (_, index) => index + 1)
-  const minutes = new Array<number>(EVERY.poll / MINUTE).fill(0)
+  const minutes = new Array<number>(EVERY.poll ?? 0 / MINUTE).fill(0)
   for (const { name, offset } of wantedSchedules(ids, EVERY)) {
     const minute = Math.floor(offset / MINUTE)
     if (name === 'poll-activities') minutes[minute] = (minutes[minute] ?? 0) + 1

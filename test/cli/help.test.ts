@@ -45,9 +45,9 @@ describe('the help of every verb', () => {
     expect(others).toEqual(['MUSETTE_LOG_LEVEL'])
   })
 
-  it('means by each exit code what docs/operating.md says', () => {
+  it('means by each exit code what docs/troubleshooting.md says', () => {
     for (const [kind, code] of Object.entries(EXIT))
-      expect(readTop('docs/operating.md')).toContain(
+      expect(readTop('docs/troubleshooting.md')).toContain(
         `| ${code} | ${EXIT_MEANINGS[kind as keyof typeof EXIT]} |`,
       )
   })

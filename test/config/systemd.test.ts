@@ -54,10 +54,10 @@ describe.skipIf(!analyze)('systemd-analyze (left out where it is not installed)'
     expect(about).toEqual([])
   })
 
-  it('judges the unit of the machine as docs/operating.md says', async () => {
+  it('judges the unit of the machine as docs/installing.md says', async () => {
     const { stdout } = await ask('musette', ['security', '--offline=true'])
     const [, exposure] = /exposure level for musette\.service: ([\d.]+)/.exec(stdout) ?? []
-    const docs = await readFile('docs/operating.md', 'utf8')
+    const docs = await readFile('docs/installing.md', 'utf8')
     const [, promised] = /exposure level of ([\d.]+)/.exec(docs) ?? []
     // Later versions of systemd know more settings and count them.
     expect(Number(exposure)).toBeLessThanOrEqual(Number(promised) + 0.4)

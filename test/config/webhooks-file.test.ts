@@ -1,8 +1,10 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readSettings } from '../../src/config/config.ts'
 import { WEBHOOK_EVENTS } from '../../src/config/webhooks-file.ts'
+import { readTop } from '../container/dockerfile.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
@@ -12,6 +14,18 @@ const HOME = {
   url: 'http://192.168.1.5:8123/api/webhook/abc',
   secret: SECRET,
 }
+
+const FIRST_EVENTS = [
+  ...[
+    'activity.new',
+    'breakthrough',
+    'history.mirrored',
+    'history.recalculated',
+    'upload.refused',
+    'login.lost',
+  ],
+  ...['mirror.stale', 'mirror.recovered', 'mirror.restored', 'backup.failed', 'backup.recovered'],
+]
 
 describe('the file of the webhooks', () => {
   let folder: TempDir
@@ -35,7 +49,7 @@ describe('the file of the webhooks', () => {
     return problems.map(({ sentence }) => sentence)
   }
 
-  it('names receivers of both styles; without a choice they get every event', async () => {
+  it('names receivers of both styles; without a choice they get the events of the first release and none that came later', async () => {
     const phone = {
       name: 'phone',
       style: 'ntfy',
@@ -46,7 +60,7 @@ describe('the file of the webhooks', () => {
     const { config, problems } = await read([HOME, phone])
     expect(problems).toEqual([])
     expect(config.webhooks?.webhooks).toEqual([
-      { ...HOME, secret: Buffer.alloc(32, 7), events: WEBHOOK_EVENTS },
+      { ...HOME, secret: Buffer.alloc(32, 7), events: FIRST_EVENTS },
       { ...phone, events: ['login.lost'] },
     ])
     expect(config.webhooks?.isReadableByOthers).toBe(false)
@@ -90,5 +104,21 @@ describe('the file of the webhooks', () => {
       { sentence: 'names a file that cannot be read' },
     ])
     expect((await read([])).config.webhooks?.webhooks).toEqual([])
+  })
+})
+
+describe('each event', () => {
+  it('stands in the table of docs/monitoring.md, which names no other', () => {
+    const [, section = ''] =
+      /\| event \| is sent \|\n([\s\S]*?)\n\n/.exec(readTop('docs/monitoring.md')) ?? []
+    const named = [...section.matchAll(/^\| (`.+?) \|/gm)].flatMap(([, names = '']) =>
+      [...names.matchAll(/`([\w.]+)`/g)].map(([, name]) => name),
+    )
+    expect(named).toEqual(WEBHOOK_EVENTS)
+  })
+
+  it('is received by a test', () => {
+    const tests = readdirSync('test/webhooks').map((name) => readFileSync(`test/webhooks/${name}`, 'utf8'))
+    expect(WEBHOOK_EVENTS.filter((event) => !tests.some((text) => text.includes(`'${event}'`)))).toEqual([])
   })
 })

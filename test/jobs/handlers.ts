@@ -1,15 +1,27 @@
-import type { HandlerContext, HandlerResult, Handlers } from '../../src/jobs/catalog.ts'
+import { readConfig } from '../../src/config/config.ts'
+import {
+  type HandlerContext,
+  type HandlerResult,
+  type Handlers,
+  type Intervals,
+  JOB_NAMES,
+} from '../../src/jobs/catalog.ts'
 import type { JobsOptions } from '../../src/jobs/jobs.ts'
+import { intervalsOf } from '../../src/jobs/schedules.ts'
 import { HOUR } from '../../src/kit/time.ts'
+
+/** Each schedule of the catalog once an hour, but for those that a setting asks for. */
+const EVERY_HOUR = Object.fromEntries(
+  Object.entries(intervalsOf(readConfig({}))).map(([name, ms]) => [
+    name,
+    ms === undefined ? undefined : HOUR,
+  ]),
+) as Intervals
 
 /** Short times, so that a test sees in a second what takes minutes otherwise. */
 export const QUICK = {
   roles: { worker: true },
-  every: {
-    ...{ poll: HOUR, reconcile: HOUR, refresh: HOUR, sweep: HOUR, trainingInfo: HOUR, workouts: HOUR },
-    export: undefined,
-    backup: undefined,
-  },
+  every: EVERY_HOUR,
   concurrency: 4,
   backoff: { firstMs: 40, factor: 2, maxMs: 200 },
   closeGraceMs: 5_000,
@@ -20,16 +32,12 @@ export type Poll = (accountId: number, context: HandlerContext) => Promise<Handl
 
 /** Handlers of every job that do nothing unless told. */
 export function handlersOf(fetch?: Fetch, poll?: Poll): Handlers {
+  const idle = Object.fromEntries(
+    JOB_NAMES.map((name) => [name, async () => undefined]),
+  ) as unknown as Handlers
   return {
+    ...idle,
     'fetch-activity': async ({ activityId }, context) => fetch?.(activityId, context),
     'poll-activities': async ({ accountId }, context) => poll?.(accountId, context),
-    'reconcile-activities': async () => undefined,
-    'poll-training-info': async () => undefined,
-    'poll-workouts': async () => undefined,
-    'refresh-token': async () => undefined,
-    'settle-upload': async () => undefined,
-    'export-history': async () => undefined,
-    'back-up': async () => undefined,
-    sweep: async () => undefined,
   }
 }

@@ -3,6 +3,7 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe } from 'vitest'
 import type { BackendChoice } from '../../src/jobs/backend.ts'
+import type { Handlers } from '../../src/jobs/catalog.ts'
 import { type Jobs, type JobsOptions, openJobs } from '../../src/jobs/jobs.ts'
 import { openTestDatabase } from '../kit/postgres.ts'
 import { describeWithRedis, openTestRedis } from '../kit/redis.ts'
@@ -16,6 +17,7 @@ export type RigInput = Omit<Partial<JobsOptions>, 'roles'> & {
   roles?: { scheduler: boolean; worker: boolean }
   fetch?: Fetch
   poll?: Poll
+  handlers?: Handlers
   accounts?: () => Promise<number[]>
   signal?: AbortSignal
 }
@@ -59,11 +61,11 @@ async function openRig(name: BackendName) {
     /** Removes the jobs of the polls queue and leaves its schedules. */
     losePolls: () => (name === 'redis' ? deleteRedisPolls(place.url) : onPostgres(place.url, deletePolls)),
     /** Opens jobs with short times and handlers that do nothing unless given; all are closed in `reset`. */
-    async open({ fetch, poll, accounts, signal, ...options }: RigInput = {}): Promise<Jobs> {
+    async open({ fetch, poll, handlers, accounts, signal, ...options }: RigInput = {}): Promise<Jobs> {
       const jobs = await openJobs(
         {
           log,
-          handlers: handlersOf(fetch, poll),
+          handlers: handlers ?? handlersOf(fetch, poll),
           signal: signal ?? new AbortController().signal,
           accounts: accounts ?? (async () => []),
         },

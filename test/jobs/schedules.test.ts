@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
+import { JOB_NAMES, type JobName } from '../../src/jobs/catalog.ts'
 import { HOUR } from '../../src/kit/time.ts'
 import { eventually } from '../kit/eventually.ts'
-import { QUICK } from './handlers.ts'
+import { handlersOf, QUICK } from './handlers.ts'
 import { describeJobs, type Rig } from './rig.ts'
 
 const both = { scheduler: true, worker: true }
@@ -100,6 +101,26 @@ describeJobs('schedules', (rig) => {
     expect([polls.delayed, polls.waiting]).toEqual([ofAccounts(1, 2).length, ofAccounts(1, 2).length])
     const after = await pollsOf(second).getJobSchedulers(0, -1)
     expect(after.map(({ next }) => next).toSorted()).toEqual(before.map(({ next }) => next).toSorted())
+  })
+
+  it('holds the interval of a job over restarts, but for those that run at each start', async () => {
+    const accounts = async () => [1]
+    const ran: string[] = []
+    const count = (name: JobName) => async () => void ran.push(name)
+    const handlers = { ...handlersOf(), ...Object.fromEntries(JOB_NAMES.map((name) => [name, count(name)])) }
+    for (const _start of [1, 2, 3]) {
+      const before = ran.filter((name) => name === 'poll-activities').length
+      const jobs = await rig().open({ roles: both, accounts, handlers })
+      await eventually(() => ran.filter((name) => name === 'poll-activities').length === before + 1)
+      await eventually(async () => {
+        const { waiting = 0, active = 0 } = (await jobs.counts()).polls
+        return waiting + active === 0
+      })
+      await jobs.close()
+    }
+    expect(ran.filter((name) => name === 'poll-workouts')).toHaveLength(1)
+    expect(ran.filter((name) => name === 'reconcile-activities')).toHaveLength(1)
+    expect(ran.filter((name) => name === 'sweep').length).toBeGreaterThanOrEqual(3)
   })
 
   it('brings schedules and polls back after the queue was emptied', async () => {

@@ -1,17 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { phaseOf, verdictOn, wantedSchedules } from '../../src/jobs/schedules.ts'
-import { DAY, HOUR, MINUTE } from '../../src/kit/time.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { intervalsOf, phaseOf, verdictOn, wantedSchedules } from '../../src/jobs/schedules.ts'
+import { HOUR, MINUTE } from '../../src/kit/time.ts'
 
-const every = {
-  poll: 15 * MINUTE,
-  reconcile: DAY,
-  refresh: HOUR,
-  sweep: MINUTE,
-  trainingInfo: HOUR,
-  workouts: DAY,
-  export: undefined,
-  backup: undefined,
-}
+const every = intervalsOf(readConfig({}))
 
 describe('wantedSchedules', () => {
   it('spreads a thousand accounts evenly over the interval', () => {

@@ -31,8 +31,8 @@ describe('what is sent', () => {
 
   it('requests samples only when they are wanted', async () => {
     const { account, requests } = openAccount({ body: { success: true } })
-    await account.fetchActivity('ab12', { sessionData: true })
-    await account.fetchActivity('ab12', { sessionData: false })
+    await account.fetchActivity('ab12', { samples: true })
+    await account.fetchActivity('ab12', { samples: false })
     expect(requests.map((one) => one.path)).toEqual([
       '/oauth/activity/ab12?include_session_data=1',
       '/oauth/activity/ab12?include_session_data=0',
@@ -47,7 +47,7 @@ describe('what is sent', () => {
 
   it.each(['', '.', '..'])('is nothing for the path "%s"', async (path) => {
     const { account, requests } = openAccount({ body: { success: true } })
-    expect(await errorOf(account.fetchActivity(path, { sessionData: false }))).toMatchObject({
+    expect(await errorOf(account.fetchActivity(path, { samples: false }))).toMatchObject({
       code: 'bad_path',
     })
     expect(requests).toEqual([])
@@ -94,7 +94,7 @@ describe('how an answer is judged', () => {
   ]
   it.each(cases)('%s', async (_name, reply, expected) => {
     const { account } = openAccount(reply)
-    const error = await errorOf(account.fetchActivity('ab12', { sessionData: false }))
+    const error = await errorOf(account.fetchActivity('ab12', { samples: false }))
     expect(error).toMatchObject(expected)
     expect(error.message).toMatch(/^activity ab12: /)
   })
@@ -102,7 +102,7 @@ describe('how an answer is judged', () => {
   it('reads JSON with any content type and with a byte order mark', async () => {
     const headers = { 'content-type': 'text/html; charset=UTF-8' }
     const { account } = openAccount({ body: '\uFEFF {"success":true,"name":"Ride"}', headers })
-    expect((await account.fetchActivity('ab12', { sessionData: false })).value.name).toBe('Ride')
+    expect((await account.fetchActivity('ab12', { samples: false })).value.name).toBe('Ride')
   })
 
   it('tries a GET twice more after a 5xx and never after a 4xx', async () => {

@@ -88,7 +88,7 @@ describe.each(REPLIES)('no secret gets out through %s', (_name, reply) => {
     const { password } = ACCOUNT_SECRETS
     errors.length = 0
     await attempt(() => account.listActivities({ from: new Date(0), to: new Date(1) }))
-    await attempt(() => account.fetchActivity('ab12', { sessionData: true }))
+    await attempt(() => account.fetchActivity('ab12', { samples: true }))
     await attempt(() => account.downloadWorkout(`/oauth/workout-download/w.erg?key=${SECRET}`))
     await attempt(() => account.downloadWorkout(`https://elsewhere.test/w.erg?key=${SECRET}`))
     await attempt(() => account.uploadFit({ fileName: 'a.fit', bytes: Buffer.from('x') }))

@@ -1,4 +1,4 @@
-import type { Credentials, HeldCredentials, TokenPair, TokenVault } from '../../src/store/vault/types.ts'
+import type { Credentials, HeldCredentials, TokenPair, TokenVault } from '../../src/service/credentials.ts'
 
 export type MemoryVault = TokenVault & {
   rows: Map<number, Credentials>

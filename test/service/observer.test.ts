@@ -33,7 +33,7 @@ describe('an observer of the service', () => {
   it('is called for every request with the pattern of its endpoint, and with no object', async () => {
     const { account, service, seen } = open(() => ({ status: 404 }))
     await errorOf(account.listActivities({ from: new Date(0), to: new Date() }))
-    await errorOf(account.fetchActivity('my-ride', { sessionData: true }))
+    await errorOf(account.fetchActivity('my-ride', { samples: true }))
     await errorOf(account.fetchTrainingInfo({ format: 'erg' }))
     await errorOf(account.downloadWorkout('/oauth/workout-download/7.erg'))
     await errorOf(account.listWorkouts())

@@ -4,7 +4,7 @@ import { readActivity } from '../../src/service/endpoints.ts'
 import { scanSamples } from '../../src/service/wire/scan-samples.ts'
 import { seekMember } from '../../src/service/wire/seek-member.ts'
 import { parseActivity } from '../../src/service/wire/wire-activity.ts'
-import { columnsOf, type SessionData } from '../../src/service/wire/wire-samples.ts'
+import { columnsOf, type WireSamples } from '../../src/service/wire/wire-samples.ts'
 
 const number = fc.oneof(
   fc.integer(),
@@ -34,13 +34,13 @@ function bodyOf(list: unknown, space?: string | number, around: object = {}): Bu
   )
 }
 
-function scan(body: Buffer): SessionData | undefined {
+function scan(body: Buffer): WireSamples | undefined {
   const start = seekMember(body, 'session_data')
   return start === undefined ? undefined : scanSamples(body, start)?.data
 }
 
 /** What the columns say, sample by sample, with null for what is not there. */
-function rowsOf(data: SessionData): unknown[] {
+function rowsOf(data: WireSamples): unknown[] {
   return Array.from({ length: data.count }, (_, index) =>
     [...data.fields]
       .map(([field, { numbers, others }]) => {
@@ -97,7 +97,7 @@ test.each([
   }))
   const scanned = scan(bodyOf(list))
   expect(scanned?.count).toBe(count)
-  expect(scanned && rowsOf(scanned)).toEqual(rowsOf(columnsOf(list) as SessionData))
+  expect(scanned && rowsOf(scanned)).toEqual(rowsOf(columnsOf(list) as WireSamples))
 })
 
 test.each([
@@ -107,7 +107,7 @@ test.each([
   const body = bodyOf(list)
   expect(scan(body)).toBeUndefined()
   const { session_data: data } = readActivity({ ...answer(''), body }, 'GET activity x')
-  expect(data && rowsOf(data)).toEqual(rowsOf(columnsOf(list) as SessionData))
+  expect(data && rowsOf(data)).toEqual(rowsOf(columnsOf(list) as WireSamples))
 })
 
 test('reads every number to the last bit', () => {

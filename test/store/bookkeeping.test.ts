@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import type { Drift } from '../../src/service/wire/lenient.ts'
 import { findCursor, findListCap, recordCursor, recordListCap } from '../../src/store/cursors.ts'
-import { type Drift, recordDrift } from '../../src/store/drift.ts'
+import { recordDrift } from '../../src/store/drift.ts'
 import {
   findRecentRuns,
   recordRunFinished,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { onTestFinished } from 'vitest'
+import type { TokenPair } from '../../src/service/credentials.ts'
 import type { Store } from '../../src/store/store.ts'
-import type { TokenPair } from '../../src/store/vault/types.ts'
 import { makeTokenVault } from '../../src/store/vault/vault.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { openTestStore, quiet } from './open.ts'

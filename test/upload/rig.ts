@@ -4,7 +4,7 @@ import { mirrorActivity } from '../../src/mirror/mirror-activity.ts'
 import { findWanted } from '../../src/store/activities/wanted.ts'
 import { findDueUploads, recordUploadsComplete } from '../../src/store/uploads/due-uploads.ts'
 import { findUpload, type Upload } from '../../src/store/uploads/uploads.ts'
-import { checkStatus } from '../../src/upload/check-status.ts'
+import { checkUpload } from '../../src/upload/check-upload.ts'
 import { type ImportOutcome, importFile } from '../../src/upload/import-file.ts'
 import type { UploadDeps } from '../../src/upload/upload-deps.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
@@ -56,7 +56,7 @@ export async function openUploadRig(options: { activities?: number } = {}): Prom
         await recordUploadsComplete(tx, { now })
         return findDueUploads(tx, { now, limit: 100 })
       })
-      for (const { contentId } of due) await checkStatus(deps, { account, contentId })
+      for (const { contentId } of due) await checkUpload(deps, { account, contentId })
     },
     async fetchWanted() {
       const wanted = await app.store.read((tx) => findWanted(tx, { accountId, limit: 100, now: deps.now() }))

@@ -40,7 +40,7 @@ async function printConfig(context: Context, options: ConfigOptions): Promise<nu
         default: fallback ?? '',
       })),
     )
-    context.print('\nEach one is explained in docs/operating.md, and by: musette config --json')
+    context.print('\nEach one is explained in docs/settings.md, and by: musette config --json')
   }
   for (const problem of problems) context.note(`musette: ${sentenceOf(problem)}`)
   return problems.length === 0 ? EXIT.done : EXIT.usage

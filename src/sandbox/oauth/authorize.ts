@@ -1,8 +1,9 @@
 import { escapeMarkup, html, type Reply, redirect } from '../http/reply.ts'
 import { type Request, readForm } from '../http/request.ts'
 import type { World } from '../world.ts'
+import { type Client, findClient } from './clients.ts'
 import { type Challenge, issueCode, makeSecret } from './grant-book.ts'
-import { type Client, findClient, sameText } from './token.ts'
+import { sameText } from './token.ts'
 
 const COOKIE = 'sandbox_session'
 

@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { json, type Reply } from '../http/reply.ts'
 import { type Request, readForm } from '../http/request.ts'
 import type { World } from '../world.ts'
+import { type Client, findClient } from './clients.ts'
 import { type Grant, issuePair, recordGrant, redeemCode, redeemRefresh } from './grant-book.ts'
 
 type Refusal = { error: string; description: string; status?: number }
@@ -95,50 +96,6 @@ function decideCode(world: World, client: Client, form: URLSearchParams): Outcom
   return { error: 'invalid_grant', description: 'The authorization code is invalid, used or has expired' }
 }
 
-/** A program that may request tokens, and by which grants. */
-export type Client = {
-  id: string
-  secret: string
-  name: string
-  grants: ReadonlyArray<'password' | 'refresh_token' | 'authorization_code'>
-  /** Whether a redirect address is registered. */
-  mayRedirect: (uri: string) => boolean
-}
-
-const PUBLIC_CLIENT: Client = {
-  id: 'service_public',
-  secret: 'service_public',
-  name: 'Public client',
-  grants: ['password', 'refresh_token'],
-  mayRedirect: () => false,
-}
-
-const DEMO_APPLICATION: Client = {
-  id: 'demo_app',
-  secret: 'demo_secret',
-  name: 'Demo Application',
-  grants: ['authorization_code', 'refresh_token'],
-  mayRedirect: isLoopback,
-}
-
-/** A client that is registered besides those that every sandbox has. */
-export type RegisteredClient = { id: string; secret: string; redirectUris?: readonly string[] }
-
-/** Makes the clients of a sandbox; a further one may use every grant, and its redirect addresses are compared exactly. */
-export function makeClients(further: readonly RegisteredClient[]): Client[] {
-  const registered = further.map(({ id, secret, redirectUris = [] }) => ({
-    ...{ id, secret, name: id },
-    grants: ['password', 'refresh_token', 'authorization_code'] as const,
-    mayRedirect: (uri: string) => redirectUris.includes(uri),
-  }))
-  return [...registered, PUBLIC_CLIENT, DEMO_APPLICATION]
-}
-
-/** Finds a client by its id. */
-export function findClient(clients: readonly Client[], id: string): Client | undefined {
-  return clients.find((client) => client.id === id)
-}
-
 /**
  * Finds the client that a token request authenticates as: Basic credentials raw or percent-encoded (RFC 6749 §2.3.1),
  * or client_id and client_secret in the form. Undefined when nothing fits.
@@ -174,12 +131,4 @@ function percentDecode(text: string): string {
   } catch {
     return text
   }
-}
-
-/** Accepts any port and path on this machine, without fragment or credentials. */
-function isLoopback(uri: string): boolean {
-  if (!URL.canParse(uri)) return false
-  const url = new URL(uri)
-  const here = ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname)
-  return url.protocol === 'http:' && here && url.hash === '' && url.username === '' && url.password === ''
 }

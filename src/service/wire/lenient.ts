@@ -2,7 +2,13 @@ import { z } from 'zod'
 import { parseDecimal } from '../../kit/floats.ts'
 import { excessOf, isObject } from '../../kit/json.ts'
 import { EXAMPLE_CHARACTERS, shorten } from '../../kit/text.ts'
-import type { Drift } from '../../store/drift.ts'
+
+/**
+ * One difference between an answer and the service's document: a field that the document does not have (`unknown`), a value
+ * of another type than it says or that cannot be read (`type`), or a number that its column cannot hold (`range`). `example`
+ * is any JSON value.
+ */
+export type Drift = { field: string; kind: 'unknown' | 'type' | 'range'; example: unknown }
 
 export type Parsed<T> = { ok: true; value: T; drift: Drift[] } | { ok: false; reason: string }
 

@@ -1,6 +1,6 @@
 import { loadScanner, type ReadOther, type Scanner } from './load-scanner.ts'
 import { NOT_JSON, skipSpace, skipValue } from './seek-member.ts'
-import { MAX_CELLS, type SessionData } from './wire-samples.ts'
+import { MAX_CELLS, type WireSamples } from './wire-samples.ts'
 
 const [LIST, LIST_END] = [0x5b, 0x5d] as const
 
@@ -18,7 +18,7 @@ let scanner: Scanner | undefined
  * undefined when the list contains anything but flat objects in plain JSON; the caller then parses it with JSON.parse and reports
  * what is wrong.
  */
-export function scanSamples(body: Buffer, start: number): { data: SessionData; end: number } | undefined {
+export function scanSamples(body: Buffer, start: number): { data: WireSamples; end: number } | undefined {
   if (body[start] !== LIST) return undefined
   let at = skipSpace(body, start + 1)
   if (body[at] === LIST_END) return { data: { count: 0, fields: new Map() }, end: at + 1 }

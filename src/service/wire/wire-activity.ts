@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { excessOf, isObject } from '../../kit/json.ts'
-import type { Drift } from '../../store/drift.ts'
+import type { Drift } from './lenient.ts'
 import {
   type BadItem,
   identityField,
@@ -14,7 +14,7 @@ import {
   textField,
   unknownOutsideOf,
 } from './lenient.ts'
-import { columnsOf, type SessionData } from './wire-samples.ts'
+import { columnsOf, type WireSamples } from './wire-samples.ts'
 
 /** A serialised PHP DateTime (service document, "start_date object"). */
 const startDateField = objectField({
@@ -101,7 +101,7 @@ export type WireSummary = NonNullable<z.infer<typeof summaryField>>
  * there is none.
  */
 export type WireActivity = z.infer<typeof activitySchema> & {
-  session_data?: SessionData | null
+  session_data?: WireSamples | null
   summaryAsSent?: unknown
   drift: Drift[]
 }
@@ -110,7 +110,7 @@ export type WireActivity = z.infer<typeof activitySchema> & {
  * Parses the answer of endpoint 8. `scanned` is its session data when that was read from the bytes already. The samples
  * are only checked to be a list of objects; what is none is left out and reported as drift.
  */
-export function parseActivity(wire: Record<string, unknown>, scanned?: SessionData): Parsed<WireActivity> {
+export function parseActivity(wire: Record<string, unknown>, scanned?: WireSamples): Parsed<WireActivity> {
   const { session_data: sent, ...rest } = wire
   const parsed = parseLenient(activitySchema, rest)
   if (!parsed.ok) return parsed
@@ -125,7 +125,7 @@ export function parseActivity(wire: Record<string, unknown>, scanned?: SessionDa
   return { ok: true, value, drift }
 }
 
-function parseSamples(sent: unknown): { data: SessionData | null | undefined; drift: Drift[] } {
+function parseSamples(sent: unknown): { data: WireSamples | null | undefined; drift: Drift[] } {
   if (sent === undefined || sent === null) return { data: null, drift: [] }
   const items = parseItems(sent)
   if (!items) return { data: null, drift: [typeDrift(sent)] }
@@ -136,7 +136,7 @@ function parseSamples(sent: unknown): { data: SessionData | null | undefined; dr
   }
 }
 
-function excessOfSamples({ fields }: SessionData): string | undefined {
+function excessOfSamples({ fields }: WireSamples): string | undefined {
   for (const { others } of fields.values()) {
     for (const value of others.values()) {
       const excess = excessOf(value)

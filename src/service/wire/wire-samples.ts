@@ -1,11 +1,14 @@
 /** One field of every sample: NaN where a sample has no number, and by index what it has instead (neither null nor number). */
-export type SessionField = { readonly numbers: Float64Array; readonly others: ReadonlyMap<number, unknown> }
+export type WireSampleField = {
+  readonly numbers: Float64Array
+  readonly others: ReadonlyMap<number, unknown>
+}
 
 /**
  * The samples of an activity as sent (service document, "session_data entry fields"), by field, in the order as sent and
  * not checked. The arrays may be longer than `count`.
  */
-export type SessionData = { readonly count: number; readonly fields: ReadonlyMap<string, SessionField> }
+export type WireSamples = { readonly count: number; readonly fields: ReadonlyMap<string, WireSampleField> }
 
 /** Samples times fields, 128 MB of numbers: a week of recording with 27 fields. More is no real activity. */
 export const MAX_CELLS = 16_000_000
@@ -15,7 +18,7 @@ export const MAX_FIELDS = 1_000
 /** Turns samples that are objects to columns; undefined when they are more than MAX_CELLS, or have more than MAX_FIELDS. */
 export function columnsOf(
   samples: ReadonlyArray<Readonly<Record<string, unknown>>>,
-): SessionData | undefined {
+): WireSamples | undefined {
   const fields = new Map<string, { numbers: Float64Array; others: Map<number, unknown> }>()
   for (const [index, sample] of samples.entries()) {
     for (const [name, value] of Object.entries(sample)) {

@@ -1,8 +1,8 @@
 import { Blob } from 'node:buffer'
 import { FormData, Response } from 'undici'
 import { z } from 'zod'
-import type { Drift } from '../../store/drift.ts'
 import type { RequestBody } from '../http-message.ts'
+import type { Drift } from './lenient.ts'
 import { fitsIdentity, numberField, objectField, type Parsed, parseLenient, textField } from './lenient.ts'
 
 const fileSchema = z.looseObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Drift } from '../../store/drift.ts'
+import type { Drift } from './lenient.ts'
 import {
   type BadItem,
   durationField,

@@ -124,7 +124,7 @@ export async function recordUploadsMirrored(
 ): Promise<void> {
   if (input.activityIds.length === 0) return
   await tx.client.query(
-    `update training.uploads set state = 'mirrored', mirrored_at = $2, next_try_at = null, status_checks = 0
+    `update training.uploads set state = 'mirrored', mirrored_at = $2, next_try_at = null, checks = 0
      where activity_id = any ($1) and state = 'accepted'`,
     [input.activityIds, input.mirroredAt],
   )

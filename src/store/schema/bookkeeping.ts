@@ -26,8 +26,8 @@ export const uploads = training.table(
     acceptedAt: instant('accepted_at'),
     mirroredAt: instant('mirrored_at'),
     nextTryAt: instant('next_try_at'),
-    settleAfter: instant('settle_after'),
-    statusChecks: integer('status_checks').notNull().default(0),
+    resendAfter: instant('resend_after'),
+    checks: integer('checks').notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.contentId] }),

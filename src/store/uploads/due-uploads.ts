@@ -15,7 +15,7 @@ export async function findDueUploads(tx: Tx, input: { now: Date; limit: number }
      where ((u.next_try_at <= $1 and (u.state in ('sending', 'unconfirmed')
          or (u.state = 'accepted'
              and (a.activity_id is null or a.absent_since is not null or a.detail_state = 'failed'))))
-       or (u.state = 'mirrored' and u.status_checks = 0 and a.absent_since is not null))
+       or (u.state = 'mirrored' and u.checks = 0 and a.absent_since is not null))
      order by u.next_try_at nulls last limit $2`,
     [input.now, input.limit],
   )
@@ -28,7 +28,7 @@ export async function findDueUploads(tx: Tx, input: { now: Date; limit: number }
  */
 export async function recordUploadsComplete(tx: Tx, input: { now: Date }): Promise<number> {
   const { rowCount } = await tx.client.query(
-    `update training.uploads u set state = 'mirrored', mirrored_at = $1, next_try_at = null, status_checks = 0
+    `update training.uploads u set state = 'mirrored', mirrored_at = $1, next_try_at = null, checks = 0
      from training.activities a
      where a.activity_id = u.activity_id and u.state = 'accepted'
        and a.detail_state = 'mirrored' and a.absent_since is null`,

@@ -18,8 +18,8 @@ export type UploadChange = {
   acceptedAt?: Date
   mirroredAt?: Date | null
   nextTryAt?: Date | null
-  settleAfter?: Date | null
-  statusChecks?: number
+  resendAfter?: Date | null
+  checks?: number
   /** counts one more attempt to send */
   countAttempt?: boolean
 }

@@ -1,11 +1,12 @@
 import { eq, inArray, sql } from 'drizzle-orm'
 import { SECOND } from '../../kit/time.ts'
+import type { Credentials, TokenPair } from '../../service/credentials.ts'
 import { cleanText } from '../clean.ts'
 import { accounts, credentials } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import type { Sealer } from './seal.ts'
 import { UnreadableLoginError } from './seal.ts'
-import type { Credentials, Login, TokenPair } from './types.ts'
+import type { Login } from './types.ts'
 
 /** Sealed credentials, as in the table and in a spool file. */
 export type SealedCredentials = Readonly<

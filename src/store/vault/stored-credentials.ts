@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { z } from 'zod'
 import { errorCode, TransientError } from '../../kit/errors.ts'
 import { writeDurably } from '../../kit/files.ts'
+import type { Credentials } from '../../service/credentials.ts'
 import type { Store, Tx } from '../store.ts'
 import {
   findSealed,
@@ -16,7 +17,6 @@ import {
   upsertSealed,
 } from './rows.ts'
 import { type Keyring, type Sealer, spoolName, UnreadableLoginError } from './seal.ts'
-import type { Credentials } from './types.ts'
 
 /** The dependencies of the vault's functions. */
 export type VaultParts = Readonly<{ store: Store; log: Logger; keys: Keyring; spool: Spool }>

@@ -1,40 +1,6 @@
+import type { TokenPair, TokenVault } from '../../service/credentials.ts'
 import type { Account } from '../account-rows.ts'
 import type { UnreadableLoginError } from './seal.ts'
-
-/** The tokens of one grant (service document, "Token response"), with their times by this machine's clock. */
-export type TokenPair = { accessToken: string; refreshToken: string; obtainedAt: Date; expiresAt: Date }
-
-/** Everything that is stored for signing an account in. */
-export type Credentials = TokenPair & {
-  clientId: string
-  clientSecret: string
-  username: string | undefined
-  /** only when the rider asked for it to be kept */
-  password: string | undefined
-  /** the service that issued the tokens (`https://host:port`); they are sent to no other */
-  origin: string
-  /** the login has ended; only a person can sign in again */
-  needsLogin: boolean
-  /** refresh or login attempts that failed in a row */
-  failures: number
-  /** no attempt before this moment; remembered across restarts */
-  notBefore: Date | undefined
-}
-
-/** An account's credentials while its row is locked, so that no other process can change them. */
-export type HeldCredentials = {
-  /** as stored at the moment of the lock; undefined when the account was never signed in */
-  credentials: Credentials | undefined
-  /**
-   * Stores a new pair and clears `needsLogin`, `failures` and `notBefore`. The pair is on the disk when this resolves, even
-   * when the database cannot be written.
-   */
-  save(pair: TokenPair): Promise<void>
-  /** Sets `needsLogin`, with the reason for a person to read. */
-  park(reason: string): Promise<void>
-  /** Counts a failed attempt; no other is made before `notBefore`. */
-  recordFailure(input: { notBefore: Date; reason: string }): Promise<void>
-}
 
 /** The result of a sign-in; the password only when the rider asked for it to be kept. */
 export type Login = {
@@ -43,20 +9,6 @@ export type Login = {
   pair: TokenPair
   username?: string | undefined
   password?: string | undefined
-}
-
-/** The part of the vault that the service's client uses. */
-export type TokenVault = {
-  /**
-   * Reads the credentials of an account, from the spool while the database is away; undefined before a login. Throws
-   * UnreadableLoginError for this account's tokens alone.
-   */
-  read(accountId: number): Promise<Credentials | undefined>
-  /**
-   * Runs `use` while the account's row is locked, one process at a time, and commits before it resolves. What `use`
-   * saved or parked is kept also when it throws. Waits up to 90 s for the lock, then throws TransientError.
-   */
-  locked<T>(accountId: number, use: (held: HeldCredentials) => Promise<T>): Promise<T>
 }
 
 export type Vault = TokenVault & {

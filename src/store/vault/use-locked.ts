@@ -1,4 +1,5 @@
 import { ConfigError, errorLine } from '../../kit/errors.ts'
+import type { HeldCredentials, TokenPair } from '../../service/credentials.ts'
 import { mapDatabaseError } from '../database-errors.ts'
 import type { Tx } from '../store.ts'
 import {
@@ -13,7 +14,6 @@ import {
   upsertSealed,
 } from './rows.ts'
 import { findCredentialsAndUnpark, restoreSpooledTokens, type VaultParts } from './stored-credentials.ts'
-import type { HeldCredentials, TokenPair } from './types.ts'
 
 type Settled<T> = { ok: true; result: T } | { ok: false; error: unknown }
 

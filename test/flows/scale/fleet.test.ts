@@ -176,7 +176,7 @@ async function endBadDay(fleet: Fleet): Promise<void> {
  */
 async function passWaits(fleet: Fleet): Promise<void> {
   await fleet.rows(
-    `update training.uploads set next_try_at = now(), settle_after = now()
+    `update training.uploads set next_try_at = now(), resend_after = now()
      where state in ('sending', 'unconfirmed') and sent_at < now() - interval '5 s'`,
   )
   await fleet.touch()

@@ -101,14 +101,14 @@ export const ORDER: readonly Breaking[] = [
   },
   {
     promise: 'an upload whose answer was lost',
-    in: 'src/upload/check-status.ts',
-    from: 'if (settleAfter && settleAfter <= requestedAt) {',
-    to: 'if (settleAfter) {',
+    in: 'src/upload/check-upload.ts',
+    from: 'if (resendAfter && resendAfter <= requestedAt) {',
+    to: 'if (resendAfter) {',
   },
   {
     promise: 'an upload whose answer was lost',
-    in: 'src/upload/check-status.ts',
-    from: "return { state: 'seen' as const, reason, nextTryAt: null, settleAfter: null, statusChecks: 0 }",
-    to: "return { state: 'unconfirmed' as const, reason, nextTryAt: null, settleAfter: null, statusChecks: 0 }",
+    in: 'src/upload/check-upload.ts',
+    from: "return { state: 'seen' as const, reason, nextTryAt: null, resendAfter: null, checks: 0 }",
+    to: "return { state: 'unconfirmed' as const, reason, nextTryAt: null, resendAfter: null, checks: 0 }",
   },
 ]

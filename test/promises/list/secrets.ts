@@ -131,7 +131,7 @@ export const SECRETS: readonly Breaking[] = [
   },
   {
     promise: 'a 401 for one activity does not end a login',
-    in: 'src/service/session.ts',
+    in: 'src/service/account-login.ts',
     from: "if (verdict === 'accepted') throw refusedHere(error)",
     to: "if (verdict === 'unclear') throw refusedHere(error)",
   },

@@ -16,19 +16,19 @@ export const UPLOADS: readonly Breaking[] = [
   },
   {
     promise: '… whatever step a process dies at',
-    in: 'src/upload/check-status.ts',
+    in: 'src/upload/check-upload.ts',
     from: "state: 'unconfirmed' as const,",
     to: "state: 'seen' as const,",
   },
   {
     promise: '… when the answer is lost: the activity list is asked before anything is sent again',
-    in: 'src/upload/check-status.ts',
+    in: 'src/upload/check-upload.ts',
     from: "if (match.kind === 'found')",
     to: "if (match.kind === 'found' && upload.attempts > 9)",
   },
   {
     promise: '… while daemons are killed and Postgres and Redis fail',
-    in: 'src/upload/check-status.ts',
+    in: 'src/upload/check-upload.ts',
     from: "state: 'unconfirmed' as const,",
     to: "state: 'seen' as const,",
   },

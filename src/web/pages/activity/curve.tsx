@@ -8,8 +8,7 @@ import { FoldedSection, Link } from '../../shared/parts.tsx'
 import type { Sent } from '../../shared/sent.ts'
 import { type Column, Table } from '../../shared/table.tsx'
 import type { ActivityLine } from '../activity-line.ts'
-import type { View } from './page.tsx'
-import type { findCompared } from './queries.ts'
+import type { findCompared, View } from './queries.ts'
 import { modelOf } from './signature-model.ts'
 
 type Compared = Sent<typeof findCompared>['points'][number]

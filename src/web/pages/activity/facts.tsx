@@ -8,7 +8,7 @@ import {
 } from '../../shared/format.ts'
 import { Ago, Badge, Link, type NamedNumber, Notice, Numbers, type Problem } from '../../shared/parts.tsx'
 import { ROOT } from '../../shared/root.ts'
-import type { View } from './page.tsx'
+import type { View } from './queries.ts'
 import type { Summary } from './summarize.ts'
 
 type Facts = View['facts']

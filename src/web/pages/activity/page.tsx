@@ -4,18 +4,15 @@ import { showPage } from '../../shared/frame.tsx'
 import { fetchJson, useLive } from '../../shared/live.tsx'
 import { Section, Waiting } from '../../shared/parts.tsx'
 import { ROOT } from '../../shared/root.ts'
-import type { Sent } from '../../shared/sent.ts'
 import './activity.css'
 import { Curve } from './curve.tsx'
 import { Downloads, FactsList, Heading, StateNotice } from './facts.tsx'
-import type { findActivity } from './queries.ts'
+import type { View } from './queries.ts'
 import { Revisions } from './revisions.tsx'
 import { RouteMap } from './route-map.tsx'
 import { type Samples, summarize } from './summarize.ts'
 import { Timeline } from './timeline.tsx'
 import { Laps, Zones } from './zones-and-laps.tsx'
-
-export type View = Sent<typeof findActivity>
 
 /** An edit and the samples of a new upload show soon; nothing else changes on this page. */
 const POLL_EVERY_MS = 5_000

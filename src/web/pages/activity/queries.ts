@@ -2,8 +2,12 @@ import type { App } from '../../../app/app.ts'
 import { commandFor } from '../../../kit/errors.ts'
 import { findAccounts } from '../../../store/account-rows.ts'
 import type { Tx } from '../../../store/store.ts'
+import type { Sent } from '../../shared/sent.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
 import { findSeasons } from '../fitness-now.ts'
+
+/** The page's content as the browser gets it. */
+export type View = Sent<typeof findActivity>
 
 /** Finds the content of an activity's page, but its samples; undefined when there is no such activity. */
 export async function findActivity(

@@ -1,7 +1,7 @@
 import { formatNumber } from '../../shared/format.ts'
 import { Ago, Details, FoldedSection } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
-import type { View } from './page.tsx'
+import type { View } from './queries.ts'
 
 type Change = { at: string; column: string; before: unknown; after: unknown }
 

@@ -2,7 +2,7 @@ import type { Range } from '../../shared/charts/lanes.ts'
 import { formatDistance, formatNumber, formatSpan, formatStopwatch } from '../../shared/format.ts'
 import { FoldedSection } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
-import type { View } from './page.tsx'
+import type { View } from './queries.ts'
 
 type Lap = View['laps'][number]
 type Zone = { zone: string; bounds: string; seconds: number; share: number }

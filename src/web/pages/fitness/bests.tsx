@@ -5,7 +5,7 @@ import type { Spec } from '../../shared/charts/lanes.ts'
 import { formatDay, formatNumber, formatSpan } from '../../shared/format.ts'
 import { Link, Section } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
-import type { View } from './page.tsx'
+import type { View } from './queries.ts'
 
 type BestPoint = View['best'][number]
 /** `kg`: the rider's present weight */

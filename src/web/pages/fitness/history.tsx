@@ -5,7 +5,7 @@ import type { Lane } from '../../shared/charts/lanes.ts'
 import { formatDay, formatNumber, lastOfMonths } from '../../shared/format.ts'
 import { Details, Section } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
-import type { View } from './page.tsx'
+import type { View } from './queries.ts'
 import { type ChosenRange, rangeOfDays } from './range.tsx'
 
 const SIGNATURE: readonly Lane[] = [

@@ -4,14 +4,11 @@ import { formatNumber } from '../../shared/format.ts'
 import { showPage } from '../../shared/frame.tsx'
 import { useLive } from '../../shared/live.tsx'
 import { Ago, type NamedNumber, Numbers, Waiting } from '../../shared/parts.tsx'
-import type { Sent } from '../../shared/sent.ts'
 import { Bests } from './bests.tsx'
 import { Load, Signature } from './history.tsx'
-import type { findFitness } from './queries.ts'
+import type { View } from './queries.ts'
 import { RangeChoice, readRange } from './range.tsx'
 import { Weeks } from './weeks.tsx'
-
-export type View = Sent<typeof findFitness>
 
 /** Fitness changes with each activity, not with the seconds. */
 const POLL_EVERY_MS = 15_000

@@ -2,7 +2,11 @@ import type { App } from '../../../app/app.ts'
 import { commandFor } from '../../../kit/errors.ts'
 import { findAccounts } from '../../../store/account-rows.ts'
 import type { Tx } from '../../../store/store.ts'
+import type { Sent } from '../../shared/sent.ts'
 import { findFitnessNow, findSeasons } from '../fitness-now.ts'
+
+/** The page's content as the browser gets it. */
+export type View = Sent<typeof findFitness>
 
 /** Finds the content of the fitness page, of the first account when none is named; undefined when there is no such account. */
 export async function findFitness(

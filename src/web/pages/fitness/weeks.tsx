@@ -5,7 +5,7 @@ import type { Lane, Spec } from '../../shared/charts/lanes.ts'
 import { formatDay, formatNumber } from '../../shared/format.ts'
 import { Details, Section } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
-import type { View } from './page.tsx'
+import type { View } from './queries.ts'
 import { type ChosenRange, rangeOfDays } from './range.tsx'
 
 type Week = {

@@ -2,11 +2,9 @@ import { formatNumber, formatSpan } from '../../shared/format.ts'
 import { showPage } from '../../shared/frame.tsx'
 import { useLive } from '../../shared/live.tsx'
 import { Ago, Badge, Link, Numbers, Section, Waiting } from '../../shared/parts.tsx'
-import type { Sent } from '../../shared/sent.ts'
 import { type Column, Table, withAccount } from '../../shared/table.tsx'
-import type { findQueues } from './queries.ts'
+import type { View } from './queries.ts'
 
-type View = Sent<typeof findQueues>
 type Queue = View['queues'][number]
 type Job = Queue['jobs'][number]
 type Schedule = Queue['schedules'][number]

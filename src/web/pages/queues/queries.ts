@@ -2,6 +2,10 @@ import type { App } from '../../../app/app.ts'
 import type { JobQueue } from '../../../jobs/queues.ts'
 import { errorLine, MusetteError, TransientError } from '../../../kit/errors.ts'
 import { findAccounts } from '../../../store/account-rows.ts'
+import type { Sent } from '../../shared/sent.ts'
+
+/** The page's content as the browser gets it. */
+export type View = Sent<typeof findQueues>
 
 /** A table of this length can be read; the counts have all. */
 const JOBS_SHOWN = 50

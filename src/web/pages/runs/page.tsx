@@ -2,11 +2,9 @@ import { formatNumber } from '../../shared/format.ts'
 import { showPage } from '../../shared/frame.tsx'
 import { useLive } from '../../shared/live.tsx'
 import { Ago, Badge, type Mood, Waiting } from '../../shared/parts.tsx'
-import type { Sent } from '../../shared/sent.ts'
 import { type Column, Table, withAccount } from '../../shared/table.tsx'
-import type { findRuns } from './queries.ts'
+import type { View } from './queries.ts'
 
-type View = Sent<typeof findRuns>
 type Run = View['runs'][number]
 
 /** A run takes seconds. */

@@ -1,6 +1,10 @@
 import type { App } from '../../../app/app.ts'
 import { findAccounts } from '../../../store/account-rows.ts'
 import { findRecentRuns } from '../../../store/runs.ts'
+import type { Sent } from '../../shared/sent.ts'
+
+/** The page's content as the browser gets it. */
+export type View = Sent<typeof findRuns>
 
 /** Some hours of polls. */
 const RUNS_SHOWN = 100

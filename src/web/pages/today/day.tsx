@@ -3,7 +3,7 @@ import { formatDay, formatDistance, formatNumber, formatSpan, formatWeekday } fr
 import { Details, Link, Numbers } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
 import { Profile, Sparkline, WeekBars } from './drawings.tsx'
-import type { View } from './page.tsx'
+import type { View } from './queries.ts'
 
 type Today = NonNullable<View['today']>
 type WeekDay = Today['week'][number]

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { formatNumber, formatSpan, formatWeekdayLetters } from '../../shared/format.ts'
-import type { View } from './page.tsx'
+import type { View } from './queries.ts'
 
 type Today = NonNullable<View['today']>
 type Step = NonNullable<Today['workout']>['profile'][number]

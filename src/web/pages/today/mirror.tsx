@@ -1,6 +1,6 @@
 import { formatDay, formatNumber, formatSpan, formatWeekday } from '../../shared/format.ts'
 import { Ago, Badge, Link, type NamedNumber, Numbers } from '../../shared/parts.tsx'
-import type { View } from './page.tsx'
+import type { View } from './queries.ts'
 
 type Account = View['accounts'][number]
 

@@ -3,16 +3,13 @@ import { AccountChoice, readAccountQuery } from '../../shared/account-choice.tsx
 import { showPage } from '../../shared/frame.tsx'
 import { useLive } from '../../shared/live.tsx'
 import { Notice, Waiting } from '../../shared/parts.tsx'
-import type { Sent } from '../../shared/sent.ts'
 import { Day } from './day.tsx'
 import { DropZone } from './drop-zone.tsx'
 import { HomeNotice } from './home-notice.tsx'
 import { Accounts, Health } from './mirror.tsx'
-import type { makeFindToday } from './queries.ts'
+import type { View } from './queries.ts'
 import { Activities, Backup, Failed, Uploads, WaitingFiles } from './tables.tsx'
 import './today.css'
-
-export type View = Sent<ReturnType<typeof makeFindToday>>
 
 /** Quick enough to watch a backfill or an upload; each costs a few milliseconds of the daemon's time. */
 const POLL_EVERY_MS = 3_000

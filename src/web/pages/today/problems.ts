@@ -1,7 +1,6 @@
 import type { Status } from '../../../app/status-report.ts'
 import { commandFor } from '../../../kit/errors.ts'
 import { DAY, formatDuration } from '../../../kit/time.ts'
-import type { UploadLine } from './queries.ts'
 
 /** A refused file is shown on top for so long; afterwards the list of uploads still has it. */
 const REFUSED_SHOWN_MS = 7 * DAY
@@ -15,7 +14,9 @@ type ProblemView = {
   home_of?: string
 }
 
-type Input = { status: Status; uploads: readonly UploadLine[]; freshMs: number; now: Date }
+type Refusable = { account: string; file_name: string; state: string; reason: string | null; seen_at: Date }
+
+type Input = { status: Status; uploads: readonly Refusable[]; freshMs: number; now: Date }
 
 /** Lists what a person should know or do, the most urgent first, each with the command to type where there is one. */
 export function makeProblems({ status, uploads, freshMs, now }: Input): ProblemView[] {

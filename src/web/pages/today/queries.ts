@@ -5,6 +5,7 @@ import { findAccounts } from '../../../store/account-rows.ts'
 import type { Tx } from '../../../store/store.ts'
 import { makeFileStem } from '../../../workoutfolder/file-name.ts'
 import { makeCachedProbe } from '../../cached-probe.ts'
+import type { Sent } from '../../shared/sent.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
 import { findFitnessNow } from '../fitness-now.ts'
 import { KEEP_MS } from '../send-view.ts'
@@ -19,6 +20,9 @@ import {
 } from './account-day.ts'
 import { parseErgProfile } from './erg-profile.ts'
 import { makeProblems } from './problems.ts'
+
+/** The page's content as the browser gets it. */
+export type View = Sent<ReturnType<typeof makeFindToday>>
 
 type AccountStatus = Status['accounts'][number]
 

@@ -7,7 +7,7 @@ import {
 } from '../../shared/format.ts'
 import { ActivityLink, Ago, Badge, Link, type Mood, Section } from '../../shared/parts.tsx'
 import { type Column, Table, withAccount } from '../../shared/table.tsx'
-import type { View } from './page.tsx'
+import type { View } from './queries.ts'
 
 type Line = View['activities'][number]
 type Upload = View['uploads'][number]

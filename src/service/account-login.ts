@@ -1,7 +1,7 @@
 import { RateLimitedError, RejectedError } from '../kit/errors.ts'
 import { SECOND, waitFor } from '../kit/time.ts'
-import type { Credentials } from '../store/vault/types.ts'
 import { assertOrigin } from './calls.ts'
+import type { Credentials, LoginAccount } from './credentials.ts'
 import {
   loginEnded,
   parkAccount,
@@ -9,13 +9,12 @@ import {
   type RefreshResult,
   refreshPending,
   refreshTokens,
-  type SessionAccount,
 } from './refresh-tokens.ts'
 import { MAX_LIFETIME_MS } from './wire/wire-token.ts'
 
-/** The state of an account's session in this process; calls share one refresh through it. */
-export type SessionState = {
-  account: SessionAccount
+/** The state of an account's login in this process; calls share one refresh through it. */
+export type LoginState = {
+  account: LoginAccount
   /** the share of a token's life after which it is refreshed; drawn once, so that accounts do not come together */
   refreshAfter: number
   /** an access token that the service answered with 401 */
@@ -35,11 +34,11 @@ const REFRESH_JITTER = 0.1
 /** Age up to which activities share a read of the vault (a query and a file): fifty of a backfill, or more. */
 export const SHARED_READ_MS = SECOND
 
-/** Makes the state of an account's session; with `byHand` the first refresh is attempted at once, whatever failed before. */
-export function makeSessionState(
-  account: SessionAccount,
+/** Makes the state of an account's login; with `byHand` the first refresh is attempted at once, whatever failed before. */
+export function makeLoginState(
+  account: LoginAccount,
   { random, byHand }: { random: () => number; byHand: boolean },
-): SessionState {
+): LoginState {
   return {
     account,
     refreshAfter: REFRESH_AFTER + REFRESH_JITTER * random(),
@@ -68,7 +67,7 @@ type TokenCall<T> = {
  */
 export async function withToken<T>(
   deps: RefreshDeps,
-  state: SessionState,
+  state: LoginState,
   call: TokenCall<T>,
   options: { signal?: AbortSignal | undefined; maxAgeMs?: number | undefined } = {},
 ): Promise<T> {
@@ -111,7 +110,7 @@ export async function withToken<T>(
 
 /** Tells whether another endpoint accepts a token that was refused; `unclear` when that one fails in another way. */
 async function tryElsewhere(
-  state: SessionState,
+  state: LoginState,
   call: Pick<TokenCall<unknown>, 'sendElsewhere'>,
   { accessToken, signal }: { accessToken: string; signal: AbortSignal | undefined },
 ): Promise<'accepted' | 'refused' | 'unclear'> {
@@ -138,7 +137,7 @@ function refusedHere(error: RejectedError): RejectedError {
  */
 export async function refreshIfDue(
   deps: RefreshDeps,
-  state: SessionState,
+  state: LoginState,
   signal?: AbortSignal,
 ): Promise<'fresh' | 'refreshed' | 'parked'> {
   const stored = await deps.vault.read(state.account.accountId)
@@ -153,7 +152,7 @@ export async function refreshIfDue(
 
 async function usableCredentials(
   deps: RefreshDeps,
-  state: SessionState,
+  state: LoginState,
   { signal, maxAgeMs }: { signal: AbortSignal | undefined; maxAgeMs: number },
 ): Promise<Credentials> {
   const { account } = state
@@ -182,7 +181,7 @@ async function usableCredentials(
  */
 async function readCredentials(
   deps: RefreshDeps,
-  state: SessionState,
+  state: LoginState,
   maxAgeMs: number,
 ): Promise<Credentials | undefined> {
   const at = now(deps).getTime()
@@ -206,7 +205,7 @@ async function readCredentials(
 
 async function replaceRefused(
   deps: RefreshDeps,
-  state: SessionState,
+  state: LoginState,
   refused: Credentials,
   signal?: AbortSignal,
 ): Promise<Extract<RefreshResult, { credentials: Credentials }>> {
@@ -215,7 +214,7 @@ async function replaceRefused(
   throw pendingError(state, result)
 }
 
-function pendingError(state: SessionState, result: RefreshResult): Error {
+function pendingError(state: LoginState, result: RefreshResult): Error {
   if (result.kind === 'parked') return loginEnded(state.account)
   if (result.kind !== 'failed') {
     return refreshPending(state.account, result.kind === 'waiting' ? { until: result.until } : {})
@@ -225,7 +224,7 @@ function pendingError(state: SessionState, result: RefreshResult): Error {
     : refreshPending(state.account, { cause: result.error })
 }
 
-async function giveUp(deps: RefreshDeps, state: SessionState, held: Credentials): Promise<never> {
+async function giveUp(deps: RefreshDeps, state: LoginState, held: Credentials): Promise<never> {
   const refused = loginEnded(state.account, 'token_refused')
   await parkAccount(deps, { account: state.account, seen: held, reason: refused.message })
   throw refused
@@ -234,7 +233,7 @@ async function giveUp(deps: RefreshDeps, state: SessionState, held: Credentials)
 /** Runs one refresh at a time in this process. It continues when its callers stop waiting: a new pair must be stored. */
 function refreshOnce(
   deps: RefreshDeps,
-  state: SessionState,
+  state: LoginState,
   seen: Credentials,
   signal?: AbortSignal,
 ): Promise<RefreshResult> {
@@ -252,12 +251,12 @@ function refreshOnce(
   return waitFor(state.inFlight, signal)
 }
 
-function isUsable(deps: RefreshDeps, state: SessionState, credentials: Credentials): boolean {
+function isUsable(deps: RefreshDeps, state: LoginState, credentials: Credentials): boolean {
   const { accessToken, expiresAt } = credentials
   return accessToken !== '' && accessToken !== state.refused && expiresAt > now(deps)
 }
 
-function isDue(deps: RefreshDeps, state: SessionState, credentials: Credentials): boolean {
+function isDue(deps: RefreshDeps, state: LoginState, credentials: Credentials): boolean {
   const begun = credentials.obtainedAt.getTime()
   // A row of an earlier version may have a longer life than is accepted now.
   const life = Math.min(credentials.expiresAt.getTime() - begun, MAX_LIFETIME_MS)

@@ -13,9 +13,9 @@ import { type Match, matchActivity, START_WITHIN_MS } from './match-activity.ts'
 import type { Listed, UploadDeps } from './upload-deps.ts'
 import { isNew, recordAccepted, recordDuplicate, recordReplaced, UNCONFIRMED_MS } from './upload-outcome.ts'
 
-/** Pauses between status checks of an upload whose answer was lost. */
+/** Pauses between checks of an upload whose answer was lost. */
 const UNCONFIRMED_BACKOFF: Backoff = { firstMs: 5 * SECOND, maxMs: 5 * MINUTE, factor: 3 }
-/** Pauses between status checks of an accepted upload whose activity cannot be fetched. */
+/** Pauses between checks of an accepted upload whose activity cannot be fetched. */
 const GONE_BACKOFF: Backoff = { firstMs: 10 * SECOND, maxMs: 1 * DAY, factor: 4 }
 /** How long after the acceptance a new activity may be missing in the list, before another one can have replaced it. */
 const LISTED_WITHIN_MS = 30 * SECOND
@@ -26,13 +26,13 @@ const ZONES_MS = 1 * DAY
 const CONFLICT = 409
 
 /**
- * Checks the status of one ledger row that is due, by the activity list near the file's start (service document, endpoint 9),
+ * Checks one ledger row that is due, by the activity list near the file's start (service document, endpoint 9),
  * and returns the row; undefined when no check was due. A row whose sender died becomes `unconfirmed` first. `unconfirmed`:
  * with an activity it is accepted; without one after the waiting time it is `seen` again, and only then sent again. `accepted`
  * or `mirrored` with an activity that is gone: it gets the activity that replaced it, or no further check after a while.
  * Throws the client's errors after recording the time of the next check.
  */
-export async function checkStatus(
+export async function checkUpload(
   deps: UploadDeps,
   input: { account: Account; contentId: string; signal?: AbortSignal },
 ): Promise<Upload | undefined> {
@@ -40,14 +40,14 @@ export async function checkStatus(
   const key = { accountId: account.accountId, contentId }
   const requestedAt = deps.now()
   await deps.store.transaction(async (tx) => {
-    const settleAfter = new Date(requestedAt.getTime() + UNCONFIRMED_MS)
+    const resendAfter = new Date(requestedAt.getTime() + UNCONFIRMED_MS)
     const reason = 'the process that sent it ended before the answer came'
     const change = {
       state: 'unconfirmed' as const,
       reason,
-      settleAfter,
+      resendAfter,
       nextTryAt: requestedAt,
-      statusChecks: 0,
+      checks: 0,
     }
     await recordUploadState(tx, key, change, { from: ['sending'], dueAt: requestedAt })
   })
@@ -63,29 +63,29 @@ export async function checkStatus(
     )
     throw error
   }
-  const settled = await deps.store.transaction((tx) => settleRow(tx, { key, listed, requestedAt }))
-  if (settled && settled.state !== upload.state) {
-    const { fileName, state, activityPath, reason } = settled
-    deps.log.info({ file: fileName, contentId, state, path: activityPath, reason }, 'upload settled')
+  const checked = await deps.store.transaction((tx) => checkRow(tx, { key, listed, requestedAt }))
+  if (checked && checked.state !== upload.state) {
+    const { fileName, state, activityPath, reason } = checked
+    deps.log.info({ file: fileName, contentId, state, path: activityPath, reason }, 'upload checked')
   }
   if (
-    settled?.state === 'accepted' &&
-    settled.activityId !== null &&
-    settled.activityId !== upload.activityId
+    checked?.state === 'accepted' &&
+    checked.activityId !== null &&
+    checked.activityId !== upload.activityId
   ) {
-    const wanted = { accountId: key.accountId, activityId: settled.activityId }
+    const wanted = { accountId: key.accountId, activityId: checked.activityId }
     await deps.onWanted?.(wanted).catch(() => undefined)
   }
-  return settled
+  return checked
 }
 
 function isDue(upload: Upload, now: Date): boolean {
-  if (upload.state === 'mirrored') return upload.statusChecks === 0
+  if (upload.state === 'mirrored') return upload.checks === 0
   const isChecked = upload.state === 'unconfirmed' || upload.state === 'accepted'
   return isChecked && upload.nextTryAt !== null && upload.nextTryAt <= now
 }
 
-async function settleRow(
+async function checkRow(
   tx: Tx,
   input: { key: { accountId: number; contentId: string }; listed: Listed[]; requestedAt: Date },
 ): Promise<Upload | undefined> {
@@ -125,13 +125,13 @@ function stillUnconfirmed(upload: Upload, match: Match, requestedAt: Date) {
     const reason = `it may be any of the activities ${match.paths.join(', ')}; if it is none, run: musette upload --force FILE`
     return { ...nextCheck(upload, requestedAt), reason }
   }
-  const { settleAfter } = upload
-  if (settleAfter && settleAfter <= requestedAt) {
+  const { resendAfter } = upload
+  if (resendAfter && resendAfter <= requestedAt) {
     const reason = 'the service did not take it; it is sent again'
-    return { state: 'seen' as const, reason, nextTryAt: null, settleAfter: null, statusChecks: 0 }
+    return { state: 'seen' as const, reason, nextTryAt: null, resendAfter: null, checks: 0 }
   }
   const next = nextCheck(upload, requestedAt)
-  const nextTryAt = settleAfter && settleAfter < next.nextTryAt ? settleAfter : next.nextTryAt
+  const nextTryAt = resendAfter && resendAfter < next.nextTryAt ? resendAfter : next.nextTryAt
   return { ...next, nextTryAt }
 }
 
@@ -147,14 +147,14 @@ function stillGone(upload: Upload, requestedAt: Date) {
   const over = upload.state === 'mirrored' || requestedAt.getTime() - since.getTime() > GONE_WITHIN_MS
   if (!over) return nextCheck(upload, requestedAt)
   const reason = `the service no longer shows activity ${upload.activityPath ?? '(unnamed)'}, nor another of that start`
-  return { state: upload.state, statusChecks: upload.statusChecks + 1, nextTryAt: null, reason }
+  return { state: upload.state, checks: upload.checks + 1, nextTryAt: null, reason }
 }
 
 function nextCheck(upload: Upload, now: Date) {
   const { state } = upload
-  const statusChecks = upload.statusChecks + 1
+  const checks = upload.checks + 1
   const backoff = state === 'unconfirmed' ? UNCONFIRMED_BACKOFF : GONE_BACKOFF
-  return { state, statusChecks, nextTryAt: new Date(now.getTime() + backoffMs(backoff, statusChecks)) }
+  return { state, checks, nextTryAt: new Date(now.getTime() + backoffMs(backoff, checks)) }
 }
 
 /** Lists the activities that started within two minutes of `startedAt` (service document, endpoint 9). Throws the client's errors. */

@@ -137,7 +137,7 @@ describe('a session', () => {
   it('reads the vault once for the activities of a second, and again for every list', async () => {
     const { service, vault, clock } = openTestService(() => ({ body: { success: true, activities: [] } }))
     const account = service.forAccount(ACCOUNT)
-    const ride = () => account.fetchActivity('ride', { sessionData: true })
+    const ride = () => account.fetchActivity('ride', { samples: true })
     await Promise.all([ride(), ride(), ride()])
     await ride()
     expect(vault.reads()).toBe(1)
@@ -154,11 +154,11 @@ describe('a session', () => {
     const state = { access: 'access-0', refresh: 'refresh-0' }
     const { service, vault, requests } = openTestService(makeRotating(state))
     const account = service.forAccount(ACCOUNT)
-    await account.fetchActivity('ride', { sessionData: true })
+    await account.fetchActivity('ride', { samples: true })
     state.access = 'access-9'
     vault.rows.set(1, makeCredentials(START, { accessToken: 'access-9', obtainedAt: ago(HOUR) }))
-    await account.fetchActivity('other', { sessionData: true })
-    await account.fetchActivity('third', { sessionData: true })
+    await account.fetchActivity('other', { samples: true })
+    await account.fetchActivity('third', { samples: true })
     expect(requests.map(bearerOf)).toEqual(['access-0', 'access-0', 'access-9', 'access-9'])
   })
 
@@ -169,11 +169,11 @@ describe('a session', () => {
         : { status: 404, body: {} },
     )
     const account = service.forAccount(ACCOUNT)
-    await account.fetchActivity('mine', { sessionData: true })
+    await account.fetchActivity('mine', { samples: true })
     vault.rows.set(1, makeCredentials(START, { accessToken: 'access-9', obtainedAt: ago(HOUR) }))
-    await account.fetchActivity('theirs', { sessionData: true })
+    await account.fetchActivity('theirs', { samples: true })
     expect(requests.map(bearerOf)).toEqual(['access-0', 'access-0', 'access-9'])
-    expect(await errorOf(account.fetchActivity('mine', { sessionData: true }))).toMatchObject({ status: 404 })
+    expect(await errorOf(account.fetchActivity('mine', { samples: true }))).toMatchObject({ status: 404 })
     expect(requests).toHaveLength(4)
   })
 
@@ -230,7 +230,7 @@ describe('an object that is refused with 401', () => {
     const account = service.forAccount(ACCOUNT)
     const call = () =>
       path.endsWith('ride')
-        ? account.fetchActivity('ride', { sessionData: false })
+        ? account.fetchActivity('ride', { samples: false })
         : account.fetchTrainingInfo({})
     expect(await errorOf(call())).toMatchObject({ name: 'RejectedError', code: 'refused_here', status: 401 })
     expect(vault.writes).toEqual(['save'])
@@ -242,7 +242,7 @@ describe('an object that is refused with 401', () => {
     const { service, requests, vault } = openTestService(refusing('/oauth/activity/'))
     const account = service.forAccount(ACCOUNT)
     for (const ride of ['a', 'b', 'c']) {
-      expect(await errorOf(account.fetchActivity(ride, { sessionData: false }))).toMatchObject({
+      expect(await errorOf(account.fetchActivity(ride, { samples: false }))).toMatchObject({
         status: 401,
       })
     }
@@ -253,7 +253,7 @@ describe('an object that is refused with 401', () => {
 
   it('parks nothing when the other endpoint fails in another way', async () => {
     const { service, vault } = openTestService(refusing('/oauth/activity/', { status: 404, body: {} }))
-    const call = service.forAccount(ACCOUNT).fetchActivity('ride', { sessionData: false })
+    const call = service.forAccount(ACCOUNT).fetchActivity('ride', { samples: false })
     expect(await errorOf(call)).toMatchObject({ name: 'RejectedError', status: 401 })
     expect(vault.writes).toEqual(['save'])
   })
@@ -262,7 +262,7 @@ describe('an object that is refused with 401', () => {
     const vault = makeMemoryVault({ 1: makeCredentials(START, { needsLogin: true }) })
     const { service, requests } = openTestService(refusing('/oauth/activity/'), { vault })
     const account = service.forAccount(ACCOUNT)
-    expect(await errorOf(account.fetchActivity('ride', { sessionData: false }))).toMatchObject({
+    expect(await errorOf(account.fetchActivity('ride', { samples: false }))).toMatchObject({
       status: 401,
     })
     expect((await account.fetchTrainingInfo({})).value.status).toBe('Fresh')

@@ -1,0 +1,51 @@
+/** A program that may request tokens, and by which grants. */
+export type Client = {
+  id: string
+  secret: string
+  name: string
+  grants: ReadonlyArray<'password' | 'refresh_token' | 'authorization_code'>
+  /** Whether a redirect address is registered. */
+  mayRedirect: (uri: string) => boolean
+}
+
+const PUBLIC_CLIENT: Client = {
+  id: 'service_public',
+  secret: 'service_public',
+  name: 'Public client',
+  grants: ['password', 'refresh_token'],
+  mayRedirect: () => false,
+}
+
+const DEMO_APPLICATION: Client = {
+  id: 'demo_app',
+  secret: 'demo_secret',
+  name: 'Demo Application',
+  grants: ['authorization_code', 'refresh_token'],
+  mayRedirect: isLoopback,
+}
+
+/** A client that is registered besides those that every sandbox has. */
+export type RegisteredClient = { id: string; secret: string; redirectUris?: readonly string[] }
+
+/** Makes the clients of a sandbox; a further one may use every grant, and its redirect addresses are compared exactly. */
+export function makeClients(further: readonly RegisteredClient[]): Client[] {
+  const registered = further.map(({ id, secret, redirectUris = [] }) => ({
+    ...{ id, secret, name: id },
+    grants: ['password', 'refresh_token', 'authorization_code'] as const,
+    mayRedirect: (uri: string) => redirectUris.includes(uri),
+  }))
+  return [...registered, PUBLIC_CLIENT, DEMO_APPLICATION]
+}
+
+/** Finds a client by its id. */
+export function findClient(clients: readonly Client[], id: string): Client | undefined {
+  return clients.find((client) => client.id === id)
+}
+
+/** Accepts any port and path on this machine, without fragment or credentials. */
+function isLoopback(uri: string): boolean {
+  if (!URL.canParse(uri)) return false
+  const url = new URL(uri)
+  const here = ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname)
+  return url.protocol === 'http:' && here && url.hash === '' && url.username === '' && url.password === ''
+}
