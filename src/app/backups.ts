@@ -12,9 +12,9 @@ import { findAccounts } from '../store/account-rows.ts'
 import type { CopyProgress } from '../store/backup/copy-progress.ts'
 import { checkSchema } from '../store/migration/schema-version.ts'
 import { openStore, type Store } from '../store/store.ts'
-import { readSecretKeys, secretKeyPath } from '../store/vault/key-file.ts'
-import { findKeyIds } from '../store/vault/rows.ts'
-import { keyIdOf } from '../store/vault/seal.ts'
+import { readSecretKeys, secretKeyPath } from '../vault/key-file.ts'
+import { findKeyIds } from '../vault/rows.ts'
+import { keyIdOf } from '../vault/seal.ts'
 import { openDatabase, openUnmigrated } from './open-database.ts'
 
 /** Which key opens the logins of a database, and whether this configuration has it. */

@@ -12,10 +12,10 @@ import {
   removePendingKeys,
   secretKeyPath,
   writeKeyFile,
-} from '../store/vault/key-file.ts'
-import { findKeyIds } from '../store/vault/rows.ts'
-import { keyIdOf } from '../store/vault/seal.ts'
-import type { Resealed, Vault } from '../store/vault/types.ts'
+} from '../vault/key-file.ts'
+import { findKeyIds } from '../vault/rows.ts'
+import { keyIdOf } from '../vault/seal.ts'
+import type { Resealed, Vault } from '../vault/types.ts'
 
 type Deps = { config: Config; store: Store; vault: Vault }
 

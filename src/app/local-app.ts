@@ -4,9 +4,9 @@ import { ACCOUNT_NAMES, type AccountVerb, ConfigError, commandFor, isAccountName
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { type Account, findAccount, findAccounts } from '../store/account-rows.ts'
 import { openStore, type Store } from '../store/store.ts'
-import { makeKey, readOrMakeSecretKey, readSecretKeys } from '../store/vault/key-file.ts'
-import { UnreadableLoginError } from '../store/vault/seal.ts'
-import { type KeyOptions, makeTokenVault, type Vault } from '../store/vault/vault.ts'
+import { makeKey, readOrMakeSecretKey, readSecretKeys } from '../vault/key-file.ts'
+import { UnreadableLoginError } from '../vault/seal.ts'
+import { type KeyOptions, makeTokenVault, type Vault } from '../vault/vault.ts'
 import { finishRotation } from './key-rotation.ts'
 import { openDatabase, type Preparation, prepareDatabase } from './open-database.ts'
 

@@ -2,18 +2,18 @@ import { join, resolve } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { ConfigError, errorCode } from '../kit/errors.ts'
-import { empty } from '../store/database-errors.ts'
-import type { Migrated } from '../store/migrate.ts'
-import { checkServer } from '../store/migration/check-server.ts'
-import { checkSchema } from '../store/migration/schema-version.ts'
-import { type GuardedReader, makeGuardedReader } from '../store/query/guarded-reader.ts'
+import { type GuardedReader, makeGuardedReader } from '../query/guarded-reader.ts'
 import {
   collectResults,
   type Notice,
   openQueries as openRawQueries,
   type Queries,
   type QueryResult,
-} from '../store/query/raw-query.ts'
+} from '../query/raw-query.ts'
+import { empty } from '../store/database-errors.ts'
+import type { Migrated } from '../store/migrate.ts'
+import { checkServer } from '../store/migration/check-server.ts'
+import { checkSchema } from '../store/migration/schema-version.ts'
 import type { Store } from '../store/store.ts'
 
 type Database = { url: string; close(): Promise<void> }

@@ -8,7 +8,7 @@ import { acquireKeepAlive, isKeptAlive, type KeepAlive, requestKeepAlive } from 
 import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
 import { PROGRAM_FOLDER } from '../kit/program-folder.ts'
 import { MINUTE, SECOND, sleep } from '../kit/time.ts'
-import { collectResults, openQueries } from '../store/query/raw-query.ts'
+import { collectResults, openQueries } from '../query/raw-query.ts'
 import { assertDatabase, openDatabase } from './open-database.ts'
 
 /** The embedded Postgres stops when no program was connected and no `db-url` ran for this long. */

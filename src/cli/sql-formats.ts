@@ -1,6 +1,6 @@
 import { ConfigError } from '../kit/errors.ts'
 import { escapeDelete, quoteCsv } from '../kit/text.ts'
-import type { Field, QueryResult, Row } from '../store/query/raw-query.ts'
+import type { Field, QueryResult, Row } from '../query/raw-query.ts'
 import { cellOf, escapeControls, makeLayout, padTo, widthOf, wrapTo } from './output.ts'
 
 /** Formats the results of statements, piece by piece. Each returned text is printed unchanged; it contains its own line breaks. */

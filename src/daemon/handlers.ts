@@ -23,8 +23,8 @@ import {
 import { findCursor } from '../store/cursors.ts'
 import { findNewestChange } from '../store/feed/change-rows.ts'
 import { findDueUploads, recordUploadsComplete } from '../store/uploads/due-uploads.ts'
-import { UnreadableLoginError } from '../store/vault/seal.ts'
 import { checkUpload } from '../upload/check-upload.ts'
+import { UnreadableLoginError } from '../vault/seal.ts'
 
 /** How many wanted activities one sweep enqueues for an account; the next sweep brings the rest. */
 const SWEEP_LIMIT = 10_000

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { errorLine } from '../kit/errors.ts'
-import type { GuardedReader } from '../store/query/guarded-reader.ts'
+import type { GuardedReader } from '../query/guarded-reader.ts'
 import { judgeText, VERSION_WITH_BATCHES } from './judge-message.ts'
 import { type McpDeps, makeServerFactory } from './server.ts'
 

@@ -1,6 +1,5 @@
-import { Readable } from 'node:stream'
 import type pg from 'pg'
-import { type CopyStreamQuery, from as copyFrom } from 'pg-copy-streams'
+import { type CopyStreamQuery, from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { dropConnection } from '../kit/postgres-client.ts'
 
 // The signature, four bytes of flags, and four bytes for the length of the header's extension.
@@ -64,18 +63,22 @@ export function copyOut(
   client: pg.ClientBase,
   source: string,
 ): { chunks: AsyncGenerator<Buffer>; rows(): Promise<number> } {
-  const query = makeCopyQuery(`COPY ${source} TO STDOUT (FORMAT binary)`)
+  const stream = copyTo(`COPY ${source} TO STDOUT (FORMAT binary)`)
   async function* readChunks(): AsyncGenerator<Buffer> {
-    client.query(query)
     let ended = false
     try {
-      for await (const chunk of query.chunks) yield chunk
+      for await (const chunk of client.query(stream)) yield chunk
       ended = true
     } finally {
       if (!ended) dropConnection(client)
     }
   }
-  return { chunks: readChunks(), rows: () => query.rows }
+  const countRows = async () => {
+    // The number comes after the last row; an empty statement ends after it.
+    await client.query('')
+    return stream.rowCount
+  }
+  return { chunks: readChunks(), rows: countRows }
 }
 
 /** Reads the rows of a query without parameters by copyOut: the bytes of each field, undefined for NULL. */
@@ -148,97 +151,4 @@ async function abandon(stream: CopyStreamQuery): Promise<void> {
   const closed = new Promise<void>((resolve) => stream.once('close', resolve))
   stream.destroy(new Error('the rows could not be made'))
   await closed
-}
-
-const COPY_DATA = 'd'.charCodeAt(0)
-/** Messages after which no more rows come: CopyDone and ErrorResponse. */
-const LAST_MESSAGES: ReadonlySet<number | undefined> = new Set(['c'.charCodeAt(0), 'E'.charCodeAt(0)])
-/** Of a message: its type, and the length of what follows the type. */
-const MESSAGE_HEADER_BYTES = 5
-
-/**
- * Makes a query for pg whose answer is read from the socket and not by the driver's parser: Postgres sends each row as a message,
- * and a buffer for each took as long as all else that is done with the rows. The rows of a packet are moved together in its buffer
- * instead. All other messages go to the driver. https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY
- */
-function makeCopyQuery(text: string) {
-  let socket: Readable | undefined
-  const chunks = new Readable({ read: () => void socket?.resume() })
-  let settle: { resolve: (rows: number) => void; reject: (error: Error) => void } | undefined
-  const rows = new Promise<number>((resolve, reject) => {
-    settle = { resolve, reject }
-  })
-  // Who reads the chunks sees the error there.
-  rows.catch(() => undefined)
-  return {
-    chunks,
-    rows,
-    submit(connection: pg.Connection) {
-      const { stream } = connection
-      const [parse] = stream.listeners('data') as Array<(bytes: Buffer) => void>
-      if (!parse) throw new TypeError('the driver does not read its connection')
-      socket = stream
-      const take = makeMessageReader(parse)
-      const read = (bytes: Buffer) => {
-        const { data, rest } = take(bytes)
-        if (data.length > 0 && !chunks.push(data)) stream.pause()
-        if (!rest) return
-        stream.off('data', read).on('data', parse)
-        parse(rest)
-        stream.resume()
-      }
-      stream.off('data', parse).on('data', read)
-      connection.query(text)
-    },
-    handleError(error: Error) {
-      chunks.destroy(error)
-      settle?.reject(error)
-    },
-    handleCommandComplete({ text: tag }: { text: string }) {
-      // Not before: an error may come in pieces, and rows before it must not look like all of them.
-      chunks.push(null)
-      settle?.resolve(Number(/^COPY (\d+)/.exec(tag)?.[1]))
-    },
-    handleReadyForQuery() {},
-  }
-}
-
-/**
- * Makes a function that takes the next bytes from the server and returns those of rows, which then lie in the same buffer without the
- * headers of their messages. Other messages go to `parse`. `rest` is what begins with the last message, once that comes.
- */
-function makeMessageReader(parse: (bytes: Buffer) => void) {
-  /** of the message that is being read: its bytes that are still to come, and whether they are rows */
-  let left = 0
-  let isRows = false
-  /** the beginning of a header that was cut off */
-  let cut = Buffer.alloc(0)
-  return (received: Buffer): { data: Buffer; rest?: Buffer } => {
-    const bytes = cut.length > 0 ? Buffer.concat([cut, received]) : received
-    cut = Buffer.alloc(0)
-    let kept = 0
-    let at = 0
-    while (at < bytes.length) {
-      let start = at
-      if (left === 0) {
-        if (bytes.length - at < MESSAGE_HEADER_BYTES) {
-          cut = Buffer.from(bytes.subarray(at))
-          break
-        }
-        if (LAST_MESSAGES.has(bytes[at])) return { data: bytes.subarray(0, kept), rest: bytes.subarray(at) }
-        isRows = bytes[at] === COPY_DATA
-        left = bytes.readUInt32BE(at + 1) + 1 - MESSAGE_HEADER_BYTES
-        at += MESSAGE_HEADER_BYTES
-        if (isRows) start = at
-      }
-      const end = Math.min(bytes.length, at + left)
-      left -= end - at
-      at = end
-      if (isRows) {
-        bytes.copyWithin(kept, start, end)
-        kept += end - start
-      } else parse(bytes.subarray(start, end))
-    }
-    return { data: bytes.subarray(0, kept) }
-  }
 }

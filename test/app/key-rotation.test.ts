@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { makeTokenVault } from '../../src/store/vault/vault.ts'
+import { makeTokenVault } from '../../src/vault/vault.ts'
 import { eventually } from '../kit/eventually.ts'
 import { locksHeldOn, queryOnce, WAITING_FOR_LOCK } from '../kit/postgres.ts'
 import { quiet, rowsOf } from '../store/open.ts'
-import { ACCOUNT, makeSpoolText, openTestVault, pairAt } from '../store/vault.ts'
+import { ACCOUNT, makeSpoolText, openTestVault, pairAt } from '../vault/vault.ts'
 
 /** A vault whose process began with the first key; the list is what lies on the disk now. */
 async function openRotatable() {

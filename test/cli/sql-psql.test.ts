@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeCsvPrinter, tableOf } from '../../src/cli/sql-formats.ts'
-import { collectResults, openQueries, type Queries } from '../../src/store/query/raw-query.ts'
+import { collectResults, openQueries, type Queries } from '../../src/query/raw-query.ts'
 import { openTestDatabase, type TestDatabase } from '../kit/postgres.ts'
 
 const SEED = 20_250_701

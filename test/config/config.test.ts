@@ -6,7 +6,7 @@ import { readConfig, readSettings } from '../../src/config/config.ts'
 import { defaultDataDir } from '../../src/config/data-dir.ts'
 import { NAMES } from '../../src/config/variables.ts'
 import { ConfigError } from '../../src/kit/errors.ts'
-import { readOrMakeSecretKey } from '../../src/store/vault/key-file.ts'
+import { readOrMakeSecretKey } from '../../src/vault/key-file.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'musette-config-'))
 afterAll(() => rmSync(folder, { recursive: true }))

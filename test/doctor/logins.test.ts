@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CliRig } from '../cli/rig.ts'
 import { queryOnce } from '../kit/postgres.ts'
-import { makeSpoolText } from '../store/vault.ts'
+import { makeSpoolText } from '../vault/vault.ts'
 import { doctor, openSignedIn } from './rig.ts'
 
 let rig: CliRig

@@ -22,7 +22,7 @@ import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.
 import { makeRide } from '../kit/ride.ts'
 import { callTool, connectHttp, TOKEN } from '../mcp/rig.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
-import { dropAssistantLogins } from '../store/guarded/rig.ts'
+import { dropAssistantLogins } from '../query/guarded/rig.ts'
 
 /** The message of all that the other role has made. It is the message of an error, so nothing that runs it succeeds. */
 const RAN = 'code of another role ran'

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COOKBOOK } from '../../src/mcp/cookbook/cookbook.ts'
-import { collectResults, openQueries } from '../../src/store/query/raw-query.ts'
+import { collectResults, openQueries } from '../../src/query/raw-query.ts'
 import { MIRRORING_MS, openMirroredHistory } from '../docs/mirrored-history.ts'
 import type { TestDatabase } from '../kit/postgres.ts'
-import { dropAssistantLogins } from '../store/guarded/rig.ts'
+import { dropAssistantLogins } from '../query/guarded/rig.ts'
 import { callTool, connectClient, TRANSPORTS } from './rig.ts'
 
 let database: TestDatabase

@@ -2,7 +2,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { onTestFinished } from 'vitest'
 import { makeHttpServer } from '../../src/mcp/http.ts'
-import { makeGuardedReader } from '../../src/store/query/guarded-reader.ts'
+import { makeGuardedReader } from '../../src/query/guarded-reader.ts'
 import { makeTestLog } from '../kit/log.ts'
 import { distPath } from '../kit/processes.ts'
 import { openBareWeb } from '../web/rig.ts'

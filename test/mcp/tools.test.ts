@@ -1,7 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { countTokens } from '../../src/mcp/tokens.ts'
-import { dropAssistantLogins } from '../store/guarded/rig.ts'
+import { dropAssistantLogins } from '../query/guarded/rig.ts'
 import { openScene, type Scene } from '../store/sql/scene.ts'
 import { callTool, connectClient, connectHttp, openMcpWeb } from './rig.ts'
 

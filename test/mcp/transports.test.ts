@@ -5,7 +5,7 @@ import { openLine } from '../kit/postgres-line.ts'
 import { distPath, runNode, startNode } from '../kit/processes.ts'
 import { openReaderLogin } from '../kit/reader-login.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
-import { dropAssistantLogins } from '../store/guarded/rig.ts'
+import { dropAssistantLogins } from '../query/guarded/rig.ts'
 import { ask } from '../web/rig.ts'
 import { callTool, connectClient, connectHttp, connectStdio, openMcpWeb, TOKEN, TRANSPORTS } from './rig.ts'
 

@@ -7,7 +7,7 @@ import { MIRRORING_MS, openMirroredHistory } from '../docs/mirrored-history.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import type { TestDatabase } from '../kit/postgres.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
-import { dropAssistantLogins } from '../store/guarded/rig.ts'
+import { dropAssistantLogins } from '../query/guarded/rig.ts'
 import { callTool, connectClient } from './rig.ts'
 
 /** The rider of the cookbook, and one of another history with rides of the same names, paths and starts. */

@@ -5,7 +5,7 @@ import { openChangeListener } from '../../src/store/feed/change-listener.ts'
 import { withMigrationLock } from '../../src/store/migrate.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { openReaderLogin } from '../kit/reader-login.ts'
-import { openTestReader } from './guarded/rig.ts'
+import { openTestReader } from '../query/guarded/rig.ts'
 import { openTestStore, quiet, rowsOf } from './open.ts'
 
 const SETTINGS = `select current_setting('jit') as jit, current_setting('search_path') as path`

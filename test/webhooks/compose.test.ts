@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { recordNeedsLogin } from '../../src/store/vault/rows.ts'
+import { recordNeedsLogin } from '../../src/vault/rows.ts'
 import { composeConditions } from '../../src/webhooks/compose.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { makeAccount, rowsOf } from '../store/open.ts'

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { VERSION } from '../../config/version.ts'
 import { ConfigError, errorCode, isAbort } from '../../kit/errors.ts'
-import type { Notice, Queries, RejectedStatement, Remarks } from '../../store/query/raw-query.ts'
+import type { Notice, Queries, RejectedStatement, Remarks } from '../../query/raw-query.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
 import { widthOf } from '../output.ts'
 import { readInput } from '../prompt.ts'

@@ -7,7 +7,7 @@ import type { Account } from '../../../src/store/account-rows.ts'
 import { recordRunsAbandoned } from '../../../src/store/runs.ts'
 import { makeSamplesVacuum } from '../../../src/store/samples/vacuum.ts'
 import { openStore } from '../../../src/store/store.ts'
-import { makeTokenVault } from '../../../src/store/vault/vault.ts'
+import { makeTokenVault } from '../../../src/vault/vault.ts'
 import type { HandClock } from './clock.ts'
 import { type Line, openLine } from './line.ts'
 

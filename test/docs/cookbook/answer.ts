@@ -1,5 +1,5 @@
 import { tableOf } from '../../../src/cli/sql-formats.ts'
-import { collectResults, openQueries } from '../../../src/store/query/raw-query.ts'
+import { collectResults, openQueries } from '../../../src/query/raw-query.ts'
 
 /**
  * Asks the questions one after the other and writes each answer as `musette sql` prints it. Throws at a text that is not

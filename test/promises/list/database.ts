@@ -97,8 +97,8 @@ export const DATABASE: readonly Breaking[] = [
   {
     promise: 'Rows that were read before an error never pass for all of them',
     in: 'src/store/copy.ts',
-    from: "stream.off('data', read).on('data', parse)",
-    to: "stream.off('data', read).on('data', parse) && chunks.push(null)",
+    from: 'const stream = copyTo(`COPY ${source} TO STDOUT (FORMAT binary)`)',
+    to: 'const stream = Object.assign(copyTo(`COPY ${source} TO STDOUT (FORMAT binary)`), { handleError: () => void stream.push(null) })',
   },
   {
     promise: "The embedded database of another user stays that user's, also after a command of root",

@@ -10,7 +10,7 @@ export const LOGINS: readonly Breaking[] = [
   },
   {
     promise: 'Processes that share a database refresh a token once',
-    in: 'src/store/vault/use-locked.ts',
+    in: 'src/vault/use-locked.ts',
     from: 'await lockCredentials(tx, accountId)',
     to: 'if (accountId === 0) await lockCredentials(tx, accountId)',
   },
@@ -22,14 +22,14 @@ export const LOGINS: readonly Breaking[] = [
   },
   {
     promise: 'A new pair is on disk before it is used, also when the database takes no writes',
-    in: 'src/store/vault/use-locked.ts',
+    in: 'src/vault/use-locked.ts',
     from: 'state.spooled = await trySpool(parts, sealed)',
     to: 'state.spooled = false',
   },
   {
     promise: 'A stop waits for a refresh under way',
     in: 'src/service/service.ts',
-    from: 'await Promise.allSettled([...sessions.values()].map((state) => state.inFlight))',
+    from: 'await Promise.allSettled([...logins.values()].map((state) => state.inFlight))',
     to: 'await Promise.allSettled([])',
   },
   {

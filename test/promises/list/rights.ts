@@ -2,7 +2,7 @@ import type { Breaking } from '../promises.ts'
 
 /** The path of every connection is not opened here, because then the code of the other role would run before the tests begin. */
 const OPEN_PATH: Omit<Breaking, 'promise'> = {
-  in: 'src/store/query/connection.ts',
+  in: 'src/query/connection.ts',
   from: 'SET search_path = training;',
   to: 'SET search_path = "$user", public, training;',
 }
@@ -114,19 +114,19 @@ export const RIGHTS: readonly Breaking[] = [
   {
     promise:
       '10,000 hostile statements of an assistant change nothing, see no secret and leave nothing behind',
-    in: 'src/store/query/guarded-reader.ts',
+    in: 'src/query/guarded-reader.ts',
     from: 'await connection.close()',
     to: 'void connection.close',
   },
   {
     promise: 'an assistant that is limited to one account sees no other one',
-    in: 'src/store/query/one-account.ts',
+    in: 'src/query/one-account.ts',
     from: 'if (notNull) return `account_id = ${ACCOUNT}`',
     to: "if (notNull) return 'true'",
   },
   {
     promise: 'no statement of an assistant runs beyond its time',
-    in: 'src/store/query/guarded-reader.ts',
+    in: 'src/query/guarded-reader.ts',
     from: 'await terminate(found, connection.serverPid)',
     to: 'void terminate',
   },
@@ -162,13 +162,13 @@ export const RIGHTS: readonly Breaking[] = [
   },
   {
     promise: 'the reading login reads nothing but schema `training`',
-    in: 'src/store/query/reader-login.ts',
+    in: 'src/query/reader-login.ts',
     from: '`GRANT USAGE ON SCHEMA training TO ${READER}`',
     to: '`GRANT USAGE ON SCHEMA training, musette TO ${READER}; GRANT SELECT ON ALL TABLES IN SCHEMA musette TO ${READER}`',
   },
   {
     promise: 'the reading login writes nothing',
-    in: 'src/store/query/reader-login.ts',
+    in: 'src/query/reader-login.ts',
     from: '`GRANT SELECT ON ALL TABLES IN SCHEMA training TO ${READER}`',
     to: '`GRANT SELECT, INSERT, DELETE ON ALL TABLES IN SCHEMA training TO ${READER}`',
   },
@@ -180,31 +180,31 @@ export const RIGHTS: readonly Breaking[] = [
   },
   {
     promise: 'the reading login fills nothing and takes no lock',
-    in: 'src/store/query/reader-limits.ts',
+    in: 'src/query/reader-limits.ts',
     from: 'if (rights.ownsDatabase) {',
     to: "if (rights.database === '') {",
   },
   {
     promise: 'the reading login fills nothing and takes no lock',
-    in: 'src/store/query/reader-limits.ts',
+    in: 'src/query/reader-limits.ts',
     from: 'const functions = rights.ownsFunctions ? await findPublicFunctions(tx) : []',
     to: 'const functions = rights.database ? [] : await findPublicFunctions(tx)',
   },
   {
     promise: 'the reading login takes ten connections at most',
-    in: 'src/store/query/reader-login.ts',
+    in: 'src/query/reader-login.ts',
     from: 'const CONNECTIONS = { analysts: 10,',
     to: 'const CONNECTIONS = { analysts: 11,',
   },
   {
     promise: '`musette sql` writes only with `--write`',
-    in: 'src/store/query/connection.ts',
+    in: 'src/query/connection.ts',
     from: "protocol: guarded ? 'extended' : 'simple'",
     to: "protocol: 'simple'",
   },
   {
     promise: '`musette sql` writes only with `--write`',
-    in: 'src/store/query/connection.ts',
+    in: 'src/query/connection.ts',
     from: "const BEGIN_GUARDED = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT'",
     to: "const BEGIN_GUARDED = 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT'",
   },

@@ -5,19 +5,19 @@ export const SECRETS: readonly Breaking[] = [
   {
     promise:
       'tokens are stored encrypted, and can be decrypted only for their account, their field and with their key',
-    in: 'src/store/vault/seal.ts',
+    in: 'src/vault/seal.ts',
     from: 'return Buffer.from(`${prefix} ${accountId} ${field}`, ',
     to: 'return Buffer.from(`${prefix} ${accountId} ${field.length > 0}`, ',
   },
   {
     promise: 'tokens go to the service that made them and to no other',
-    in: 'src/store/vault/rows.ts',
+    in: 'src/vault/rows.ts',
     from: 'if (opened.origin !== undefined && opened.origin !== origin)',
     to: "if (opened.origin === '' && opened.origin !== origin)",
   },
   {
     promise: 'a login that fails half way leaves the previous one unchanged',
-    in: 'src/store/vault/vault.ts',
+    in: 'src/vault/vault.ts',
     from: 'const account = await store.transaction(async (tx) => {',
     to: 'await store.transaction((tx) => upsertAccount(tx, { name, baseUrl })); const account = await store.transaction(async (tx) => {',
   },

@@ -1,7 +1,7 @@
 import pg from 'pg'
-import { dropConnection, PostgresClient } from '../../kit/postgres-client.ts'
-import { SECOND, within } from '../../kit/time.ts'
-import { mapDatabaseError } from '../database-errors.ts'
+import { dropConnection, PostgresClient } from '../kit/postgres-client.ts'
+import { SECOND, within } from '../kit/time.ts'
+import { mapDatabaseError } from '../store/database-errors.ts'
 import type { Remarks } from './rejected-statement.ts'
 import { type Part, runStatement, type Statement } from './statement.ts'
 

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
-import { makeGuardedReader } from '../../../src/store/query/guarded-reader.ts'
+import { makeGuardedReader } from '../../../src/query/guarded-reader.ts'
 import { queryOnce } from '../../kit/postgres.ts'
-import { quiet } from '../open.ts'
+import { quiet } from '../../store/open.ts'
 
 type Options = NonNullable<Parameters<typeof makeGuardedReader>[1]> & {
   account?: string

@@ -1,8 +1,8 @@
 import { eq } from 'drizzle-orm'
 import type { Logger } from 'pino'
-import { findAccountById, forgetCursors, upsertAccount } from '../account-rows.ts'
-import { credentials } from '../schema/index.ts'
-import type { Store } from '../store.ts'
+import { findAccountById, forgetCursors, upsertAccount } from '../store/account-rows.ts'
+import { credentials } from '../store/schema/index.ts'
+import type { Store } from '../store/store.ts'
 import { resealCredentials } from './reseal-credentials.ts'
 import {
   findKeyIds,

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { ConfigError, commandFor } from '../../kit/errors.ts'
+import { ConfigError, commandFor } from '../kit/errors.ts'
 
 /**
  * Seals texts with AES-256-GCM. A sealed value opens only for its own account and field, and holds the

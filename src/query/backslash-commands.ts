@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { ConfigError } from '../../kit/errors.ts'
+import { ConfigError } from '../kit/errors.ts'
 import { splitStatements } from './split-statements.ts'
 
 /** A part of what a person typed: a command as psql has them, without the statement that follows it, or SQL. */

@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { ConfigError } from '../../kit/errors.ts'
-import type { Tx } from '../store.ts'
+import { ConfigError } from '../kit/errors.ts'
+import type { Tx } from '../store/store.ts'
 
 /** The group of logins that see one account; its number is the end of the name of the login. */
 const ONE_ACCOUNT = 'musette_one_account'

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ConfigError, errorCode } from '../../kit/errors.ts'
-import { renameDurably, writeDurably } from '../../kit/files.ts'
+import { ConfigError, errorCode } from '../kit/errors.ts'
+import { renameDurably, writeDurably } from '../kit/files.ts'
 
 const KEY_BYTES = 32
 /** The key file of an unfinished rotation, with the key's id. */

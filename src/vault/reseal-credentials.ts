@@ -1,6 +1,6 @@
 import { asc, eq, sql } from 'drizzle-orm'
-import { accounts, credentials } from '../schema/index.ts'
-import type { Tx } from '../store.ts'
+import { accounts, credentials } from '../store/schema/index.ts'
+import type { Tx } from '../store/store.ts'
 import { limitLockWait, reseal, type SealedCredentials } from './rows.ts'
 import { makeSealer, type Sealer, UnreadableLoginError } from './seal.ts'
 import { restoreSpooledTokens, type VaultParts } from './stored-credentials.ts'

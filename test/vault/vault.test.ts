@@ -2,8 +2,8 @@ import { createCipheriv, randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { TransientError } from '../../src/kit/errors.ts'
 import { findAccount, upsertAccount } from '../../src/store/account-rows.ts'
-import { makeSealer } from '../../src/store/vault/seal.ts'
-import { rowsOf } from './open.ts'
+import { makeSealer } from '../../src/vault/seal.ts'
+import { rowsOf } from '../store/open.ts'
 import { ACCOUNT, openTestVault, pairAt } from './vault.ts'
 
 test('the vault returns the credentials of a login, and stores none of them in clear text', async () => {

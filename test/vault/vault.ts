@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { onTestFinished } from 'vitest'
 import type { TokenPair } from '../../src/service/credentials.ts'
 import type { Store } from '../../src/store/store.ts'
-import { makeTokenVault } from '../../src/store/vault/vault.ts'
+import { makeTokenVault } from '../../src/vault/vault.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
-import { openTestStore, quiet } from './open.ts'
+import { openTestStore, quiet } from '../store/open.ts'
 
 /** The account of a test vault. */
 export const ACCOUNT = { name: 'default', baseUrl: 'http://127.0.0.1:9' }

@@ -2,10 +2,10 @@ import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { z } from 'zod'
-import { errorCode, TransientError } from '../../kit/errors.ts'
-import { writeDurably } from '../../kit/files.ts'
-import type { Credentials } from '../../service/credentials.ts'
-import type { Store, Tx } from '../store.ts'
+import { errorCode, TransientError } from '../kit/errors.ts'
+import { writeDurably } from '../kit/files.ts'
+import type { Credentials } from '../service/credentials.ts'
+import type { Store, Tx } from '../store/store.ts'
 import {
   findSealed,
   lockCredentials,

@@ -2,7 +2,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore, type Store } from '../../src/store/store.ts'
-import { backendPidOf, quiet, rowsOf, terminate } from './open.ts'
+import { backendPidOf, quiet, rowsOf, terminate } from '../store/open.ts'
 import { ACCOUNT, openTestVault, pairAt } from './vault.ts'
 
 type Moment = 'before save' | 'after save'

@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { isAbort } from '../../kit/errors.ts'
-import { mapDatabaseError } from '../database-errors.ts'
+import { isAbort } from '../kit/errors.ts'
+import { mapDatabaseError } from '../store/database-errors.ts'
 import { makeCatalogueQuery, noSuchTable, splitTyped } from './backslash-commands.ts'
 import { type Notice, openGuardedConnection, openWritableConnection } from './connection.ts'
 import { RejectedStatement } from './rejected-statement.ts'

@@ -1,6 +1,6 @@
 import { asc, eq } from 'drizzle-orm'
-import { accounts, credentials } from '../schema/index.ts'
-import type { Tx } from '../store.ts'
+import { accounts, credentials } from '../store/schema/index.ts'
+import type { Tx } from '../store/store.ts'
 import { unsealCredentials } from './rows.ts'
 import { type KeyOptions, makeKeyring, UnreadableLoginError } from './seal.ts'
 import { makeSpool, unsealSpooled } from './stored-credentials.ts'

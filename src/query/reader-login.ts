@@ -1,8 +1,8 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { ConfigError } from '../../kit/errors.ts'
-import { MINUTE } from '../../kit/time.ts'
-import type { Tx } from '../store.ts'
+import { ConfigError } from '../kit/errors.ts'
+import { MINUTE } from '../kit/time.ts'
+import type { Tx } from '../store/store.ts'
 import { revokeFromPublic } from './reader-limits.ts'
 
 const READER = 'musette_reader'

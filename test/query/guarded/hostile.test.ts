@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import type { GuardedReader } from '../../../src/store/query/guarded-reader.ts'
+import type { GuardedReader } from '../../../src/query/guarded-reader.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { queryOnce } from '../../kit/postgres.ts'
-import { openScene, type Scene } from '../sql/scene.ts'
+import { openScene, type Scene } from '../../store/sql/scene.ts'
 import { openTestReader } from './rig.ts'
 import { CHANNEL, ENDLESS, generateHostile, SECRET } from './statements.ts'
 

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { SECOND } from '../../kit/time.ts'
+import { SECOND } from '../kit/time.ts'
 
 /**
  * The form of a column's texts. `number`: numbers that are exact as JavaScript numbers; `digits`: numbers with more digits;

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { pino } from 'pino'
 import { openStore } from '../../src/store/store.ts'
-import { makeTokenVault } from '../../src/store/vault/vault.ts'
+import { makeTokenVault } from '../../src/vault/vault.ts'
 
 // Run as a process of its own: waits for a line on standard input, then refreshes the tokens of one account unless
 // someone else has done so since `obtainedBefore`, and prints what it found.

@@ -1,5 +1,5 @@
-import type { TokenPair, TokenVault } from '../../service/credentials.ts'
-import type { Account } from '../account-rows.ts'
+import type { TokenPair, TokenVault } from '../service/credentials.ts'
+import type { Account } from '../store/account-rows.ts'
 import type { UnreadableLoginError } from './seal.ts'
 
 /** The result of a sign-in; the password only when the rider asked for it to be kept. */

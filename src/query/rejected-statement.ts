@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { ConfigError, errorLine } from '../../kit/errors.ts'
+import { ConfigError, errorLine } from '../kit/errors.ts'
 
 /** The line of a statement in which Postgres found a mistake; the column is the number of characters before it. */
 type Place = { line: string; number: number; column: number }

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import type { Tx } from '../store.ts'
+import type { Tx } from '../store/store.ts'
 
 /** Rights that every login has on a new server, and by which a read-only login could block others or fill the disk. */
 export type OpenRight = 'temporary tables' | 'advisory locks' | 'large objects'

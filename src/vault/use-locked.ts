@@ -1,7 +1,7 @@
-import { ConfigError, errorLine } from '../../kit/errors.ts'
-import type { HeldCredentials, TokenPair } from '../../service/credentials.ts'
-import { mapDatabaseError } from '../database-errors.ts'
-import type { Tx } from '../store.ts'
+import { ConfigError, errorLine } from '../kit/errors.ts'
+import type { HeldCredentials, TokenPair } from '../service/credentials.ts'
+import { mapDatabaseError } from '../store/database-errors.ts'
+import type { Tx } from '../store/store.ts'
 import {
   findSealed,
   limitLockWait,
