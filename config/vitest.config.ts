@@ -2,19 +2,38 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import SlowestFirst from './slowest-first.ts'
 
+/** Tests without a database and a queue: they begin at once. One that wants a server fails with the name of what it lacks. */
+const PLAIN = [
+  'test/{architecture,config,dropfolder,fit,normalize,promises,sandbox,service}/**/*.test.ts',
+  'test/jobs/{error-tally,outcome,wanted-schedules}.test.ts',
+  'test/mirror/{shrunken-lists,windows}.test.ts',
+  'test/web/{cached-probe,erg-profile,sessions}.test.ts',
+]
+
 export default defineConfig({
   test: {
     root: fileURLToPath(new URL('..', import.meta.url)),
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/kit/global-setup.ts'],
     pool: 'forks',
     // Loading the libraries anew for each file took four times as long, 170 s more in all. No test replaces a module.
     isolate: false,
-    // One more than a small machine has cores: many tests wait, for a lock that runs out or a process that ends.
-    maxWorkers: 3,
+    // More than a small machine has cores: many tests wait, for a lock that runs out or a process that ends.
+    maxWorkers: 4,
     sequence: { sequencer: SlowestFirst },
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    globalSetup: ['test/kit/build-setup.ts'],
     reporters: process.env.CI ? ['default', './test/kit/closing-line-reporter.ts'] : ['default'],
+    projects: [
+      { extends: true, test: { name: 'plain', include: PLAIN } },
+      {
+        extends: true,
+        test: {
+          name: 'served',
+          include: ['test/**/*.test.ts'],
+          exclude: PLAIN,
+          globalSetup: ['test/kit/servers-setup.ts'],
+        },
+      },
+    ],
   },
 })

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
-import { systemClock } from '../kit/time.ts'
+import { type Sleep, systemClock } from '../kit/time.ts'
 import type { MirrorDeps, MirrorOptions } from '../mirror/mirror.ts'
 import { recordHomeOfOthers } from '../mirror/time-zones.ts'
 import { openService, type Service, type ServiceObserver } from '../service/service.ts'
@@ -25,7 +25,7 @@ export type App = LocalApp & {
 /**
  * Opens what openLocalApp opens, and the service client; an empty database is set up, unless `preparation` says otherwise. Throws as
  * openLocalApp does. The `signal` cancels the opening only; the `observer` is called for every request to the service;
- * `longestPauseMs` and `byHand` are options of the service client.
+ * `longestPauseMs`, `byHand` and `sleep` are options of the service client.
  */
 export async function openApp(
   config: Config,
@@ -36,6 +36,7 @@ export async function openApp(
     longestPauseMs?: number
     byHand?: boolean
     preparation?: Preparation
+    sleep?: Sleep
   } = {},
 ): Promise<App> {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
@@ -47,7 +48,7 @@ export async function openApp(
     const { store, vault } = local
     const { concurrency, requestsPerMinute } = config.service
     const service = openService(
-      { vault, log, observer: options.observer },
+      { vault, log, observer: options.observer, ...(options.sleep && { sleep: options.sleep }) },
       {
         concurrency,
         requestsPerMinute,

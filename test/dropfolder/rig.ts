@@ -46,19 +46,10 @@ export async function openRig(
     accounts?: () => Promise<string[]>
     before?: (dir: string) => Promise<unknown>
     dirBelow?: string
-    /** for thousands of files */
-    inMemory?: boolean
   } = {},
 ) {
-  const {
-    importFile = judgeFile,
-    accounts = async () => ['default'],
-    before,
-    dirBelow,
-    inMemory,
-    ...given
-  } = options
-  const temp = await openTempDir('drop', { inMemory: inMemory ?? false })
+  const { importFile = judgeFile, accounts = async () => ['default'], before, dirBelow, ...given } = options
+  const temp = await openTempDir('drop')
   const dir = dirBelow ? join(temp.path, dirBelow) : temp.path
   await before?.(dir)
   const clock = { aheadMs: 60_000 }

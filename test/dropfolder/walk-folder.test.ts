@@ -5,7 +5,7 @@ import { walkFolder } from '../../src/dropfolder/walk-folder.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
 it('lists 130,000 files in one folder', async () => {
-  const folder = await openTempDir('many', { inMemory: true })
+  const folder = await openTempDir('many')
   try {
     for (let i = 0; i < 130_000; i++) closeSync(openSync(join(folder.path, `${i}.fit`), 'w'))
     const walked = await walkFolder(folder.path, { accounts: ['default'], isDroppable: () => true })

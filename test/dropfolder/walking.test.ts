@@ -179,7 +179,6 @@ describe('the scan', () => {
 
   it('does not mind 20,000 old files', async () => {
     rig = await openRig({
-      inMemory: true,
       afterUpload: 'keep',
       importFile: async () => ({ action: 'keep' }),
       before: async (dir) => {

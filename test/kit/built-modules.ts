@@ -7,7 +7,7 @@ const FOLDER = 'dist/.modules'
 /** Modules of src/ that tests load in processes of their own, where a compiler would cost a second. */
 const MODULES = ['cli/output', 'embedded/binaries', 'embedded/embedded', 'embedded/run-as', 'log'] as const
 
-/** The path of one of these modules, in JavaScript. global-setup.ts sees to it that it is current. */
+/** The path of one of these modules, in JavaScript. build-setup.ts sees to it that it is current. */
 export function modulePath(name: (typeof MODULES)[number]): string {
   return join(root, FOLDER, `${name}.js`)
 }

@@ -3,13 +3,16 @@ import type { Reporter, TestModule } from 'vitest/node'
 
 type Counts = { passed: number; failed: number; skipped: number }
 
+const SLOWEST = 10
+
 /**
- * Prints, as the very last line and alone on it, `N passed, N failed, N skipped`. A file that could not be loaded, an
+ * Names the ten slowest tests, and prints, as the very last line and alone on it, `N passed, N failed, N skipped`. A file that could not be loaded, an
  * error outside any test and a run that could not begin count as failed.
  */
 export default class ClosingLineReporter implements Reporter {
   onTestRunEnd(modules: ReadonlyArray<TestModule>, unhandled: ReadonlyArray<unknown>): void {
     const counts = countTests(modules, unhandled.length)
+    for (const line of listSlowest(modules)) writeSync(1, `${line}\n`)
     // Other reporters and the global teardown still print; at the exit nobody does.
     process.once('exit', (code) => {
       // A run that failed before its first test, in the global setup, has no failed test to show for it.
@@ -32,4 +35,13 @@ function countTests(modules: ReadonlyArray<TestModule>, unhandled: number): Coun
     counts.failed += failedHere === 0 && module.state() === 'failed' ? 1 : failedHere
   }
   return counts
+}
+
+function listSlowest(modules: ReadonlyArray<TestModule>): string[] {
+  const tests = modules.flatMap((module) => [...module.children.allTests()])
+  const timed = tests.map((test) => ({ test, seconds: (test.diagnostic()?.duration ?? 0) / 1_000 }))
+  const slowest = timed.sort((a, b) => b.seconds - a.seconds).slice(0, SLOWEST)
+  return slowest.map(
+    ({ test, seconds }) => `${seconds.toFixed(1)} s  ${test.module.relativeModuleId}: ${test.fullName}`,
+  )
 }

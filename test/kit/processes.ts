@@ -30,7 +30,7 @@ export type Running = {
 const OURS =
   /^(MUSETTE_|https?_proxy$|no_proxy$|HTTPS?_PROXY$|NO_PROXY$|DATABASE_URL|REDIS_URL|TEST_DATABASE_URL|NODE_OPTIONS$|VITEST|PG[A-Z]+$)/
 
-/** The path of a file of the built program: `distPath('main.js')`. global-setup.ts sees to it that dist/ is current. */
+/** The path of a file of the built program: `distPath('main.js')`. build-setup.ts sees to it that dist/ is current. */
 export function distPath(path: string): string {
   return fileURLToPath(new URL(`../../dist/${path}`, import.meta.url))
 }

@@ -1,4 +1,4 @@
-/** What global-setup.ts hands to every test file through vitest's `inject`. */
+/** What servers-setup.ts hands to every test file through vitest's `inject`. */
 export type Provided = {
   /** superuser URL of the one Postgres server of this run */
   postgresUrl: string

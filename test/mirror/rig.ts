@@ -2,6 +2,7 @@ import { type App, openApp } from '../../src/app/app.ts'
 import { signInWithPassword } from '../../src/app/sign-in.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../src/kit/release-stack.ts'
+import { sleep } from '../../src/kit/time.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Account } from '../../src/store/account-rows.ts'
 import { makeTestLog, type TestLog } from '../kit/log.ts'
@@ -21,6 +22,9 @@ export type Rig = {
   rows(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>
   close(): Promise<void>
 }
+
+/** The service client waits seconds before it asks a failing server again; here nobody needs that rest. */
+const LONGEST_WAIT_MS = 50
 
 /** Opens a sandbox, a database (or takes a migrated one) and an App between them, signed in as the rider. */
 export async function openRig(options: {
@@ -48,7 +52,9 @@ export async function openRig(options: {
       ...options.env,
     })
     const log = makeTestLog()
-    const app = await openApp(config, log.log)
+    const app = await openApp(config, log.log, {
+      sleep: (ms, signal) => sleep(Math.min(ms, LONGEST_WAIT_MS), signal),
+    })
     release.defer('app', () => app.close())
     const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
     const account = await signInWithPassword(app, login)

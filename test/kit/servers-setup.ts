@@ -1,41 +1,33 @@
-import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, statSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { errorLine } from '../../src/kit/errors.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../src/kit/release-stack.ts'
 import { findChromium, findRedisBinary, WITHOUT_CHROMIUM } from './binaries.ts'
-import { buildModules } from './built-modules.ts'
 import { makeSilentLog } from './log.ts'
 import { nameOfPrepared, PREPARED_DATABASES, type Provided } from './provided.ts'
 import { openRedisServer } from './redis-server.ts'
 import { openTempDir } from './temp-dir.ts'
-
-const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Every test file opens pools and databases of its own; and what a power cut would lose here is thrown away anyway. */
 const SERVER_SETTINGS = [
   'max_connections = 200',
   'fsync = off',
   'full_page_writes = off',
-  "shared_buffers = '512MB'",
-  "max_wal_size = '4GB'",
+  "shared_buffers = '256MB'",
+  "max_wal_size = '1GB'",
   // A handshake of some milliseconds, many thousand times.
   'scram_iterations = 1',
 ]
 
 /**
  * Starts what a run of tests shares: one Postgres (the embedded one, or the server of TEST_DATABASE_URL), a migrated
- * database to clone, one Redis, and a current dist/ for tests that start processes. Returns how to stop it all.
+ * database to clone, and one Redis. Returns how to stop it all.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const release = makeReleaseStack()
   try {
-    buildWhenOutdated()
-    buildModules()
     const postgresUrl = process.env.TEST_DATABASE_URL ?? (await openServer(release))
     project.provide('postgresUrl', postgresUrl)
     project.provide('template', await openTemplate(release, postgresUrl))
@@ -102,22 +94,6 @@ async function openRedis(release: ReleaseStack): Promise<string | undefined> {
   if (process.env.CI) throw new Error(sentence)
   say(`${sentence} (the tests that need it do not run)`)
   return undefined
-}
-
-/** Builds when a source file is newer than the last build, so that processes under test run today's code. */
-function buildWhenOutdated(): void {
-  const built = modifiedAt(`${root}dist/.inputs.json`)
-  const sources = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' })
-  if (built > 0 && !sources.some((path) => modifiedAt(`${root}src/${path}`) > built)) return
-  const build = spawnSync(process.execPath, [`${root}config/setup.mjs`, 'build'], {
-    cwd: root,
-    encoding: 'utf8',
-  })
-  if (build.status !== 0) say(`the build reports errors:\n${build.stdout}${build.stderr}`)
-}
-
-function modifiedAt(path: string): number {
-  return existsSync(path) ? statSync(path).mtimeMs : 0
 }
 
 async function runStatements(url: string, statements: string[]): Promise<void> {
