@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
@@ -8,7 +9,8 @@ import { describeFinding, runSeed } from './campaign.ts'
 import { FAMILIES } from './plan/arbitrary.ts'
 import { openRunDatabase } from './world/database.ts'
 
-// Any number of convergence runs: npm run converge -- --runs 1000 [--seed 1] [--family crashes] [--keep-going]
+// Any number of convergence runs, and then, unless it is of one family, every case of the tests of which `npm test` tries a part:
+// npm run converge -- --runs 1000 [--seed 1] [--family crashes] [--keep-going]
 const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '200' },
@@ -19,11 +21,22 @@ const { values } = parseArgs({
   },
 })
 const families = values.family ? FAMILIES.filter((family) => family === values.family) : FAMILIES
+/** The test files that read `whole` of kit/sampling.ts. */
+const SAMPLED = ['test/flows/upgrade/upgrade.test.ts', 'test/query/guarded/hostile.test.ts']
 const release = makeReleaseStack()
 try {
   process.exitCode = await converge()
 } finally {
   await release.release()
+}
+if (!values.family) process.exitCode ||= runSampled()
+
+function runSampled(): number {
+  const { status } = spawnSync('npx', ['vitest', 'run', '--config', 'config/vitest.config.ts', ...SAMPLED], {
+    env: { ...process.env, WHOLE: '1' },
+    stdio: 'inherit',
+  })
+  return status ?? 1
 }
 
 async function converge(): Promise<number> {

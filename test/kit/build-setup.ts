@@ -8,7 +8,7 @@ import { buildModules } from './built-modules.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 const MEMORY_DIR = '/dev/shm'
-/** A whole run was seen to hold a tenth of it at a time. */
+/** A whole run was seen to hold 4.5 GB at a time. */
 const MEMORY_BYTES = 8 * 1024 ** 3
 
 /**

@@ -30,7 +30,7 @@ const MIGRATIONS = {
 }
 
 /** Where a program is stopped: at its query of this number, from 1, or of this text, in one of two ways. */
-type Stop = {
+export type Stop = {
   query: number | string
   /** `killed`: SIGKILL once the query is sent; `terminated`: the server ends the session before it comes */
   how: 'killed' | 'terminated'

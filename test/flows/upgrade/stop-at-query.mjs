@@ -2,7 +2,7 @@ import pg from 'pg'
 import { watchQueries } from '../../kit/on-query.mjs'
 
 // Loaded before the program by NODE_OPTIONS: stops it at its query of the number or the text STOP_AT, as STOP_HOW says, and
-// names that query.
+// names that query and its number.
 
 const { STOP_AT: at, STOP_HOW: how } = process.env
 let count = 0
@@ -13,7 +13,7 @@ watchQueries((text, socket, send) => {
   count += 1
   if (String(count) !== at && text !== at) return send()
   stopped = true
-  process.stderr.write(`stopped at: ${text.slice(0, 60)}\n`)
+  process.stderr.write(`stopped at ${count}: ${text.slice(0, 60)}\n`)
   if (how === 'killed') {
     // By then the bytes are with the system.
     setImmediate(() => process.kill(process.pid, 'SIGKILL'))

@@ -3,12 +3,12 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { GuardedReader } from '../../../src/query/guarded-reader.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { queryOnce } from '../../kit/postgres.ts'
+import { whole } from '../../kit/sampling.ts'
 import { openScene, type Scene } from '../../store/sql/scene.ts'
 import { openTestReader } from './rig.ts'
 import { CHANNEL, ENDLESS, generateHostile, SECRET } from './statements.ts'
 
-/** HOSTILE_STATEMENTS=1000 makes a short run. */
-const STATEMENTS = Number(process.env.HOSTILE_STATEMENTS ?? 10_000)
+const STATEMENTS = whole ? 10_000 : 1_500
 const SEED = Number(process.env.HOSTILE_SEED ?? 20_250_701)
 const LIMIT_MS = 900_000
 
