@@ -1,6 +1,6 @@
 // Brings a bare checkout to where a script can run: `node config/setup.mjs install services build`.
 //   install   the libraries, when they are missing or the lock file has changed since
-//   services  what the tests need beside Node (redis-server, chromium, psql, shells, pgbouncer, buildah), from Debian's packages where that is allowed
+//   services  what the tests need beside Node (redis-server, chromium, psql, shells, pgbouncer, promtool, mosquitto, buildah), from Debian's packages where that is allowed
 //   build     dist/, from src/
 // Plain JavaScript on Node's own modules, because it runs before anything is installed.
 import { spawnSync } from 'node:child_process'
@@ -16,6 +16,8 @@ const packages = {
   zsh: 'zsh',
   fish: 'fish',
   pgbouncer: 'pgbouncer',
+  promtool: 'prometheus',
+  mosquitto: 'mosquitto',
   buildah: 'buildah',
   debootstrap: 'debootstrap',
 }

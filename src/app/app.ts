@@ -69,7 +69,7 @@ export async function openApp(
         workoutFolder:
           config.workoutDir === undefined
             ? undefined
-            : makeWorkoutFolder({ log }, { dir: config.workoutDir }),
+            : makeWorkoutFolder({ log }, { dir: config.workoutDir, holdsSaved: config.everyWorkout }),
         vacuum: makeSamplesVacuum({ store, log }),
         log,
         now: systemClock,

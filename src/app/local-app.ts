@@ -42,7 +42,8 @@ export async function openLocalApp(
       { log },
       {
         connectionString: database.url,
-        maxConnections: config.service.concurrency + CONNECTIONS_BESIDE_FETCHES,
+        // The publisher of MQTT keeps one for its lock.
+        maxConnections: config.service.concurrency + CONNECTIONS_BESIDE_FETCHES + (config.mqtt ? 1 : 0),
       },
     )
     release.defer('store', () => store.close())

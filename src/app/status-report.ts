@@ -10,6 +10,7 @@ import {
   findUploadCounts,
   type UploadCounts,
 } from '../store/account-status.ts'
+import { findPublisherState, type PublisherState } from '../store/feed/mqtt-publisher.ts'
 import { findWholeWorkState } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
 import { findWaitingFiles, type WaitingFile } from '../store/uploads/waiting-files.ts'
@@ -26,9 +27,15 @@ export type Status = {
   waiting_files: WaitingFile[]
   /** null when no scheduled backups are configured */
   backup: BackupStatus | null
+  /** null when no monitor is told whether all is in order */
+  heartbeat: HeartbeatStatus | null
+  /** null when MUSETTE_MQTT_URL is not set */
+  mqtt: PublisherState | null
   /** the receivers of messages, as the daemon knows them; none when MUSETTE_WEBHOOKS is not set */
   webhooks: WebhookState[]
 }
+
+const NEVER_CONNECTED: PublisherState = { connected: false, published_at: null, problem: null }
 
 type AccountReport = AccountStatus & {
   login: 'signed in' | 'needs login'
@@ -52,14 +59,18 @@ const FAILED_SHOWN = 20
 
 /** Finds the state of accounts, activities, uploads and waiting files, with the next command where a person must act. */
 export async function findStatus(app: Pick<App, 'config' | 'store'>): Promise<Status> {
-  const { statuses, failed, uploads, waiting, backup, webhooks } = await app.store.read(async (tx) => ({
-    statuses: await findAccountStatuses(tx),
-    failed: await findFailedActivities(tx, { limit: FAILED_SHOWN }),
-    uploads: await findUploadCounts(tx),
-    waiting: await findWaitingFiles(tx),
-    backup: await findBackupStatus(tx, app.config, new Date()),
-    webhooks: app.config.webhooks ? await findWebhookStates(tx) : [],
-  }))
+  const { statuses, failed, uploads, waiting, backup, heartbeat, mqtt, webhooks } = await app.store.read(
+    async (tx) => ({
+      statuses: await findAccountStatuses(tx),
+      failed: await findFailedActivities(tx, { limit: FAILED_SHOWN }),
+      uploads: await findUploadCounts(tx),
+      waiting: await findWaitingFiles(tx),
+      backup: await findBackupStatus(tx, app.config, new Date()),
+      heartbeat: await findHeartbeatStatus(tx, app.config, new Date()),
+      mqtt: app.config.mqtt ? ((await findPublisherState(tx)) ?? NEVER_CONNECTED) : null,
+      webhooks: app.config.webhooks ? await findWebhookStates(tx) : [],
+    }),
+  )
   return {
     database: app.config.databaseUrl ? 'postgres' : 'embedded',
     queue: app.config.redisUrl ? 'redis' : 'postgres',
@@ -74,6 +85,8 @@ export async function findStatus(app: Pick<App, 'config' | 'store'>): Promise<St
     uploads,
     waiting_files: waiting,
     backup,
+    heartbeat,
+    mqtt,
     webhooks,
   }
 }
@@ -127,4 +140,32 @@ export async function findBackupStatus(
   const isFailed = outcome === 'failed' || outcome === 'abandoned'
   const problem = isFailed ? failed : isGone ? gone : ageMs > 2 * everyMs ? late : null
   return { dir, done_at: doneAt, bytes, problem, code: isFailed ? code : null }
+}
+
+/** The state of the heartbeat. */
+export type HeartbeatStatus = {
+  /** when the monitor was last told that all is in order */
+  done_at: Date | null
+  /** why a person should look; null when nothing is wrong */
+  problem: string | null
+}
+
+/**
+ * Finds the state of the heartbeat by its runs; null when MUSETTE_HEARTBEAT_URL is not set. One that is older than three rounds is a
+ * problem, and so is one that the monitor did not take.
+ */
+export async function findHeartbeatStatus(
+  tx: Tx,
+  config: Pick<Config, 'heartbeatUrl' | 'mirror'>,
+  now: Date,
+): Promise<HeartbeatStatus | null> {
+  if (config.heartbeatUrl === undefined) return null
+  const { doneAt, outcome, error } = await findWholeWorkState(tx, 'heartbeat')
+  const ageMs = doneAt ? now.getTime() - doneAt.getTime() : 0
+  const late = `the last one is ${formatDuration(ageMs)} old, and one is due every ${formatDuration(config.mirror.pollEveryMs)}`
+  const wrong: Record<string, string> = {
+    failed: error ?? 'the last one failed',
+    partial: 'the monitor was told that something is not in order; the log says what',
+  }
+  return { done_at: doneAt, problem: wrong[outcome ?? ''] ?? (ageMs > freshMs(config) ? late : null) }
 }

@@ -9,7 +9,7 @@ import { addConfigVerb } from './verbs/config.ts'
 import { addDbUrlVerbs, addReaderVerb } from './verbs/connections.ts'
 import { addDatabaseVerbs } from './verbs/database.ts'
 import { addDoctorVerb } from './verbs/doctor.ts'
-import { addExportVerb } from './verbs/export.ts'
+import { addExportVerb, addWorkoutVerbs } from './verbs/export.ts'
 import { addKeyVerbs } from './verbs/key.ts'
 import { addAccountsVerbs, addLoginVerbs } from './verbs/login.ts'
 import { addDemoVerb, addSandboxVerb } from './verbs/sandbox.ts'
@@ -63,6 +63,7 @@ export function makeProgram(run: Run): Command {
   addResyncVerb(program, run)
   addRebuildVerb(program, run)
   addExportVerb(program, run)
+  addWorkoutVerbs(program, run)
   addStatusVerb(program, run)
   addDoctorVerb(program, run)
   addConfigVerb(program, run)

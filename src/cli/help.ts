@@ -43,6 +43,7 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
       'MUSETTE_AFTER_UPLOAD',
       'MUSETTE_WATCH_POLLING',
       'MUSETTE_WORKOUT_DIR',
+      'MUSETTE_WORKOUTS',
       'MUSETTE_EXPORT_DIR',
       'MUSETTE_EXPORT_EVERY',
       'MUSETTE_BACKUP_DIR',
@@ -50,6 +51,13 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
       'MUSETTE_BACKUP_KEEP',
       'MUSETTE_KEEP_FIT',
       'MUSETTE_WEBHOOKS',
+      'MUSETTE_HEARTBEAT_URL',
+      'MUSETTE_MQTT_URL',
+      'MUSETTE_MQTT_PASSWORD',
+      'MUSETTE_MQTT_CA',
+      'MUSETTE_MQTT_CERT',
+      'MUSETTE_MQTT_KEY',
+      'MUSETTE_MQTT_COMMANDS',
       'MUSETTE_POLL_EVERY',
       'MUSETTE_RECONCILE_EVERY',
       'MUSETTE_LAG',
@@ -85,7 +93,7 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
   },
   sync: {
     notes: [WHOSE],
-    settings: [...MIRROR, 'MUSETTE_LAG', 'MUSETTE_WORKOUT_DIR'],
+    settings: [...MIRROR, 'MUSETTE_LAG', 'MUSETTE_WORKOUT_DIR', 'MUSETTE_WORKOUTS'],
     exits: ITEMS,
     examples: ['musette sync', 'musette sync partner --full'],
   },
@@ -104,6 +112,24 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
     examples: [
       'musette export 3f0c2b --format csv > ride.csv',
       'musette export --all --format parquet --to history',
+    ],
+  },
+  'workout list': {
+    notes: [WHOSE],
+    settings: DATABASE,
+    exits: ASKS,
+    examples: ['musette workout list', 'musette workout list --json'],
+  },
+  'workout export': {
+    notes: [
+      WHOSE,
+      'With --to, a file that you made or changed is never overwritten or removed. With --all, files of workouts that are gone are removed.',
+    ],
+    settings: [...DATABASE, 'MUSETTE_WORKOUT_DIR'],
+    exits: [...ASKS, 'partial'],
+    examples: [
+      "musette workout export 'Lunch Tempo' --format zwo > tempo.zwo",
+      'musette workout export --all --format fit --to workouts',
     ],
   },
   status: {

@@ -34,6 +34,8 @@ export type Config = Readonly<{
   /** whether the bytes of each FIT file that passes are kept in the database */
   keepFit: boolean
   workoutDir: string | undefined
+  /** whether the workout folder holds every workout of the own list */
+  everyWorkout: boolean
   /** the home of accounts that have no time zone of their own, an IANA name */
   timezone: string | undefined
   /** `dir` undefined: the history is exported by hand only */
@@ -42,6 +44,19 @@ export type Config = Readonly<{
   backup: Readonly<{ dir: string | undefined; everyMs: number; keep: number }>
   /** undefined: nothing is sent */
   webhooks: WebhooksFile | undefined
+  /** the address of a monitor, which is a secret; undefined: none is told */
+  heartbeatUrl: string | undefined
+  /** undefined: nothing is published by MQTT; certificates and key are PEM */
+  mqtt:
+    | Readonly<{
+        url: string
+        password: string | undefined
+        ca: string | undefined
+        cert: string | undefined
+        key: string | undefined
+        commands: boolean
+      }>
+    | undefined
   mirror: Readonly<{
     historyStart: Date
     pollEveryMs: number
@@ -113,6 +128,14 @@ export function readSettings(env: Environment = process.env, envFile?: string): 
   for (const { variable } of problems) delete raw[variable]
   const values = schema.parse(raw, ONCE)
   const webhooks = readWebhooks(values.MUSETTE_WEBHOOKS, problems)
+  if ((raw.MUSETTE_MQTT_CERT === undefined) !== (raw.MUSETTE_MQTT_KEY === undefined)) {
+    const variable = raw.MUSETTE_MQTT_CERT === undefined ? 'MUSETTE_MQTT_KEY' : 'MUSETTE_MQTT_CERT'
+    problems.push({
+      name: variable,
+      variable,
+      sentence: 'counts only with the other one; set certificate and key',
+    })
+  }
   return {
     config: toConfig(values, { webhooks, envFile }),
     problems,
@@ -213,6 +236,7 @@ function toConfig(
     }),
     keepFit: value.MUSETTE_KEEP_FIT,
     workoutDir: value.MUSETTE_WORKOUT_DIR,
+    everyWorkout: value.MUSETTE_WORKOUTS === 'all',
     timezone: value.MUSETTE_TIMEZONE,
     export: Object.freeze({
       dir: value.MUSETTE_EXPORT_DIR === undefined ? undefined : resolve(value.MUSETTE_EXPORT_DIR),
@@ -224,6 +248,18 @@ function toConfig(
       keep: value.MUSETTE_BACKUP_KEEP,
     }),
     webhooks,
+    heartbeatUrl: value.MUSETTE_HEARTBEAT_URL,
+    mqtt:
+      value.MUSETTE_MQTT_URL === undefined
+        ? undefined
+        : Object.freeze({
+            url: value.MUSETTE_MQTT_URL,
+            password: value.MUSETTE_MQTT_PASSWORD,
+            ca: value.MUSETTE_MQTT_CA,
+            cert: value.MUSETTE_MQTT_CERT,
+            key: value.MUSETTE_MQTT_KEY,
+            commands: value.MUSETTE_MQTT_COMMANDS,
+          }),
     mirror: Object.freeze({
       historyStart: value.MUSETTE_HISTORY_START,
       pollEveryMs: value.MUSETTE_POLL_EVERY,

@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { z } from 'zod'
 import { tlsProblemOf } from '../kit/postgres-tls.ts'
 import { isTimeZone, parseDay, parseDuration, SECOND } from '../kit/time.ts'
@@ -41,6 +42,16 @@ const url = (protocols: readonly string[], hint: string) =>
     const known = URL.canParse(text) && protocols.includes(new URL(text).protocol)
     if (!known) context.addIssue(hint)
   })
+
+/** Makes a check that passes what `read` takes without throwing. */
+const isReadBy = (read: (text: string) => unknown) => (text: string) => {
+  try {
+    read(text)
+    return true
+  } catch {
+    return false
+  }
+}
 
 const baseUrl = url(['http:', 'https:'], 'is not a URL; write for example https://www.example.com')
   .refine(
@@ -113,6 +124,18 @@ const day = z
 
 const timezone = z.string().refine(isTimeZone, 'is no time zone; write an IANA name such as Europe/Berlin')
 
+const certificate = z.string().refine(
+  isReadBy((text) => new X509Certificate(text)),
+  'is no certificate in PEM; name its file by the variable with _FILE',
+)
+
+const privateKey = z
+  .string()
+  .refine(
+    isReadBy(createPrivateKey),
+    'is no private key in PEM without a passphrase; name its file by the variable with _FILE',
+  )
+
 /** Every environment variable of musette, by name, with its check, its parsed form, its default and what it is for. */
 export const VARIABLES = {
   MUSETTE_BASE_URL: baseUrl
@@ -140,7 +163,9 @@ export const VARIABLES = {
     ),
   HTTPS_PROXY: proxyUrl
     .optional()
-    .describe('the HTTP proxy towards https addresses of the service and of webhooks; unset: HTTP_PROXY'),
+    .describe(
+      'the HTTP proxy towards https addresses of the service, of webhooks and of the heartbeat; unset: HTTP_PROXY',
+    ),
   HTTP_PROXY: proxyUrl.optional().describe('the HTTP proxy towards the other addresses of them; unset: none'),
   NO_PROXY: z
     .string()
@@ -168,6 +193,10 @@ export const VARIABLES = {
     .string()
     .optional()
     .describe('the folder for the files of the workout of the day; unset: only in SQL'),
+  MUSETTE_WORKOUTS: z
+    .enum(['all'], 'is not all')
+    .optional()
+    .describe('all: that folder holds every workout of your own list too; unset: the workout of the day'),
   MUSETTE_EXPORT_DIR: z
     .string()
     .optional()
@@ -183,6 +212,35 @@ export const VARIABLES = {
     .string()
     .optional()
     .describe('the file that names who gets messages; unset: nothing is sent'),
+  MUSETTE_HEARTBEAT_URL: url(
+    ['http:', 'https:'],
+    'is not a web address; write for example https://hc-ping.com/UUID',
+  )
+    .refine(
+      (text) => !URL.canParse(text) || new URL(text).hash === '',
+      'has a fragment; write the address alone',
+    )
+    .optional()
+    .describe('the address that hears after each round whether all is in order; unset: none'),
+  MUSETTE_MQTT_URL: url(
+    ['mqtt:', 'mqtts:', 'ws:', 'wss:'],
+    'is not the address of an MQTT broker; write for example mqtts://user@broker.example.com:8883',
+  )
+    .refine(
+      isReadBy((text) => decodeURIComponent(new URL(text).username + new URL(text).password)),
+      'has a % in user or password that is not followed by two hexadecimal digits; write it as %25',
+    )
+    .optional()
+    .describe('the MQTT broker of Home Assistant; unset: none'),
+  MUSETTE_MQTT_PASSWORD: z.string().optional().describe('the password of the user in that address'),
+  MUSETTE_MQTT_CA: certificate
+    .optional()
+    .describe('the certificate that signed the one of the broker, PEM; unset: those that Node trusts'),
+  MUSETTE_MQTT_CERT: certificate
+    .optional()
+    .describe('the certificate by which the broker knows musette, PEM; unset: none'),
+  MUSETTE_MQTT_KEY: privateKey.optional().describe('the key of that certificate, PEM'),
+  MUSETTE_MQTT_COMMANDS: yesNo(false).describe('give Home Assistant a button that polls now'),
   MUSETTE_HISTORY_START: day.describe('the first day that is mirrored'),
   MUSETTE_TIMEZONE: timezone
     .optional()
@@ -235,6 +293,12 @@ export const FROM_FILE = [
   'HTTP_PROXY',
   'MUSETTE_SECRET_KEY',
   'MUSETTE_HTTP_TOKEN',
+  'MUSETTE_HEARTBEAT_URL',
+  'MUSETTE_MQTT_URL',
+  'MUSETTE_MQTT_PASSWORD',
+  'MUSETTE_MQTT_CA',
+  'MUSETTE_MQTT_CERT',
+  'MUSETTE_MQTT_KEY',
 ] as const
 
 /** Variables of other programs, too, which many write in small letters. */

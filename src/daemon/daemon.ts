@@ -3,6 +3,7 @@ import { type App, openApp } from '../app/app.ts'
 import { removeArriving } from '../app/files/drop-file.ts'
 import { parkUnreadableLogins } from '../app/local-app.ts'
 import { loginOptions } from '../app/open-database.ts'
+import { findBackupStatus } from '../app/status-report.ts'
 import type { Config } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
 import type { DropFolder } from '../dropfolder/drop-folder.ts'
@@ -67,8 +68,8 @@ export async function openDaemon(config: Config, log: Logger, input: DaemonInput
 }
 
 /**
- * Opens every part of the daemon that the roles need. `close` stops them in reverse order: web server, watcher, webhooks,
- * schedules and workers, queues, schema watch, service client, Postgres. The `signal` cancels the opening and the running jobs. Throws the
+ * Opens every part of the daemon that the roles need. `close` stops them in reverse order: web server, watcher, MQTT,
+ * webhooks, schedules and workers, queues, schema watch, service client, Postgres. The `signal` cancels the opening and the running jobs. Throws the
  * errors of every part, and UnreadableLoginError when the secret key is the wrong one.
  */
 async function openParts(
@@ -129,6 +130,20 @@ async function openParts(
         { file: config.webhooks, proxies: config.proxies },
       )
       release.defer('webhooks', () => webhooks.close())
+    }
+    if (input.roles.includes('worker') && config.mqtt) {
+      const { openPublisher } = await import('../mqtt/publisher.ts')
+      const findBackupTime = async () =>
+        (await app.store.read((tx) => findBackupStatus(tx, config, new Date())))?.done_at ?? null
+      const poll = async (accountId: number) => {
+        for (const name of ['poll-activities', 'poll-training-info'] as const)
+          await jobs.enqueue(name, [{ accountId }])
+      }
+      const publisher = openPublisher(
+        { ...app, findBackupTime, poll },
+        { broker: config.mqtt, version: VERSION },
+      )
+      release.defer('mqtt', () => publisher.close())
     }
     if (input.roles.includes('scheduler')) {
       const watch = await openAccountWatch(app, jobs)

@@ -37,6 +37,7 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
   const logProgress = makeProgressLog(app)
   const prune = makePruning(app)
   const updateZones = makeZoneUpdates(app)
+  const startedAt = new Date()
   return {
     async 'poll-activities'({ accountId }, { signal }) {
       const account = await findAccount(app, accountId)
@@ -97,6 +98,11 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
     async 'back-up'(_payload, { signal }) {
       const counts = await writeScheduledBackup(app, { now: mirror.now, signal })
       return counts && { counts }
+    },
+    async 'send-heartbeat'(_payload, { signal }) {
+      const { sendRoundHeartbeat } = await import('./round-heartbeat.ts')
+      await sendRoundHeartbeat(app, { startedAt, now: mirror.now(), signal })
+      return undefined
     },
     async sweep() {
       await endPauses(app)

@@ -111,7 +111,9 @@ export function makeHealthReader(
     const { dir } = config.backup
     const file = dir === undefined ? undefined : await readNewestBackup(dir).catch(() => undefined)
     const backup = { ...read.counts.backup, doneAt: file?.doneAt ?? null, bytes: file?.bytes ?? null }
-    return { accounts: read.accounts, counts: { ...read.counts, backup } }
+    const heartbeatAt = config.heartbeatUrl === undefined ? null : read.counts.heartbeatAt
+    const mqttConnected = config.mqtt ? (read.counts.mqttConnected ?? false) : null
+    return { accounts: read.accounts, counts: { ...read.counts, heartbeatAt, mqttConnected, backup } }
   }
   const options = { keepMs: METRICS_KEEP_MS, timeoutMs: TIMEOUT_MS }
   const database = makeCachedProbe(readDatabase, options)

@@ -91,12 +91,19 @@ export async function checkWaitingFiles({ mirror }: Pick<DoctorContext, 'mirror'
   return findings
 }
 
-/** Checks that the workout of the day can be written as files. */
+/** Checks that workouts can be written as files. */
 export async function checkWorkoutFolder({ config }: Pick<DoctorContext, 'config'>): Promise<Finding[]> {
-  const { workoutDir } = config
+  const { workoutDir, everyWorkout } = config
+  if (workoutDir === undefined && everyWorkout)
+    return [
+      warning(
+        'MUSETTE_WORKOUTS wants every workout as files, but MUSETTE_WORKOUT_DIR names no folder for them',
+        'set MUSETTE_WORKOUT_DIR to a folder',
+      ),
+    ]
   if (workoutDir === undefined)
     return [ok('MUSETTE_WORKOUT_DIR is not set: the workout of the day is only in SQL')]
-  const loss = 'the workout of the day is only in SQL'
+  const loss = everyWorkout ? 'workouts are only in SQL' : 'the workout of the day is only in SQL'
   const folder = await readWritableFolder(workoutDir, 'MUSETTE_WORKOUT_DIR', loss)
   if ('wrong' in folder) return [folder.wrong]
   return [ok(folder.stats ? workoutDir : `${workoutDir} is not there yet; the first workout makes it`)]

@@ -5,8 +5,10 @@ import { checkBackups } from './check-backups.ts'
 import { checkDatabase } from './check-database.ts'
 import { checkExport } from './check-export.ts'
 import { checkDropFolder, checkWaitingFiles, checkWorkoutFolder } from './check-folders.ts'
+import { checkHeartbeat } from './check-heartbeat.ts'
 import { checkLogins, checkMirrors, checkSecretKey } from './check-logins.ts'
 import { checkConfiguration, checkDataDirectory, checkDiskSpace, checkNode } from './check-machine.ts'
+import { checkMqtt } from './check-mqtt.ts'
 import { checkQueue, checkRedis } from './check-queue.ts'
 import { checkDaemon, checkService } from './check-service.ts'
 import { checkWebhooks } from './check-webhooks.ts'
@@ -63,7 +65,7 @@ export const CHECKS: readonly Check[] = [
     run: checkDropFolder,
   },
   { name: 'waiting files', variables: DATABASE, run: checkWaitingFiles },
-  { name: 'workout folder', variables: ['MUSETTE_WORKOUT_DIR'], run: checkWorkoutFolder },
+  { name: 'workout folder', variables: ['MUSETTE_WORKOUT_DIR', 'MUSETTE_WORKOUTS'], run: checkWorkoutFolder },
   {
     name: 'export',
     variables: [...DATABASE, 'MUSETTE_EXPORT_DIR', 'MUSETTE_EXPORT_EVERY'],
@@ -75,6 +77,23 @@ export const CHECKS: readonly Check[] = [
     run: checkBackups,
   },
   { name: 'webhooks', variables: [...DATABASE, 'MUSETTE_WEBHOOKS'], run: checkWebhooks },
+  {
+    name: 'heartbeat',
+    variables: [...DATABASE, 'MUSETTE_HEARTBEAT_URL', 'MUSETTE_POLL_EVERY'],
+    run: checkHeartbeat,
+  },
+  {
+    name: 'mqtt',
+    variables: [
+      ...DATABASE,
+      'MUSETTE_MQTT_URL',
+      'MUSETTE_MQTT_PASSWORD',
+      'MUSETTE_MQTT_CA',
+      'MUSETTE_MQTT_CERT',
+      'MUSETTE_MQTT_KEY',
+    ],
+    run: checkMqtt,
+  },
   { name: 'daemon', variables: ['MUSETTE_HTTP', 'MUSETTE_HTTP_TOKEN'], run: checkDaemon },
 ]
 

@@ -12,8 +12,11 @@ export const DEVELOPER_DATA_ID = { message: 207 }
 /** The field that holds the time in messages of every kind. */
 export const TIMESTAMP = 253
 
-/** The file type of an activity. */
+/** The file types of an activity and of a workout. */
 export const ACTIVITY_FILE = 4
+export const WORKOUT_FILE = 5
+/** The manufacturer of files that no registered one has made. */
+export const DEVELOPMENT = 255
 
 /** FIT counts seconds from the last day of 1989, UTC. */
 export const FIT_EPOCH_S = 631_065_600

@@ -77,6 +77,13 @@ const ENTRIES = {
     attempts: 10, // about an hour and a half: the next scheduled one may be a day away
     schedule: { every: 'backup', per: 'daemon', atStart: true }, // its handler reads when the newest one was made
   }),
+  'send-heartbeat': defineJob({
+    queue: 'polls',
+    payload: nothing,
+    key: () => 'send-heartbeat',
+    attempts: 5, // some minutes: then the next scheduled one takes over
+    schedule: { every: 'heartbeat', per: 'daemon' },
+  }),
   sweep: defineJob({
     queue: 'polls',
     payload: nothing,

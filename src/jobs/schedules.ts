@@ -210,6 +210,7 @@ export function intervalsOf(config: Config): Intervals {
     sweep: SWEEP_EVERY_MS,
     trainingInfo: TRAINING_INFO_EVERY_MS,
     workouts: DAY,
+    heartbeat: config.heartbeatUrl === undefined ? undefined : config.mirror.pollEveryMs,
     backup: config.backup.dir === undefined ? undefined : config.backup.everyMs,
     export: config.export.dir === undefined ? undefined : config.export.everyMs,
   }

@@ -117,6 +117,8 @@ export type AccountVerb =
   | 'resync'
   | 'upload'
   | 'upload --force'
+  | 'workout list'
+  | 'workout export'
 
 const BY_ARGUMENT: ReadonlySet<AccountVerb> = new Set(['login', 'logout', 'sync', 'accounts set'])
 

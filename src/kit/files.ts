@@ -24,10 +24,10 @@ async function giveToOwner(path: string): Promise<void> {
 }
 
 /** Writes a new file and flushes its content to the disk, but not its name (see flushDirectory). Throws EEXIST. */
-export async function writeFlushed(path: string, text: string, mode: number): Promise<void> {
+export async function writeFlushed(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const file = await open(path, 'wx', mode)
   try {
-    await file.writeFile(text)
+    await file.writeFile(content)
     await giveToOwner(path)
     await file.sync()
   } finally {

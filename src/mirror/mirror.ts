@@ -16,7 +16,7 @@ export type MirrorDeps = {
   serviceOf: (account: Account) => AccountService
   /** the one list that needs no token */
   listDefaultWorkouts: (baseUrl: string, signal?: AbortSignal) => Promise<Answer<WireWorkoutList>>
-  /** undefined: the workout of the day is kept in SQL only */
+  /** undefined: workouts are kept in SQL only */
   workoutFolder: WorkoutFolder | undefined
   vacuum: SamplesVacuum
   log: Logger

@@ -1,14 +1,16 @@
 import { errorLine, RejectedError, UnexpectedResponseError } from '../kit/errors.ts'
 import { DAY } from '../kit/time.ts'
 import { isSameMadeFor } from '../normalize/training-info-row.ts'
-import { acquireNamedLock } from '../store/store.ts'
+import { acquireNamedLock, type Tx } from '../store/store.ts'
 import {
   findTrainingInfo,
   recordWorkoutUrl,
   type TrainingInfo,
 } from '../store/training/training-info-rows.ts'
 import { findWorkoutFiles, recordWorkoutFile, type WorkoutFormat } from '../store/training/workout-files.ts'
+import { findSavedWorkouts, type SavedWorkout } from '../store/training/workout-sets.ts'
 import { makeFileStem } from '../workoutfolder/file-name.ts'
+import type { WantedFile } from '../workoutfolder/wanted-files.ts'
 import { type MirrorDeps, type MirrorInput, withRun } from './mirror.ts'
 
 const FORMATS: readonly WorkoutFormat[] = ['erg', 'zwo']
@@ -20,7 +22,7 @@ type Counts = { fetched: number; failed: number }
 /**
  * Mirrors the workout of the day that the newest training info names: both files into SQL (service document, endpoints 3
  * and 4), and from there into the workout folder. A file is fetched again only when the workout or the signature has changed
- * or a day has passed. Without a workout of the day our old files are removed from the folder.
+ * or a day has passed. Without a workout of the day its old files are removed from the folder.
  */
 export async function mirrorWorkoutOfDay(deps: MirrorDeps, input: MirrorInput): Promise<Counts> {
   const { accountId } = input.account
@@ -36,7 +38,7 @@ export async function mirrorWorkoutOfDay(deps: MirrorDeps, input: MirrorInput): 
       }
     })
   }
-  if (!(await writeFolder(deps, input))) counts.failed++
+  if (!(await writeWorkoutFolder(deps, input))) counts.failed++
   return counts
 }
 
@@ -116,24 +118,32 @@ async function fetchFormat(
   })
 }
 
-/** Writes the folder from SQL, under a lock, so that the last of several processes writes the newest files. */
-async function writeFolder(deps: MirrorDeps, input: MirrorInput): Promise<boolean> {
+/**
+ * Writes the workout folder of an account from SQL, under a lock, so that the last of several processes writes the newest files.
+ * Returns whether it could be written; true without a folder.
+ */
+export async function writeWorkoutFolder(deps: MirrorDeps, { account }: MirrorInput): Promise<boolean> {
   const { workoutFolder, store } = deps
-  const { accountId, name } = input.account
   if (!workoutFolder) return true
   return store.transaction(async (tx) => {
     // One lock for all accounts: a folder may be shared.
     await acquireNamedLock(tx, 'workout folder', '')
-    const info = await findTrainingInfo(tx, accountId)
-    const workout = workoutOf(info)
-    // An answer without these fields does not mean that the workout is withdrawn.
-    if (!info || !workout) return true
-    if (workout === 'none') return workoutFolder.update(name, [])
-    const files = await findWorkoutFiles(tx, { accountId, workoutId: workout.workoutId })
-    const stem = makeFileStem(info.wotdName, workout.workoutId)
-    return workoutFolder.update(
-      name,
-      files.map(({ format, content, sha256 }) => ({ stem, format, content, sha256 })),
-    )
+    const info = await findTrainingInfo(tx, account.accountId)
+    const day = await findDayFiles(tx, info)
+    const all = workoutFolder.holdsSaved ? await findSavedWorkouts(tx, account) : []
+    // The service's own files of a workout stand for ours.
+    const isDay = ({ path }: SavedWorkout) => path === info?.wotdWorkoutId && (day ?? []).length > 0
+    const saved = all.filter((workout) => workout.isOwn && !isDay(workout))
+    return workoutFolder.update(account.name, { day, saved })
   })
+}
+
+/** Finds the files of the workout of the day; undefined when the training info does not say what it is. */
+async function findDayFiles(tx: Tx, info: TrainingInfo | undefined): Promise<WantedFile[] | undefined> {
+  const workout = workoutOf(info)
+  if (!info || !workout) return undefined
+  if (workout === 'none') return []
+  const files = await findWorkoutFiles(tx, { accountId: info.accountId, workoutId: workout.workoutId })
+  const stem = makeFileStem(info.wotdName, workout.workoutId)
+  return files.map(({ format, content, sha256 }) => ({ stem, format, content, sha256 }))
 }

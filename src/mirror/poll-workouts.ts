@@ -14,6 +14,7 @@ import {
 } from '../store/training/workout-lists.ts'
 import { type MirrorCounts, type MirrorDeps, type MirrorInput, type RunTally, withRun } from './mirror.ts'
 import { pollTrainingInfo } from './poll-training-info.ts'
+import { writeWorkoutFolder } from './poll-workout-of-day.ts'
 import { assertAccepted, isShrunken } from './poorer-answers.ts'
 import { DEFINITIONS, mirrorDefinitions } from './workout-definitions.ts'
 
@@ -24,7 +25,8 @@ const OWN_WORKOUTS = 'workouts'
 const EMPTY_ALLOWED = 2
 
 /**
- * Mirrors both workout lists (service document, endpoints 5 and 6), then the definitions of the workouts in them (endpoint 7).
+ * Mirrors both workout lists (service document, endpoints 5 and 6), then the definitions of the workouts in them (endpoint 7),
+ * and writes the workout folder where it holds them all.
  * RejectedError and UnexpectedResponseError of one list stop neither the other list nor the definitions; the first of them is
  * thrown at the end. Other errors, such as an outage or a rejected login, are thrown at once.
  */
@@ -49,6 +51,7 @@ export async function mirrorWorkouts(deps: MirrorDeps, input: MirrorInput): Prom
   const known = await deps.store.read((tx) => findTrainingInfo(tx, accountId))
   if (!known) await attempt(() => pollTrainingInfo(deps, input))
   await attempt(() => mirrorDefinitions(deps, input))
+  if (deps.workoutFolder?.holdsSaved && !(await writeWorkoutFolder(deps, input))) counts.failed++
   if (errors.length > 0) throw errors[0]
   return counts
 }

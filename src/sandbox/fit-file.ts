@@ -1,5 +1,13 @@
-import { fitCrc } from '../fit/fit-walker.ts'
-import { ACTIVITY_FILE, FILE_ID, FIT_EPOCH_S, RECORD, SESSION, TIMESTAMP } from '../fit/profile.ts'
+import {
+  ACTIVITY_FILE,
+  DEVELOPMENT,
+  FILE_ID,
+  FIT_EPOCH_S,
+  RECORD,
+  SESSION,
+  TIMESTAMP,
+} from '../fit/profile.ts'
+import { encodeFit, type Field, type Message } from '../fit/write-fit.ts'
 import type { Signature } from './athlete/fitness-model.ts'
 import { homeIn } from './athlete/history.ts'
 import { at, simulateTrack, type Track } from './athlete/ride.ts'
@@ -12,7 +20,6 @@ const SEMICIRCLES_PER_DEGREE = 2 ** 31 / 180
 const EVENT = { timer: 0, session: 8, lap: 9, activity: 26 }
 const EVENT_TYPE = { start: 0, stop: 1, stopAll: 4 }
 const SPORT = { cycling: 2, road: 7 }
-const DEVELOPMENT = 255
 
 /**
  * Makes a whole, valid FIT activity of an outdoor ride: identity, timer events, a record for each of `seconds`, lap,
@@ -42,11 +49,6 @@ export function makeFitFile(input: { startedAt: Date; seconds: number; seed?: nu
     ...makeSums({ start, end, seconds: input.seconds }, totals),
   ])
 }
-
-/** A message by its number in the FIT profile (below 256); messages of one number have the same fields. */
-type Message = { number: number; fields: readonly Field[] }
-/** A field by its number in the FIT profile, in the profile's unit; NaN where nothing was recorded. */
-type Field = readonly [number: number, type: keyof typeof BASE_TYPES, value: number]
 
 function makeFileId(createdAt: number): Message {
   return {
@@ -137,56 +139,4 @@ function makeSums(time: { start: number; end: number; seconds: number }, totals:
 
 function fitTime(unixMs: number): number {
   return unixMs / 1_000 - FIT_EPOCH_S
-}
-
-/** Base types of the FIT protocol: their number, their bytes, and the value that stands for nothing. */
-const BASE_TYPES = {
-  enum: [0x00, 1, 0xff],
-  uint8: [0x02, 1, 0xff],
-  uint16: [0x84, 2, 0xffff],
-  sint32: [0x85, 4, 0x7fffffff],
-  uint32: [0x86, 4, 0xffffffff],
-  uint32z: [0x8c, 4, 0],
-} as const
-
-const HEADER_BYTES = 14
-/** Version 2.0. */
-const PROTOCOL_VERSION = 0x20
-
-/** Encodes messages as a FIT file: header, a definition before the first message of each number, checksum. */
-function encodeFit(messages: readonly Message[]): Uint8Array {
-  const numbers: number[] = []
-  const encoded = messages.flatMap((message) => {
-    const isNew = !numbers.includes(message.number)
-    if (isNew) numbers.push(message.number)
-    const local = numbers.indexOf(message.number)
-    return isNew
-      ? [encodeDefinition(message, local), encodeData(message, local)]
-      : [encodeData(message, local)]
-  })
-  const data = Buffer.concat(encoded)
-  const header = Buffer.alloc(HEADER_BYTES)
-  header.set([HEADER_BYTES, PROTOCOL_VERSION])
-  header.writeUInt32LE(data.length, 4)
-  header.write('.FIT', 8, 'latin1')
-  header.writeUInt16LE(fitCrc(0, header.subarray(0, 12)), 12)
-  const file = Buffer.concat([header, data, Buffer.alloc(2)])
-  file.writeUInt16LE(fitCrc(0, file.subarray(0, -2)), file.length - 2)
-  return file
-}
-
-function encodeDefinition({ number, fields }: Message, local: number): Buffer {
-  const places = fields.flatMap(([field, type]) => [field, BASE_TYPES[type][1], BASE_TYPES[type][0]])
-  return Buffer.from([0x40 | local, 0, 0, number, 0, fields.length, ...places])
-}
-
-function encodeData({ fields }: Message, local: number): Buffer {
-  const data = Buffer.alloc(fields.reduce((bytes, [, type]) => bytes + BASE_TYPES[type][1], 1))
-  let place = data.writeUInt8(local)
-  for (const [, type, value] of fields) {
-    const [, size, nothing] = BASE_TYPES[type]
-    const written = Number.isNaN(value) ? nothing : Math.round(value)
-    place = type === 'sint32' ? data.writeInt32LE(written, place) : data.writeUIntLE(written, place, size)
-  }
-  return data
 }

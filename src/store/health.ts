@@ -1,3 +1,4 @@
+import { findPublisherState } from './feed/mqtt-publisher.ts'
 import { findWholeWorkState, type WholeWorkState } from './runs.ts'
 import { activities, uploads } from './schema/index.ts'
 import type { Tx } from './store.ts'
@@ -51,6 +52,10 @@ export type HealthCounts = {
   databaseBytes: number
   /** when the daemon last exported the whole history; null when it never did */
   exportedAt: Date | null
+  /** when a monitor was last told that all is in order; null when it never was */
+  heartbeatAt: Date | null
+  /** whether a process is connected to the MQTT broker; null when none ever was */
+  mqttConnected: boolean | null
   /** the scheduled backups */
   backup: WholeWorkState
   /** messages of the webhooks that are kept */
@@ -86,6 +91,7 @@ export async function findHealthCounts(tx: Tx): Promise<HealthCounts> {
             pg_database_size(current_database())::float8 as whole`,
   )
   const { doneAt: exportedAt } = await findWholeWorkState(tx, 'export')
+  const { doneAt: heartbeatAt } = await findWholeWorkState(tx, 'heartbeat')
   return {
     activities: counted.rows.map(({ account, state, count }) => ({ account, state, count })),
     neverFetched: counted.rows
@@ -96,6 +102,8 @@ export async function findHealthCounts(tx: Tx): Promise<HealthCounts> {
     samplesBytes: sizes.rows[0]?.samples ?? 0,
     databaseBytes: sizes.rows[0]?.whole ?? 0,
     exportedAt,
+    heartbeatAt,
+    mqttConnected: (await findPublisherState(tx))?.connected ?? null,
     backup: await findWholeWorkState(tx, 'backup'),
     messages: await findMessageCounts(tx),
   }

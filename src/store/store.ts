@@ -151,7 +151,7 @@ export async function acquireNamedLock(tx: Tx, work: LockedWork, owner: number |
 }
 
 /** Work on the whole database that one process at a time does, however long it takes; each has a view to be locked. */
-type ExclusiveWork = 'export' | 'backup'
+type ExclusiveWork = 'export' | 'backup' | 'mqtt'
 
 /**
  * Runs `action` while no other process does the same work. Returns undefined, and runs nothing, when another one does it at this

@@ -116,12 +116,22 @@ function makeCountGauges(to: Registers) {
     name: 'musette_export_age_seconds',
     help: 'Seconds since the daemon last exported the whole history; no line while it never did.',
   })
+  const heartbeat = new Gauge({
+    ...to,
+    name: 'musette_heartbeat_age_seconds',
+    help: 'Seconds since the monitor of MUSETTE_HEARTBEAT_URL was last told that all is in order; no line while it never was.',
+  })
+  const mqtt = new Gauge({
+    ...to,
+    name: 'musette_mqtt_connected',
+    help: 'Whether a process is connected to the MQTT broker (1) or not (0); no line without MUSETTE_MQTT_URL.',
+  })
   const backup = makeBackupGauges(to)
   return (counts: HealthCounts | undefined, now: Date) => {
     backup(counts?.backup, now)
     for (const each of [activities, toGo, uploads, waiting, messages]) each.reset()
     // `reset` would set a gauge without labels to 0, which is not unknown.
-    for (const each of [samples, whole, exported]) each.remove()
+    for (const each of [samples, whole, exported, heartbeat, mqtt]) each.remove()
     if (!counts) return
     for (const { account, state, count } of counts.activities) activities.set({ account, state }, count)
     for (const { account, count } of counts.neverFetched) toGo.set({ account }, count)
@@ -132,6 +142,8 @@ function makeCountGauges(to: Registers) {
     samples.set(counts.samplesBytes)
     whole.set(counts.databaseBytes)
     if (counts.exportedAt) exported.set(secondsBetween(counts.exportedAt, now))
+    if (counts.mqttConnected !== null) mqtt.set(counts.mqttConnected ? 1 : 0)
+    if (counts.heartbeatAt) heartbeat.set(secondsBetween(counts.heartbeatAt, now))
   }
 }
 

@@ -31,16 +31,31 @@ export function makeReceivers(proxies: Proxies | undefined): Dispatcher {
 /** `dispatcher`: the connections to the receivers; undefined: direct ones. */
 export type SendOptions = { signal: AbortSignal; dispatcher?: Dispatcher | undefined }
 
-/**
- * Sends a message once. Redirects are not followed, and the whole exchange takes 10 s at most. Throws only the reason of the
- * signal when it aborts.
- */
-export async function sendMessage(
+/** Sends a message once, see sendRequest. */
+export function sendMessage(
   webhook: Webhook,
   message: Message,
-  { signal, dispatcher, now = new Date() }: SendOptions & { now?: Date },
+  { now = new Date(), ...options }: SendOptions & { now?: Date },
 ): Promise<Answer> {
-  const { url, ...request } = makeRequest(webhook, message, now)
+  return sendRequest({ method: 'POST', ...makeRequest(webhook, message, now) }, options)
+}
+
+/** A request to a receiver: a GET has no body. */
+export type ReceiverRequest = Readonly<{
+  url: string
+  method: 'GET' | 'POST'
+  headers?: Readonly<Record<string, string>>
+  body?: string
+}>
+
+/**
+ * Sends a request once. Redirects are not followed, and the whole exchange takes 10 s at most. Throws only the reason of the signal
+ * when it aborts.
+ */
+export async function sendRequest(
+  { url, ...request }: ReceiverRequest,
+  { signal, dispatcher }: SendOptions,
+): Promise<Answer> {
   const startedAt = performance.now()
   const timeout = AbortSignal.timeout(ANSWER_WITHIN_MS)
   const within = AbortSignal.any([signal, timeout])
@@ -48,7 +63,6 @@ export async function sendMessage(
   try {
     const answer = await fetch(url, {
       ...request,
-      method: 'POST',
       redirect: 'manual',
       signal: within,
       ...(dispatcher && { dispatcher }),

@@ -9,7 +9,7 @@ const TEMPORARY = /^\.musette-[0-9a-f]{12}\.tmp$/
 const MANIFEST = '.musette-workouts.json'
 
 /** A plain name with one of our endings: a manifest that somebody has changed must not name files outside the folder. */
-const nameSchema = z.string().regex(/^[^./\\\0][^/\\\0]*\.(erg|zwo)$/)
+const nameSchema = z.string().regex(/^[^./\\\0][^/\\\0]*\.(erg|zwo|mrc|fit|json)$/)
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
 
 /** Our files by name: their account, and the SHA-256 of the contents that we have written or were about to write. */
@@ -40,7 +40,7 @@ export async function readFound(path: string): Promise<Found> {
  */
 export async function writeWhole(
   folder: string,
-  input: { name: string; content: string; replace: boolean },
+  input: { name: string; content: string | Uint8Array; replace: boolean },
 ): Promise<void> {
   const temporary = join(folder, `.musette-${randomBytes(6).toString('hex')}.tmp`)
   const target = join(folder, input.name)

@@ -1,6 +1,7 @@
 import { mkdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import type { SavedWorkout } from '../store/training/workout-sets.ts'
 import { makeFileStem } from './file-name.ts'
 import {
   flushFolder,
@@ -12,27 +13,55 @@ import {
   writeManifest,
   writeWhole,
 } from './folder-files.ts'
+import type { WorkoutFileFormat } from './format-workout.ts'
+import { foldName, makeWorkoutFiles, type WantedFile } from './wanted-files.ts'
+
+/** What the folder of an account should hold: undefined for the day when the service did not say what its workout is. */
+export type FolderContent = { day: readonly WantedFile[] | undefined; saved: readonly SavedWorkout[] }
 
 export type WorkoutFolder = {
-  /** Writes these files of the account and removes its older ones; false when the folder cannot be used. */
-  update(account: string, files: readonly WantedFile[]): Promise<boolean>
+  /** whether it holds every saved workout, and not only the workout of the day */
+  holdsSaved: boolean
+  /** Writes the files of the account and removes its older ones; false when the folder cannot be used. */
+  update(account: string, content: FolderContent): Promise<boolean>
 }
 
 /** The account whose files are in the folder itself; each other account has a folder below it. */
 const MAIN_ACCOUNT = 'default'
+/** The formats of the workout of the day, and of the workouts beside it. */
+const FORMATS = ['erg', 'zwo'] as const
 
 /**
- * Makes the workout folder, where the workout of the day is written as files. A folder that cannot be used is logged once, until
- * it can be used again or fails with another code; the workout of the day is in SQL all the same.
+ * Makes the workout folder, where the workout of the day is written as files, and with `holdsSaved` every workout of the rider's own
+ * list. A folder that cannot be used is logged once, until it can be used again or fails with another code, and a workout that
+ * cannot be written once; all of them are in SQL all the same.
  */
-export function makeWorkoutFolder(deps: { log: Logger }, options: { dir: string }): WorkoutFolder {
+export function makeWorkoutFolder(
+  deps: { log: Logger },
+  options: { dir: string; holdsSaved: boolean },
+): WorkoutFolder {
   const problems = new Map<string, string>()
+  const logged = new Set<string>()
+  const { holdsSaved } = options
   return {
-    async update(account, files) {
+    holdsSaved,
+    async update(account, { day, saved }) {
       const folder =
         account === MAIN_ACCOUNT ? options.dir : join(options.dir, makeFileStem(account, 'account'))
+      const taken = [...new Set(day?.map(({ stem }) => stem))]
+      const files = makeWorkoutFiles(saved, { formats: FORMATS, taken })
+      for (const problem of files.problems) {
+        if (!logged.has(problem)) deps.log.warn({ account, problem }, 'workout cannot be written as a file')
+        logged.add(problem)
+      }
       try {
-        const changes = await updateFolder(folder, { account, files })
+        const changes = await updateFolder(folder, {
+          account,
+          files: [...(day ?? []), ...files.wanted],
+          formats: FORMATS,
+          // An answer without these fields does not mean that the workout of the day is withdrawn.
+          kept: day === undefined ? 'all' : files.kept,
+        })
         if (changes.written.length + changes.removed.length > 0) {
           deps.log.info({ account, ...changes }, 'workout folder updated')
         }
@@ -44,7 +73,7 @@ export function makeWorkoutFolder(deps: { log: Logger }, options: { dir: string 
         if (problems.get(folder) !== code) {
           deps.log.error(
             { account, folder, code },
-            'workout folder cannot be written; the workout of the day is in SQL only; see that MUSETTE_WORKOUT_DIR is a folder that this user may write',
+            'workout folder cannot be written; workouts are in SQL only; see that MUSETTE_WORKOUT_DIR is a folder that this user may write, with room',
           )
         }
         problems.set(folder, code)
@@ -54,9 +83,6 @@ export function makeWorkoutFolder(deps: { log: Logger }, options: { dir: string 
   }
 }
 
-/** A file to write; its name is `<stem>.<format>`, or `<stem> (2).<format>` where the first is not ours. */
-type WantedFile = { stem: string; format: string; content: string; sha256: string }
-
 type FolderChanges = { written: string[]; removed: string[] }
 
 type Placed = WantedFile & { name: string; found: 'nothing' | 'same' | 'ours' | 'foreign' }
@@ -65,29 +91,44 @@ type Placed = WantedFile & { name: string; found: 'nothing' | 'same' | 'ours' | 
 const MAX_COPIES = 99
 
 /**
- * Writes the wanted files of an account and removes its other files, unless somebody has changed them; files that are not ours
- * and files with the wanted content are not touched. The manifest names a file before it is written, so that after a crash at
- * any point all our files are known. Throws the file system's errors.
+ * Writes the wanted files of an account and removes its other files of these formats, unless they are `kept` or somebody has changed
+ * them; files that are not ours and files with the wanted content are not touched. The manifest names a file before it is written,
+ * so that after a crash at any point all our files are known. Throws the file system's errors.
  */
-async function updateFolder(
+export async function updateFolder(
   folder: string,
-  input: { account: string; files: readonly WantedFile[] },
+  input: {
+    account: string
+    files: readonly WantedFile[]
+    formats: readonly WorkoutFileFormat[]
+    kept: readonly string[] | 'all'
+  },
 ): Promise<FolderChanges> {
-  const before = input.files.length === 0 ? await readIfOurs(folder) : await openFolder(folder)
+  const { account, files, formats, kept } = input
+  const before = files.length === 0 ? await readIfOurs(folder) : await openFolder(folder)
   if (!before) return { written: [], removed: [] }
   const placed: Placed[] = []
-  for (const file of input.files) placed.push(await place(folder, before, { account: input.account, file }))
-  const wanted = new Set(placed.map(({ name }) => name))
+  const taken = new Set<string>()
+  for (const file of files) {
+    const one = await place(folder, before, { account, file, taken })
+    placed.push(one)
+    taken.add(foldName(one.name))
+  }
   const old = Object.keys(before).filter(
-    (name) => before[name]?.account === input.account && !wanted.has(name),
+    (name) =>
+      before[name]?.account === account &&
+      !taken.has(foldName(name)) &&
+      formats.some((format) => name.endsWith(`.${format}`)) &&
+      kept !== 'all' &&
+      !kept.includes(name),
   )
   const toWrite = placed.filter(({ found }) => found === 'nothing' || found === 'ours')
-  const after = finalManifest(before, { account: input.account, placed, old })
+  const after = finalManifest(before, { account, placed, old })
   if (JSON.stringify(after) === JSON.stringify(before) && toWrite.length === 0) {
     return { written: [], removed: [] }
   }
   await removeTemporaries(folder)
-  if (toWrite.length > 0) await writeManifest(folder, noteIntents(before, input.account, toWrite))
+  if (toWrite.length > 0) await writeManifest(folder, noteIntents(before, account, toWrite))
   for (const { name, content, found } of toWrite) {
     await writeWhole(folder, { name, content, replace: found === 'ours' })
   }
@@ -108,15 +149,16 @@ async function readIfOurs(folder: string): Promise<Manifest | undefined> {
   return Object.keys(manifest).length > 0 ? manifest : undefined
 }
 
-/** Finds the first name for a file that is free, or ours, or holds the wanted content already. */
+/** Finds the first name for a file that is free, or ours, or holds the wanted content already, and that no other file of now has. */
 async function place(
   folder: string,
   manifest: Manifest,
-  input: { account: string; file: WantedFile },
+  input: { account: string; file: WantedFile; taken: ReadonlySet<string> },
 ): Promise<Placed> {
-  const { account, file } = input
+  const { account, file, taken } = input
   for (let copy = 1; copy <= MAX_COPIES; copy++) {
     const name = `${file.stem}${copy === 1 ? '' : ` (${copy})`}.${file.format}`
+    if (taken.has(foldName(name))) continue
     const entry = manifest[name]
     const mine = entry?.account === account
     const found = await readFound(join(folder, name))

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { findKeyIds } from '../../src/vault/rows.ts'
+import { keyIdOf } from '../../src/vault/seal.ts'
 import { makeTokenVault } from '../../src/vault/vault.ts'
 import { eventually } from '../kit/eventually.ts'
 import { locksHeldOn, queryOnce, WAITING_FOR_LOCK } from '../kit/postgres.ts'
@@ -92,16 +94,17 @@ test('a rotation waits for a refresh under way, takes its tokens along, and keep
   await eventually(async () => {
     return (await queryOnce(url, locksHeldOn('musette.credentials', 'RowShareLock'))).length > 0
   })
-  const rotation = rotate().then(() => order.push('rotation'))
+  const rotation = rotate()
   await waitsForLock(url, 1)
   const second = following.locked(accountId, async (held) => {
-    order.push(`second refresh, after ${held.credentials?.refreshToken}`)
+    const sealedBy = (await store.read(findKeyIds)).has(keyIdOf(next)) ? 'the next key' : 'the first key'
+    order.push(`second refresh, after ${held.credentials?.refreshToken} under ${sealedBy}`)
     await held.save(pairAt(9))
   })
   await waitsForLock(url, 2)
   release()
   await Promise.all([first, rotation, second])
-  expect(order).toEqual(['first refresh', 'rotation', 'second refresh, after refresh-5'])
+  expect(order).toEqual(['first refresh', 'second refresh, after refresh-5 under the next key'])
   expect(await vaultOn(store, next).read(accountId)).toMatchObject(pairAt(9))
 })
 

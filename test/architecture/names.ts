@@ -41,14 +41,15 @@ const RETIRED_VERBS: Readonly<Record<string, string>> = {
   handle: 'the verb of what it does',
   manage: 'the verb of what it does',
 }
-/** Methods that the library pg calls by these names. */
-const CALLED_BY_PG: readonly string[] = [
+/** Names that others chose: methods that the library pg calls, and a field of Home Assistant. */
+const NAMED_BY_OTHERS: readonly string[] = [
   'handleRowDescription',
   'handleDataRow',
   'handleCopyData',
   'handleCommandComplete',
   'handleError',
   'handleReadyForQuery',
+  'entity_category',
 ]
 /** A rider rides: the sandbox has an athlete. Everywhere else it is an activity, which may be a swim. */
 const RIDING_ROOMS = ['sandbox']
@@ -75,7 +76,7 @@ export function listRetiredNames(files: readonly SourceFile[]): string[] {
   for (const { path, text } of files) {
     const names = [basename(path).replace(/\.tsx?$/, ''), ...(codeOf(text).match(/[A-Za-z_$][\w$]*/g) ?? [])]
     for (const name of names) {
-      if (CALLED_BY_PG.includes(name)) continue
+      if (NAMED_BY_OTHERS.includes(name)) continue
       const words = wordsOf(name)
       for (const word of words) {
         if (Object.hasOwn(RETIRED, word)) found.add(`${path}: ${name}; say ${RETIRED[word]}`)

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
 import { modulePath } from '../kit/built-modules.ts'
 import { openTestDatabase, type TestDatabase } from '../kit/postgres.ts'
-import { distPath, runNode } from '../kit/processes.ts'
+import { distPath, runNode, startNode } from '../kit/processes.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 
 /** What reading the settings loads. */
@@ -59,6 +59,24 @@ describe('a process of the command line', () => {
     const few = [...SETTINGS, 'commander', 'drizzle-orm', 'fast-string-width', 'pg', 'pino']
     expect(packages).toEqual(few.sort())
     expect(rooms).not.toContain('embedded')
+  })
+
+  it('loads nothing of MQTT in a daemon that has no broker', async () => {
+    const coverage = join(folder.path, 'start')
+    const daemon = startNode([distPath('main.js'), 'start'], {
+      env: {
+        DATABASE_URL: database.url,
+        MUSETTE_DATA_DIR: folder.path,
+        MUSETTE_HTTP: 'off',
+        NODE_V8_COVERAGE: coverage,
+      },
+    })
+    await daemon.waitForLine(/"msg":"started"/)
+    expect(await daemon.kill('SIGTERM')).toMatchObject({ code: 0 })
+    const { packages, rooms } = await readLoaded(coverage)
+    expect(packages).toContain('bullmq')
+    expect(packages).not.toContain('mqtt')
+    expect(rooms).not.toContain('mqtt')
   })
 
   it('names lines of src in the stack trace of a log line', async () => {

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
@@ -70,6 +71,31 @@ describe('the configuration', () => {
       'DATABASE_URL_FILE',
     )
     expect(complaintOf({ REDIS_URL_FILE: join(folder, 'missing') })).toContain('REDIS_URL_FILE')
+  })
+
+  it('refuses certificates, keys and addresses that the broker of MQTT could not be reached with', () => {
+    const made = generateKeyPairSync('ed25519', {
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' },
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+    })
+    const url = 'mqtts://rider@broker.example.com'
+    for (const [env, sentence] of [
+      [
+        { MUSETTE_MQTT_URL: 'http://broker.example.com' },
+        'MUSETTE_MQTT_URL is not the address of an MQTT broker',
+      ],
+      [{ MUSETTE_MQTT_URL: 'mqtt://rider:100%@h' }, 'MUSETTE_MQTT_URL has a % in user or password'],
+      [{ MUSETTE_MQTT_URL: url, MUSETTE_MQTT_CA: made.publicKey }, 'MUSETTE_MQTT_CA is no certificate'],
+      [
+        { MUSETTE_MQTT_URL: url, MUSETTE_MQTT_KEY: made.privateKey },
+        'MUSETTE_MQTT_KEY is no private key in PEM without a passphrase',
+      ],
+    ] as const)
+      expect(complaintOf(env)).toContain(sentence)
+    const plain = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
+    expect(complaintOf({ MUSETTE_MQTT_URL: url, MUSETTE_MQTT_KEY: String(plain) })).toContain(
+      'MUSETTE_MQTT_KEY counts only with the other one',
+    )
   })
 
   it('takes an empty variable for one that is not set, as compose files make them', () => {

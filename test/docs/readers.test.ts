@@ -58,7 +58,7 @@ describe('the pages of an operator', () => {
   })
 })
 
-const WITHIN_VERBS = ['key rotate', 'accounts set']
+const WITHIN_VERBS = ['key rotate', 'accounts set', 'workout list', 'workout export']
 
 describe('every page', () => {
   it('names verbs and options that there are', async () => {

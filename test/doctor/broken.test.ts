@@ -22,7 +22,7 @@ describe('what is broken', () => {
       code: 2,
       check: 'configuration',
       run: 'unset MUSETTE_LAG',
-      leftOut: ['queue', 'mirror'],
+      leftOut: ['queue', 'mirror', 'heartbeat'],
     },
     {
       what: 'a database that is away',

@@ -1,14 +1,13 @@
-import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createSecureContext, TLSSocket } from 'node:tls'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { readSettings } from '../../src/config/config.ts'
 import { PostgresClient } from '../../src/kit/postgres-client.ts'
 import { openStore } from '../../src/store/store.ts'
 import { findBinary } from '../kit/binaries.ts'
+import { makeCertificates } from '../kit/certificates.ts'
 import { listen } from '../kit/listen.ts'
 import { makeTestLog } from '../kit/log.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
@@ -18,17 +17,6 @@ const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
 let folder: TempDir
 let server: { port: number; secured: () => number; close(): Promise<void> }
-
-/** Makes a certificate for "localhost" and an authority that nobody knows. */
-async function makeCertificates(dir: string): Promise<void> {
-  const run = (...args: string[]) => promisify(execFile)('openssl', args, { cwd: dir })
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-  await run('req', '-x509', ...key, '-keyout', 'ca.key', '-out', 'ca.crt', '-subj', '/CN=authority')
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-  await run('req', ...key, '-keyout', 'server.key', '-out', 'server.csr', ...subject)
-  const signed = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-copy_extensions', 'copy']
-  await run('x509', '-req', '-in', 'server.csr', ...signed, '-out', 'server.crt')
-}
 
 /** Opens a server that speaks TLS as Postgres does, and passes everything to the Postgres of the tests, which has none. */
 async function openTlsServer(dir: string) {

@@ -9,7 +9,17 @@ type ConfigOptions = { json?: boolean }
 type Setting = { name: string; value: string | null; source: string; default: string | null; about: string }
 
 const HIDDEN = '(hidden)'
-const SECRET: readonly string[] = ['MUSETTE_CLIENT_SECRET', 'MUSETTE_SECRET_KEY', 'MUSETTE_HTTP_TOKEN']
+const SECRET: readonly string[] = [
+  'MUSETTE_CLIENT_SECRET',
+  'MUSETTE_SECRET_KEY',
+  'MUSETTE_HTTP_TOKEN',
+  'MUSETTE_HEARTBEAT_URL',
+  'MUSETTE_MQTT_PASSWORD',
+  'MUSETTE_MQTT_KEY',
+  // Certificates are no secrets, but fill a screen.
+  'MUSETTE_MQTT_CA',
+  'MUSETTE_MQTT_CERT',
+]
 
 /** Adds the verb `config` to the program. */
 export function addConfigVerb(program: Command, run: Run): void {

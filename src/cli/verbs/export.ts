@@ -5,6 +5,7 @@ import type { LocalApp } from '../../app/local-app.ts'
 import { ConfigError, TransientError } from '../../kit/errors.ts'
 import { formatCount } from '../../kit/text.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
+import { printTable } from '../output.ts'
 import { makeProgressLine } from '../progress.ts'
 
 type ExportOptions = { format?: ExportFormat; account?: string; all?: boolean; to?: string }
@@ -47,11 +48,7 @@ async function exportTo(
   const { exportActivity } = await import('../../app/export/export-activity.ts')
   const { findChosenAccount } = await import('../../app/local-app.ts')
   return withApp(context, async (app) => {
-    // Waits until the reader has read the piece. A closed pipe ends the process, as for every verb.
-    const write = (piece: string | Uint8Array) =>
-      new Promise<void>((resolve, reject) => {
-        output.write(piece, (error) => (error ? reject(error) : resolve()))
-      })
+    const write = (piece: string | Uint8Array) => writeTo(output, piece)
     const name = await findChosenAccount(app, { name: account, verb: 'export' })
     const why = await exportActivity(app, { name, path, format, write, signal: context.signal })
     if (why === undefined) return EXIT.done
@@ -109,4 +106,118 @@ async function withApp(context: Context, work: (app: LocalApp) => Promise<number
   } finally {
     await app.close()
   }
+}
+
+/** Waits until the reader has read the piece. A closed pipe ends the process, as for every verb. */
+async function writeTo(output: NodeJS.WriteStream, piece: string | Uint8Array): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    output.write(piece, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+const WORKOUT_FORMATS = ['zwo', 'erg', 'mrc', 'fit', 'json'] as const
+type WorkoutFormat = (typeof WORKOUT_FORMATS)[number]
+type WorkoutOptions = { format: WorkoutFormat; account?: string; all?: boolean; to?: string }
+
+/** Adds the verbs `workout list` and `workout export` to the program. */
+export function addWorkoutVerbs(program: Command, run: Run): void {
+  const workout = program
+    .command('workout')
+    .description('the workouts that you saved at the service, as files for a trainer')
+  workout
+    .command('list')
+    .description('list your workouts, then the default ones')
+    .option('--account <account>', 'whose workouts')
+    .option('--json', 'as one JSON array')
+    .action((options: { account?: string; json?: boolean }) =>
+      run((context) => listWorkouts(context, options), { quiet: true }),
+    )
+  workout
+    .command('export [name]')
+    .description('write one workout, or all of your own, by name or path')
+    .addOption(
+      new Option('--format <format>', 'watts: erg, fit, json; shares of FTP: zwo, mrc')
+        .choices(WORKOUT_FORMATS)
+        .makeOptionMandatory(),
+    )
+    .option('--all', 'every workout of your own list')
+    .option('--to <dir>', 'the folder; without it one workout goes to standard output')
+    .option('--account <account>', 'whose workouts')
+    .action((name: string | undefined, options: WorkoutOptions) =>
+      run((context) => exportWorkoutsTo(process.stdout, context, name, options), { quiet: true }),
+    )
+}
+
+async function listWorkouts(
+  context: Context,
+  { account, json = false }: { account?: string; json?: boolean },
+): Promise<number> {
+  const { findWorkoutLines } = await import('../../app/saved-workouts.ts')
+  return withAccount(context, { account, verb: 'workout list' }, async (app, name) => {
+    const lines = await findWorkoutLines(app, { account: name })
+    if (json) context.printJson(lines)
+    else if (lines.length === 0) context.print('no workouts are mirrored yet; run: musette sync')
+    else
+      printTable(
+        context,
+        lines.map(({ name, path, list, seconds }) => ({ name, path, list, time: formatTime(seconds) })),
+      )
+    for (const { problem } of lines) if (problem !== null) context.note(`musette: ${problem}`)
+    return EXIT.done
+  })
+}
+
+function formatTime(seconds: number | null): string | null {
+  if (seconds === null) return null
+  const pad = (part: number) => String(Math.floor(part)).padStart(2, '0')
+  return `${Math.floor(seconds / 3_600)}:${pad((seconds % 3_600) / 60)}:${pad(seconds % 60)}`
+}
+
+async function exportWorkoutsTo(
+  output: NodeJS.WriteStream,
+  context: Context,
+  name: string | undefined,
+  { format, account, all = false, to: dir }: WorkoutOptions,
+): Promise<number> {
+  if (all === (name !== undefined) || (all && dir === undefined)) {
+    const message = `name one workout, or export all of your own: musette workout export --all --format ${format} --to DIR`
+    throw new ConfigError('bad_usage', message)
+  }
+  const chosen = { account, verb: 'workout export' } as const
+  const { exportWorkouts, findWorkoutContent } = await import('../../app/saved-workouts.ts')
+  if (dir === undefined && name !== undefined) {
+    if (format === 'fit' && output.isTTY) {
+      const message = 'this format is not for a terminal; name a folder with --to DIR'
+      throw new ConfigError('bad_usage', message)
+    }
+    return withAccount(context, chosen, async (app, owner) => {
+      const content = await findWorkoutContent(app, { account: owner, name, format })
+      await writeTo(output, content)
+      return EXIT.done
+    })
+  }
+  return withAccount(context, chosen, async (app, owner) => {
+    const folder = dir ?? ''
+    const done = await exportWorkouts(app, { account: owner, name, format, dir: folder })
+    const { workouts, written, removed, problems } = done
+    for (const problem of problems) context.note(`musette: ${problem}`)
+    const rest = removed.length > 0 ? `, ${removed.length} removed` : ''
+    context.note(
+      workouts === 0
+        ? `musette: your own list has no workouts yet, so nothing is written into ${folder}${rest}; run: musette sync`
+        : `musette: ${folder}: ${written.length} of ${workouts} workouts written as .${format}, ${workouts - written.length - problems.length} unchanged${rest}`,
+    )
+    return problems.length > 0 ? EXIT.partial : EXIT.done
+  })
+}
+
+async function withAccount(
+  context: Context,
+  chosen: { account: string | undefined; verb: 'workout list' | 'workout export' },
+  work: (app: LocalApp, account: string) => Promise<number>,
+): Promise<number> {
+  const { findChosenAccount } = await import('../../app/local-app.ts')
+  return withApp(context, async (app) =>
+    work(app, await findChosenAccount(app, { name: chosen.account, verb: chosen.verb })),
+  )
 }

@@ -67,6 +67,8 @@ function printStatus(context: Pick<Context, 'print'>, status: Status): void {
     for (const { path, reason } of status.waiting_files) context.print(`  ${path}: ${reason}`)
   }
   if (status.backup) context.print(`\n${backupSentence(status.backup)}`)
+  if (status.heartbeat) context.print(`\n${heartbeatSentence(status.heartbeat)}`)
+  if (status.mqtt) context.print(`\n${mqttSentence(status.mqtt)}`)
   if (status.webhooks.length > 0) context.print('\nwebhooks:')
   for (const webhook of status.webhooks) context.print(`  ${webhookSentence(webhook)}`)
   if (status.failed_activities.length === 0) return
@@ -77,6 +79,19 @@ function printStatus(context: Pick<Context, 'print'>, status: Status): void {
 function backupSentence({ dir, done_at, problem }: NonNullable<Status['backup']>): string {
   const last = done_at ? `last one made at ${formatMoment(done_at)}` : 'none yet'
   return `backups in ${dir}: ${last}${problem ? `; ${problem}; run: musette doctor` : ''}`
+}
+
+function heartbeatSentence({ done_at, problem }: NonNullable<Status['heartbeat']>): string {
+  const last = done_at ? `all was in order at ${formatMoment(done_at)}` : 'none taken yet'
+  return `heartbeat: ${last}${problem ? `; ${problem}; run: musette doctor` : ''}`
+}
+
+function mqttSentence({ connected, published_at, problem }: NonNullable<Status['mqtt']>): string {
+  const last = published_at
+    ? `last change published at ${formatMoment(published_at)}`
+    : 'nothing published yet'
+  const state = connected ? 'connected' : (problem ?? 'no daemon is connected')
+  return `mqtt: ${state}; ${last}${connected ? '' : '; run: musette doctor'}`
 }
 
 function webhookSentence(webhook: Status['webhooks'][number]): string {

@@ -101,3 +101,44 @@ export async function recordDefinitionFailure(
     .values({ accountId: input.accountId, path: cleanText(input.path), ...failure })
     .onConflictDoUpdate({ target: KEY, set: failure })
 }
+
+/** A workout of an account's own list or of its service's default list, as it was last resolved: watts and seconds. */
+export type SavedWorkout = Readonly<{
+  path: string
+  /** whether it is on the account's own list */
+  isOwn: boolean
+  name: string | null
+  description: string | null
+  /** W; null where the signature of the definition is not known */
+  ftp: number | null
+  resolvedAt: Date
+  sets: ReadonlyArray<{
+    name: string | null
+    power: number | null
+    duration: number | null
+    power_rest: number | null
+    duration_rest: number | null
+    interval_count: number | null
+  }>
+}>
+
+/** Finds the listed workouts of an account that have been resolved, with their sets in order, by path. */
+export async function findSavedWorkouts(
+  tx: Tx,
+  input: { accountId: number; baseUrl: string },
+): Promise<SavedWorkout[]> {
+  const { rows } = await tx.client.query<SavedWorkout>(
+    `select w.path, w.account_id is not null as "isOwn", coalesce(d.name, w.name) as name,
+       coalesce(d.description, w.description) as description, d.resolved_at as "resolvedAt",
+       case when jsonb_typeof(d.signature->'ftp') = 'number' then (d.signature->>'ftp')::float8 end as ftp,
+       coalesce((select jsonb_agg(to_jsonb(s) order by s.position) from training.workout_sets s
+         where s.account_id = $1 and s.path = w.path), '[]') as sets
+     from (select distinct on (path) * from training.workouts
+           where absent_since is null and (account_id = $1 or (account_id is null and base_url = $2))
+           order by path, account_id) w
+     join training.workout_definitions d on d.account_id = $1 and d.path = w.path and d.resolved_at is not null
+     order by w.path`,
+    [input.accountId, input.baseUrl],
+  )
+  return rows
+}

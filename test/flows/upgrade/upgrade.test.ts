@@ -250,6 +250,8 @@ async function stopAtQueries(
     await look(text)
     return Number(number)
   }
+  // In an empty database the first one makes the schema and the lock of migrations, which stay.
+  await stopAt('COMMIT', 'terminated')
   const last = await stopAt('COMMIT', 'terminated')
   // A killed one has a different fifth than a terminated one, and its COMMIT, which may be done, comes at the end.
   for (let query = how === 'killed' ? 3 : 1; query < last; query += whole ? 1 : 5) await stopAt(query, how)

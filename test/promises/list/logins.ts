@@ -82,4 +82,30 @@ export const LOGINS: readonly Breaking[] = [
     from: "await recordForDigest(tx, { accountId, event: 'history.recalculated', count })",
     to: "await recordForDigest(tx, { accountId, event: 'history.mirrored', count })",
   },
+  {
+    promise:
+      'An event for Home Assistant is published until the broker has taken it, whatever outage comes between',
+    in: 'src/mqtt/publisher.ts',
+    from: 'of changes.filter((change) => isEvent(change, recent))) {',
+    to: 'of changes.filter((change) => isEvent(change, recent)).slice(1)) {',
+  },
+  {
+    promise:
+      'A heartbeat is sent only when every login, poll, upload and backup was found in order just then',
+    in: 'src/daemon/round-heartbeat.ts',
+    from: 'const ended = accounts.filter(({ needsLogin }) => needsLogin)',
+    to: 'const ended = accounts.filter(({ needsLogin }) => needsLogin && accounts.length > 1)',
+  },
+  {
+    promise: 'A workout as a file has the watts of every second of its definition',
+    in: 'src/workoutfolder/format-workout.ts',
+    from: 'seconds += step.seconds',
+    to: 'seconds += step.seconds + 1',
+  },
+  {
+    promise: 'A file of a workout that you made or changed is never overwritten or removed',
+    in: 'src/workoutfolder/workout-folder.ts',
+    from: "if (isOurs) return { ...file, name, found: 'ours' }",
+    to: "if (mine) return { ...file, name, found: 'ours' }",
+  },
 ]

@@ -207,4 +207,22 @@ export const SECRETS: readonly Breaking[] = [
     from: 'await recordAnswer(deps, { webhook: webhook.name, message, answer, backoff })',
     to: 'await recordAnswer(deps, { webhook: webhook.url, message, answer, backoff })',
   },
+  {
+    promise: 'no log line and no row has the address of the heartbeat',
+    in: 'src/daemon/round-heartbeat.ts',
+    from: 'did not take the heartbeat: ${failure}`',
+    to: 'did not take the heartbeat: ${heartbeatUrl} ${failure}`',
+  },
+  {
+    promise: 'no sentence and no log line has the password of the broker',
+    in: 'src/mqtt/broker.ts',
+    from: 'const end = (reason: unknown) => lost.abort(unreachable(address.host, reason))',
+    to: 'const end = (reason: unknown) => lost.abort(unreachable(secret, reason))',
+  },
+  {
+    promise: 'a button at the broker does nothing unless it is allowed, and nothing that was pressed before',
+    in: 'src/mqtt/publisher.ts',
+    from: 'if (isRetained || !commands) return',
+    to: 'if (!commands) return',
+  },
 ]

@@ -119,6 +119,28 @@ describeWithBrowser('the page of today', () => {
     }
   })
 
+  it('offers every workout of the own list as a file in each format', async () => {
+    const page = await scene.visit('/')
+    await page.getByText('Saved workouts').click()
+    for (const format of ['zwo', 'erg', 'mrc', 'fit', 'json']) {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('link', { name: `Download Lunch Tempo as .${format}` }).click(),
+      ])
+      expect(download.suggestedFilename()).toBe(`Lunch Tempo.${format}`)
+      expect((await readFile(await download.path())).length).toBeGreaterThan(100)
+    }
+    const link = page.getByRole('link', { name: 'Download Lunch Tempo as .zwo' })
+    const address = new URL((await link.getAttribute('href')) ?? '', page.url())
+    for (const [name, value] of [
+      ['path', 'nosuch'],
+      ['path', ''],
+    ] as const) {
+      address.searchParams.set(name, value)
+      expect((await page.request.get(address.href)).status()).toBe(404)
+    }
+  })
+
   it('has the cards of the day beside each other where there is room, and words of the menu in one piece', async () => {
     const wide = await scene.visit('/')
     const topOf = async (name: string) => (await wide.getByRole('region', { name }).boundingBox())?.y

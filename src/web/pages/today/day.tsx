@@ -8,6 +8,7 @@ import type { View } from './queries.ts'
 type Today = NonNullable<View['today']>
 type WeekDay = Today['week'][number]
 type Step = NonNullable<Today['workout']>['profile'][number]
+type Saved = Today['workouts'][number]
 type Props = { today: Today }
 
 /** The cards of the day: form, signature, week and workout. */
@@ -167,13 +168,27 @@ function powerOf({ from_watts: from, to_watts: to }: Step): string {
   return from === to ? formatNumber(from, 'W') : `${formatNumber(from)} to ${formatNumber(to, 'W')}`
 }
 
-function Workout({ today: { workout, fitness, account_id: id } }: Props) {
-  if (workout === null)
-    return (
-      <Card title="Workout of the day" name="workout">
+function Workout({ today }: Props) {
+  const { workout } = today
+  return (
+    <Card title="Workout of the day" name="workout">
+      {workout === null ? (
         <p class="quiet">The service names no workout for today.</p>
-      </Card>
-    )
+      ) : (
+        <WorkoutOfDay workout={workout} today={today} />
+      )}
+      <SavedWorkouts today={today} />
+    </Card>
+  )
+}
+
+function WorkoutOfDay({
+  workout,
+  today: { fitness, account_id: id },
+}: {
+  workout: NonNullable<Today['workout']>
+  today: Today
+}) {
   const { profile, formats } = workout
   const length = profile.at(-1)?.to_s ?? 0
   const facts = [
@@ -182,7 +197,7 @@ function Workout({ today: { workout, fitness, account_id: id } }: Props) {
     length > 0 && formatSpan(length),
   ]
   return (
-    <Card title="Workout of the day" name="workout">
+    <>
       <Value value={workout.name || 'Without a name'} />
       <p class="quiet">{facts.filter(Boolean).join(' · ')}</p>
       {profile.length > 0 && <Profile steps={profile} ftp={fitness?.ftp ?? null} />}
@@ -203,6 +218,37 @@ function Workout({ today: { workout, fitness, account_id: id } }: Props) {
           <Table caption="The steps of the workout" columns={STEPS} rows={profile} />
         </Details>
       )}
-    </Card>
+    </>
+  )
+}
+
+/** The workouts of the rider's own list with their files; nothing before the first. */
+function SavedWorkouts({ today: { workouts, workout_formats: formats, account_id: id } }: Props) {
+  if (workouts.length === 0) return null
+  const columns: readonly Column<Saved>[] = [
+    { title: 'Workout', names: true, cell: ({ name, path }) => name || path },
+    { title: 'Time', number: true, cell: ({ seconds }) => (seconds === null ? '' : formatSpan(seconds)) },
+    {
+      title: 'Files',
+      cell: ({ name, path, problem }) =>
+        problem ??
+        formats.map((format) => (
+          <>
+            <Link
+              key={format}
+              to={`/workouts/${id}.${format}?path=${encodeURIComponent(path)}`}
+              download=""
+              aria-label={`Download ${name || path} as .${format}`}
+            >
+              .{format}
+            </Link>{' '}
+          </>
+        )),
+    },
+  ]
+  return (
+    <Details title="Saved workouts">
+      <Table caption="The workouts of your own list" columns={columns} rows={workouts} />
+    </Details>
   )
 }

@@ -1,9 +1,14 @@
 import type { App } from '../../../app/app.ts'
+import { lineOf, sortWorkouts } from '../../../app/saved-workouts.ts'
 import { findStatus, freshMs, type Status } from '../../../app/status-report.ts'
 import { commandFor } from '../../../kit/errors.ts'
-import { findAccounts } from '../../../store/account-rows.ts'
+import { findAccountById, findAccounts } from '../../../store/account-rows.ts'
 import type { Tx } from '../../../store/store.ts'
+import { findWeekDays } from '../../../store/training/week-days.ts'
+import { findSavedWorkouts } from '../../../store/training/workout-sets.ts'
 import { makeFileStem } from '../../../workoutfolder/file-name.ts'
+import { WORKOUT_FORMATS, type WorkoutFileFormat } from '../../../workoutfolder/format-workout.ts'
+import { makeWorkoutFiles } from '../../../workoutfolder/wanted-files.ts'
 import { makeCachedProbe } from '../../cached-probe.ts'
 import type { Sent } from '../../shared/sent.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
@@ -15,7 +20,6 @@ import {
   findRunsOfDay,
   findSignatureTrend,
   findTodayOf,
-  findWeekDays,
   findWorkoutOfDay,
 } from './account-day.ts'
 import { parseErgProfile } from './erg-profile.ts'
@@ -90,6 +94,8 @@ async function findAccountToday(
   const today = await findTodayOf(tx, accountId)
   if (!today) return null
   const workout = await findWorkoutOfDay(tx, accountId)
+  const account = await findAccountById(tx, accountId)
+  const saved = account ? await findSavedWorkouts(tx, account) : []
   return {
     account_id: accountId,
     sync_command,
@@ -109,6 +115,11 @@ async function findAccountToday(
           profile: parseErgProfile(workout.files.erg ?? ''),
         }
       : null,
+    workouts: sortWorkouts(saved.filter(({ isOwn }) => isOwn)).map((one) => {
+      const { name, path, seconds, problem } = lineOf(one)
+      return { name, path, seconds, problem }
+    }),
+    workout_formats: WORKOUT_FORMATS,
   }
 }
 
@@ -183,6 +194,22 @@ export async function findActivityLines(tx: Tx, input: { limit: number }): Promi
     [input.limit],
   )
   return rows
+}
+
+/** Finds the file of one of an account's workouts in a format, under its name in a folder. */
+export async function findSavedFile(
+  { store }: Pick<App, 'store'>,
+  { accountId, path, format }: { accountId: number; path: string; format: WorkoutFileFormat },
+) {
+  const saved = await store.read(async (tx) => {
+    const account = await findAccountById(tx, accountId)
+    return account ? findSavedWorkouts(tx, account) : []
+  })
+  const { wanted } = makeWorkoutFiles(
+    saved.filter((workout) => workout.path === path),
+    { formats: [format] },
+  )
+  return wanted[0] && { name: `${wanted[0].stem}.${format}`, content: wanted[0].content }
 }
 
 /** Finds the file of an account's workout of the day in a format, under the name that it has in the workout folder. */

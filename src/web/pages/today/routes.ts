@@ -1,9 +1,17 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { App } from '../../../app/app.ts'
+import { WORKOUT_FORMATS, type WorkoutFileFormat } from '../../../workoutfolder/format-workout.ts'
 import { KEY, sendView } from '../send-view.ts'
-import { findWorkoutFile, makeFindToday } from './queries.ts'
+import { findSavedFile, findWorkoutFile, makeFindToday } from './queries.ts'
 
 const QUERY = { querystring: { type: 'object', properties: { account: KEY } } } as const
+const BY_PATH = {
+  querystring: {
+    type: 'object',
+    properties: { path: { type: 'string', maxLength: 500 } },
+    required: ['path'],
+  },
+} as const
 
 /** Adds the content of the first page. */
 export function registerToday(scope: FastifyInstance, app: Pick<App, 'config' | 'store'>): void {
@@ -13,7 +21,10 @@ export function registerToday(scope: FastifyInstance, app: Pick<App, 'config' | 
   )
 }
 
-/** Adds the file of each account's workout of the day, for a trainer or another program, as `/workouts-of-the-day/1.erg`. */
+/**
+ * Adds the files of each account's workouts, for a trainer or another program: of the day, as `/workouts-of-the-day/1.erg`, and of
+ * any listed one, as `/workouts/1.erg?path=own0tempo`.
+ */
 export function registerWorkoutFiles(server: FastifyInstance, app: Pick<App, 'store'>): void {
   server.get<{ Params: { account: string; format: string } }>(
     '/workouts-of-the-day/:account(^\\d{1,9}$).:format(^(?:erg|zwo)$)',
@@ -21,9 +32,27 @@ export function registerWorkoutFiles(server: FastifyInstance, app: Pick<App, 'st
       const { account, format } = request.params
       const file = await findWorkoutFile(app, { accountId: Number(account), format })
       if (!file) return reply.callNotFound()
-      const ascii = file.name.replaceAll(/[^\w. -]/g, '_')
-      const name = `attachment; filename="${ascii}"; filename*=UTF-8''${encodeURIComponent(file.name)}`
-      return reply.header('content-disposition', name).type('application/octet-stream').send(file.content)
+      return sendFile(reply, file)
     },
   )
+  server.get<{ Params: { account: string; format: WorkoutFileFormat }; Querystring: { path: string } }>(
+    `/workouts/:account(^\\d{1,9}$).:format(^(?:${WORKOUT_FORMATS.join('|')})$)`,
+    { schema: BY_PATH },
+    async (request, reply) => {
+      const { account, format } = request.params
+      const { path } = request.query
+      const file = await findSavedFile(app, { accountId: Number(account), path, format })
+      if (!file) return reply.callNotFound()
+      return sendFile(reply, file)
+    },
+  )
+}
+
+function sendFile(reply: FastifyReply, { name, content }: { name: string; content: string | Uint8Array }) {
+  const ascii = name.replaceAll(/[^\w. -]/g, '_')
+  const disposition = `attachment; filename="${ascii}"; filename*=UTF-8''${encodeURIComponent(name)}`
+  return reply
+    .header('content-disposition', disposition)
+    .type('application/octet-stream')
+    .send(typeof content === 'string' ? content : Buffer.from(content))
 }

@@ -1,0 +1,1 @@
+COMMENT ON COLUMN training.sync_runs.resource IS 'What was mirrored, such as activities; export: the whole history was written into a folder; backup: the whole database was written to a file; heartbeat: a monitor was told whether all is in order, and partial that it is not; rebuild: everything derived from the stored answers was made anew';

@@ -1,0 +1,19 @@
+CREATE TABLE musette.mqtt_publisher (
+  id integer PRIMARY KEY DEFAULT 1 NOT NULL,
+  publisher_id uuid DEFAULT gen_random_uuid() NOT NULL,
+  change_id bigint NOT NULL,
+  looked_at timestamptz,
+  published_at timestamptz,
+  problem text,
+  CONSTRAINT mqtt_publisher_one CHECK (id = 1)
+);
+COMMENT ON TABLE musette.mqtt_publisher IS 'Who publishes by MQTT: one row. Address and password of the broker are in the settings only.';
+COMMENT ON COLUMN musette.mqtt_publisher.id IS 'Always 1: there is one row';
+COMMENT ON COLUMN musette.mqtt_publisher.publisher_id IS 'Names the devices at the broker: they stay the same while this database lives, and after a restore';
+COMMENT ON COLUMN musette.mqtt_publisher.change_id IS 'The last change of training.changes whose events the broker has taken';
+COMMENT ON COLUMN musette.mqtt_publisher.looked_at IS 'When a connected daemon last compared the mirror with what it has published, or could not connect';
+COMMENT ON COLUMN musette.mqtt_publisher.published_at IS 'When something was last published';
+COMMENT ON COLUMN musette.mqtt_publisher.problem IS 'Why the broker cannot be used; NULL while it can';
+CREATE VIEW musette.lock_mqtt AS SELECT true AS lockable;
+COMMENT ON VIEW musette.lock_mqtt IS 'Locked by the process that publishes by MQTT';
+COMMENT ON COLUMN musette.lock_mqtt.lockable IS 'Always true: the lock is what matters';

@@ -1,0 +1,130 @@
+import { resolve } from 'node:path'
+import { ConfigError } from '../kit/errors.ts'
+import { acquireNamedLock } from '../store/store.ts'
+import { findSavedWorkouts, type SavedWorkout } from '../store/training/workout-sets.ts'
+import { systemCode } from '../workoutfolder/folder-files.ts'
+import { formatWorkout, type WorkoutFileFormat } from '../workoutfolder/format-workout.ts'
+import { makeWorkoutFiles } from '../workoutfolder/wanted-files.ts'
+import { updateFolder } from '../workoutfolder/workout-folder.ts'
+import { stepsOf } from '../workoutfolder/workout-steps.ts'
+import { accountNamed, type LocalApp } from './local-app.ts'
+
+/** A workout in a list; `problem` says why it cannot be written as a file. */
+export type WorkoutLine = {
+  name: string | null
+  path: string
+  list: 'own' | 'default'
+  /** s; null where it cannot be told */
+  seconds: number | null
+  ftp: number | null
+  resolved_at: Date
+  problem: string | null
+}
+
+/** Finds the workouts of an account that have been resolved, the own ones first, by name. Throws ConfigError `no_account`. */
+export async function findWorkoutLines(
+  app: Pick<LocalApp, 'store'>,
+  { account: name }: { account: string },
+): Promise<WorkoutLine[]> {
+  const account = await accountNamed(app, name)
+  const workouts = await app.store.read((tx) => findSavedWorkouts(tx, account))
+  return sortWorkouts(workouts).map(lineOf)
+}
+
+/** Returns the line of a workout. */
+export function lineOf(workout: SavedWorkout): WorkoutLine {
+  const listed = stepsOf(workout)
+  return {
+    name: workout.name,
+    path: workout.path,
+    list: workout.isOwn ? 'own' : 'default',
+    seconds: 'problem' in listed ? null : listed.steps.reduce((sum, { seconds }) => sum + seconds, 0),
+    ftp: workout.ftp,
+    resolved_at: workout.resolvedAt,
+    problem: 'problem' in listed ? listed.problem : null,
+  }
+}
+
+/** Returns workouts in the order of lists: the own ones first, then by name and path. */
+export function sortWorkouts(workouts: readonly SavedWorkout[]): SavedWorkout[] {
+  const keyOf = ({ name, path }: SavedWorkout) => `${name ?? ''}\n${path}`
+  return workouts.toSorted(
+    (a, b) => Number(b.isOwn) - Number(a.isOwn) || keyOf(a).localeCompare(keyOf(b), 'en'),
+  )
+}
+
+/**
+ * Formats the one workout of an account that has this path, or this name in capital or small letters. Throws ConfigError `no_workout`,
+ * `which_workout` (several have the name) and `workout_not_written`.
+ */
+export async function findWorkoutContent(
+  app: Pick<LocalApp, 'store'>,
+  input: { account: string; name: string; format: WorkoutFileFormat },
+): Promise<string | Uint8Array> {
+  const account = await accountNamed(app, input.account)
+  const workouts = await app.store.read((tx) => findSavedWorkouts(tx, account))
+  const formatted = formatWorkout(chooseWorkout(workouts, input.name), input.format)
+  if ('problem' in formatted) throw new ConfigError('workout_not_written', formatted.problem)
+  return formatted.content
+}
+
+/** The files of an export by name, and the workouts that could not be written. */
+export type ExportedWorkouts = { workouts: number; written: string[]; removed: string[]; problems: string[] }
+
+/**
+ * Writes workouts of an account into a folder, which is made: the one of `name`, or without it every workout of the own list. Then
+ * files of this format are removed that an earlier run has written for workouts that are gone, unless somebody has changed them. Files
+ * that are not ours are never overwritten. Throws as `findWorkoutContent` does, and ConfigError `workout_folder` and `bad_folder`.
+ */
+export async function exportWorkouts(
+  app: Pick<LocalApp, 'store' | 'config'>,
+  input: { account: string; name: string | undefined; format: WorkoutFileFormat; dir: string },
+): Promise<ExportedWorkouts> {
+  const { name, format, dir } = input
+  const { workoutDir } = app.config
+  if (workoutDir !== undefined && resolve(workoutDir) === resolve(dir))
+    throw new ConfigError(
+      'workout_folder',
+      `${dir} is the folder of MUSETTE_WORKOUT_DIR, which musette keeps by itself; name another, or set MUSETTE_WORKOUTS=all`,
+    )
+  const account = await accountNamed(app, input.account)
+  return app.store.transaction(async (tx) => {
+    await acquireNamedLock(tx, 'workout folder', '')
+    const all = await findSavedWorkouts(tx, account)
+    const chosen = name === undefined ? all.filter(({ isOwn }) => isOwn) : [chooseWorkout(all, name)]
+    const { wanted, problems, kept } = makeWorkoutFiles(chosen, { formats: [format] })
+    const [problem] = problems
+    if (name !== undefined && problem !== undefined) throw new ConfigError('workout_not_written', problem)
+    try {
+      const changes = await updateFolder(dir, {
+        account: account.name,
+        files: wanted,
+        formats: [format],
+        kept: name === undefined ? kept : 'all',
+      })
+      return { workouts: chosen.length, problems, ...changes }
+    } catch (error) {
+      const code = systemCode(error)
+      if (code === undefined) throw error
+      throw new ConfigError(
+        'bad_folder',
+        `the folder ${dir} cannot be written (${code}); files that are there are whole; name a folder that you may write, with room`,
+      )
+    }
+  })
+}
+
+function chooseWorkout(workouts: readonly SavedWorkout[], name: string): SavedWorkout {
+  const fold = (text: string) => text.normalize('NFC').toLowerCase().trim()
+  const byPath = workouts.find(({ path }) => path === name)
+  const named = byPath ? [byPath] : workouts.filter((workout) => fold(workout.name ?? '') === fold(name))
+  const [workout] = named
+  if (!workout)
+    throw new ConfigError('no_workout', `there is no workout "${name}"; run: musette workout list`)
+  if (named.length === 1) return workout
+  const paths = named.slice(0, 10).map(({ path }) => path)
+  throw new ConfigError(
+    'which_workout',
+    `${named.length} workouts have the name "${name}"; say which one by its path: ${paths.join(', ')}`,
+  )
+}

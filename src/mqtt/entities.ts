@@ -1,0 +1,205 @@
+import type { Account } from '../store/account-rows.ts'
+
+/** The topics of an account's device. */
+export type Topics = Readonly<{
+  config: string
+  state: string
+  workout: string
+  activity: string
+  event: string
+  poll: string
+  availability: string
+}>
+
+/** The first part of the topics on which Home Assistant looks for devices, as it is unless somebody has changed it. */
+const DISCOVERY = 'homeassistant'
+/** Home Assistant says `online` here when it starts. */
+export const BIRTH_TOPIC = `${DISCOVERY}/status`
+
+/** The topics of all buttons; `+` stands for the device. */
+export const POLL_TOPICS = 'musette/+/poll'
+
+/** What became of an account, as its event entity names it: kinds of the change feed. */
+export const EVENT_KINDS = [
+  'activity.new',
+  'upload.mirrored',
+  'upload.refused',
+  'login.lost',
+  'login.restored',
+] as const
+
+/** Returns the name of the publisher at the broker, and the first part of its devices' names. */
+export function clientIdOf(publisherId: string): string {
+  return `musette_${publisherId.slice(0, 8)}`
+}
+
+/** Returns the topic on which the publisher, or in its place the broker, says `online` or `offline`. */
+export function availabilityTopicOf(publisherId: string): string {
+  return `musette/${clientIdOf(publisherId)}/availability`
+}
+
+/** Returns the topics of an account's device; they stay the same while the database lives. */
+export function topicsOf(publisherId: string, accountId: number): Topics {
+  const device = deviceIdOf(publisherId, accountId)
+  const base = `musette/${device}`
+  return {
+    config: `${DISCOVERY}/device/${device}/config`,
+    state: `${base}/state`,
+    workout: `${base}/workout`,
+    activity: `${base}/activity`,
+    event: `${base}/event`,
+    poll: `${base}/poll`,
+    availability: availabilityTopicOf(publisherId),
+  }
+}
+
+function deviceIdOf(publisherId: string, accountId: number): string {
+  return `${clientIdOf(publisherId)}_${accountId}`
+}
+
+type Sensor = {
+  name: string
+  icon?: string
+  unit?: string
+  class?: string
+  /** undefined for what has no statistics: texts and times */
+  statistics?: 'measurement' | 'total'
+  digits?: number
+  diagnostic?: true
+  attributes?: 'workout' | 'activity'
+  /** the key of the time at which the value began again at 0 */
+  resetAt?: string
+}
+
+const measured = (unit: string, digits: number) => ({ unit, digits, statistics: 'measurement' }) as const
+const power = { class: 'power', ...measured('W', 0) } as const
+const load = { ...measured('XSS/d', 1), icon: 'mdi:chart-line' } as const
+const xss = { ...measured('XSS', 0), icon: 'mdi:fire' } as const
+const time = { class: 'timestamp' } as const
+
+/** The sensors of a device by the keys of DeviceFacts' state. Loads are in XSS a day, as the service's own pages show them. */
+const SENSORS: Readonly<Record<string, Sensor>> = {
+  status: { name: 'Status', icon: 'mdi:battery-heart-variant' },
+  freshness: { name: 'Freshness after the last activity', icon: 'mdi:battery-heart-variant' },
+  ftp: { name: 'FTP', ...power },
+  ltp: { name: 'LTP', ...power },
+  hie: { name: 'HIE', class: 'energy_storage', ...measured('kJ', 1) },
+  pp: { name: 'Peak power', ...power },
+  weight_kg: { name: 'Weight', class: 'weight', ...measured('kg', 1) },
+  tl_low: { name: 'Training load low', ...load },
+  tl_high: { name: 'Training load high', ...load },
+  tl_peak: { name: 'Training load peak', ...load },
+  tl_total: { name: 'Training load', ...load },
+  rl_low: { name: 'Recovery load low', ...load },
+  rl_high: { name: 'Recovery load high', ...load },
+  rl_peak: { name: 'Recovery load peak', ...load },
+  rl_total: { name: 'Recovery load', ...load },
+  form: { name: 'Form', ...load },
+  target_low: { name: 'Target XSS low', ...xss },
+  target_high: { name: 'Target XSS high', ...xss },
+  target_peak: { name: 'Target XSS peak', ...xss },
+  target_total: { name: 'Target XSS', ...xss },
+  workout: { name: 'Workout of the day', icon: 'mdi:bike', attributes: 'workout' },
+  workout_type: { name: 'Workout type', icon: 'mdi:bike' },
+  workout_difficulty: { name: 'Workout difficulty', icon: 'mdi:bike', statistics: 'measurement', digits: 0 },
+  activity: { name: 'Last activity', icon: 'mdi:bike-fast', attributes: 'activity' },
+  activity_at: { name: 'Last activity start', ...time },
+  activity_xss: { name: 'Last activity XSS', ...xss },
+  activity_seconds: { name: 'Last activity duration', class: 'duration', ...measured('s', 0) },
+  activity_distance: { name: 'Last activity distance', class: 'distance', ...measured('km', 1) },
+  activity_focus: { name: 'Last activity focus', icon: 'mdi:bullseye-arrow' },
+  week_xss: { name: 'XSS of this week', ...xss, statistics: 'total', resetAt: 'week_started_at' },
+  week_recommended: { name: 'XSS recommended this week', ...xss },
+  token_ends_at: { name: 'Token ends', ...time, diagnostic: true },
+  polled_at: { name: 'Last poll', ...time, diagnostic: true },
+  files_waiting: {
+    name: 'Files waiting',
+    icon: 'mdi:file-clock',
+    statistics: 'measurement',
+    digits: 0,
+    diagnostic: true,
+  },
+  files_refused: {
+    name: 'Files refused',
+    icon: 'mdi:file-alert',
+    statistics: 'measurement',
+    digits: 0,
+    diagnostic: true,
+  },
+  backup_at: { name: 'Last backup', ...time, diagnostic: true },
+}
+
+/** The yes-or-no sensors by the same keys. */
+const BINARY: Readonly<Record<string, { name: string; class?: string; icon?: string; diagnostic?: true }>> = {
+  activity_breakthrough: { name: 'Last activity breakthrough', icon: 'mdi:trophy' },
+  needs_login: { name: 'Needs login', class: 'problem', diagnostic: true },
+}
+
+/**
+ * Makes the discovery payload of an account's device, as Home Assistant's documentation of MQTT device discovery describes it; with
+ * `commands` it has a button.
+ */
+export function makeDiscovery(
+  account: Pick<Account, 'accountId' | 'name'>,
+  { publisherId, version, commands }: { publisherId: string; version: string; commands: boolean },
+) {
+  const topics = topicsOf(publisherId, account.accountId)
+  const device = deviceIdOf(publisherId, account.accountId)
+  const common = (key: string, diagnostic?: boolean) => ({
+    unique_id: `${device}_${key}`,
+    // Older Home Assistants do not pass it on from the device.
+    qos: 1,
+    ...(diagnostic && { entity_category: 'diagnostic' }),
+  })
+  const sensors = Object.entries(SENSORS).map(([key, { name, ...sensor }]) => [
+    key,
+    {
+      ...{ platform: 'sensor', name, ...common(key, sensor.diagnostic) },
+      value_template: `{{ value_json.${key} }}`,
+      ...(sensor.class !== undefined && { device_class: sensor.class }),
+      ...(sensor.unit !== undefined && { unit_of_measurement: sensor.unit }),
+      ...(sensor.statistics !== undefined && { state_class: sensor.statistics }),
+      ...(sensor.digits !== undefined && { suggested_display_precision: sensor.digits }),
+      ...(sensor.icon !== undefined && { icon: sensor.icon }),
+      ...(sensor.resetAt !== undefined && {
+        last_reset_value_template: `{{ value_json.${sensor.resetAt} or '' }}`,
+      }),
+      ...(sensor.attributes !== undefined && { json_attributes_topic: topics[sensor.attributes] }),
+    },
+  ])
+  const binary = Object.entries(BINARY).map(([key, { name, class: deviceClass, icon, diagnostic }]) => [
+    key,
+    {
+      ...{ platform: 'binary_sensor', name, ...common(key, diagnostic) },
+      value_template: `{{ 'None' if value_json.${key} is none else 'ON' if value_json.${key} else 'OFF' }}`,
+      ...(deviceClass !== undefined && { device_class: deviceClass }),
+      ...(icon !== undefined && { icon }),
+    },
+  ])
+  const events = {
+    ...{ platform: 'event', name: 'News', ...common('news'), icon: 'mdi:bell' },
+    ...{ event_types: EVENT_KINDS, state_topic: topics.event },
+  }
+  const button = {
+    ...{ platform: 'button', name: 'Poll now', ...common('poll'), icon: 'mdi:refresh' },
+    command_topic: topics.poll,
+  }
+  return {
+    device: {
+      identifiers: [device],
+      name: account.name === 'default' ? 'musette' : `musette ${account.name}`,
+      manufacturer: 'musette',
+      model: 'Training history',
+      sw_version: version,
+    },
+    origin: { name: 'musette', sw_version: version },
+    availability_topic: topics.availability,
+    state_topic: topics.state,
+    qos: 1,
+    components: {
+      ...Object.fromEntries([...sensors, ...binary]),
+      news: events,
+      ...(commands && { poll: button }),
+    },
+  }
+}

@@ -1,0 +1,247 @@
+import type { Logger } from 'pino'
+import { errorLine } from '../kit/errors.ts'
+import { makeLogOnce } from '../kit/log-once.ts'
+import { type Backoff, backoffMs, MINUTE, SECOND, sleep } from '../kit/time.ts'
+import { type Account, findAccounts } from '../store/account-rows.ts'
+import { openChangeListener } from '../store/feed/change-listener.ts'
+import { type Change, findChanges } from '../store/feed/change-rows.ts'
+import {
+  findPublishedUpTo,
+  recordPublishedUpTo,
+  recordPublisher,
+  recordPublisherState,
+} from '../store/feed/mqtt-publisher.ts'
+import { type Store, type Tx, withExclusiveWork } from '../store/store.ts'
+import { type Broker, type BrokerOptions, openBroker } from './broker.ts'
+import { findDeviceFacts } from './device-facts.ts'
+import {
+  availabilityTopicOf,
+  BIRTH_TOPIC,
+  clientIdOf,
+  EVENT_KINDS,
+  makeDiscovery,
+  POLL_TOPICS,
+  topicsOf,
+} from './entities.ts'
+
+type PublisherDeps = Readonly<{
+  store: Store
+  log: Logger
+  databaseUrl: string
+  /** when the last scheduled backup was made */
+  findBackupTime: () => Promise<Date | null>
+  /** begins a poll of an account's activities and training info */
+  poll: (accountId: number) => Promise<void>
+}>
+
+/** Polls, logins and files are looked at this often; the change feed wakes the publisher at once. */
+const LOOK_EVERY_MS = 30 * SECOND
+/** A backfill changes the mirror many times a second, and nobody reads states so fast. */
+const REST_MS = SECOND
+/** Another process of this database may hold the connection. */
+const LOCK_RETRY_MS = 30 * SECOND
+/** The first pause is 2 to 5 s, the longest 5 to 10 min. */
+const BACKOFF: Backoff = { firstMs: 5 * SECOND, factor: 2, maxMs: 10 * MINUTE }
+/** A connection that held this long was a good one. */
+const GOOD_AFTER_MS = 5 * MINUTE
+/** Events are for what is new: the history of a backfill is none. */
+const NEW_WITHIN = '14 days'
+const PAGE = 500
+
+/** The pauses; tests make them shorter. */
+export type PublisherPauses = Readonly<{ lookEveryMs: number; lockRetryMs: number; backoff: Backoff }>
+
+const PAUSES: PublisherPauses = { lookEveryMs: LOOK_EVERY_MS, lockRetryMs: LOCK_RETRY_MS, backoff: BACKOFF }
+
+/**
+ * Opens the publisher: it keeps one device an account at the broker equal to the mirror, by Home Assistant's discovery. States are
+ * retained and sent when they differ; all are sent anew after each connection and when Home Assistant says `online`. Events go on after
+ * the last one that the broker has taken. Of several processes one publishes. A broker that is away is tried again with growing
+ * pauses and holds nothing up. `close` says goodbye.
+ */
+export function openPublisher(
+  deps: PublisherDeps,
+  { broker, version, pauses = PAUSES }: { broker: BrokerOptions; version: string; pauses?: PublisherPauses },
+): { close(): Promise<void> } {
+  const { store, log } = deps
+  const stop = new AbortController()
+  const { signal } = stop
+  const problems = makeLogOnce(log)
+  const run = async () => {
+    let failures = 0
+    while (!signal.aborted) {
+      const startedAt = performance.now()
+      try {
+        const work = () =>
+          publishUntilLost(deps, { broker, version, pauses, signal, onGood: () => problems.over('mqtt') })
+        const done = await withExclusiveWork(store, 'mqtt', work)
+        if (done === undefined) await sleep(pauses.lockRetryMs, signal)
+      } catch (error) {
+        if (signal.aborted) return
+        failures = performance.now() - startedAt > GOOD_AFTER_MS ? 1 : failures + 1
+        const problem = errorLine(error)
+        problems.say('warn', 'mqtt', `mqtt: ${problem}; tried again with growing pauses`)
+        await store
+          .transaction(async (tx) => {
+            await recordPublisher(tx)
+            await recordPublisherState(tx, { published: false, problem })
+          })
+          .catch(() => undefined)
+        await sleep(backoffMs(pauses.backoff, failures), signal).catch(() => undefined)
+      }
+    }
+  }
+  const running = run().catch((error: unknown) => {
+    if (!signal.aborted) log.error({ error }, 'mqtt: the publisher ended')
+  })
+  return {
+    async close() {
+      stop.abort()
+      await running
+    },
+  }
+}
+
+type SessionInput = {
+  broker: BrokerOptions
+  version: string
+  pauses: PublisherPauses
+  signal: AbortSignal
+  onGood: () => void
+}
+
+/** Publishes by one connection until the signal aborts, and then returns true; throws the reason when the connection is lost. */
+async function publishUntilLost(deps: PublisherDeps, input: SessionInput): Promise<true> {
+  const { store, log } = deps
+  const { commands } = input.broker
+  const { publisherId } = await store.transaction(recordPublisher)
+  const availability = availabilityTopicOf(publisherId)
+  const sent = new Map<string, string>()
+  let nudge = new AbortController()
+  const broker = await openBroker(input.broker, {
+    clientId: clientIdOf(publisherId),
+    will: { topic: availability, payload: 'offline' },
+    onMessage({ topic, text, isRetained }) {
+      if (topic === BIRTH_TOPIC) {
+        if (isRetained || text !== 'online') return
+        sent.clear()
+        nudge.abort()
+        return
+      }
+      // A command that was retained would be carried out at each connection.
+      if (isRetained || !commands) return
+      pollByCommand(deps, publisherId, topic).catch((error: unknown) =>
+        log.warn({ reason: errorLine(error) }, 'mqtt: the command could not be carried out'),
+      )
+    },
+  })
+  const listener = openChangeListener(
+    { log },
+    { connectionString: deps.databaseUrl, channel: 'musette_changes' },
+  )
+  const over = AbortSignal.any([input.signal, broker.lost])
+  try {
+    await broker.subscribe([BIRTH_TOPIC, ...(commands ? [POLL_TOPICS] : [])])
+    log.info({ publisher: clientIdOf(publisherId) }, 'mqtt: connected')
+    while (!over.aborted) {
+      const isNew = await publishChanged(deps, broker, { publisherId, sent, ...input })
+      const { events, waiting } = await publishEvents(deps, broker, publisherId)
+      await store.transaction((tx) =>
+        recordPublisherState(tx, { published: isNew || events > 0, problem: null }),
+      )
+      input.onGood()
+      await sleep(REST_MS, over).catch(() => undefined)
+      const pauseMs = events === PAGE || waiting ? REST_MS : input.pauses.lookEveryMs
+      if (!nudge.signal.aborted) await listener.wait(pauseMs, AbortSignal.any([over, nudge.signal]))
+      nudge = new AbortController()
+    }
+    if (broker.lost.aborted) throw broker.lost.reason
+    await broker.publish(availability, 'offline', { retain: true }).catch(() => undefined)
+    return true
+  } finally {
+    await listener.close()
+    await broker.close()
+  }
+}
+
+async function pollByCommand(deps: PublisherDeps, publisherId: string, topic: string): Promise<void> {
+  const accounts = await deps.store.read(findAccounts)
+  const account = accounts.find(({ accountId }) => topicsOf(publisherId, accountId).poll === topic)
+  if (!account) return
+  deps.log.info({ account: account.name }, 'mqtt: a poll was asked for')
+  await deps.poll(account.accountId)
+}
+
+/** Publishes what differs from what this connection has sent; returns whether there was something. */
+async function publishChanged(
+  deps: PublisherDeps,
+  broker: Broker,
+  input: SessionInput & { publisherId: string; sent: Map<string, string>; broker: BrokerOptions },
+): Promise<boolean> {
+  const { publisherId, sent, version } = input
+  const { commands } = input.broker
+  const backupAt = await deps.findBackupTime()
+  const devices = await deps.store.read(async (tx) => {
+    const found: Array<{ account: Account; facts: Awaited<ReturnType<typeof findDeviceFacts>> }> = []
+    for (const account of await findAccounts(tx))
+      found.push({ account, facts: await findDeviceFacts(tx, { account, backupAt }) })
+    return found
+  })
+  const wanted: Array<[topic: string, payload: string]> = []
+  for (const { account, facts } of devices) {
+    const topics = topicsOf(publisherId, account.accountId)
+    const discovery = makeDiscovery(account, { publisherId, version, commands })
+    wanted.push(
+      [topics.config, JSON.stringify(discovery)],
+      [topics.workout, JSON.stringify(facts.workout)],
+      [topics.activity, JSON.stringify(facts.activity)],
+      [topics.state, JSON.stringify(facts.state)],
+    )
+  }
+  wanted.push([availabilityTopicOf(publisherId), 'online'])
+  const changed = wanted.filter(([topic, payload]) => sent.get(topic) !== payload)
+  for (const [topic, payload] of changed) {
+    await broker.publish(topic, payload, { retain: true })
+    sent.set(topic, payload)
+  }
+  return changed.length > 0
+}
+
+/** Publishes the events of the next changes, and records how far the broker has taken them. */
+async function publishEvents(
+  { store }: PublisherDeps,
+  broker: Broker,
+  publisherId: string,
+): Promise<{ events: number; waiting: boolean }> {
+  const { changes, waiting, recent } = await store.read(async (tx) => {
+    const page = await findChanges(tx, { after: await findPublishedUpTo(tx), limit: PAGE })
+    return { ...page, recent: await findRecentPaths(tx, page.changes) }
+  })
+  const last = changes.at(-1)
+  if (!last) return { events: 0, waiting }
+  for (const { accountId, kind, path, at, detail } of changes.filter((change) => isEvent(change, recent))) {
+    const payload = { event_type: kind, at, path, detail }
+    await broker.publish(topicsOf(publisherId, accountId ?? 0).event, JSON.stringify(payload), {
+      retain: false,
+    })
+  }
+  await store.transaction((tx) => recordPublishedUpTo(tx, last.changeId))
+  return { events: changes.length, waiting }
+}
+
+function isEvent({ accountId, kind, path }: Change, recent: ReadonlySet<string>): boolean {
+  if (accountId === null || !EVENT_KINDS.some((one) => one === kind)) return false
+  return kind !== 'activity.new' || recent.has(`${accountId} ${path}`)
+}
+
+/** Finds which new activities of the changes are new also by their start, as `account path`. */
+async function findRecentPaths(tx: Tx, changes: readonly Change[]): Promise<ReadonlySet<string>> {
+  const paths = changes.filter(({ kind }) => kind === 'activity.new').map(({ path }) => path)
+  if (paths.length === 0) return new Set()
+  const { rows } = await tx.client.query<{ key: string }>(
+    `select account_id || ' ' || path as key from training.activities
+     where path = any ($1) and started_at > now() - interval '${NEW_WITHIN}'`,
+    [paths],
+  )
+  return new Set(rows.map(({ key }) => key))
+}

@@ -1,0 +1,59 @@
+import { MINUTE } from '../../kit/time.ts'
+import { cleanNullable } from '../clean.ts'
+import type { Tx } from '../store.ts'
+
+/** Who publishes by MQTT: its name at the broker, and the last change whose events the broker has taken. */
+type Publisher = Readonly<{ publisherId: string; changeId: number }>
+
+/** Finds the publisher of this database; the first call makes it, and it sends events of what happens from then on. */
+export async function recordPublisher(tx: Tx): Promise<Publisher> {
+  await tx.client.query(
+    `insert into musette.mqtt_publisher (change_id) select coalesce(max(change_id), 0) from training.changes on conflict do nothing`,
+  )
+  const { rows } = await tx.client.query<Publisher>(
+    'select publisher_id as "publisherId", change_id::float8 as "changeId" from musette.mqtt_publisher',
+  )
+  if (!rows[0]) throw new Error('an insert leaves a row')
+  return rows[0]
+}
+
+/** Finds the last change whose events the broker has taken. */
+export async function findPublishedUpTo(tx: Tx): Promise<number> {
+  const { rows } = await tx.client.query<{ changeId: number }>(
+    'select change_id::float8 as "changeId" from musette.mqtt_publisher',
+  )
+  return rows[0]?.changeId ?? 0
+}
+
+/** Records up to which change the broker has taken the events. */
+export async function recordPublishedUpTo(tx: Tx, changeId: number): Promise<void> {
+  await tx.client.query('update musette.mqtt_publisher set change_id = greatest(change_id, $1)', [changeId])
+}
+
+/** Records that the publisher has looked at the mirror just now, and whether it sent something, or why it cannot. */
+export async function recordPublisherState(
+  tx: Tx,
+  { published, problem }: { published: boolean; problem: string | null },
+): Promise<void> {
+  await tx.client.query(
+    `update musette.mqtt_publisher set looked_at = clock_timestamp(), problem = $2,
+       published_at = case when $1 then clock_timestamp() else published_at end`,
+    [published, cleanNullable(problem)],
+  )
+}
+
+/** The connection to the broker: `connected` while a publisher that looks at the mirror holds it. */
+export type PublisherState = { connected: boolean; published_at: Date | null; problem: string | null }
+
+/** The publisher looks at least this often; one that is killed records nothing. */
+const SILENT_AFTER_MS = 3 * MINUTE
+
+/** Finds the state of the publisher; undefined before its first connection. */
+export async function findPublisherState(tx: Tx): Promise<PublisherState | undefined> {
+  const { rows } = await tx.client.query<PublisherState>(
+    `select problem is null and looked_at > clock_timestamp() - make_interval(secs => $1) as connected, published_at, problem
+     from musette.mqtt_publisher where looked_at is not null`,
+    [SILENT_AFTER_MS / 1_000],
+  )
+  return rows[0]
+}

@@ -1,0 +1,39 @@
+import type { Tx } from '../store.ts'
+
+/** A day of the week: what was done, and what the service recommended. */
+export type WeekDay = {
+  day: string
+  activities: number
+  elapsed_s: number
+  distance_km: number
+  xss: number
+  recommended_xss: number | null
+}
+
+/**
+ * Finds the seven days of an account's week, Monday first: what was done, and the load that the service recommended that day,
+ * by the newest training info up to its end; of a day to come the present recommendation, of one before the first null.
+ */
+export async function findWeekDays(tx: Tx, accountId: number): Promise<WeekDay[]> {
+  const { rows } = await tx.client.query<WeekDay>(
+    `select d.day::date::text as day, v.activities, v.elapsed_s, v.distance_km, v.xss, i.target_total as recommended_xss
+     from training.today t
+     cross join generate_series(0, 6) n
+     cross join lateral (select date_trunc('week', t.day::timestamp) + n * interval '1 day' as day) d
+     cross join lateral (
+       select count(*)::int as activities, coalesce(sum(a.elapsed_s), 0)::float8 as elapsed_s,
+         coalesce(sum(a.distance), 0)::float8 as distance_km, coalesce(sum(a.xss), 0)::float8 as xss
+       from training.activities a
+       where a.account_id = $1 and a.absent_since is null and a.started_at_local >= d.day
+         and a.started_at_local < d.day + interval '1 day'
+     ) v
+     left join lateral (
+       select target_total from training.training_info n
+       where n.account_id = $1 and n.observed_at at time zone t.timezone < d.day + interval '1 day'
+       order by n.observed_at desc limit 1
+     ) i on true
+     where t.account_id = $1 order by d.day`,
+    [accountId],
+  )
+  return rows
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto'
+import { DEVELOPMENT, FILE_ID, FIT_EPOCH_S, WORKOUT_FILE } from '../fit/profile.ts'
+import { encodeFit, type Message } from '../fit/write-fit.ts'
+import type { SavedWorkout } from '../store/training/workout-sets.ts'
+import { type Step, stepsOfSet } from './workout-steps.ts'
+
+/** Values of the FIT profile for workouts. */
+const CYCLING = 2
+const DURATION = { time: 0, repeat: 6 }
+const TARGET = { open: 2, power: 4 }
+const INTENSITY = { active: 0, rest: 1, warmUp: 2, coolDown: 3 }
+/** FIT counts watts from 1000 on, because lower numbers are shares of FTP. */
+const WATTS_FROM = 1_000
+/** The most bytes of a name that devices are known to read. */
+const NAME_BYTES = 100
+
+/** Formats a workout that can be ridden (see stepsOf) as a FIT file of whole watts; repetitions stay repetitions. */
+export function formatFitWorkout(workout: SavedWorkout): Uint8Array {
+  const steps = makeSteps(workout)
+  return encodeFit([
+    {
+      number: FILE_ID.message,
+      fields: [
+        [FILE_ID.type, 'enum', WORKOUT_FILE],
+        [1, 'uint16', DEVELOPMENT], // manufacturer
+        [2, 'uint16', 1], // product
+        [3, 'uint32z', serialNumberOf(workout.path)],
+        [FILE_ID.createdAt, 'uint32', Math.floor(workout.resolvedAt.getTime() / 1_000) - FIT_EPOCH_S],
+      ],
+    },
+    {
+      number: 26, // workout
+      fields: [
+        [8, 'string', cutBytes(workout.name || workout.path)],
+        [4, 'enum', CYCLING],
+        [6, 'uint16', steps.length],
+      ],
+    },
+    ...steps,
+  ])
+}
+
+function makeSteps({ sets }: SavedWorkout): Message[] {
+  const messages: Message[] = []
+  for (const set of sets) {
+    const { count, work, rest } = stepsOfSet(set)
+    const first = messages.length
+    const ridden = (rest ? [work, rest] : [work]).filter(({ seconds }) => seconds > 0)
+    if (count < 1 || ridden.length === 0) continue
+    for (const step of ridden)
+      messages.push(makeStep(messages.length, step, step === rest ? INTENSITY.rest : intensityOf(step)))
+    if (count > 1) messages.push(makeRepeat(messages.length, { first, count }))
+  }
+  return messages
+}
+
+function makeStep(index: number, { name, seconds, watts }: Step, intensity: number): Message {
+  const target = Math.round(watts) + WATTS_FROM
+  return {
+    number: 27, // workout step
+    fields: [
+      [254, 'uint16', index], // message index
+      ...(name ? [[0, 'string', cutBytes(name)] as const] : []),
+      [1, 'enum', DURATION.time],
+      [2, 'uint32', seconds * 1_000], // duration
+      [3, 'enum', TARGET.power],
+      [4, 'uint32', 0], // target: the range below
+      [5, 'uint32', target], // from
+      [6, 'uint32', target], // to
+      [7, 'enum', intensity],
+    ],
+  }
+}
+
+function makeRepeat(index: number, { first, count }: { first: number; count: number }): Message {
+  return {
+    number: 27, // workout step
+    fields: [
+      [254, 'uint16', index], // message index
+      [1, 'enum', DURATION.repeat],
+      [2, 'uint32', first], // from this step on
+      [3, 'enum', TARGET.open],
+      [4, 'uint32', count], // repetitions
+      [7, 'enum', INTENSITY.active],
+    ],
+  }
+}
+
+/** The service says what a set is for only by its name. */
+function intensityOf({ name }: Step): number {
+  if (/^warm/i.test(name ?? '')) return INTENSITY.warmUp
+  return /^cool/i.test(name ?? '') ? INTENSITY.coolDown : INTENSITY.active
+}
+
+/** Returns a number of its own for each workout: devices take files of one number and time for the same file. */
+function serialNumberOf(path: string): number {
+  return createHash('sha256').update(path).digest().readUInt32LE() || 1
+}
+
+function cutBytes(text: string): string {
+  const characters = [...text.replaceAll('\0', '')]
+  while (Buffer.byteLength(characters.join('')) > NAME_BYTES) characters.pop()
+  return characters.join('')
+}

@@ -1,0 +1,137 @@
+import type { SavedWorkout } from '../store/training/workout-sets.ts'
+import { formatFitWorkout } from './fit-workout.ts'
+import { type Step, stepsOf, stepsOfSet } from './workout-steps.ts'
+
+/** The file formats of a workout. */
+export const WORKOUT_FORMATS = ['zwo', 'erg', 'mrc', 'fit', 'json'] as const
+export type WorkoutFileFormat = (typeof WORKOUT_FORMATS)[number]
+
+/** The content of a file, or why there can be none. */
+export type FormattedWorkout = { content: string | Uint8Array } | { problem: string }
+
+/**
+ * Formats a saved workout for a trainer: whole seconds, and watts (`erg`, `fit`, `json`) or shares of FTP (`zwo`, `mrc`). The same
+ * workout gives the same bytes.
+ */
+export function formatWorkout(workout: SavedWorkout, format: WorkoutFileFormat): FormattedWorkout {
+  const listed = stepsOf(workout)
+  if ('problem' in listed) return listed
+  const { steps } = listed
+  if (format === 'fit') return { content: formatFitWorkout(workout) }
+  if (format === 'erg')
+    return { content: formatCourse(workout, steps, { unit: 'WATTS', ofWatts: formatWatts }) }
+  const { ftp } = workout
+  if (format === 'json') return { content: formatJson(workout, steps) }
+  if (ftp === null || !(ftp > 0))
+    return {
+      problem: `the FTP of workout ${workout.path} is not known, and its ${format} file holds shares of it`,
+    }
+  if (format === 'zwo') return { content: formatZwo(workout, ftp) }
+  const ofWatts = (watts: number) => ((100 * watts) / ftp).toFixed(4)
+  return { content: formatCourse(workout, steps, { unit: 'PERCENT', ofWatts }) }
+}
+
+function formatJson({ path, name, description, ftp }: SavedWorkout, steps: readonly Step[]): string {
+  const seconds = steps.reduce((sum, step) => sum + step.seconds, 0)
+  const shares = steps.map((step) => ({
+    ...step,
+    ftp_share: ftp !== null && ftp > 0 ? round(step.watts / ftp) : null,
+  }))
+  return `${JSON.stringify({ path, name, description, ftp, seconds, steps: shares }, undefined, 2)}\n`
+}
+
+function round(share: number): number {
+  return Math.round(share * 1e6) / 1e6
+}
+
+function formatWatts(watts: number): string {
+  return String(Math.round(watts * 100) / 100)
+}
+
+/** Formats an ERG or MRC file: two points a step, the minute and the power; texts are shown at their second. */
+function formatCourse(
+  workout: SavedWorkout,
+  steps: readonly Step[],
+  { unit, ofWatts }: { unit: 'WATTS' | 'PERCENT'; ofWatts(watts: number): string },
+): string {
+  let seconds = 0
+  const data: string[] = []
+  const texts: string[] = []
+  for (const step of steps) {
+    if (step.name !== null && step.name !== '') texts.push(`${seconds}\t${formatLine(step.name)}\t10`)
+    data.push(`${(seconds / 60).toFixed(4)}\t${ofWatts(step.watts)}`)
+    seconds += step.seconds
+    data.push(`${(seconds / 60).toFixed(4)}\t${ofWatts(step.watts)}`)
+  }
+  return [
+    '[COURSE HEADER]',
+    'VERSION = 2',
+    'UNITS = ENGLISH',
+    `DESCRIPTION = ${formatLine(workout.description ?? '')}`,
+    `FILE NAME = ${formatLine(workout.name || workout.path)}`,
+    ...(workout.ftp !== null && workout.ftp > 0 ? [`FTP = ${Math.round(workout.ftp)}`] : []),
+    `MINUTES ${unit}`,
+    '[END COURSE HEADER]',
+    '[COURSE DATA]',
+    ...data,
+    '[END COURSE DATA]',
+    ...(texts.length > 0 ? ['[COURSE TEXT]', ...texts, '[END COURSE TEXT]'] : []),
+    '',
+  ].join('\r\n')
+}
+
+/** Formats a text as one line without brackets, which begin and end the parts of the file. */
+function formatLine(text: string): string {
+  return text
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+    .replaceAll('[', '(')
+    .replaceAll(']', ')')
+}
+
+function formatZwo(workout: SavedWorkout, ftp: number): string {
+  const share = (watts: number) => (watts / ftp).toFixed(6)
+  const elements = workout.sets.flatMap((set) => {
+    const { count, work, rest } = stepsOfSet(set)
+    const text = work.name
+      ? [`      <textevent timeoffset="0" message="${escapeXml(formatLine(work.name))}"/>`]
+      : []
+    const element = (tag: string, attributes: string) =>
+      text.length > 0
+        ? [`    <${tag} ${attributes}>`, ...text, `    </${tag}>`]
+        : [`    <${tag} ${attributes}/>`]
+    const steady = (step: Step) =>
+      element('SteadyState', `Duration="${step.seconds}" Power="${share(step.watts)}"`)
+    // Programs take an interval without a duration for a broken one.
+    if (rest && rest.seconds > 0 && work.seconds > 0)
+      return element(
+        'IntervalsT',
+        `Repeat="${count}" OnDuration="${work.seconds}" OffDuration="${rest.seconds}" OnPower="${share(work.watts)}" OffPower="${share(rest.watts)}"`,
+      )
+    const step = work.seconds > 0 ? work : rest
+    return step && step.seconds > 0 ? Array.from({ length: count }, () => steady(step)).flat() : []
+  })
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    '<workout_file>',
+    '  <author>musette</author>',
+    `  <name>${escapeXml(formatLine(workout.name || workout.path))}</name>`,
+    `  <description>${escapeXml((workout.description ?? '').replaceAll(/\r\n?/g, '\n'))}</description>`,
+    '  <sportType>bike</sportType>',
+    '  <tags/>',
+    '  <workout>',
+    ...elements,
+    '  </workout>',
+    '</workout_file>',
+    '',
+  ].join('\n')
+}
+
+const MARKUP: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' }
+
+/** Escapes markup and removes characters that XML has not. */
+function escapeXml(text: string): string {
+  return text
+    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '')
+    .replace(/[&<>"']/g, (sign) => `&${MARKUP[sign]};`)
+}

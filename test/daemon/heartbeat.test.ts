@@ -1,0 +1,190 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findStatus } from '../../src/app/status-report.ts'
+import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
+import { sendRoundHeartbeat } from '../../src/daemon/round-heartbeat.ts'
+import { checkHeartbeat } from '../../src/doctor/check-heartbeat.ts'
+import { HOUR, MINUTE } from '../../src/kit/time.ts'
+import { pollActivities } from '../../src/mirror/poll-activities.ts'
+import { makeHeartbeatRequest, sendHeartbeat } from '../../src/webhooks/heartbeat.ts'
+import { eventually } from '../kit/eventually.ts'
+import { type Answering, openReceiver, type Receiver } from '../kit/receiver.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { openRig, type Rig } from '../mirror/rig.ts'
+import { parseMetrics } from '../web/rig.ts'
+
+const SECRET_PATH = '/ping/0b8e2f6c-hidden'
+const { signal } = new AbortController()
+
+describe('the heartbeat of a round', () => {
+  let rig: Rig
+  let monitor: Receiver
+  let folder: TempDir
+  let answer: Answering
+  beforeAll(async () => {
+    monitor = await openReceiver((response, received) => answer(response, received))
+    folder = await openTempDir('heartbeat')
+    const env = { MUSETTE_HEARTBEAT_URL: `${monitor.url}${SECRET_PATH}`, MUSETTE_BACKUP_DIR: folder.path }
+    rig = await openRig({ activities: 2, env: { ...env, MUSETTE_HTTP: '127.0.0.1:0' } })
+  })
+  afterAll(async () => {
+    await rig?.close()
+    await monitor?.close()
+    await folder?.close()
+  })
+
+  const well: Answering = (response) => response.writeHead(200).end('OK')
+  const round = async (startedAgoMs = HOUR, now = new Date()) => {
+    monitor.received.length = 0
+    const startedAt = new Date(Date.now() - startedAgoMs)
+    await sendRoundHeartbeat(rig.app, { startedAt, now, signal })
+    return monitor.received.map(({ path, text }) => [path, text])
+  }
+  const fails = [`${SECRET_PATH}/fail`, expect.any(String)]
+  const newestRun = async () =>
+    (
+      await rig.rows(
+        `select outcome, error_code, error from training.sync_runs where resource = 'heartbeat' order by run_id desc limit 1`,
+      )
+    )[0]
+  const diagnose = () =>
+    checkHeartbeat({
+      config: rig.app.config,
+      mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }),
+    })
+
+  it('is not sent while nothing is known yet, and sent when all is in order', async () => {
+    answer = well
+    expect(await diagnose()).toMatchObject([{ state: 'warning', run: 'musette start' }])
+    expect(await round(0)).toEqual([])
+    await pollActivities(rig.app.mirror, rig.app.mirrorOptions, { account: rig.account })
+    expect(await round()).toEqual([[SECRET_PATH, '']])
+    expect(await newestRun()).toMatchObject({ outcome: 'done' })
+    expect(await diagnose()).toMatchObject([{ state: 'ok' }])
+    expect((await findStatus(rig.app)).heartbeat).toMatchObject({ done_at: expect.any(Date), problem: null })
+  })
+
+  it.each<[string, string, string, string]>([
+    [
+      'a login that ended',
+      'update training.accounts set needs_login = true',
+      'update training.accounts set needs_login = false',
+      'account "default" needs a login; run: musette login',
+    ],
+    [
+      'a file that waits',
+      `insert into training.waiting_files (folder, path, code, reason, waiting_since, looked_at) values ('/d', 'a.fit', 'not_whole', 'it is not whole', now(), now())`,
+      'delete from training.waiting_files',
+      '1 file waits in the drop folder (it is not whole); run: musette status',
+    ],
+    [
+      'a file that was refused',
+      `insert into training.uploads (account_id, content_id, file_name, size_bytes, state, seen_at) select account_id, 'x', 'a.fit', 1, 'refused', now() from training.accounts`,
+      `update training.uploads set seen_at = now() - interval '2 days'`,
+      '1 of the last day',
+    ],
+    [
+      'a file that is stuck',
+      `update training.uploads set state = 'unconfirmed', seen_at = now() - interval '7 hours'`,
+      'delete from training.uploads',
+      '1 files are not uploaded after hours',
+    ],
+  ])('says in one sentence that there is %s', async (_, breaks, mends, sentence) => {
+    answer = well
+    await rig.rows(breaks)
+    expect(await round()).toEqual([[fails[0], expect.stringContaining(sentence)]])
+    expect(await newestRun()).toMatchObject({ outcome: 'partial' })
+    expect(await diagnose()).toMatchObject([{ state: 'problem', found: expect.stringContaining('was told') }])
+    await rig.rows(mends)
+    expect(await round()).toEqual([[SECRET_PATH, '']])
+  })
+
+  it('says that polls are late', async () => {
+    const [late] = await round(2 * HOUR, new Date(Date.now() + HOUR))
+    expect(late).toEqual([fails[0], expect.stringContaining('No poll of the service was good for')])
+  })
+
+  it('fails in one sentence, without the address, when the monitor does not take it', async () => {
+    answer = (response) => response.writeHead(500).end('no')
+    const failure = await round().catch((error: unknown) => error)
+    expect(failure).toMatchObject({
+      code: 'heartbeat_not_taken',
+      message: expect.stringMatching(/HTTP 500$/),
+    })
+    expect(await newestRun()).toMatchObject({ outcome: 'failed', error_code: 'heartbeat_not_taken' })
+    expect(await diagnose()).toMatchObject([{ state: 'problem', found: expect.stringContaining('HTTP 500') }])
+    answer = (response) => response.writeHead(302, { location: 'http://elsewhere.invalid/' }).end()
+    await expect(round()).rejects.toThrow('HTTP 302')
+    answer = (response) => response.writeHead(200).end('OK (not found)')
+    await expect(round()).rejects.toThrow('knows no check')
+    answer = (response) => response.socket?.destroy()
+    await expect(round()).rejects.toThrow('no connection')
+    expect(JSON.stringify(rig.log.lines)).not.toContain('hidden')
+    expect(JSON.stringify(await rig.rows('select * from training.sync_runs'))).not.toContain('hidden')
+  })
+
+  it('comes from a daemon after its polls, again and again, and is a metric', async () => {
+    answer = well
+    const { mirror } = rig.app.config
+    const config = { ...rig.app.config, mirror: { ...mirror, pollEveryMs: 1_000 } }
+    await mkdir(join(folder.path, 'sub'), { recursive: true })
+    monitor.received.length = 0
+    const daemon: Daemon = await openDaemon(config, rig.app.log, {
+      roles: ['scheduler', 'worker', 'web'],
+      signal,
+    })
+    try {
+      await eventually(() => monitor.received.filter(({ path }) => path === SECRET_PATH).length > 1, {
+        timeoutMs: 40_000,
+        everyMs: 200,
+      })
+      const page = await (await fetch(`${daemon.url}/metrics`)).text()
+      const age = parseMetrics(page).get('musette_heartbeat_age_seconds')
+      expect(age).toBeLessThan(60)
+    } finally {
+      await daemon.close()
+    }
+  })
+})
+
+describe('the request of a heartbeat', () => {
+  it.each([
+    ['https://hc-ping.com/u', undefined, 'POST', 'https://hc-ping.com/u'],
+    ['https://hc-ping.com/u', 'wrong', 'POST', 'https://hc-ping.com/u/fail'],
+    [
+      'https://hc.example.com/ping/k/slug/?create=1',
+      'wrong',
+      'POST',
+      'https://hc.example.com/ping/k/slug/fail?create=1',
+    ],
+    [
+      'https://k.example.com/api/push/t',
+      undefined,
+      'GET',
+      'https://k.example.com/api/push/t?status=up&msg=OK',
+    ],
+    [
+      'https://k.example.com/api/push/t?status=up&msg=OK&ping=',
+      'a & b',
+      'GET',
+      'https://k.example.com/api/push/t?status=down&msg=a+%26+b&ping=',
+    ],
+  ])('to %s of %j is a %s to %s', (address, problem, method, url) => {
+    expect(makeHeartbeatRequest(address, problem)).toMatchObject({ method, url })
+  })
+
+  it('ends after ten seconds with a monitor that says nothing, or without an end', {
+    timeout: 40_000,
+  }, async () => {
+    const silent = await openReceiver(() => undefined)
+    try {
+      const startedAt = Date.now()
+      const { failure } = await sendHeartbeat(silent.url, { problem: undefined, signal })
+      expect(failure).toBe('no answer within 10 s')
+      expect(Date.now() - startedAt).toBeLessThan(MINUTE)
+    } finally {
+      await silent.close()
+    }
+  })
+})

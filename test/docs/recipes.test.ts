@@ -1,0 +1,70 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { readWebhooksFile } from '../../src/config/webhooks-file.ts'
+import { makeRequest } from '../../src/webhooks/message-request.ts'
+import { readTop } from '../container/dockerfile.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
+import { makeAccount, openTestStore, rowsOf } from '../store/open.ts'
+import { makeWebhook, SECRET } from '../webhooks/receiver.ts'
+
+const page = readTop('docs/recipes.md')
+const blocksOf = (language: string) =>
+  [...page.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(([, text = '']) => text)
+
+describe('docs/recipes.md', () => {
+  it('has files of webhooks that musette takes', async () => {
+    const folder = await openTempDir('recipes')
+    const path = join(folder.path, 'webhooks.json')
+    const files = blocksOf('json')
+    expect(files).toHaveLength(3)
+    for (const text of files) {
+      await writeFile(
+        path,
+        text.replace('whsec_…', `whsec_${SECRET.toString('base64')}`).replace('tk_…', 'tk_1'),
+      )
+      expect(readWebhooksFile(path)).toMatchObject({ file: { webhooks: [{ name: expect.any(String) }] } })
+    }
+    await folder.close()
+  })
+
+  it('has a function that takes what musette signs, and nothing else', async () => {
+    const [code = ''] = blocksOf('js')
+    const { isFromMusette } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
+    const message = { id: 'one', event: 'test', at: new Date(), data: { title: 't', text: 'é' } } as const
+    const { headers = {}, body } = makeRequest(makeWebhook('http://127.0.0.1:9'), message, new Date())
+    const secret = `whsec_${SECRET.toString('base64')}`
+    expect(isFromMusette(headers, body, secret)).toBe(true)
+    expect(isFromMusette(headers, `${body} `, secret)).toBe(false)
+    expect(isFromMusette({ ...headers, 'webhook-id': 'two' }, body, secret)).toBe(false)
+    expect(isFromMusette(headers, body, `whsec_${Buffer.alloc(32, 8).toString('base64')}`)).toBe(false)
+    expect(isFromMusette({}, body, secret)).toBe(false)
+  })
+
+  it('has a model for dbt that reads each change once, from run to run', async () => {
+    const { store } = await openTestStore()
+    const accountId = await makeAccount(store)
+    const [model = ''] = blocksOf('sql')
+    // As dbt writes it: the setting goes, and the condition counts from the second run on.
+    const [, before = '', condition = ''] =
+      /\{\{ config\(.*?\) \}\}([\s\S]*?)\{% if is_incremental\(\) %\}([\s\S]*?)\{% endif %\}/.exec(model) ??
+      []
+    const run = (text: string, values: unknown[] = []) =>
+      store.transaction((tx) => tx.client.query(text.replace('{{ this }}', 'public.model'), values))
+    const change = (path: string) =>
+      run(`insert into training.changes (account_id, kind, path) values ($1, 'activity.new', $2)`, [
+        ...[accountId, path],
+      ])
+    const pathsOf = async () =>
+      (await rowsOf(store, 'select path from public.model where path is not null order by change_id')).map(
+        ({ path }) => path,
+      )
+    await change('a')
+    await run(`create table public.model as ${before}`)
+    expect(await pathsOf()).toEqual(['a'])
+    await change('b')
+    await change('c')
+    for (let i = 0; i < 2; i++) await run(`insert into public.model ${before} ${condition}`)
+    expect(await pathsOf()).toEqual(['a', 'b', 'c'])
+  })
+})

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest'
+import { makeDiscovery, topicsOf } from '../../src/mqtt/entities.ts'
+import { readTop } from '../container/dockerfile.ts'
+
+const PUBLISHER = '0b8e2f6c-1111-4222-8333-444455556666'
+const account = { accountId: 3, name: 'default' }
+const discovery = makeDiscovery(account, { publisherId: PUBLISHER, version: '1.2.3', commands: true })
+
+/** Home Assistant's documentation of the MQTT integration: what each part of a discovery payload may have. */
+const DEVICE = [
+  ...['identifiers', 'connections', 'name', 'manufacturer', 'model', 'model_id', 'hw_version', 'sw_version'],
+  ...['serial_number', 'suggested_area', 'configuration_url', 'via_device'],
+]
+const ORIGIN = ['name', 'sw_version', 'support_url']
+const ROOT = [
+  ...['device', 'origin', 'components', 'availability', 'availability_mode', 'availability_topic'],
+  ...[
+    'availability_template',
+    'payload_available',
+    'payload_not_available',
+    'state_topic',
+    'command_topic',
+    'qos',
+    'encoding',
+  ],
+]
+const COMMON = [
+  ...[
+    'platform',
+    'name',
+    'unique_id',
+    'icon',
+    'entity_category',
+    'enabled_by_default',
+    'entity_picture',
+    'device_class',
+  ],
+  ...['json_attributes_topic', 'json_attributes_template', 'default_entity_id', 'qos', 'encoding'],
+]
+const PLATFORMS: Record<string, string[]> = {
+  sensor: [
+    ...[
+      'state_topic',
+      'value_template',
+      'unit_of_measurement',
+      'state_class',
+      'suggested_display_precision',
+      'options',
+    ],
+    ...['expire_after', 'force_update', 'last_reset_value_template'],
+  ],
+  binary_sensor: [
+    'state_topic',
+    'value_template',
+    'payload_on',
+    'payload_off',
+    'off_delay',
+    'expire_after',
+    'force_update',
+  ],
+  button: ['command_topic', 'command_template', 'payload_press', 'retain'],
+  event: ['state_topic', 'value_template', 'event_types'],
+}
+/** Device classes of sensors: their units, and the state classes that statistics take. */
+const SENSOR_CLASSES: Record<string, { units: string[]; states: string[] }> = {
+  power: { units: ['mW', 'W', 'kW', 'MW', 'GW', 'TW'], states: ['measurement'] },
+  energy_storage: { units: ['J', 'kJ', 'MJ', 'GJ', 'Wh', 'kWh', 'cal', 'kcal'], states: ['measurement'] },
+  weight: {
+    units: ['kg', 'g', 'mg', 'µg', 'oz', 'lb', 'st'],
+    states: ['measurement', 'total', 'total_increasing'],
+  },
+  duration: { units: ['d', 'h', 'min', 's', 'ms'], states: ['measurement', 'total', 'total_increasing'] },
+  distance: {
+    units: ['km', 'm', 'cm', 'mm', 'mi', 'yd', 'in'],
+    states: ['measurement', 'total', 'total_increasing'],
+  },
+  timestamp: { units: [], states: [] },
+}
+const BINARY_CLASSES = ['problem', 'connectivity', 'update', 'safety']
+const STATE_CLASSES = ['measurement', 'measurement_angle', 'total', 'total_increasing']
+
+type Component = Record<string, unknown> & { platform: string }
+const components = Object.entries(discovery.components) as Array<[string, Component]>
+
+describe('the discovery payload of a device', () => {
+  it('has what the documentation requires, and nothing that it does not name', () => {
+    expect(ROOT).toEqual(expect.arrayContaining(Object.keys(discovery)))
+    expect(DEVICE).toEqual(expect.arrayContaining(Object.keys(discovery.device)))
+    expect(ORIGIN).toEqual(expect.arrayContaining(Object.keys(discovery.origin)))
+    expect(discovery.device.identifiers).toEqual(['musette_0b8e2f6c_3'])
+    expect(topicsOf(PUBLISHER, 3).config).toMatch(/^homeassistant\/device\/[a-zA-Z0-9_-]+\/config$/)
+    for (const [key, component] of components) {
+      expect([...COMMON, ...(PLATFORMS[component.platform] ?? [])], key).toEqual(
+        expect.arrayContaining(Object.keys(component)),
+      )
+      expect(component.qos, key).toBe(1)
+      expect(component.unique_id, key).toBe(`musette_0b8e2f6c_3_${key}`)
+      if (component.entity_category !== undefined) expect(component.entity_category, key).toBe('diagnostic')
+      if (component.icon !== undefined) expect(component.icon, key).toMatch(/^mdi:[a-z-]+$/)
+    }
+    const names = components.map(([, { name }]) => name)
+    expect(new Set(names).size).toBe(names.length)
+  })
+
+  it('has units, device classes and state classes that go together, so that statistics work', () => {
+    for (const [key, { platform, ...component }] of components) {
+      const { device_class: deviceClass, unit_of_measurement: unit, state_class: state } = component
+      if (platform === 'binary_sensor' && deviceClass !== undefined)
+        expect(BINARY_CLASSES, key).toContain(deviceClass)
+      if (platform !== 'sensor') continue
+      if (state !== undefined) expect(STATE_CLASSES, key).toContain(state)
+      // A total that begins again each week is a loss of hundreds unless Home Assistant knows when it did.
+      expect(Boolean(component.last_reset_value_template), key).toBe(state === 'total')
+      if (unit !== undefined) expect(state, key).toBeDefined()
+      if (deviceClass === undefined) continue
+      const { units, states } = SENSOR_CLASSES[String(deviceClass)] ?? { units: [], states: [] }
+      expect(SENSOR_CLASSES, key).toHaveProperty(String(deviceClass))
+      if (units.length === 0) expect([unit, state], key).toEqual([undefined, undefined])
+      else expect([units.includes(String(unit)), states.includes(String(state))], key).toEqual([true, true])
+    }
+  })
+
+  it('marks what is about musette itself as diagnostic, and has a button only when commands are on', () => {
+    const diagnostic = components
+      .filter(([, one]) => one.entity_category === 'diagnostic')
+      .map(([key]) => key)
+    expect(diagnostic.sort()).toEqual([
+      ...['backup_at', 'files_refused', 'files_waiting', 'needs_login', 'polled_at', 'token_ends_at'],
+    ])
+    expect(discovery.components).toHaveProperty('poll.command_topic', topicsOf(PUBLISHER, 3).poll)
+    const without = makeDiscovery(account, { publisherId: PUBLISHER, version: '1', commands: false })
+    expect(without.components).not.toHaveProperty('poll')
+  })
+
+  it('gives the entities the ids that docs/recipes.md names', () => {
+    const slug = (text: unknown) =>
+      String(text)
+        .toLowerCase()
+        .replace(/[^a-z0-9]+/g, '_')
+    const ids = components.map(
+      ([, { platform, name }]) => `${platform}.${slug(discovery.device.name)}_${slug(name)}`,
+    )
+    const page = readTop('docs/recipes.md')
+    const named = [...page.matchAll(/\b(?:sensor|binary_sensor|button|event)\.musette_\w+/g)].map(
+      ([id]) => id,
+    )
+    expect(named.length).toBeGreaterThan(30)
+    expect(named.filter((id) => !ids.includes(id))).toEqual([])
+  })
+})

@@ -1,0 +1,278 @@
+import { readFile } from 'node:fs/promises'
+import { createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findStatus } from '../../src/app/status-report.ts'
+import { syncAccount } from '../../src/app/sync-account.ts'
+import { checkMqtt } from '../../src/doctor/check-mqtt.ts'
+import { type BrokerOptions, openBroker } from '../../src/mqtt/broker.ts'
+import { EVENT_KINDS, topicsOf } from '../../src/mqtt/entities.ts'
+import { openPublisher } from '../../src/mqtt/publisher.ts'
+import { findBinary } from '../kit/binaries.ts'
+import { makeCertificates } from '../kit/certificates.ts'
+import { eventually } from '../kit/eventually.ts'
+import { listen } from '../kit/listen.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
+import { openRig, type Rig } from '../mirror/rig.ts'
+import { mosquitto, openMosquitto, PASSWORD, type TestBroker, USER, WITHOUT_MOSQUITTO } from './mosquitto.ts'
+
+const SOON = { timeoutMs: 30_000, everyMs: 50 }
+const PAUSES = { lookEveryMs: 300, lockRetryMs: 300, backoff: { firstMs: 200, factor: 1, maxMs: 200 } }
+
+const describeWithBroker = (name: string, tests: () => void) =>
+  mosquitto ? describe(name, tests) : describe.skip(`${name} (${WITHOUT_MOSQUITTO})`, tests)
+
+describeWithBroker('the publisher by MQTT', () => {
+  let rig: Rig
+  let broker: TestBroker
+  let options: BrokerOptions
+  let id: string
+  const polled: number[] = []
+  beforeAll(async () => {
+    broker = await openMosquitto()
+    const env = {
+      MUSETTE_MQTT_URL: `mqtt://${USER}@127.0.0.1:${broker.port}`,
+      MUSETTE_MQTT_PASSWORD: PASSWORD,
+    }
+    rig = await openRig({ activities: 5, env: { ...env, MUSETTE_MQTT_COMMANDS: 'true' } })
+    if (!rig.app.config.mqtt) throw new Error('the settings are read')
+    options = rig.app.config.mqtt
+    await syncAccount(rig.app, { name: 'default', training: true })
+  })
+  afterAll(async () => {
+    await rig?.close()
+    await broker?.close()
+  })
+
+  const open = (change: Partial<BrokerOptions> = {}) =>
+    openPublisher(
+      {
+        store: rig.app.store,
+        log: rig.app.log,
+        databaseUrl: rig.databaseUrl,
+        findBackupTime: async () => new Date('2026-01-02T03:04:05Z'),
+        poll: async (accountId) => void polled.push(accountId),
+      },
+      { broker: { ...options, ...change }, version: '1.2.3', pauses: PAUSES },
+    )
+  const topics = () => topicsOf(id, rig.account.accountId)
+  const newest = (topic: string) => broker.seen.findLast((message) => message.topic === topic)?.text
+  const stateOf = () => JSON.parse(newest(topics().state) ?? '{}')
+  /** Waits until a publisher that was opened after `broker.seen` was emptied is connected. */
+  const connected = async () => {
+    await eventually(
+      () => broker.seen.some(({ topic, text }) => /availability$/.test(topic) && text === 'online'),
+      SOON,
+    )
+    const [row] = await rig.rows('select publisher_id from musette.mqtt_publisher')
+    id = String(row?.publisher_id)
+  }
+  const diagnose = (config = rig.app.config) =>
+    checkMqtt({ config, mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }) })
+
+  it('publishes one device an account, whose states are those of the mirror', async () => {
+    broker.seen.length = 0
+    const publisher = open()
+    try {
+      await connected()
+      const discovery = JSON.parse(newest(topics().config) ?? '{}')
+      expect(discovery.device).toMatchObject({ name: 'musette', sw_version: '1.2.3' })
+      const state = stateOf()
+      for (const [key, { platform }] of Object.entries(
+        discovery.components as Record<string, { platform: string }>,
+      ))
+        if (platform.endsWith('sensor')) expect(state, key).toHaveProperty(key)
+      const [info] = await rig.rows('select * from training.training_info order by observed_at desc limit 1')
+      const [last] = await rig.rows(
+        'select *, elapsed_s::float8 as seconds from training.activities order by started_at desc limit 1',
+      )
+      expect(state).toMatchObject({
+        ...{ status: info?.status, ftp: info?.ftp, hie: info?.hie, tl_total: info?.tl_total },
+        ...{ target_total: info?.target_total, workout: info?.wotd_name ?? null },
+        ...{ activity: last?.name, activity_xss: last?.xss, activity_seconds: last?.seconds },
+        ...{ needs_login: false, files_waiting: 0, backup_at: '2026-01-02T03:04:05.000Z' },
+      })
+      expect(state.rl_total).toBeGreaterThan(0)
+      expect(state.week_recommended).toBeGreaterThan(0)
+      expect((await findStatus(rig.app)).mqtt).toMatchObject({ connected: true, problem: null })
+      expect(await diagnose()).toMatchObject([{ state: 'ok' }, { state: 'ok' }])
+    } finally {
+      await publisher.close()
+    }
+    await eventually(() => newest(topics().availability) === 'offline', SOON)
+  })
+
+  it('sends nothing again without a change, what has changed at once, and all when Home Assistant starts', async () => {
+    broker.seen.length = 0
+    const publisher = open()
+    try {
+      await connected()
+      const before = broker.seen.length
+      await new Promise((resolve) => setTimeout(resolve, 2_500))
+      expect(broker.seen.slice(before)).toEqual([])
+      await rig.rows('update training.accounts set needs_login = true')
+      await eventually(() => stateOf().needs_login === true, SOON)
+      expect(broker.seen.slice(before).filter(({ topic }) => !topic.endsWith('/event'))).toHaveLength(1)
+      await rig.rows('update training.accounts set needs_login = false')
+      await eventually(() => stateOf().needs_login === false, SOON)
+      broker.seen.length = 0
+      await broker.client.publishAsync('homeassistant/status', 'online', { qos: 1 })
+      await eventually(() => newest(topics().availability) === 'online', SOON)
+      const sent = broker.seen.map(({ topic }) => topic)
+      for (const topic of [topics().config, topics().state, topics().workout, topics().activity])
+        expect(sent.filter((one) => one === topic)).toHaveLength(1)
+    } finally {
+      await publisher.close()
+    }
+  })
+
+  it('loses no event and no state in an outage of the broker, also when the broker forgets all', async () => {
+    broker.seen.length = 0
+    const publisher = open()
+    try {
+      await connected()
+      await broker.stop()
+      await eventually(async () => (await findStatus(rig.app)).mqtt?.problem ?? undefined, SOON)
+      const [finding] = await diagnose()
+      expect(finding).toMatchObject({ state: 'problem', found: expect.stringContaining('cannot be used') })
+      await rig.steer('POST', 'activities', { path: 'fresh', name: 'Fresh', seconds: 600 })
+      await syncAccount(rig.app, { name: 'default' })
+      broker.seen.length = 0
+      await broker.start()
+      await eventually(() => stateOf().activity === 'Fresh', SOON)
+      const events = await eventually(() => {
+        const found = broker.seen.filter(({ topic, retain }) => topic === topics().event && !retain)
+        return found.length > 0 ? found : undefined
+      }, SOON)
+      const mine = events?.map(({ text }) => JSON.parse(text)).filter(({ path }) => path === 'fresh')
+      expect(mine).toMatchObject([{ event_type: 'activity.new', at: expect.any(String) }])
+      expect(EVENT_KINDS).toContain(mine?.[0]?.event_type)
+      const logged = rig.log.lines.filter(({ msg }) => String(msg).includes('growing pauses'))
+      expect(logged.length).toBeLessThan(4)
+    } finally {
+      await publisher.close()
+    }
+  })
+
+  it('says offline when it is killed, by its will', async () => {
+    const doomed = await openBroker(options, {
+      will: { topic: 'musette/test/availability', payload: 'offline' },
+    })
+    await doomed.publish('musette/test/availability', 'online', { retain: true })
+    // As a process that is killed: the connection ends without a goodbye.
+    const other = await openBroker(options, {
+      clientId: 'twin',
+      will: { topic: 'musette/test/will', payload: 'gone' },
+    })
+    const twin = await openBroker(options, { clientId: 'twin' })
+    await eventually(() => newest('musette/test/will') === 'gone', SOON)
+    await eventually(() => other.lost.aborted, SOON)
+    await twin.close()
+    await doomed.close()
+  })
+
+  it('has one process publish, and another take over', async () => {
+    broker.seen.length = 0
+    const first = open()
+    await connected()
+    const second = open()
+    try {
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
+      const online = broker.seen.filter(
+        ({ topic, text }) => topic === topics().availability && text === 'online',
+      )
+      expect(online).toHaveLength(1)
+      broker.seen.length = 0
+      await first.close()
+      await connected()
+    } finally {
+      await first.close()
+      await second.close()
+    }
+  })
+
+  it('polls by the button, never by a retained command, and not at all unless commands are on', async () => {
+    polled.length = 0
+    broker.seen.length = 0
+    const publisher = open()
+    try {
+      await connected()
+      await broker.client.publishAsync(topics().poll, 'PRESS', { qos: 1 })
+      await eventually(() => polled.length === 1, SOON)
+      expect(polled).toEqual([rig.account.accountId])
+      await broker.client.publishAsync(topics().poll.replace(/\d+\/poll$/, '999/poll'), 'PRESS', { qos: 1 })
+    } finally {
+      await publisher.close()
+    }
+    await broker.client.publishAsync(topics().poll, 'PRESS', { qos: 1, retain: true })
+    for (const commands of [true, false]) {
+      broker.seen.length = 0
+      const again = open({ commands })
+      await connected()
+      if (!commands) await broker.client.publishAsync(topics().poll, 'PRESS', { qos: 1 })
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      await again.close()
+    }
+    await broker.client.publishAsync(topics().poll, '', { qos: 1, retain: true })
+    expect(polled).toHaveLength(1)
+  })
+
+  it.each<[string, (options: BrokerOptions) => Partial<BrokerOptions>, string]>([
+    ['a wrong password', () => ({ password: 'hunter2-secret' }), 'refuses the user or the password'],
+    ['no password', () => ({ password: undefined }), 'refuses the user or the password'],
+    ['an address of nothing', () => ({ url: 'mqtt://rider@127.0.0.1:9' }), 'ECONNREFUSED'],
+    ['TLS where there is none', ({ url }) => ({ url: url.replace('mqtt:', 'mqtts:') }), 'cannot be used'],
+    [
+      'a web socket where there is none',
+      ({ url }) => ({ url: url.replace('mqtt:', 'ws:') }),
+      'cannot be used',
+    ],
+  ])('says in one sentence, without the password, that there is %s', async (_, change, sentence) => {
+    const changed = { ...options, ...change(options) }
+    const failure = await openBroker(changed).catch((error: unknown) => error)
+    expect(failure).toMatchObject({ code: 'mqtt_unreachable', message: expect.stringContaining(sentence) })
+    expect(JSON.stringify([failure, String(failure), rig.log.lines])).not.toMatch(/hunter2|p@ss/)
+    const [finding] = await diagnose({ ...rig.app.config, mqtt: changed })
+    expect(finding).toMatchObject({ state: 'problem', found: expect.stringContaining(sentence) })
+  })
+
+  it('gives up on a broker that accepts and says nothing, and holds nothing up', {
+    timeout: 60_000,
+  }, async () => {
+    const sockets: Socket[] = []
+    const silent = createServer((socket) => void sockets.push(socket))
+    const port = await listen(silent)
+    const url = `mqtt://rider@127.0.0.1:${port}`
+    const failure = await openBroker({ ...options, url }).catch((error: unknown) => error)
+    expect(failure).toMatchObject({ code: 'mqtt_unreachable' })
+    const publisher = open({ url })
+    await eventually(() => sockets.length > 1, SOON)
+    const startedAt = performance.now()
+    for (const socket of sockets) socket.destroy()
+    await publisher.close()
+    expect(performance.now() - startedAt).toBeLessThan(20_000)
+    silent.close()
+  })
+
+  it.runIf(findBinary(['openssl']))('speaks TLS with an authority and a certificate of its own', async () => {
+    const certificates = await openTempDir('mqtt-tls')
+    await makeCertificates(certificates.path)
+    const secured = await openMosquitto(certificates.path)
+    const read = (name: string) => readFile(join(certificates.path, name), 'utf8')
+    try {
+      const [ca, cert, key] = await Promise.all(['ca.crt', 'server.crt', 'server.key'].map(read))
+      const url = `mqtts://${USER}@localhost:${secured.port}`
+      const whole = { url, password: PASSWORD, ca, cert, key, commands: false }
+      const opened = await eventually(() => openBroker(whole).catch(() => undefined), SOON)
+      await opened?.publish('musette/x', '1', { retain: false })
+      await opened?.close()
+      await expect(openBroker({ ...whole, ca: undefined })).rejects.toThrow('cannot be used')
+      await expect(openBroker({ ...whole, cert: undefined, key: undefined })).rejects.toThrow(
+        'cannot be used',
+      )
+    } finally {
+      await secured.close()
+      await certificates.close()
+    }
+  })
+})
