@@ -19,14 +19,10 @@ export const BIRTH_TOPIC = `${DISCOVERY}/status`
 /** The topics of all buttons; `+` stands for the device. */
 export const POLL_TOPICS = 'musette/+/poll'
 
-/** What became of an account, as its event entity names it: kinds of the change feed. */
-export const EVENT_KINDS = [
-  'activity.new',
-  'upload.mirrored',
-  'upload.refused',
-  'login.lost',
-  'login.restored',
-] as const
+/** The event of an activity that is mirrored with its samples and scores for the first time. */
+export const NEW_ACTIVITY = 'activity.new'
+/** What happens to an account, as its event entity names it; these are kinds of the change feed. */
+export const EVENT_KINDS = ['upload.mirrored', 'upload.refused', 'login.lost', 'login.restored'] as const
 
 /** Returns the name of the publisher at the broker, and the first part of its devices' names. */
 export function clientIdOf(publisherId: string): string {
@@ -178,7 +174,7 @@ export function makeDiscovery(
   ])
   const events = {
     ...{ platform: 'event', name: 'News', ...common('news'), icon: 'mdi:bell' },
-    ...{ event_types: EVENT_KINDS, state_topic: topics.event },
+    ...{ event_types: [NEW_ACTIVITY, ...EVENT_KINDS], state_topic: topics.event },
   }
   const button = {
     ...{ platform: 'button', name: 'Poll now', ...common('poll'), icon: 'mdi:refresh' },

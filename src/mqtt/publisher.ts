@@ -20,6 +20,7 @@ import {
   clientIdOf,
   EVENT_KINDS,
   makeDiscovery,
+  NEW_ACTIVITY,
   POLL_TOPICS,
   topicsOf,
 } from './entities.ts'
@@ -213,35 +214,48 @@ async function publishEvents(
   broker: Broker,
   publisherId: string,
 ): Promise<{ events: number; waiting: boolean }> {
-  const { changes, waiting, recent } = await store.read(async (tx) => {
+  const { changes, waiting, activities } = await store.read(async (tx) => {
     const page = await findChanges(tx, { after: await findPublishedUpTo(tx), limit: PAGE })
-    return { ...page, recent: await findRecentPaths(tx, page.changes) }
+    return { ...page, activities: await findNewActivities(tx, page.changes) }
   })
   const last = changes.at(-1)
   if (!last) return { events: 0, waiting }
-  for (const { accountId, kind, path, at, detail } of changes.filter((change) => isEvent(change, recent))) {
-    const payload = { event_type: kind, at, path, detail }
-    await broker.publish(topicsOf(publisherId, accountId ?? 0).event, JSON.stringify(payload), {
-      retain: false,
-    })
+  const events = changes.flatMap(({ changeId, accountId, kind, path, at, detail }) => {
+    const activity = activities.get(changeId)
+    const isEvent = accountId !== null && EVENT_KINDS.some((one) => one === kind)
+    if (!isEvent && !activity) return []
+    const facts = activity ? { ...activity, event_type: NEW_ACTIVITY } : { ...detail, event_type: kind }
+    return [{ accountId: accountId ?? 0, payload: { ...facts, at, path } }]
+  })
+  for (const { accountId, payload } of events) {
+    const { event } = topicsOf(publisherId, accountId)
+    await broker.publish(event, JSON.stringify(payload), { retain: false })
   }
   await store.transaction((tx) => recordPublishedUpTo(tx, last.changeId))
   return { events: changes.length, waiting }
 }
 
-function isEvent({ accountId, kind, path }: Change, recent: ReadonlySet<string>): boolean {
-  if (accountId === null || !EVENT_KINDS.some((one) => one === kind)) return false
-  return kind !== 'activity.new' || recent.has(`${accountId} ${path}`)
-}
-
-/** Finds which new activities of the changes are new also by their start, as `account path`. */
-async function findRecentPaths(tx: Tx, changes: readonly Change[]): Promise<ReadonlySet<string>> {
-  const paths = changes.filter(({ kind }) => kind === 'activity.new').map(({ path }) => path)
-  if (paths.length === 0) return new Set()
-  const { rows } = await tx.client.query<{ key: string }>(
-    `select account_id || ' ' || path as key from training.activities
-     where path = any ($1) and started_at > now() - interval '${NEW_WITHIN}'`,
-    [paths],
+/**
+ * Finds the activities whose first samples are among the changes, by the change's number, unless they started long ago: the history
+ * of a backfill is no news.
+ */
+async function findNewActivities(
+  tx: Tx,
+  changes: readonly Change[],
+): Promise<ReadonlyMap<number, Record<string, unknown>>> {
+  const isFilled = ({ kind, detail }: Change) =>
+    kind === 'activity.samples' && Number(detail.sample_count) > 0
+  const filled = changes.filter(isFilled).map(({ changeId }) => changeId)
+  if (filled.length === 0) return new Map()
+  const { rows } = await tx.client.query<{ changeId: number; activity: Record<string, unknown> }>(
+    `select c.change_id::float8 as "changeId", jsonb_build_object('name', a.name, 'activity_type', a.activity_type,
+       'started_at', a.started_at, 'elapsed_s', a.elapsed_s, 'distance_km', a.distance, 'xss', a.xss, 'focus', a.focus,
+       'breakthrough', a.breakthrough, 'medal', a.medal) as activity
+     from training.changes c join training.activities a on a.account_id = c.account_id and a.path = c.path
+     where c.change_id = any ($1) and a.started_at > now() - interval '${NEW_WITHIN}' and not exists (
+       select from training.changes e where e.account_id = c.account_id and e.path = c.path
+         and e.kind = 'activity.samples' and (e.detail->>'sample_count')::int > 0 and e.change_id < c.change_id)`,
+    [filled],
   )
-  return new Set(rows.map(({ key }) => key))
+  return new Map(rows.map(({ changeId, activity }) => [changeId, activity]))
 }

@@ -6,7 +6,7 @@ import { findStatus } from '../../src/app/status-report.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { checkMqtt } from '../../src/doctor/check-mqtt.ts'
 import { type BrokerOptions, openBroker } from '../../src/mqtt/broker.ts'
-import { EVENT_KINDS, topicsOf } from '../../src/mqtt/entities.ts'
+import { topicsOf } from '../../src/mqtt/entities.ts'
 import { openPublisher } from '../../src/mqtt/publisher.ts'
 import { findBinary } from '../kit/binaries.ts'
 import { makeCertificates } from '../kit/certificates.ts'
@@ -145,8 +145,13 @@ describeWithBroker('the publisher by MQTT', () => {
         return found.length > 0 ? found : undefined
       }, SOON)
       const mine = events?.map(({ text }) => JSON.parse(text)).filter(({ path }) => path === 'fresh')
-      expect(mine).toMatchObject([{ event_type: 'activity.new', at: expect.any(String) }])
-      expect(EVENT_KINDS).toContain(mine?.[0]?.event_type)
+      const about = {
+        at: expect.any(String),
+        name: 'Fresh',
+        xss: expect.any(Number),
+        elapsed_s: expect.any(Number),
+      }
+      expect(mine).toMatchObject([{ event_type: 'activity.new', ...about }])
       const logged = rig.log.lines.filter(({ msg }) => String(msg).includes('growing pauses'))
       expect(logged.length).toBeLessThan(4)
     } finally {

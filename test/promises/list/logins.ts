@@ -86,8 +86,8 @@ export const LOGINS: readonly Breaking[] = [
     promise:
       'An event for Home Assistant is published until the broker has taken it, whatever outage comes between',
     in: 'src/mqtt/publisher.ts',
-    from: 'of changes.filter((change) => isEvent(change, recent))) {',
-    to: 'of changes.filter((change) => isEvent(change, recent)).slice(1)) {',
+    from: 'for (const { accountId, payload } of events) {',
+    to: 'for (const { accountId, payload } of events.slice(1)) {',
   },
   {
     promise:
