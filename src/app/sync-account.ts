@@ -1,17 +1,20 @@
-import { errorCode, errorLine, isAbort } from '../kit/errors.ts'
+import { CredentialsRejectedError, errorCode, errorLine, isAbort, TransientError } from '../kit/errors.ts'
 import { HOUR } from '../kit/time.ts'
+import { type Comparison, compareActivity } from '../mirror/compare-activities.ts'
 import type { FetchCounts, Progress } from '../mirror/fetch-wanted.ts'
+import { OUTAGE_AFTER } from '../mirror/item-failure.ts'
 import { type MirrorCounts, retryWhenRateLimited } from '../mirror/mirror.ts'
-import { mirrorTrainingInfo } from '../mirror/poll-training-info.ts'
-import { findWorkoutsMirrored, mirrorWorkouts } from '../mirror/poll-workouts.ts'
 import {
   type PassCounts,
   type ResyncChoice,
   resyncActivities,
   syncActivities,
+  unknownActivity,
 } from '../mirror/sync-activities.ts'
+import { mirrorTrainingInfo } from '../mirror/training/poll-training-info.ts'
+import { findWorkoutsMirrored, mirrorWorkouts } from '../mirror/training/poll-workouts.ts'
 import type { Account } from '../store/account-rows.ts'
-import { countByState, findFetched } from '../store/activities/wanted.ts'
+import { countByState, findFetched, findToVerify, type VerifyChoice } from '../store/activities/wanted.ts'
 import { recordRunsAbandoned } from '../store/runs.ts'
 import { type App, endPauses, pruneBookkeeping } from './app.ts'
 import { accountToUse } from './local-app.ts'
@@ -138,4 +141,77 @@ export async function syncTraining(
     }
   }
   return failed
+}
+
+/** How the comparison of one activity ended; `failed` has the reason. */
+export type Verified = { path: string } & (Comparison | { result: 'failed'; reason: string })
+
+/** The counts of a comparison; `older` activities changed while they were compared. */
+export type VerifyCounts = {
+  compared: number
+  equal: number
+  different: number
+  repaired: number
+  older: number
+  failed: number
+}
+
+/**
+ * Compares mirrored activities of one account with the service, value by value, in this process. Nothing is written without `repair`;
+ * with it what differs is recorded like any change. `onEnd` gets each end. An activity that fails is counted, and the others go on.
+ * Throws ConfigError `no_account` and `unknown_activity`, UnreadableLoginError, CredentialsRejectedError, the TransientError of an
+ * outage, and the signal's reason.
+ */
+export async function verifyAccount(
+  app: SyncApp,
+  input: {
+    name: string
+    choice: VerifyChoice
+    repair: boolean
+    signal?: AbortSignal
+    onEnd: (end: Verified, progress: Progress) => void
+  },
+): Promise<VerifyCounts> {
+  const { choice, repair, signal, onEnd } = input
+  const { mirror, mirrorOptions } = app
+  const account = await accountToUse({ store: mirror.store, vault: app.vault }, input.name)
+  const { accountId, name } = account
+  const activities = await mirror.store.read((tx) => findToVerify(tx, { accountId, choice }))
+  if ('paths' in choice) {
+    const found = new Set(activities.map(({ path }) => path))
+    const missing = choice.paths.filter((path) => !found.has(path))
+    if (missing.length > 0) throw unknownActivity(name, missing)
+  }
+  const counts: VerifyCounts = { compared: 0, equal: 0, different: 0, repaired: 0, older: 0, failed: 0 }
+  let failedInARow = 0
+  const compare = async (activity: (typeof activities)[number]): Promise<Verified> => {
+    const { path } = activity
+    try {
+      const work = () =>
+        compareActivity(mirror, mirrorOptions, { account, activity, repair, ...(signal && { signal }) })
+      const compared = await retryWhenRateLimited(mirror, work)
+      failedInARow = 0
+      return { path, ...compared }
+    } catch (error) {
+      if (isAbort(error, signal) || error instanceof CredentialsRejectedError) throw error
+      if (error instanceof TransientError && ++failedInARow >= Math.min(OUTAGE_AFTER, activities.length))
+        throw error
+      return { path, result: 'failed', reason: errorLine(error) }
+    }
+  }
+  const queue = activities.values()
+  const worker = async () => {
+    for (const activity of queue) {
+      signal?.throwIfAborted()
+      const end = await compare(activity)
+      counts.compared++
+      counts[end.result]++
+      if (end.result === 'different' && end.isRepaired) counts.repaired++
+      onEnd(end, { done: counts.compared, total: activities.length, failed: counts.failed })
+    }
+  }
+  // The workers share one iterator: when one of them throws, it ends for all.
+  const ends = await Promise.allSettled(Array.from({ length: app.config.service.concurrency }, worker))
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+  return counts
 }

@@ -16,7 +16,7 @@ import { addDemoVerb, addSandboxVerb } from './verbs/sandbox.ts'
 import { addMcpVerb, addSqlVerb } from './verbs/sql.ts'
 import { addHealthcheckVerb, addStartVerb } from './verbs/start.ts'
 import { addStatusVerb } from './verbs/status.ts'
-import { addRebuildVerb, addResyncVerb, addSyncVerb } from './verbs/sync.ts'
+import { addRebuildVerb, addResyncVerb, addSyncVerb, addVerifyVerb } from './verbs/sync.ts'
 import { addUploadVerb } from './verbs/upload.ts'
 import { addWebhookVerb } from './verbs/webhook.ts'
 
@@ -61,6 +61,7 @@ export function makeProgram(run: Run): Command {
   addSyncVerb(program, run)
   addUploadVerb(program, run)
   addResyncVerb(program, run)
+  addVerifyVerb(program, run)
   addRebuildVerb(program, run)
   addExportVerb(program, run)
   addWorkoutVerbs(program, run)

@@ -61,6 +61,7 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
       'MUSETTE_POLL_EVERY',
       'MUSETTE_RECONCILE_EVERY',
       'MUSETTE_LAG',
+      'MUSETTE_SCRUB_PER_DAY',
       'MUSETTE_HTTP',
       'MUSETTE_HTTP_PATH',
       'MUSETTE_HTTP_TOKEN',
@@ -104,6 +105,15 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
     examples: ['musette upload morning.fit', 'musette upload *.fit.gz --account partner'],
   },
   resync: { notes: [WHOSE], settings: MIRROR, exits: ITEMS, examples: ['musette resync --since 2026-01-01'] },
+  verify: {
+    notes: [
+      WHOSE,
+      'Each value is fetched again, so this takes as long as the first sync of those activities. The daemon compares MUSETTE_SCRUB_PER_DAY a day by itself.',
+    ],
+    settings: MIRROR,
+    exits: ITEMS,
+    examples: ['musette verify', 'musette verify --all --repair', 'musette verify 3f0c2b --json'],
+  },
   rebuild: { notes: [WHOSE], settings: DATABASE, exits: ITEMS, examples: ['musette rebuild'] },
   export: {
     notes: [WHOSE],

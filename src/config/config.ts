@@ -62,6 +62,8 @@ export type Config = Readonly<{
     pollEveryMs: number
     reconcileEveryMs: number
     lagMs: number
+    /** activities of each account that are fetched whole and compared in a day */
+    scrubPerDay: number
     keepRaw: boolean
   }>
   /** undefined: no dashboard, health or metrics */
@@ -265,6 +267,7 @@ function toConfig(
       pollEveryMs: value.MUSETTE_POLL_EVERY,
       reconcileEveryMs: value.MUSETTE_RECONCILE_EVERY,
       lagMs: value.MUSETTE_LAG,
+      scrubPerDay: value.MUSETTE_SCRUB_PER_DAY,
       keepRaw: value.MUSETTE_KEEP_RAW,
     }),
     http:

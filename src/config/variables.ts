@@ -254,6 +254,9 @@ export const VARIABLES = {
   MUSETTE_LAG: duration('1h').describe(
     'how far each poll reaches back, for changes that the service lists late',
   ),
+  MUSETTE_SCRUB_PER_DAY: wholeNumber(20, 0, 10_000).describe(
+    'activities of each account that the daemon fetches whole and compares in a day; 0: none',
+  ),
   MUSETTE_CONCURRENCY: wholeNumber(4, 1, 64).describe('requests at the same time, of one process'),
   MUSETTE_REQUESTS_PER_MINUTE: wholeNumber(240, 1, 1_000_000).describe(
     'requests in a minute, of one process',

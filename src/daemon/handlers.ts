@@ -3,15 +3,17 @@ import { exportAll } from '../app/export/export-all.ts'
 import { makeUploadDeps } from '../app/files/upload-files.ts'
 import { writeScheduledBackup } from '../app/scheduled-backup.ts'
 import type { Handlers, Jobs } from '../jobs/jobs.ts'
+import { scrubOf } from '../jobs/schedules.ts'
 import { CredentialsRejectedError, TransientError } from '../kit/errors.ts'
 import { DAY, formatDuration, MINUTE, SECOND } from '../kit/time.ts'
+import { scrubActivities } from '../mirror/compare-activities.ts'
 import type { MirrorCounts, MirrorDeps, MirrorInput } from '../mirror/mirror.ts'
 import { mirrorActivity } from '../mirror/mirror-activity.ts'
 import { ACTIVITIES, pollActivities } from '../mirror/poll-activities.ts'
-import { mirrorTrainingInfo } from '../mirror/poll-training-info.ts'
-import { mirrorWorkouts } from '../mirror/poll-workouts.ts'
 import { reconcileActivities } from '../mirror/reconcile-activities.ts'
 import { updateAllTimeZones } from '../mirror/time-zones.ts'
+import { mirrorTrainingInfo } from '../mirror/training/poll-training-info.ts'
+import { mirrorWorkouts } from '../mirror/training/poll-workouts.ts'
 import { type Account, findAccountById, findAccounts } from '../store/account-rows.ts'
 import { findAccountStatuses } from '../store/account-status.ts'
 import {
@@ -62,6 +64,14 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
       return changed + (found?.absent ?? 0) > 0
         ? { counts: { changed, absent: found?.absent ?? 0 } }
         : undefined
+    },
+    async 'scrub-activities'({ accountId }, { signal }) {
+      const account = await findAccount(app, accountId)
+      const scrub = scrubOf(app.config.mirror.scrubPerDay)
+      if (!account || !scrub) return undefined
+      const input = { account, limit: scrub.limit, signal }
+      const counts = await allowEndedLogin(app, account, () => scrubActivities(mirror, mirrorOptions, input))
+      return counts?.different ? { counts } : undefined
     },
     async 'fetch-activity'({ accountId, activityId }, { signal }) {
       const account = await findAccount(app, accountId)

@@ -30,6 +30,13 @@ const ENTRIES = {
     attempts: 6, // then the next scheduled one takes over
     schedule: { every: 'reconcile', per: 'account' },
   }),
+  'scrub-activities': defineJob({
+    queue: 'polls',
+    payload: account,
+    key: ({ accountId }) => `scrub-activities-account-${accountId}`,
+    attempts: 3, // then the next scheduled one takes over
+    schedule: { every: 'scrub', per: 'account' },
+  }),
   'fetch-activity': defineJob({
     queue: 'fetches',
     payload: z.strictObject({ accountId: id, activityId: id }),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
 import { z } from 'zod'
 import type { Config } from '../config/config.ts'
-import { type Clock, DAY, HOUR, SECOND } from '../kit/time.ts'
+import { type Clock, DAY, HOUR, MINUTE, SECOND } from '../kit/time.ts'
 import {
   CATALOG,
   type Intervals,
@@ -201,11 +201,22 @@ const TRAINING_INFO_EVERY_MS = 1 * HOUR
 /** Within this time the sweep finds work whose pause is over, or whose job was lost in a crash or with a flushed queue. */
 const SWEEP_EVERY_MS = 10 * SECOND
 
+/** Schedules more often than this would be most of the queue's work. */
+const SCRUB_EVERY_AT_LEAST_MS = MINUTE
+
+/** Spreads the activities that are compared in a day over it: how often some are, and how many at a time; undefined for none. */
+export function scrubOf(perDay: number): { everyMs: number; limit: number } | undefined {
+  if (perDay === 0) return undefined
+  const everyMs = Math.max(SCRUB_EVERY_AT_LEAST_MS, Math.floor(DAY / perDay))
+  return { everyMs, limit: Math.ceil((perDay * everyMs) / DAY) }
+}
+
 /** Returns the interval of each schedule, ms. */
 export function intervalsOf(config: Config): Intervals {
   return {
     poll: config.mirror.pollEveryMs,
     reconcile: config.mirror.reconcileEveryMs,
+    scrub: scrubOf(config.mirror.scrubPerDay)?.everyMs,
     refresh: REFRESH_CHECK_EVERY_MS,
     sweep: SWEEP_EVERY_MS,
     trainingInfo: TRAINING_INFO_EVERY_MS,

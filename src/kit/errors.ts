@@ -115,6 +115,7 @@ export type AccountVerb =
   | 'export'
   | 'rebuild'
   | 'resync'
+  | 'verify'
   | 'upload'
   | 'upload --force'
   | 'workout list'

@@ -120,6 +120,29 @@ async function recordIfUnchanged(
 async function fetchWithSamples(
   deps: MirrorDeps,
   options: MirrorOptions,
+  input: ActivityInput,
+): Promise<FetchedActivity> {
+  const fetched = await fetchWhole(deps, options, input)
+  await assertNotPoorer(deps, fetched)
+  return fetched
+}
+
+/** Throws UnexpectedResponseError `poorer_answer` when the answer lacks what the mirror holds, see poorerActivity. */
+export async function assertNotPoorer(
+  deps: MirrorDeps,
+  { activity, detail }: FetchedActivity,
+): Promise<void> {
+  const poorer = poorerActivity(activity, detail, {
+    isAwaiting: detail.detailState === 'awaiting_samples',
+    lostFields: await findLost(deps, activity, detail),
+  })
+  if (poorer) throw poorer
+}
+
+/** Fetches one activity with its samples (service document, endpoint 8) and normalizes the answer; nothing is recorded. */
+export async function fetchWhole(
+  deps: MirrorDeps,
+  options: MirrorOptions,
   { account, activity, signal }: ActivityInput,
 ): Promise<FetchedActivity> {
   const requestedAt = deps.now()
@@ -133,11 +156,6 @@ async function fetchWithSamples(
     )
   }
   const isAwaiting = derived.samples.count === 0 && isYoung(activity, requestedAt)
-  const poorer = poorerActivity(activity, derived, {
-    isAwaiting,
-    lostFields: await findLost(deps, activity, derived),
-  })
-  if (poorer) throw poorer
   const attempt = activity.fetchAttempts + 1
   const detail = {
     ...derived,
@@ -156,7 +174,7 @@ async function fetchWithSamples(
 async function findLost(
   deps: MirrorDeps,
   { activityId, sampleCount }: WantedActivity,
-  derived: DerivedDetail,
+  derived: Pick<DerivedDetail, 'samples' | 'sampleExtras'>,
 ): Promise<string[]> {
   if (sampleCount === 0 || derived.samples.count === 0) return []
   return deps.store.read((tx) => findLostFields(tx, { activityId, ...derived }))

@@ -89,14 +89,19 @@ export async function resyncActivities(
     if (!('paths' in choice)) return found
     const missing = choice.paths.filter((path) => !found.includes(path))
     if (missing.length === 0) return found
-    throw new ConfigError(
-      'unknown_activity',
-      `account "${name}" has no activity ${missing.slice(0, 5).join(', ')} that the service lists; ` +
-        'the paths are in: musette sql "select path from training.activities where absent_since is null"',
-    )
+    throw unknownActivity(name, missing)
   })
   deps.log.info({ account: name, marked: marked.length }, 'activities marked to be fetched again')
   const counts = await fetchWanted(deps, options, input)
   await updateTimeZones(deps, input.account)
   return { marked: marked.length, ...counts }
+}
+
+/** Makes the error for paths that a person named and that an account does not have. */
+export function unknownActivity(account: string, paths: readonly string[]): ConfigError {
+  return new ConfigError(
+    'unknown_activity',
+    `account "${account}" has no activity ${paths.slice(0, 5).join(', ')} that the service lists; ` +
+      'the paths are in: musette sql "select path from training.activities where absent_since is null"',
+  )
 }

@@ -30,6 +30,12 @@ export type AccountStatus = {
   reconciled_at: Date | null
   /** why the last comparison changed nothing, with the next command; null when it succeeded */
   reconcile_error: string | null
+  /** mirrored activities that were seen to be those of the service, value by value */
+  verified: number
+  /** when that was the longest time ago; null while one never was */
+  verified_since: Date | null
+  /** activities that a comparison of the last 30 days found different, without any sign of it before */
+  differed: number
   /** when the list was last polled to its end, by this machine's clock */
   polled_at: Date | null
   last_run: { kind: string; outcome: string; started_at: string; error: string | null } | null
@@ -59,7 +65,9 @@ export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
            coalesce(n.without_timezone, 0)::int as without_timezone,
            f.per_minute as fetched_per_minute,
            case when n.wanted > 0 and f.per_minute > 0 then n.wanted * 60 / f.per_minute end as seconds_to_go,
-           s.list_cap, s.list_checked_at as reconciled_at, w.error as reconcile_error, s.updated_from as cursor, p.polled_at, r.last_run
+           s.list_cap, s.list_checked_at as reconciled_at, w.error as reconcile_error, s.updated_from as cursor, p.polled_at,
+           coalesce(n.verified, 0)::int as verified, case when n.verified = n.mirrored then n.verified_since end as verified_since,
+           d.differed, r.last_run
     from training.accounts a
     left join musette.credentials c using (account_id)
     left join training.sync_cursors s on s.account_id = a.account_id and s.resource = 'activities'
@@ -71,6 +79,8 @@ export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
              count(*) filter (where detail_state = 'failed' and absent_since is null) as failed,
              count(absent_since) as absent,
              sum(sample_count) as samples,
+             count(verified_at) filter (where detail_state = 'mirrored' and absent_since is null) as verified,
+             min(verified_at) filter (where detail_state = 'mirrored' and absent_since is null) as verified_since,
              max(started_at) filter (where absent_since is null) as newest_activity_at,
              count(*) filter (where timezone_source = 'unknown' and absent_since is null) as without_timezone
       from training.activities where account_id = a.account_id
@@ -87,6 +97,10 @@ export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
         and outcome in ('done', 'partial')
       order by started_at desc limit 1
     ) p on true
+    left join lateral (
+      select coalesce(sum(changed), 0)::int as differed from training.sync_runs
+      where account_id = a.account_id and resource = 'scrub' and started_at > now() - interval '30 days'
+    ) d on true
     left join lateral (
       select jsonb_build_object('kind', kind, 'outcome', outcome, 'started_at', started_at, 'error', error) as last_run
       from training.sync_runs where account_id = a.account_id and resource = 'activities' order by started_at desc, run_id desc limit 1

@@ -44,6 +44,8 @@ export type HealthCounts = {
   activities: StateCount[]
   /** the wanted activities that were never fetched */
   neverFetched: Array<{ account: string; count: number }>
+  /** the comparison with the service: the oldest time of a mirrored activity, how many have none, how many differed in 30 days */
+  verified: Array<{ account: string; since: Date | null; unverified: number; differed: number }>
   uploads: StateCount[]
   /** files that wait in the drop folders, by the code of the reason */
   waitingFiles: Array<{ code: string; count: number }>
@@ -90,6 +92,18 @@ export async function findHealthCounts(tx: Tx): Promise<HealthCounts> {
     `select pg_total_relation_size('training.samples')::float8 as samples,
             pg_database_size(current_database())::float8 as whole`,
   )
+  const verified = await tx.client.query<HealthCounts['verified'][number]>(
+    `select a.name as account, v.*, d.* from training.accounts a
+    cross join lateral (
+      select min(verified_at) as since, count(*) filter (where verified_at is null)::int as unverified
+      from training.activities where account_id = a.account_id and detail_state = 'mirrored' and absent_since is null
+    ) v
+    cross join lateral (
+      select coalesce(sum(changed), 0)::int as differed from training.sync_runs
+      where account_id = a.account_id and resource = 'scrub' and started_at > now() - interval '30 days'
+    ) d
+    order by a.account_id`,
+  )
   const { doneAt: exportedAt } = await findWholeWorkState(tx, 'export')
   const { doneAt: heartbeatAt } = await findWholeWorkState(tx, 'heartbeat')
   return {
@@ -99,6 +113,7 @@ export async function findHealthCounts(tx: Tx): Promise<HealthCounts> {
       .map(({ account, never_fetched: count }) => ({ account, count })),
     uploads: files.rows,
     waitingFiles: waiting.rows,
+    verified: verified.rows,
     samplesBytes: sizes.rows[0]?.samples ?? 0,
     databaseBytes: sizes.rows[0]?.whole ?? 0,
     exportedAt,

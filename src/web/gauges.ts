@@ -88,6 +88,18 @@ function makeCountGauges(to: Registers) {
     help: 'Activities that the service lists and that were never fetched yet.',
     labelNames: ['account'],
   })
+  const verified = new Gauge({
+    ...to,
+    name: 'musette_verified_age_seconds',
+    help: 'Seconds since the activity was compared with the service, value by value, whose comparison is the longest ago; +Inf while one never was.',
+    labelNames: ['account'],
+  })
+  const differed = new Gauge({
+    ...to,
+    name: 'musette_scrub_differences',
+    help: 'Activities that comparisons of the last 30 days found different, without any sign of it before.',
+    labelNames: ['account'],
+  })
   const uploads = new Gauge({ ...byState, name: 'musette_uploads', help: 'Files in the ledger by state.' })
   const waiting = new Gauge({
     ...to,
@@ -129,12 +141,17 @@ function makeCountGauges(to: Registers) {
   const backup = makeBackupGauges(to)
   return (counts: HealthCounts | undefined, now: Date) => {
     backup(counts?.backup, now)
-    for (const each of [activities, toGo, uploads, waiting, messages]) each.reset()
+    for (const each of [activities, toGo, verified, differed, uploads, waiting, messages]) each.reset()
     // `reset` would set a gauge without labels to 0, which is not unknown.
     for (const each of [samples, whole, exported, heartbeat, mqtt]) each.remove()
     if (!counts) return
     for (const { account, state, count } of counts.activities) activities.set({ account, state }, count)
     for (const { account, count } of counts.neverFetched) toGo.set({ account }, count)
+    for (const { account, since, unverified, differed: found } of counts.verified) {
+      differed.set({ account }, found)
+      if (unverified > 0) verified.set({ account }, Number.POSITIVE_INFINITY)
+      else if (since) verified.set({ account }, secondsBetween(since, now))
+    }
     for (const { account, state, count } of counts.uploads) uploads.set({ account, state }, count)
     for (const code of WAITING_CODES) waiting.set({ code }, 0)
     for (const { code, count } of counts.waitingFiles) waiting.set({ code }, count)

@@ -10,6 +10,7 @@ import { type CliRig, openCliRig } from './rig.ts'
 /** The verbs of one account, each with the rest of a command line that it takes. */
 const VERBS: Readonly<Record<string, readonly string[]>> = {
   sync: [],
+  verify: [],
   resync: ['nowhere'],
   rebuild: [],
   export: ['nowhere'],

@@ -27,6 +27,7 @@ describeJobs('schedules', (rig) => {
         `poll-workouts-account-${id}`,
         `reconcile-activities-account-${id}`,
         `refresh-token-account-${id}`,
+        `scrub-activities-account-${id}`,
       ]),
       'sweep',
     ].toSorted()

@@ -1,7 +1,7 @@
 import { signInWithPassword } from '../../src/app/sign-in.ts'
 import type { MirrorCounts, MirrorDeps } from '../../src/mirror/mirror.ts'
-import { mirrorTrainingInfo } from '../../src/mirror/poll-training-info.ts'
-import { mirrorWorkouts } from '../../src/mirror/poll-workouts.ts'
+import { mirrorTrainingInfo } from '../../src/mirror/training/poll-training-info.ts'
+import { mirrorWorkouts } from '../../src/mirror/training/poll-workouts.ts'
 import type { Account } from '../../src/store/account-rows.ts'
 import { openRig, type Rig } from './rig.ts'
 

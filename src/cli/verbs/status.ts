@@ -45,6 +45,7 @@ function printStatus(context: Pick<Context, 'print'>, status: Status): void {
     context.print(
       `  ${formatCount(account.samples)} samples; newest activity ${account.newest_activity_at ? formatMoment(account.newest_activity_at) : 'none'}`,
     )
+    if (account.verified > 0) context.print(`  ${verifiedOf(account)}`)
     if (account.timezone_note) context.print(`  ${account.timezone_note}; run: ${account.timezone_command}`)
     if (account.list_cap !== null)
       context.print(
@@ -74,6 +75,13 @@ function printStatus(context: Pick<Context, 'print'>, status: Status): void {
   if (status.failed_activities.length === 0) return
   context.print('\nactivities that failed; musette fetches them again by itself:')
   printTable(context, status.failed_activities)
+}
+
+function verifiedOf({ verified, mirrored, verified_since, differed }: Status['accounts'][number]): string {
+  const since = verified_since ? `, all since ${formatMoment(new Date(verified_since))}` : ''
+  const changed =
+    differed > 0 ? `; ${formatCount(differed)} differed in the last 30 days and are recorded` : ''
+  return `${formatCount(verified)} of ${formatCount(mirrored)} compared with the service, value by value${since}${changed}`
 }
 
 function backupSentence({ dir, done_at, problem }: NonNullable<Status['backup']>): string {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import type { RebuildCounts } from '../../app/rebuild-account.ts'
-import type { SyncCounts } from '../../app/sync-account.ts'
+import type { SyncCounts, Verified, VerifyCounts } from '../../app/sync-account.ts'
 import { ConfigError, commandFor } from '../../kit/errors.ts'
-import { formatCount } from '../../kit/text.ts'
+import { formatCount, shorten } from '../../kit/text.ts'
 import { parseDay } from '../../kit/time.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
 import { makeProgressLine } from '../progress.ts'
@@ -224,4 +224,98 @@ function rebuiltSentenceOf(counts: RebuildCounts, account: string): string {
 function named(paths: readonly string[], between: string): string {
   const more = paths.length - MOST_NAMED
   return paths.slice(0, MOST_NAMED).join(between) + (more > 0 ? `${between}… (${more} more)` : '')
+}
+
+type VerifyOptions = { sample?: number; all?: boolean; repair?: boolean; account?: string; json?: boolean }
+
+/** How many activities are compared when nothing else is said: a few minutes at the usual pace. */
+const SAMPLE = 20
+/** A value of a field as a person reads it. */
+const VALUE_CHARACTERS = 60
+
+/** Adds the verb `verify` to the program. */
+export function addVerifyVerb(program: Command, run: Run): void {
+  program
+    .command('verify [paths...]')
+    .description('compare activities with the service, every value of every sample; nothing is written')
+    .option('--sample <n>', `some at random; ${SAMPLE} when nothing else is said`, readCount)
+    .option('--all', 'every mirrored activity')
+    .option('--repair', 'record what the service says where it differs')
+    .option('--account <account>', 'whose activities')
+    .option('--json', 'one JSON object an activity, then one with the counts')
+    .action((paths: string[], options: VerifyOptions) =>
+      run((context) => verify(context, paths, options), { quiet: true }),
+    )
+}
+
+function readCount(text: string): number {
+  const count = Number(text)
+  if (/^\d+$/.test(text) && count >= 1 && count <= 1_000_000) return count
+  throw new ConfigError(
+    'bad_usage',
+    '--sample takes a whole number of activities; run: musette verify --help',
+  )
+}
+
+async function verify(context: Context, paths: readonly string[], options: VerifyOptions): Promise<number> {
+  const { sample, all = false, repair = false, json = false } = options
+  if (Number(paths.length > 0) + Number(sample !== undefined) + Number(all) > 1)
+    throw new ConfigError('bad_usage', 'name paths, or --sample, or --all; run: musette verify --help')
+  const { openApp } = await import('../../app/app.ts')
+  const { findChosenAccount } = await import('../../app/local-app.ts')
+  const { verifyAccount } = await import('../../app/sync-account.ts')
+  const app = await openApp(context.config, context.log, { signal: context.signal, byHand: true })
+  const line = makeProgressLine(context, 'activities')
+  const ends: Verified[] = []
+  try {
+    const account = await findChosenAccount(app, { name: options.account, verb: 'verify' })
+    const counts = await verifyAccount(app, {
+      name: account,
+      choice: paths.length > 0 ? { paths } : all ? { all } : { sample: sample ?? SAMPLE },
+      repair,
+      signal: context.signal,
+      onEnd(end, progress) {
+        if (json) context.printJson(end)
+        else if (end.result !== 'equal') ends.push(end)
+        line.show(progress)
+      },
+    })
+    line.finish(`account "${account}": ${verifiedSentence(account, counts, repair)}`)
+    for (const end of ends) context.print(differenceLines(end).join('\n'))
+    if (json) context.printJson({ account, ...counts })
+    return counts.failed + counts.different > 0 ? EXIT.partial : EXIT.done
+  } finally {
+    line.close()
+    await app.close()
+  }
+}
+
+function verifiedSentence(account: string, counts: VerifyCounts, repair: boolean): string {
+  const { compared, equal, different, repaired, older, failed } = counts
+  if (compared === 0) return `no activity is mirrored yet; run: ${commandFor('sync', account)}`
+  const some = (count: number, what: string) => (count > 0 ? [`${formatCount(count)} ${what}`] : [])
+  return [
+    `${formatCount(equal)} of ${formatCount(compared)} activities are the same here and at the service`,
+    ...some(
+      different,
+      repair
+        ? `differed, ${formatCount(repaired)} of them are recorded as the service has them`
+        : 'differ; add --repair to record what the service says',
+    ),
+    ...some(older, 'changed meanwhile'),
+    ...some(failed, 'could not be compared'),
+  ].join('; ')
+}
+
+function differenceLines(end: Verified): string[] {
+  if (end.result === 'failed') return [`${end.path}: ${end.reason}`]
+  if (end.result !== 'different') return []
+  return end.differences.map(({ field, mirrored, service, cells }) => {
+    const first = cells > 1 ? `, the first of ${formatCount(cells)} values` : ''
+    return `${end.path}: ${field} is ${formatValue(mirrored)} here and ${formatValue(service)} at the service${first}`
+  })
+}
+
+function formatValue(value: unknown): string {
+  return shorten(JSON.stringify(value), VALUE_CHARACTERS)
 }

@@ -46,23 +46,27 @@ function statementFor(keys: string): string {
   return made
 }
 
+/** Values that changed, each before and after: `{"xss":[old,new]}`. */
+export type Changes = Record<string, [Json, Json]>
+
 /**
- * Records the columns that an answer changes in an activity that was fetched before, as `{"xss":[old,new]}`; nothing when no
- * column changes. `observedAt` is the time of the request.
+ * Records the columns that an answer changes in an activity that was fetched before, and `others` that a comparison found beside
+ * them; nothing when nothing changes. `observedAt` is the time of the request.
  */
 export async function recordRevision(
   tx: Tx,
-  input: { activityId: number; after: ActivityChange; observedAt: Date },
+  input: { activityId: number; after: ActivityChange; observedAt: Date; others?: Changes | undefined },
 ): Promise<void> {
-  const { activityId, after, observedAt } = input
+  const { activityId, after, observedAt, others } = input
   const [before] = await tx.db.select().from(activities).where(eq(activities.activityId, activityId))
-  const changes = before ? diffRows(before, after) : {}
+  const changes = { ...(before ? diffRows(before, after) : {}), ...others }
   if (Object.keys(changes).length === 0) return
   await tx.db.insert(activityRevisions).values({ activityId, observedAt, changes })
 }
 
-function diffRows(before: ActivityChange, after: ActivityChange): Record<string, [Json, Json]> {
-  const changes: Record<string, [Json, Json]> = {}
+/** Returns the columns whose values differ, by their names in the table. */
+export function diffRows(before: ActivityChange, after: ActivityChange): Changes {
+  const changes: Changes = {}
   for (const [key, value] of Object.entries(after)) {
     const column = COLUMNS[key]
     if (!column || value === undefined) continue

@@ -49,6 +49,11 @@ export async function recordFetchFailure(
     .where(isNotOlder(input))
 }
 
+/** Records that the answer of `requestedAt`, samples and all, is what the tables hold. An answer older than the row's changes nothing. */
+export async function recordVerified(tx: Tx, input: AnswerKey): Promise<void> {
+  await tx.db.update(activities).set({ verifiedAt: input.requestedAt }).where(isNotOlder(input))
+}
+
 type Moment = typeof activities.wantedAt | typeof activities.fetchedAt | typeof activities.listedAt
 
 // A change that was listed after the request keeps the activity wanted.

@@ -48,6 +48,7 @@ const OWN_COLUMNS = [
   'updatedAt',
   'listedAt',
   'fetchedAt',
+  'verifiedAt',
   'wantedAt',
   'summaryHash',
   'listFields',

@@ -3,7 +3,7 @@ import { cleanJson } from '../clean.ts'
 import type { Samples } from '../samples/encode-samples.ts'
 import { replaceContent } from '../samples/replace-content.ts'
 import type { Tx } from '../store.ts'
-import { type ActivityChange, recordRevision, updateActivities } from './activity-changes.ts'
+import { type ActivityChange, type Changes, recordRevision, updateActivities } from './activity-changes.ts'
 import type { AnswerKey } from './activity-outcome.ts'
 import {
   columnsOfDetail,
@@ -25,6 +25,8 @@ export type RecordDetailInput = AnswerKey &
     nextFetchAt: Date | null
     /** fetches since the last complete one; 0 by default */
     fetchAttempts?: number
+    /** what a comparison with the tables found in the samples and what is derived from them, for the revision */
+    contentChanges?: Changes
   }
 
 /** `older`: the row holds an answer that was requested later, and nothing was written. */
@@ -54,9 +56,18 @@ export async function recordDetails(tx: Tx, inputs: readonly RecordDetailInput[]
     const columns = columnsOfDetail(input.row, replacing ? { samples, place: input.place } : undefined)
     const named = withoutKnownNames(columns, fields, before.detail_fields)
     const after = withoutKnownStart(named, fields, { before, hasPlace: replacing })
-    if (before.fetched) await recordRevision(tx, { activityId, after, observedAt: requestedAt })
+    if (before.fetched)
+      await recordRevision(tx, { activityId, after, observedAt: requestedAt, others: input.contentChanges })
     const samplesAt = replacing && samples.count > 0 ? { samplesAt: requestedAt } : {}
-    rows.push({ activityId, ...after, ...samplesAt, detailFields: fields, ...bookkeeping(input, before) })
+    const verifiedAt = samples ? { verifiedAt: requestedAt } : {}
+    rows.push({
+      activityId,
+      ...after,
+      ...samplesAt,
+      ...verifiedAt,
+      detailFields: fields,
+      ...bookkeeping(input, before),
+    })
   }
   await updateActivities(tx, rows)
   await replaceContent(tx, replaced)

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, exists, isNull, lte, not, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, exists, inArray, isNull, lte, not, or, type SQL, sql } from 'drizzle-orm'
 import type { Account } from '../account-rows.ts'
 import { accounts, activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
@@ -86,6 +86,49 @@ function isDue(now: Date): SQL | undefined {
   )
 }
 
+/**
+ * Finds the mirrored activities of an account that were compared with the service the longest time ago, never first; none while one of
+ * the account is due to be fetched.
+ */
+export async function findLeastVerified(
+  tx: Tx,
+  { accountId, limit, now }: { accountId: number; limit: number; now: Date },
+): Promise<WantedActivity[]> {
+  const [due] = await findWanted(tx, { accountId, limit: 1, now })
+  if (due) return []
+  return await tx.db
+    .select(COLUMNS)
+    .from(activities)
+    .where(isMirrored(accountId))
+    .orderBy(sql`${asc(activities.verifiedAt)} nulls first`, desc(activities.activityId))
+    .limit(limit)
+}
+
+/** Finds mirrored activities of an account to compare: those of the paths, `sample` at random, or all. */
+export async function findToVerify(
+  tx: Tx,
+  { accountId, choice }: { accountId: number; choice: VerifyChoice },
+): Promise<WantedActivity[]> {
+  const chosen = 'paths' in choice ? inArray(activities.path, [...choice.paths]) : undefined
+  const query = tx.db
+    .select(COLUMNS)
+    .from(activities)
+    .where(and(isMirrored(accountId), chosen))
+  if ('sample' in choice) return await query.orderBy(sql`random()`).limit(choice.sample)
+  return await query.orderBy(desc(activities.activityId))
+}
+
+/** Which activities to compare: `all`, some at random, or those of paths. */
+export type VerifyChoice = { all: true } | { sample: number } | { paths: readonly string[] }
+
+function isMirrored(accountId: number): SQL | undefined {
+  return and(
+    eq(activities.accountId, accountId),
+    eq(activities.detailState, 'mirrored'),
+    isNull(activities.absentSince),
+  )
+}
+
 /** Finds one activity for a fetch; undefined when the id is unknown. */
 export async function findActivity(tx: Tx, activityId: number): Promise<WantedActivity | undefined> {
   const [row] = await tx.db.select(COLUMNS).from(activities).where(eq(activities.activityId, activityId))
@@ -97,13 +140,7 @@ export async function findMirroredPath(tx: Tx, accountId: number): Promise<strin
   const [row] = await tx.db
     .select({ path: activities.path })
     .from(activities)
-    .where(
-      and(
-        eq(activities.accountId, accountId),
-        eq(activities.detailState, 'mirrored'),
-        isNull(activities.absentSince),
-      ),
-    )
+    .where(isMirrored(accountId))
     .orderBy(desc(activities.startedAt), desc(activities.activityId))
     .limit(1)
   return row?.path

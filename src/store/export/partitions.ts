@@ -37,6 +37,7 @@ const INFO_YEAR = "date_part('year', v.observed_at at time zone 'UTC')::int"
 const OF_FETCHING = [
   ...[
     'listed_at',
+    'verified_at',
     'wanted_at',
     'list_fields',
     'detail_fields',

@@ -72,6 +72,7 @@ const fetchColumns = () => ({
   updatedAt: instant('updated_at').notNull().default(sql`clock_timestamp()`),
   listedAt: instant('listed_at').notNull(),
   fetchedAt: instant('fetched_at'),
+  verifiedAt: instant('verified_at'),
   wantedAt: instant('wanted_at').notNull(),
   listFields: jsonb('list_fields').$type<Json>(),
   detailFields: jsonb('detail_fields').$type<Json>(),

@@ -69,6 +69,25 @@ export const MIRROR: readonly Breaking[] = [
     to: "for (const priority of ['new', 'normal'] as const) {",
   },
   {
+    promise: '… also when it changes samples alone, within (activities / `MUSETTE_SCRUB_PER_DAY`) days',
+    in: 'src/store/activities/differences.ts',
+    from: '...(same ? [] : await findSampleDifferences(tx, input)),',
+    to: '...(samples.count > 0 ? [] : await findSampleDifferences(tx, input)),',
+  },
+  {
+    promise: '… and the one that was compared the longest time ago is the next',
+    in: 'src/store/activities/wanted.ts',
+    from: '.orderBy(sql`${asc(activities.verifiedAt)} nulls first`, desc(activities.activityId))',
+    to: '.orderBy(desc(activities.activityId))',
+  },
+  {
+    promise:
+      'A value that is another one here than at the service is found by `musette verify`, which writes nothing without `--repair`',
+    in: 'src/store/activities/differences.ts',
+    from: 'return [...compareCells(curve), ...inIntensity]',
+    to: 'return [...inIntensity]',
+  },
+  {
     promise: 'A deleted activity is marked with `absent_since`, and its rows stay',
     in: 'src/mirror/reconcile-activities.ts',
     from: 'const activityIds = removed.map(({ activityId }) => activityId)',

@@ -68,13 +68,13 @@ export const ROWS: readonly Breaking[] = [
   },
   {
     promise: '… and training info without a part that it had, for three days',
-    in: 'src/mirror/poll-training-info.ts',
+    in: 'src/mirror/training/poll-training-info.ts',
     from: 'if (error) await assertAccepted(tx,',
     to: "if (error && name === '') await assertAccepted(tx,",
   },
   {
     promise: "… and a workout's definition without sets",
-    in: 'src/mirror/workout-definitions.ts',
+    in: 'src/mirror/training/workout-definitions.ts',
     from: 'if (hasSets && sets.length === 0)',
     to: 'if (hasSets && sets.length < 0)',
   },
@@ -101,8 +101,8 @@ export const ROWS: readonly Breaking[] = [
   {
     promise: 'The values before an edit stay, column by column, in `activity_revisions`',
     in: 'src/store/activities/record-details.ts',
-    from: 'if (before.fetched) await recordRevision(tx, { activityId, after, observedAt: requestedAt })',
-    to: 'if (!before.fetched) await recordRevision(tx, { activityId, after, observedAt: requestedAt })',
+    from: 'if (before.fetched)',
+    to: 'if (!before.fetched)',
   },
   {
     promise: 'What is derived equals a computation in SQL from the stored samples',

@@ -1,17 +1,21 @@
-import { errorLine, RejectedError, UnexpectedResponseError } from '../kit/errors.ts'
-import { DAY } from '../kit/time.ts'
-import { isSameMadeFor } from '../normalize/training-info-row.ts'
-import { acquireNamedLock, type Tx } from '../store/store.ts'
+import { errorLine, RejectedError, UnexpectedResponseError } from '../../kit/errors.ts'
+import { DAY } from '../../kit/time.ts'
+import { isSameMadeFor } from '../../normalize/training-info-row.ts'
+import { acquireNamedLock, type Tx } from '../../store/store.ts'
 import {
   findTrainingInfo,
   recordWorkoutUrl,
   type TrainingInfo,
-} from '../store/training/training-info-rows.ts'
-import { findWorkoutFiles, recordWorkoutFile, type WorkoutFormat } from '../store/training/workout-files.ts'
-import { findSavedWorkouts, type SavedWorkout } from '../store/training/workout-sets.ts'
-import { makeFileStem } from '../workoutfolder/file-name.ts'
-import type { WantedFile } from '../workoutfolder/wanted-files.ts'
-import { type MirrorDeps, type MirrorInput, withRun } from './mirror.ts'
+} from '../../store/training/training-info-rows.ts'
+import {
+  findWorkoutFiles,
+  recordWorkoutFile,
+  type WorkoutFormat,
+} from '../../store/training/workout-files.ts'
+import { findSavedWorkouts, type SavedWorkout } from '../../store/training/workout-sets.ts'
+import { makeFileStem } from '../../workoutfolder/file-name.ts'
+import type { WantedFile } from '../../workoutfolder/wanted-files.ts'
+import { type MirrorDeps, type MirrorInput, withRun } from '../mirror.ts'
 
 const FORMATS: readonly WorkoutFormat[] = ['erg', 'zwo']
 /** A file is fetched again after this time even when no input that we know of has changed. */

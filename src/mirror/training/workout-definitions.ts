@@ -1,18 +1,18 @@
-import { errorLine, isAbort, TransientError, UnexpectedResponseError } from '../kit/errors.ts'
-import { parseJson } from '../kit/json.ts'
-import { isSameSignature, type Signature } from '../normalize/training-info-row.ts'
-import { normalizeDefinition } from '../normalize/workout-rows.ts'
-import { recordDrift } from '../store/drift.ts'
-import { findTrainingInfo } from '../store/training/training-info-rows.ts'
+import { errorLine, isAbort, TransientError, UnexpectedResponseError } from '../../kit/errors.ts'
+import { parseJson } from '../../kit/json.ts'
+import { isSameSignature, type Signature } from '../../normalize/training-info-row.ts'
+import { normalizeDefinition } from '../../normalize/workout-rows.ts'
+import { recordDrift } from '../../store/drift.ts'
+import { findTrainingInfo } from '../../store/training/training-info-rows.ts'
 import {
   type DefinitionState,
   findDefinitionStates,
   recordDefinition,
   recordDefinitionFailure,
-} from '../store/training/workout-sets.ts'
-import { fetchServiceState, isItemFailure, OUTAGE_AFTER } from './item-failure.ts'
-import { type MirrorDeps, type MirrorInput, type RunTally, withRun } from './mirror.ts'
-import { poorerDefinition } from './poorer-answers.ts'
+} from '../../store/training/workout-sets.ts'
+import { fetchServiceState, isItemFailure, OUTAGE_AFTER } from '../item-failure.ts'
+import { type MirrorDeps, type MirrorInput, type RunTally, withRun } from '../mirror.ts'
+import { poorerDefinition } from '../poorer-answers.ts'
 
 export const DEFINITIONS = 'workout_definitions'
 

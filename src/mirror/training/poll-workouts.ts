@@ -1,21 +1,21 @@
-import { RejectedError, UnexpectedResponseError } from '../kit/errors.ts'
-import { normalizeWorkoutEntry, rawEntriesByPath } from '../normalize/workout-rows.ts'
-import type { Answer } from '../service/service.ts'
-import type { WireWorkoutList } from '../service/wire/wire-workouts.ts'
-import { recordDrift } from '../store/drift.ts'
-import { findRecentRuns } from '../store/runs.ts'
-import { acquireNamedLock, type Tx } from '../store/store.ts'
-import { findTrainingInfo } from '../store/training/training-info-rows.ts'
+import { RejectedError, UnexpectedResponseError } from '../../kit/errors.ts'
+import { normalizeWorkoutEntry, rawEntriesByPath } from '../../normalize/workout-rows.ts'
+import type { Answer } from '../../service/service.ts'
+import type { WireWorkoutList } from '../../service/wire/wire-workouts.ts'
+import { recordDrift } from '../../store/drift.ts'
+import { findRecentRuns } from '../../store/runs.ts'
+import { acquireNamedLock, type Tx } from '../../store/store.ts'
+import { findTrainingInfo } from '../../store/training/training-info-rows.ts'
 import {
   findPresentWorkouts,
   type ListOwner,
   recordWorkoutsAbsent,
   upsertWorkouts,
-} from '../store/training/workout-lists.ts'
-import { type MirrorCounts, type MirrorDeps, type MirrorInput, type RunTally, withRun } from './mirror.ts'
+} from '../../store/training/workout-lists.ts'
+import { type MirrorCounts, type MirrorDeps, type MirrorInput, type RunTally, withRun } from '../mirror.ts'
+import { assertAccepted, isShrunken } from '../poorer-answers.ts'
 import { pollTrainingInfo } from './poll-training-info.ts'
 import { writeWorkoutFolder } from './poll-workout-of-day.ts'
-import { assertAccepted, isShrunken } from './poorer-answers.ts'
 import { DEFINITIONS, mirrorDefinitions } from './workout-definitions.ts'
 
 const DEFAULT_WORKOUTS = 'default_workouts'

@@ -1,10 +1,10 @@
-import { parseJson } from '../kit/json.ts'
-import { isSameTrainingInfo, normalizeTrainingInfo } from '../normalize/training-info-row.ts'
-import { recordDrift } from '../store/drift.ts'
-import { findTrainingInfo, recordTrainingInfo } from '../store/training/training-info-rows.ts'
-import { type MirrorCounts, type MirrorDeps, type MirrorInput, type RunTally, withRun } from './mirror.ts'
+import { parseJson } from '../../kit/json.ts'
+import { isSameTrainingInfo, normalizeTrainingInfo } from '../../normalize/training-info-row.ts'
+import { recordDrift } from '../../store/drift.ts'
+import { findTrainingInfo, recordTrainingInfo } from '../../store/training/training-info-rows.ts'
+import { type MirrorCounts, type MirrorDeps, type MirrorInput, type RunTally, withRun } from '../mirror.ts'
+import { assertAccepted, poorerTrainingInfo } from '../poorer-answers.ts'
 import { mirrorWorkoutOfDay } from './poll-workout-of-day.ts'
-import { assertAccepted, poorerTrainingInfo } from './poorer-answers.ts'
 
 const TRAINING_INFO = 'training_info'
 

@@ -1,0 +1,202 @@
+import { isDeepStrictEqual } from 'node:util'
+import { eq } from 'drizzle-orm'
+import { fitsFloat4 } from '../../kit/floats.ts'
+import { cleanJson, cleanText } from '../clean.ts'
+import { SAMPLE_FIELDS } from '../samples/encode-samples.ts'
+import { findSameSamples } from '../samples/same-samples.ts'
+import { othersOf } from '../samples/sample-extras.ts'
+import { activities } from '../schema/index.ts'
+import type { Json } from '../schema/schemas.ts'
+import type { Tx } from '../store.ts'
+import { diffRows } from './activity-changes.ts'
+import {
+  columnsOfDetail,
+  type DerivedDetail,
+  fieldsOfDetail,
+  withoutKnownNames,
+  withoutKnownStart,
+} from './detail-columns.ts'
+
+/**
+ * A field whose value in the tables is another one than in the service's answer: a column, `summary.NAME`, or `samples.NAME`,
+ * `power_curves` and `activity_intensity`, which have the first of `cells` values that differ.
+ */
+export type Difference = { field: string; mirrored: Json; service: Json; cells: number }
+
+/**
+ * Compares everything that the tables hold of an activity with what would be written for an answer with samples: columns, summary,
+ * every sample with its extras, power curve and intensity. Returns undefined when the row has a newer answer. The row is locked
+ * against changes until the transaction ends; nothing is written.
+ */
+export async function findDifferences(
+  tx: Tx,
+  input: DerivedDetail & { activityId: number; requestedAt: Date },
+): Promise<Difference[] | undefined> {
+  const { activityId, requestedAt, row, samples, place } = input
+  const [held] = await tx.db
+    .select()
+    .from(activities)
+    .where(eq(activities.activityId, activityId))
+    .for('share')
+  if (!held || (held.fetchedAt && held.fetchedAt > requestedAt)) return undefined
+  const fields = fieldsOfDetail(row)
+  const hasContent = samples.count > 0 || (held.sampleCount ?? 0) === 0
+  const columns = columnsOfDetail(row, hasContent ? { samples, place } : undefined)
+  const detailFields = held.detailFields as Parameters<typeof withoutKnownNames>[2]
+  const listFields = held.listFields as { started_at?: string } | null
+  const before = {
+    detail_fields: detailFields,
+    listed_start: listFields?.started_at ?? null,
+    started_at: held.startedAt,
+    timezone_source: held.timezoneSource,
+  }
+  const after = withoutKnownStart(withoutKnownNames(columns, fields, detailFields), fields, {
+    before,
+    hasPlace: hasContent,
+  })
+  const inColumns = Object.entries(diffRows(held, after)).map(([field, [mirrored, service]]) => ({
+    ...{ field, mirrored, service, cells: 1 },
+  }))
+  const inSummary =
+    inColumns.length > 0 ? [] : compareSummaries(held.summary, cleanJson(input.summary) as Json)
+  if (!hasContent) return [...inColumns, ...inSummary]
+  const same = await findSameSamples(tx, input)
+  return [
+    ...inColumns,
+    ...inSummary,
+    ...(same ? [] : await findSampleDifferences(tx, input)),
+    ...(await findDerivedDifferences(tx, input)),
+  ]
+}
+
+/** Compares the members of two summaries; those that have a column are compared there. */
+function compareSummaries(held: Json, sent: Json): Difference[] {
+  const [mine, theirs] = [membersOf(held), membersOf(sent)]
+  return [...new Set([...Object.keys(mine), ...Object.keys(theirs)])]
+    .filter((name) => !isDeepStrictEqual(mine[name], theirs[name]))
+    .map((name) => ({
+      ...{ field: `summary.${name}`, cells: 1 },
+      ...{ mirrored: mine[name] ?? null, service: theirs[name] ?? null },
+    }))
+}
+
+function membersOf(value: Json): Record<string, Json> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+    ? (value as Record<string, Json>)
+    : {}
+}
+
+/** The values of one column, those of the table as Postgres writes them. */
+type Cells = { field: string; held: readonly unknown[]; sent: readonly unknown[] }
+
+async function findSampleDifferences(
+  tx: Tx,
+  { activityId, samples, sampleExtras = [] }: DerivedDetail & { activityId: number },
+): Promise<Difference[]> {
+  const { rows } = await tx.client.query<Record<string, unknown>>(
+    `SELECT (extract(epoch FROM t) * 1000000)::float8 / 1000 AS t, ${SAMPLE_FIELDS.map((field) => `${field}::float8`).join(', ')}
+     FROM training.samples WHERE activity_id = $1 ORDER BY t NULLS FIRST, ordinal, ctid`,
+    [activityId],
+  )
+  if (rows.length !== samples.count)
+    return [
+      {
+        field: 'samples',
+        mirrored: rows.length,
+        service: samples.count,
+        cells: Math.abs(rows.length - samples.count),
+      },
+    ]
+  const ofColumn = (field: string, values: Float64Array, store: (value: number) => number | null): Cells => ({
+    field: `samples.${field}`,
+    held: rows.map((row) => row[field]),
+    sent: Array.from(values.subarray(0, samples.count), store),
+  })
+  const { rows: extras } = await tx.client.query<{
+    field: string
+    values: Array<number | null>
+    others: Json
+  }>('SELECT field, "values", others FROM training.sample_extras WHERE activity_id = $1', [activityId])
+  const sentExtras = new Map(sampleExtras.map((extra) => [cleanText(extra.field), extra]))
+  const names = new Set([...extras.map(({ field }) => field), ...sentExtras.keys()])
+  const differences = [
+    ofColumn('t', samples.t, storedMoment),
+    ...SAMPLE_FIELDS.map((field) =>
+      ofColumn(field, samples.columns[field], field === 'lat' || field === 'lng' ? storedDouble : storedReal),
+    ),
+    ...[...names].sort().map((field): Cells => {
+      const held = extras.find((extra) => extra.field === field)
+      const sent = sentExtras.get(field)
+      const others = sent && othersOf(sent)
+      return {
+        field: `samples.${field}`,
+        held: valuesOf(held?.values ?? [], membersOf(held?.others ?? null)),
+        sent: sent
+          ? valuesOf(Array.from(sent.values.subarray(0, sent.count), storedDouble), others ?? {})
+          : [],
+      }
+    }),
+  ].flatMap(compareCells)
+  // The rows hold the same values in another order, or with another number among samples of one time.
+  return differences.length > 0
+    ? differences
+    : [{ field: 'samples', mirrored: 'in another order', service: 'in order', cells: samples.count }]
+}
+
+/** Puts what is no number in its place among the numbers; places count from 1. */
+function valuesOf(numbers: readonly unknown[], others: Record<string, unknown>): unknown[] {
+  return numbers.map((value, index) => others[index + 1] ?? value)
+}
+
+const storedMoment = (ms: number) => (Number.isNaN(ms) ? null : Math.round(ms * 1_000) / 1_000)
+const storedDouble = (value: number) => (Number.isNaN(value) ? null : value)
+const storedReal = (value: number) =>
+  Number.isNaN(value) || (Number.isFinite(value) && !fitsFloat4(value)) ? null : Math.fround(value)
+
+function compareCells({ field, held, sent }: Cells): Difference[] {
+  let cells = 0
+  let first = -1
+  for (let index = 0; index < Math.max(held.length, sent.length); index++) {
+    if (isDeepStrictEqual(held[index] ?? null, sent[index] ?? null)) continue
+    cells++
+    if (first < 0) first = index
+  }
+  if (cells === 0) return []
+  const cell = (value: unknown) => (value ?? null) as Json
+  return [{ field, mirrored: cell(held[first]), service: cell(sent[first]), cells }]
+}
+
+async function findDerivedDifferences(
+  tx: Tx,
+  { activityId, powerCurve, intensity }: DerivedDetail & { activityId: number },
+): Promise<Difference[]> {
+  const { rows } = await tx.client.query<{ curve: Json; intensity: Record<string, Json> | null }>(
+    `SELECT (SELECT coalesce(jsonb_agg(jsonb_build_array(duration_s, watts::float8, source) ORDER BY duration_s), '[]')
+       FROM training.power_curves WHERE activity_id = $1) AS curve,
+       (SELECT jsonb_build_object('ftp', ftp, 'powerZonesS', CASE WHEN power_z1_s IS NOT NULL THEN
+          jsonb_build_array(power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s) END,
+          'aboveFtpS', above_ftp_s, 'nearMpaS', near_mpa_s, 'hrPeak', hr_peak, 'hrAtLeastS', to_jsonb(hr_at_least_s),
+          'spacingS', sample_spacing_s)
+        FROM training.activity_intensity WHERE activity_id = $1) AS intensity`,
+    [activityId],
+  )
+  const points = (powerCurve?.points ?? []).map(({ durationS, watts }) => [
+    ...[durationS, Math.fround(watts), powerCurve?.source ?? null],
+  ])
+  const held = rows[0]?.intensity ?? {}
+  const sent = (intensity ?? {}) as Record<string, Json>
+  const inIntensity = [...new Set([...Object.keys(held), ...Object.keys(sent)])].flatMap((name) =>
+    isDeepStrictEqual(held[name] ?? null, sent[name] ?? null)
+      ? []
+      : [
+          {
+            field: `activity_intensity.${name}`,
+            mirrored: held[name] ?? null,
+            service: sent[name] ?? null,
+            cells: 1,
+          },
+        ],
+  )
+  const curve = { field: 'power_curves', held: rows[0]?.curve as unknown[], sent: points }
+  return [...compareCells(curve), ...inIntensity]
+}

@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { findStatus } from '../../src/app/status-report.ts'
+import { syncAccount } from '../../src/app/sync-account.ts'
+import { intervalsOf, scrubOf } from '../../src/jobs/schedules.ts'
+import { compareActivity, scrubActivities } from '../../src/mirror/compare-activities.ts'
+import { findActivity } from '../../src/store/activities/wanted.ts'
+import { contentOf } from '../flows/upgrade/database-state.ts'
+import { openRig, type Rig } from './rig.ts'
+import { expectMirrored } from './truth.ts'
+
+describe('comparing activities with the service', () => {
+  let rig: Rig
+  let paths: string[]
+  beforeAll(async () => {
+    rig = await openRig({ activities: 4, longestActivitySeconds: 1_200 })
+    await syncAccount(rig.app, { name: 'default' })
+    paths = (await rig.rows('select path from training.activities order by activity_id')).map(({ path }) =>
+      String(path),
+    )
+  })
+  afterAll(() => rig?.close())
+  beforeEach(async () => {
+    await rig.steer('DELETE', 'faults')
+    rig.log.lines.length = 0
+  })
+
+  const { signal } = new AbortController()
+  const scrub = (limit = 10) =>
+    scrubActivities(rig.app.mirror, rig.app.mirrorOptions, { account: rig.account, limit, signal })
+  const compare = async (path: string, repair = false) => {
+    const [row] = await rig.rows('select activity_id from training.activities where path = $1', [path])
+    const activity = await rig.app.mirror.store.read((tx) => findActivity(tx, Number(row?.activity_id)))
+    if (!activity) throw new Error('it is mirrored')
+    return compareActivity(rig.app.mirror, rig.app.mirrorOptions, { account: rig.account, activity, repair })
+  }
+  const one = (text: string) => rig.rows(text).then(([row]) => row)
+
+  it('finds nothing in a mirror that was just made, and says when it looked', async () => {
+    const before = await one(
+      'select min(verified_at) as at, count(verified_at)::int as n from training.activities',
+    )
+    expect(before).toMatchObject({ n: 4 })
+    expect(await scrub()).toEqual({ compared: 4, different: 0 })
+    const after = await one('select min(verified_at) as at from training.activities')
+    expect(Number(after?.at)).toBeGreaterThan(Number(before?.at))
+    expect(
+      await one(`select outcome, listed, changed from training.sync_runs where resource = 'scrub'`),
+    ).toEqual({
+      ...{ outcome: 'done', listed: 4, changed: 0 },
+    })
+    const [account] = (await findStatus(rig.app)).accounts
+    expect(account).toMatchObject({ verified: 4, verified_since: expect.any(Date), differed: 0 })
+  })
+
+  it('finds an edit of samples alone, which no summary shows, and records it with revision and feed row', async () => {
+    const [path = ''] = paths
+    await rig.steer('PATCH', `activities/${path}`, { sample: { hr: 77 } })
+    await syncAccount(rig.app, { name: 'default' })
+    await expect(expectMirrored(rig)).rejects.toThrow()
+    const last = await one('select coalesce(max(change_id), 0)::int as id from training.changes')
+    expect(await scrub()).toEqual({ compared: 4, different: 1 })
+    await expectMirrored(rig)
+    const revision = await one(
+      `select changes from training.activity_revisions join training.activities using (activity_id)
+       where path = '${path}' order by observed_at desc limit 1`,
+    )
+    expect(revision?.changes).toHaveProperty(['samples.hr', 1], 77)
+    const feed = await rig.rows('select kind, path from training.changes where change_id > $1', [last?.id])
+    expect(feed).toContainEqual({ kind: 'activity.samples', path })
+    const told = rig.log.lines.filter(({ level }) => level === 'warn')
+    expect(told).toMatchObject([
+      { path, fields: expect.arrayContaining([expect.stringMatching(/^samples\.hr \(\d+\)$/)]) },
+    ])
+    expect((await findStatus(rig.app)).accounts[0]).toMatchObject({ verified: 4, differed: 1 })
+    expect(await scrub()).toEqual({ compared: 4, different: 0 })
+  })
+
+  it.each<[string, string, string]>([
+    [
+      'a sample',
+      `update training.samples set power = power + 1 where ctid = (select min(ctid) from training.samples where activity_id = $1)`,
+      'samples.power',
+    ],
+    [
+      'a sample that is gone',
+      `delete from training.samples where ctid = (select min(ctid) from training.samples where activity_id = $1)`,
+      'samples',
+    ],
+    [
+      'the time of a sample',
+      `update training.samples set t = t + interval '1 ms' where ctid = (select min(ctid) from training.samples where activity_id = $1)`,
+      'samples.t',
+    ],
+    [
+      'a field without a column',
+      `update training.sample_extras set "values"[3] = 5 where field = (select min(field) from training.sample_extras where activity_id = $1) and activity_id = $1`,
+      'samples.',
+    ],
+    [
+      'a value of the summary',
+      `update training.activities set xss = xss + 1e-9 where activity_id = $1`,
+      'xss',
+    ],
+    [
+      'a value of the summary without a column',
+      `update training.activities set summary = jsonb_set(summary, '{nobody}', '1') where activity_id = $1`,
+      'summary.nobody',
+    ],
+    [
+      'the power curve',
+      `update training.power_curves set watts = watts + 1 where activity_id = $1 and duration_s = 5`,
+      'power_curves',
+    ],
+    [
+      'the seconds in zones',
+      `update training.activity_intensity set power_z2_s = power_z2_s + 1 where activity_id = $1`,
+      'activity_intensity.powerZonesS',
+    ],
+  ])(
+    'finds %s that is another one here, writes nothing by itself, and mends it',
+    async (_, damage, field) => {
+      const row = await one(`select activity_id, path from training.activities where path = '${paths[1]}'`)
+      await rig.rows(damage, [row?.activity_id])
+      const before = await contentOf(rig.databaseUrl)
+      const found = await compare(String(row?.path))
+      expect(found).toMatchObject({ result: 'different', isRepaired: false })
+      const fields = 'differences' in found ? found.differences.map((difference) => difference.field) : []
+      expect(fields).toContainEqual(expect.stringContaining(field))
+      expect(fields.length).toBeLessThan(4)
+      expect(await contentOf(rig.databaseUrl)).toEqual(before)
+      expect(await compare(String(row?.path), true)).toMatchObject({ result: 'different', isRepaired: true })
+      expect(await compare(String(row?.path))).toEqual({ result: 'equal' })
+      await expectMirrored(rig)
+    },
+  )
+
+  it('takes those first that were compared the longest time ago, and none while one is to be fetched', async () => {
+    await rig.rows(`update training.activities set verified_at = now() - interval '1 year' where path = $1`, [
+      paths[2],
+    ])
+    await rig.rows(`update training.activities set verified_at = null where path = $1`, [paths[3]])
+    const newest = async () =>
+      (await one('select path from training.activities order by verified_at desc limit 1'))?.path
+    expect(await scrub(1)).toMatchObject({ compared: 1 })
+    expect(await newest()).toBe(paths[3])
+    expect(await scrub(1)).toMatchObject({ compared: 1 })
+    expect(await newest()).toBe(paths[2])
+    await rig.rows(
+      `update training.activities set detail_state = 'wanted', wanted_at = now() where path = $1`,
+      [paths[0]],
+    )
+    expect(await scrub()).toEqual({ compared: 0, different: 0 })
+    await syncAccount(rig.app, { name: 'default' })
+  })
+
+  it('never takes less in place of what is mirrored, and says so on the row', async () => {
+    const [path = ''] = paths
+    await rig.steer('PATCH', `activities/${path}`, { broken: 'empty-summary' })
+    await scrub()
+    expect(
+      await one(
+        `select detail_state, fetch_error, sample_count > 0 as kept, xss > 0 as scored from training.activities where path = '${path}'`,
+      ),
+    ).toMatchObject({
+      ...{ detail_state: 'failed', fetch_error: expect.stringContaining('lacks'), kept: true, scored: true },
+    })
+    expect(
+      await one(
+        `select outcome, failed from training.sync_runs where resource = 'scrub' order by run_id desc limit 1`,
+      ),
+    ).toEqual({
+      ...{ outcome: 'partial', failed: 1 },
+    })
+    await rig.steer('PATCH', `activities/${path}`, { broken: null })
+  })
+
+  it('spreads the activities of a day over it', () => {
+    expect(scrubOf(0)).toBeUndefined()
+    for (const perDay of [1, 20, 1_440, 5_000, 10_000]) {
+      const { everyMs = 0, limit = 0 } = scrubOf(perDay) ?? {}
+      expect(everyMs).toBeGreaterThanOrEqual(60_000)
+      expect((limit * 86_400_000) / everyMs).toBeGreaterThanOrEqual(perDay)
+    }
+    expect(intervalsOf(rig.app.config).scrub).toBe(72 * 60_000)
+  })
+})
