@@ -2,6 +2,7 @@ import type { App } from '../app/app.ts'
 import { commandFor, TransientError } from '../kit/errors.ts'
 import { withRun } from '../mirror/mirror.ts'
 import { findAccounts } from '../store/account-rows.ts'
+import { findUncompared } from '../store/runs.ts'
 import { findUploadProblems } from '../store/uploads/upload-problems.ts'
 import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
 import { sendHeartbeat } from '../webhooks/heartbeat.ts'
@@ -11,7 +12,7 @@ import { findConditions } from './webhook-conditions.ts'
 const RUN = { accountId: null, resource: 'heartbeat', kind: 'schedule' }
 
 /**
- * Tells the monitor of MUSETTE_HEARTBEAT_URL whether logins, polls, uploads and backups are in order; nothing while that is not known
+ * Tells the monitor of MUSETTE_HEARTBEAT_URL whether logins, polls, uploads, backups and comparisons are in order; nothing while that is not known
  * yet, as after a start. Its run is `partial` when the monitor was told of a problem. Throws TransientError `heartbeat_not_taken`
  * when the monitor did not take it, and the errors of the database.
  */
@@ -49,10 +50,11 @@ async function findProblems(
   input: { startedAt: Date; now: Date },
 ): Promise<string[] | 'unknown'> {
   const conditions = await findConditions(app, input)
-  const { accounts, waiting, uploads } = await app.store.read(async (tx) => ({
+  const { accounts, waiting, uploads, uncompared } = await app.store.read(async (tx) => ({
     accounts: await findAccounts(tx),
     waiting: await findWaitingFiles(tx),
     uploads: await findUploadProblems(tx, input.now),
+    uncompared: await findUncompared(tx, input.now),
   }))
   const ended = accounts.filter(({ needsLogin }) => needsLogin)
   const wrong = conditions.filter(({ state }) => state === 'wrong')
@@ -73,6 +75,11 @@ async function findProblems(
       : []),
     ...(uploads.stuck > 0
       ? [`${uploads.stuck} files are not uploaded after hours; run: musette status`]
+      : []),
+    ...(uncompared > 0
+      ? [
+          `${uncompared} activities could not be compared with the service in the last day; run: musette status`,
+        ]
       : []),
   ]
   if (problems.length > 0) return problems

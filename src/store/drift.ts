@@ -90,3 +90,16 @@ function exampleText(example: unknown): string | null {
   const text = typeof example === 'string' ? example : JSON.stringify(cleanJson(example))
   return cleanText(shorten(text, EXAMPLE_CHARACTERS))
 }
+
+/** How often an endpoint's answers differed from the document in a field; names that may be data are one, and no example is told. */
+export type DriftCount = { endpoint: string; field: string; kind: string; times: number }
+
+/** Counts the differences from the service document, without their examples. */
+export async function findDriftCounts(tx: Tx): Promise<DriftCount[]> {
+  const { rows } = await tx.client.query<DriftCount>(
+    `select endpoint, case when field ~ '^[A-Za-z][A-Za-z_.]*$' then field else '(a name with other signs)' end as field, kind,
+       sum(times)::float8 as times
+     from training.drift group by 1, 2, 3 order by 1, 2, 3`,
+  )
+  return rows
+}

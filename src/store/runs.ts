@@ -177,3 +177,38 @@ export async function findEndedRuns(tx: Tx, mark: RunsMark): Promise<{ ended: En
   const open = [...mark.open, ...passed].filter((id) => !endedIds.has(id)).slice(-MAX_OPEN)
   return { ended, mark: { runId, open } }
 }
+
+/** Counts the activities that scheduled comparisons of the last day could not compare. */
+export async function findUncompared(tx: Tx, now: Date): Promise<number> {
+  const { rows } = await tx.client.query<{ failed: number }>(
+    `select coalesce(sum(failed), 0)::int as failed from training.sync_runs
+     where resource = 'scrub' and started_at > $1::timestamptz - interval '1 day'`,
+    [now],
+  )
+  return rows[0]?.failed ?? 0
+}
+
+/** Runs of one kind by outcome and error code, and how long they took, ms: half of them and nine in ten at most. */
+export type RunCount = {
+  resource: string
+  kind: string
+  outcome: string
+  error_code: string | null
+  runs: number
+  median_ms: number | null
+  p90_ms: number | null
+}
+
+/** Counts the runs of an account in the last 90 days, without their sentences. */
+export async function findRunCounts(tx: Tx, accountId: number): Promise<RunCount[]> {
+  const took = 'extract(epoch from finished_at - started_at) * 1000'
+  const { rows } = await tx.client.query<RunCount>(
+    `select resource, kind, outcome, error_code, count(*)::int as runs,
+       round(percentile_cont(0.5) within group (order by ${took}))::float8 as median_ms,
+       round(percentile_cont(0.9) within group (order by ${took}))::float8 as p90_ms
+     from training.sync_runs where account_id = $1 and started_at > now() - interval '90 days'
+     group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
+    [accountId],
+  )
+  return rows
+}

@@ -90,6 +90,12 @@ describe('the heartbeat of a round', () => {
       'delete from training.uploads',
       '1 files are not uploaded after hours',
     ],
+    [
+      'an activity that could not be compared',
+      `insert into training.sync_runs (account_id, resource, kind, started_at, finished_at, outcome, failed) select account_id, 'scrub', 'schedule', now(), now(), 'partial', 1 from training.accounts`,
+      `delete from training.sync_runs where resource = 'scrub'`,
+      '1 activities could not be compared with the service',
+    ],
   ])('says in one sentence that there is %s', async (_, breaks, mends, sentence) => {
     answer = well
     await rig.rows(breaks)

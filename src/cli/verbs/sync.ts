@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
+import type { App } from '../../app/app.ts'
 import type { RebuildCounts } from '../../app/rebuild-account.ts'
 import type { SyncCounts, Verified, VerifyCounts } from '../../app/sync-account.ts'
-import { ConfigError, commandFor } from '../../kit/errors.ts'
+import { ConfigError, commandFor, errorCode } from '../../kit/errors.ts'
 import { formatCount, shorten } from '../../kit/text.ts'
 import { parseDay } from '../../kit/time.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
@@ -226,7 +227,14 @@ function named(paths: readonly string[], between: string): string {
   return paths.slice(0, MOST_NAMED).join(between) + (more > 0 ? `${between}… (${more} more)` : '')
 }
 
-type VerifyOptions = { sample?: number; all?: boolean; repair?: boolean; account?: string; json?: boolean }
+type VerifyOptions = {
+  report?: string
+  sample?: number
+  all?: boolean
+  repair?: boolean
+  account?: string
+  json?: boolean
+}
 
 /** How many activities are compared when nothing else is said: a few minutes at the usual pace. */
 const SAMPLE = 20
@@ -241,6 +249,7 @@ export function addVerifyVerb(program: Command, run: Run): void {
     .option('--sample <n>', `some at random; ${SAMPLE} when nothing else is said`, readCount)
     .option('--all', 'every mirrored activity')
     .option('--repair', 'record what the service says where it differs')
+    .option('--report <file>', 'write what a maintainer needs to know of the service, without your data')
     .option('--account <account>', 'whose activities')
     .option('--json', 'one JSON object an activity, then one with the counts')
     .action((paths: string[], options: VerifyOptions) =>
@@ -267,6 +276,7 @@ async function verify(context: Context, paths: readonly string[], options: Verif
   const app = await openApp(context.config, context.log, { signal: context.signal, byHand: true })
   const line = makeProgressLine(context, 'activities')
   const ends: Verified[] = []
+  const differing: Record<string, number> = {}
   try {
     const account = await findChosenAccount(app, { name: options.account, verb: 'verify' })
     const counts = await verifyAccount(app, {
@@ -275,6 +285,8 @@ async function verify(context: Context, paths: readonly string[], options: Verif
       repair,
       signal: context.signal,
       onEnd(end, progress) {
+        if (end.result === 'different')
+          for (const { field } of end.differences) differing[field] = (differing[field] ?? 0) + 1
         if (json) context.printJson(end)
         else if (end.result !== 'equal') ends.push(end)
         line.show(progress)
@@ -283,6 +295,8 @@ async function verify(context: Context, paths: readonly string[], options: Verif
     line.finish(`account "${account}": ${verifiedSentence(account, counts, repair)}`)
     for (const end of ends) context.print(differenceLines(end).join('\n'))
     if (json) context.printJson({ account, ...counts })
+    if (options.report !== undefined)
+      await report(context, app, { account, path: options.report, counts, differing })
     return counts.failed + counts.different > 0 ? EXIT.partial : EXIT.done
   } finally {
     line.close()
@@ -318,4 +332,27 @@ function differenceLines(end: Verified): string[] {
 
 function formatValue(value: unknown): string {
   return shorten(JSON.stringify(value), VALUE_CHARACTERS)
+}
+
+async function report(
+  context: Context,
+  app: App,
+  input: { account: string; path: string; counts: VerifyCounts; differing: Record<string, number> },
+): Promise<void> {
+  const { accountNamed } = await import('../../app/local-app.ts')
+  const { makeServiceReport, writeServiceReport } = await import('../../app/report/service-report.ts')
+  const { accountId } = await accountNamed({ store: app.mirror.store }, input.account)
+  const comparison = { ...input.counts, differing_fields: input.differing }
+  const { path } = input
+  const made = await makeServiceReport(app, { accountId, comparison })
+  try {
+    await writeServiceReport(path, made)
+  } catch (error) {
+    const code = errorCode(error)
+    if (!/^E[A-Z]+$/.test(code)) throw error
+    throw new ConfigError('bad_file', `the report cannot be written to ${path} (${code}); name another file`)
+  }
+  context.note(
+    `musette: ${path} holds the fields, kinds and sizes of answers, and none of your data; read it before you pass it on`,
+  )
 }

@@ -91,7 +91,7 @@ export const LOGINS: readonly Breaking[] = [
   },
   {
     promise:
-      'A heartbeat is sent only when every login, poll, upload and backup was found in order just then',
+      'A heartbeat is sent only when every login, poll, upload, backup and comparison was found in order just then',
     in: 'src/daemon/round-heartbeat.ts',
     from: 'const ended = accounts.filter(({ needsLogin }) => needsLogin)',
     to: 'const ended = accounts.filter(({ needsLogin }) => needsLogin && accounts.length > 1)',

@@ -50,9 +50,11 @@ function Runs() {
 function describe({ listed, changed, fetched, absent, failed, resource, kind, outcome }: Run) {
   if (outcome === 'running') return ''
   const isPoll = resource === 'activities' && kind !== 'fetch'
+  const isScrub = resource === 'scrub'
+  const changedWord = isScrub ? 'differed, recorded now' : 'changed'
   const found: ReadonlyArray<[number | null, string]> = [
     // A poll only marks activities; the fetch that follows is a run of its own.
-    [changed, isPoll ? 'new or to be looked at again' : 'changed'],
+    [changed, isPoll ? 'new or to be looked at again' : changedWord],
     // Training info is fetched by each poll, whether it has changed or not.
     [resource === 'training_info' ? null : fetched, 'fetched'],
     [absent, 'gone from the service'],
@@ -60,5 +62,6 @@ function describe({ listed, changed, fetched, absent, failed, resource, kind, ou
   ]
   const brought = found.flatMap(([number, what]) => (number ? [`${formatNumber(number)} ${what}`] : []))
   if (brought.length > 0) return brought.join(', ')
+  if (isScrub) return <span class="quiet">{formatNumber(listed ?? 0)} compared, all the same</span>
   return <span class="quiet">{listed ? `nothing new in ${formatNumber(listed)} listed` : 'nothing new'}</span>
 }

@@ -1,0 +1,89 @@
+import { VERSION } from '../../config/version.ts'
+import { writeFlushed } from '../../kit/files.ts'
+import { DEFAULT_MAX_BODY_BYTES } from '../../service/http-message.ts'
+import { findRawDocuments, unpackDocument } from '../../store/activities/raw-documents.ts'
+import { findToVerify } from '../../store/activities/wanted.ts'
+import { type DriftCount, findDriftCounts } from '../../store/drift.ts'
+import { findRunCounts, type RunCount } from '../../store/runs.ts'
+import { findStoredAnswers } from '../../store/training/stored-answers.ts'
+import type { App } from '../app.ts'
+import type { VerifyCounts } from '../sync-account.ts'
+import { type FieldFacts, measureJson, reportableName } from './measure-json.ts'
+
+/** Enough to see every field that a service sends, and few enough to be read in seconds. */
+const ACTIVITIES = 50
+
+/** What a maintainer needs to know of a live service, without a rider's data: no value, no name, no text, no address. */
+export type ServiceReport = {
+  versions: { musette: string; node: string; platform: string; postgres: string }
+  /** of this run */
+  comparison: VerifyCounts & { differing_fields: Record<string, number> }
+  /** by endpoint of the service document and field; counted in the stored answers of `activities` activities */
+  activities: number
+  fields: Record<string, Record<string, FieldFacts>>
+  drift: DriftCount[]
+  /** runs of the last 90 days with their outcomes and durations */
+  runs: RunCount[]
+}
+
+/** Makes the report of an account. Reads the database and asks the service nothing. */
+export async function makeServiceReport(
+  app: Pick<App, 'mirror'>,
+  input: { accountId: number; comparison: ServiceReport['comparison'] },
+): Promise<ServiceReport> {
+  const { store } = app.mirror
+  const { accountId, comparison } = input
+  const found = await store.read(async (tx) => ({
+    activities: await findToVerify(tx, { accountId, choice: { sample: ACTIVITIES } }),
+    answers: await findStoredAnswers(tx, accountId),
+    drift: await findDriftCounts(tx),
+    runs: await findRunCounts(tx, accountId),
+  }))
+  const facts = new Map<string, Map<string, FieldFacts>>()
+  const measure = (endpoint: string, answer: unknown) => {
+    const known = facts.get(endpoint) ?? new Map()
+    facts.set(endpoint, known)
+    measureJson(known, 'answer', answer)
+  }
+  for (const { endpoint, answer } of found.answers) measure(endpoint, answer)
+  let activities = 0
+  for (const { activityId } of found.activities) {
+    // One at a time: an answer is several megabytes.
+    const documents = await store.read((tx) => findRawDocuments(tx, [activityId]))
+    const document = documents.get(activityId)
+    if (!document) continue
+    const body = await unpackDocument(document, DEFAULT_MAX_BODY_BYTES)
+    measure('activity/<id>', JSON.parse(body.toString('utf8')))
+    activities++
+  }
+  return {
+    versions: {
+      ...{ musette: VERSION, node: process.version, platform: `${process.platform} ${process.arch}` },
+      postgres: await store.read(async (tx) => {
+        const { rows } = await tx.client.query<{ server_version: string }>('show server_version')
+        return rows[0]?.server_version ?? ''
+      }),
+    },
+    comparison: { ...comparison, differing_fields: reportable(comparison.differing_fields) },
+    activities,
+    fields: Object.fromEntries(
+      [...facts].map(([endpoint, fields]) => [endpoint, Object.fromEntries(fields)]),
+    ),
+    drift: found.drift,
+    runs: found.runs,
+  }
+}
+
+function reportable(counts: Readonly<Record<string, number>>): Record<string, number> {
+  const told: Record<string, number> = {}
+  for (const [field, count] of Object.entries(counts)) {
+    const name = field.split('.').map(reportableName).join('.')
+    told[name] = (told[name] ?? 0) + count
+  }
+  return told
+}
+
+/** Writes a report as JSON into a file for its owner alone. Throws the file system's errors. */
+export async function writeServiceReport(path: string, report: ServiceReport): Promise<void> {
+  await writeFlushed(path, `${JSON.stringify(report, undefined, 2)}\n`, 0o600)
+}
