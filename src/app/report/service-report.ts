@@ -26,8 +26,8 @@ export type ServiceReport = {
   runs: RunCount[]
 }
 
-/** Makes the report of an account. Reads the database and asks the service nothing. */
-export async function makeServiceReport(
+/** Finds what the mirror shows of the service of an account, for a report; nothing is requested from the service. */
+export async function findServiceReport(
   app: Pick<App, 'mirror'>,
   input: { accountId: number; comparison: ServiceReport['comparison'] },
 ): Promise<ServiceReport> {
@@ -75,12 +75,12 @@ export async function makeServiceReport(
 }
 
 function reportable(counts: Readonly<Record<string, number>>): Record<string, number> {
-  const told: Record<string, number> = {}
+  const sums: Record<string, number> = {}
   for (const [field, count] of Object.entries(counts)) {
     const name = field.split('.').map(reportableName).join('.')
-    told[name] = (told[name] ?? 0) + count
+    sums[name] = (sums[name] ?? 0) + count
   }
-  return told
+  return sums
 }
 
 /** Writes a report as JSON into a file for its owner alone. Throws the file system's errors. */

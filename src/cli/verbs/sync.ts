@@ -340,11 +340,11 @@ async function report(
   input: { account: string; path: string; counts: VerifyCounts; differing: Record<string, number> },
 ): Promise<void> {
   const { accountNamed } = await import('../../app/local-app.ts')
-  const { makeServiceReport, writeServiceReport } = await import('../../app/report/service-report.ts')
+  const { findServiceReport, writeServiceReport } = await import('../../app/report/service-report.ts')
   const { accountId } = await accountNamed({ store: app.mirror.store }, input.account)
   const comparison = { ...input.counts, differing_fields: input.differing }
   const { path } = input
-  const made = await makeServiceReport(app, { accountId, comparison })
+  const made = await findServiceReport(app, { accountId, comparison })
   try {
     await writeServiceReport(path, made)
   } catch (error) {
