@@ -29,7 +29,7 @@ describe('the doctor of a mirror in order', () => {
     expect(findings.filter(({ state }) => state !== 'ok')).toEqual([])
     expect(code).toBe(0)
     expect([...new Set(findings.map(({ check }) => check))]).toEqual(CHECKS.map(({ name }) => name))
-    expect(of('queue')[0]?.found).toMatch(/6 of 6 schedules/)
+    expect(of('queue')[0]?.found).toMatch(/\b([1-9]\d*) of \1 schedules/)
     expect(of('daemon')[0]?.found).toBe('runs and is ready')
     expect(of('service')[1]?.found).toContain('agrees')
     expect(of('login')[0]?.found).toMatch(/"default" is signed in; its token is .* old and ends in 6 d 23 h/)
