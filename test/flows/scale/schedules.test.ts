@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { CATALOG, JOB_NAMES } from '../../../src/jobs/catalog.ts'
 import type { Jobs } from '../../../src/jobs/jobs.ts'
 import { fetchSchedules } from '../../../src/jobs/schedules.ts'
 import { QUICK } from '../../jobs/handlers.ts'
@@ -8,7 +9,13 @@ import { eventually } from '../../kit/eventually.ts'
 const ACCOUNTS = 500
 const SOON = { timeoutMs: 30_000 }
 
-/** Five an account, and the sweep. */
+const PER_ACCOUNT = JOB_NAMES.filter((name) => CATALOG[name].schedule?.per === 'account').length
+
+/** Returns how many schedules there should be: those of each account, and the sweep. */
+function schedulesOf(accounts: number): number {
+  return PER_ACCOUNT * accounts + 1
+}
+
 async function countSchedules(jobs: Jobs): Promise<number> {
   const polls = jobs.queues().find(({ name }) => name === 'polls')
   if (!polls) throw new Error('no queue of polls')
@@ -19,7 +26,7 @@ describeJobs('the schedules of a club', (rig) => {
   it('are all found again, however many pages they fill, and none is run a second time for it', async () => {
     const ids = Array.from({ length: ACCOUNTS }, (_, index) => index + 1)
     const jobs = await rig().open({ roles: { scheduler: true, worker: false }, accounts: async () => ids })
-    expect(await countSchedules(jobs)).toBe(5 * ACCOUNTS + 1)
+    expect(await countSchedules(jobs)).toBe(schedulesOf(ACCOUNTS))
     const before = await jobs.counts()
     rig().lines.length = 0
     await jobs.keepSchedules()
@@ -58,7 +65,7 @@ describeJobs('three processes that all keep the schedules', (rig) => {
     await Promise.all([rig().open(input), rig().open(input)])
     await compareManyTimes()
     expect(polls).toHaveLength(IDS.length)
-    expect(await countSchedules(first)).toBe(5 * IDS.length + 1)
+    expect(await countSchedules(first)).toBe(schedulesOf(IDS.length))
 
     gate = makeGate()
     await rig().emptyQueue()
@@ -67,7 +74,7 @@ describeJobs('three processes that all keep the schedules', (rig) => {
     await eventually(() => polls.length === 2 * IDS.length, SOON)
     await compareManyTimes()
     expect(polls.toSorted((a, b) => a - b)).toEqual(IDS.flatMap((id) => [id, id]))
-    expect(await countSchedules(first)).toBe(5 * IDS.length + 1)
+    expect(await countSchedules(first)).toBe(schedulesOf(IDS.length))
   })
 
   it('poll no account more often than one process does', async () => {
