@@ -13,7 +13,7 @@ import {
 import { assertNotPoorer, type FetchedActivity, fetchWhole, recordActivities } from './mirror-activity.ts'
 
 /** The resource of the runs that compare on a schedule. */
-export const SCRUB = 'scrub'
+const SCRUB = 'scrub'
 
 /** How a comparison ended: what differs, and whether the tables hold the answer's values now; `older`: the row has a newer answer. */
 export type Comparison =
@@ -35,10 +35,10 @@ export async function compareActivity(
   { activity, repair, ...input }: CompareInput & { repair: boolean },
 ): Promise<Comparison> {
   const fetched = await fetchWhole(deps, options, { ...input, activity })
-  const { detail } = fetched
+  const detail = { ...fetched.detail, recordedAt: deps.now() }
   const differences = await deps.store.transaction(async (tx) => {
     const found = await findDifferences(tx, detail)
-    if (repair && found?.length === 0) await recordVerified(tx, { ...detail, recordedAt: deps.now() })
+    if (repair && found?.length === 0) await recordVerified(tx, detail)
     return found
   })
   if (!differences) return { result: 'older' }

@@ -1,6 +1,6 @@
 import { shorten } from '../kit/text.ts'
 import type { Account } from '../store/account-rows.ts'
-import { findAccountHealth } from '../store/health.ts'
+import type { AccountHealth } from '../store/health.ts'
 import type { Tx } from '../store/store.ts'
 import { findWeekDays } from '../store/training/week-days.ts'
 
@@ -19,10 +19,13 @@ export type DeviceFacts = {
 /** Finds what the device of an account shows, as it is now in the mirror; a fact that is not known is null. */
 export async function findDeviceFacts(
   tx: Tx,
-  { account, backupAt }: { account: Account; backupAt: Date | null },
+  {
+    account,
+    health,
+    backupAt,
+  }: { account: Account; health: AccountHealth | undefined; backupAt: Date | null },
 ): Promise<DeviceFacts> {
   const { accountId, name } = account
-  const health = (await findAccountHealth(tx)).find((each) => each.account === name)
   const { rows } = await tx.client.query<Facts>(FACTS, [accountId, name])
   const facts = rows[0] ?? {
     info: null,

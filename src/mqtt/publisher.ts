@@ -11,6 +11,7 @@ import {
   recordPublisher,
   recordPublisherState,
 } from '../store/feed/mqtt-publisher.ts'
+import { findAccountHealth } from '../store/health.ts'
 import { type Store, type Tx, withExclusiveWork } from '../store/store.ts'
 import { type Broker, type BrokerOptions, openBroker } from './broker.ts'
 import { findDeviceFacts } from './device-facts.ts'
@@ -183,9 +184,12 @@ async function publishChanged(
   const { commands } = input.broker
   const backupAt = await deps.findBackupTime()
   const devices = await deps.store.read(async (tx) => {
+    const healths = new Map((await findAccountHealth(tx)).map((health) => [health.account, health]))
     const found: Array<{ account: Account; facts: Awaited<ReturnType<typeof findDeviceFacts>> }> = []
-    for (const account of await findAccounts(tx))
-      found.push({ account, facts: await findDeviceFacts(tx, { account, backupAt }) })
+    for (const account of await findAccounts(tx)) {
+      const health = healths.get(account.name)
+      found.push({ account, facts: await findDeviceFacts(tx, { account, health, backupAt }) })
+    }
     return found
   })
   const wanted: Array<[topic: string, payload: string]> = []

@@ -3,6 +3,7 @@ import { writeFlushed } from '../../kit/files.ts'
 import { DEFAULT_MAX_BODY_BYTES } from '../../service/http-message.ts'
 import { findRawDocuments, unpackDocument } from '../../store/activities/raw-documents.ts'
 import { findToVerify } from '../../store/activities/wanted.ts'
+import { findDatabaseFacts } from '../../store/database-facts.ts'
 import { type DriftCount, findDriftCounts } from '../../store/drift.ts'
 import { findRunCounts, type RunCount } from '../../store/runs.ts'
 import { findStoredAnswers } from '../../store/training/stored-answers.ts'
@@ -36,6 +37,7 @@ export async function findServiceReport(
   const found = await store.read(async (tx) => ({
     activities: await findToVerify(tx, { accountId, choice: { sample: ACTIVITIES } }),
     answers: await findStoredAnswers(tx, accountId),
+    facts: await findDatabaseFacts(tx),
     drift: await findDriftCounts(tx),
     runs: await findRunCounts(tx, accountId),
   }))
@@ -59,10 +61,7 @@ export async function findServiceReport(
   return {
     versions: {
       ...{ musette: VERSION, node: process.version, platform: `${process.platform} ${process.arch}` },
-      postgres: await store.read(async (tx) => {
-        const { rows } = await tx.client.query<{ server_version: string }>('show server_version')
-        return rows[0]?.server_version ?? ''
-      }),
+      postgres: found.facts.version,
     },
     comparison: { ...comparison, differing_fields: reportable(comparison.differing_fields) },
     activities,

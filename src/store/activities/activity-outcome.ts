@@ -71,7 +71,8 @@ function wantedSince(answer: AnswerKey): SQL | undefined {
   return and(gt(activities.wantedAt, answer.requestedAt), notAhead(activities.wantedAt, answer))
 }
 
-function isNotOlder(answer: AnswerKey): SQL | undefined {
+/** Tells whether the row of an activity has no answer that was requested later. */
+export function isNotOlder(answer: AnswerKey): SQL | undefined {
   const newer = and(gt(activities.fetchedAt, answer.requestedAt), notAhead(activities.fetchedAt, answer))
   return and(
     eq(activities.activityId, answer.activityId),

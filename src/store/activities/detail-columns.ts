@@ -150,3 +150,13 @@ export function withoutKnownNames(
     ...(description !== undefined && description !== before?.description && { description }),
   }
 }
+
+/** Returns the columns that an answer sets in a row, without `content` those of its samples stay, and its fields that the list has, too. */
+export function columnsToWrite(
+  row: ActivityDetailRow,
+  { before, content }: { before: KnownStart; content: { samples: Samples; place: Place } | undefined },
+): { fields: DetailFields; after: ActivityChange } {
+  const fields = fieldsOfDetail(row)
+  const named = withoutKnownNames(columnsOfDetail(row, content), fields, before.detail_fields)
+  return { fields, after: withoutKnownStart(named, fields, { before, hasPlace: content !== undefined }) }
+}

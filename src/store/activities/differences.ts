@@ -1,21 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
-import { eq } from 'drizzle-orm'
 import { fitsFloat4 } from '../../kit/floats.ts'
 import { cleanJson, cleanText } from '../clean.ts'
-import { SAMPLE_FIELDS } from '../samples/encode-samples.ts'
+import { DOUBLES, SAMPLE_FIELDS } from '../samples/encode-samples.ts'
 import { findSameSamples } from '../samples/same-samples.ts'
 import { othersOf } from '../samples/sample-extras.ts'
 import { activities } from '../schema/index.ts'
 import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
 import { diffRows } from './activity-changes.ts'
-import {
-  columnsOfDetail,
-  type DerivedDetail,
-  fieldsOfDetail,
-  withoutKnownNames,
-  withoutKnownStart,
-} from './detail-columns.ts'
+import { type AnswerKey, isNotOlder } from './activity-outcome.ts'
+import { columnsToWrite, type DerivedDetail, type KnownStart } from './detail-columns.ts'
 
 /**
  * A field whose value in the tables is another one than in the service's answer: a column, `summary.NAME`, or `samples.NAME`,
@@ -30,35 +24,28 @@ export type Difference = { field: string; mirrored: Json; service: Json; cells: 
  */
 export async function findDifferences(
   tx: Tx,
-  input: DerivedDetail & { activityId: number; requestedAt: Date },
+  input: DerivedDetail & AnswerKey,
 ): Promise<Difference[] | undefined> {
-  const { activityId, requestedAt, row, samples, place } = input
-  const [held] = await tx.db
-    .select()
-    .from(activities)
-    .where(eq(activities.activityId, activityId))
-    .for('share')
-  if (!held || (held.fetchedAt && held.fetchedAt > requestedAt)) return undefined
-  const fields = fieldsOfDetail(row)
+  const { row, samples, place } = input
+  const [held] = await tx.db.select().from(activities).where(isNotOlder(input)).for('share')
+  if (!held) return undefined
   const hasContent = samples.count > 0 || (held.sampleCount ?? 0) === 0
-  const columns = columnsOfDetail(row, hasContent ? { samples, place } : undefined)
-  const detailFields = held.detailFields as Parameters<typeof withoutKnownNames>[2]
   const listFields = held.listFields as { started_at?: string } | null
   const before = {
-    detail_fields: detailFields,
+    detail_fields: held.detailFields as KnownStart['detail_fields'],
     listed_start: listFields?.started_at ?? null,
     started_at: held.startedAt,
     timezone_source: held.timezoneSource,
   }
-  const after = withoutKnownStart(withoutKnownNames(columns, fields, detailFields), fields, {
-    before,
-    hasPlace: hasContent,
-  })
+  const content = hasContent ? { samples, place } : undefined
+  const { after } = columnsToWrite(row, { before, content })
   const inColumns = Object.entries(diffRows(held, after)).map(([field, [mirrored, service]]) => ({
     ...{ field, mirrored, service, cells: 1 },
   }))
   const inSummary =
-    inColumns.length > 0 ? [] : compareSummaries(held.summary, cleanJson(input.summary) as Json)
+    inColumns.length > 0
+      ? []
+      : compareMembers('summary', membersOf(held.summary), membersOf(cleanJson(input.summary) as Json))
   if (!hasContent) return [...inColumns, ...inSummary]
   const same = await findSameSamples(tx, input)
   return [
@@ -69,15 +56,18 @@ export async function findDifferences(
   ]
 }
 
-/** Compares the members of two summaries; those that have a column are compared there. */
-function compareSummaries(held: Json, sent: Json): Difference[] {
-  const [mine, theirs] = [membersOf(held), membersOf(sent)]
-  return [...new Set([...Object.keys(mine), ...Object.keys(theirs)])]
-    .filter((name) => !isDeepStrictEqual(mine[name], theirs[name]))
+/** Compares two objects member by member; one that is missing is null. */
+function compareMembers(
+  what: string,
+  held: Readonly<Record<string, Json>>,
+  sent: Readonly<Record<string, Json>>,
+): Difference[] {
+  return [...new Set([...Object.keys(held), ...Object.keys(sent)])]
     .map((name) => ({
-      ...{ field: `summary.${name}`, cells: 1 },
-      ...{ mirrored: mine[name] ?? null, service: theirs[name] ?? null },
+      ...{ field: `${what}.${name}`, cells: 1 },
+      ...{ mirrored: held[name] ?? null, service: sent[name] ?? null },
     }))
+    .filter(({ mirrored, service }) => !isDeepStrictEqual(mirrored, service))
 }
 
 function membersOf(value: Json): Record<string, Json> {
@@ -122,7 +112,7 @@ async function findSampleDifferences(
   const differences = [
     ofColumn('t', samples.t, storedMoment),
     ...SAMPLE_FIELDS.map((field) =>
-      ofColumn(field, samples.columns[field], field === 'lat' || field === 'lng' ? storedDouble : storedReal),
+      ofColumn(field, samples.columns[field], DOUBLES.includes(field) ? storedDouble : storedReal),
     ),
     ...[...names].sort().map((field): Cells => {
       const held = extras.find((extra) => extra.field === field)
@@ -183,20 +173,8 @@ async function findDerivedDifferences(
   const points = (powerCurve?.points ?? []).map(({ durationS, watts }) => [
     ...[durationS, Math.fround(watts), powerCurve?.source ?? null],
   ])
-  const held = rows[0]?.intensity ?? {}
   const sent = (intensity ?? {}) as Record<string, Json>
-  const inIntensity = [...new Set([...Object.keys(held), ...Object.keys(sent)])].flatMap((name) =>
-    isDeepStrictEqual(held[name] ?? null, sent[name] ?? null)
-      ? []
-      : [
-          {
-            field: `activity_intensity.${name}`,
-            mirrored: held[name] ?? null,
-            service: sent[name] ?? null,
-            cells: 1,
-          },
-        ],
-  )
+  const inIntensity = compareMembers('activity_intensity', rows[0]?.intensity ?? {}, sent)
   const curve = { field: 'power_curves', held: rows[0]?.curve as unknown[], sent: points }
   return [...compareCells(curve), ...inIntensity]
 }

@@ -5,14 +5,7 @@ import { replaceContent } from '../samples/replace-content.ts'
 import type { Tx } from '../store.ts'
 import { type ActivityChange, type Changes, recordRevision, updateActivities } from './activity-changes.ts'
 import type { AnswerKey } from './activity-outcome.ts'
-import {
-  columnsOfDetail,
-  type DerivedDetail,
-  fieldsOfDetail,
-  type KnownStart,
-  withoutKnownNames,
-  withoutKnownStart,
-} from './detail-columns.ts'
+import { columnsToWrite, type DerivedDetail, type KnownStart } from './detail-columns.ts'
 import { type PackedDocument, replaceRawDocuments } from './raw-documents.ts'
 
 /** One answer about one activity. It is dropped when it was requested before the row's own. */
@@ -52,10 +45,8 @@ export async function recordDetails(tx: Tx, inputs: readonly RecordDetailInput[]
     const hasContent = (before.sample_count ?? 0) > 0
     const replacing = samples !== undefined && (samples.count > 0 || !hasContent)
     if (replacing) replaced.push({ ...input, samples, hasContent })
-    const fields = fieldsOfDetail(input.row)
-    const columns = columnsOfDetail(input.row, replacing ? { samples, place: input.place } : undefined)
-    const named = withoutKnownNames(columns, fields, before.detail_fields)
-    const after = withoutKnownStart(named, fields, { before, hasPlace: replacing })
+    const content = replacing ? { samples, place: input.place } : undefined
+    const { fields, after } = columnsToWrite(input.row, { before, content })
     if (before.fetched)
       await recordRevision(tx, { activityId, after, observedAt: requestedAt, others: input.contentChanges })
     const samplesAt = replacing && samples.count > 0 ? { samplesAt: requestedAt } : {}

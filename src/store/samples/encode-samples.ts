@@ -39,7 +39,7 @@ const FIXED_BYTES = 2 + 8 + 12
 const [DOUBLE_BYTES, REAL_BYTES, INTEGER_BYTES] = [12, 8, 8] as const
 
 /** The columns of eight bytes; the others have four. */
-const DOUBLES: readonly SampleField[] = ['lat', 'lng']
+export const DOUBLES: readonly SampleField[] = ['lat', 'lng']
 const REALS = SAMPLE_FIELDS.filter((field) => !DOUBLES.includes(field))
 
 /** The columns in order, and their encoded rows. */
