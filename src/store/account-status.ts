@@ -1,3 +1,4 @@
+import { FOUND_DIFFERENT } from './runs.ts'
 import type { Tx } from './store.ts'
 
 /** The status of one account: login, number of activities by state, progress, and the last runs. */
@@ -97,10 +98,7 @@ export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
         and outcome in ('done', 'partial')
       order by started_at desc limit 1
     ) p on true
-    left join lateral (
-      select coalesce(sum(changed), 0)::int as differed from training.sync_runs
-      where account_id = a.account_id and resource = 'scrub' and started_at > now() - interval '30 days'
-    ) d on true
+    left join lateral (${FOUND_DIFFERENT}) d on true
     left join lateral (
       select jsonb_build_object('kind', kind, 'outcome', outcome, 'started_at', started_at, 'error', error) as last_run
       from training.sync_runs where account_id = a.account_id and resource = 'activities' order by started_at desc, run_id desc limit 1

@@ -1,5 +1,5 @@
 import { findPublisherState } from './feed/mqtt-publisher.ts'
-import { findWholeWorkState, type WholeWorkState } from './runs.ts'
+import { FOUND_DIFFERENT, findWholeWorkState, type WholeWorkState } from './runs.ts'
 import { activities, uploads } from './schema/index.ts'
 import type { Tx } from './store.ts'
 import { findMessageCounts, type MessageCount } from './webhooks/known-webhooks.ts'
@@ -98,10 +98,7 @@ export async function findHealthCounts(tx: Tx): Promise<HealthCounts> {
       select min(verified_at) as since, count(*) filter (where verified_at is null)::int as unverified
       from training.activities where account_id = a.account_id and detail_state = 'mirrored' and absent_since is null
     ) v
-    cross join lateral (
-      select coalesce(sum(changed), 0)::int as differed from training.sync_runs
-      where account_id = a.account_id and resource = 'scrub' and started_at > now() - interval '30 days'
-    ) d
+    cross join lateral (${FOUND_DIFFERENT}) d
     order by a.account_id`,
   )
   const { doneAt: exportedAt } = await findWholeWorkState(tx, 'export')

@@ -212,3 +212,7 @@ export async function findRunCounts(tx: Tx, accountId: number): Promise<RunCount
   )
   return rows
 }
+
+/** Counts, for an account `a`, the activities that scheduled comparisons of the last 30 days found different. */
+export const FOUND_DIFFERENT = `select coalesce(sum(changed), 0)::int as differed from training.sync_runs
+  where account_id = a.account_id and resource = 'scrub' and started_at > now() - interval '30 days'`
