@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest'
 import { JOB_NAMES, type JobName } from '../../src/jobs/catalog.ts'
-import { HOUR } from '../../src/kit/time.ts'
 import { eventually } from '../kit/eventually.ts'
-import { handlersOf, QUICK } from './handlers.ts'
+import { handlersOf, QUICK, YEAR } from './handlers.ts'
 import { describeJobs, type Rig } from './rig.ts'
 
 const both = { scheduler: true, worker: true }
@@ -44,7 +43,7 @@ describeJobs('schedules', (rig) => {
     expect(polled.toSorted()).toEqual([1, 12])
     const nextRuns = (await pollsOf(jobs).getJobSchedulers(0, -1)).map(({ next }) => next ?? 0)
     expect(Math.min(...nextRuns)).toBeGreaterThan(Date.now())
-    expect(Math.max(...nextRuns)).toBeLessThanOrEqual(Date.now() + HOUR)
+    expect(Math.max(...nextRuns)).toBeLessThanOrEqual(Date.now() + YEAR)
   })
 
   it('repeats a poll in its interval', async () => {
@@ -175,12 +174,12 @@ describeJobs('schedules', (rig) => {
     const template = { name: 'due', data: { name: 'poll-activities', payload: { accountId: 1 } } }
     await queue.upsertJobScheduler(
       id,
-      { every: HOUR, offset: good % HOUR, startDate: good + 50 * HOUR },
+      { every: YEAR, offset: good % YEAR, startDate: good + 50 * YEAR },
       template,
     )
-    expect((await queue.getJobScheduler(id))?.next).toBeGreaterThan(Date.now() + 2 * HOUR)
+    expect((await queue.getJobScheduler(id))?.next).toBeGreaterThan(Date.now() + 2 * YEAR)
     await jobs.keepSchedules()
-    expect((await queue.getJobScheduler(id))?.next).toBeLessThanOrEqual(Date.now() + HOUR)
+    expect((await queue.getJobScheduler(id))?.next).toBeLessThanOrEqual(Date.now() + YEAR)
   })
 
   it('leaves an overdue schedule alone while its job waits, and mends it when the job was lost', async () => {
