@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** Seconds of tests; three files run at a time. */
+/** Seconds of tests; four files run at a time. */
 const SECONDS = 100
 /** What a test file takes that has not run here before. */
 const UNKNOWN_SECONDS = 5

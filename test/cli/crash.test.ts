@@ -70,10 +70,11 @@ describe('a sync that is stopped', () => {
   })
 })
 
-describe.each(['postgres', 'redis'])('the daemon with its queue in %s', (queue) => {
+// Daemons that are killed with their queue in Redis: test/flows/scale/fleet.test.ts.
+describe('the daemon', () => {
   let rig: CliRig
   beforeAll(async () => {
-    rig = await openCliRig({ activities: ACTIVITIES, queue })
+    rig = await openCliRig({ activities: ACTIVITIES })
     await rig.signIn()
   })
   afterAll(() => rig.close())

@@ -2,6 +2,7 @@ import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
+import { eventually } from '../kit/eventually.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { distPath, listProcessesNaming, runNode } from '../kit/processes.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
@@ -111,8 +112,12 @@ describe('a database of the user with data, on a machine that has none of its ow
     await rig.signIn()
     const dataDir = join(folder.path, 'data')
     for (const args of [['status'], ['accounts'], ['changes'], ['sql', 'select 1'], ['doctor']]) {
-      const { stdout } = await musette(args, { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: dataDir })
-      expect(stdout, args.join(' ')).not.toBe('')
+      // A change is printed when no transaction of the whole server, other tests' too, is older than it.
+      const isRead = async () => {
+        const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: dataDir }
+        return (await musette(args, env)).stdout !== ''
+      }
+      await eventually(isRead, { timeoutMs: 60_000, everyMs: 500, what: `an answer of ${args.join(' ')}` })
       expect(await readdir(folder.path), args.join(' ')).toEqual([])
     }
     const there = await rig.musette(['status'])

@@ -5,12 +5,12 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { queryOnce } from '../kit/postgres.ts'
-import { distPath, runNode } from '../kit/processes.ts'
 import { openReaderLogin } from '../kit/reader-login.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
+import { runVerb } from '../kit/verbs.ts'
 
 const musette = (args: readonly string[], options: { env: Record<string, string>; input?: string }) =>
-  runNode([distPath('main.js'), ...args], options)
+  runVerb(args, options)
 
 describe('musette reader', () => {
   it('prints the URL alone, once, on a database named by a file', async () => {

@@ -1,18 +1,19 @@
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openTestDatabase } from '../kit/postgres.ts'
-import { distPath, type Finished, type Running, runNode, startNode } from '../kit/processes.ts'
+import { distPath, type Finished, type Running, startNode } from '../kit/processes.ts'
 import { openTestRedis } from '../kit/redis.ts'
 import { LONGEST_ACTIVITY_SECONDS } from '../kit/ride.ts'
 import { steer } from '../kit/steer.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
+import { runVerb } from '../kit/verbs.ts'
 
 export type CliRig = {
   sandboxUrl: string
   databaseUrl: string
   dataDir: string
   env: Record<string, string>
-  /** runs a verb to its end, as a person would, in a process of its own */
+  /** runs a verb to its end, as a person would */
   musette(
     args: readonly string[],
     options?: { input?: string; env?: Record<string, string> },
@@ -55,7 +56,7 @@ export async function openCliRig(options: {
       MUSETTE_HTTP: '127.0.0.1:0',
     }
     const musette: CliRig['musette'] = (args, more) =>
-      runNode([main, ...args], {
+      runVerb(args, {
         cwd: folder.path,
         env: { ...env, ...more?.env },
         ...(more?.input !== undefined && { input: more.input }),

@@ -5,8 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readInput } from '../../src/cli/prompt.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
-import { distPath, type Running, runNode, startNode } from '../kit/processes.ts'
+import { distPath, type Running, startNode } from '../kit/processes.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { runVerb } from '../kit/verbs.ts'
 
 const main = distPath('main.js')
 const STOPPED = 'musette: stopped; the statement was cancelled\n'
@@ -29,7 +30,7 @@ afterAll(async () => {
 
 const env = () => ({ DATABASE_URL: database.url, MUSETTE_DATA_DIR: folder.path, MUSETTE_HTTP: 'off' })
 const sql = (args: readonly string[], more: Record<string, string> = {}) =>
-  runNode([main, 'sql', ...args], { env: { ...env(), ...more } })
+  runVerb(['sql', ...args], { env: { ...env(), ...more } })
 const print = async (...args: string[]) => (await sql(args)).stdout
 
 /** Runs a command of a shell in which "$@" is `musette sql` with a small heap and these arguments. */
@@ -246,7 +247,7 @@ describe('a name that holds signs for the terminal', () => {
       ['sql', 'select name from training.accounts'],
       ['sql', '-x', 'select name from training.accounts'],
     ]) {
-      const { stdout } = await runNode([main, ...args], { env: env() })
+      const { stdout } = await runVerb(args, { env: env() })
       expect(stdout, args.join(' ')).toContain(escaped)
       expect(stdout.includes('\u001b') || stdout.includes('\u009b') || stdout.includes('\r')).toBe(false)
     }

@@ -3,8 +3,8 @@ import { describeFinding, runSeed } from './campaign.ts'
 import type { Family } from './plan/arbitrary.ts'
 import { openRunDatabase, type RunDatabase } from './world/database.ts'
 
-/** So many runs of each family take half a minute on two idle cores; `npm run converge` does any number. */
-export const RUNS = 12
+/** So many runs of each family take a quarter of a minute on two idle cores; `npm run converge` does any number. */
+export const RUNS = 6
 export const TIMEOUT_MS = 600_000
 /** Seeds above these, each of which finds what one wrong line does that the first ones do not find: see test/promises/list. */
 const MORE: Readonly<Partial<Record<Family, number>>> = { changes: 13, faults: 15, crashes: 17 }

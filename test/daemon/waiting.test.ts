@@ -8,9 +8,10 @@ import { readMigrations } from '../kit/later-migrations.ts'
 import { findFreePort, listen } from '../kit/listen.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { openHold, openTestDatabase, queryOnce, WAITING_FOR_LOCK } from '../kit/postgres.ts'
-import { distPath, type Running, runNode, startNode } from '../kit/processes.ts'
+import { distPath, type Running, startNode } from '../kit/processes.ts'
 import { describeWithRedis, openOwnRedis } from '../kit/redis.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
+import { runVerb } from '../kit/verbs.ts'
 
 const SLOW = 180_000
 const SOON = { timeoutMs: 90_000, everyMs: 200 }
@@ -35,7 +36,7 @@ function start(env: Record<string, string>, args: readonly string[] = []): Runni
 }
 
 const run = (args: readonly string[], env: Record<string, string>, input?: string) =>
-  runNode([distPath('main.js'), ...args], { cwd: dataDir, env: envOf(env), ...(input && { input }) })
+  runVerb(args, { cwd: dataDir, env: envOf(env), ...(input && { input }) })
 
 async function openEmpty(): Promise<string> {
   const database = await openTestDatabase({ migrated: false })

@@ -4,9 +4,12 @@ import { describe, expect, it } from 'vitest'
 import { readWebhooksFile } from '../../src/config/webhooks-file.ts'
 import { makeRequest } from '../../src/webhooks/message-request.ts'
 import { readTop } from '../container/dockerfile.ts'
+import { eventually } from '../kit/eventually.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { makeAccount, openTestStore, rowsOf } from '../store/open.ts'
 import { makeWebhook, SECRET } from '../webhooks/receiver.ts'
+
+const SOON = { timeoutMs: 60_000 }
 
 const page = readTop('docs/recipes.md')
 const blocksOf = (language: string) =>
@@ -59,12 +62,18 @@ describe('docs/recipes.md', () => {
       (await rowsOf(store, 'select path from public.model where path is not null order by change_id')).map(
         ({ path }) => path,
       )
+    const readNew = () => run(`insert into public.model ${before} ${condition}`)
+    // A change is read when no transaction of the whole server, other tests' too, is older than it.
+    const expectRead = async (paths: string[]) => {
+      await eventually(async () => (await readNew()) && (await pathsOf()).length === paths.length, SOON)
+      await readNew()
+      expect(await pathsOf()).toEqual(paths)
+    }
     await change('a')
     await run(`create table public.model as ${before}`)
-    expect(await pathsOf()).toEqual(['a'])
+    await expectRead(['a'])
     await change('b')
     await change('c')
-    for (let i = 0; i < 2; i++) await run(`insert into public.model ${before} ${condition}`)
-    expect(await pathsOf()).toEqual(['a', 'b', 'c'])
+    await expectRead(['a', 'b', 'c'])
   })
 })

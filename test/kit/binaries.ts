@@ -3,8 +3,14 @@ import { delimiter, join } from 'node:path'
 
 export const WITHOUT_CHROMIUM = 'chromium is not installed; run: apt-get install chromium'
 
-/** Debian's name first; the browsers of other makers that are built from the same source work too. */
-const CHROMIUM_NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
+/** The shell, which starts soonest, first; the browsers of other makers that are built from the same source work too. */
+const CHROMIUM_NAMES = [
+  'chromium-headless-shell',
+  'chromium',
+  'chromium-browser',
+  'google-chrome-stable',
+  'google-chrome',
+]
 
 /** Finds chromium on the PATH; undefined when this machine has none. */
 export function findChromium(): string | undefined {

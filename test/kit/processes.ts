@@ -49,13 +49,17 @@ export async function runNode(
   }
 }
 
+/** Returns the environment of this process without what is ours or a library's. */
+export function cleanEnv(): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !OURS.test(name)))
+}
+
 /** Starts Node with `args`. Whoever starts it ends it. */
 export function startNode(args: readonly string[], options: ProcessOptions = {}): Running {
-  const kept = Object.entries(process.env).filter(([name]) => !OURS.test(name))
   const [program = '', ...rest] = [...(options.prefix ?? []), process.execPath, ...args]
   const child = spawn(program, rest, {
     ...(options.cwd ? { cwd: options.cwd } : {}),
-    env: { ...Object.fromEntries(kept), ...options.env },
+    env: { ...cleanEnv(), ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   child.stdin.on('error', () => undefined)

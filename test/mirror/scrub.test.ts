@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { findStatus } from '../../src/app/status-report.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { intervalsOf, scrubOf } from '../../src/jobs/schedules.ts'
 import { compareActivity, scrubActivities } from '../../src/mirror/compare-activities.ts'
 import { findActivity } from '../../src/store/activities/wanted.ts'
@@ -181,6 +182,6 @@ describe('comparing activities with the service', () => {
       expect(everyMs).toBeGreaterThanOrEqual(60_000)
       expect((limit * 86_400_000) / everyMs).toBeGreaterThanOrEqual(perDay)
     }
-    expect(intervalsOf(rig.app.config).scrub).toBe(72 * 60_000)
+    expect(intervalsOf(readConfig({})).scrub).toBe(72 * 60_000)
   })
 })

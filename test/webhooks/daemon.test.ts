@@ -8,9 +8,9 @@ import { findConditions } from '../../src/daemon/webhook-conditions.ts'
 import { checkWebhooks } from '../../src/doctor/check-webhooks.ts'
 import { HOUR, MINUTE } from '../../src/kit/time.ts'
 import { eventually } from '../kit/eventually.ts'
-import { distPath, runNode } from '../kit/processes.ts'
 import { openReceiver, type Receiver } from '../kit/receiver.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { runVerb } from '../kit/verbs.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 import { parseMetrics } from '../web/rig.ts'
 import { SECRET } from './receiver.ts'
@@ -190,7 +190,7 @@ describe('musette webhook test', () => {
       ]
       await writeFile(file, JSON.stringify(list), { mode: 0o600 })
       const test = (args: readonly string[], env: Record<string, string> = { MUSETTE_WEBHOOKS: file }) =>
-        runNode([distPath('main.js'), 'webhook', 'test', ...args], { cwd: folder.path, env })
+        runVerb(['webhook', 'test', ...args], { cwd: folder.path, env })
       const done = await test(['good'])
       expect(done).toMatchObject({
         code: 0,

@@ -8,13 +8,14 @@ import { recordNeedsLogin } from '../../src/vault/rows.ts'
 import { eventually } from '../kit/eventually.ts'
 import { distPath, startNode } from '../kit/processes.ts'
 import type { Received } from '../kit/receiver.ts'
+import { whole } from '../kit/sampling.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { makeAccount, openTestStore, rowsOf } from '../store/open.ts'
 import { openTestReceiver, SECRET } from './receiver.ts'
 import { fetchAll, list } from './scene.ts'
 
 /** WEBHOOK_KILLS=1000 makes a long run of it. */
-const KILLS = Number(process.env.WEBHOOK_KILLS ?? 20)
+const KILLS = Number(process.env.WEBHOOK_KILLS ?? (whole ? 100 : 10))
 /** A daemon opens its webhooks within one or two seconds, so that kills hit it before, within and after its work. */
 const LIVES_MS = { least: 300, most: 3_000 }
 /** While messages still come, the last daemon is waited for. */

@@ -4,11 +4,12 @@ import { inject } from 'vitest'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { findRedisBinary } from '../../kit/binaries.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
-import { distPath, type Finished, type Running, runNode, startNode } from '../../kit/processes.ts'
+import { distPath, type Finished, type Running, startNode } from '../../kit/processes.ts'
 import { openRedisServer } from '../../kit/redis-server.ts'
 import { LONGEST_ACTIVITY_SECONDS } from '../../kit/ride.ts'
 import { steer } from '../../kit/steer.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
+import { runVerb } from '../../kit/verbs.ts'
 import { type Hostile, openHostile } from './hostile.ts'
 import { SECRETS } from './marked.ts'
 
@@ -71,7 +72,7 @@ export async function openLeakRig(): Promise<LeakRig> {
     }
     let said = ''
     const musette: LeakRig['musette'] = async (args, more) => {
-      const end = await runNode([main, ...args], {
+      const end = await runVerb(args, {
         cwd: folder.path,
         env: { ...env, ...more?.env },
         ...(more?.input !== undefined && { input: more.input }),

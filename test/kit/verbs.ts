@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { cleanEnv, distPath, type Finished, type ProcessOptions, runNode } from './processes.ts'
+
+const HOST = fileURLToPath(new URL('./verb-host.mjs', import.meta.url))
+/** Verbs that go on until somebody ends them, or that read as they go: each is a process of its own. */
+const OWN_PROCESS: ReadonlySet<string> = new Set(['start', 'sandbox', 'demo', 'mcp'])
+/** What Node and the libraries read once, at their start. */
+const READ_AT_START = /^(NODE_|PG|TZ$|LANG|LC_|PATH$|HOME$|USER$|\w+_proxy$|\w+_PROXY$)/
+/** More at a time are processes of their own. */
+const HOSTS = 3
+
+type Host = { child: ChildProcess; busy: boolean }
+const hosts: Host[] = []
+
+/**
+ * Runs a verb of the built program to its end, like runNode, but in a process that has run others before it: most of the
+ * time of a verb is the start of Node and the loading of the program. For tests to which the process is not the point.
+ */
+export async function runVerb(
+  args: readonly string[],
+  options: ProcessOptions & { timeoutMs?: number } = {},
+): Promise<Finished> {
+  const { env = {}, cwd = process.cwd(), input = '', prefix, timeoutMs = 60_000 } = options
+  const host = hosts.find(({ busy }) => !busy) ?? (hosts.length < HOSTS ? openHost() : undefined)
+  const wantsOwn =
+    OWN_PROCESS.has(args[0] ?? '') || prefix || Object.keys(env).some((name) => READ_AT_START.test(name))
+  // Without a database it has its own, whose server belongs to the process that started it.
+  if (!host || wantsOwn || !env.DATABASE_URL) return runNode([distPath('main.js'), ...args], options)
+
+  host.busy = true
+  const { child } = host
+  const end = `\0${randomUUID()}`
+  const printed = { stdout: readUntil(child, 'stdout', end), stderr: readUntil(child, 'stderr', end) }
+  const code = once(child, 'message').then(([code]) => code as number)
+  const ended = once(child, 'close')
+  const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs)
+  child.send({ args, env: { ...cleanEnv(), ...env }, cwd, input, end })
+  try {
+    const finished = await Promise.race([code, ended.then(() => undefined)])
+    const [stdout, stderr] = await Promise.all([printed.stdout, printed.stderr])
+    return { code: finished ?? child.exitCode, signal: child.signalCode, stdout, stderr }
+  } finally {
+    clearTimeout(timer)
+    host.busy = false
+  }
+}
+
+function openHost(): Host {
+  const child = spawn(process.execPath, [HOST, distPath('main.js')], {
+    env: cleanEnv(),
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  child.setMaxListeners(0)
+  child.stdout?.setEncoding('utf8')
+  child.stderr?.setEncoding('utf8')
+  // It ends with this process and does not keep it.
+  const kept = [child, child.channel, child.stdout, child.stderr] as ReadonlyArray<{ unref?(): void } | null>
+  for (const handle of kept) handle?.unref?.()
+  const host = { child, busy: false }
+  hosts.push(host)
+  child.once('exit', () => hosts.splice(hosts.indexOf(host), 1))
+  return host
+}
+
+/** Returns what a host prints before `end`, or all until it is closed. */
+function readUntil(child: ChildProcess, channel: 'stdout' | 'stderr', end: string): Promise<string> {
+  return new Promise((resolve) => {
+    let text = ''
+    const settle = () => {
+      child[channel]?.off('data', read)
+      child.off('close', settle)
+      resolve(text.replace(end, ''))
+    }
+    const read = (piece: string) => {
+      text += piece
+      if (text.endsWith(end)) settle()
+    }
+    child[channel]?.on('data', read)
+    child.once('close', settle)
+  })
+}
