@@ -1,32 +1,58 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { BREAKINGS } from './list/all.ts'
-import { type Breaking, countParts, type Promised, readPromises } from './promises.ts'
+import { isHarmless } from './list/harmless.ts'
+import { makeMutants, ROOMS } from './mutants.ts'
+import { countParts, readPromises } from './promises.ts'
 
-// Breaks each promise of docs/guarantees.md and docs/security.md in one line of a copy of this checkout, and runs the test
-// that the page names, which must fail: npm run promises -- [word]... [--copies 2] [--unbroken]
-// A word selects by the promise and by the names of page, file and test. With --unbroken each test is first run without the
-// break, where it must pass; else `npm test` is taken to be green.
+// Changes one line after the other in a copy of this checkout, and runs the tests that must notice it:
+//   npm run promises -- [word]... [--copies 2] [--unbroken]
+//     breaks each promise of docs/guarantees.md and docs/security.md in one line, and runs the test that the page names. A word
+//     selects by the promise and by the names of page, file and test. With --unbroken each test is first run without the break,
+//     where it must pass; else `npm test` is taken to be green.
+//   npm run promises -- --mutants 100 [room]... [--seed 1] [--copies 2]
+//     makes so many small changes in the rooms that hold the promises, chosen by the seed, and runs the tests of the room.
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { copies: { type: 'string', default: '1' }, unbroken: { type: 'boolean', default: false } },
+  options: {
+    copies: { type: 'string', default: '1' },
+    unbroken: { type: 'boolean', default: false },
+    mutants: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+  },
 })
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /** No test takes longer; one that hangs has failed by its own time limit before. */
 const LIMIT_MS = 900_000
 const NOT_COPIED = ['node_modules', '.git', '.musette']
 
+/** One change of one file, and the tests that must fail by it: files, or beginnings of paths, and a title. */
+type Trial = {
+  name: string
+  in: string
+  change: (text: string) => string | undefined
+  tests: readonly string[]
+  title?: string
+}
 type Outcome = 'killed' | 'SURVIVED' | 'text not found' | 'test did not run' | 'fails unbroken'
-type Pair = { breaking: Breaking; promised: Promised }
 
-const pairs = selectPairs(positionals)
+const trials = values.mutants === undefined ? selectPromises(positionals) : selectMutants(positionals)
 const children = new Set<ChildProcess>()
-const outcomes = new Map<Pair, Outcome>()
-const waiting = [...pairs]
+const outcomes = new Map<Trial, Outcome>()
+const waiting = [...trials]
 for (const [signal, code] of [
   ['SIGINT', 130],
   ['SIGTERM', 143],
@@ -35,24 +61,65 @@ for (const [signal, code] of [
 process.once('exit', () => {
   for (const child of children) child.kill()
 })
-await Promise.all(Array.from({ length: Number(values.copies) }, () => breakInCopy()))
+await Promise.all(Array.from({ length: Number(values.copies) }, () => tryInCopy()))
 report()
 
-function selectPairs(words: string[]): Pair[] {
+function selectPromises(words: string[]): Trial[] {
   const lines = readPromises()
-  const all = BREAKINGS.flatMap((breaking) => {
-    const promised = lines.find(({ promise }) => promise === breaking.promise)
-    return promised ? [{ breaking, promised }] : []
+  return BREAKINGS.flatMap(({ promise, in: path, from, to }) => {
+    const promised = lines.find((line) => line.promise === promise)
+    if (!promised) return []
+    const texts = [promised.page, promise, path, promised.file].map((text) => text.toLowerCase())
+    const isMeant = words.some((word) => texts.some((text) => text.includes(word.toLowerCase())))
+    if (words.length > 0 && !isMeant) return []
+    const change = (text: string) => (countParts(text, from) === 1 ? text.replace(from, () => to) : undefined)
+    const { file, title } = promised
+    return [{ name: `${promise}  (${path}; ${file})`, in: path, change, tests: [file], title }]
   })
-  const has = ({ breaking, promised }: Pair, word: string) =>
-    [promised.page, promised.promise, breaking.in, promised.file].some((text) =>
-      text.toLowerCase().includes(word.toLowerCase()),
-    )
-  return words.length === 0 ? all : all.filter((pair) => words.some((word) => has(pair, word)))
 }
 
-/** Makes a copy of the checkout and breaks in it one promise after the other, as long as there are some. */
-async function breakInCopy(): Promise<void> {
+function selectMutants(rooms: string[]): Trial[] {
+  const all = Object.entries(ROOMS).flatMap(([room, { sources, tests }]) => {
+    if (rooms.length > 0 && !rooms.includes(room)) return []
+    const paths = sources.flatMap((source) =>
+      readdirSync(join(root, source), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.ts'))
+        .map((name) => `${source}${name}`),
+    )
+    const mutants = paths.flatMap((path) => makeMutants(path, readFileSync(join(root, path), 'utf8')))
+    const known = mutants.filter((mutant) => !isHarmless(mutant))
+    return [
+      inOrderOf(known, Number(values.seed)).map((mutant): Trial => {
+        const { in: path, line, at, from, to } = mutant
+        const change = (text: string) => `${text.slice(0, at)}${to}${text.slice(at + from.length)}`
+        const shown = (text: string) => text.replaceAll(/\s+/g, ' ').slice(0, 70)
+        return { name: `${path}:${line}  ${shown(from)}  →  ${shown(to)}`, in: path, change, tests }
+      }),
+    ]
+  })
+  // In turn from each room, so that a small number says something of all.
+  const longest = Math.max(0, ...all.map((trials) => trials.length))
+  const inTurn = Array.from({ length: longest }, (_, index) =>
+    all.flatMap((trials) => trials[index] ?? []),
+  ).flat()
+  return inTurn.slice(0, Number(values.mutants))
+}
+
+/** Returns the items in an order of chance that a seed decides. Pure. */
+function inOrderOf<T>(items: readonly T[], seed: number): T[] {
+  let state = seed
+  const draw = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state
+  }
+  return items
+    .map((item) => ({ item, drawn: draw() }))
+    .sort((a, b) => a.drawn - b.drawn)
+    .map(({ item }) => item)
+}
+
+/** Makes a copy of the checkout and tries one change in it after the other, as long as there are some. */
+async function tryInCopy(): Promise<void> {
   if (waiting.length === 0) return
   const copy = mkdtempSync(join(tmpdir(), 'musette-promises-'))
   process.once('exit', () => rmSync(copy, { recursive: true, force: true, maxRetries: 3 }))
@@ -64,40 +131,43 @@ async function breakInCopy(): Promise<void> {
     filter: (path) => !NOT_COPIED.includes(relative(root, path)),
   })
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
-  for (let pair = waiting.shift(); pair; pair = waiting.shift()) {
+  for (let trial = waiting.shift(); trial; trial = waiting.shift()) {
     const started = Date.now()
-    const outcome = await breakOne(copy, pair)
-    outcomes.set(pair, outcome)
-    say(row(outcome, `${((Date.now() - started) / 1000).toFixed(0)} s`, pair))
+    const outcome = await tryOne(copy, trial)
+    outcomes.set(trial, outcome)
+    say(row(outcome, `${((Date.now() - started) / 1000).toFixed(0)} s`, trial))
   }
 }
 
-async function breakOne(copy: string, { breaking, promised }: Pair): Promise<Outcome> {
-  const path = join(copy, breaking.in)
+async function tryOne(copy: string, trial: Trial): Promise<Outcome> {
+  const path = join(copy, trial.in)
   const text = readFileSync(path, 'utf8')
-  if (countParts(text, breaking.from) !== 1) return 'text not found'
-  if (values.unbroken && (await runTest(copy, promised)) === 'killed') return 'fails unbroken'
-  writeFileSync(
-    path,
-    text.replace(breaking.from, () => breaking.to),
-  )
+  const changed = trial.change(text)
+  if (changed === undefined) return 'text not found'
+  if (values.unbroken && (await runTests(copy, trial)) === 'killed') return 'fails unbroken'
+  writeFileSync(path, changed)
   try {
-    return await runTest(copy, promised)
+    return await runTests(copy, trial)
   } finally {
     writeFileSync(path, text)
   }
 }
 
-/** Runs one test in the copy; the tests' own setup builds dist/ again, because a source file is newer. */
-async function runTest(copy: string, { file, title }: Promised): Promise<Outcome> {
+/** Runs the tests of a trial in the copy; the tests' own setup builds dist/ again, because a source file is newer. */
+async function runTests(copy: string, { tests, title }: Trial): Promise<Outcome> {
   const results = join(copy, 'dist/results.json')
   rmSync(results, { force: true })
-  const name = title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/%\w/g, '.*')
-  const options = ['--reporter=json', `--outputFile=${results}`, '-t', `(^| )${name}$`]
+  const name = title?.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/%\w/g, '.*')
+  const options = [
+    '--reporter=json',
+    `--outputFile=${results}`,
+    '--bail=1',
+    ...(name ? ['-t', `(^| )${name}$`] : []),
+  ]
   const vitest = join(copy, 'node_modules/vitest/vitest.mjs')
   const child = spawn(
     process.execPath,
-    [vitest, 'run', '--config', 'config/vitest.config.ts', file, ...options],
+    [vitest, 'run', '--config', 'config/vitest.config.ts', ...tests, ...options],
     {
       cwd: copy,
       stdio: 'ignore',
@@ -107,30 +177,36 @@ async function runTest(copy: string, { file, title }: Promised): Promise<Outcome
   children.add(child)
   await new Promise((resolve) => child.once('close', resolve))
   children.delete(child)
-  const statuses = readStatuses(results)
-  if (statuses.includes('failed')) return 'killed'
+  const { success, statuses } = readResults(results)
+  // A file that cannot be loaded any more has no test to show for it.
+  if (statuses.includes('failed') || (!success && title === undefined)) return 'killed'
   return statuses.includes('passed') ? 'SURVIVED' : 'test did not run'
 }
 
-function readStatuses(results: string): string[] {
-  type Results = { testResults: Array<{ assertionResults: Array<{ status: string }> }> }
+function readResults(path: string): { success: boolean; statuses: string[] } {
+  type Results = { success: boolean; testResults: Array<{ assertionResults: Array<{ status: string }> }> }
   try {
-    const { testResults } = JSON.parse(readFileSync(results, 'utf8')) as Results
-    return testResults.flatMap(({ assertionResults }) => assertionResults.map(({ status }) => status))
+    const { success, testResults } = JSON.parse(readFileSync(path, 'utf8')) as Results
+    const statuses = testResults.flatMap(({ assertionResults }) =>
+      assertionResults.map(({ status }) => status),
+    )
+    return { success, statuses }
   } catch {
-    return []
+    return { success: false, statuses: [] }
   }
 }
 
 function report(): void {
-  const alive = pairs.filter((pair) => outcomes.get(pair) !== 'killed')
-  say(`\n${pairs.length} promises broken, ${pairs.length - alive.length} seen by their tests`)
-  for (const pair of alive) say(row(outcomes.get(pair) ?? 'test did not run', '', pair))
-  if (alive.length > 0 || pairs.length === 0) process.exitCode = 1
+  const alive = trials.filter((trial) => outcomes.get(trial) !== 'killed')
+  const killed = trials.length - alive.length
+  const share = `${((100 * killed) / trials.length).toFixed(0)} %`
+  say(`\n${trials.length} lines changed, ${killed} seen by their tests (${share})`)
+  for (const trial of alive) say(row(outcomes.get(trial) ?? 'test did not run', '', trial))
+  if (alive.length > 0 || trials.length === 0) process.exitCode = 1
 }
 
-function row(outcome: Outcome, took: string, { breaking, promised }: Pair): string {
-  return `${outcome.padEnd(16)} ${took.padStart(5)}  ${promised.promise}  (${breaking.in}; ${promised.file})`
+function row(outcome: Outcome, took: string, { name }: Trial): string {
+  return `${outcome.padEnd(16)} ${took.padStart(5)}  ${name}`
 }
 
 function say(text: string): void {

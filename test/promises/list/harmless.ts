@@ -1,0 +1,13 @@
+import type { Mutant } from '../mutants.ts'
+
+/** Changes that cannot matter: the same for every input, or only for speed. They are not counted. */
+export type Harmless = { in: string; from: string; to: string; reason: string }
+
+export const HARMLESS: readonly Harmless[] = []
+
+/** Tells whether a mutant is one of those that cannot matter. Pure. */
+export function isHarmless(mutant: Mutant): boolean {
+  return HARMLESS.some(
+    ({ in: path, from, to }) => path === mutant.in && from === mutant.from && to === mutant.to,
+  )
+}

@@ -1,0 +1,88 @@
+import { parseSync } from 'oxc-parser'
+
+/** A small change of a source file that a test should notice. */
+export type Mutant = { in: string; line: number; at: number; from: string; to: string }
+
+/** A room, and the tests that must notice a wrong line in it: paths and beginnings of paths. */
+export const ROOMS: Readonly<Record<string, { sources: readonly string[]; tests: readonly string[] }>> = {
+  normalize: { sources: ['src/normalize/'], tests: ['test/normalize/', 'test/mirror/', 'test/service/'] },
+  service: { sources: ['src/service/'], tests: ['test/service/', 'test/mirror/list-and-detail'] },
+  mirror: { sources: ['src/mirror/'], tests: ['test/mirror/', 'test/converge/'] },
+  upload: { sources: ['src/upload/'], tests: ['test/upload/', 'test/daemon/watcher', 'test/cli/upload'] },
+  dropfolder: { sources: ['src/dropfolder/'], tests: ['test/dropfolder/', 'test/daemon/watcher'] },
+  vault: { sources: ['src/vault/'], tests: ['test/vault/', 'test/app/key-', 'test/daemon/session'] },
+  activities: {
+    sources: ['src/store/activities/'],
+    tests: ['test/mirror/', 'test/store/', 'test/converge/'],
+  },
+  webhooks: {
+    sources: ['src/webhooks/', 'src/store/webhooks/'],
+    tests: ['test/webhooks/', 'test/daemon/heartbeat'],
+  },
+  backup: { sources: ['src/backup/'], tests: ['test/backup/', 'test/cli/backup'] },
+}
+
+type Node = { type: string; start: number; end: number; [field: string]: unknown }
+
+const OPERATORS: Readonly<Record<string, string>> = {
+  ...{ '<': '<=', '<=': '<', '>': '>=', '>=': '>', '===': '!==', '!==': '===' },
+  ...{ '+': '-', '-': '+', '*': '/', '/': '*', '%': '*', '&&': '||', '||': '&&' },
+}
+/** What is said of the work, and not done by it. */
+const SAYING = /^(?:await )?(?:[\w.?]*\blog\b|console)\b/
+
+/** Lists every mutant of a source file: other comparisons, signs, numbers, negated conditions, and calls left out. Pure. */
+export function makeMutants(path: string, text: string): Mutant[] {
+  const mutants: Mutant[] = []
+  const add = (at: number, from: string, to: string) => {
+    const line = text.slice(0, at).split('\n').length
+    mutants.push({ in: path, line, at, from, to })
+  }
+  const addOfNode = (node: Node, to: string) => add(node.start, text.slice(node.start, node.end), to)
+  const visit = (node: Node): void => {
+    switch (node.type) {
+      case 'BinaryExpression':
+      case 'LogicalExpression': {
+        const [left, right] = [node.left as Node, node.right as Node]
+        const other = OPERATORS[node.operator as string]
+        const at = text.indexOf(node.operator as string, left.end)
+        const joinsTexts = node.operator === '+' && [left, right].some(isText)
+        if (other && !joinsTexts && at < right.start) add(at, node.operator as string, other)
+        if (node.operator === '??') addOfNode(node, text.slice(left.start, left.end))
+        break
+      }
+      case 'IfStatement':
+      case 'ConditionalExpression': {
+        const test = node.test as Node
+        addOfNode(test, `!(${text.slice(test.start, test.end)})`)
+        break
+      }
+      case 'Literal':
+        if (typeof node.value === 'boolean') addOfNode(node, String(!node.value))
+        if (typeof node.value === 'number') addOfNode(node, String(node.value + 1))
+        break
+      case 'ExpressionStatement': {
+        const { type } = node.expression as Node
+        const calls = type === 'CallExpression' || type === 'AwaitExpression'
+        if (calls && !SAYING.test(text.slice(node.start, node.end))) addOfNode(node, ';')
+        break
+      }
+    }
+    for (const value of Object.values(node))
+      for (const child of [value].flat()) if (isNode(child)) visit(child)
+  }
+  visit(parseSync(path, text).program as unknown as Node)
+  return mutants
+}
+
+function isText({ type, value }: Node): boolean {
+  return type === 'TemplateLiteral' || typeof value === 'string'
+}
+
+/** Tells whether a value is a node of the program; those of types and imports are none that runs. */
+function isNode(value: unknown): value is Node {
+  const type = (value as Node | null)?.type
+  if (typeof type !== 'string') return false
+  const runs = /^(?:TSAsExpression|TSSatisfiesExpression|TSNonNullExpression)$/.test(type)
+  return (runs || !type.startsWith('TS')) && type !== 'ImportDeclaration'
+}
