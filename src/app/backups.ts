@@ -1,15 +1,19 @@
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { readBackupFile, writeBackupFile } from '../backup/backup-file.ts'
+import { readBackupManifest } from '../backup/backup-folder.ts'
 import type { Manifest } from '../backup/manifest.ts'
 import { openArchive } from '../backup/read-archive.ts'
 import { restoreBackup } from '../backup/restore-backup.ts'
 import { type BackupReport, writeBackup } from '../backup/write-backup.ts'
 import type { Config } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
-import { ConfigError } from '../kit/errors.ts'
-import { systemClock } from '../kit/time.ts'
+import { ConfigError, errorCode } from '../kit/errors.ts'
+import { MINUTE, systemClock } from '../kit/time.ts'
 import { findAccounts } from '../store/account-rows.ts'
 import type { CopyProgress } from '../store/backup/copy-progress.ts'
+import { withThrowAwayDatabase } from '../store/backup/throw-away.ts'
 import { checkSchema } from '../store/migration/schema-version.ts'
 import { openStore, type Store } from '../store/store.ts'
 import { readSecretKeys, secretKeyPath } from '../vault/key-file.ts'
@@ -78,6 +82,92 @@ export async function restoreFrom(
   } finally {
     await store.close()
     await database.close()
+  }
+}
+
+/**
+ * Proves a backup: restores it into a database that is thrown away afterwards, and compares each table of it, byte for byte, with
+ * the archive. The database is made on the server of DATABASE_URL; without one, or when its login may not make a database, on an
+ * embedded Postgres of its own in the data directory. Throws as restoreBackup and withThrowAwayDatabase do.
+ */
+export async function verifyBackup(
+  deps: { config: Config; log: Logger },
+  input: {
+    from: { path: string } | { source: AsyncIterable<Buffer> }
+    signal: AbortSignal
+    onProgress?: (now: CopyProgress) => void
+  },
+): Promise<Manifest> {
+  const { config, log } = deps
+  const { from, signal, onProgress } = input
+  // What is no backup is refused before a server is started for it.
+  if ('path' in from) await readBackupManifest(from)
+  const verifyOn = (server: string) =>
+    withThrowAwayDatabase(server, async (connectionString) => {
+      const archive = await openArchive('path' in from ? readBackupFile(from.path) : from.source)
+      const store = openStore({ log }, { connectionString, maxConnections: 1 })
+      try {
+        const progress = onProgress && { store, onProgress }
+        await restoreBackup({ log }, { archive, signal, connectionString, progress, compare: true })
+        return archive.manifest
+      } finally {
+        await store.close()
+      }
+    })
+  if (config.databaseUrl !== undefined) {
+    try {
+      return await verifyOn(config.databaseUrl)
+    } catch (error) {
+      if (errorCode(error) !== 'create_database_denied' || !(await canEmbed())) throw error
+    }
+  }
+  return withOwnServer(deps, signal, verifyOn)
+}
+
+/** Runs work with the URL of an embedded Postgres of its own, in a folder of the data directory that is gone afterwards. */
+async function withOwnServer<T>(
+  { config, log }: { config: Config; log: Logger },
+  signal: AbortSignal,
+  work: (url: string) => Promise<T>,
+): Promise<T> {
+  const { openEmbeddedPostgres } = await import('../embedded/embedded.ts')
+  await removeLeft(config.dataDir)
+  await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
+  const dataDir = await mkdtemp(join(config.dataDir, VERIFYING))
+  try {
+    const server = await openEmbeddedPostgres({ log, signal }, { dataDir })
+    try {
+      return await work(server.url)
+    } finally {
+      await server.close()
+    }
+  } finally {
+    await rm(dataDir, { recursive: true, force: true, maxRetries: 3 })
+  }
+}
+
+const VERIFYING = 'verify-'
+
+/** Removes the folders of processes that were killed. */
+async function removeLeft(dataDir: string): Promise<void> {
+  const { isLocked } = await import('../embedded/lock.ts')
+  const names = await readdir(dataDir).catch(() => [])
+  for (const name of names.filter((each) => each.startsWith(VERIFYING))) {
+    const folder = join(dataDir, name)
+    const found = await stat(folder).catch(() => undefined)
+    // A young one may be about to be locked.
+    if (!found || Date.now() - found.mtimeMs < MINUTE || (await isLocked(folder))) continue
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+}
+
+/** Tells whether this install has the programs of the embedded Postgres: a container has not. */
+async function canEmbed(): Promise<boolean> {
+  const { resolveBinaryPackage } = await import('../embedded/binaries.ts')
+  try {
+    return resolveBinaryPackage() !== ''
+  } catch {
+    return false
   }
 }
 

@@ -7,14 +7,17 @@ import {
   removeOldBackups,
   removeUnfinished,
   scheduledName,
+  VERIFY_EVERY_MS,
 } from '../backup/backup-folder.ts'
 import { VERSION } from '../config/version.ts'
 import { errorLine, TransientError } from '../kit/errors.ts'
-import type { Clock } from '../kit/time.ts'
+import { type Clock, DAY } from '../kit/time.ts'
 import { withRun } from '../mirror/mirror.ts'
 import { findAccounts } from '../store/account-rows.ts'
+import { findWholeWorkState } from '../store/runs.ts'
 import { withExclusiveWork } from '../store/store.ts'
 import type { App } from './app.ts'
+import { verifyBackup } from './backups.ts'
 
 const RUN = { accountId: null, resource: 'backup', kind: 'schedule' }
 
@@ -62,6 +65,29 @@ export async function writeScheduledBackup(
         )
       return { rows: manifest.tables.reduce((sum, { rows }) => sum + rows, 0), bytes }
     })
+  })
+}
+
+/**
+ * Restores the newest scheduled backup into a database that is thrown away, and compares all rows, as verifyBackup does. Returns
+ * undefined when there is nothing to do: there is no backup, or one was compared in this week. Throws as verifyBackup does.
+ */
+export async function verifyScheduledBackup(
+  app: Pick<App, 'store' | 'config' | 'log'>,
+  input: { now: Clock; signal: AbortSignal },
+): Promise<{ rows: number; bytes: number } | undefined> {
+  const { store, config } = app
+  if (config.backup.dir === undefined) throw noBackupFolder()
+  const newest = await readNewestBackup(config.backup.dir)
+  if (!newest) return undefined
+  const { doneAt, outcome } = await store.read((tx) => findWholeWorkState(tx, 'backup-verify'))
+  const ageMs = doneAt ? input.now().getTime() - doneAt.getTime() : Number.POSITIVE_INFINITY
+  // The job of a week later may come some hours early.
+  if (outcome === 'done' && ageMs >= 0 && ageMs < VERIFY_EVERY_MS - DAY / 2) return undefined
+  return withRun(store, { ...RUN, resource: 'backup-verify' }, async (tally) => {
+    const { tables } = await verifyBackup(app, { from: newest, signal: input.signal })
+    tally.bytes = newest.bytes
+    return { rows: tables.reduce((sum, { rows }) => sum + rows, 0), bytes: newest.bytes }
   })
 }
 

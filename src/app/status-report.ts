@@ -111,6 +111,10 @@ export type BackupStatus = {
   /** when the last complete one that lies in the folder was made, and its size */
   done_at: Date | null
   bytes: number | null
+  /** its path */
+  file: string | null
+  /** when one was last restored and compared, row for row */
+  verified_at: Date | null
   /** why a person should look, and the code of a failure; null when nothing is wrong */
   problem: string | null
   code: string | null
@@ -118,7 +122,7 @@ export type BackupStatus = {
 
 /**
  * Finds the state of scheduled backups, by the files that lie in the folder now; null when none are configured. A newest one that is
- * older than two intervals is a problem, and so is a folder from which all were removed.
+ * older than two intervals is a problem, and so is a folder from which all were removed, and one that could not be restored.
  */
 export async function findBackupStatus(
   tx: Tx,
@@ -127,20 +131,33 @@ export async function findBackupStatus(
 ): Promise<BackupStatus | null> {
   if (dir === undefined) return null
   const { doneAt: recordedAt, outcome, error, errorCode: code } = await findWholeWorkState(tx, 'backup')
-  const { readNewestBackup } = await import('../backup/backup-folder.ts')
+  const { readNewestBackup, VERIFY_EVERY_MS } = await import('../backup/backup-folder.ts')
   const found = await readNewestBackup(dir).catch((reason: unknown) => errorLine(reason))
-  if (typeof found === 'string')
-    return { dir, done_at: null, bytes: null, problem: found, code: 'backup_file' }
-  const { doneAt, bytes } = found ?? { doneAt: null, bytes: null }
+  if (typeof found === 'string') return { ...NO_BACKUP, dir, problem: found, code: 'backup_file' }
+  const { doneAt, bytes, path } = found ?? { doneAt: null, bytes: null, path: null }
+  const verified = await findWholeWorkState(tx, 'backup-verify')
+  const verifiedAgeMs = verified.doneAt ? now.getTime() - verified.doneAt.getTime() : 0
   const isGone = recordedAt !== null && !found
   const gone = `the folder holds no backup, although one was made at ${recordedAt?.toISOString()}: it was removed, or this machine does not see the folder`
   const ageMs = doneAt ? now.getTime() - doneAt.getTime() : 0
   const late = `the last backup is ${formatDuration(ageMs)} old, and one is due every ${formatDuration(everyMs)}`
   const failed = `the last backup failed (${error ?? outcome})`
   const isFailed = outcome === 'failed' || outcome === 'abandoned'
-  const problem = isFailed ? failed : isGone ? gone : ageMs > 2 * everyMs ? late : null
-  return { dir, done_at: doneAt, bytes, problem, code: isFailed ? code : null }
+  const state = { dir, done_at: doneAt, bytes, file: path, verified_at: verified.doneAt }
+  const made = isFailed ? failed : isGone ? gone : ageMs > 2 * everyMs ? late : null
+  if (made !== null) return { ...state, problem: made, code: isFailed ? code : null }
+  const unproved =
+    verified.outcome === 'failed'
+      ? `the last backup that was to be restored and compared could not be (${verified.error})`
+      : verifiedAgeMs > 3 * VERIFY_EVERY_MS
+        ? `no backup was restored and compared for ${formatDuration(verifiedAgeMs)}, and one is due every week`
+        : null
+  return { ...state, problem: unproved, code: unproved && UNPROVED }
 }
+
+const NO_BACKUP = { done_at: null, bytes: null, file: null, verified_at: null }
+/** The code of backups that are made, and of which nobody knows whether they can be restored. */
+export const UNPROVED = 'backup_unproved'
 
 /** The state of the heartbeat. */
 export type HeartbeatStatus = {

@@ -12,6 +12,12 @@ export function cutOff(): MusetteError {
   return new MusetteError('backup_cut_off', message)
 }
 
+/** Makes the error for a table that has other rows after its restore than the archive. */
+export function restoredDiffers(table: string): MusetteError {
+  const message = `the rows of ${table} are others in a restored database than in the backup, whose checksums are right; make a new backup, keep this one, and report it`
+  return new MusetteError('backup_differs', message)
+}
+
 /** Makes the error for a file that is something else. */
 export function notABackup(): ConfigError {
   const message = 'this is no backup of musette, or its beginning is damaged; nothing is restored'

@@ -2,6 +2,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCode } from '../kit/errors.ts'
 import { openPlainFile, UNFINISHED } from '../kit/files.ts'
+import { DAY } from '../kit/time.ts'
 import { mapFileError } from './backup-errors.ts'
 import type { Manifest } from './manifest.ts'
 import { openArchive } from './read-archive.ts'
@@ -10,6 +11,9 @@ import { openArchive } from './read-archive.ts'
 const COMPLETE = /^musette-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.tar$/
 /** A scheduled backup whose process was killed; the name without its end is one of a complete backup. */
 const NAME_BEFORE_END = /\.[0-9a-f-]+\.part$/
+
+/** How often the newest scheduled backup is restored and compared, ms; after a failure the next one is a day later. */
+export const VERIFY_EVERY_MS = 7 * DAY
 
 type ScheduledFile = { name: string; madeAt: Date }
 
@@ -78,7 +82,7 @@ function orNone(error: unknown): string[] {
 }
 
 /** Reads the manifest of a backup. Throws as openArchive does, and ConfigError `backup_file`. */
-export async function readBackupManifest({ path }: FoundBackup): Promise<Manifest> {
+export async function readBackupManifest({ path }: { path: string }): Promise<Manifest> {
   return onDisk(path, async () => {
     const file = (await openPlainFile(path)).createReadStream()
     try {

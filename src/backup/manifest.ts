@@ -6,6 +6,9 @@ export const FORMAT = 1
 
 /** The first entry of an archive. */
 export const MANIFEST = 'manifest.json'
+/** What loads the archive without musette: statements for psql, and the script that runs them. They follow the manifest. */
+export const PLAIN_SQL = 'restore.sql'
+export const PLAIN_SCRIPT = 'restore.sh'
 /** The last entry: a line for each entry before it, as `sha256sum` writes them. */
 export const CHECKSUMS = 'SHA256SUMS'
 

@@ -8,6 +8,8 @@ import {
   type Manifest,
   makeChecksum,
   manifestSchema,
+  PLAIN_SCRIPT,
+  PLAIN_SQL,
   partName,
 } from './manifest.ts'
 import { decompressParts } from './parts.ts'
@@ -44,6 +46,8 @@ export async function openArchive(source: AsyncIterable<Buffer>): Promise<Archiv
   if (ahead?.name !== MANIFEST) throw notABackup()
   const manifest = await readManifest(ahead, entries)
   await advance()
+  // What loads the archive without this program; archives of earlier versions have neither.
+  for (const name of [PLAIN_SQL, PLAIN_SCRIPT]) if (ahead?.name === name) await advance()
 
   async function* parts(table: string): AsyncGenerator<Buffer> {
     let part = 1

@@ -1,8 +1,11 @@
+import { createHash, type Hash } from 'node:crypto'
+import type pg from 'pg'
 import type { Logger } from 'pino'
 import { errorCode } from '../kit/errors.ts'
 import { type CopyProgress, findBackend, watchCopy } from '../store/backup/copy-progress.ts'
 import {
   analyzeTables,
+  digestTable,
   dropEmptyTables,
   loadTable,
   lockEmptyTables,
@@ -15,14 +18,15 @@ import { mapDatabaseError, sqlstateOf } from '../store/database-errors.ts'
 import { applyMigrations, withMigrationLock } from '../store/migrate.ts'
 import { findVersion, readMigrations } from '../store/migration/schema-version.ts'
 import type { Store } from '../store/store.ts'
-import { damaged, newerBackup, unknownBackup } from './backup-errors.ts'
+import { damaged, newerBackup, restoredDiffers, unknownBackup } from './backup-errors.ts'
 import type { Manifest } from './manifest.ts'
 import type { Archive } from './read-archive.ts'
 
 /**
  * Restores a backup into an empty database, in one transaction: it brings the tables to the version of the backup, loads and
  * verifies them, and migrates them to this version. Throws ConfigError `restore_not_empty`, `backup_newer`, `backup_unknown` and
- * those of migrate, the errors of the archive and of the store, and the signal's reason. The database is then as it was.
+ * those of migrate, the errors of the archive and of the store, and the signal's reason. The database is then as it was. With
+ * `compare` it also throws MusetteError `backup_differs`.
  */
 export async function restoreBackup(
   deps: { log: Logger },
@@ -30,6 +34,8 @@ export async function restoreBackup(
     connectionString: string
     archive: Archive
     signal: AbortSignal
+    /** reads every loaded table again and compares it with the archive, byte for byte */
+    compare?: boolean
     /** the folder of the migrations, for tests */
     folder?: string
     /** shows how far it is; it takes a connection of this store */
@@ -47,8 +53,11 @@ export async function restoreBackup(
     await lockEmptyTables(client)
     if (present > version) await dropEmptyTables(client)
     await applyMigrations(client, { ...options, upTo: version })
-    await blameDamage(input, () => loadTables(client, archive, progress))
+    const digests = new Map<string, Hash>()
+    if (input.compare) for (const { name } of archive.manifest.tables) digests.set(name, createHash('sha256'))
+    await blameDamage(input, () => loadTables(client, { archive, digests, progress }))
     await archive.verify()
+    await compareTables(client, archive.manifest, digests)
     await applyMigrations(client, options)
     await recordRestored(client, archive.manifest.made_at)
     await analyzeTables(client)
@@ -81,11 +90,16 @@ async function blameDamage<T>(
   }
 }
 
+/** Loads all tables; what of a table is loaded goes into its digest, if it has one. */
 async function loadTables(
-  client: Parameters<typeof loadTable>[0],
-  archive: Archive,
-  progress: Parameters<typeof restoreBackup>[1]['progress'],
+  client: pg.ClientBase,
+  input: {
+    archive: Archive
+    digests: ReadonlyMap<string, Hash>
+    progress: Parameters<typeof restoreBackup>[1]['progress']
+  },
 ): Promise<void> {
+  const { archive, digests, progress } = input
   const { tables, sequences, musette } = archive.manifest
   const known = await findColumns(client)
   for (const { name, columns } of tables) {
@@ -99,7 +113,8 @@ async function loadTables(
   const watch = progress && watchCopy(progress.store, { ...progress, pid: await findBackend(client), total })
   try {
     for (const table of tables) {
-      const rows = await loadTable(client, table, archive.tableBytes(table.name))
+      const bytes = digested(archive.tableBytes(table.name), digests.get(table.name))
+      const rows = await loadTable(client, table, bytes)
       if (rows !== table.rows) throw damaged(`${rows} of ${table.rows} rows of ${table.name}`)
       watch?.add(rows)
     }
@@ -108,6 +123,27 @@ async function loadTables(
   }
   await setSequences(client, sequences)
   await enableTriggers()
+}
+
+async function* digested(chunks: AsyncIterable<Buffer>, digest: Hash | undefined): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    digest?.update(chunk)
+    yield chunk
+  }
+}
+
+/** Reads the loaded tables that have a digest once more. Throws MusetteError `backup_differs`. */
+async function compareTables(
+  client: pg.ClientBase,
+  { tables }: Manifest,
+  digests: ReadonlyMap<string, Hash>,
+): Promise<void> {
+  // Else a large table may be read from its middle on.
+  await client.query('SET LOCAL synchronize_seqscans = off')
+  for (const table of tables) {
+    const digest = digests.get(table.name)?.digest('hex')
+    if (digest && (await digestTable(client, table)) !== digest) throw restoredDiffers(table.name)
+  }
 }
 
 /** Returns the version of a backup: its last migration. Throws ConfigError unless this program has all of its migrations. */

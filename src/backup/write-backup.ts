@@ -1,6 +1,7 @@
 import { MusetteError } from '../kit/errors.ts'
 import type { Clock } from '../kit/time.ts'
 import { type CopyProgress, type CopyWatch, findBackend, watchCopy } from '../store/backup/copy-progress.ts'
+import { findDefinitions } from '../store/backup/definitions.ts'
 import { findForeignParts } from '../store/backup/foreign-parts.ts'
 import {
   type BackupTable,
@@ -13,8 +14,18 @@ import {
 import { copyOut } from '../store/copy.ts'
 import { checkSchema, findMigrations } from '../store/migration/schema-version.ts'
 import type { Store, Tx } from '../store/store.ts'
-import { CHECKSUMS, FORMAT, MANIFEST, type Manifest, makeChecksum, partName } from './manifest.ts'
+import {
+  CHECKSUMS,
+  FORMAT,
+  MANIFEST,
+  type Manifest,
+  makeChecksum,
+  PLAIN_SCRIPT,
+  PLAIN_SQL,
+  partName,
+} from './manifest.ts'
 import { compressParts } from './parts.ts'
+import { makePlainSql, SCRIPT } from './plain-restore.ts'
 import { makeEnd, makeEntry } from './tar.ts'
 
 export type BackupReport = {
@@ -25,8 +36,8 @@ export type BackupReport = {
 }
 
 /**
- * Writes all tables of schemas `training` and `musette` as they are at one moment, while others read and write; `write` gets
- * the archive in pieces, the next one when it has resolved. `onProgress` takes a second connection of the store. Throws
+ * Writes all tables of schemas `training` and `musette` as they are at one moment, while others read and write, and what loads them
+ * without musette; `write` gets the archive in pieces, the next one when it has resolved. `onProgress` takes a second connection of the store. Throws
  * ConfigError as checkSchema does, the store's errors, those of `write`, and the signal's reason.
  */
 export async function writeBackup(
@@ -48,6 +59,9 @@ export async function writeBackup(
       const manifest = await findManifest(tx, { tables, madeAt: deps.now(), version: input.version })
       const archive = makeArchiveWriter(input.write, deps.now())
       await archive.add(MANIFEST, Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`))
+      const definitions = await findDefinitions(tx, tables)
+      await archive.add(PLAIN_SQL, Buffer.from(makePlainSql(manifest, definitions)))
+      await archive.add(PLAIN_SCRIPT, Buffer.from(SCRIPT))
       const total = manifest.tables.reduce((sum, { rows }) => sum + rows, 0)
       if (onProgress) watch = watchCopy(deps.store, { pid: await findBackend(tx.client), total, onProgress })
       for (const table of manifest.tables) {

@@ -1,7 +1,7 @@
 import { type App, endPauses, pruneBookkeeping } from '../app/app.ts'
 import { exportAll } from '../app/export/export-all.ts'
 import { makeUploadDeps } from '../app/files/upload-files.ts'
-import { writeScheduledBackup } from '../app/scheduled-backup.ts'
+import { verifyScheduledBackup, writeScheduledBackup } from '../app/scheduled-backup.ts'
 import type { Handlers, Jobs } from '../jobs/jobs.ts'
 import { scrubOf } from '../jobs/schedules.ts'
 import { CredentialsRejectedError, TransientError } from '../kit/errors.ts'
@@ -107,6 +107,10 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
     },
     async 'back-up'(_payload, { signal }) {
       const counts = await writeScheduledBackup(app, { now: mirror.now, signal })
+      return counts && { counts }
+    },
+    async 'verify-backup'(_payload, { signal }) {
+      const counts = await verifyScheduledBackup(app, { now: mirror.now, signal })
       return counts && { counts }
     },
     async 'send-heartbeat'(_payload, { signal }) {

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { readBackupFault } from '../app/scheduled-backup.ts'
-import { findBackupStatus } from '../app/status-report.ts'
+import { findBackupStatus, UNPROVED } from '../app/status-report.ts'
 import { formatBytes, quoteShell } from '../kit/text.ts'
 import { formatDuration } from '../kit/time.ts'
 import { readWritableFolder } from './check-machine.ts'
@@ -25,6 +25,10 @@ export async function checkBackups({
       (status.bytes === null ? '' : `, ${formatBytes(status.bytes)}`)
     : 'there is none yet'
   const byHand = `musette backup ${quoteShell(`${dir}/by-hand.tar`)}`
+  if (status?.code === UNPROVED) {
+    const verify = `musette backup --verify ${quoteShell(status.file ?? '')}`
+    return [problem('unexpected', `${dir}: ${status.problem}; ${last}`, verify)]
+  }
   if (status?.problem)
     return [
       // Where a disk is full, another backup on it helps nobody.
@@ -35,7 +39,13 @@ export async function checkBackups({
   const fault = await readBackupFault(dir)
   if (fault !== undefined) return [problem('unexpected', fault, byHand)]
   if (!status?.done_at) return [warning(`${dir}: ${last}; a daemon that runs makes one`, 'musette start')]
-  return [ok(`${dir}: ${last}`), ...(await sameDiskFindings(dir, config.dataDir, config.databaseUrl))]
+  const proved = status.verified_at
+    ? `; one was restored and compared ${formatDuration(Math.max(0, now.getTime() - status.verified_at.getTime()))} ago`
+    : '; none was restored and compared yet'
+  return [
+    ok(`${dir}: ${last}${proved}`),
+    ...(await sameDiskFindings(dir, config.dataDir, config.databaseUrl)),
+  ]
 }
 
 /** A backup on the disk of the embedded database is lost together with it. */

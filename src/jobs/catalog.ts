@@ -84,6 +84,13 @@ const ENTRIES = {
     attempts: 10, // about an hour and a half: the next scheduled one may be a day away
     schedule: { every: 'backup', per: 'daemon', atStart: true }, // its handler reads when the newest one was made
   }),
+  'verify-backup': defineJob({
+    queue: 'polls',
+    payload: nothing,
+    key: () => 'verify-backup',
+    attempts: 2, // the next scheduled one comes a day later
+    schedule: { every: 'verifyBackup', per: 'daemon', atStart: true }, // its handler reads when one was last compared
+  }),
   'send-heartbeat': defineJob({
     queue: 'polls',
     payload: nothing,

@@ -223,6 +223,8 @@ export function intervalsOf(config: Config): Intervals {
     workouts: DAY,
     heartbeat: config.heartbeatUrl === undefined ? undefined : config.mirror.pollEveryMs,
     backup: config.backup.dir === undefined ? undefined : config.backup.everyMs,
+    // A week goes by between two that succeed.
+    verifyBackup: config.backup.dir === undefined ? undefined : DAY,
     export: config.export.dir === undefined ? undefined : config.export.everyMs,
   }
 }

@@ -60,6 +60,8 @@ export type HealthCounts = {
   mqttConnected: boolean | null
   /** the scheduled backups */
   backup: WholeWorkState
+  /** the comparisons of scheduled backups */
+  backupVerified: WholeWorkState
   /** messages of the webhooks that are kept */
   messages: MessageCount[]
 }
@@ -117,6 +119,7 @@ export async function findHealthCounts(tx: Tx): Promise<HealthCounts> {
     heartbeatAt,
     mqttConnected: (await findPublisherState(tx))?.connected ?? null,
     backup: await findWholeWorkState(tx, 'backup'),
+    backupVerified: await findWholeWorkState(tx, 'backup-verify'),
     messages: await findMessageCounts(tx),
   }
 }

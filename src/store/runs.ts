@@ -114,7 +114,7 @@ export async function pruneRuns(
 }
 
 /** The work on the whole database that runs on a schedule, as its rows in sync_runs name it. */
-export type WholeWork = 'export' | 'backup' | 'heartbeat'
+export type WholeWork = 'export' | 'backup' | 'backup-verify' | 'heartbeat'
 
 /** When scheduled work on the whole database was last done, and how its newest run that has ended ended. */
 export type WholeWorkState = {

@@ -140,7 +140,7 @@ function makeCountGauges(to: Registers) {
   })
   const backup = makeBackupGauges(to)
   return (counts: HealthCounts | undefined, now: Date) => {
-    backup(counts?.backup, now)
+    backup(counts, now)
     for (const each of [activities, toGo, verified, differed, uploads, waiting, messages]) each.reset()
     // `reset` would set a gauge without labels to 0, which is not unknown.
     for (const each of [samples, whole, exported, heartbeat, mqtt]) each.remove()
@@ -174,8 +174,19 @@ function makeBackupGauges(to: Registers) {
     'musette_backup_failed',
     'Whether the newest scheduled backup that ended failed (1) or not (0)',
   )
-  return (backup: HealthCounts['backup'] | undefined, now: Date) => {
-    for (const each of [age, seconds, bytes, failed]) each.remove()
+  const verifiedAge = gauge(
+    'musette_backup_verified_age_seconds',
+    'Seconds since a scheduled backup was restored and compared, row for row',
+  )
+  const unproved = gauge(
+    'musette_backup_verify_failed',
+    'Whether the newest comparison of a scheduled backup failed (1) or not (0)',
+  )
+  return (counts: HealthCounts | undefined, now: Date) => {
+    for (const each of [age, seconds, bytes, failed, verifiedAge, unproved]) each.remove()
+    const { backup, backupVerified: verified } = counts ?? {}
+    if (verified?.doneAt) verifiedAge.set(secondsBetween(verified.doneAt, now))
+    if (verified?.outcome) unproved.set(verified.outcome === 'done' ? 0 : 1)
     if (backup?.doneAt) age.set(secondsBetween(backup.doneAt, now))
     if (backup?.seconds != null) seconds.set(backup.seconds)
     if (backup?.bytes != null) bytes.set(backup.bytes)

@@ -83,7 +83,7 @@ test.each([
   const target = await openTarget({ migrated: false })
   const folder = at === 'later' ? later.path : at
   if (folder !== undefined) await migrate({ connectionString: target.url, log, folder })
-  await restoreInto(target.url, whole, later.path)
+  await restoreInto(target.url, whole, { folder: later.path })
   expect(await queryOnce(target.url, 'select name, motto from training.accounts')).toEqual([
     { name: 'default', motto: 'upgraded' },
   ])
@@ -96,7 +96,7 @@ test('tables that others depend on are not replaced by those of an older backup'
   const target = await openTarget({ migrated: false })
   await migrate({ connectionString: target.url, log, folder: later.path })
   await queryOnce(target.url, 'create view public.mine as select * from training.activities')
-  await expect(restoreInto(target.url, whole, later.path)).rejects.toMatchObject({
+  await expect(restoreInto(target.url, whole, { folder: later.path })).rejects.toMatchObject({
     code: 'restore_schema_used',
   })
   expect(await queryOnce(target.url, 'select * from public.mine')).toEqual([])

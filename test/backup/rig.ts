@@ -98,8 +98,11 @@ export async function forge(bytes: Buffer, change: (manifest: Manifest) => unkno
 }
 
 /** Restores an archive; `folder` holds the migrations of another version. */
-export async function restoreInto(url: string, bytes: Buffer, folder?: string): Promise<void> {
+export async function restoreInto(
+  url: string,
+  bytes: Buffer,
+  options: { folder?: string; compare?: boolean } = {},
+): Promise<void> {
   const archive = await openArchive(Readable.from([bytes]))
-  const input = { connectionString: url, archive, signal: never }
-  await restoreBackup({ log }, folder === undefined ? input : { ...input, folder })
+  await restoreBackup({ log }, { ...options, connectionString: url, archive, signal: never })
 }

@@ -1,13 +1,13 @@
 import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { writeScheduledBackup } from '../../src/app/scheduled-backup.ts'
-import { findStatus } from '../../src/app/status-report.ts'
+import { verifyScheduledBackup, writeScheduledBackup } from '../../src/app/scheduled-backup.ts'
+import { findBackupStatus, findStatus } from '../../src/app/status-report.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
 import { checkBackups } from '../../src/doctor/check-backups.ts'
 import type { Finding } from '../../src/doctor/finding.ts'
-import { HOUR } from '../../src/kit/time.ts'
+import { DAY, HOUR } from '../../src/kit/time.ts'
 import { withExclusiveWork } from '../../src/store/store.ts'
 import { contentOf, restoreInto } from '../backup/rig.ts'
 import { eventually } from '../kit/eventually.ts'
@@ -57,7 +57,7 @@ describe('scheduled backups', () => {
       { kind: 'schedule', outcome: 'done', error_code: null, bytes: String(made?.bytes) },
     ])
     expect(await diagnose()).toMatchObject([
-      { state: 'ok', found: expect.stringMatching(/made .* ago, \d+ kB$/) },
+      { state: 'ok', found: expect.stringMatching(/made .* ago, \d+ kB; none was restored/) },
     ])
     const target = await openTestDatabase()
     await restoreInto(target.url, await readFile(join(dir, 'musette-20240131T060000Z.tar')))
@@ -130,6 +130,63 @@ describe('scheduled backups', () => {
     expect(await diagnose()).toMatchObject([{ state: 'ok' }])
   })
 
+  it('are restored and compared once a week, which doctor and status tell', async () => {
+    const verifyAt = (days: number) => {
+      const now = () => new Date(Date.now() + days * DAY)
+      return verifyScheduledBackup(rig.app, { now, signal: new AbortController().signal })
+    }
+    const compared = () =>
+      rig.rows(
+        "select kind, outcome, error_code, bytes from training.sync_runs where resource = 'backup-verify' order by run_id",
+      )
+    expect((await findStatus(rig.app)).backup).toMatchObject({ problem: null, verified_at: null })
+    expect(await diagnose()).toMatchObject([
+      { found: expect.stringContaining('none was restored and compared') },
+    ])
+    const done = await verifyAt(0)
+    expect(done?.rows).toBeGreaterThan(5)
+    expect(await compared()).toMatchObject([
+      { kind: 'schedule', outcome: 'done', bytes: String(done?.bytes) },
+    ])
+    expect(await verifyAt(6)).toBeUndefined()
+    expect((await findStatus(rig.app)).backup).toMatchObject({ problem: null, verified_at: expect.any(Date) })
+    expect(await diagnose()).toMatchObject([
+      { state: 'ok', found: expect.stringMatching(/; one was restored and compared .* ago$/) },
+    ])
+
+    const newest = join(dir, 'musette-20240131T110000Z.tar')
+    const whole = await readFile(newest)
+    const flipped = Buffer.from(whole)
+    flipped[whole.length >> 1] = (flipped[whole.length >> 1] as number) ^ 1
+    await writeFile(newest, flipped)
+    await expect(verifyAt(7)).rejects.toMatchObject({ code: 'backup_damaged' })
+    expect((await compared()).at(-1)).toMatchObject({ outcome: 'failed', error_code: 'backup_damaged' })
+    expect(await diagnose()).toMatchObject([
+      {
+        state: 'problem',
+        found: expect.stringContaining('could not be (the backup is damaged'),
+        run: expect.stringMatching(/^musette backup --verify .*musette-20240131T110000Z\.tar/),
+      },
+    ])
+    expect((await findStatus(rig.app)).backup).toMatchObject({
+      code: 'backup_unproved',
+      problem: expect.stringContaining('is damaged'),
+    })
+    await writeFile(newest, whole)
+    // After a failure the next day's is not too early.
+    expect(await verifyAt(1)).toMatchObject({ bytes: whole.length })
+    const late = await rig.app.store.read((tx) =>
+      findBackupStatus(
+        tx,
+        { backup: { ...rig.app.config.backup, everyMs: 90 * DAY } },
+        new Date(Date.now() + 30 * DAY),
+      ),
+    )
+    expect(late).toMatchObject({
+      problem: expect.stringMatching(/^no backup was restored and compared for 30 d/),
+    })
+  })
+
   it('that fail leave the old ones, a row, a finding of the doctor and a sentence in status', async () => {
     const before = await readdir(dir)
     const config = readConfig({ MUSETTE_BACKUP_DIR: join(dir, before[1] as string) })
@@ -181,6 +238,8 @@ describe('scheduled backups', () => {
       return (metrics.get('musette_backup_age_seconds') ?? HOUR) < 600 && metrics
     })
     expect(seen.get('musette_backup_failed')).toBe(0)
+    expect(seen.get('musette_backup_verify_failed')).toBe(0)
+    expect(seen.get('musette_backup_verified_age_seconds')).toBeLessThan(HOUR)
     expect(seen.get('musette_backup_bytes')).toBeGreaterThan(10_000)
     expect(seen.get('musette_backup_seconds')).toBeGreaterThan(0)
     const overview = await (await fetch(`${daemon.url}/api/today`)).json()

@@ -33,7 +33,13 @@ export function addDatabaseVerbs(program: Command, run: Run): void {
   program
     .command('backup <file>')
     .description('write the whole database to one file, also while the daemon runs; - is standard output')
-    .action((file: string) => run((context) => backUpTo(context, file), { quiet: true }))
+    .option(
+      '--verify',
+      'read this backup instead: restore it into a database that is thrown away, and compare all rows',
+    )
+    .action((file: string, { verify }: { verify?: true }) =>
+      run((context) => (verify ? verifyFile(context, file) : backUpTo(context, file)), { quiet: true }),
+    )
   program
     .command('restore <file>')
     .description('load a backup into an empty database, all of it or nothing; - is standard input')
@@ -68,6 +74,21 @@ async function backUpTo(context: Context, file: string): Promise<undefined> {
   }
   context.note(
     `musette: the key that opens the logins is not in the backup; keep a copy of ${placeOf(key)} elsewhere; without it each account needs: musette login`,
+  )
+  return undefined
+}
+
+async function verifyFile(context: Context, file: string): Promise<undefined> {
+  const startedAt = performance.now()
+  const { signal } = context
+  const from = file === '-' ? { source: addAbortSignal(signal, process.stdin) } : { path: file }
+  const { verifyBackup } = await import('../../app/backups.ts')
+  const manifest = await withProgress(context, 'restoring rows', (onProgress) =>
+    verifyBackup(context, { from, signal, onProgress }),
+  )
+  const which = file === '-' ? 'the backup' : file
+  context.print(
+    `${which}: ${contentOf(manifest)} of ${manifest.made_at}, each as it was written, also when it is restored; after ${tookSince(startedAt)}`,
   )
   return undefined
 }

@@ -84,9 +84,10 @@ function verifiedOf({ verified, mirrored, verified_since, differed }: Status['ac
   return `${formatCount(verified)} of ${formatCount(mirrored)} compared with the service, value by value${since}${changed}`
 }
 
-function backupSentence({ dir, done_at, problem }: NonNullable<Status['backup']>): string {
+function backupSentence({ dir, done_at, verified_at, problem }: NonNullable<Status['backup']>): string {
   const last = done_at ? `last one made at ${formatMoment(done_at)}` : 'none yet'
-  return `backups in ${dir}: ${last}${problem ? `; ${problem}; run: musette doctor` : ''}`
+  const proved = verified_at ? `, one restored and compared at ${formatMoment(verified_at)}` : ''
+  return `backups in ${dir}: ${last}${proved}${problem ? `; ${problem}; run: musette doctor` : ''}`
 }
 
 function heartbeatSentence({ done_at, problem }: NonNullable<Status['heartbeat']>): string {

@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { ConfigError, MusetteError } from '../../kit/errors.ts'
-import { copyIn } from '../copy.ts'
+import { copyIn, copyOut } from '../copy.ts'
 import { disableTriggers, findTriggers } from '../triggers.ts'
 import { type BackupTable, findColumns, quoteColumns, quoteName, type SequenceState } from './tables.ts'
 
@@ -84,6 +85,14 @@ export async function loadTable(
   chunks: AsyncIterable<Buffer>,
 ): Promise<number> {
   return await copyIn(client, `${quoteColumns(table)} FROM STDIN (FORMAT binary, FREEZE)`, chunks)
+}
+
+/** Computes the SHA-256 of all rows of a table, in the order in which they were loaded, as COPY writes them. */
+export async function digestTable(client: pg.ClientBase, table: BackupTable): Promise<string> {
+  const digest = createHash('sha256')
+  const { chunks } = copyOut(client, quoteColumns(table))
+  for await (const chunk of chunks) digest.update(chunk)
+  return digest.digest('hex')
 }
 
 /** Sets the next numbers of identity columns of prepared tables. Throws MusetteError `sequence_missing`. */

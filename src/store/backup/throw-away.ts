@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { ConfigError } from '../../kit/errors.ts'
+import { PostgresClient } from '../../kit/postgres-client.ts'
+import { HOUR, SECOND } from '../../kit/time.ts'
+import { mapDatabaseError, sqlstateOf } from '../database-errors.ts'
+
+/** The names of these databases: the time at which one was made, and a part by chance. */
+const PREFIX = 'musette_verify_'
+/** One that nobody uses is left by a process that was killed; younger ones may be about to be used. */
+const LEFT_AFTER_MS = HOUR
+const PERMISSION_DENIED = '42501'
+
+/**
+ * Makes a new, empty database on the server of `connectionString`, runs `work` with its URL, and drops it, and those that killed
+ * processes have left. Throws ConfigError `create_database_denied` when this login may not make one, and the errors of the
+ * connection and of `work`.
+ */
+export async function withThrowAwayDatabase<T>(
+  connectionString: string,
+  work: (url: string) => Promise<T>,
+): Promise<T> {
+  const name = `${PREFIX}${Date.now()}_${randomBytes(4).toString('hex')}`
+  await onServer(connectionString, async (client) => {
+    await dropLeft(client)
+    await create(client, name)
+  })
+  try {
+    const url = new URL(connectionString)
+    url.pathname = `/${name}`
+    return await work(url.href)
+  } finally {
+    // With a connection of its own: the work may take hours.
+    await onServer(connectionString, (client) =>
+      client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    ).catch(() => undefined)
+  }
+}
+
+async function create(client: pg.ClientBase, name: string): Promise<void> {
+  try {
+    // This locale goes with every encoding, and what is compared are bytes.
+    await client.query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'`)
+  } catch (error) {
+    if (sqlstateOf(mapDatabaseError(error, 'query')) !== PERMISSION_DENIED) throw error
+    const { rows } = await client.query<{ login: string }>('SELECT current_user AS login')
+    const login = pg.escapeIdentifier(rows[0]?.login ?? '')
+    const message = `this login may not make the database into which the backup is restored for a while; as the owner of the server run: ALTER ROLE ${login} CREATEDB`
+    throw new ConfigError('create_database_denied', message, { cause: error })
+  }
+}
+
+async function dropLeft(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT datname AS name FROM pg_database d WHERE datname ~ $1 AND pg_has_role(datdba, 'USAGE')
+       AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE a.datid = d.oid)`,
+    [`^${PREFIX}[0-9]+_[0-9a-f]+$`],
+  )
+  for (const { name } of rows) {
+    const madeAt = Number(name.slice(PREFIX.length).split('_')[0])
+    // Somebody may connect at this moment: then it is not left.
+    if (Date.now() - madeAt > LEFT_AFTER_MS)
+      await client.query(`DROP DATABASE ${name}`).catch(() => undefined)
+  }
+}
+
+async function onServer<T>(
+  connectionString: string,
+  work: (client: pg.ClientBase) => Promise<T>,
+): Promise<T> {
+  const client = new PostgresClient({
+    connectionString,
+    application_name: 'musette verify',
+    connectionTimeoutMillis: 15 * SECOND,
+  })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+  } catch (error) {
+    throw mapDatabaseError(error, 'connect')
+  }
+  try {
+    return await work(client)
+  } catch (error) {
+    throw mapDatabaseError(error, 'query')
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}

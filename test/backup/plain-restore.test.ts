@@ -1,0 +1,103 @@
+import { execFile } from 'node:child_process'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { findBinary } from '../kit/binaries.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { backUpToMemory, contentOf, fill } from './rig.ts'
+
+const run = promisify(execFile)
+const leftOut = !findBinary(['psql']) && !process.env.CI
+
+describe.skipIf(leftOut)('an archive without musette', () => {
+  let source: TestDatabase
+  let folder: TempDir
+  beforeAll(async () => {
+    source = await openTestDatabase()
+    await fill(source.url)
+    folder = await openTempDir('plain')
+    await writeFile(join(folder.path, 'musette.tar'), await backUpToMemory(source.url))
+    await run('tar', ['-xf', join(folder.path, 'musette.tar'), '-C', folder.path])
+  })
+  afterAll(async () => {
+    await source?.close()
+    await folder?.close()
+  })
+
+  const openPlain = async () => {
+    const database = await openTestDatabase({ migrated: false })
+    onTestFinished(() => database.close())
+    return { url: plainUrl(database.url) }
+  }
+  /** Without the parameters of the URL that an older psql does not know. */
+  const plainUrl = (url: string) => url.replace(/\?.*$/, '')
+  const restore = (...args: string[]) =>
+    run('sh', [join(folder.path, 'restore.sh'), ...args], { cwd: '/' }).then(
+      ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+      ({ code, stdout, stderr }) => ({ code: Number(code), stdout: String(stdout), stderr: String(stderr) }),
+    )
+  const tablesOf = (url: string) =>
+    queryOnce(
+      url,
+      `select table_schema || '.' || table_name as name from information_schema.tables
+       where table_schema in ('training', 'musette')`,
+    )
+
+  it('is loaded by tar, gunzip and psql, row for row, with types, keys, indexes, comments and the next numbers', async () => {
+    const target = await openPlain()
+    expect(await restore(target.url)).toEqual({ code: 0, stdout: '', stderr: '' })
+    const ofMigrations = /^musette\.migrations/
+    const content = Object.fromEntries(
+      Object.entries(await contentOf(source.url)).filter(([name]) => !ofMigrations.test(name)),
+    )
+    expect(Object.keys(content).length).toBeGreaterThan(25)
+    expect(await contentOf(target.url)).toEqual(content)
+    const shape = (url: string) =>
+      queryOnce(
+        url,
+        `select attrelid::regclass::text as of, attname, format_type(atttypid, atttypmod), attnotnull, col_description(attrelid, attnum),
+           (select array_agg(pg_get_constraintdef(k.oid) order by conname) from pg_constraint k
+            where conrelid = attrelid and contype in ('p', 'u', 'f', 'c')) as keys,
+           (select array_agg(pg_get_indexdef(indexrelid) order by pg_get_indexdef(indexrelid)) from pg_index where indrelid = attrelid) as indexes
+         from pg_attribute join pg_class c on c.oid = attrelid join pg_namespace n on n.oid = relnamespace
+         where nspname in ('training', 'musette') and relkind = 'r' and relname <> 'migrations' and attnum > 0 and not attisdropped
+         order by 1, attnum`,
+      )
+    expect(await shape(target.url)).toEqual(await shape(source.url))
+    const next = `select nextval(pg_get_serial_sequence('training.accounts', 'account_id'))::int as id`
+    expect(await queryOnce(target.url, next)).toEqual([{ id: 2 }])
+  })
+
+  it('says how it is used, and refuses a database that has these tables, which it leaves as it is', async () => {
+    expect(await restore()).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('usage: sh restore.sh'),
+    })
+    const before = await contentOf(source.url)
+    expect(await restore(plainUrl(source.url))).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('already exists'),
+    })
+    expect(await contentOf(source.url)).toEqual(before)
+  })
+
+  it('refuses a part that has changed, and one that cannot be unpacked; the database stays empty', async () => {
+    const target = await openPlain()
+    const name = join(folder.path, 'training.samples', '000001.copy.gz')
+    const whole = await readFile(name)
+    const flipped = Buffer.from(whole)
+    flipped[whole.length >> 1] = (flipped[whole.length >> 1] as number) ^ 1
+    await writeFile(name, flipped)
+    expect((await restore(target.url)).code).not.toBe(0)
+    // Without the checksums gunzip still notices it.
+    const script = await readFile(join(folder.path, 'restore.sh'), 'utf8')
+    await writeFile(join(folder.path, 'restore.sh'), script.replace(/^if command -v.*$/m, ''))
+    expect((await restore(target.url)).code).not.toBe(0)
+    expect(await tablesOf(target.url)).toEqual([])
+    await writeFile(name, whole)
+    expect(await restore(target.url)).toMatchObject({ code: 0 })
+    expect(await readdir(folder.path)).toContain('SHA256SUMS')
+  })
+})
