@@ -122,6 +122,8 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
     examples: [
       'musette export 3f0c2b --format csv > ride.csv',
       'musette export --all --format parquet --to history',
+      'musette export --all --to history --originals --raw',
+      'musette export --all --to history --check',
     ],
   },
   'workout list': {
@@ -187,7 +189,11 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
   backup: {
     settings: DATABASE,
     exits: ASKS,
-    examples: ['musette backup training.tar', 'musette backup - | ssh nas "cat > training.tar"'],
+    examples: [
+      'musette backup training.tar',
+      'musette backup --verify training.tar',
+      'musette backup - | ssh nas "cat > training.tar"',
+    ],
   },
   restore: { settings: DATABASE, exits: ASKS, examples: ['musette restore training.tar'] },
   'db-url': { settings: DATABASE, exits: ASKS, examples: ['psql "$(musette db-url)"'] },

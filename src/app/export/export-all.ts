@@ -1,10 +1,8 @@
-import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { VERSION } from '../../config/version.ts'
 import { ConfigError, errorLine, isDiskFull, MusetteError, TransientError } from '../../kit/errors.ts'
 import { DAY } from '../../kit/time.ts'
 import { withRun } from '../../mirror/mirror.ts'
-import { findContent, findPartitions, type Partition } from '../../store/export/partitions.ts'
 import { withExclusiveWork } from '../../store/store.ts'
 import type { App } from '../app.ts'
 import {
@@ -16,7 +14,7 @@ import {
   removeStaged,
   writeStaged,
 } from './export-folder.ts'
-import { encodeParquet } from './parquet-encoder.ts'
+import { ALSO, type Also, findWantedFiles } from './files-to-export.ts'
 
 /** What an export did: files by what became of them, and the samples and bytes of those that were written. */
 export type ExportCounts = {
@@ -33,6 +31,8 @@ type ExportInput = {
   dir: string
   /** why it runs, for its row in sync_runs */
   kind: 'schedule' | 'by_hand'
+  /** what it holds beside the tables; each export into the folder keeps what one before it was asked for */
+  also?: readonly Also[]
   signal?: AbortSignal
   /** is called with the rows that are written and those that are to be */
   onProgress?: (now: { done: number; total: number }) => void
@@ -75,8 +75,10 @@ async function exportInto(app: Pick<App, 'store'>, input: ExportInput): Promise<
     // Before the transaction: to read all files may take minutes, in which Postgres could not clean up.
     const whole = await readWholeFiles(dir, before, { thorough, signal: input.signal })
     const checkedAt = thorough ? new Date().toISOString() : last?.checked_at
-    const { files, exportedAt, ...counts } = await writeChanges(app, input, whole)
-    await publish(dir, { musette: VERSION, exported_at: exportedAt, checked_at: checkedAt, files })
+    // What was once asked for stays: the next export of a schedule would remove it.
+    const also = ALSO.filter((one) => input.also?.includes(one) || last?.also?.includes(one))
+    const { files, exportedAt, ...counts } = await writeChanges(app, { ...input, also }, whole)
+    await publish(dir, { musette: VERSION, exported_at: exportedAt, checked_at: checkedAt, also, files })
     const removed = Object.keys(before).filter((path) => !Object.hasOwn(files, path)).length
     return {
       files: Object.keys(files).length,
@@ -105,7 +107,7 @@ type Changes = Pick<ExportCounts, 'written' | 'samples' | 'bytes'> & {
 /** Writes the files that are not among the whole ones with the same content beside the export, from one moment of the database. */
 async function writeChanges(
   app: Pick<App, 'store'>,
-  { dir, signal, onProgress }: ExportInput,
+  { dir, signal, onProgress, also }: ExportInput & { also: readonly Also[] },
   whole: ExportedFiles,
 ): Promise<Changes> {
   try {
@@ -118,33 +120,29 @@ async function writeChanges(
         samples: 0,
         bytes: 0,
       }
-      const partitions = placed(await findPartitions(tx))
-      const changed: typeof partitions = []
-      for (const one of partitions) {
+      const wanted = await findWantedFiles(tx, also)
+      const changed: typeof wanted = []
+      for (const one of wanted) {
         const known = whole[one.path]
         if (known?.fingerprint === one.fingerprint) changes.files[one.path] = known
         else changed.push(one)
       }
-      const total = changed.reduce((sum, { partition }) => sum + partition.rows, 0)
+      const total = changed.reduce((sum, { rows }) => sum + rows, 0)
       let done = 0
-      for (const { path, fingerprint, partition } of changed) {
+      for (const { path, fingerprint, ...file } of changed) {
         signal?.throwIfAborted()
-        const { columns, pages } = await findContent(tx, partition)
         let rows = 0
-        const counted = async function* () {
-          for await (const page of pages) {
-            signal?.throwIfAborted()
-            rows += page.rows
-            yield page
-            onProgress?.({ done: done + Math.min(rows, partition.rows), total })
-          }
+        const onRows = (more: number) => {
+          signal?.throwIfAborted()
+          rows += more
+          onProgress?.({ done: done + Math.min(rows, file.rows), total })
         }
-        const written = await writeStaged(dir, path, encodeParquet(partition.table, columns, counted()))
+        const written = await writeStaged(dir, path, file.findPieces(tx, onRows))
         changes.files[path] = { fingerprint, rows, ...written }
         changes.written += 1
         changes.bytes += written.bytes
-        if (partition.table === 'samples') changes.samples += rows
-        done += partition.rows
+        if (path.startsWith('samples/')) changes.samples += rows
+        done += file.rows
       }
       return changes
     })
@@ -152,52 +150,6 @@ async function writeChanges(
     await removeStaged(dir).catch(() => undefined)
     throw error
   }
-}
-
-type Placed = { path: string; fingerprint: string; partition: Partition }
-
-/** Gives each partition its file. The fingerprint of a file tells the version too: another one may write other columns. */
-function placed(partitions: readonly Partition[]): Placed[] {
-  const names = new Set(partitions.map(({ account }) => account))
-  return partitions.map((partition) => {
-    const print = createHash('sha256').update(`${VERSION} ${FORMAT} ${partition.fingerprint}`).digest('hex')
-    return { path: pathOf(partition, names), fingerprint: print.slice(0, 32), partition }
-  })
-}
-
-/** Is raised when the files change their form within a version. */
-const FORMAT = 2
-
-/** What readers of such folders take for NULL. */
-const NO_YEAR = '__HIVE_DEFAULT_PARTITION__'
-
-/** Returns the path of a partition's file: `samples/account=default/year=2025/samples-2025-06.parquet`. */
-function pathOf({ table, account, year, month }: Partition, names: ReadonlySet<string>): string {
-  const padded = year === null ? 'unknown' : String(year).padStart(4, '0')
-  const span = month === null ? padded : `${padded}-${String(month).padStart(2, '0')}`
-  const folder = `${table}/account=${escapeAccount(account, names)}/year=${year === null ? NO_YEAR : padded}`
-  return `${folder}/${table}-${span}.parquet`
-}
-
-/** The characters that Hive escapes in the names of folders, and those that Windows refuses. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are escaped
-const UNSAFE = /[\u0000-\u001f\u007f"#%'*/:=?\\{[\]^<>|]/g
-
-/**
- * Escapes an account's name as Hive does, by percent signs, which readers undo. Two names that differ in case only get folders
- * that differ on every file system.
- */
-function escapeAccount(name: string, names: ReadonlySet<string>): string {
-  const fold = (text: string) => text.normalize('NFC').toLowerCase()
-  const hasTwin = [...names].some((other) => other !== name && fold(other) === fold(name))
-  const safe = name.replace(UNSAFE, percent)
-  return hasTwin ? safe.replace(/[A-Z]|[^\0-\x7f]/gu, percent) : safe
-}
-
-function percent(character: string): string {
-  return [...Buffer.from(character)]
-    .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
-    .join('')
 }
 
 /** Makes a sentence of a failure of the file system; every other error stays what it is. */

@@ -24,12 +24,18 @@ const fileSchema = z.strictObject({
   modified_ms: z.number().optional(),
 })
 /** A manifest that somebody has changed must not name files outside the folders of the tables. */
-const pathSchema = z.string().regex(/^[a-z_]+\/account=[^/\\]*\/year=[^/\\]+\/[\w-]+\.parquet$/)
+const pathSchema = z
+  .string()
+  .regex(
+    /^(?:[a-z_]+\/account=[^/\\]*\/(?:year=[^/\\]+\/)?[\w-]+\.parquet|(?:originals|raw)\/account=[^/\\]*\/year=[^/\\]+\/[^/\\]+\.(?:fit|json\.gz))$/,
+  )
 const manifestSchema = z.strictObject({
   musette: z.string(),
   exported_at: z.iso.datetime(),
   /** when every file was last read and compared with its checksum */
   checked_at: z.iso.datetime().optional(),
+  /** what it holds beside the tables */
+  also: z.array(z.enum(['originals', 'raw'])).optional(),
   files: z.record(pathSchema, fileSchema),
 })
 
@@ -53,6 +59,11 @@ export async function openExportFolder(dir: string): Promise<Manifest | undefine
   }
   if (await readStaged(dir)) await publishStaged(dir)
   else await removeStaged(dir)
+  return readManifest(join(dir, MANIFEST))
+}
+
+/** Reads the manifest of an export and changes nothing; undefined where there is none. Throws ConfigError `not_an_export`. */
+export async function readExport(dir: string): Promise<Manifest | undefined> {
   return readManifest(join(dir, MANIFEST))
 }
 
@@ -133,12 +144,18 @@ export async function readForeignFiles(dir: string, files: ExportedFiles): Promi
   const tables = new Set(Object.keys(files).map((path) => path.split('/', 1)[0] as string))
   const foreign: string[] = []
   for (const table of tables) {
-    for (const name of await readdir(join(dir, table), { recursive: true })) {
+    for (const name of await readdir(join(dir, table), { recursive: true }).catch(orNone)) {
       const path = `${table}/${name.replaceAll('\\', '/')}`
       if (path.endsWith('.parquet') && !Object.hasOwn(files, path)) foreign.push(path)
     }
   }
   return foreign
+}
+
+/** A folder that somebody has removed holds nothing. */
+function orNone(error: unknown): string[] {
+  if (errorCode(error) === 'ENOENT') return []
+  throw error
 }
 
 /** Every step may be repeated: after a crash all of them run again. */

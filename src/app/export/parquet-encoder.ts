@@ -86,6 +86,7 @@ function appendRows(group: readonly GroupColumn[], { columns }: ExportPage, from
 /** Texts have the encoding that the library takes by itself: a dictionary where values repeat. */
 const ENCODINGS: Readonly<Record<ExportColumn['type'], Encoding | undefined>> = {
   int32: 'DELTA_BINARY_PACKED',
+  int64: 'DELTA_BINARY_PACKED',
   float: 'BYTE_STREAM_SPLIT',
   double: 'BYTE_STREAM_SPLIT',
   text: undefined,
@@ -96,6 +97,7 @@ const ENCODINGS: Readonly<Record<ExportColumn['type'], Encoding | undefined>> = 
 function elementOf({ name, type }: ExportColumn): SchemaElement {
   const optional = { name, repetition_type: 'OPTIONAL' } as const
   if (type === 'int32') return { ...optional, type: 'INT32' }
+  if (type === 'int64') return { ...optional, type: 'INT64' }
   if (type === 'float') return { ...optional, type: 'FLOAT' }
   if (type === 'double') return { ...optional, type: 'DOUBLE' }
   if (type === 'text')

@@ -3,12 +3,20 @@ import type { ExportCounts } from '../../app/export/export-all.ts'
 import { EXPORT_FORMATS, type ExportFormat } from '../../app/export/export-formats.ts'
 import type { LocalApp } from '../../app/local-app.ts'
 import { ConfigError, TransientError } from '../../kit/errors.ts'
-import { formatCount } from '../../kit/text.ts'
+import { formatCount, quoteShell } from '../../kit/text.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
 import { printTable } from '../output.ts'
 import { makeProgressLine } from '../progress.ts'
 
-type ExportOptions = { format?: ExportFormat; account?: string; all?: boolean; to?: string }
+type ExportOptions = {
+  format?: ExportFormat
+  account?: string
+  all?: boolean
+  to?: string
+  originals?: boolean
+  raw?: boolean
+  check?: boolean
+}
 
 /** Adds the verb `export` to the program. */
 export function addExportVerb(program: Command, run: Run): void {
@@ -24,6 +32,9 @@ export function addExportVerb(program: Command, run: Run): void {
     .option('--account <account>', 'whose activity')
     .option('--all', 'everything of all accounts as Parquet; only what has changed since the last time')
     .option('--to <dir>', 'the folder for --all')
+    .option('--originals', 'with --all: the FIT files too, by date and name')
+    .option('--raw', 'with --all: the answers of the service too, as JSON')
+    .option('--check', 'with --all: compare the folder with the database, and write nothing')
     .action((path: string | undefined, options: ExportOptions) =>
       run((context) => exportTo(process.stdout, context, path, options), { quiet: true }),
     )
@@ -37,7 +48,8 @@ async function exportTo(
 ): Promise<number> {
   if (options.all) return exportHistory(context, path, options)
   const { format = 'csv', account, to } = options
-  if (path === undefined || to !== undefined) {
+  const { originals, raw, check } = options
+  if (path === undefined || to !== undefined || originals || raw || check) {
     const message = 'name one activity, or export everything: musette export --all --format parquet --to DIR'
     throw new ConfigError('bad_usage', message)
   }
@@ -60,19 +72,21 @@ async function exportTo(
 async function exportHistory(
   context: Context,
   path: string | undefined,
-  { format = 'parquet', account, to: dir }: ExportOptions,
+  { format = 'parquet', account, to: dir, originals, raw, check }: ExportOptions,
 ): Promise<number> {
   if (dir === undefined || path !== undefined || account !== undefined || format !== 'parquet') {
     const message =
       'the history of all accounts is exported as Parquet into a folder; run: musette export --all --format parquet --to DIR'
     throw new ConfigError('bad_usage', message)
   }
+  if (check) return checkFolder(context, dir)
   const { exportAll } = await import('../../app/export/export-all.ts')
   return withApp(context, async (app) => {
     const progress = makeProgressLine(context, 'exporting rows')
     try {
       const { signal } = context
-      const counts = await exportAll(app, { dir, kind: 'by_hand', signal, onProgress: progress.show })
+      const also = [...(originals ? (['originals'] as const) : []), ...(raw ? (['raw'] as const) : [])]
+      const counts = await exportAll(app, { dir, kind: 'by_hand', also, signal, onProgress: progress.show })
       if (counts === undefined) {
         const message = 'another process exports the history at this moment; run it again when that is done'
         throw new TransientError('export_busy', message)
@@ -87,6 +101,28 @@ async function exportHistory(
     } finally {
       progress.close()
     }
+  })
+}
+
+/** How many faults are printed; a folder of another database has thousands. */
+const SHOWN = 20
+
+async function checkFolder(context: Context, dir: string): Promise<number> {
+  const { checkExport, FAULTS } = await import('../../app/export/compare-folder.ts')
+  const { signal } = context
+  return withApp(context, async (app) => {
+    const { files, faults } = await checkExport(app, { dir, signal })
+    if (faults.length === 0) {
+      context.print(`${dir}: ${files} files, each as it was written and as the database holds it`)
+      return EXIT.done
+    }
+    for (const { path, why } of faults.slice(0, SHOWN)) context.print(`${path}: ${FAULTS[why]}`)
+    if (faults.length > SHOWN) context.print(`and ${formatCount(faults.length - SHOWN)} more`)
+    const mend = faults.some(({ why }) => why !== 'foreign')
+      ? `; run: musette export --all --to ${quoteShell(dir)}`
+      : ''
+    context.note(`musette: ${formatCount(faults.length)} of ${formatCount(files)} files differ${mend}`)
+    return EXIT.partial
   })
 }
 

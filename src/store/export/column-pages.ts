@@ -70,7 +70,7 @@ function readField(
   view: DataView,
   at: number,
   length: number,
-  { values, nulls }: ExportValues,
+  { values, nulls, isTime }: ExportValues,
   row: number,
 ): void {
   nulls[row] = length === NULL ? 1 : 0
@@ -79,8 +79,9 @@ function readField(
   else if (values instanceof Float64Array) values[row] = view.getFloat64(at)
   else if (values instanceof Int32Array) values[row] = view.getInt32(at)
   else if (values instanceof BigInt64Array) {
-    const micros = view.getBigInt64(at)
-    if (micros === EARLIEST || micros === LATEST) nulls[row] = 1
-    else values[row] = micros + MICROS_TO_2000
+    const value = view.getBigInt64(at)
+    if (!isTime) values[row] = value
+    else if (value === EARLIEST || value === LATEST) nulls[row] = 1
+    else values[row] = value + MICROS_TO_2000
   } else values[row] = Buffer.from(view.buffer, view.byteOffset + at, length).toString()
 }

@@ -2,17 +2,19 @@ import { getTableColumns } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 
 /**
- * What a column holds in a file. The values: numbers for `int32`, `float` and `double`, texts for `text`, and whole
- * microseconds since 1970 for `instant` (UTC) and `wall_clock` (no zone).
+ * What a column holds in a file. The values: numbers for `int32`, `float` and `double`, whole numbers for `int64`, texts for `text`
+ * (lists as JSON), and whole microseconds since 1970 for `instant` (UTC) and `wall_clock` (no zone).
  */
-type ColumnType = 'int32' | 'float' | 'double' | 'text' | 'instant' | 'wall_clock'
+type ColumnType = 'int32' | 'int64' | 'float' | 'double' | 'text' | 'instant' | 'wall_clock'
 
-export type ExportColumn = Readonly<{ name: string; type: ColumnType }>
+export type ExportColumn = Readonly<{ name: string; type: ColumnType; isList?: true }>
 
 /** Values of a column; where `nulls` is 1, the value is NULL and `values` holds anything. */
 export type ExportValues = Readonly<{
   values: Int32Array | Float32Array | Float64Array | BigInt64Array | string[]
   nulls: Uint8Array
+  /** the values are times */
+  isTime?: boolean
 }>
 
 /** Rows as the files take them: as many values of each column. */
@@ -20,6 +22,7 @@ export type ExportPage = Readonly<{ rows: number; columns: readonly ExportValues
 
 const TYPES: Readonly<Record<string, ColumnType>> = {
   integer: 'int32',
+  bigint: 'int64',
   real: 'float',
   'double precision': 'double',
   text: 'text',
@@ -34,15 +37,17 @@ export function columnsOf(table: PgTable, without: readonly string[] = []): Expo
   return columns
     .filter(({ name }) => !without.includes(name))
     .map((column) => {
-      const type = TYPES[column.getSQLType()]
+      const isList = column.getSQLType().endsWith('[]')
+      const type = isList ? 'text' : TYPES[column.getSQLType()]
       if (!type) throw new Error(`no file has a column of type ${column.getSQLType()}`)
-      return { name: column.name, type }
+      return { name: column.name, type, ...(isList && { isList }) }
     })
 }
 
 /** Writes the expression that selects a column of the row `alias` as findColumnPages reads it. */
-export function makeSelection(alias: string, { name, type }: ExportColumn): string {
+export function makeSelection(alias: string, { name, type, isList }: ExportColumn): string {
   const column = `${alias}."${name}"`
+  if (isList) return `to_json(${column})::text`
   return type === 'text' ? `${column}::text` : column
 }
 
@@ -52,5 +57,6 @@ export function makeValues(type: ColumnType, rows: number): ExportValues {
   if (type === 'int32') return { values: new Int32Array(rows), nulls }
   if (type === 'float') return { values: new Float32Array(rows), nulls }
   if (type === 'double') return { values: new Float64Array(rows), nulls }
-  return { values: type === 'text' ? [] : new BigInt64Array(rows), nulls }
+  if (type === 'text') return { values: [], nulls }
+  return { values: new BigInt64Array(rows), nulls, isTime: type !== 'int64' }
 }

@@ -1,17 +1,35 @@
+import type { PgTable } from 'drizzle-orm/pg-core'
 import { findSamplePages, SAMPLE_COLUMNS } from '../samples/export-rows.ts'
-import { activities, powerCurves, trainingInfo } from '../schema/index.ts'
+import {
+  activities,
+  changes,
+  fitDevices,
+  fitFields,
+  fitFiles,
+  fitLaps,
+  fitSessions,
+  powerCurves,
+  trainingInfo,
+  uploads,
+  workoutSets,
+  workouts,
+} from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import { findColumnPages } from './column-pages.ts'
 import { columnsOf, type ExportColumn, type ExportPage, makeSelection } from './exported-columns.ts'
 
 /** The tables of an export of the whole history, in the order in which they are written. */
-const TABLES = ['activities', 'samples', 'power_curves', 'revisions', 'training_info'] as const
+const TABLES = [
+  ...(['activities', 'samples', 'power_curves', 'revisions', 'training_info', 'uploads'] as const),
+  ...(['fit_files', 'fit_sessions', 'fit_laps', 'fit_devices', 'fit_fields'] as const),
+  ...(['workouts', 'workout_sets', 'changes'] as const),
+] as const
 type TableName = (typeof TABLES)[number]
 
 /**
  * The rows that one file holds: those of a table, an account and a year, of samples those of a month. The year and the month are
- * those of the activity's start on its own wall clock, null when that is not known; of training info those of `observed_at` in
- * UTC. Two equal fingerprints mean equal rows.
+ * those of the activity's start on its own wall clock, null when that is not known; of training info, files and changes that of
+ * when they were observed, seen or made, in UTC. Workouts are one file. Two equal fingerprints mean equal rows.
  */
 export type Partition = Readonly<{
   table: TableName
@@ -31,7 +49,9 @@ export type PartitionContent = Readonly<{
 
 const YEAR = "case when isfinite(v.started_at_local) then date_part('year', v.started_at_local)::int end"
 const MONTH = "case when isfinite(v.started_at_local) then date_part('month', v.started_at_local)::int end"
-const INFO_YEAR = "date_part('year', v.observed_at at time zone 'UTC')::int"
+const yearOf = (moment: string) => `date_part('year', ${moment} at time zone 'UTC')::int`
+const INFO_YEAR = yearOf('v.observed_at')
+const FILE_YEAR = yearOf('u.seen_at')
 
 /** What changes with every poll, or serves fetching only, would have a file rewritten that nobody reads anew. */
 const OF_FETCHING = [
@@ -60,6 +80,23 @@ const OWNER = selected('v', [
 
 /** A table whose rows one query selects: its columns, and what stands between FROM and ORDER BY. */
 type PlainTable = Readonly<{ columns: readonly Selected[]; from: string; year: string; order: string }>
+
+/** The rows of a table that go with a file of the ledger. */
+const ofFile = (table: PgTable, name: string, order = 'v.position'): PlainTable => ({
+  columns: selected('v', columnsOf(table, ['account_id'])),
+  from: `training.${name} v join training.uploads u using (account_id, content_id)`,
+  year: FILE_YEAR,
+  order: `u.seen_at, v.content_id, ${order}`,
+})
+
+/** The workouts of a rider's own list and of the default list of the service. */
+const OF_WORKOUTS = `training.accounts v join training.workouts w
+  on w.account_id = v.account_id or (w.account_id is null and w.base_url = v.base_url)`
+/** A change without an account is one of the whole database. */
+const OF_CHANGES =
+  'training.accounts v join training.changes c on c.account_id = v.account_id or c.account_id is null'
+/** What a file of the ledger is waiting for changes with every attempt, and is over when the file has come to its end. */
+const OF_SENDING = ['account_id', 'next_try_at', 'resend_after', 'attempts', 'checks']
 
 const PLAIN: Readonly<Record<Exclude<TableName, 'samples'>, PlainTable>> = {
   activities: {
@@ -94,6 +131,35 @@ const PLAIN: Readonly<Record<Exclude<TableName, 'samples'>, PlainTable>> = {
     year: INFO_YEAR,
     order: 'v.observed_at',
   },
+  uploads: {
+    columns: selected('u', columnsOf(uploads, OF_SENDING)),
+    from: 'training.uploads u join training.accounts v using (account_id)',
+    year: FILE_YEAR,
+    order: 'u.seen_at, u.content_id',
+  },
+  fit_files: ofFile(fitFiles, 'fit_files', 'v.started_at'),
+  fit_sessions: ofFile(fitSessions, 'fit_sessions'),
+  fit_laps: ofFile(fitLaps, 'fit_laps'),
+  fit_devices: ofFile(fitDevices, 'fit_devices'),
+  fit_fields: ofFile(fitFields, 'fit_fields'),
+  workouts: {
+    columns: selected('w', columnsOf(workouts, ['account_id', 'updated_at'])),
+    from: OF_WORKOUTS,
+    year: 'null::int',
+    order: 'w.path, w.base_url',
+  },
+  workout_sets: {
+    columns: selected('v', columnsOf(workoutSets, ['account_id', 'resolved_at'])),
+    from: 'training.workout_sets v',
+    year: 'null::int',
+    order: 'v.path, v.position',
+  },
+  changes: {
+    columns: selected('c', columnsOf(changes, ['account_id', 'transaction_id'])),
+    from: OF_CHANGES,
+    year: yearOf('c.at'),
+    order: 'c.change_id',
+  },
 }
 
 // Every rewrite of samples, extras or curve gives the activity another version; start and path stand in their rows too.
@@ -101,10 +167,17 @@ const CONTENT = `concat_ws(':', v.activity_id, v.path, v.sample_count, v.started
 const WITH_CONTENT = 'training.activities v left join musette.content_versions c using (activity_id)'
 const ACTIVITY = PLAIN.activities.columns.map(({ name }) => `v.${name}`)
 
+/** The fingerprint of a table from all that its rows have in the file. */
+function printOf(table: Exclude<TableName, 'samples'>): Print {
+  const { columns, from, year, order } = PLAIN[table]
+  const row = columns.map((column) => makeSelection(column.from, column)).join(', ')
+  return { text: `md5(row(${row})::text)`, order, from: `${from} where true`, year, rows: 'count(*)' }
+}
+
+type Print = { text: string; order: string; from: string; year: string; month?: string; rows: string }
+
 /** What a partition's fingerprint is made from: a text for each of these rows, in a fixed order, and how many rows they stand for. */
-const PRINTS: Readonly<
-  Record<TableName, { text: string; order: string; from: string; year: string; month?: string; rows: string }>
-> = {
+const PRINTS: Readonly<Record<TableName, Print>> = {
   activities: {
     text: `md5(row(${ACTIVITY.join(', ')})::text)`,
     order: 'v.activity_id',
@@ -134,13 +207,16 @@ const PRINTS: Readonly<
     year: YEAR,
     rows: 'count(*)',
   },
-  training_info: {
-    text: 'md5(v::text)',
-    order: 'v.observed_at',
-    from: 'training.training_info v where true',
-    year: INFO_YEAR,
-    rows: 'count(*)',
-  },
+  training_info: printOf('training_info'),
+  uploads: printOf('uploads'),
+  fit_files: printOf('fit_files'),
+  fit_sessions: printOf('fit_sessions'),
+  fit_laps: printOf('fit_laps'),
+  fit_devices: printOf('fit_devices'),
+  fit_fields: printOf('fit_fields'),
+  workouts: printOf('workouts'),
+  workout_sets: printOf('workout_sets'),
+  changes: printOf('changes'),
 }
 
 /** Finds what there is to export, by table, account and time; `rows` counts samples, of power curves the activities. */
@@ -164,9 +240,9 @@ export async function findPartitions(tx: Tx): Promise<Partition[]> {
 export async function findContent(tx: Tx, partition: Partition): Promise<PartitionContent> {
   const { table, accountId, year } = partition
   if (table === 'samples') return findSamplesContent(tx, partition)
-  const { columns, from, year: yearOf, order } = PLAIN[table]
+  const { columns, from, year: ofYear, order } = PLAIN[table]
   const query = `select ${columns.map((column) => makeSelection(column.from, column)).join(', ')} from ${from}
-                 where v.account_id = ${accountId} and ${yearOf} is not distinct from ${year} order by ${order}`
+                 where v.account_id = ${accountId} and ${ofYear} is not distinct from ${year} order by ${order}`
   return { columns, pages: findColumnPages(tx, query, columns) }
 }
 

@@ -51,7 +51,7 @@ describe('an export of the whole history', () => {
     return Object.fromEntries(await Promise.all(entries))
   }
 
-  it('has every row of the five tables, by account and year, with the values of Postgres', async () => {
+  it('has every row of activities, samples, curves and training info, by account and year, with the values of Postgres', async () => {
     const counts = await run()
     expect(counts).toMatchObject({ removed: 0, foreign: [] })
     expect(counts?.written).toBe(counts?.files)
@@ -138,7 +138,10 @@ describe('an export of the whole history', () => {
     }
     const at = (table: string, span: unknown) =>
       `${table}/account=default/year=${ride?.year}/${table}-${span}.parquet`
-    expect(await written(edit)).toEqual(
+    const files = await written(edit)
+    const isFeed = (path: string) => path.startsWith('changes/account=default/')
+    expect(files.filter(isFeed).length).toBeGreaterThan(0)
+    expect(files.filter((path) => !isFeed(path))).toEqual(
       [
         ...['activities', 'power_curves', 'revisions'].map((table) => at(table, ride?.year)),
         at('samples', ride?.month),
@@ -204,7 +207,8 @@ describe('an export of the whole history', () => {
         [name],
       )
     }
-    expect(await run()).toMatchObject({ written: names.length * 4, samples: names.length * 4 })
+    // Five of each account, with that of its changes.
+    expect(await run()).toMatchObject({ written: names.length * 5, samples: names.length * 4 })
     const rows = await read(
       'samples',
       `account, year::int as year, path, t, power FROM where path like 'odd-%' order by account, path, power`,
@@ -245,8 +249,11 @@ describe('an export of the whole history', () => {
         [month + 1, JSON.stringify(fields)],
       )
     }
-    expect(await run()).toMatchObject({ written: sent.length + 1 })
-    for (const table of ['activities', 'samples', 'power_curves', 'revisions', 'training_info']) {
+    // Samples of three months, and the activities and changes of a year.
+    expect(await run()).toMatchObject({ written: sent.length + 2 })
+    const tables = new Set(Object.keys(await files()).map((path) => path.split('/')[0] as string))
+    expect(tables.size).toBeGreaterThan(7)
+    for (const table of tables) {
       const schemas = await queryDuckDb(
         `select count(distinct columns)::int as n from (
            select file_name, list((name, type, converted_type, logical_type)) as columns
@@ -265,9 +272,64 @@ describe('an export of the whole history', () => {
     expect(await run()).toMatchObject({ written: 0, removed: sent.length + 1 })
   })
 
+  it('has the files with what they hold, workouts, and the feed of changes, with the values of Postgres', async () => {
+    await rig.rows(
+      `insert into training.uploads (account_id, content_id, file_name, size_bytes, seen_at, state, activity_id, attempts)
+         select account_id, 'content', 'ride.fit', 5000000000, '2025-03-04T05:06:07Z', 'mirrored', null, 3
+         from training.accounts where name = 'default'`,
+    )
+    const whose = `select account_id, 'content' from training.accounts where name = 'default'`
+    await rig.rows(
+      `with file as (
+         insert into training.fit_files (account_id, content_id, serial_number, size_bytes, parts, records, fields, read_at)
+         ${whose.replace("'content'", `'content', 4000000001, 5000000000, 1, 2, '{"a": [1]}'::jsonb, now()`)} returning account_id),
+       lap as (insert into training.fit_laps (account_id, content_id, position, avg_power, fields) select account_id, 'content', 0, 200.1, '{}' from file)
+       insert into training.fit_fields (account_id, content_id, position, developer_index, field_number, count, offsets_s, "values", fields)
+       select account_id, 'content', 0, 0, 1, 2, '{1,2}', '{36.6,null}', '{}' from file`,
+    )
+    await run()
+    const at = '2025-03-04T05:06:07Z'
+    expect(
+      await read(
+        'uploads',
+        'account, year::int as year, file_name, size_bytes::double as size, state, seen_at FROM',
+      ),
+    ).toEqual([
+      {
+        account: 'default',
+        year: 2025,
+        file_name: 'ride.fit',
+        size: 5_000_000_000,
+        state: 'mirrored',
+        seen_at: new Date(at),
+      },
+    ])
+    expect(
+      await read('fit_files', `serial_number::double as serial, (fields->'$.a[0]')::int as a FROM`),
+    ).toEqual([{ serial: 4_000_000_001, a: 1 }])
+    expect(await read('fit_laps', 'content_id, position, avg_power FROM')).toEqual([
+      { content_id: 'content', position: 0, avg_power: 200.1 },
+    ])
+    expect(await read('fit_fields', `offsets_s, "values" FROM`)).toEqual([
+      { offsets_s: '[1,2]', values: '[36.6,null]' },
+    ])
+    for (const [table, columns, from] of [
+      ['workouts', 'path, name', 'training.workouts'],
+      ['workout_sets', 'path, position, power', 'training.workout_sets'],
+      ['changes', 'change_id::int as id, kind, path, detail::text as detail', 'training.changes'],
+    ] as const) {
+      const held = await rig.rows(
+        `select ${columns} from ${from} where account_id is null or account_id = (select account_id from training.accounts where name = 'default') order by 1, 2`,
+      )
+      expect(held.length, table).toBeGreaterThan(5)
+      const found = await read(table, `${columns} FROM where account = 'default' order by 1, 2`)
+      expect(found, table).toEqual(held)
+    }
+  })
+
   it('removes the files of what is gone, with their folders', async () => {
     await rig.rows(`delete from training.accounts where name <> 'default'`)
-    expect(await run()).toMatchObject({ written: 0, removed: 12 })
+    expect(await run()).toMatchObject({ written: 0, removed: 15 })
     expect(await readdir(join(dir, 'samples'))).toEqual(['account=default'])
   })
 

@@ -1,0 +1,53 @@
+import { resolve } from 'node:path'
+import { ConfigError } from '../../kit/errors.ts'
+import type { App } from '../app.ts'
+import { readExport, readForeignFiles, readWholeFiles } from './export-folder.ts'
+import { findWantedFiles } from './files-to-export.ts'
+
+/** A file that is not as it should be, and why. */
+export type ExportFault = { path: string; why: keyof typeof FAULTS }
+
+export const FAULTS = {
+  damaged: 'its bytes are not those that were written, or it is gone',
+  stale: 'the database holds other rows now, or another version of musette wrote it',
+  missing: 'the database holds rows that were not exported yet',
+  gone: 'the database has none of its rows any more',
+  foreign: 'it is not of this export, and readers count it too',
+} as const
+
+/**
+ * Compares the folder of an export with the database: reads every file, and compares what it was made of with what is there now.
+ * Writes nothing. Throws ConfigError `not_an_export`, the errors of the file system, and the signal's reason.
+ */
+export async function checkExport(
+  app: Pick<App, 'store'>,
+  { dir: given, signal }: { dir: string; signal: AbortSignal },
+): Promise<{ files: number; faults: ExportFault[] }> {
+  const dir = resolve(given)
+  const manifest = await readExport(dir)
+  if (!manifest) {
+    const message = `${dir} holds no export of musette; run: musette export --all --format parquet --to ${given}`
+    throw new ConfigError('not_an_export', message)
+  }
+  const { files, also = [] } = manifest
+  const whole = await readWholeFiles(dir, files, { thorough: true, signal })
+  const wanted = new Map(
+    (await app.store.read((tx) => findWantedFiles(tx, also))).map(({ path, fingerprint }) => [
+      path,
+      fingerprint,
+    ]),
+  )
+  const faultOf = (path: string): ExportFault['why'] | undefined => {
+    if (!Object.hasOwn(files, path)) return 'missing'
+    if (!Object.hasOwn(whole, path)) return 'damaged'
+    if (!wanted.has(path)) return 'gone'
+    return wanted.get(path) === files[path]?.fingerprint ? undefined : 'stale'
+  }
+  const paths = [...new Set([...Object.keys(files), ...wanted.keys()])].sort()
+  const faults = paths.flatMap((path): ExportFault[] => {
+    const why = faultOf(path)
+    return why ? [{ path, why }] : []
+  })
+  for (const path of await readForeignFiles(dir, files)) faults.push({ path, why: 'foreign' })
+  return { files: Object.keys(files).length, faults }
+}

@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto'
+import { basename } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { VERSION } from '../../config/version.ts'
+import { findAccounts } from '../../store/account-rows.ts'
+import { findKeptBody, findKeptFiles, type KeptFile } from '../../store/export/kept-files.ts'
+import { findContent, findPartitions, type Partition } from '../../store/export/partitions.ts'
+import type { Tx } from '../../store/store.ts'
+import { encodeParquet } from './parquet-encoder.ts'
+
+/** What an export holds beside the tables: the FIT files, and the answers of the service. */
+export const ALSO = ['originals', 'raw'] as const
+export type Also = (typeof ALSO)[number]
+
+/** A file that an export of this moment of the database has. */
+export type WantedFile = {
+  /** its path in the folder, with `/` */
+  path: string
+  /** two equal ones mean equal bytes, but for those of another version of a library */
+  fingerprint: string
+  rows: number
+  /** makes its bytes, from the same transaction; `onRows` gets the rows of each piece */
+  findPieces(tx: Tx, onRows: (rows: number) => void): AsyncIterable<Uint8Array>
+}
+
+/** Finds the files that an export has at the moment of a transaction: those of the tables, and what is asked for beside them. */
+export async function findWantedFiles(tx: Tx, also: readonly Also[]): Promise<WantedFile[]> {
+  const partitions = await findPartitions(tx)
+  const names = new Set((await findAccounts(tx)).map(({ name }) => name))
+  const files = partitions.map((partition): WantedFile => {
+    // The fingerprint of a file tells the version too: another one may write other columns.
+    const print = createHash('sha256').update(`${VERSION} ${FORMAT} ${partition.fingerprint}`).digest('hex')
+    return {
+      path: pathOf(partition, names),
+      fingerprint: print.slice(0, 32),
+      rows: partition.rows,
+      findPieces: (tx, onRows) => findParquet(tx, partition, onRows),
+    }
+  })
+  for (const one of also) {
+    const taken = new Set<string>()
+    for (const kept of await findKeptFiles(tx, one)) {
+      const path = pathOfKept(one, kept, { names, taken })
+      taken.add(path)
+      const findPieces = (tx: Tx, onRows: (rows: number) => void) =>
+        findKept(tx, { one, key: kept.key, onRows })
+      files.push({ path, fingerprint: kept.fingerprint, rows: 1, findPieces })
+    }
+  }
+  return files
+}
+
+async function* findParquet(
+  tx: Tx,
+  partition: Partition,
+  onRows: (rows: number) => void,
+): AsyncGenerator<Uint8Array> {
+  const { columns, pages } = await findContent(tx, partition)
+  const counted = async function* () {
+    for await (const page of pages) {
+      onRows(page.rows)
+      yield page
+    }
+  }
+  yield* encodeParquet(partition.table, columns, counted())
+}
+
+async function* findKept(
+  tx: Tx,
+  { one, key, onRows }: { one: Also; key: KeptFile['key']; onRows: (rows: number) => void },
+): AsyncGenerator<Uint8Array> {
+  const { body, encoding } = await findKeptBody(tx, one, key)
+  onRows(1)
+  const isPacked = encoding === 'gzip'
+  // The answers stay compressed: there are gigabytes of them.
+  if (one === 'raw') yield isPacked ? body : gzipSync(body)
+  else yield isPacked ? gunzipSync(body) : body
+}
+
+/** Is raised when the files change their form within a version. */
+const FORMAT = 3
+
+const WITHOUT_YEARS: ReadonlySet<string> = new Set(['workouts', 'workout_sets'])
+
+/** What readers of such folders take for NULL. */
+const NO_YEAR = '__HIVE_DEFAULT_PARTITION__'
+
+/**
+ * Returns the path of a kept file: `originals/account=default/year=2025/2025-06-01T080000Z_ride.fit`, with a part of its content's hash
+ * where another one has this name, or `raw/account=default/year=2025/PATH.json.gz`.
+ */
+function pathOfKept(
+  one: Also,
+  { account, at, name, fingerprint }: KeptFile,
+  { names, taken }: { names: ReadonlySet<string>; taken: ReadonlySet<string> },
+): string {
+  const year = at ? String(at.getUTCFullYear()).padStart(4, '0') : NO_YEAR
+  const folder = `${one}/account=${escapeAccount(account, names)}/year=${year}`
+  if (one === 'raw') return `${folder}/${name}.json.gz`
+  const moment = at ? `${at.toISOString().replace(/:|\.\d+/g, '')}_` : ''
+  const safe = basename(name.replaceAll('\\', '/'))
+    .replace(UNSAFE, percent)
+    .replace(/\.fit$/i, '')
+  const path = `${folder}/${moment}${safe.slice(0, LONGEST_NAME)}`
+  return taken.has(`${path}.fit`) ? `${path}_${fingerprint.slice(0, 12)}.fit` : `${path}.fit`
+}
+
+/** Characters of a file's name: a file system takes 255 bytes, and a character may have four. */
+const LONGEST_NAME = 50
+
+/** Returns the path of a partition's file: `samples/account=default/year=2025/samples-2025-06.parquet`. */
+function pathOf({ table, account: owner, year, month }: Partition, names: ReadonlySet<string>): string {
+  const account = `account=${escapeAccount(owner, names)}`
+  if (WITHOUT_YEARS.has(table)) return `${table}/${account}/${table}.parquet`
+  const padded = year === null ? 'unknown' : String(year).padStart(4, '0')
+  const span = month === null ? padded : `${padded}-${String(month).padStart(2, '0')}`
+  const folder = `${table}/${account}/year=${year === null ? NO_YEAR : padded}`
+  return `${folder}/${table}-${span}.parquet`
+}
+
+/** The characters that Hive escapes in the names of folders, and those that Windows refuses. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are escaped
+const UNSAFE = /[\u0000-\u001f\u007f"#%'*/:=?\\{[\]^<>|]/g
+
+/**
+ * Escapes an account's name as Hive does, by percent signs, which readers undo. Two names that differ in case only get folders
+ * that differ on every file system.
+ */
+function escapeAccount(name: string, names: ReadonlySet<string>): string {
+  const fold = (text: string) => text.normalize('NFC').toLowerCase()
+  const hasTwin = [...names].some((other) => other !== name && fold(other) === fold(name))
+  const safe = name.replace(UNSAFE, percent)
+  return hasTwin ? safe.replace(/[A-Z]|[^\0-\x7f]/gu, percent) : safe
+}
+
+function percent(character: string): string {
+  return [...Buffer.from(character)]
+    .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
+    .join('')
+}
