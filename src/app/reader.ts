@@ -4,7 +4,9 @@ import type { Config } from '../config/config.ts'
 import { ConfigError } from '../kit/errors.ts'
 import { findOpenRights, type OpenRight } from '../query/reader-limits.ts'
 import { findWritableSchemas, readerUrl, upsertReaderLogin } from '../query/reader-login.ts'
+import { findAccount } from '../store/account-rows.ts'
 import { sqlstateOf } from '../store/database-errors.ts'
+import { holdToAccount, isHeldToAccount } from '../store/migration/one-account.ts'
 import { checkSchema } from '../store/migration/schema-version.ts'
 import { openStore } from '../store/store.ts'
 import { openDatabase } from './open-database.ts'
@@ -22,8 +24,9 @@ const INSUFFICIENT_PRIVILEGE = '42501'
 
 /**
  * Makes a login for analysts in the user's own database or the embedded one, with a generated password unless one is given.
- * An existing login gets the new password. Throws ConfigError `bad_reader_name`, `bad_reader_password`, `reader_name_taken`,
- * and `reader_forbidden` when the user of DATABASE_URL may not create roles.
+ * An existing login gets the new password. With `account` it is held to the rows of one account by row security. Throws ConfigError
+ * `bad_reader_name`, `bad_reader_password`, `reader_name_taken`, `no_account`, `reader_held` for such a login without its account,
+ * `one_account_unsupported` before Postgres 15, and `reader_forbidden` when the user of DATABASE_URL may not create roles.
  */
 export async function upsertReader(
   config: Config,
@@ -32,10 +35,12 @@ export async function upsertReader(
     name: string
     password?: string | undefined
     statementTimeoutMs?: number | undefined
+    /** the only account whose rows it sees; undefined: all */
+    account?: string | undefined
     signal?: AbortSignal
   },
 ): Promise<ReaderLogin> {
-  const { name, password = randomBytes(24).toString('base64url'), statementTimeoutMs } = input
+  const { name, password = randomBytes(24).toString('base64url'), statementTimeoutMs, account } = input
   checkName(name)
   checkPassword(password)
   const database = await openDatabase(config, log, input.signal)
@@ -43,7 +48,12 @@ export async function upsertReader(
   try {
     const found = await store.transaction(async (tx) => {
       await checkSchema(tx)
+      const held = account === undefined ? undefined : await findAccount(tx, account)
+      if (account !== undefined && !held) throw noAccount(account)
+      // A new password must not open the accounts of others.
+      if (!held && (await isHeldToAccount(tx.client, name))) throw heldToAccount(name)
       await upsertReaderLogin(tx, { name, password, statementTimeoutMs, wholeServer: !config.databaseUrl })
+      if (held) await holdToAccount(tx.client, name, held.accountId)
       return {
         writableSchemas: await findWritableSchemas(tx, name),
         openRights: await findOpenRights(tx, name),
@@ -58,8 +68,11 @@ export async function upsertReader(
   }
 }
 
+/** Names of Postgres, and of the groups and logins that musette makes by itself. */
+const OURS = /^(?:pg_|musette_(?:reader$|one_account$|account_|mcp_))/
+
 function checkName(name: string): void {
-  if (/^[a-z_][a-z0-9_]{0,62}$/.test(name) && !name.startsWith('pg_') && name !== 'musette_reader') return
+  if (/^[a-z_][a-z0-9_]{0,62}$/.test(name) && !OURS.test(name)) return
   throw new ConfigError(
     'bad_reader_name',
     'the name of a login is small letters, digits and _, 63 at most; write for example analyst',
@@ -73,6 +86,15 @@ function checkPassword(password: string): void {
     'bad_reader_password',
     'the password is not 12 to 128 letters, digits and signs of ASCII; without one given, it is generated',
   )
+}
+
+function noAccount(account: string): ConfigError {
+  return new ConfigError('no_account', `there is no account "${account}"; run: musette accounts`)
+}
+
+function heldToAccount(name: string): ConfigError {
+  const message = `login "${name}" is held to one account; name that account: musette reader ${name} --account ACCOUNT, or choose another name for a login that reads all`
+  return new ConfigError('reader_held', message)
 }
 
 function forbidden(cause: unknown): ConfigError {

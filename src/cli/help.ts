@@ -197,7 +197,11 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
   },
   restore: { settings: DATABASE, exits: ASKS, examples: ['musette restore training.tar'] },
   'db-url': { settings: DATABASE, exits: ASKS, examples: ['psql "$(musette db-url)"'] },
-  reader: { settings: DATABASE, exits: ASKS, examples: ['musette reader grafana --statement-timeout 1m'] },
+  reader: {
+    settings: DATABASE,
+    exits: ASKS,
+    examples: ['musette reader grafana --statement-timeout 1m', 'musette reader coach --account anna'],
+  },
   'key rotate': {
     settings: [...DATABASE, 'MUSETTE_SECRET_KEY'],
     exits: [...ASKS, 'partial'],

@@ -4,9 +4,9 @@ import type { Logger } from 'pino'
 import { ConfigError } from '../kit/errors.ts'
 import { findAccount } from '../store/account-rows.ts'
 import { sqlstateOf } from '../store/database-errors.ts'
+import { FIND_UNLIMITED, limitToOneAccount } from '../store/migration/one-account.ts'
 import { checkSchema } from '../store/migration/schema-version.ts'
 import { openStore, type Tx } from '../store/store.ts'
-import { FIND_UNLIMITED, limitToOneAccount } from './one-account.ts'
 import { isAssistantLogin, readerUrl, upsertReaderLogin } from './reader-login.ts'
 
 export type AssistantOptions = {
@@ -63,7 +63,7 @@ export async function findAssistantLogin(
           statementTimeoutMs: undefined,
           wholeServer: options.wholeServer,
         })
-        if (account !== undefined) await limitToOneAccount(tx, found.name)
+        if (account !== undefined) await limitToOneAccount(tx.client, found.name)
       })
       deps.log.info({ login: found.name }, 'made a login that only reads, for assistants')
     }

@@ -5,6 +5,7 @@ import { MINUTE, SECOND } from '../kit/time.ts'
 import { mapDatabaseError, outdated, sqlstateOf } from './database-errors.ts'
 import { checkServer } from './migration/check-server.ts'
 import { createMigrationLock, lockMigrations } from './migration/migration-lock.ts'
+import { limitAgain } from './migration/one-account.ts'
 import {
   assertNoForeignTables,
   findVersion,
@@ -62,6 +63,7 @@ async function applyAll(client: pg.ClientBase, input: Parameters<typeof migrate>
   if (version === 0) await assertNoForeignTables(client, { anywhere: input.onlyEmpty ?? false })
   else if (input.onlyEmpty && version < target) throw outdated()
   await applyMigrations(client, input)
+  if (version > 0 && version < target) await limitAgain(client)
   const journal = await readJournal(input.folder)
   const tagOf = (moment: number) => journal.find(({ when }) => when === moment)?.tag
   const applied = journal.filter(({ when }) => when > version).length

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { upsertReader } from '../../src/app/reader.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { limitToOneAccount } from '../../src/query/one-account.ts'
 import { findForeignParts } from '../../src/store/backup/foreign-parts.ts'
 import { tablesInOrder } from '../../src/store/backup/tables.ts'
+import { limitToOneAccount } from '../../src/store/migration/one-account.ts'
 import { openStore } from '../../src/store/store.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
@@ -43,7 +43,7 @@ test('of a new mirror nothing is named, also after reading logins were made and 
   roles.push(name)
   await upsertReader(readConfig({ DATABASE_URL: database.url }), log, { name })
   const store = openStore({ log }, { connectionString: database.url, maxConnections: 1 })
-  await store.transaction((tx) => limitToOneAccount(tx, name))
+  await store.transaction((tx) => limitToOneAccount(tx.client, name))
   await store.close()
   expect(await findParts()).toEqual([])
 })

@@ -5,7 +5,7 @@ import { parseDuration } from '../../kit/time.ts'
 import type { Context, Run } from '../context.ts'
 import { readInput } from '../prompt.ts'
 
-type ReaderOptions = { passwordStdin?: boolean; statementTimeout?: number }
+type ReaderOptions = { account?: string; passwordStdin?: boolean; statementTimeout?: number }
 
 /** Adds the verb `db-url`, and the hidden verb `db-hold`, which `db-url` starts as a background process. */
 export function addDbUrlVerbs(program: Command, run: Run): void {
@@ -49,6 +49,7 @@ export function addReaderVerb(program: Command, run: Run): void {
     .description(
       'make a login that reads schema training and nothing else, or give it a new password; print its URL',
     )
+    .option('--account <account>', 'the only account whose rows it sees; needs Postgres 15')
     .option('--password-stdin', 'read the password from standard input; else it is generated')
     .option(
       '--statement-timeout <duration>',
@@ -71,10 +72,11 @@ async function printReader(context: Context, name: string, options: ReaderOption
     name,
     password,
     statementTimeoutMs: options.statementTimeout,
+    account: options.account,
     signal,
   })
   context.note(
-    `musette: login "${name}" reads schema training; its password stands in this URL and is not shown again`,
+    `musette: login "${name}" reads ${options.account === undefined ? 'schema training' : `what is of account "${options.account}" in schema training`}; its password stands in this URL and is not shown again`,
   )
   context.print(reader.url)
   for (const line of adviceFor(name, config, reader)) context.note(line)

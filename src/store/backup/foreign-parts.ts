@@ -7,7 +7,12 @@ import { type BackupTable, findColumns, quoteName } from './tables.ts'
 const WITHOUT_ROWS = ['musette.migrations']
 
 /** Made outside the migrations: their lock, and the policies that limit logins to one account. */
-const MADE_ELSEWHERE = ['view musette.lock_migration', 'policy everyone', 'policy musette_one_account']
+const MADE_ELSEWHERE = [
+  'view musette.lock_migration',
+  'policy everyone',
+  'policy musette_account',
+  'policy musette_one_account',
+]
 
 /**
  * Finds what is in our schemas and musette did not make, each part as it is named to a person: `table training.mine`,

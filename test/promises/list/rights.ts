@@ -119,8 +119,20 @@ export const RIGHTS: readonly Breaking[] = [
     to: 'void connection.close',
   },
   {
+    promise: 'a reader that is held to one account becomes none of all accounts, whatever it sets',
+    in: 'src/store/migration/one-account.ts',
+    from: 'await client.query(`REVOKE musette_reader FROM ${name}`)',
+    to: 'void name',
+  },
+  {
+    promise: '… and sees nothing of others after a migration that makes tables and views',
+    in: 'src/store/migrate.ts',
+    from: 'if (version > 0 && version < target) await limitAgain(client)',
+    to: 'void limitAgain',
+  },
+  {
     promise: 'an assistant that is limited to one account sees no other one',
-    in: 'src/query/one-account.ts',
+    in: 'src/store/migration/one-account.ts',
     from: 'if (notNull) return `account_id = ${ACCOUNT}`',
     to: "if (notNull) return 'true'",
   },

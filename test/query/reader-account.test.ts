@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { migrate } from '../../src/store/migrate.ts'
+import { writeLaterMigrations } from '../kit/later-migrations.ts'
+import { makeSilentLog } from '../kit/log.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
+import { runVerb } from '../kit/verbs.ts'
+
+/** Stands in each row of the other account that has a text. */
+const MARK = 'of-somebody-else'
+const mine = `coach_${randomBytes(4).toString('hex')}`
+const wide = `wide_${randomBytes(4).toString('hex')}`
+
+describe('a reader that is held to one account', () => {
+  let database: TestDatabase
+  let url: string
+  const run = (...args: string[]) => runVerb(['reader', ...args], { env: { DATABASE_URL: database.url } })
+  const rows = (text: string) => queryOnce(database.url, text)
+  beforeAll(async () => {
+    database = await openTestDatabase()
+    for (const [index, name] of ['mine', MARK].entries())
+      await rows(
+        `with a as (insert into training.accounts (name, base_url, needs_login) values ('${name}', 'http://127.0.0.1:9', false) returning account_id),
+         v as (insert into training.activities (account_id, path, name, listed_at, wanted_at, started_at, started_at_local, sample_count)
+           select account_id, '${name}-path', '${name}-ride', now(), now(), '2026-05-0${index + 1}', '2026-05-0${index + 1}', 1 from a returning *),
+         s as (insert into training.samples (activity_id, t, power) select activity_id, started_at, ${index + 100} from v),
+         r as (insert into training.raw_documents (activity_id, fetched_at, sha256, encoding, body) select activity_id, now(), '${name}', 'gzip', 'x' from v),
+         u as (insert into training.uploads (account_id, content_id, file_name, size_bytes, seen_at) select account_id, '${name}', '${name}.fit', 1, now() from a),
+         w as (insert into training.workouts (account_id, path, name) select account_id, '${name}', '${name}' from a),
+         i as (insert into training.sync_runs (account_id, resource, kind, error) select account_id, 'activities', 'poll', '${name}' from a)
+         select 1`,
+      )
+    const made = await run(mine, '--account', 'mine')
+    expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('what is of account "mine"') })
+    url = made.stdout.trim()
+  })
+  afterAll(async () => {
+    for (const name of [mine, wide]) await rows(`drop role if exists ${name}`)
+    await database?.close()
+  })
+
+  const relations = async () =>
+    (
+      await rows(
+        `select c.relname as name from pg_class c where relnamespace = 'training'::regnamespace and relkind in ('r', 'p', 'v') order by 1`,
+      )
+    ).map(({ name }) => String(name))
+  const expectNothingOfOthers = async (before = '') => {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    try {
+      if (before) await client.query(before)
+      for (const name of await relations()) {
+        const read = client.query<{ text: string }>(`select t::text as text from training.${name} t`)
+        const found = await read.then(
+          ({ rows }) => rows.map(({ text }) => text).join('\n'),
+          (error: Error) => error.message,
+        )
+        expect(found, name).not.toContain(MARK)
+      }
+    } finally {
+      await client.end()
+    }
+  }
+
+  it('sees its rows in each table and view, and none of another account', async () => {
+    expect(await queryOnce(url, 'select name from activities')).toEqual([{ name: 'mine-ride' }])
+    expect(await queryOnce(url, 'select power from samples')).toEqual([{ power: 100 }])
+    expect(await queryOnce(url, 'select name from accounts')).toEqual([{ name: 'mine' }])
+    expect(
+      await queryOnce(url, 'select account, count(*)::int as n from daily_load group by 1'),
+    ).toMatchObject([{ account: 'mine' }])
+    expect((await relations()).length).toBeGreaterThan(35)
+    const [others] = await rows(`select count(*)::int as n from training.activities where name ~ '${MARK}'`)
+    expect(others).toEqual({ n: 1 })
+    await expectNothingOfOthers()
+  })
+
+  it.each([
+    'set role musette_one_account',
+    'set row_security = off',
+    `select set_config('role', 'musette_one_account', false)`,
+  ])('sees no more after: %s', (statement) => expectNothingOfOthers(statement))
+
+  it('becomes no reader of all, no other login and no owner', async () => {
+    const [owner] = await rows('select current_user as name')
+    for (const role of ['musette_reader', String(owner?.name), 'pg_read_all_data'])
+      await expect(queryOnce(url, `set role ${role}`)).rejects.toThrow(/permission denied/)
+    await expect(queryOnce(url, `set session authorization ${owner?.name}`)).rejects.toThrow(
+      /permission denied/,
+    )
+    await expect(queryOnce(url, `select * from musette.credentials`)).rejects.toThrow(/permission denied/)
+  })
+
+  it('gets a new password by the same command, and is not widened by one without the account', async () => {
+    const again = await run(mine)
+    expect(again).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining(`reader ${mine} --account`),
+    })
+    const renewed = await run(mine, '--account', 'mine')
+    expect(renewed.code).toBe(0)
+    expect(renewed.stdout.trim()).not.toBe(url)
+    url = renewed.stdout.trim()
+    expect(await queryOnce(url, 'select name from accounts')).toEqual([{ name: 'mine' }])
+    expect(await run('x', '--account', 'nobody')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('there is no account "nobody"'),
+    })
+    expect(await run('musette_account_1_1')).toMatchObject({ code: 2 })
+  })
+
+  it('is made of one that read all, and leaves the others as they were', async () => {
+    const all = await run(wide)
+    const count = 'select count(*)::int as n from activities'
+    expect(await queryOnce(all.stdout.trim(), count)).toEqual([{ n: 2 }])
+    expect(await rows('select count(*)::int as n from training.activities')).toEqual([{ n: 2 }])
+    const held = await run(wide, '--account', MARK)
+    expect(await queryOnce(held.stdout.trim(), 'select name from activities')).toEqual([
+      { name: `${MARK}-ride` },
+    ])
+  })
+
+  it('sees no more after a migration that makes tables and views, and makes views anew', async () => {
+    const folder = await openTempDir('later')
+    const [view] = await rows(`select pg_get_viewdef('training.daily_load'::regclass) as text`)
+    await writeLaterMigrations(folder.path, {
+      '9999_later': [
+        'CREATE TABLE training.later (account_id integer NOT NULL, note text)',
+        `INSERT INTO training.later SELECT account_id, name FROM training.accounts`,
+        'CREATE VIEW training.later_view AS SELECT * FROM training.later',
+        'GRANT SELECT ON training.later, training.later_view TO musette_reader, musette_one_account',
+        `CREATE OR REPLACE VIEW training.daily_load AS ${String(view?.text).replace(/;\s*$/, '')}`,
+      ],
+    })
+    try {
+      await migrate({ connectionString: database.url, log: makeSilentLog(), folder: folder.path })
+    } finally {
+      await folder.close()
+    }
+    expect(await queryOnce(url, 'select note from later_view')).toEqual([{ note: 'mine' }])
+    await expectNothingOfOthers()
+  })
+})
