@@ -59,7 +59,9 @@ export function makeMutants(path: string, text: string): Mutant[] {
       }
       case 'Literal':
         if (typeof node.value === 'boolean') addOfNode(node, String(!node.value))
-        if (typeof node.value === 'number') addOfNode(node, String(node.value + 1))
+        // Beyond 2^53 the next number is the same.
+        if (typeof node.value === 'number' && Math.abs(node.value) < 2 ** 53)
+          addOfNode(node, String(node.value + 1))
         break
       case 'ExpressionStatement': {
         const { type } = node.expression as Node
