@@ -4,8 +4,12 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
+import { whole as allPlaces } from '../kit/sampling.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { backUpToMemory, contentOf, fill, readThrough, restoreInto } from './rig.ts'
+
+/** In how many places of an archive, beside those around its ends, something is tried. */
+const PLACES = allPlaces ? 400 : 100
 
 let source: TestDatabase
 let empty: TestDatabase
@@ -60,12 +64,12 @@ describe('an archive', () => {
   })
 
   it('that is cut off at any byte is refused', async () => {
-    for (const length of placesIn(whole.length, 400))
+    for (const length of placesIn(whole.length, PLACES))
       await expectRefused(whole.subarray(0, length), `${length} bytes`)
   })
 
   it('with one flipped bit anywhere is refused', async () => {
-    for (const place of placesIn(whole.length, 400)) {
+    for (const place of placesIn(whole.length, PLACES)) {
       const flipped = Buffer.from(whole)
       flipped[place] = (flipped[place] as number) ^ (1 << (place % 8))
       await expectRefused(flipped, `a bit of byte ${place}`)

@@ -24,7 +24,7 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
 /** Their output does not say whose it is. */
 const SILENT = ['upload', 'workout list', 'workout export']
 /** They make an account, or are about all of them unless one is named. */
-const OTHERS = ['login', 'mcp', 'changes']
+const OTHERS = ['login', 'mcp', 'changes', 'reader']
 
 const lineOf = (verb: string) => [...verb.split(' '), ...(VERBS[verb] ?? [])]
 

@@ -22,7 +22,14 @@ const { values } = parseArgs({
 })
 const families = values.family ? FAMILIES.filter((family) => family === values.family) : FAMILIES
 /** The test files that read `whole` of kit/sampling.ts. */
-const SAMPLED = ['test/flows/upgrade/upgrade.test.ts', 'test/query/guarded/hostile.test.ts']
+const SAMPLED = [
+  ...[
+    'test/flows/upgrade/upgrade.test.ts',
+    'test/query/guarded/hostile.test.ts',
+    'test/backup/archive.test.ts',
+  ],
+  ...['test/flows/verbs-killed.test.ts', 'test/webhooks/kills.test.ts'],
+]
 const release = makeReleaseStack()
 try {
   process.exitCode = await converge()
