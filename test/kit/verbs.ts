@@ -24,11 +24,13 @@ export async function runVerb(
   options: ProcessOptions & { timeoutMs?: number } = {},
 ): Promise<Finished> {
   const { env = {}, cwd = process.cwd(), input = '', prefix, timeoutMs = 60_000 } = options
-  const host = hosts.find(({ busy }) => !busy) ?? (hosts.length < HOSTS ? openHost() : undefined)
   const wantsOwn =
     OWN_PROCESS.has(args[0] ?? '') || prefix || Object.keys(env).some((name) => READ_AT_START.test(name))
   // Without a database it has its own, whose server belongs to the process that started it.
-  if (!host || wantsOwn || !env.DATABASE_URL) return runNode([distPath('main.js'), ...args], options)
+  const runOwn = () => runNode([distPath('main.js'), ...args], options)
+  if (wantsOwn || !env.DATABASE_URL) return runOwn()
+  const host = hosts.find(({ busy }) => !busy) ?? (hosts.length < HOSTS ? openHost() : undefined)
+  if (!host) return runOwn()
 
   host.busy = true
   const { child } = host
