@@ -38,7 +38,8 @@ describe('a backup that is verified', () => {
   /** Waits until these databases of a verification are there alone; other tests have theirs for some seconds. */
   const expectLeft = (names: string[]) =>
     eventually(async () => {
-      const query = `select datname from pg_database where datname ~ '^musette_verify_' order by 1`
+      const query = `select datname from pg_database
+        where datname ~ '^musette_verify_' and datdba = current_user::regrole order by 1`
       const found = (await queryOnce(source.url, query)).map(({ datname }) => datname)
       return JSON.stringify(found) === JSON.stringify(names)
     })
