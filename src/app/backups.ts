@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { readBackupFile, writeBackupFile } from '../backup/backup-file.ts'
 import { readBackupManifest } from '../backup/backup-folder.ts'
 import type { Manifest } from '../backup/manifest.ts'
-import { openArchive } from '../backup/read-archive.ts'
+import { type Archive, openArchive } from '../backup/read-archive.ts'
 import { restoreBackup } from '../backup/restore-backup.ts'
 import { type BackupReport, writeBackup } from '../backup/write-backup.ts'
 import type { Config } from '../config/config.ts'
@@ -64,24 +64,46 @@ export async function backUp(
 /** Restores a backup into the empty database of this configuration, and returns what it holds. Throws as restoreBackup does. */
 export async function restoreFrom(
   deps: { config: Config; log: Logger },
-  input: {
-    from: { path: string } | { source: AsyncIterable<Buffer> }
-    signal: AbortSignal
-    onProgress?: (now: CopyProgress) => void
-  },
+  input: RestoreInput,
 ): Promise<{ manifest: Manifest; key: KeyNeeds }> {
   const { config, log } = deps
-  const { from, signal, onProgress } = input
-  const archive = await openArchive('path' in from ? readBackupFile(from.path) : from.source)
-  const database = await openUnmigrated(config, log, signal)
-  const store = openStore({ log }, { connectionString: database.url, maxConnections: 1 })
+  const archive = await openSource(input.from)
+  const database = await openUnmigrated(config, log, input.signal)
+  try {
+    const key = await restoreInto(log, { ...input, archive, connectionString: database.url }, (store) =>
+      findKeyNeeds(store, config),
+    )
+    return { manifest: archive.manifest, key }
+  } finally {
+    await database.close()
+  }
+}
+
+/** Where a backup is read from, and what ends and shows its restore. */
+type RestoreInput = {
+  from: { path: string } | { source: AsyncIterable<Buffer> }
+  signal: AbortSignal
+  onProgress?: (now: CopyProgress) => void
+}
+
+function openSource(from: RestoreInput['from']): Promise<Archive> {
+  return openArchive('path' in from ? readBackupFile(from.path) : from.source)
+}
+
+/** Restores an archive into a database, and returns what `find` finds in it. */
+async function restoreInto<T>(
+  log: Logger,
+  input: Omit<RestoreInput, 'from'> & { archive: Archive; connectionString: string; compare?: boolean },
+  find: (store: Store) => Promise<T>,
+): Promise<T> {
+  const { onProgress, connectionString, ...rest } = input
+  const store = openStore({ log }, { connectionString, maxConnections: 1 })
   try {
     const progress = onProgress && { store, onProgress }
-    await restoreBackup({ log }, { archive, signal, connectionString: database.url, progress })
-    return { manifest: archive.manifest, key: await findKeyNeeds(store, config) }
+    await restoreBackup({ log }, { ...rest, connectionString, progress })
+    return await find(store)
   } finally {
     await store.close()
-    await database.close()
   }
 }
 
@@ -92,27 +114,20 @@ export async function restoreFrom(
  */
 export async function verifyBackup(
   deps: { config: Config; log: Logger },
-  input: {
-    from: { path: string } | { source: AsyncIterable<Buffer> }
-    signal: AbortSignal
-    onProgress?: (now: CopyProgress) => void
-  },
+  input: RestoreInput,
 ): Promise<Manifest> {
   const { config, log } = deps
-  const { from, signal, onProgress } = input
+  const { from, signal } = input
   // What is no backup is refused before a server is started for it.
   if ('path' in from) await readBackupManifest(from)
   const verifyOn = (server: string) =>
     withThrowAwayDatabase(server, async (connectionString) => {
-      const archive = await openArchive('path' in from ? readBackupFile(from.path) : from.source)
-      const store = openStore({ log }, { connectionString, maxConnections: 1 })
-      try {
-        const progress = onProgress && { store, onProgress }
-        await restoreBackup({ log }, { archive, signal, connectionString, progress, compare: true })
-        return archive.manifest
-      } finally {
-        await store.close()
-      }
+      const archive = await openSource(from)
+      return restoreInto(
+        log,
+        { ...input, archive, connectionString, compare: true },
+        async () => archive.manifest,
+      )
     })
   if (config.databaseUrl !== undefined) {
     try {
