@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../kit/errors.ts'
+import { findAccountId } from '../query/assistant-login.ts'
 import { findOpenRights, type OpenRight } from '../query/reader-limits.ts'
 import { findWritableSchemas, readerUrl, upsertReaderLogin } from '../query/reader-login.ts'
-import { findAccount } from '../store/account-rows.ts'
 import { sqlstateOf } from '../store/database-errors.ts'
 import { holdToAccount, isHeldToAccount } from '../store/migration/one-account.ts'
 import { checkSchema } from '../store/migration/schema-version.ts'
@@ -48,12 +48,11 @@ export async function upsertReader(
   try {
     const found = await store.transaction(async (tx) => {
       await checkSchema(tx)
-      const held = account === undefined ? undefined : await findAccount(tx, account)
-      if (account !== undefined && !held) throw noAccount(account)
+      const accountId = await findAccountId(tx, account)
       // A new password must not open the accounts of others.
-      if (!held && (await isHeldToAccount(tx.client, name))) throw heldToAccount(name)
+      if (accountId === undefined && (await isHeldToAccount(tx.client, name))) throw heldToAccount(name)
       await upsertReaderLogin(tx, { name, password, statementTimeoutMs, wholeServer: !config.databaseUrl })
-      if (held) await holdToAccount(tx.client, name, held.accountId)
+      if (accountId !== undefined) await holdToAccount(tx.client, name, accountId)
       return {
         writableSchemas: await findWritableSchemas(tx, name),
         openRights: await findOpenRights(tx, name),
@@ -86,10 +85,6 @@ function checkPassword(password: string): void {
     'bad_reader_password',
     'the password is not 12 to 128 letters, digits and signs of ASCII; without one given, it is generated',
   )
-}
-
-function noAccount(account: string): ConfigError {
-  return new ConfigError('no_account', `there is no account "${account}"; run: musette accounts`)
 }
 
 function heldToAccount(name: string): ConfigError {

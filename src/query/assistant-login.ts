@@ -76,7 +76,8 @@ export async function findAssistantLogin(
   }
 }
 
-async function findAccountId(tx: Tx, name: string | undefined): Promise<number | undefined> {
+/** Finds the key of the account of this name; undefined without a name. Throws ConfigError `no_account`. */
+export async function findAccountId(tx: Tx, name: string | undefined): Promise<number | undefined> {
   if (name === undefined) return undefined
   const account = await findAccount(tx, name)
   if (account) return account.accountId
