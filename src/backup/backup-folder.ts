@@ -1,7 +1,6 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorCode } from '../kit/errors.ts'
-import { openPlainFile, UNFINISHED } from '../kit/files.ts'
+import { openPlainFile, orNone, UNFINISHED } from '../kit/files.ts'
 import { DAY } from '../kit/time.ts'
 import { mapFileError } from './backup-errors.ts'
 import type { Manifest } from './manifest.ts'
@@ -73,12 +72,6 @@ export async function readNewestBackup(dir: string): Promise<FoundBackup | undef
     }
     return found.sort((a, b) => b.doneAt.getTime() - a.doneAt.getTime())[0]
   })
-}
-
-/** A folder that does not exist yet has no backups. */
-function orNone(error: unknown): string[] {
-  if (errorCode(error) === 'ENOENT') return []
-  throw error
 }
 
 /** Reads the manifest of a backup. Throws as openArchive does, and ConfigError `backup_file`. */

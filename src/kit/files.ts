@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { chown, type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { ConfigError } from './errors.ts'
+import { ConfigError, errorCode } from './errors.ts'
 
 /** Writes a file of mode 0600 by a temporary file and a rename; it is flushed to the disk, name and content, when this resolves. */
 export async function writeDurably(path: string, text: string): Promise<void> {
@@ -118,4 +118,10 @@ export async function readPlainFile(path: string | Buffer): Promise<Buffer> {
 /** Opens a folder to flush its entries; never waits for a pipe in its place. Throws Node's errors (ENOTDIR). */
 export function openFolderToFlush(path: string | Buffer): Promise<FileHandle> {
   return open(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NONBLOCK ?? 0))
+}
+
+/** Takes the place of a list of a folder that could not be read: one that does not exist has no names. Throws every other error. */
+export function orNone(error: unknown): string[] {
+  if (errorCode(error) === 'ENOENT') return []
+  throw error
 }

@@ -6,6 +6,8 @@ import { withRun } from '../../mirror/mirror.ts'
 import { withExclusiveWork } from '../../store/store.ts'
 import type { App } from '../app.ts'
 import {
+  ALSO,
+  type Also,
   type ExportedFiles,
   openExportFolder,
   publish,
@@ -14,7 +16,7 @@ import {
   removeStaged,
   writeStaged,
 } from './export-folder.ts'
-import { ALSO, type Also, findWantedFiles } from './files-to-export.ts'
+import { findWantedFiles } from './files-to-export.ts'
 
 /** What an export did: files by what became of them, and the samples and bytes of those that were written. */
 export type ExportCounts = {

@@ -3,7 +3,14 @@ import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
-import { flushDirectory, openPlainFile, readPlainFile, renameDurably, writeFlushed } from '../../kit/files.ts'
+import {
+  flushDirectory,
+  openPlainFile,
+  orNone,
+  readPlainFile,
+  renameDurably,
+  writeFlushed,
+} from '../../kit/files.ts'
 
 /** The list of the files that belong to the export; readers find in it what the export holds and when it was made. */
 export const MANIFEST = 'musette-export.json'
@@ -13,6 +20,10 @@ const STAGING = '.musette-staging'
 const READ_BYTES = 1024 * 1024
 /** What an empty disk holds. */
 const NOTHING: ReadonlySet<string> = new Set([STAGING, 'lost+found'])
+
+/** What an export holds beside the tables: the FIT files, and the answers of the service. */
+export const ALSO = ['originals', 'raw'] as const
+export type Also = (typeof ALSO)[number]
 
 const fileSchema = z.strictObject({
   fingerprint: z.string(),
@@ -35,7 +46,7 @@ const manifestSchema = z.strictObject({
   /** when every file was last read and compared with its checksum */
   checked_at: z.iso.datetime().optional(),
   /** what it holds beside the tables */
-  also: z.array(z.enum(['originals', 'raw'])).optional(),
+  also: z.array(z.enum(ALSO)).optional(),
   files: z.record(pathSchema, fileSchema),
 })
 
@@ -52,14 +63,14 @@ type ExportedFile = z.infer<typeof fileSchema>
  */
 export async function openExportFolder(dir: string): Promise<Manifest | undefined> {
   await createFolder(dir)
-  const manifest = await readManifest(join(dir, MANIFEST))
+  const manifest = await readExport(dir)
   if (!manifest && (await readdir(dir)).some((name) => !NOTHING.has(name)) && !(await readStaged(dir))) {
     const message = `${dir} holds other files and no export of musette; name an empty folder, or one that is not there yet`
     throw new ConfigError('not_an_export', message)
   }
   if (await readStaged(dir)) await publishStaged(dir)
   else await removeStaged(dir)
-  return readManifest(join(dir, MANIFEST))
+  return readExport(dir)
 }
 
 /** Reads the manifest of an export and changes nothing; undefined where there is none. Throws ConfigError `not_an_export`. */
@@ -152,17 +163,11 @@ export async function readForeignFiles(dir: string, files: ExportedFiles): Promi
   return foreign
 }
 
-/** A folder that somebody has removed holds nothing. */
-function orNone(error: unknown): string[] {
-  if (errorCode(error) === 'ENOENT') return []
-  throw error
-}
-
 /** Every step may be repeated: after a crash all of them run again. */
 async function publishStaged(dir: string): Promise<void> {
   const next = await readStaged(dir)
   if (!next) return
-  const before = (await readManifest(join(dir, MANIFEST)))?.files ?? {}
+  const before = (await readExport(dir))?.files ?? {}
   const folders = new Set<string>()
   for (const path of Object.keys(next.files)) {
     if (await moveStaged(dir, path)) folders.add(dirname(path))

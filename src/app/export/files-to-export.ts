@@ -6,11 +6,8 @@ import { findAccounts } from '../../store/account-rows.ts'
 import { findKeptBody, findKeptFiles, type KeptFile } from '../../store/export/kept-files.ts'
 import { findContent, findPartitions, type Partition } from '../../store/export/partitions.ts'
 import type { Tx } from '../../store/store.ts'
+import type { Also } from './export-folder.ts'
 import { encodeParquet } from './parquet-encoder.ts'
-
-/** What an export holds beside the tables: the FIT files, and the answers of the service. */
-export const ALSO = ['originals', 'raw'] as const
-export type Also = (typeof ALSO)[number]
 
 /** A file that an export of this moment of the database has. */
 export type WantedFile = {

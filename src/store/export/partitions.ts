@@ -165,8 +165,6 @@ const PLAIN: Readonly<Record<Exclude<TableName, 'samples'>, PlainTable>> = {
 // Every rewrite of samples, extras or curve gives the activity another version; start and path stand in their rows too.
 const CONTENT = `concat_ws(':', v.activity_id, v.path, v.sample_count, v.started_at, v.started_at_local, c.version)`
 const WITH_CONTENT = 'training.activities v left join musette.content_versions c using (activity_id)'
-const ACTIVITY = PLAIN.activities.columns.map(({ name }) => `v.${name}`)
-
 /** The fingerprint of a table from all that its rows have in the file. */
 function printOf(table: Exclude<TableName, 'samples'>): Print {
   const { columns, from, year, order } = PLAIN[table]
@@ -176,15 +174,11 @@ function printOf(table: Exclude<TableName, 'samples'>): Print {
 
 type Print = { text: string; order: string; from: string; year: string; month?: string; rows: string }
 
-/** What a partition's fingerprint is made from: a text for each of these rows, in a fixed order, and how many rows they stand for. */
-const PRINTS: Readonly<Record<TableName, Print>> = {
-  activities: {
-    text: `md5(row(${ACTIVITY.join(', ')})::text)`,
-    order: 'v.activity_id',
-    from: 'training.activities v where true',
-    year: YEAR,
-    rows: 'count(*)',
-  },
+/**
+ * What a partition's fingerprint is made from: a text for each of these rows, in a fixed order, and how many rows they stand for. Those
+ * of all other tables are made from all that their rows have in the file.
+ */
+const PRINTS: Readonly<Partial<Record<TableName, Print>>> & { samples: Print } = {
   samples: {
     text: CONTENT,
     order: 'v.activity_id',
@@ -200,30 +194,20 @@ const PRINTS: Readonly<Record<TableName, Print>> = {
     year: YEAR,
     rows: 'count(*)',
   },
-  revisions: {
-    text: `md5(row(v.path, r.*)::text)`,
-    order: 'v.activity_id, r.observed_at',
-    from: `${PLAIN.revisions.from} where true`,
-    year: YEAR,
-    rows: 'count(*)',
-  },
-  training_info: printOf('training_info'),
-  uploads: printOf('uploads'),
-  fit_files: printOf('fit_files'),
-  fit_sessions: printOf('fit_sessions'),
-  fit_laps: printOf('fit_laps'),
-  fit_devices: printOf('fit_devices'),
-  fit_fields: printOf('fit_fields'),
-  workouts: printOf('workouts'),
-  workout_sets: printOf('workout_sets'),
-  changes: printOf('changes'),
 }
 
 /** Finds what there is to export, by table, account and time; `rows` counts samples, of power curves the activities. */
 export async function findPartitions(tx: Tx): Promise<Partition[]> {
   const partitions: Partition[] = []
   for (const table of TABLES) {
-    const { text, order, from, year, month = 'null::int', rows: counted } = PRINTS[table]
+    const {
+      text,
+      order,
+      from,
+      year,
+      month = 'null::int',
+      rows: counted,
+    } = table === 'samples' ? PRINTS.samples : (PRINTS[table] ?? printOf(table))
     const { rows } = await tx.client.query<Omit<Partition, 'table'>>(
       `select a.account_id as "accountId", a.name as account, p.year, p.month, p.rows::float8 as rows, p.fingerprint
        from (select v.account_id, ${year} as year, ${month} as month, ${counted} as rows,
