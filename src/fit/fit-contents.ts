@@ -1,9 +1,11 @@
-import { dateOf, type FitFields, type FitValue, readFields, readRaw } from './fit-values.ts'
-import { type FitMessage, type FitWalk, makeFitWalker } from './fit-walker.ts'
+import { type FitRecords, makeRecordsReader } from './fit-records.ts'
+import { dateOf, type FitFields, type FitValue, readFields, readRaw, simplify } from './fit-values.ts'
+import { type DeveloperField, type FitMessage, type FitWalk, makeFitWalker } from './fit-walker.ts'
 import {
   ACTIVITY,
   DEVELOPER_DATA_ID,
   DEVICE_INFO,
+  EVENT,
   FIELD_DESCRIPTION,
   FILE_CREATOR,
   FILE_ID,
@@ -12,6 +14,7 @@ import {
   LAP,
   RECORD,
   SESSION,
+  TIMESTAMP,
 } from './profile.ts'
 import { MESSAGES } from './profile-fields.ts'
 
@@ -19,8 +22,8 @@ import { MESSAGES } from './profile-fields.ts'
 export type FitMessageFields = { fields: FitFields; developerFields: FitFields }
 
 /**
- * A field that an app describes in the file, and its numbers in the records; `times` are seconds since 1970. `app`: the message that
- * names the app, when there is one.
+ * A field that an app describes in the file, and its values in the records: the number of each record from 1, its time in seconds since
+ * 1970 (NaN of one without a time) and the value. `app`: the message that names the app, when there is one.
  */
 export type DescribedField = {
   developer: number
@@ -28,17 +31,24 @@ export type DescribedField = {
   type: number
   fields: FitFields
   app: FitFields | undefined
+  records: number[]
   times: number[]
-  values: number[]
+  values: FitValue[]
 }
 
 /**
- * What a FIT file says beside its records. `head`: the first message of each kind that describes the file, by the profile's name.
- * `devices` has every message of a device. `problem`: why not all of it was read.
+ * A message that is no record, session or lap, by the name of the profile or `message_N`. `time`: its own, in FIT seconds, when it has one,
+ * which is not among its fields then. `record`: the number of the record before it, 0 before the first.
+ */
+export type FitOther = FitMessageFields & { name: string; time: number | null; record: number }
+
+/**
+ * What a FIT file says. `head`: the first message of each kind that describes the file, by the profile's name. `devices` has every
+ * message of a device, `others` every message that is no record, session or lap. `problem`: why not all of it was read.
  */
 export type FitContents = {
   parts: number
-  records: number
+  records: FitRecords
   startedAt: Date | null
   endedAt: Date | null
   head: Readonly<Record<string, FitFields>>
@@ -46,11 +56,14 @@ export type FitContents = {
   laps: FitMessageFields[]
   devices: FitMessageFields[]
   described: DescribedField[]
+  others: FitOther[]
   problem: string | null
 }
 
 /** A day of riding has a few hundred messages of these kinds; a hostile file may hold nothing else. */
 const MOST_MESSAGES = 20_000
+/** Three messages in each second of a day. */
+const MOST_OTHERS = 300_000
 /** The values of 20 fields in each second of a day. */
 const MOST_VALUES = 2_000_000
 
@@ -58,7 +71,7 @@ const MOST_VALUES = 2_000_000
 const HEAD: readonly number[] = [FILE_ID.message, FILE_CREATOR.message, ACTIVITY.message]
 
 /**
- * Reads what a FIT file says beside its records: file, sessions, laps, devices, and the fields that apps added. Chained parts are
+ * Reads what a FIT file says: records, sessions, laps, devices, the fields that apps added, and every other message. Chained parts are
  * read one after the other. Of a file that is cut or damaged it reads what can be read, and `problem` says why not more. Never
  * throws.
  */
@@ -76,18 +89,21 @@ function makeContentsReader() {
   const head: Record<string, FitFields> = {}
   const lists = { sessions: [], laps: [], devices: [] } as Pick<FitContents, 'sessions' | 'laps' | 'devices'>
   const described: DescribedField[] = []
+  const others: FitOther[] = []
+  const records = makeRecordsReader()
   const times = { firstStart: Number.POSITIVE_INFINITY, first: Number.POSITIVE_INFINITY, last: 0 }
-  const counts = { records: 0, messages: 0, values: 0, leftOut: 0 }
+  const counts = { messages: 0, values: 0, leftOut: 0, record: 0 }
   let apps = new Map<number, FitFields>()
   let current = new Map<number, DescribedField>()
 
-  const read = (message: FitMessage): FitMessageFields => ({
-    fields: readFields(message),
-    developerFields: readDeveloperFields(message, current),
-  })
   const onRecord = (message: FitMessage) => {
     const { time } = message
-    counts.records += 1
+    const record = records.push(message)
+    if (record === undefined) {
+      counts.leftOut += 1
+      return
+    }
+    counts.record = record
     const isDated = time !== null && time >= FIRST_ABSOLUTE_TIME
     if (isDated) {
       times.first = Math.min(times.first, time)
@@ -95,43 +111,64 @@ function makeContentsReader() {
     }
     for (const place of message.definition.developerFields) {
       const field = current.get(keyOf(place.developer, place.number))
-      const value = field && readRaw(message, { ...place, type: field.type })?.[0]
-      if (!field || value === undefined || value === null || typeof value === 'string' || !isDated) continue
+      const value = field && readAppField(message, place, field)
+      if (!field || value === undefined) continue
       if (counts.values >= MOST_VALUES) counts.leftOut += 1
       else {
         counts.values += 1
-        field.times.push(time + FIT_EPOCH_S)
-        field.values.push(Number(value))
+        field.records.push(record)
+        field.times.push(isDated ? time + FIT_EPOCH_S : Number.NaN)
+        field.values.push(value)
       }
     }
   }
-  const onDescription = (message: FitMessage) => {
-    const fields = readFields(message)
+  const onDescription = (fields: FitFields) => {
     const { developerDataIndex: developer, fieldDefinitionNumber: number, fitBaseTypeId: type } = fields
     if (typeof developer !== 'number' || typeof number !== 'number' || typeof type !== 'number') return
-    const field = { developer, number, type, fields, app: apps.get(developer), times: [], values: [] }
+    const series = { records: [], times: [], values: [] }
+    const field = { developer, number, type, fields, app: apps.get(developer), ...series }
     current.set(keyOf(developer, number), field)
     described.push(field)
+  }
+  const onEvent = ({ event, data }: FitFields) => {
+    if (event !== EVENT.frontGearChange && event !== EVENT.rearGearChange) return
+    if (typeof data === 'number') records.shift({ front: teethOf(data, 24), rear: teethOf(data, 8) })
+  }
+  const onOther = ({ time: clock }: FitMessage, name: string, made: FitMessageFields) => {
+    if (others.length >= MOST_OTHERS) {
+      counts.leftOut += 1
+      return
+    }
+    const time = clock !== null && clock >= FIRST_ABSOLUTE_TIME ? clock : null
+    const { timestamp: _, [`field_${TIMESTAMP}`]: __, ...untimed } = made.fields
+    const fields = time === null ? made.fields : untimed
+    others.push({ ...made, name, time, record: counts.record, fields })
   }
   const onMessage = (message: FitMessage) => {
     const { number } = message
     if (number === RECORD.message) return onRecord(message)
     const list = summariesOf(lists, number)
+    const name = MESSAGES.get(number)?.name ?? `message_${number}`
+    const made = {
+      fields: readFields(message),
+      developerFields: readDeveloperFields(message, current),
+    }
+    if (number === EVENT.message) onEvent(made.fields)
+    if (number !== SESSION.message && number !== LAP.message) onOther(message, name, made)
     const isHead = HEAD.includes(number)
     const isOfApps = number === FIELD_DESCRIPTION.message || number === DEVELOPER_DATA_ID.message
     if (!list && !isHead && !isOfApps) return
+    const { fields } = made
     counts.messages += 1
     if (counts.messages > MOST_MESSAGES) counts.leftOut += 1
-    else if (number === FIELD_DESCRIPTION.message) onDescription(message)
+    else if (number === FIELD_DESCRIPTION.message) onDescription(fields)
     else if (isOfApps) {
-      const fields = readFields(message)
       if (typeof fields.developerDataIndex === 'number') apps.set(fields.developerDataIndex, fields)
     } else if (list) {
-      const made = read(message)
       list.push(made)
-      const start = number === SESSION.message ? made.fields.startTime : undefined
+      const start = number === SESSION.message ? fields.startTime : undefined
       if (typeof start === 'string') times.firstStart = Math.min(times.firstStart, Date.parse(start))
-    } else head[MESSAGES.get(number)?.name ?? ''] ??= readFields(message)
+    } else head[name] ??= fields
   }
   return {
     openPart() {
@@ -140,7 +177,7 @@ function makeContentsReader() {
     },
     onMessage,
     end({ parts, fault }: FitWalk<boolean>): FitContents {
-      const { records, leftOut } = counts
+      const { leftOut } = counts
       const { firstStart, first, last } = times
       const firstRecord = Number.isFinite(first) ? dateOf(first) : null
       const problems: string[] = []
@@ -150,12 +187,13 @@ function makeContentsReader() {
       if (leftOut > 0) problems.push(`${leftOut} messages or values of it are more than any device writes`)
       return {
         parts: parts.length,
-        records,
+        records: records.end(),
         startedAt: Number.isFinite(firstStart) ? new Date(firstStart) : firstRecord,
         endedAt: last > 0 ? dateOf(last) : null,
         head,
         ...lists,
         described,
+        others,
         problem: problems.length > 0 ? problems.join('; ') : null,
       }
     },
@@ -166,6 +204,21 @@ function summariesOf<T>(lists: { sessions: T; laps: T; devices: T }, number: num
   if (number === SESSION.message) return lists.sessions
   if (number === LAP.message) return lists.laps
   return number === DEVICE_INFO.message ? lists.devices : undefined
+}
+
+/** A byte of the four that an event of a gear change holds: numbers and teeth of both gears. */
+function teethOf(data: number, shift: 8 | 24): number {
+  const teeth = (data >>> shift) & 0xff
+  return teeth === 0 || teeth === 0xff ? Number.NaN : teeth
+}
+
+function readAppField(
+  message: FitMessage,
+  place: DeveloperField,
+  { type }: DescribedField,
+): FitValue | undefined {
+  const raw = readRaw(message, { ...place, type })
+  return (raw && simplify(raw)) ?? undefined
 }
 
 function keyOf(developer: number, number: number): number {
@@ -180,14 +233,11 @@ function readDeveloperFields(message: FitMessage, described: ReadonlyMap<number,
   const fields: Record<string, FitValue> = {}
   for (const place of message.definition.developerFields) {
     const field = described.get(keyOf(place.developer, place.number))
-    const raw = field && readRaw(message, { ...place, type: field.type })
-    if (!field || !raw) continue
-    const plain = raw.map((value) => (typeof value === 'bigint' ? String(value) : value))
-    const [first] = plain
-    if (first === null || first === undefined) continue
+    const value = field && readAppField(message, place, field)
+    if (!field || value === undefined) continue
     const name = String(field.fields.fieldName ?? 'field')
     const isFirst = field.fields.fieldName !== undefined && !Object.hasOwn(fields, name)
-    fields[isFirst ? name : `${name}_${place.developer}_${place.number}`] = plain.length === 1 ? first : plain
+    fields[isFirst ? name : `${name}_${place.developer}_${place.number}`] = value
   }
   return fields
 }

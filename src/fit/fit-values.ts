@@ -1,4 +1,4 @@
-import type { FitMessage } from './fit-walker.ts'
+import type { Field, FitMessage } from './fit-walker.ts'
 import { FIRST_ABSOLUTE_TIME, FIT_EPOCH_S } from './profile.ts'
 import { MESSAGES, type ProfileField } from './profile-fields.ts'
 
@@ -49,12 +49,36 @@ export function readFields(message: FitMessage): FitFields {
   const known = MESSAGES.get(definition.number)?.fields
   const fields: [string, FitValue][] = []
   for (const place of definition.fields) {
-    const field = known?.get(place.number)
-    const raw = readRaw(message, place)
-    const value = raw && (field ? scaleField(raw, field) : simplify(raw))
-    if (value !== undefined && value !== null) fields.push([field?.name ?? `field_${place.number}`, value])
+    const value = readFieldValue(message, place)
+    if (value !== undefined) fields.push([known?.get(place.number)?.name ?? `field_${place.number}`, value])
   }
   return Object.fromEntries(fields)
+}
+
+/** Reads a field of a message, see readFields; undefined when it has no value. */
+export function readFieldValue(message: FitMessage, place: Field): FitValue | undefined {
+  const field = MESSAGES.get(message.definition.number)?.fields.get(place.number)
+  const raw = readRaw(message, place)
+  return (raw && (field ? scaleField(raw, field) : simplify(raw))) ?? undefined
+}
+
+/** Reads a number of a message at an offset, in the profile's unit; NaN where it stands for nothing. */
+export type NumberReader = (view: DataView, offset: number, little: boolean) => number
+
+/** Makes the reader of a field that holds a single number; undefined for one that may hold another value. */
+export function makeNumberReader(
+  { size, type }: Field,
+  field: ProfileField | undefined,
+): NumberReader | undefined {
+  const base = BASE_TYPES.get(type & TYPE_BITS)
+  if (!base || base.size !== size || typeof base.nothing === 'bigint' || field?.isList || field?.isTime)
+    return undefined
+  const { read, nothing } = base
+  const { scale, offset: shift } = field ?? { scale: 1, offset: 0 }
+  return (view, offset, little) => {
+    const raw = read(view, offset, little)
+    return raw === nothing || !Number.isFinite(raw) ? Number.NaN : Number(raw) / scale - shift
+  }
 }
 
 type RawValues = readonly (number | bigint | string | null)[]
@@ -96,7 +120,8 @@ function scaleField(raw: RawValues, field: ProfileField): FitValue | null {
   return isList ? scaled : (scaled[0] ?? null)
 }
 
-function simplify(raw: RawValues): FitValue | null {
+/** Makes the value of raw ones: a single one as it is, several as a list. */
+export function simplify(raw: RawValues): FitValue | null {
   const plain = raw.map((value) => (typeof value === 'bigint' ? plainOf(value) : value))
   return plain.length === 1 ? (plain[0] ?? null) : plain
 }

@@ -1,3 +1,5 @@
+import { OTHER_MESSAGES } from './profile-messages.ts'
+
 /** A field of the profile: `value = raw / scale - offset`, in its unit. `isTime`: FIT seconds of a moment. */
 export type ProfileField = Readonly<{
   name: string
@@ -115,20 +117,21 @@ export const MESSAGES: ReadonlyMap<number, ProfileMessage> = new Map(
         'developerDataId',
         `developerId[], applicationId[], manufacturerId, developerDataIndex, applicationVersion`,
       ],
+      ...OTHER_MESSAGES,
     ] as const
   ).map(([number, name, fields]) => [number, { name, fields: parseFields(fields) }]),
 )
 
 /**
  * Reads a list of fields with consecutive numbers; a number before a name is that of the field. `[]`: it holds a list, `@`: a
- * moment, `/N`: its scale, `-N`: its offset.
+ * moment, `/N`: its scale, `-N`: its offset, which may be negative.
  */
 function parseFields(list: string): ReadonlyMap<number, ProfileField> {
   const fields = new Map<number, ProfileField>()
   let number = 0
   for (const entry of list.split(/,\s+/)) {
     const [, at, name = '', isList, isTime, scale = '1', offset = '0'] =
-      /^(?:(\d+) )?(\w+)(\[\])?(@)?(?:\/([\d.]+))?(?:-(\d+))?$/.exec(entry) ?? []
+      /^(?:(\d+) )?(\w+)(\[\])?(@)?(?:\/([\d.]+))?(?:-(-?\d+))?$/.exec(entry) ?? []
     if (at !== undefined) number = Number(at)
     const kind = { isList: isList !== undefined, isTime: isTime !== undefined }
     fields.set(number++, { name, scale: Number(scale), offset: Number(offset), ...kind })

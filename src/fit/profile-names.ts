@@ -1,5 +1,21 @@
 import { namesByNumber } from './profile.ts'
 
+/** The profile's names of the kinds of events, by their numbers. */
+export const EVENTS =
+  namesByNumber(`0, timer, 3, workout, workoutStep, powerDown, powerUp, offCourse, session, lap, coursePoint, battery,
+  virtualPartnerPace, hrHighAlert, hrLowAlert, speedHighAlert, speedLowAlert, cadHighAlert, cadLowAlert, powerHighAlert,
+  powerLowAlert, recoveryHr, batteryLow, timeDurationAlert, distanceDurationAlert, calorieDurationAlert, activity,
+  fitnessEquipment, length, 32, userMarker, sportPoint, 36, calibration, 42, frontGearChange, rearGearChange,
+  riderPositionChange, elevHighAlert, elevLowAlert, commTimeout, 54, autoActivityDetect, 56, diveAlert, diveGasSwitched, 71,
+  tankPressureReserve, tankPressureCritical, tankLost, 75, radarThreatAlert, tankBatteryLow, 81, tankPodConnected,
+  tankPodDisconnected`)
+
+/** The profile's names of what an event says, by their numbers. */
+export const EVENT_TYPES = namesByNumber(
+  `0, start, stop, consecutiveDepreciated, marker, stopAll, beginDepreciated, endDepreciated, endAllDepreciated, stopDisable,
+  stopDisableAll`,
+)
+
 /** The profile's names of makers of devices, by their numbers. */
 export const MANUFACTURERS =
   namesByNumber(`1, garmin, garminFr405Antfs, zephyr, dayton, idt, srm, quarq, ibike, saris, sparkHk, tanita, echowell, dynastreamOem,

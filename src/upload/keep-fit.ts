@@ -89,5 +89,5 @@ export async function rebuildFit(
 }
 
 function isNothing({ records, sessions, laps, devices }: FitContents): boolean {
-  return records + sessions.length + laps.length + devices.length === 0
+  return records.count + sessions.length + laps.length + devices.length === 0
 }

@@ -14,11 +14,44 @@ const rich = makeRichFit()
 
 function expectSame(bytes: Uint8Array): ReturnType<typeof readContents> {
   const ours = readContents(bytes)
-  const { described, ...sdk } = readMessagesWithSdk(bytes)
+  const { described, records, others, ...sdk } = readMessagesWithSdk(bytes)
   const { sessions, laps, devices, head } = ours
   expect({ sessions, laps, devices, head }).toEqual(sdk)
-  expect(ours.described.map(({ fields, times, values }) => ({ fields, times, values }))).toEqual(described)
+  const series = ours.described.map(({ fields, records, times, values }) => ({
+    fields,
+    records,
+    times,
+    values,
+  }))
+  expect(series).toEqual(described)
+  expect(ours.records.count).toBe(records.length)
+  for (const [index, record] of recordsOf(ours).entries()) expect(record).toEqual(records[index])
+  expect(othersOf(ours)).toEqual(others)
   return ours
+}
+
+/** The fields of each record by name. */
+function recordsOf({ records }: ReturnType<typeof readContents>) {
+  const { count, timesMs, fields } = records
+  return Array.from({ length: count }, (_, row) => {
+    const time = timesMs[row] ?? Number.NaN
+    const timestamp = Number.isNaN(time) ? [] : [['timestamp', new Date(time).toISOString()]]
+    const own = [...fields.values()].flatMap(({ name, numbers, others }) => {
+      const value = others.get(row + 1) ?? numbers[row] ?? Number.NaN
+      return Number.isNaN(value) ? [] : [[name, value]]
+    })
+    return Object.fromEntries([...timestamp, ...own])
+  })
+}
+
+/** The messages that are no record, session or lap, by their names. */
+function othersOf({ others }: ReturnType<typeof readContents>) {
+  const named: Record<string, unknown[]> = {}
+  for (const { name, record: _, ...message } of others) {
+    named[name] ??= []
+    named[name].push(message)
+  }
+  return named
 }
 
 describe('what a FIT file says beside its records', () => {
@@ -32,7 +65,10 @@ describe('what a FIT file says beside its records', () => {
   }
 
   it('is what @garmin/fitsdk reads in a made ride, and in a file with laps, sensors and fields of apps', () => {
-    expect(expectSame(ride)).toMatchObject({ parts: 1, records: 600, problem: null })
+    expect(expectSame(ride)).toMatchObject({
+      ...{ parts: 1, problem: null },
+      records: { count: 600 },
+    })
     const { sessions, laps, devices, described } = expectSame(rich)
     expect([sessions, laps, devices, described].map(({ length }) => length)).toEqual([2, 4, 6, 4])
     expect(described.map(({ values }) => values.length)).toEqual([24, 120, 0, 0])
@@ -41,7 +77,7 @@ describe('what a FIT file says beside its records', () => {
 
   it('is read from each chained part, whose fields of apps are its own', () => {
     const both = readContents(Buffer.concat([ride, rich, rich]))
-    expect(both).toMatchObject({ parts: 3, records: 840, problem: null })
+    expect(both).toMatchObject({ parts: 3, records: { count: 840 }, problem: null })
     expect([both.sessions, both.laps, both.described].map(({ length }) => length)).toEqual([5, 9, 8])
     expect(both.described[4]?.values).toEqual(both.described[0]?.values)
     // The description of a part that is over does not count.
@@ -71,17 +107,20 @@ describe('what a FIT file says beside its records', () => {
       const { laps, records, problem } = readContents(rich.subarray(0, size))
       expect([size, problem]).toEqual([size, expect.any(String)])
       expect(laps.length).toBeLessThanOrEqual(4)
-      expect(records).toBeLessThanOrEqual(120)
+      expect(records.count).toBeLessThanOrEqual(120)
     }
     const almost = readContents(rich.subarray(0, -3))
     expect(almost).toMatchObject({
-      records: 120,
+      records: { count: 120 },
       problem: expect.stringMatching(/bytes are missing at its end/),
     })
     expect(almost.laps).toEqual(readContents(rich).laps)
     const flipped = Buffer.from(rich)
     flipped.writeUInt8(flipped.readUInt8(rich.length - 1) ^ 1, rich.length - 1)
-    expect(readContents(flipped)).toMatchObject({ records: 120, problem: expect.stringMatching(/checksum/) })
+    expect(readContents(flipped)).toMatchObject({
+      records: { count: 120 },
+      problem: expect.stringMatching(/checksum/),
+    })
   })
 
   it('is read to the padding behind it, which is no problem', () => {
@@ -114,7 +153,7 @@ describe('what a FIT file says beside its records', () => {
     for (let i = 0; i < 500; i++) {
       const damaged = Buffer.from(rich)
       for (let n = 0; n < 20; n++) damaged[14 + Math.floor(random() * (rich.length - 14))] = random() * 256
-      expect(readContents(damaged).records).toBeLessThanOrEqual(10_000)
+      expect(readContents(damaged).records.count).toBeLessThanOrEqual(10_000)
     }
   })
 
@@ -134,7 +173,7 @@ describe('the profile', () => {
     const sdk = Profile.messages[number]
     expect(message.name).toBe(sdk?.name)
     // The protocol does not scale what describes the fields of apps.
-    const isScaled = number < 206
+    const isScaled = number !== 206 && number !== 207
     const plain = (value: unknown, none: number) => {
       const [one, ...more] = [value].flat()
       return more.length > 0 || typeof one !== 'number' ? none : one
@@ -156,6 +195,8 @@ describe('the profile', () => {
     ['manufacturer', names.MANUFACTURERS],
     ['garminProduct', names.GARMIN_PRODUCTS],
     ['subSport', names.SUB_SPORTS],
+    ['event', names.EVENTS],
+    ['eventType', names.EVENT_TYPES],
     ['lapTrigger', names.LAP_TRIGGERS],
     ['intensity', names.INTENSITIES],
     ['batteryStatus', names.BATTERY_STATUSES],

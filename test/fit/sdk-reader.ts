@@ -1,5 +1,6 @@
 import { Decoder, type RecordMesg, Stream } from '@garmin/fitsdk'
-import type { FitContents } from '../../src/fit/fit-contents.ts'
+import type { FitContents, FitMessageFields } from '../../src/fit/fit-contents.ts'
+import type { FitFields, FitValue } from '../../src/fit/fit-values.ts'
 
 /** One moment of a FIT activity; null where the device wrote nothing. Degrees, metres, m/s, watts, beats and turns a minute. */
 export type SdkRecord = {
@@ -74,15 +75,20 @@ function degrees(semicircles: unknown): number | null {
   return value === null ? null : value * (180 / 2 ** 31)
 }
 
-/** What @garmin/fitsdk reads of the messages that src/fit/fit-contents.ts reads, in the same shape. */
+/**
+ * What @garmin/fitsdk reads of a FIT file, in the shape of src/fit/fit-contents.ts. `records`: the fields of each record. `others`: the
+ * messages that are no record, session or lap, by their names.
+ */
 export type SdkContents = Pick<FitContents, 'sessions' | 'laps' | 'devices' | 'head'> & {
-  described: Array<Pick<FitContents['described'][number], 'fields' | 'times' | 'values'>>
+  described: Array<Pick<FitContents['described'][number], 'fields' | 'records' | 'times' | 'values'>>
+  records: FitFields[]
+  others: Record<string, Array<FitMessageFields & { time: number | null }>>
 }
 
-/**
- * Reads the messages beside the records, scaled, with enumerations as numbers. Values that no row can hold are left out of
- * `described`: texts, and those of records without a time.
- */
+const FIT_EPOCH_S = 631_065_600
+const FIRST_ABSOLUTE_TIME = 0x10000000
+
+/** Reads the messages of a FIT file, scaled, with enumerations as numbers. */
 export function readMessagesWithSdk(bytes: Uint8Array): SdkContents {
   const { messages } = new Decoder(Stream.fromBuffer(bytes)).read({
     mergeHeartRates: false,
@@ -94,7 +100,8 @@ export function readMessagesWithSdk(bytes: Uint8Array): SdkContents {
   const listOf = (key: string) => Reflect.get(messages, key) as Record<string, unknown>[] | undefined
   const descriptions = listOf('fieldDescriptionMesgs') ?? []
   const messageOf = (message: Record<string, unknown>) => {
-    const { developerFields = {}, ...fields } = message
+    // The SDK adds a key of its own to descriptions.
+    const { developerFields = {}, key: _, ...fields } = message
     const named = Object.entries(Object(developerFields)).map(([key, value]) => [
       String(descriptions[Number(key)]?.fieldName),
       value,
@@ -106,19 +113,24 @@ export function readMessagesWithSdk(bytes: Uint8Array): SdkContents {
     const first = all(`${name}Mesgs`)[0]
     return first ? [[name, first.fields]] : []
   })
+  const records = listOf('recordMesgs') ?? []
   const described = descriptions.map(({ key, ...description }) => {
-    const values = (listOf('recordMesgs') ?? []).flatMap(({ timestamp, developerFields }) => {
-      const value: unknown = Reflect.get(Object(developerFields), String(key))
-      const first: unknown = Array.isArray(value) ? value[0] : value
-      return timestamp instanceof Date && typeof first === 'number' && Number.isFinite(first)
-        ? [[timestamp.getTime() / 1_000, first]]
-        : []
+    const values = records.flatMap(({ timestamp, developerFields }, index) => {
+      const value = plainValue(Reflect.get(Object(developerFields), String(key)))
+      const time = timestamp instanceof Date ? timestamp.getTime() / 1_000 : Number.NaN
+      return value === null ? [] : [{ record: index + 1, time, value }]
     })
     return {
       fields: plainFields(description),
-      times: values.map(([time = 0]) => time),
-      values: values.map(([, value = 0]) => value),
+      records: values.map(({ record }) => record),
+      times: values.map(({ time }) => time),
+      values: values.map(({ value }) => value as FitValue),
     }
+  })
+  const others = Object.keys(messages).flatMap((key) => {
+    const name = /^\d+$/.test(key) ? `message_${key}` : key.replace(/Mesgs$/, '')
+    const named = ['record', 'session', 'lap'].includes(name) ? [] : all(key).map(untimed)
+    return named.length > 0 ? [[name, named]] : []
   })
   return {
     sessions: all('sessionMesgs'),
@@ -126,19 +138,35 @@ export function readMessagesWithSdk(bytes: Uint8Array): SdkContents {
     devices: all('deviceInfoMesgs'),
     head: Object.fromEntries(head),
     described,
+    records: records.map((record) => messageOf(record).fields),
+    others: Object.fromEntries(others),
   }
 }
 
-function plainFields(fields: Record<string, unknown>): FitContents['laps'][number]['fields'] {
+/** Takes the time of a message out of its fields. */
+function untimed({ fields, developerFields }: FitMessageFields) {
+  const { timestamp, field_253: raw, ...rest } = fields
+  if (typeof timestamp === 'string')
+    return { time: Date.parse(timestamp) / 1_000 - FIT_EPOCH_S, fields: rest, developerFields }
+  if (typeof raw === 'number' && raw >= FIRST_ABSOLUTE_TIME)
+    return { time: raw, fields: rest, developerFields }
+  return { time: null, fields, developerFields }
+}
+
+function plainFields(fields: Record<string, unknown>): FitFields {
   const plain = Object.entries(fields).flatMap(([name, value]) => {
-    if (value === null || value === undefined) return []
-    return [[/^\d+$/.test(name) ? `field_${name}` : name, plainValue(value)]]
+    const made = plainValue(value)
+    return made === null ? [] : [[/^\d+$/.test(name) ? `field_${name}` : name, made]]
   })
   return Object.fromEntries(plain)
 }
 
+/** A value as JSON has it; null for none, which the SDK gives as undefined, as null, or as NaN. */
 function plainValue(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString()
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
-  return Array.isArray(value) ? value.map(plainValue) : value
+  if (value === undefined || Number.isNaN(value)) return null
+  if (!Array.isArray(value)) return value
+  const list = value.map(plainValue)
+  return list.every((one) => one === null) ? null : list
 }

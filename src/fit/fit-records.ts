@@ -1,0 +1,123 @@
+import { type FitValue, makeNumberReader, type NumberReader, readFieldValue } from './fit-values.ts'
+import type { Field, FitMessage } from './fit-walker.ts'
+import { FIRST_ABSOLUTE_TIME, FIT_EPOCH_S, RECORD, TIMESTAMP } from './profile.ts'
+import { MESSAGES } from './profile-fields.ts'
+
+/**
+ * A field of the profile in the records of a file. `name`: that of the profile, or `field_N`. `numbers`: its number in each record, in the
+ * profile's unit, NaN where it has none. `others`: values that are no single number, by the number of the record from 1.
+ */
+export type RecordField = Readonly<{
+  number: number
+  name: string
+  numbers: Float64Array
+  others: ReadonlyMap<number, FitValue>
+}>
+
+/** The teeth of the chainring and the sprocket that are in use in each record, NaN while not known; null without any gear change. */
+export type RecordGears = Readonly<{ front: Float64Array; rear: Float64Array }>
+
+/** The records of a file, by field. `timesMs`: ms since 1970, NaN of a record without a time. */
+export type FitRecords = Readonly<{
+  count: number
+  timesMs: Float64Array
+  fields: ReadonlyMap<number, RecordField>
+  gears: RecordGears | null
+}>
+
+/** Numbers of all fields and records: those of 40 fields in each second of three days. */
+const MOST_NUMBERS = 10_000_000
+const FIRST_CAPACITY = 4_096
+
+/** Room for the numbers of one column. */
+type Column = { numbers: Float64Array }
+type OpenField = { number: number; name: string; column: Column | undefined; others: Map<number, FitValue> }
+type Step = { place: Field; field: OpenField; read: NumberReader | undefined }
+type Definition = FitMessage['definition']
+
+/** Makes a reader of record messages, one after the other, into columns. */
+export function makeRecordsReader() {
+  const fields = new Map<number, OpenField>()
+  const steps = new WeakMap<Definition, Step[]>()
+  const columns: Column[] = []
+  let capacity = FIRST_CAPACITY
+  let count = 0
+
+  const openColumn = (): Column => {
+    const column = { numbers: new Float64Array(capacity).fill(Number.NaN) }
+    columns.push(column)
+    return column
+  }
+  const times = openColumn()
+  const gears: { front?: Column; rear?: Column } = {}
+  let inUse = { front: Number.NaN, rear: Number.NaN }
+
+  const stepsOf = (definition: Definition): Step[] => {
+    const known = steps.get(definition)
+    if (known) return known
+    const made = definition.fields.map((place) => {
+      const profile = MESSAGES.get(RECORD.message)?.fields.get(place.number)
+      const { number } = place
+      const field = fields.get(number) ?? {
+        ...{ number, name: profile?.name ?? `field_${number}` },
+        ...{ column: undefined, others: new Map() },
+      }
+      fields.set(number, field)
+      return { place, field, read: makeNumberReader(place, profile) }
+    })
+    steps.set(definition, made)
+    return made
+  }
+  const makeRoom = () => {
+    capacity *= 2
+    for (const column of columns) {
+      const wider = new Float64Array(capacity).fill(Number.NaN)
+      wider.set(column.numbers)
+      column.numbers = wider
+    }
+  }
+  return {
+    /** Reads the next record and returns its number from 1; undefined when there are more than any device writes. */
+    push(message: FitMessage): number | undefined {
+      if ((count + 1) * columns.length > MOST_NUMBERS) return undefined
+      if (count === capacity) makeRoom()
+      const row = count++
+      const { time, bytes, definition } = message
+      const isDated = time !== null && time >= FIRST_ABSOLUTE_TIME
+      if (isDated) times.numbers[row] = (time + FIT_EPOCH_S) * 1_000
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      for (const { place, field, read } of stepsOf(definition)) {
+        if (isDated && place.number === TIMESTAMP) continue
+        if (read) {
+          const value = read(view, place.offset, definition.little)
+          if (Number.isNaN(value)) continue
+          field.column ??= openColumn()
+          field.column.numbers[row] = value
+        } else {
+          const value = readFieldValue(message, place)
+          if (value !== undefined) field.others.set(row + 1, value)
+        }
+      }
+      if (gears.front) gears.front.numbers[row] = inUse.front
+      if (gears.rear) gears.rear.numbers[row] = inUse.rear
+      return row + 1
+    },
+    /** Tells which gears are in use from the next record on, in teeth; NaN where that is not known. */
+    shift(teeth: { front: number; rear: number }) {
+      inUse = teeth
+      gears.front ??= openColumn()
+      gears.rear ??= openColumn()
+    },
+    end(): FitRecords {
+      const cut = (column: Column | undefined) => column?.numbers.subarray(0, count) ?? new Float64Array()
+      const ended = [...fields.values()].map(({ column, ...field }) => ({ ...field, numbers: cut(column) }))
+      const { front, rear } = gears
+      return {
+        count,
+        timesMs: cut(times),
+        fields: new Map(ended.map((field) => [field.number, field])),
+        gears: front && rear ? { front: cut(front), rear: cut(rear) } : null,
+      }
+    },
+  }
+}
