@@ -1,6 +1,6 @@
 import { type FitRecords, makeRecordsReader } from './fit-records.ts'
-import { dateOf, type FitFields, type FitValue, readFields, readRaw, simplify } from './fit-values.ts'
-import { type DeveloperField, type FitMessage, type FitWalk, makeFitWalker } from './fit-walker.ts'
+import { dateOf, type FitFields, type FitValue, readAppField, readFields } from './fit-values.ts'
+import { type FitMessage, type FitWalk, makeFitWalker } from './fit-walker.ts'
 import {
   ACTIVITY,
   DEVELOPER_DATA_ID,
@@ -10,7 +10,6 @@ import {
   FILE_CREATOR,
   FILE_ID,
   FIRST_ABSOLUTE_TIME,
-  FIT_EPOCH_S,
   LAP,
   RECORD,
   SESSION,
@@ -22,8 +21,8 @@ import { MESSAGES } from './profile-fields.ts'
 export type FitMessageFields = { fields: FitFields; developerFields: FitFields }
 
 /**
- * A field that an app describes in the file, and its values in the records: the number of each record from 1, its time in seconds since
- * 1970 (NaN of one without a time) and the value. `app`: the message that names the app, when there is one.
+ * A field that an app describes in the file, and its values in the records, each with the number of its record from 1. `app`: the
+ * message that names the app, when there is one.
  */
 export type DescribedField = {
   developer: number
@@ -32,7 +31,6 @@ export type DescribedField = {
   fields: FitFields
   app: FitFields | undefined
   records: number[]
-  times: number[]
   values: FitValue[]
 }
 
@@ -104,20 +102,18 @@ function makeContentsReader() {
       return
     }
     counts.record = record
-    const isDated = time !== null && time >= FIRST_ABSOLUTE_TIME
-    if (isDated) {
+    if (time !== null && time >= FIRST_ABSOLUTE_TIME) {
       times.first = Math.min(times.first, time)
       times.last = time
     }
     for (const place of message.definition.developerFields) {
       const field = current.get(keyOf(place.developer, place.number))
-      const value = field && readAppField(message, place, field)
+      const value = field && readAppField(message, place, field.type)
       if (!field || value === undefined) continue
       if (counts.values >= MOST_VALUES) counts.leftOut += 1
       else {
         counts.values += 1
         field.records.push(record)
-        field.times.push(isDated ? time + FIT_EPOCH_S : Number.NaN)
         field.values.push(value)
       }
     }
@@ -125,8 +121,7 @@ function makeContentsReader() {
   const onDescription = (fields: FitFields) => {
     const { developerDataIndex: developer, fieldDefinitionNumber: number, fitBaseTypeId: type } = fields
     if (typeof developer !== 'number' || typeof number !== 'number' || typeof type !== 'number') return
-    const series = { records: [], times: [], values: [] }
-    const field = { developer, number, type, fields, app: apps.get(developer), ...series }
+    const field = { developer, number, type, fields, app: apps.get(developer), records: [], values: [] }
     current.set(keyOf(developer, number), field)
     described.push(field)
   }
@@ -134,38 +129,37 @@ function makeContentsReader() {
     if (event !== EVENT.frontGearChange && event !== EVENT.rearGearChange) return
     if (typeof data === 'number') records.shift({ front: teethOf(data, 24), rear: teethOf(data, 8) })
   }
-  const onOther = ({ time: clock }: FitMessage, name: string, made: FitMessageFields) => {
+  const onOther = (message: FitMessage, name: string) => {
     if (others.length >= MOST_OTHERS) {
       counts.leftOut += 1
       return
     }
-    const time = clock !== null && clock >= FIRST_ABSOLUTE_TIME ? clock : null
-    const { timestamp: _, [`field_${TIMESTAMP}`]: __, ...untimed } = made.fields
-    const fields = time === null ? made.fields : untimed
-    others.push({ ...made, name, time, record: counts.record, fields })
+    const time = message.time !== null && message.time >= FIRST_ABSOLUTE_TIME ? message.time : null
+    const fields = readFields(message, time === null ? undefined : TIMESTAMP)
+    const developerFields = readDeveloperFields(message, current)
+    others.push({ name, time, record: counts.record, fields, developerFields })
+    if (message.number === EVENT.message) onEvent(fields)
   }
   const onMessage = (message: FitMessage) => {
     const { number } = message
     if (number === RECORD.message) return onRecord(message)
     const list = summariesOf(lists, number)
     const name = MESSAGES.get(number)?.name ?? `message_${number}`
-    const made = {
-      fields: readFields(message),
-      developerFields: readDeveloperFields(message, current),
-    }
-    if (number === EVENT.message) onEvent(made.fields)
-    if (number !== SESSION.message && number !== LAP.message) onOther(message, name, made)
+    if (number !== SESSION.message && number !== LAP.message) onOther(message, name)
     const isHead = HEAD.includes(number)
     const isOfApps = number === FIELD_DESCRIPTION.message || number === DEVELOPER_DATA_ID.message
     if (!list && !isHead && !isOfApps) return
-    const { fields } = made
     counts.messages += 1
-    if (counts.messages > MOST_MESSAGES) counts.leftOut += 1
-    else if (number === FIELD_DESCRIPTION.message) onDescription(fields)
+    if (counts.messages > MOST_MESSAGES) {
+      counts.leftOut += 1
+      return
+    }
+    const fields = readFields(message)
+    if (number === FIELD_DESCRIPTION.message) onDescription(fields)
     else if (isOfApps) {
       if (typeof fields.developerDataIndex === 'number') apps.set(fields.developerDataIndex, fields)
     } else if (list) {
-      list.push(made)
+      list.push({ fields, developerFields: readDeveloperFields(message, current) })
       const start = number === SESSION.message ? fields.startTime : undefined
       if (typeof start === 'string') times.firstStart = Math.min(times.firstStart, Date.parse(start))
     } else head[name] ??= fields
@@ -212,15 +206,6 @@ function teethOf(data: number, shift: 8 | 24): number {
   return teeth === 0 || teeth === 0xff ? Number.NaN : teeth
 }
 
-function readAppField(
-  message: FitMessage,
-  place: DeveloperField,
-  { type }: DescribedField,
-): FitValue | undefined {
-  const raw = readRaw(message, { ...place, type })
-  return (raw && simplify(raw)) ?? undefined
-}
-
 function keyOf(developer: number, number: number): number {
   return developer * 256 + number
 }
@@ -233,7 +218,7 @@ function readDeveloperFields(message: FitMessage, described: ReadonlyMap<number,
   const fields: Record<string, FitValue> = {}
   for (const place of message.definition.developerFields) {
     const field = described.get(keyOf(place.developer, place.number))
-    const value = field && readAppField(message, place, field)
+    const value = field && readAppField(message, place, field.type)
     if (!field || value === undefined) continue
     const name = String(field.fields.fieldName ?? 'field')
     const isFirst = field.fields.fieldName !== undefined && !Object.hasOwn(fields, name)

@@ -1,4 +1,4 @@
-import type { Field, FitMessage } from './fit-walker.ts'
+import type { DeveloperField, Field, FitMessage } from './fit-walker.ts'
 import { FIRST_ABSOLUTE_TIME, FIT_EPOCH_S } from './profile.ts'
 import { MESSAGES, type ProfileField } from './profile-fields.ts'
 
@@ -42,13 +42,14 @@ function unsigned8(nothing: number): BaseType {
 
 /**
  * Reads the fields of a message by their names in the profile, scaled to the profile's units; a field that the profile does not
- * know is `field_N` with its raw value. Fields without a value are left out.
+ * know is `field_N` with its raw value. Fields without a value are left out, and the field with the number `except`.
  */
-export function readFields(message: FitMessage): FitFields {
+export function readFields(message: FitMessage, except?: number): FitFields {
   const { definition } = message
   const known = MESSAGES.get(definition.number)?.fields
   const fields: [string, FitValue][] = []
   for (const place of definition.fields) {
+    if (place.number === except) continue
     const value = readFieldValue(message, place)
     if (value !== undefined) fields.push([known?.get(place.number)?.name ?? `field_${place.number}`, value])
   }
@@ -67,7 +68,7 @@ export type NumberReader = (view: DataView, offset: number, little: boolean) => 
 
 /** Makes the reader of a field that holds a single number; undefined for one that may hold another value. */
 export function makeNumberReader(
-  { size, type }: Field,
+  { size, type }: Pick<Field, 'size' | 'type'>,
   field: ProfileField | undefined,
 ): NumberReader | undefined {
   const base = BASE_TYPES.get(type & TYPE_BITS)
@@ -81,10 +82,31 @@ export function makeNumberReader(
   }
 }
 
+const appReaders = new Map<number, NumberReader | undefined>()
+
+/** Reads the value of a field of an app, whose type is in its description: a number, a text or a list; undefined when there is none. */
+export function readAppField(message: FitMessage, place: DeveloperField, type: number): FitValue | undefined {
+  const { bytes, definition } = message
+  const { offset, size } = place
+  const key = type * 256 + size
+  if (!appReaders.has(key)) appReaders.set(key, makeNumberReader({ size, type }, undefined))
+  const read = appReaders.get(key)
+  if (read) {
+    const number = read(
+      new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+      offset,
+      definition.little,
+    )
+    return Number.isNaN(number) ? undefined : number
+  }
+  const raw = readRaw(message, { offset, size, type })
+  return (raw && simplify(raw)) ?? undefined
+}
+
 type RawValues = readonly (number | bigint | string | null)[]
 
 /** Reads the raw values of a place in a message; undefined when all of them stand for nothing, or none can be read. */
-export function readRaw(
+function readRaw(
   { bytes, definition }: Pick<FitMessage, 'bytes' | 'definition'>,
   { offset, size, type }: { offset: number; size: number; type: number },
 ): RawValues | undefined {
@@ -120,8 +142,7 @@ function scaleField(raw: RawValues, field: ProfileField): FitValue | null {
   return isList ? scaled : (scaled[0] ?? null)
 }
 
-/** Makes the value of raw ones: a single one as it is, several as a list. */
-export function simplify(raw: RawValues): FitValue | null {
+function simplify(raw: RawValues): FitValue | null {
   const plain = raw.map((value) => (typeof value === 'bigint' ? plainOf(value) : value))
   return plain.length === 1 ? (plain[0] ?? null) : plain
 }

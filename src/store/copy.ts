@@ -91,6 +91,21 @@ export async function copyRowsOut(
   return [...decodeRows(Buffer.concat(chunks))]
 }
 
+/** Compares what COPY reads of a query without parameters with the bytes that it should read; `bytes` is how many it read. */
+export async function compareRows(
+  client: pg.ClientBase,
+  query: string,
+  expected: Buffer,
+): Promise<{ same: boolean; bytes: number }> {
+  let same = true
+  let bytes = 0
+  for await (const chunk of copyOut(client, `(${query})`).chunks) {
+    same &&= chunk.equals(expected.subarray(bytes, bytes + chunk.length))
+    bytes += chunk.length
+  }
+  return { same: same && bytes === expected.length, bytes }
+}
+
 /** Adds the header and the trailer of Postgres's binary COPY format to encoded rows. */
 export function* withEnds(chunks: Iterable<Buffer>): Generator<Buffer> {
   yield HEADER

@@ -1,6 +1,6 @@
 import type { DescribedField, FitContents, FitMessageFields } from '../fit/fit-contents.ts'
 import type { FitFields, FitValue } from '../fit/fit-values.ts'
-import { FIT_EPOCH_S, SPORTS } from '../fit/profile.ts'
+import { FIT_EPOCH_S, RECORD, SPORTS } from '../fit/profile.ts'
 import { MESSAGES } from '../fit/profile-fields.ts'
 import {
   ANT_DEVICE_TYPES,
@@ -15,25 +15,40 @@ import {
   SUB_SPORTS,
 } from '../fit/profile-names.ts'
 import type { FitRows } from '../store/uploads/kept-fit.ts'
+import {
+  fieldsOf,
+  hexOf,
+  integerOf,
+  LARGEST_INTEGER,
+  momentOf,
+  nameOf,
+  numberOf,
+  SEMICIRCLES_PER_DEGREE,
+  textOf,
+} from './fit-fields.ts'
+import { type LeftField, normalizeMessages, normalizeRecords } from './fit-record-rows.ts'
 
-const SEMICIRCLES_PER_DEGREE = 2 ** 31 / 180
 /** Makers whose products the list of Garmin's products names. */
 const GARMIN_MAKERS = ['garmin', 'dynastreamOem', 'dynastream', 'tacx']
 /** The bit that says that a balance is the share of the right leg, and the bits of its hundredths of a percent. */
 const RIGHT = 0x8000
 const SHARE = 0x3fff
-const LARGEST_INTEGER = 2 ** 31 - 1
 
-/** Makes the rows of what a FIT file says, see the tables fit_files to fit_fields. Pure. */
+/** The version of what is read of a FIT file: is raised when the rows of a file hold more. */
+export const READER_VERSION = 2
+
+/** Makes the rows of what a FIT file says, see the tables fit_files to fit_messages. Pure. */
 export function normalizeFit(contents: FitContents, input: { sizeBytes: number; readAt: Date }): FitRows {
   const { parts, records, startedAt, endedAt, head, problem } = contents
   const { fileId = {} } = head
+  const { columns, left } = normalizeRecords(records)
   return {
     file: {
       ...productOf(fileId),
       serialNumber: numberOf(fileId.serialNumber),
       createdAt: momentOf(fileId.timeCreated),
-      ...{ startedAt, endedAt, parts, records, problem },
+      ...{ startedAt, endedAt, parts, records: records.count, problem },
+      readerVersion: READER_VERSION,
       utcOffsetS: utcOffsetOf(head.activity ?? {}),
       fields: head,
       ...input,
@@ -46,10 +61,12 @@ export function normalizeFit(contents: FitContents, input: { sizeBytes: number; 
       intensity: nameOf(INTENSITIES, message.fields.intensity),
     })),
     devices: devicesOf(contents.devices),
-    fields: contents.described.map((field, index) => ({
-      position: index + 1,
-      ...describedOf(field, startedAt),
-    })),
+    fields: [
+      ...contents.described.map((field) => ({ ...describedOf(field), ...valuesOf(field, contents) })),
+      ...left.map((field) => ({ ...leftOf(field), ...valuesOf(field, contents) })),
+    ].map((field, index) => ({ position: index + 1, ...field })),
+    records: { count: records.count, columns },
+    messages: normalizeMessages(contents),
   }
 }
 
@@ -123,10 +140,6 @@ function sumOf(message: FitMessageFields) {
   }
 }
 
-function fieldsOf({ fields, developerFields }: FitMessageFields) {
-  return Object.keys(developerFields).length > 0 ? { ...fields, developer_fields: developerFields } : fields
-}
-
 /**
  * Joins the messages of each device: those of one index, until one names another serial number. Of each field the last value
  * counts, because a device is named again and again while its battery empties.
@@ -192,18 +205,10 @@ function productOf(fields: FitFields) {
   }
 }
 
-function describedOf(
-  { developer, number, fields, app, times, values }: DescribedField,
-  startedAt: Date | null,
-) {
+function describedOf({ developer, number, fields, app }: DescribedField) {
   const { nativeMesgNum, nativeFieldNum } = fields
   const message = typeof nativeMesgNum === 'number' ? MESSAGES.get(nativeMesgNum) : undefined
   const native = typeof nativeFieldNum === 'number' ? message?.fields.get(nativeFieldNum) : undefined
-  const start = (startedAt?.getTime() ?? 0) / 1_000
-  const placed = times.flatMap((time, index) => {
-    const offset = time - start
-    return Math.abs(offset) <= LARGEST_INTEGER ? [{ offset, value: values[index] ?? 0 }] : []
-  })
   return {
     name: textOf(fields.fieldName),
     units: textOf(fields.units),
@@ -211,35 +216,34 @@ function describedOf(
     developerIndex: developer,
     fieldNumber: number,
     nativeField: message && native ? `${message.name}.${native.name}` : null,
-    count: placed.length,
-    offsetsS: placed.map(({ offset }) => offset),
-    values: placed.map(({ value }) => value),
     fields: app ? { ...fields, app } : fields,
   }
 }
 
-function hexOf(value: FitValue | undefined): string | null {
-  return Array.isArray(value) ? Buffer.from(value.map(Number)).toString('hex') : null
+function leftOf({ name, number }: LeftField) {
+  const isKnown = MESSAGES.get(RECORD.message)?.fields.has(number) ?? false
+  const nativeField = isKnown ? `${MESSAGES.get(RECORD.message)?.name}.${name}` : null
+  return { name, fieldNumber: number, nativeField, developerIndex: null, fields: {} }
 }
 
-function nameOf(names: ReadonlyMap<number, string>, value: FitValue | undefined): string | null {
-  return typeof value === 'number' ? (names.get(value) ?? String(value)) : null
-}
-
-function textOf(value: FitValue | undefined): string | null {
-  return typeof value === 'string' ? value : null
-}
-
-function numberOf(value: FitValue | undefined): number | null {
-  return typeof value === 'number' ? value : null
-}
-
-function integerOf(value: FitValue | undefined): number | null {
-  return typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= LARGEST_INTEGER
-    ? value
-    : null
-}
-
-function momentOf(value: FitValue | undefined): Date | null {
-  return typeof value === 'string' ? new Date(value) : null
+/** The values of a field of the records, as the columns of fit_fields hold them. */
+function valuesOf(
+  { records, values }: Pick<LeftField, 'records' | 'values'>,
+  { records: all, startedAt }: FitContents,
+) {
+  const start = startedAt?.getTime() ?? 0
+  const inEach = records.length === all.count && records.every((record, index) => record === index + 1)
+  const others = values.flatMap((value, index) =>
+    typeof value === 'number' ? [] : [[String(index + 1), value]],
+  )
+  return {
+    count: values.length,
+    offsetsS: records.map((record) => {
+      const offset = ((all.timesMs[record - 1] ?? Number.NaN) - start) / 1_000
+      return Math.abs(offset) <= LARGEST_INTEGER ? offset : null
+    }),
+    values: values.map((value) => (typeof value === 'number' ? value : null)),
+    records: inEach ? null : [...records],
+    others: others.length > 0 ? Object.fromEntries(others) : null,
+  }
 }

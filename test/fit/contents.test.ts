@@ -17,12 +17,7 @@ function expectSame(bytes: Uint8Array): ReturnType<typeof readContents> {
   const { described, records, others, ...sdk } = readMessagesWithSdk(bytes)
   const { sessions, laps, devices, head } = ours
   expect({ sessions, laps, devices, head }).toEqual(sdk)
-  const series = ours.described.map(({ fields, records, times, values }) => ({
-    fields,
-    records,
-    times,
-    values,
-  }))
+  const series = ours.described.map(({ fields, records, values }) => ({ fields, records, values }))
   expect(series).toEqual(described)
   expect(ours.records.count).toBe(records.length)
   for (const [index, record] of recordsOf(ours).entries()) expect(record).toEqual(records[index])

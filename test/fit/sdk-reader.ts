@@ -80,7 +80,7 @@ function degrees(semicircles: unknown): number | null {
  * messages that are no record, session or lap, by their names.
  */
 export type SdkContents = Pick<FitContents, 'sessions' | 'laps' | 'devices' | 'head'> & {
-  described: Array<Pick<FitContents['described'][number], 'fields' | 'records' | 'times' | 'values'>>
+  described: Array<Pick<FitContents['described'][number], 'fields' | 'records' | 'values'>>
   records: FitFields[]
   others: Record<string, Array<FitMessageFields & { time: number | null }>>
 }
@@ -115,15 +115,13 @@ export function readMessagesWithSdk(bytes: Uint8Array): SdkContents {
   })
   const records = listOf('recordMesgs') ?? []
   const described = descriptions.map(({ key, ...description }) => {
-    const values = records.flatMap(({ timestamp, developerFields }, index) => {
+    const values = records.flatMap(({ developerFields }, index) => {
       const value = plainValue(Reflect.get(Object(developerFields), String(key)))
-      const time = timestamp instanceof Date ? timestamp.getTime() / 1_000 : Number.NaN
-      return value === null ? [] : [{ record: index + 1, time, value }]
+      return value === null ? [] : [{ record: index + 1, value }]
     })
     return {
       fields: plainFields(description),
       records: values.map(({ record }) => record),
-      times: values.map(({ time }) => time),
       values: values.map(({ value }) => value as FitValue),
     }
   })

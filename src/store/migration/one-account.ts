@@ -25,7 +25,9 @@ const UNLIMITED = `select format('%I.%I', 'training', c.relname) as name, c.reln
     (select a.attnotnull from pg_attribute a
      where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped) as account_not_null,
     exists (select from pg_attribute a
-            where a.attrelid = c.oid and a.attname = 'activity_id' and not a.attisdropped) as has_activity
+            where a.attrelid = c.oid and a.attname = 'activity_id' and not a.attisdropped) as has_activity,
+    exists (select from pg_attribute a
+            where a.attrelid = c.oid and a.attname = 'file_id' and not a.attisdropped) as has_file
   from pg_class c
   where c.relnamespace = 'training'::regnamespace and (
     c.relkind in ('r', 'p') and not (c.relrowsecurity and exists (
@@ -39,6 +41,7 @@ type Unlimited = {
   kind: 'r' | 'p' | 'v' | 'm' | 'f'
   account_not_null: boolean | null
   has_activity: boolean
+  has_file: boolean
 }
 
 /** A query that has rows when a login of one account would see the rows of others. */
@@ -132,11 +135,13 @@ async function limitRelations(client: pg.ClientBase): Promise<string[]> {
   return rows.filter(({ kind }) => kind === 'm' || kind === 'f').map(({ name }) => name)
 }
 
-/** A table without account and activity is empty for these logins, so that the views over it work. */
-function conditionOf({ plain, account_not_null: notNull, has_activity }: Unlimited): string {
+/** A table without account, activity and FIT file is empty for these logins, so that the views over it work. */
+function conditionOf({ plain, account_not_null: notNull, has_activity, has_file }: Unlimited): string {
   if (notNull) return `account_id = ${ACCOUNT}`
   if (has_activity)
     return `activity_id in (select a.activity_id from training.activities a where a.account_id = ${ACCOUNT})`
+  if (has_file)
+    return `file_id in (select f.file_id from training.fit_files f where f.account_id = ${ACCOUNT})`
   if (notNull === null) return 'false'
   const shared = WITH_SHARED_ROWS.includes(plain) ? ' or account_id is null' : ''
   return `account_id = ${ACCOUNT}${shared}`

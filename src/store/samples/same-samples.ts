@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { hasValue } from '../../kit/floats.ts'
 import { cleanText } from '../clean.ts'
-import { copyOut, withEnds } from '../copy.ts'
+import { compareRows, withEnds } from '../copy.ts'
 import type { Tx } from '../store.ts'
 import { type ActivitySamples, encodeSamples, SAMPLE_FIELDS } from './encode-samples.ts'
 import { encodeSampleExtras, othersOf, type SamplesWithExtras } from './sample-extras.ts'
@@ -28,9 +28,9 @@ async function holdsSamples(tx: Tx, activity: ActivitySamples): Promise<boolean>
   const query = `SELECT ${selected.join(', ')} FROM training.samples WHERE activity_id = ${activity.activityId}`
   const expected = Buffer.concat([...withEnds(chunks)])
   // Rows mostly lie in the order in which they were written, and sorting them takes a quarter of the time.
-  const asTheyLie = await compareRows(tx, query, expected)
+  const asTheyLie = await compareRows(tx.client, query, expected)
   if (asTheyLie.same || asTheyLie.bytes !== expected.length) return asTheyLie.same
-  return (await compareRows(tx, `${query} ORDER BY t, ordinal`, expected)).same
+  return (await compareRows(tx.client, `${query} ORDER BY t, ordinal`, expected)).same
 }
 
 async function holdsExtras(
@@ -46,7 +46,7 @@ async function holdsExtras(
   // Postgres writes an object otherwise than it was sent, so they are compared by themselves.
   const fourth = others.length > 0 ? 'NULL' : 'others'
   const query = `SELECT activity_id, field, "values", ${fourth} FROM training.sample_extras WHERE activity_id = ${activityId} ORDER BY field COLLATE "C"`
-  if (!(await compareRows(tx, query, Buffer.concat([...withEnds(encoded)]))).same) return false
+  if (!(await compareRows(tx.client, query, Buffer.concat([...withEnds(encoded)]))).same) return false
   if (others.length === 0) return true
   const { rows } = await tx.client.query<{ field: string; others: unknown }>(
     'SELECT field, others FROM training.sample_extras WHERE activity_id = $1 AND others IS NOT NULL',
@@ -73,19 +73,4 @@ export async function findLostFields(
     [activityId, sent],
   )
   return rows[0]?.fields ?? []
-}
-
-/** Compares what COPY reads with the bytes that it should read; `bytes` is how many it read. */
-async function compareRows(
-  tx: Tx,
-  query: string,
-  expected: Buffer,
-): Promise<{ same: boolean; bytes: number }> {
-  let same = true
-  let bytes = 0
-  for await (const chunk of copyOut(tx.client, `(${query})`).chunks) {
-    same &&= chunk.equals(expected.subarray(bytes, bytes + chunk.length))
-    bytes += chunk.length
-  }
-  return { same: same && bytes === expected.length, bytes }
 }

@@ -4,11 +4,15 @@ import {
   check,
   doublePrecision,
   foreignKey,
+  index,
   integer,
   jsonb,
   type PgColumn,
   primaryKey,
+  real,
+  smallint,
   text,
+  unique,
 } from 'drizzle-orm/pg-core'
 import { uploads } from './bookkeeping.ts'
 import { bytea, instant, type Json, training } from './schemas.ts'
@@ -37,9 +41,12 @@ export const fitFiles = training.table(
     problem: text('problem'),
     fields: jsonb('fields').$type<Json>().notNull(),
     readAt: instant('read_at').notNull(),
+    fileId: integer('file_id').generatedAlwaysAsIdentity().notNull(),
+    readerVersion: integer('reader_version').notNull().default(1),
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.contentId] }),
+    unique('fit_files_file_id').on(table.fileId),
     foreignKey({
       name: 'fit_files_upload',
       columns: [table.accountId, table.contentId],
@@ -145,18 +152,95 @@ export const fitFields = training.table(
     name: text('name'),
     units: text('units'),
     applicationId: text('application_id'),
-    developerIndex: integer('developer_index').notNull(),
+    developerIndex: integer('developer_index'),
     fieldNumber: integer('field_number').notNull(),
     nativeField: text('native_field'),
     count: integer('count').notNull(),
-    offsetsS: integer('offsets_s').array().notNull(),
-    values: doublePrecision('values').array().notNull(),
+    offsetsS: integer('offsets_s').array().$type<(number | null)[]>().notNull(),
+    values: doublePrecision('values').array().$type<(number | null)[]>().notNull(),
     fields: jsonb('fields').$type<Json>().notNull(),
+    records: integer('records').array(),
+    others: jsonb('others').$type<Json>(),
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.contentId, table.position] }),
     ownFile('fit_fields_file', table),
   ],
+)
+
+// As in samples, the rows of a file are replaced together, and keys would cost most of the speed of COPY.
+export const fitRecords = training.table(
+  'fit_records',
+  {
+    // The columns of eight bytes come first and those of two last, or each row would hold padding.
+    t: instant('t'),
+    lat: doublePrecision('lat'),
+    lng: doublePrecision('lng'),
+    distanceM: doublePrecision('distance_m'),
+    fileId: integer('file_id').notNull(),
+    position: integer('position').notNull(),
+    altitudeM: real('altitude_m'),
+    speedMps: real('speed_mps'),
+    power: real('power'),
+    cadence: real('cadence'),
+    gradePct: real('grade_pct'),
+    verticalSpeedMps: real('vertical_speed_mps'),
+    caloriesKcal: real('calories_kcal'),
+    coreTemperature: real('core_temperature'),
+    respirationRate: real('respiration_rate'),
+    rightPowerPct: real('right_power_pct'),
+    leftTorqueEffectivenessPct: real('left_torque_effectiveness_pct'),
+    rightTorqueEffectivenessPct: real('right_torque_effectiveness_pct'),
+    leftPedalSmoothnessPct: real('left_pedal_smoothness_pct'),
+    rightPedalSmoothnessPct: real('right_pedal_smoothness_pct'),
+    combinedPedalSmoothnessPct: real('combined_pedal_smoothness_pct'),
+    leftPcoMm: real('left_pco_mm'),
+    rightPcoMm: real('right_pco_mm'),
+    leftPowerPhaseStartDeg: real('left_power_phase_start_deg'),
+    leftPowerPhaseEndDeg: real('left_power_phase_end_deg'),
+    leftPowerPhasePeakStartDeg: real('left_power_phase_peak_start_deg'),
+    leftPowerPhasePeakEndDeg: real('left_power_phase_peak_end_deg'),
+    rightPowerPhaseStartDeg: real('right_power_phase_start_deg'),
+    rightPowerPhaseEndDeg: real('right_power_phase_end_deg'),
+    rightPowerPhasePeakStartDeg: real('right_power_phase_peak_start_deg'),
+    rightPowerPhasePeakEndDeg: real('right_power_phase_peak_end_deg'),
+    verticalOscillationMm: real('vertical_oscillation_mm'),
+    verticalRatioPct: real('vertical_ratio_pct'),
+    stanceTimeMs: real('stance_time_ms'),
+    stanceTimePct: real('stance_time_pct'),
+    stanceTimeBalancePct: real('stance_time_balance_pct'),
+    stepLengthMm: real('step_length_mm'),
+    muscleOxygenPct: real('muscle_oxygen_pct'),
+    totalHemoglobin: real('total_hemoglobin'),
+    batteryPct: real('battery_pct'),
+    hr: smallint('hr'),
+    temperature: smallint('temperature'),
+    gpsAccuracyM: smallint('gps_accuracy_m'),
+    frontGear: smallint('front_gear'),
+    rearGear: smallint('rear_gear'),
+  },
+  (table) => [
+    index('fit_records_file')
+      .using('brin', table.fileId.op('int4_minmax_multi_ops'))
+      .with({ pages_per_range: 32, autosummarize: true }),
+  ],
+)
+
+export const fitMessages = training.table(
+  'fit_messages',
+  {
+    fileId: integer('file_id')
+      .notNull()
+      .references(() => fitFiles.fileId, { onDelete: 'cascade' }),
+    position: integer('position').notNull(),
+    record: integer('record').notNull(),
+    t: instant('t'),
+    message: text('message').notNull(),
+    event: text('event'),
+    eventType: text('event_type'),
+    fields: jsonb('fields').$type<Json>().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.fileId, table.position] })],
 )
 
 export const fitOriginals = training.table(

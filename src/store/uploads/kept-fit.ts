@@ -3,6 +3,7 @@ import type { AnyPgColumn } from 'drizzle-orm/pg-core'
 import { fitDevices, fitFields, fitFiles, fitLaps, fitOriginals, fitSessions } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import type { UploadKey } from './uploads.ts'
+import { insertRecorded, type RecordedRows, replaceRecorded } from './write-fit-records.ts'
 
 /** A row without the key of its file. */
 type OfFile<Row> = Omit<Row, 'accountId' | 'contentId'>
@@ -14,7 +15,7 @@ export type FitRows = {
   laps: OfFile<typeof fitLaps.$inferInsert>[]
   devices: OfFile<typeof fitDevices.$inferInsert>[]
   fields: OfFile<typeof fitFields.$inferInsert>[]
-}
+} & RecordedRows
 
 /** A statement takes 65,535 values; a row has about 35. */
 const ROWS_AT_ONCE = 1_000
@@ -26,8 +27,8 @@ export async function recordFit(tx: Tx, key: UploadKey, rows: FitRows): Promise<
     .insert(fitFiles)
     .values({ ...rows.file, ...own })
     .onConflictDoNothing()
-    .returning({ contentId: fitFiles.contentId })
-  if (made.length === 0) return false
+    .returning({ fileId: fitFiles.fileId })
+  if (!made[0]) return false
   for (const some of pages(rows.sessions))
     await tx.db.insert(fitSessions).values(some.map((row) => ({ ...row, ...own })))
   for (const some of pages(rows.laps))
@@ -36,6 +37,7 @@ export async function recordFit(tx: Tx, key: UploadKey, rows: FitRows): Promise<
     await tx.db.insert(fitDevices).values(some.map((row) => ({ ...row, ...own })))
   for (const some of pages(rows.fields))
     await tx.db.insert(fitFields).values(some.map((row) => ({ ...row, ...own })))
+  await insertRecorded(tx, made[0].fileId, rows)
   return true
 }
 
@@ -64,6 +66,8 @@ export async function replaceFit(tx: Tx, key: UploadKey, rows: FitRows): Promise
         })
     }
   }
+  const [known] = await tx.db.select({ fileId: fitFiles.fileId }).from(fitFiles).where(isOf(fitFiles, own))
+  if (known) await replaceRecorded(tx, known.fileId, rows)
 }
 
 type FitTable = typeof fitFiles | (typeof PARTS)[keyof typeof PARTS]

@@ -1,0 +1,204 @@
+import { getTableColumns } from 'drizzle-orm'
+import { compareRows, copyRows, NULL, withEnds, writeMoment } from '../copy.ts'
+import { fitRecords } from '../schema/index.ts'
+import type { Json } from '../schema/schemas.ts'
+import type { Tx } from '../store.ts'
+
+const COLUMNS = getTableColumns(fitRecords)
+
+/** A column of a record with a value: all but its file and its number. */
+export type RecordColumn = Exclude<keyof typeof COLUMNS, 'fileId' | 'position'>
+
+/** The records of a file by column, those without any value left out. `t` is ms since 1970; NaN stands for NULL. */
+export type RecordRows = Readonly<{
+  count: number
+  columns: Readonly<Partial<Record<RecordColumn, Float64Array>>>
+}>
+
+/** A row of fit_messages; `t` is ms since 1970, NaN for NULL. */
+export type MessageRow = Readonly<{
+  record: number
+  t: number
+  message: string
+  event: string | null
+  eventType: string | null
+  fields: Json
+}>
+
+/** The rows of a file in fit_records and fit_messages. */
+export type RecordedRows = Readonly<{ records: RecordRows; messages: readonly MessageRow[] }>
+
+/** Writes the records and messages of a file that has none, by COPY. */
+export async function insertRecorded(
+  tx: Tx,
+  fileId: number,
+  { records, messages }: RecordedRows,
+): Promise<void> {
+  const { names, chunks } = encodeRecords(fileId, records)
+  if (records.count > 0) await copyRows(tx.client, `training.fit_records (${names.join(', ')})`, chunks)
+  if (messages.length > 0)
+    await copyRows(tx.client, `training.fit_messages (${MESSAGE_COLUMNS})`, encodeMessages(fileId, messages))
+}
+
+/** Writes the records and messages of a file in place of those that are there; what is right already stays. */
+export async function replaceRecorded(
+  tx: Tx,
+  fileId: number,
+  { records, messages }: RecordedRows,
+): Promise<void> {
+  if (!(await holdsRecords(tx, fileId, records))) {
+    await tx.client.query('DELETE FROM training.fit_records WHERE file_id = $1', [fileId])
+    await insertRecorded(tx, fileId, { records, messages: [] })
+  }
+  if (!(await holdsMessages(tx, fileId, messages))) {
+    await tx.client.query('DELETE FROM training.fit_messages WHERE file_id = $1', [fileId])
+    await insertRecorded(tx, fileId, { records: NO_RECORDS, messages })
+  }
+}
+
+const NO_RECORDS: RecordRows = { count: 0, columns: {} }
+
+async function holdsRecords(tx: Tx, fileId: number, records: RecordRows): Promise<boolean> {
+  const { names, chunks } = encodeRecords(fileId, records)
+  const others = Object.values(COLUMNS).flatMap(({ name }) => (names.includes(name) ? [] : [name]))
+  // A value in a column that should have none makes the row another one.
+  const key =
+    others.length > 0 ? `CASE WHEN num_nonnulls(${others.join(', ')}) = 0 THEN file_id END` : 'file_id'
+  const selected = names.map((name) => (name === 'file_id' ? key : name))
+  const query = `SELECT ${selected.join(', ')} FROM training.fit_records WHERE file_id = ${Number(fileId)} ORDER BY position`
+  return (await compareRows(tx.client, query, Buffer.concat([...withEnds(chunks)]))).same
+}
+
+async function holdsMessages(tx: Tx, fileId: number, messages: readonly MessageRow[]): Promise<boolean> {
+  const { rows } = await tx.client.query<{ same: boolean }>(
+    `SELECT count(*) = $2::int AND coalesce(bool_and(
+       (m.record, m.t, m.message, m.event, m.event_type, m.fields) IS NOT DISTINCT FROM
+       (w.record, to_timestamp(w.t / 1000), w.message, w.event, w."eventType", w.fields)), true) AS same
+     FROM (SELECT * FROM training.fit_messages WHERE file_id = $1) m
+       FULL JOIN jsonb_to_recordset($3::jsonb) AS w (position int, record int, t float8, message text, event text, "eventType" text, fields jsonb)
+       USING (position)`,
+    [
+      fileId,
+      messages.length,
+      JSON.stringify(messages.map((row, index) => ({ ...row, position: index + 1 }))),
+    ],
+  )
+  return rows[0]?.same ?? false
+}
+
+const CHUNK_BYTES = 256 * 1_024
+
+type Writer = (view: DataView, at: number, row: number) => number
+
+/** Encodes records for COPY: the names of the columns that have a value, and the rows. */
+function encodeRecords(
+  fileId: number,
+  { count, columns }: RecordRows,
+): { names: string[]; chunks: Generator<Buffer> } {
+  const filled = (Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]).flatMap((key) => {
+    const { name } = COLUMNS[key]
+    if (key === 'fileId') return [{ name, write: writeInteger(() => fileId) }]
+    if (key === 'position') return [{ name, write: writeInteger((row) => row + 1) }]
+    const values = columns[key]
+    return values ? [{ name, write: WRITERS[COLUMNS[key].columnType](values) }] : []
+  })
+  const writers = filled.map(({ write }) => write)
+  return { names: filled.map(({ name }) => name), chunks: makeChunks(count, writers) }
+}
+
+function* makeChunks(count: number, writers: readonly Writer[]): Generator<Buffer> {
+  const mostBytes = 2 + writers.length * 12
+  const rowsAChunk = Math.floor(CHUNK_BYTES / mostBytes)
+  for (let from = 0; from < count; from += rowsAChunk) {
+    const to = Math.min(count, from + rowsAChunk)
+    const chunk = Buffer.allocUnsafeSlow((to - from) * mostBytes)
+    const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    let at = 0
+    for (let row = from; row < to; row++) {
+      view.setInt16(at, writers.length)
+      at += 2
+      for (const write of writers) at = write(view, at, row)
+    }
+    yield chunk.subarray(0, at)
+  }
+}
+
+/** Writes NULL for NaN, else a field of so many bytes. */
+function writeField(
+  values: Float64Array,
+  bytes: 2 | 4 | 8,
+  set: (view: DataView, at: number, value: number) => void,
+): Writer {
+  return (view, at, row) => {
+    const value = values[row] as number
+    if (Number.isNaN(value)) {
+      view.setInt32(at, NULL)
+      return at + 4
+    }
+    view.setInt32(at, bytes)
+    set(view, at + 4, value)
+    return at + 4 + bytes
+  }
+}
+
+function writeInteger(numberAt: (row: number) => number): Writer {
+  return (view, at, row) => {
+    view.setInt32(at, 4)
+    view.setInt32(at + 4, numberAt(row))
+    return at + 8
+  }
+}
+
+const WRITERS = {
+  PgTimestamp: (values: Float64Array) => writeField(values, 8, writeMoment),
+  PgDoublePrecision: (values: Float64Array) =>
+    writeField(values, 8, (view, at, value) => view.setFloat64(at, value)),
+  PgReal: (values: Float64Array) => writeField(values, 4, (view, at, value) => view.setFloat32(at, value)),
+  PgSmallInt: (values: Float64Array) => writeField(values, 2, (view, at, value) => view.setInt16(at, value)),
+}
+
+const MESSAGE_COLUMNS = 'file_id, position, record, t, message, event, event_type, fields'
+/** The version of jsonb in binary COPY stands before its text. */
+const JSONB_VERSION = Buffer.from([1])
+
+function* encodeMessages(fileId: number, messages: readonly MessageRow[]): Generator<Buffer> {
+  let pieces: Buffer[] = []
+  let bytes = 0
+  for (const [index, { record, t, message, event, eventType, fields }] of messages.entries()) {
+    const row = [
+      COLUMN_COUNT,
+      ...[fileId, index + 1, record].map(encodeInteger),
+      encodeMoment(t),
+      ...[message, event, eventType].map((text) => encodeBytes(text === null ? null : Buffer.from(text))),
+      encodeBytes(Buffer.concat([JSONB_VERSION, Buffer.from(JSON.stringify(fields))])),
+    ]
+    for (const piece of row) bytes += piece.length
+    pieces.push(...row)
+    if (bytes < CHUNK_BYTES) continue
+    yield Buffer.concat(pieces)
+    pieces = []
+    bytes = 0
+  }
+  yield Buffer.concat(pieces)
+}
+
+const COLUMN_COUNT = Buffer.from([0, MESSAGE_COLUMNS.split(',').length])
+
+function encodeBytes(bytes: Buffer | null): Buffer {
+  const length = Buffer.alloc(4)
+  length.writeInt32BE(bytes?.length ?? NULL)
+  return bytes ? Buffer.concat([length, bytes]) : length
+}
+
+function encodeInteger(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeInt32BE(value)
+  return encodeBytes(bytes)
+}
+
+function encodeMoment(ms: number): Buffer {
+  if (Number.isNaN(ms)) return encodeBytes(null)
+  const bytes = Buffer.alloc(8)
+  writeMoment(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), 0, ms)
+  return encodeBytes(bytes)
+}

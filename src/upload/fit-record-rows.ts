@@ -1,0 +1,196 @@
+import type { FitContents } from '../fit/fit-contents.ts'
+import type { FitRecords, RecordField } from '../fit/fit-records.ts'
+import type { FitValue } from '../fit/fit-values.ts'
+import { FIT_EPOCH_S } from '../fit/profile.ts'
+import { EVENT_TYPES, EVENTS } from '../fit/profile-names.ts'
+import { fitsFloat4 } from '../kit/floats.ts'
+import type { MessageRow, RecordColumn } from '../store/uploads/write-fit-records.ts'
+import { fieldsOf, nameOf, SEMICIRCLES_PER_DEGREE } from './fit-fields.ts'
+
+/** A field of the records that has no column, or values of one that its column cannot hold, with the number of the record of each. */
+export type LeftField = { name: string; number: number; records: number[]; values: FitValue[] }
+
+const isReal = (value: number) => fitsFloat4(value)
+const isSmall = (value: number) => Number.isInteger(value) && Math.abs(value) < 2 ** 15
+const isDouble = () => true
+
+/** A column that takes the number of a field: its field in the profile, which numbers it can hold, and how it is converted. */
+type Simple = { field: string; fits: (value: number) => boolean; convert?: (value: number) => number }
+
+const degrees = (semicircles: number) => semicircles / SEMICIRCLES_PER_DEGREE
+
+/** The bit that says that a balance is the share of the right leg, and the bits of that share. */
+const [RIGHT, SHARE] = [0x80, 0x7f]
+
+const SIMPLE: Readonly<Partial<Record<RecordColumn, Simple>>> = {
+  lat: { field: 'positionLat', fits: isDouble, convert: degrees },
+  lng: { field: 'positionLong', fits: isDouble, convert: degrees },
+  distanceM: { field: 'distance', fits: isDouble },
+  power: { field: 'power', fits: isReal },
+  cadence: { field: 'cadence', fits: isReal },
+  gradePct: { field: 'grade', fits: isReal },
+  verticalSpeedMps: { field: 'verticalSpeed', fits: isReal },
+  caloriesKcal: { field: 'calories', fits: isReal },
+  coreTemperature: { field: 'coreTemperature', fits: isReal },
+  rightPowerPct: {
+    field: 'leftRightBalance',
+    fits: (value) => Number.isInteger(value) && value <= 0xff && (value & RIGHT) !== 0,
+    convert: (value) => value & SHARE,
+  },
+  leftTorqueEffectivenessPct: { field: 'leftTorqueEffectiveness', fits: isReal },
+  rightTorqueEffectivenessPct: { field: 'rightTorqueEffectiveness', fits: isReal },
+  leftPedalSmoothnessPct: { field: 'leftPedalSmoothness', fits: isReal },
+  rightPedalSmoothnessPct: { field: 'rightPedalSmoothness', fits: isReal },
+  combinedPedalSmoothnessPct: { field: 'combinedPedalSmoothness', fits: isReal },
+  leftPcoMm: { field: 'leftPco', fits: isReal },
+  rightPcoMm: { field: 'rightPco', fits: isReal },
+  verticalOscillationMm: { field: 'verticalOscillation', fits: isReal },
+  verticalRatioPct: { field: 'verticalRatio', fits: isReal },
+  stanceTimeMs: { field: 'stanceTime', fits: isReal },
+  stanceTimePct: { field: 'stanceTimePercent', fits: isReal },
+  stanceTimeBalancePct: { field: 'stanceTimeBalance', fits: isReal },
+  stepLengthMm: { field: 'stepLength', fits: isReal },
+  muscleOxygenPct: { field: 'saturatedHemoglobinPercent', fits: isReal },
+  totalHemoglobin: { field: 'totalHemoglobinConc', fits: isReal },
+  batteryPct: { field: 'batterySoc', fits: isReal },
+  altitudeM: { field: 'enhancedAltitude', fits: isReal },
+  speedMps: { field: 'enhancedSpeed', fits: isReal },
+  respirationRate: { field: 'enhancedRespirationRate', fits: isReal },
+  hr: { field: 'heartRate', fits: isSmall },
+  temperature: { field: 'temperature', fits: isSmall },
+  gpsAccuracyM: { field: 'gpsAccuracy', fits: isSmall },
+}
+
+/** Fields of fewer digits, which fill a column where the record lacks the enhanced one. */
+const NARROW: ReadonlyArray<readonly [RecordColumn, string]> = [
+  ['altitudeM', 'altitude'],
+  ['speedMps', 'speed'],
+  ['respirationRate', 'respirationRate'],
+]
+
+/** Lists of two angles, each with the columns of both. */
+const PHASES: ReadonlyArray<readonly [string, RecordColumn, RecordColumn]> = [
+  ['leftPowerPhase', 'leftPowerPhaseStartDeg', 'leftPowerPhaseEndDeg'],
+  ['leftPowerPhasePeak', 'leftPowerPhasePeakStartDeg', 'leftPowerPhasePeakEndDeg'],
+  ['rightPowerPhase', 'rightPowerPhaseStartDeg', 'rightPowerPhaseEndDeg'],
+  ['rightPowerPhasePeak', 'rightPowerPhasePeakStartDeg', 'rightPowerPhasePeakEndDeg'],
+]
+
+type Columns = Partial<Record<RecordColumn, Float64Array>>
+
+/**
+ * Makes the columns of fit_records, see its comments, and what is left: each value of the file is in a column or in a field that is left.
+ * Pure.
+ */
+export function normalizeRecords(records: FitRecords): { columns: Columns; left: LeftField[] } {
+  const { count, timesMs, fields, gears } = records
+  const columns: Columns = {}
+  const left = new Map<number, LeftField>()
+  const byName = new Map([...fields.values()].map((field) => [field.name, field]))
+  const columnOf = (name: RecordColumn) => {
+    columns[name] ??= new Float64Array(count).fill(Number.NaN)
+    return columns[name]
+  }
+  const leave = ({ name, number }: RecordField, row: number, value: FitValue) => {
+    const field = left.get(number) ?? { name, number, records: [], values: [] }
+    left.set(number, field)
+    field.records.push(row + 1)
+    field.values.push(value)
+  }
+  if (timesMs.some((time) => !Number.isNaN(time))) columns.t = timesMs
+  if (gears) Object.assign(columns, { frontGear: gears.front, rearGear: gears.rear })
+
+  const done = new Set<string>()
+  const take = (name: string): RecordField | undefined => {
+    done.add(name)
+    return byName.get(name)
+  }
+  for (const [column, { field: name, fits, convert }] of Object.entries(SIMPLE)) {
+    const field = take(name)
+    if (!field || field.numbers.length === 0) continue
+    const target = columnOf(column as RecordColumn)
+    for (const [row, value] of field.numbers.entries()) {
+      if (Number.isNaN(value)) continue
+      if (fits(value)) target[row] = convert ? convert(value) : value
+      else leave(field, row, value)
+    }
+  }
+  for (const [column, name] of NARROW) {
+    const field = take(name)
+    if (!field || field.numbers.length === 0) continue
+    const target = columnOf(column)
+    for (const [row, value] of field.numbers.entries()) {
+      if (Number.isNaN(value) || target[row] === value) continue
+      if (Number.isNaN(target[row]) && isReal(value)) target[row] = value
+      else leave(field, row, value)
+    }
+  }
+  const fraction = take('fractionalCadence')
+  for (const [row, value] of fraction?.numbers.entries() ?? []) {
+    if (Number.isNaN(value) || !fraction) continue
+    const cadence = columns.cadence?.[row] ?? Number.NaN
+    if (Number.isNaN(cadence)) leave(fraction, row, value)
+    else columnOf('cadence')[row] = cadence + value
+  }
+  for (const [name, start, end] of PHASES) {
+    const field = take(name)
+    for (const [record, value] of field?.others ?? []) {
+      if (!isPair(value)) continue
+      for (const [column, angle] of [
+        [start, value[0]],
+        [end, value[1]],
+      ] as const)
+        if (angle !== null) columnOf(column)[record - 1] = angle
+    }
+  }
+  expandCompressed(byName.get('compressedSpeedDistance'), columnOf)
+  for (const field of fields.values()) {
+    const isPhase = PHASES.some(([name]) => name === field.name)
+    for (const [record, value] of field.others)
+      if (!isPhase || !isPair(value)) leave(field, record - 1, value)
+    if (done.has(field.name) && !isPhase) continue
+    for (const [row, value] of field.numbers.entries()) if (!Number.isNaN(value)) leave(field, row, value)
+  }
+  return { columns, left: [...left.values()].map(inOrder) }
+}
+
+function isPair(value: FitValue): value is readonly [number | null, number | null] {
+  return Array.isArray(value) && value.length === 2 && value.every((one) => typeof one !== 'string')
+}
+
+function inOrder({ records, values, ...field }: LeftField): LeftField {
+  const places = records.map((_, index) => index).sort((a, b) => (records[a] ?? 0) - (records[b] ?? 0))
+  return {
+    ...field,
+    records: places.map((place) => records[place] ?? 0),
+    values: places.map((place) => values[place] ?? 0),
+  }
+}
+
+/** Old devices pack both into three bytes: 12 bits of cm/s, and 12 bits of 1/16 m that begin again after 256 m. */
+function expandCompressed(
+  field: RecordField | undefined,
+  columnOf: (name: RecordColumn) => Float64Array,
+): void {
+  let sixteenths = 0
+  for (const [record, value] of field?.others ?? []) {
+    if (!Array.isArray(value) || value.length !== 3) continue
+    const [low, middle, high] = value.map(Number) as [number, number, number]
+    const speed = columnOf('speedMps')
+    const distance = columnOf('distanceM')
+    sixteenths += ((middle >> 4) + (high << 4) - sixteenths) & 0xfff
+    if (Number.isNaN(speed[record - 1])) speed[record - 1] = (low + ((middle & 0xf) << 8)) / 100
+    if (Number.isNaN(distance[record - 1])) distance[record - 1] = sixteenths / 16
+  }
+}
+
+/** Makes the rows of fit_messages, see its comments. Pure. */
+export function normalizeMessages({ others, records }: FitContents): MessageRow[] {
+  return others.map((other) => {
+    const { name, time, record, fields } = other
+    const [event, eventType] =
+      name === 'event' ? [nameOf(EVENTS, fields.event), nameOf(EVENT_TYPES, fields.eventType)] : [null, null]
+    const t = time === null ? (records.timesMs[record - 1] ?? Number.NaN) : (time + FIT_EPOCH_S) * 1_000
+    return { record, t, message: name, event, eventType, fields: fieldsOf(other) as MessageRow['fields'] }
+  })
+}
