@@ -61,7 +61,7 @@ COMMENT ON COLUMN training.fit_records.t IS 'Time of the record; NULL of one tha
 COMMENT ON COLUMN training.fit_records.lat IS 'Latitude, degrees';
 COMMENT ON COLUMN training.fit_records.lng IS 'Longitude, degrees';
 COMMENT ON COLUMN training.fit_records.distance_m IS 'Distance so far, m';
-COMMENT ON COLUMN training.fit_records.file_id IS 'File, see fit_files';
+COMMENT ON COLUMN training.fit_records.file_id IS 'Key of the file, see fit_files';
 COMMENT ON COLUMN training.fit_records.position IS 'Number of the record in the file, from 1';
 COMMENT ON COLUMN training.fit_records.altitude_m IS 'Altitude, m; the field enhancedAltitude where the record has it, else altitude';
 COMMENT ON COLUMN training.fit_records.speed_mps IS 'Speed, m/s; the field enhancedSpeed where the record has it, else speed';
@@ -100,8 +100,8 @@ COMMENT ON COLUMN training.fit_records.battery_pct IS 'Charge of the battery, %'
 COMMENT ON COLUMN training.fit_records.hr IS 'Heart rate, 1/min';
 COMMENT ON COLUMN training.fit_records.temperature IS 'Temperature at the device, °C';
 COMMENT ON COLUMN training.fit_records.gps_accuracy_m IS 'Accuracy of the position, m';
-COMMENT ON COLUMN training.fit_records.front_gear IS 'Teeth of the chainring in use, by the last gear change before the record; NULL before the first one';
-COMMENT ON COLUMN training.fit_records.rear_gear IS 'Teeth of the sprocket in use, by the last gear change before the record; NULL before the first one';
+COMMENT ON COLUMN training.fit_records.front_gear IS 'Number of teeth of the chainring in use, by the last gear change before the record; NULL before the first one';
+COMMENT ON COLUMN training.fit_records.rear_gear IS 'Number of teeth of the sprocket in use, by the last gear change before the record; NULL before the first one';
 
 CREATE TABLE training.fit_messages (
   file_id integer NOT NULL,
@@ -117,7 +117,7 @@ CREATE TABLE training.fit_messages (
     FOREIGN KEY (file_id) REFERENCES training.fit_files (file_id) ON DELETE CASCADE
 );
 COMMENT ON TABLE training.fit_messages IS 'Every message of each FIT file that passed, but for records, sessions and laps, which have tables of their own: events, R-R intervals, lengths of a pool, time in zones, workout steps, the rider''s profile and settings, battery, and those that the FIT profile does not know. Joined to the activities: ride_events, ride_rr_intervals, ride_lengths, ride_time_in_zones, ride_profiles.';
-COMMENT ON COLUMN training.fit_messages.file_id IS 'File, see fit_files';
+COMMENT ON COLUMN training.fit_messages.file_id IS 'Key of the file, see fit_files';
 COMMENT ON COLUMN training.fit_messages.position IS 'Number of the message in the file, from 1, records, sessions and laps not counted';
 COMMENT ON COLUMN training.fit_messages.record IS 'Number of the record before it, see position of fit_records; 0 before the first';
 COMMENT ON COLUMN training.fit_messages.t IS 'Time of the message; of one that gives none, that of the record before it; NULL before the first record';
@@ -202,8 +202,8 @@ COMMENT ON COLUMN training.ride_records.battery_pct IS 'Charge of the battery, %
 COMMENT ON COLUMN training.ride_records.hr IS 'Heart rate, 1/min';
 COMMENT ON COLUMN training.ride_records.temperature IS 'Temperature at the device, °C';
 COMMENT ON COLUMN training.ride_records.gps_accuracy_m IS 'Accuracy of the position, m';
-COMMENT ON COLUMN training.ride_records.front_gear IS 'Teeth of the chainring in use, by the last gear change before the record; NULL before the first one';
-COMMENT ON COLUMN training.ride_records.rear_gear IS 'Teeth of the sprocket in use, by the last gear change before the record; NULL before the first one';
+COMMENT ON COLUMN training.ride_records.front_gear IS 'Number of teeth of the chainring in use, by the last gear change before the record; NULL before the first one';
+COMMENT ON COLUMN training.ride_records.rear_gear IS 'Number of teeth of the sprocket in use, by the last gear change before the record; NULL before the first one';
 COMMENT ON COLUMN training.ride_records.account IS 'Name of the account';
 
 CREATE VIEW training.ride_events AS
@@ -228,9 +228,9 @@ COMMENT ON COLUMN training.ride_events.record IS 'Number of the record before it
 COMMENT ON COLUMN training.ride_events.t IS 'Time of the event';
 COMMENT ON COLUMN training.ride_events.event IS 'Kind of the event, in the words of the FIT profile';
 COMMENT ON COLUMN training.ride_events.event_type IS 'What the event says, such as start, stop or marker';
-COMMENT ON COLUMN training.ride_events.data IS 'Its number, whose meaning depends on the kind';
-COMMENT ON COLUMN training.ride_events.front_gear IS 'Teeth of the chainring after a gear change; NULL of other events, and where the device does not tell';
-COMMENT ON COLUMN training.ride_events.rear_gear IS 'Teeth of the sprocket after a gear change; NULL of other events, and where the device does not tell';
+COMMENT ON COLUMN training.ride_events.data IS 'Number of the event, no unit: what it means depends on the kind';
+COMMENT ON COLUMN training.ride_events.front_gear IS 'Number of teeth of the chainring after a gear change; NULL of other events, and where the device does not tell';
+COMMENT ON COLUMN training.ride_events.rear_gear IS 'Number of teeth of the sprocket after a gear change; NULL of other events, and where the device does not tell';
 COMMENT ON COLUMN training.ride_events.fields IS 'Every field of the message, see fit_messages';
 COMMENT ON COLUMN training.ride_events.account IS 'Name of the account';
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type ProbeResult, probeFolder } from '../dropfolder/probe-folder.ts'
 import { errorCode, errorLine } from '../kit/errors.ts'
 import { quoteShell } from '../kit/text.ts'
+import { findOutdatedFit } from '../store/uploads/kept-fit.ts'
 import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
 import { isAllowed, readFolder, readWritableFolder } from './check-machine.ts'
 import type { DoctorContext } from './doctor-context.ts'
@@ -88,6 +89,28 @@ export async function checkWaitingFiles({ mirror }: Pick<DoctorContext, 'mirror'
     .map(({ path, reason }) => warning(`${path} waits: ${reason}`, 'musette status'))
   const more = waiting.length - NAMED
   if (more > 0) findings.push(warning(`${more} more wait`, 'musette status'))
+  return findings
+}
+
+/** Checks that the tables have of each FIT file what this version reads. */
+export async function checkFitFiles({ mirror }: Pick<DoctorContext, 'mirror'>): Promise<Finding[]> {
+  const found = await mirror()
+  if ('reason' in found) return [leftOut(found.reason)]
+  const { kept, gone } = await found.store.read(findOutdatedFit)
+  if (kept === 0 && gone === 0) return [ok('all FIT files were read by this version')]
+  const findings: Finding[] = []
+  const missing = 'so fit_records and fit_messages lack them'
+  if (kept > 0)
+    findings.push(warning(`${kept} FIT files were read by an earlier version, ${missing}`, 'musette rebuild'))
+  if (gone > 0) {
+    const reason = `an earlier version read ${gone} FIT files whose bytes are not kept, ${missing}`
+    findings.push(
+      warning(
+        `${reason}; where you have the files, give them again: they are read, not sent`,
+        'musette upload FILE…',
+      ),
+    )
+  }
   return findings
 }
 

@@ -4,7 +4,7 @@ import { SECOND, sleep } from '../kit/time.ts'
 import { checkBackups } from './check-backups.ts'
 import { checkDatabase } from './check-database.ts'
 import { checkExport } from './check-export.ts'
-import { checkDropFolder, checkWaitingFiles, checkWorkoutFolder } from './check-folders.ts'
+import { checkDropFolder, checkFitFiles, checkWaitingFiles, checkWorkoutFolder } from './check-folders.ts'
 import { checkHeartbeat } from './check-heartbeat.ts'
 import { checkLogins, checkMirrors, checkSecretKey } from './check-logins.ts'
 import { checkConfiguration, checkDataDirectory, checkDiskSpace, checkNode } from './check-machine.ts'
@@ -65,6 +65,7 @@ export const CHECKS: readonly Check[] = [
     run: checkDropFolder,
   },
   { name: 'waiting files', variables: DATABASE, run: checkWaitingFiles },
+  { name: 'fit files', variables: DATABASE, run: checkFitFiles },
   { name: 'workout folder', variables: ['MUSETTE_WORKOUT_DIR', 'MUSETTE_WORKOUTS'], run: checkWorkoutFolder },
   {
     name: 'export',

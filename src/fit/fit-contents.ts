@@ -210,11 +210,14 @@ function keyOf(developer: number, number: number): number {
   return developer * 256 + number
 }
 
+const NO_FIELDS: FitFields = {}
+
 /**
  * Reads the fields that apps added to a message, by the names of their descriptions. Two of one name, as of two sensors of a kind, stay
  * apart: the second is named with the numbers of its app and its field, too.
  */
 function readDeveloperFields(message: FitMessage, described: ReadonlyMap<number, DescribedField>): FitFields {
+  if (message.definition.developerFields.length === 0) return NO_FIELDS
   const fields: Record<string, FitValue> = {}
   for (const place of message.definition.developerFields) {
     const field = described.get(keyOf(place.developer, place.number))

@@ -5,12 +5,14 @@ import { MESSAGES } from './profile-fields.ts'
 
 /**
  * A field of the profile in the records of a file. `name`: that of the profile, or `field_N`. `numbers`: its number in each record, in the
- * profile's unit, NaN where it has none. `others`: values that are no single number, by the number of the record from 1.
+ * profile's unit, NaN where it has none. `pairs`: the same of a field that is a list of two numbers, null without any. `others`: all
+ * other values, by the number of the record from 1.
  */
 export type RecordField = Readonly<{
   number: number
   name: string
   numbers: Float64Array
+  pairs: readonly [first: Float64Array, second: Float64Array] | null
   others: ReadonlyMap<number, FitValue>
 }>
 
@@ -31,8 +33,15 @@ const FIRST_CAPACITY = 4_096
 
 /** Room for the numbers of one column. */
 type Column = { numbers: Float64Array }
-type OpenField = { number: number; name: string; column: Column | undefined; others: Map<number, FitValue> }
-type Step = { place: Field; field: OpenField; read: NumberReader | undefined }
+type OpenField = {
+  number: number
+  name: string
+  column: Column | undefined
+  pair: [Column, Column] | undefined
+  others: Map<number, FitValue>
+}
+/** How a field of a definition is read: as numbers of `width` bytes each, one or two of them, or as any value. */
+type Step = { place: Field; field: OpenField; read: NumberReader | undefined; width: number }
 type Definition = FitMessage['definition']
 
 /** Makes a reader of record messages, one after the other, into columns. */
@@ -60,10 +69,13 @@ export function makeRecordsReader() {
       const { number } = place
       const field = fields.get(number) ?? {
         ...{ number, name: profile?.name ?? `field_${number}` },
-        ...{ column: undefined, others: new Map() },
+        ...{ column: undefined, pair: undefined, others: new Map() },
       }
       fields.set(number, field)
-      return { place, field, read: makeNumberReader(place, profile) }
+      const count = profile?.isList && place.size % 2 === 0 ? 2 : 1
+      const width = place.size / count
+      const read = makeNumberReader({ ...place, size: width }, profile)
+      return { place, field, width, read: profile?.isList && count === 1 ? undefined : read }
     })
     steps.set(definition, made)
     return made
@@ -86,9 +98,16 @@ export function makeRecordsReader() {
       const isDated = time !== null && time >= FIRST_ABSOLUTE_TIME
       if (isDated) times.numbers[row] = (time + FIT_EPOCH_S) * 1_000
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-      for (const { place, field, read } of stepsOf(definition)) {
+      for (const { place, field, read, width } of stepsOf(definition)) {
         if (isDated && place.number === TIMESTAMP) continue
-        if (read) {
+        if (read && width < place.size) {
+          const first = read(view, place.offset, definition.little)
+          const second = read(view, place.offset + width, definition.little)
+          if (Number.isNaN(first) && Number.isNaN(second)) continue
+          field.pair ??= [openColumn(), openColumn()]
+          field.pair[0].numbers[row] = first
+          field.pair[1].numbers[row] = second
+        } else if (read) {
           const value = read(view, place.offset, definition.little)
           if (Number.isNaN(value)) continue
           field.column ??= openColumn()
@@ -110,7 +129,11 @@ export function makeRecordsReader() {
     },
     end(): FitRecords {
       const cut = (column: Column | undefined) => column?.numbers.subarray(0, count) ?? new Float64Array()
-      const ended = [...fields.values()].map(({ column, ...field }) => ({ ...field, numbers: cut(column) }))
+      const ended = [...fields.values()].map(({ column, pair, ...field }) => ({
+        ...field,
+        numbers: cut(column),
+        pairs: pair ? ([cut(pair[0]), cut(pair[1])] as const) : null,
+      }))
       const { front, rear } = gears
       return {
         count,

@@ -66,14 +66,13 @@ export function readFieldValue(message: FitMessage, place: Field): FitValue | un
 /** Reads a number of a message at an offset, in the profile's unit; NaN where it stands for nothing. */
 export type NumberReader = (view: DataView, offset: number, little: boolean) => number
 
-/** Makes the reader of a field that holds a single number; undefined for one that may hold another value. */
+/** Makes the reader of a number of `size` bytes; undefined for a field that holds something else. */
 export function makeNumberReader(
   { size, type }: Pick<Field, 'size' | 'type'>,
   field: ProfileField | undefined,
 ): NumberReader | undefined {
   const base = BASE_TYPES.get(type & TYPE_BITS)
-  if (!base || base.size !== size || typeof base.nothing === 'bigint' || field?.isList || field?.isTime)
-    return undefined
+  if (!base || base.size !== size || typeof base.nothing === 'bigint' || field?.isTime) return undefined
   const { read, nothing } = base
   const { scale, offset: shift } = field ?? { scale: 1, offset: 0 }
   return (view, offset, little) => {

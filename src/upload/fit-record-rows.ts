@@ -133,29 +133,26 @@ export function normalizeRecords(records: FitRecords): { columns: Columns; left:
     else columnOf('cadence')[row] = cadence + value
   }
   for (const [name, start, end] of PHASES) {
-    const field = take(name)
-    for (const [record, value] of field?.others ?? []) {
-      if (!isPair(value)) continue
-      for (const [column, angle] of [
-        [start, value[0]],
-        [end, value[1]],
-      ] as const)
-        if (angle !== null) columnOf(column)[record - 1] = angle
-    }
+    const field = byName.get(name)
+    if (field?.pairs) Object.assign(columns, { [start]: field.pairs[0], [end]: field.pairs[1] })
   }
   expandCompressed(byName.get('compressedSpeedDistance'), columnOf)
   for (const field of fields.values()) {
-    const isPhase = PHASES.some(([name]) => name === field.name)
-    for (const [record, value] of field.others)
-      if (!isPhase || !isPair(value)) leave(field, record - 1, value)
-    if (done.has(field.name) && !isPhase) continue
-    for (const [row, value] of field.numbers.entries()) if (!Number.isNaN(value)) leave(field, row, value)
+    const { name, numbers, pairs, others } = field
+    for (const [record, value] of others) leave(field, record - 1, value)
+    if (!done.has(name))
+      for (const [row, value] of numbers.entries()) if (!Number.isNaN(value)) leave(field, row, value)
+    if (pairs && !PHASES.some(([phase]) => phase === name))
+      for (const [row, value] of makePairs(pairs)) leave(field, row, value)
   }
   return { columns, left: [...left.values()].map(inOrder) }
 }
 
-function isPair(value: FitValue): value is readonly [number | null, number | null] {
-  return Array.isArray(value) && value.length === 2 && value.every((one) => typeof one !== 'string')
+function* makePairs([first, second]: NonNullable<RecordField['pairs']>): Generator<[number, FitValue]> {
+  for (const [row, value] of first.entries()) {
+    const pair = [value, second[row] ?? Number.NaN].map((one) => (Number.isNaN(one) ? null : one))
+    if (pair.some((one) => one !== null)) yield [row, pair]
+  }
 }
 
 function inOrder({ records, values, ...field }: LeftField): LeftField {

@@ -14,7 +14,7 @@ import {
   SOURCE_TYPES,
   SUB_SPORTS,
 } from '../fit/profile-names.ts'
-import type { FitRows } from '../store/uploads/kept-fit.ts'
+import { FIT_READER_VERSION, type FitRows } from '../store/uploads/kept-fit.ts'
 import {
   fieldsOf,
   hexOf,
@@ -34,9 +34,6 @@ const GARMIN_MAKERS = ['garmin', 'dynastreamOem', 'dynastream', 'tacx']
 const RIGHT = 0x8000
 const SHARE = 0x3fff
 
-/** The version of what is read of a FIT file: is raised when the rows of a file hold more. */
-export const READER_VERSION = 2
-
 /** Makes the rows of what a FIT file says, see the tables fit_files to fit_messages. Pure. */
 export function normalizeFit(contents: FitContents, input: { sizeBytes: number; readAt: Date }): FitRows {
   const { parts, records, startedAt, endedAt, head, problem } = contents
@@ -48,7 +45,7 @@ export function normalizeFit(contents: FitContents, input: { sizeBytes: number; 
       serialNumber: numberOf(fileId.serialNumber),
       createdAt: momentOf(fileId.timeCreated),
       ...{ startedAt, endedAt, parts, records: records.count, problem },
-      readerVersion: READER_VERSION,
+      readerVersion: FIT_READER_VERSION,
       utcOffsetS: utcOffsetOf(head.activity ?? {}),
       fields: head,
       ...input,

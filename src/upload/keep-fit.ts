@@ -22,7 +22,7 @@ type KeepInput = { key: UploadKey; fileName: string; load: () => Promise<Buffer>
 
 /**
  * Records what a FIT file of the ledger says in fit_files and the tables beside it, and keeps its bytes; what is there already
- * stays as it is. Of a damaged file it records what can be read. An error is logged and not thrown, because the upload of the
+ * stays as it is, but for what an earlier version read. Of a damaged file it records what can be read. An error is logged and not thrown, because the upload of the
  * file does not depend on it.
  */
 export async function keepFit(deps: UploadDeps, { key, fileName, load }: KeepInput): Promise<void> {
@@ -38,11 +38,14 @@ export async function keepFit(deps: UploadDeps, { key, fileName, load }: KeepInp
     const body = keepsBytes ? await pack(bytes) : undefined
     const isNew = await deps.store.transaction(async (tx) => {
       const made = await recordFit(tx, { accountId, contentId }, rows)
+      if (!made && !kept.isRead) await replaceFit(tx, { accountId, contentId }, rows)
       if (body) await recordFitOriginal(tx, { accountId, contentId }, body)
       return made
     })
-    const { sessions, laps, devices, fields } = rows
+    const { sessions, laps, devices, fields, records, messages } = rows
     const counts = {
+      records: records.count,
+      messages: messages.length,
       laps: laps.length,
       sessions: sessions.length,
       devices: devices.length,

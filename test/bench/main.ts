@@ -2,6 +2,7 @@ import { benchBackup } from './backup.ts'
 import { benchClub } from './club.ts'
 import { benchDrop } from './drop.ts'
 import { benchExport } from './export.ts'
+import { benchFit } from './fit.ts'
 import { benchIdle } from './idle.ts'
 import { benchIngest } from './ingest.ts'
 import { benchMcp } from './mcp.ts'
@@ -29,6 +30,7 @@ const PARTS: Readonly<Record<string, () => Promise<Row[]>>> = {
   club: benchClub,
   workers: benchWorkers,
   drop: benchDrop,
+  fit: benchFit,
   web: benchWeb,
   mcp: benchMcp,
 }

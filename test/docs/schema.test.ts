@@ -10,7 +10,7 @@ const FILE = fileURLToPath(new URL('../../docs/schema.md', import.meta.url))
 const COUNTED =
   /^(Derived: )?(Number of|How often|How many|Times|Fetches|Looks|Entries|Items|Longest list|Place|Position|Key of|Serial number|Version of|(Account|Activity)\b.*\bsee\b|Calendar year)/i
 const UNIT =
-  /((?<!')\b(W|s|m|km|kg|g|J|kJ|kcal|1\/min|m\/h|degrees|V|bytes|seconds|days)\b|°C|%|in units|unit not told by the service|\bno unit\b|a whole number of the service)/
+  /((?<!')\b(W|s|ms|m|mm|km|kg|g|J|kJ|kcal|1\/min|m\/h|degrees|V|bytes|seconds|days|years)\b|°C|%|in units|unit not told by the service|\bno unit\b|a whole number of the service)/
 
 async function openDatabase(): Promise<string> {
   const database = await openTestDatabase()

@@ -31,8 +31,10 @@ function recordsOf({ records }: ReturnType<typeof readContents>) {
   return Array.from({ length: count }, (_, row) => {
     const time = timesMs[row] ?? Number.NaN
     const timestamp = Number.isNaN(time) ? [] : [['timestamp', new Date(time).toISOString()]]
-    const own = [...fields.values()].flatMap(({ name, numbers, others }) => {
-      const value = others.get(row + 1) ?? numbers[row] ?? Number.NaN
+    const own = [...fields.values()].flatMap(({ name, numbers, pairs, others }) => {
+      const pair = pairs?.map((list) => (Number.isNaN(list[row]) ? null : (list[row] ?? null)))
+      const known = pair?.some((one) => one !== null) ? pair : undefined
+      const value = others.get(row + 1) ?? known ?? numbers[row] ?? Number.NaN
       return Number.isNaN(value) ? [] : [[name, value]]
     })
     return Object.fromEntries([...timestamp, ...own])

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rebuildAccount } from '../../src/app/rebuild-account.ts'
+import { checkFitFiles } from '../../src/doctor/check-folders.ts'
 import { makeRecordedFit } from '../fit/make-recorded-fit.ts'
 import { makeRichFit } from '../fit/make-rich-fit.ts'
 import { readMessagesWithSdk } from '../fit/sdk-reader.ts'
@@ -306,16 +307,20 @@ describe('the records and messages of a FIT file', () => {
     await rebuildAccount(rig.app, { name: rig.account.name })
     expect(await of()).toEqual(before)
     const plain = (rows: Row[]) => rows.map((row) => ({ ...row, xmin: '' }))
-    const damage = [
-      'delete from training.fit_records',
-      'delete from training.fit_messages',
-      'update training.fit_records set core_temperature = 40 where position = 2',
-      `update training.fit_messages set fields = '{}' where position = 2`,
-      'update training.fit_messages set t = null where position = 5',
-      `update training.fit_files set reader_version = 1`,
+    const damages = [
+      ['delete from training.fit_records', 'delete from training.fit_messages'],
+      [
+        'update training.fit_records set core_temperature = 40 where position = 2',
+        `update training.fit_messages set fields = '{}' where position = 2`,
+      ],
+      [
+        'update training.fit_records set t = null where position = 2',
+        'update training.fit_messages set t = null where position = 5',
+        'update training.fit_files set reader_version = 1',
+      ],
     ]
-    for (const statement of damage) {
-      await rig.rows(`${statement} returning 1`)
+    for (const damage of damages) {
+      for (const statement of damage) await rig.rows(`${statement} returning 1`)
       await rebuildAccount(rig.app, { name: rig.account.name })
       const after = await of()
       expect([plain(after.records), plain(after.messages)]).toEqual([
@@ -326,5 +331,25 @@ describe('the records and messages of a FIT file', () => {
     expect(await rig.rows('select distinct reader_version from training.fit_files')).toEqual([
       { reader_version: 2 },
     ])
+  })
+
+  it('that an earlier version read are missing, which doctor tells with what to type, and come when the file is given again', async () => {
+    const context = { mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }) }
+    const bytes = makeRecordedFit({ seconds: 30 })
+    await rig.importFile('given again.fit', bytes)
+    expect(await checkFitFiles(context)).toMatchObject([{ state: 'ok' }])
+    const of = [idOf(bytes)]
+    const older = [
+      'delete from training.fit_records using training.fit_files f where f.file_id = fit_records.file_id and content_id = $1 returning 1',
+      'update training.fit_files set reader_version = 1 where content_id = $1 returning 1',
+      'delete from training.fit_originals where content_id = $1 returning 1',
+    ]
+    for (const statement of older.slice(0, 2)) await rig.rows(statement, of)
+    expect(await checkFitFiles(context)).toMatchObject([{ state: 'warning', run: 'musette rebuild' }])
+    await rig.rows(older[2] ?? '', of)
+    expect(await checkFitFiles(context)).toMatchObject([{ state: 'warning', run: 'musette upload FILE…' }])
+    await rig.importFile('given again.fit', bytes)
+    expect(await checkFitFiles(context)).toMatchObject([{ state: 'ok' }])
+    await expectStored(bytes)
   })
 })

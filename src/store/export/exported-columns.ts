@@ -22,6 +22,7 @@ export type ExportPage = Readonly<{ rows: number; columns: readonly ExportValues
 
 const TYPES: Readonly<Record<string, ColumnType>> = {
   integer: 'int32',
+  smallint: 'int32',
   bigint: 'int64',
   real: 'float',
   'double precision': 'double',
@@ -48,6 +49,7 @@ export function columnsOf(table: PgTable, without: readonly string[] = []): Expo
 export function makeSelection(alias: string, { name, type, isList }: ExportColumn): string {
   const column = `${alias}."${name}"`
   if (isList) return `to_json(${column})::text`
+  if (type === 'int32') return `${column}::int4`
   return type === 'text' ? `${column}::text` : column
 }
 

@@ -7,6 +7,8 @@ import {
   fitFields,
   fitFiles,
   fitLaps,
+  fitMessages,
+  fitRecords,
   fitSessions,
   powerCurves,
   trainingInfo,
@@ -22,12 +24,13 @@ import { columnsOf, type ExportColumn, type ExportPage, makeSelection } from './
 const TABLES = [
   ...(['activities', 'samples', 'power_curves', 'revisions', 'training_info', 'uploads'] as const),
   ...(['fit_files', 'fit_sessions', 'fit_laps', 'fit_devices', 'fit_fields'] as const),
+  ...(['fit_records', 'fit_messages'] as const),
   ...(['workouts', 'workout_sets', 'changes'] as const),
 ] as const
 type TableName = (typeof TABLES)[number]
 
 /**
- * The rows that one file holds: those of a table, an account and a year, of samples those of a month. The year and the month are
+ * The rows that one file holds: those of a table, an account and a year, of samples and FIT records those of a month. The year and the month are
  * those of the activity's start on its own wall clock, null when that is not known; of training info, files and changes that of
  * when they were observed, seen or made, in UTC. Workouts are one file. Two equal fingerprints mean equal rows.
  */
@@ -52,6 +55,7 @@ const MONTH = "case when isfinite(v.started_at_local) then date_part('month', v.
 const yearOf = (moment: string) => `date_part('year', ${moment} at time zone 'UTC')::int`
 const INFO_YEAR = yearOf('v.observed_at')
 const FILE_YEAR = yearOf('u.seen_at')
+const FILE_MONTH = `date_part('month', u.seen_at at time zone 'UTC')::int`
 
 /** What changes with every poll, or serves fetching only, would have a file rewritten that nobody reads anew. */
 const OF_FETCHING = [
@@ -79,7 +83,13 @@ const OWNER = selected('v', [
 ])
 
 /** A table whose rows one query selects: its columns, and what stands between FROM and ORDER BY. */
-type PlainTable = Readonly<{ columns: readonly Selected[]; from: string; year: string; order: string }>
+type PlainTable = Readonly<{
+  columns: readonly Selected[]
+  from: string
+  year: string
+  month?: string
+  order: string
+}>
 
 /** The rows of a table that go with a file of the ledger. */
 const ofFile = (table: PgTable, name: string, order = 'v.position'): PlainTable => ({
@@ -87,6 +97,15 @@ const ofFile = (table: PgTable, name: string, order = 'v.position'): PlainTable 
   from: `training.${name} v join training.uploads u using (account_id, content_id)`,
   year: FILE_YEAR,
   order: `u.seen_at, v.content_id, ${order}`,
+})
+
+/** The rows of a table that name their FIT file by its key here. */
+const ofFileKey = (table: PgTable, name: string, month?: string): PlainTable => ({
+  columns: [{ name: 'content_id', type: 'text', from: 'v' }, ...selected('m', columnsOf(table, ['file_id']))],
+  from: `training.fit_files v join training.uploads u using (account_id, content_id) join training.${name} m using (file_id)`,
+  year: FILE_YEAR,
+  ...(month !== undefined && { month }),
+  order: 'u.seen_at, v.content_id, m.position',
 })
 
 /** The workouts of a rider's own list and of the default list of the service. */
@@ -142,6 +161,8 @@ const PLAIN: Readonly<Record<Exclude<TableName, 'samples'>, PlainTable>> = {
   fit_laps: ofFile(fitLaps, 'fit_laps'),
   fit_devices: ofFile(fitDevices, 'fit_devices'),
   fit_fields: ofFile(fitFields, 'fit_fields'),
+  fit_records: ofFileKey(fitRecords, 'fit_records', FILE_MONTH),
+  fit_messages: ofFileKey(fitMessages, 'fit_messages'),
   workouts: {
     columns: selected('w', columnsOf(workouts, ['account_id', 'updated_at'])),
     from: OF_WORKOUTS,
@@ -164,6 +185,13 @@ const PLAIN: Readonly<Record<Exclude<TableName, 'samples'>, PlainTable>> = {
 
 // Every rewrite of samples, extras or curve gives the activity another version; start and path stand in their rows too.
 const CONTENT = `concat_ws(':', v.activity_id, v.path, v.sample_count, v.started_at, v.started_at_local, c.version)`
+/** The records and messages of a file are written together, at read_at. */
+const OF_RECORDED = {
+  text: `concat_ws(':', v.content_id, v.read_at)`,
+  order: 'u.seen_at, v.content_id',
+  year: FILE_YEAR,
+}
+const RECORDED_FILES = 'training.fit_files v join training.uploads u using (account_id, content_id)'
 const WITH_CONTENT = 'training.activities v left join musette.content_versions c using (activity_id)'
 /** The fingerprint of a table from all that its rows have in the file. */
 function printOf(table: Exclude<TableName, 'samples'>): Print {
@@ -194,9 +222,20 @@ const PRINTS: Readonly<Partial<Record<TableName, Print>>> & { samples: Print } =
     year: YEAR,
     rows: 'count(*)',
   },
+  fit_records: {
+    ...OF_RECORDED,
+    from: `${RECORDED_FILES} where v.reader_version >= 2 and v.records > 0`,
+    month: FILE_MONTH,
+    rows: 'sum(v.records)',
+  },
+  fit_messages: {
+    ...OF_RECORDED,
+    from: `${RECORDED_FILES} where v.reader_version >= 2`,
+    rows: 'count(*)',
+  },
 }
 
-/** Finds what there is to export, by table, account and time; `rows` counts samples, of power curves the activities. */
+/** Finds what there is to export, by table, account and time; `rows` counts samples, of power curves the activities, of FIT messages the files. */
 export async function findPartitions(tx: Tx): Promise<Partition[]> {
   const partitions: Partition[] = []
   for (const table of TABLES) {
@@ -222,11 +261,12 @@ export async function findPartitions(tx: Tx): Promise<Partition[]> {
 
 /** Finds the rows of a partition; the pages must be read to their end before another query of the transaction. */
 export async function findContent(tx: Tx, partition: Partition): Promise<PartitionContent> {
-  const { table, accountId, year } = partition
+  const { table, accountId, year, month } = partition
   if (table === 'samples') return findSamplesContent(tx, partition)
-  const { columns, from, year: ofYear, order } = PLAIN[table]
+  const { columns, from, year: ofYear, month: ofMonth = 'null::int', order } = PLAIN[table]
   const query = `select ${columns.map((column) => makeSelection(column.from, column)).join(', ')} from ${from}
-                 where v.account_id = ${accountId} and ${ofYear} is not distinct from ${year} order by ${order}`
+                 where v.account_id = ${accountId} and ${ofYear} is not distinct from ${year}
+                   and ${ofMonth} is not distinct from ${month} order by ${order}`
   return { columns, pages: findColumnPages(tx, query, columns) }
 }
 

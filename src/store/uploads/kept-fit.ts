@@ -17,6 +17,22 @@ export type FitRows = {
   fields: OfFile<typeof fitFields.$inferInsert>[]
 } & RecordedRows
 
+/** The version of what is read of a FIT file: is raised when the rows of a file hold more. */
+export const FIT_READER_VERSION = 2
+
+/**
+ * Counts the FIT files that an earlier version read: those whose bytes are kept, which a rebuild reads anew, and the others, which are
+ * read when they come again.
+ */
+export async function findOutdatedFit(tx: Tx): Promise<{ kept: number; gone: number }> {
+  const { rows } = await tx.client.query<{ kept: number; gone: number }>(
+    `select count(o.content_id)::int as kept, (count(*) - count(o.content_id))::int as gone
+     from training.fit_files f left join training.fit_originals o using (account_id, content_id) where f.reader_version < $1`,
+    [FIT_READER_VERSION],
+  )
+  return rows[0] ?? { kept: 0, gone: 0 }
+}
+
 /** A statement takes 65,535 values; a row has about 35. */
 const ROWS_AT_ONCE = 1_000
 
@@ -47,7 +63,7 @@ const PARTS = { sessions: fitSessions, laps: fitLaps, devices: fitDevices, field
 /** Writes what a known FIT file says in place of what is there; a row that is right already is not written. */
 export async function replaceFit(tx: Tx, key: UploadKey, rows: FitRows): Promise<void> {
   const own = { accountId: key.accountId, contentId: key.contentId }
-  const { readAt: _readAt, ...file } = rows.file
+  const { readAt, ...file } = rows.file
   await tx.db
     .update(fitFiles)
     .set(file)
@@ -67,7 +83,8 @@ export async function replaceFit(tx: Tx, key: UploadKey, rows: FitRows): Promise
     }
   }
   const [known] = await tx.db.select({ fileId: fitFiles.fileId }).from(fitFiles).where(isOf(fitFiles, own))
-  if (known) await replaceRecorded(tx, known.fileId, rows)
+  if (known && (await replaceRecorded(tx, known.fileId, rows)))
+    await tx.db.update(fitFiles).set({ readAt }).where(isOf(fitFiles, own))
 }
 
 type FitTable = typeof fitFiles | (typeof PARTS)[keyof typeof PARTS]
@@ -112,12 +129,12 @@ export async function recordFitOriginal(tx: Tx, key: UploadKey, body: Buffer): P
     .onConflictDoNothing()
 }
 
-/** Finds what is kept of a FIT file: its rows, and its bytes. */
+/** Finds what is kept of a FIT file: its rows as this version reads them, and its bytes. */
 export async function findFitKept(tx: Tx, key: UploadKey): Promise<{ isRead: boolean; hasBytes: boolean }> {
   const { rows } = await tx.client.query<{ read: boolean; bytes: boolean }>(
-    `select exists (select from training.fit_files where account_id = $1 and content_id = $2) as read,
+    `select exists (select from training.fit_files where account_id = $1 and content_id = $2 and reader_version >= $3) as read,
        exists (select from training.fit_originals where account_id = $1 and content_id = $2) as bytes`,
-    [key.accountId, key.contentId],
+    [key.accountId, key.contentId, FIT_READER_VERSION],
   )
   return { isRead: rows[0]?.read ?? false, hasBytes: rows[0]?.bytes ?? false }
 }

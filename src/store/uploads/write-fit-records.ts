@@ -40,23 +40,17 @@ export async function insertRecorded(
     await copyRows(tx.client, `training.fit_messages (${MESSAGE_COLUMNS})`, encodeMessages(fileId, messages))
 }
 
-/** Writes the records and messages of a file in place of those that are there; what is right already stays. */
-export async function replaceRecorded(
-  tx: Tx,
-  fileId: number,
-  { records, messages }: RecordedRows,
-): Promise<void> {
-  if (!(await holdsRecords(tx, fileId, records))) {
-    await tx.client.query('DELETE FROM training.fit_records WHERE file_id = $1', [fileId])
-    await insertRecorded(tx, fileId, { records, messages: [] })
-  }
-  if (!(await holdsMessages(tx, fileId, messages))) {
-    await tx.client.query('DELETE FROM training.fit_messages WHERE file_id = $1', [fileId])
-    await insertRecorded(tx, fileId, { records: NO_RECORDS, messages })
-  }
+/**
+ * Writes the records and messages of a file in place of those that are there, when they differ, and returns whether they did.
+ */
+export async function replaceRecorded(tx: Tx, fileId: number, rows: RecordedRows): Promise<boolean> {
+  if ((await holdsRecords(tx, fileId, rows.records)) && (await holdsMessages(tx, fileId, rows.messages)))
+    return false
+  for (const table of ['fit_records', 'fit_messages'])
+    await tx.client.query(`DELETE FROM training.${table} WHERE file_id = $1`, [fileId])
+  await insertRecorded(tx, fileId, rows)
+  return true
 }
-
-const NO_RECORDS: RecordRows = { count: 0, columns: {} }
 
 async function holdsRecords(tx: Tx, fileId: number, records: RecordRows): Promise<boolean> {
   const { names, chunks } = encodeRecords(fileId, records)

@@ -287,6 +287,12 @@ describe('an export of the whole history', () => {
        insert into training.fit_fields (account_id, content_id, position, developer_index, field_number, count, offsets_s, "values", fields)
        select account_id, 'content', 0, 0, 1, 2, '{1,2}', '{36.6,null}', '{}' from file`,
     )
+    await rig.rows(
+      `with file as (update training.fit_files set reader_version = 2 where content_id = 'content' returning file_id),
+       record as (insert into training.fit_records (file_id, position, t, distance_m, power, hr, rear_gear)
+         select file_id, n, '2025-03-04T05:06:07Z'::timestamptz + n * interval '1 s', 170000.12, 212, 120 + n, 19 from file, generate_series(1, 2) n)
+       insert into training.fit_messages (file_id, position, record, message, fields) select file_id, 1, 2, 'hrv', '{"time": [0.512]}' from file`,
+    )
     await run()
     const at = '2025-03-04T05:06:07Z'
     expect(
@@ -313,6 +319,25 @@ describe('an export of the whole history', () => {
     expect(await read('fit_fields', `offsets_s, "values" FROM`)).toEqual([
       { offsets_s: '[1,2]', values: '[36.6,null]' },
     ])
+    expect(
+      await read(
+        'fit_records',
+        'content_id, position, t, distance_m, power, hr, rear_gear, lat FROM order by position',
+      ),
+    ).toEqual(
+      [1, 2].map((n) => ({
+        ...{
+          content_id: 'content',
+          position: n,
+          t: new Date(Date.parse(at) + n * 1_000),
+          distance_m: 170_000.12,
+        },
+        ...{ power: 212, hr: 120 + n, rear_gear: 19, lat: null },
+      })),
+    )
+    expect(
+      await read('fit_messages', `content_id, record, message, (fields->'$.time[0]')::double as s FROM`),
+    ).toEqual([{ content_id: 'content', record: 2, message: 'hrv', s: 0.512 }])
     for (const [table, columns, from] of [
       ['workouts', 'path, name', 'training.workouts'],
       ['workout_sets', 'path, position, power', 'training.workout_sets'],

@@ -43,6 +43,20 @@ async function fillAccount(scene: Scene, accountId: number): Promise<number> {
      values ($1, 'c', 1, 'core_temperature', 0, 0, 1, '{3}', '{37.5}', '{}')`,
     [accountId],
   )
+  await scene.query(
+    `insert into training.fit_records (file_id, position, t, temperature)
+     select file_id, 1, now(), 21 from training.fit_files where account_id = $1`,
+    [accountId],
+  )
+  await scene.query(
+    `insert into training.fit_messages (file_id, position, record, t, message, event, fields)
+     select file_id, place, 1, now(), message, case message when 'event' then 'timer' end, of.fields::jsonb
+     from training.fit_files, (values (1, 'event', '{"event": 0, "data": 0}'), (2, 'hrv', '{"time": [0.5, null]}'),
+       (3, 'length', '{"lengthType": 1, "swimStroke": 8}'), (4, 'timeInZone', '{"referenceMesg": 18, "timeInHrZone": [1.5]}'),
+       (5, 'userProfile', '{"weight": 61.5}')) as of (place, message, fields)
+     where account_id = $1`,
+    [accountId],
+  )
   // Transactions of other tests on this server delay it.
   await eventually(async () => {
     return (await scene.view('changes_settled', `where account_id = ${accountId}`)).length > 0
