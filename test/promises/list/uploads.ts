@@ -87,7 +87,7 @@ export const UPLOADS: readonly Breaking[] = [
     to: "and a.detail_state = 'mirrored' and a.sample_count > 0`",
   },
   {
-    promise: 'What a FIT file says beside its records is in SQL, field by field, also of a file that is cut',
+    promise: 'What a FIT file sums up is in SQL, field by field, also of a file that is cut',
     in: 'src/store/uploads/kept-fit.ts',
     from: 'for (const some of pages(rows.laps))',
     to: 'for (const some of pages(rows.laps.slice(1)))',
@@ -95,8 +95,14 @@ export const UPLOADS: readonly Breaking[] = [
   {
     promise: "… read as the makers' own library reads it",
     in: 'src/fit/fit-contents.ts',
-    from: 'field.values.push(Number(value))',
+    from: 'field.values.push(value)',
     to: 'field.values.push(Math.round(Number(value)))',
+  },
+  {
+    promise: 'Every record and every other message of it is in SQL, value by value',
+    in: 'src/upload/fit-record-rows.ts',
+    from: "else columnOf('cadence')[row] = cadence + value",
+    to: "else columnOf('cadence')[row] = cadence",
   },
   {
     promise: '… and no upload waits for it or fails by it',
