@@ -65,6 +65,43 @@ describeWithBrowser('the page of an activity', () => {
     })
   }
 
+  it('plots temperature, respiration and balance where the FIT file has them, as long as a record is near', async () => {
+    await scene.rows(
+      `with ride as (
+         select activity_id, account_id, (select min(t) from training.samples s where s.activity_id = a.activity_id) as start
+         from training.activities a where path = 'sameseason'),
+       upload as (
+         insert into training.uploads (account_id, content_id, file_name, size_bytes, state, activity_id, seen_at)
+         select account_id, 'recorded', 'race.fit', 1, 'mirrored', activity_id, now() from ride returning account_id),
+       file as (
+         insert into training.fit_files (account_id, content_id, size_bytes, parts, records, fields, read_at, reader_version)
+         select account_id, 'recorded', 1, 1, 1800, '{}', now(), 2 from upload returning file_id)
+       insert into training.fit_records (file_id, position, t, temperature, respiration_rate, right_power_pct)
+       select file_id, n + 1, start + n * interval '1 s', 20 + n / 300, 18.5, 51 from file, ride, generate_series(0, 1799) n`,
+    )
+    const race = `/activities/${await scene.activityId(`path = 'sameseason'`)}`
+    const page = await scene.visit(race)
+    for (const [name, colour] of [
+      ['Temperature', 'best'],
+      ['Respiration', 'low'],
+      ['Right leg', 'mpa'],
+    ] as const) {
+      const pixels = await countAlong(lane(page, name), colour)
+      // The file ends after a third of the ride.
+      expect(pixels[2], name).toBeGreaterThan(5)
+      expect(pixels[7], name).toBe(BLANK)
+    }
+    const stage = chart(page, OVER_TIME)
+    await stage.press('Home')
+    const readout = page.locator('.chart', { has: stage }).locator('.readout')
+    expect(await readout.textContent()).toMatch(
+      /Temperature 20(\.0)? °C · Respiration 18\.5 \/min · Right leg 51 %/,
+    )
+    const without = await scene.visit(path)
+    await lane(without, 'Power').waitFor()
+    expect(await lane(without, 'Temperature').count()).toBe(0)
+  })
+
   it('turns its charts dark when the system does', async () => {
     const page = await scene.visit(path, { colorScheme: 'light' })
     const canvas = lane(page, 'MPA (power available)')

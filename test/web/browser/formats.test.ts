@@ -42,6 +42,7 @@ const NOTHING = {
   lat: [],
   lng: [],
   fields: [],
+  recorded: {},
 }
 
 describe('the samples of an activity', () => {

@@ -19,6 +19,7 @@ function makeSamples(given: Partial<Samples>): Samples {
     lat: [],
     lng: [],
     fields: [],
+    recorded: {},
   }
   return { ...none, ...given }
 }

@@ -20,6 +20,12 @@ const IN_ORDER = 'from training.samples where activity_id = $1 and t is not null
 
 export type SampledColumn = keyof typeof PLOTTED
 
+/** The columns of the FIT file's records that a page plots where they were recorded; units as in training.fit_records. */
+const RECORDED = ['temperature', 'core_temperature', 'respiration_rate', 'right_power_pct'] as const
+export type RecordedColumn = (typeof RECORDED)[number]
+/** A record that is this much older than a sample belongs to another moment. */
+const RECORD_REACH_S = 5
+
 /**
  * One array a quantity, of one length or empty when nothing of it was recorded. `elapsed_s` counts from the first sample and
  * ascends; watts and beats are whole. Units as in training.samples.
@@ -28,6 +34,8 @@ export type SampleColumns = Record<SampledColumn, Array<number | null>> & {
   elapsed_s: number[]
   /** the names of further fields, which are fetched one by one */
   fields: string[]
+  /** what the FIT file has beside the samples, as many values; without columns of which it has none */
+  recorded: Partial<Record<RecordedColumn, Array<number | null>>>
 }
 
 /**
@@ -45,14 +53,42 @@ export async function findSampleColumns(tx: Tx, activityId: number): Promise<Sam
   })
   const columns = NAMES.map((_, index) => rows.map((row) => row[index + 1] ?? null))
   const recorded = columns.map((column) => (column.some((value) => value !== null) ? column : []))
+  const elapsed = rows.map((row) => row[0] ?? 0)
   return {
-    elapsed_s: rows.map((row) => row[0] ?? 0),
+    elapsed_s: elapsed,
     ...(Object.fromEntries(NAMES.map((name, index) => [name, recorded[index]])) as Omit<
       SampleColumns,
-      'elapsed_s' | 'fields'
+      'elapsed_s' | 'fields' | 'recorded'
     >),
     fields: await findFieldNames(tx, activityId),
+    recorded: await findRecorded(tx, activityId, elapsed),
   }
+}
+
+/** Finds the plotted columns of the FIT file's records: for each moment of the samples that of the last record before it. */
+async function findRecorded(
+  tx: Tx,
+  activityId: number,
+  elapsed: readonly number[],
+): Promise<SampleColumns['recorded']> {
+  const { rows } = await tx.client.query<Array<number | null>>({
+    text: `select extract(epoch from t - (select min(t) from training.samples where activity_id = $1))::float8,
+             ${RECORDED.map((name) => `round(${name}::numeric, 2)::float8`).join(', ')}
+           from training.ride_records where activity_id = $1 and t is not null and num_nonnulls(${RECORDED.join(', ')}) > 0
+           order by t, position`,
+    values: [activityId],
+    rowMode: 'array',
+  })
+  let next = 0
+  const places = elapsed.map((moment) => {
+    while ((rows[next]?.[0] ?? Number.POSITIVE_INFINITY) <= moment) next++
+    const row = rows[next - 1]
+    return row && moment - (row[0] ?? 0) <= RECORD_REACH_S ? row : undefined
+  })
+  const columns = RECORDED.map(
+    (name, index) => [name, places.map((row) => row?.[index + 1] ?? null)] as const,
+  )
+  return Object.fromEntries(columns.filter(([, column]) => column.some((value) => value !== null)))
 }
 
 async function findFieldNames(tx: Tx, activityId: number): Promise<string[]> {

@@ -51,6 +51,20 @@ const LANES: readonly Lane[] = [
     height: 110,
     fromZero: true,
   },
+  {
+    lines: [
+      { ...line('temperature', 'Temperature', '°C', 'best'), digits: 1 },
+      { ...line('core_temperature', 'Core temperature', '°C', 'heart'), digits: 1 },
+    ],
+    unit: '°C',
+    height: 110,
+  },
+  {
+    lines: [{ ...line('respiration_rate', 'Respiration', '/min', 'low'), digits: 1 }],
+    unit: '/min',
+    height: 100,
+  },
+  { lines: [line('right_power_pct', 'Right leg', '%', 'mpa')], unit: '%', height: 100 },
 ]
 
 const STEPS: readonly Column<Step>[] = [
@@ -81,9 +95,10 @@ export function Timeline({ facts, samples, path, pointed, range, onPoint, onRang
   const { spec, columns, places } = useMemo(() => {
     const lines = { ...linesOf(samples), ...Object.fromEntries(more) }
     const { places: samplePlaces, ...plotted } = withPauses(samples.elapsed_s, lines)
-    const lanes = [...LANES, ...[...more.keys()].map(laneOf)].filter((lane) =>
-      lane.lines.some(({ key }) => lines[key]?.some((value) => value !== null)),
-    )
+    const isRecorded = ({ key }: Line) => lines[key]?.some((value) => value !== null)
+    const lanes = [...LANES, ...[...more.keys()].map(laneOf)]
+      .map((lane) => ({ ...lane, lines: lane.lines.filter(isRecorded) }))
+      .filter((lane) => lane.lines.length > 0)
     const clock = makeLocalClock({ started_at, started_at_local, timezone })
     return {
       spec: { label: 'The activity over time', x: makeElapsedAxis(clock), lanes },
@@ -137,6 +152,7 @@ function linesOf(samples: Samples): Record<string, Values> {
     cad: samples.cad,
     alt: samples.alt.map((value) => value && value * HEIGHT[1]),
     speed: speedsOf(samples).map((value) => value && value * SPEED[1]),
+    ...samples.recorded,
   }
 }
 
