@@ -4,7 +4,12 @@ import { SECOND, sleep } from '../kit/time.ts'
 import { checkBackups } from './check-backups.ts'
 import { checkDatabase } from './check-database.ts'
 import { checkExport } from './check-export.ts'
-import { checkDropFolder, checkWaitingFiles, checkWorkoutFolder } from './check-folders.ts'
+import {
+  checkDropFolder,
+  checkSharedFolders,
+  checkWaitingFiles,
+  checkWorkoutFolder,
+} from './check-folders.ts'
 import { checkHeartbeat } from './check-heartbeat.ts'
 import { checkLogins, checkMirrors, checkSecretKey } from './check-logins.ts'
 import { checkConfiguration, checkDataDirectory, checkDiskSpace, checkNode } from './check-machine.ts'
@@ -66,6 +71,17 @@ export const CHECKS: readonly Check[] = [
   },
   { name: 'waiting files', variables: DATABASE, run: checkWaitingFiles },
   { name: 'workout folder', variables: ['MUSETTE_WORKOUT_DIR', 'MUSETTE_WORKOUTS'], run: checkWorkoutFolder },
+  {
+    name: 'shared folders',
+    variables: [
+      ...DATABASE,
+      'MUSETTE_DROP_DIR',
+      'MUSETTE_WORKOUT_DIR',
+      'MUSETTE_EXPORT_DIR',
+      'MUSETTE_BACKUP_DIR',
+    ],
+    run: checkSharedFolders,
+  },
   {
     name: 'export',
     variables: [...DATABASE, 'MUSETTE_EXPORT_DIR', 'MUSETTE_EXPORT_EVERY'],

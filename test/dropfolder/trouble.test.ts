@@ -5,6 +5,7 @@ import { openDropFolder } from '../../src/dropfolder/drop-folder.ts'
 import type { FolderReport } from '../../src/dropfolder/folder-report.ts'
 import { isDroppable } from '../../src/fit/fit-names.ts'
 import { eventually } from '../kit/eventually.ts'
+import { IDENTITY } from '../kit/identity.ts'
 import { makeSilentLog, makeTestLog } from '../kit/log.ts'
 import { makeRide } from '../kit/ride.ts'
 import { drop, listAll, openRig, type Rig, readOpen } from './rig.ts'
@@ -113,7 +114,7 @@ describe('the folder', () => {
       {
         log: log.log,
         now: () => new Date(Date.now() + 60_000),
-        accounts: async () => ['default'],
+        owner: async () => ({ database: IDENTITY, accounts: ['default'] }),
         importFile: async (_, open) =>
           (await readOpen(open)).length ? { action: 'done' } : { action: 'wait' },
       },
@@ -146,7 +147,7 @@ describe('the folder', () => {
       {
         log: makeSilentLog(),
         now: () => new Date(),
-        accounts: async () => ['default'],
+        owner: async () => ({ database: IDENTITY, accounts: ['default'] }),
         importFile: async () => ({ action: 'keep' }),
         show: async (report) => {
           shown = report

@@ -2,6 +2,8 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore, type Store } from '../../src/store/store.ts'
+import { spoolName } from '../../src/vault/seal.ts'
+import { IDENTITY } from '../kit/identity.ts'
 import { backendPidOf, quiet, rowsOf, terminate } from '../store/open.ts'
 import { ACCOUNT, openTestVault, pairAt } from './vault.ts'
 
@@ -39,8 +41,8 @@ test.each<Moment>(['before save', 'after save'])(
       return 'refreshed'
     })
     expect(result).toBe('refreshed')
-    expect(await readdir(spoolDir)).toEqual([`tokens-${accountId}.spool`])
-    const file = join(spoolDir, `tokens-${accountId}.spool`)
+    expect(await readdir(spoolDir)).toEqual([spoolName(accountId, IDENTITY.identity)])
+    const file = join(spoolDir, spoolName(accountId, IDENTITY.identity))
     expect((await stat(file)).mode & 0o777).toBe(0o600)
     expect(await readFile(file, 'utf8')).not.toContain('refresh-5')
 
@@ -75,7 +77,7 @@ test('a spool file older than the table is put aside', async () => {
     await held.save(pairAt(5))
     await cut()
   })
-  const file = join(spoolDir, `tokens-${accountId}.spool`)
+  const file = join(spoolDir, spoolName(accountId, IDENTITY.identity))
   const old = await readFile(file)
   await vault.locked(accountId, (held) => held.save(pairAt(9)))
   await writeFile(file, old)
@@ -90,7 +92,7 @@ test('spooled tokens of the previous service are not restored after a login at a
     await held.save(pairAt(5))
     await cut()
   })
-  const file = join(spoolDir, `tokens-${accountId}.spool`)
+  const file = join(spoolDir, spoolName(accountId, IDENTITY.identity))
   const spooled = await readFile(file)
   const login = { clientId: 'c', clientSecret: 's', pair: pairAt(3) }
   await vault.saveLogin({ ...ACCOUNT, baseUrl: 'http://127.0.0.1:8' }, login)
@@ -123,7 +125,7 @@ test.each(['+033658-09-27T01:46:39.000Z', null, 'soon', 1e300])(
       await held.save(pairAt(5))
       await cut()
     })
-    const file = join(spoolDir, `tokens-${accountId}.spool`)
+    const file = join(spoolDir, spoolName(accountId, IDENTITY.identity))
     await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, 'utf8')), expiresAt }))
     const { obtainedAt } = pairAt(5)
     expect(await vault.read(accountId)).toMatchObject({ refreshToken: 'refresh-5', expiresAt: obtainedAt })
@@ -139,7 +141,7 @@ test('a pair whose expiry is no date is kept', async () => {
 
 test('a damaged spool file is named, and the tokens in the table stay', async () => {
   const { store, accountId, spoolDir, vault } = await openTestVault()
-  const file = join(spoolDir, `tokens-${accountId}.spool`)
+  const file = join(spoolDir, spoolName(accountId, IDENTITY.identity))
   await writeFile(file, '{"accountId":')
   await expect(vault.read(accountId)).rejects.toMatchObject({ code: 'spool_damaged' })
   expect(await rowsOf(store, 'SELECT 1 AS one FROM musette.credentials')).toEqual([{ one: 1 }])

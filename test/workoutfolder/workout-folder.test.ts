@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { OWNER_FILE } from '../../src/kit/folders/folder-owner.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 import { openScene, type Scene } from '../mirror/training-scene.ts'
 
@@ -10,7 +11,8 @@ describe('the workout folder', () => {
   let scene: Scene
   let temp: TempDir
   let dir: string
-  const names = async (folder = dir) => (await readdir(folder)).filter((name) => name !== MANIFEST).sort()
+  const names = async (folder = dir) =>
+    (await readdir(folder)).filter((name) => name !== MANIFEST && name !== OWNER_FILE).sort()
   const wotd = (name: string, workoutId: string) =>
     scene.answer({
       success: true,
@@ -80,7 +82,7 @@ describe('the workout folder', () => {
     expect(await names()).toEqual(['Mine.erg', 'Today.erg', 'Today.zwo'])
     await none()
     await scene.pollInfo()
-    expect(await readdir(dir)).toEqual(['Mine.erg'])
+    expect(await names()).toEqual(['Mine.erg'])
   })
 
   it('never overwrites a file, a folder or a link of that name', async () => {
