@@ -82,16 +82,20 @@ export async function readThrough(bytes: Buffer): Promise<void> {
   await archive.verify()
 }
 
-/** Makes an archive of another one with a changed manifest; its checksums are right. */
+/** Makes an archive of another one with a changed manifest, of the tables that this names; its checksums are right. */
 export async function forge(bytes: Buffer, change: (manifest: Manifest) => unknown): Promise<Buffer> {
   const pieces: Buffer[] = []
   let checksums = ''
+  let named: string[] = []
   for await (const entry of readEntries(Readable.from([bytes]))) {
     if (entry.name === MANIFEST) {
       const manifest = JSON.parse(entry.bytes.toString())
       change(manifest)
+      named = manifest.tables.map(({ name }: { name: string }) => name)
       entry.bytes = Buffer.from(JSON.stringify(manifest))
     }
+    const [table = ''] = entry.name.split('/')
+    if (entry.name.includes('/') && !named.includes(table)) continue
     if (entry.name === CHECKSUMS) entry.bytes = Buffer.from(checksums)
     checksums += makeChecksum(entry)
     pieces.push(makeEntry(entry, 0))

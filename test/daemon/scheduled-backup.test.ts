@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { verifyScheduledBackup, writeScheduledBackup } from '../../src/app/scheduled-backup.ts'
 import { findBackupStatus, findStatus } from '../../src/app/status-report.ts'
+import { readNewestBackup } from '../../src/backup/backup-folder.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
 import { checkBackups } from '../../src/doctor/check-backups.ts'
@@ -92,6 +93,30 @@ describe('scheduled backups', () => {
     ])
   })
 
+  it('of other databases are neither removed nor counted nor verified, and are told', async () => {
+    const others = [
+      ...['musette-20230101T000000Z-00000000.tar', 'musette-20240131T103000Z-00000000.tar'],
+      ...['musette-20230101T000000Z.tar', 'musette-20300101T000000Z-00000000.tar'],
+      'musette-20230101T000000Z-00000000.tar.01234567-89ab-cdef-0123-456789abcdef.part',
+    ].sort()
+    for (const name of others) await writeFile(join(dir, name), 'of another database')
+    const before = (await findStatus(rig.app)).backup
+    expect((await readNewestBackup({ dir, line }))?.path).toBe(before?.file)
+    expect(before?.file).toContain(own('20240131T100000Z'))
+    // One of them is younger than half of the interval, and stands for none of this database.
+    await backUpAt(4.6)
+    const names = await readdir(dir)
+    expect(names).toEqual(expect.arrayContaining(others))
+    expect(names.filter((name) => name.includes(line.slice(0, 8)))).toHaveLength(3)
+    expect(rig.log.lines.at(-1)).toMatchObject({ level: 'warn', files: 4 })
+    const { shared_folders } = await findStatus(rig.app)
+    expect(shared_folders).toMatchObject([
+      { setting: 'MUSETTE_BACKUP_DIR', found: expect.stringContaining('4 backups'), unused: false },
+    ])
+    for (const name of others) await rm(join(dir, name))
+    await rm(join(dir, own('20240131T103600Z')))
+  })
+
   it('that were just written stay, however many names lie in the future, which are told and left alone', async () => {
     const ahead = [own('20280101T000000Z'), own('20280102T000000Z'), own('20280103T000000Z')]
     for (const name of ahead) await writeFile(join(dir, name), 'made while the clock was ahead')
@@ -117,7 +142,7 @@ describe('scheduled backups', () => {
     const elsewhere = join(folder.path, 'elsewhere')
     await rename(dir, elsewhere)
     await mkdir(dir)
-    const gone = /the folder holds no backup, although one was made at/
+    const gone = /the folder holds no backup of this database, although one was made at/
     expect(await diagnose()).toMatchObject([{ state: 'problem', found: expect.stringMatching(gone) }])
     expect((await findStatus(rig.app)).backup).toMatchObject({
       done_at: null,

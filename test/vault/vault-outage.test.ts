@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore, type Store } from '../../src/store/store.ts'
 import { spoolName } from '../../src/vault/seal.ts'
-import { IDENTITY } from '../kit/identity.ts'
+import { makeTokenVault } from '../../src/vault/vault.ts'
+import { IDENTITY, makeIdentity } from '../kit/identity.ts'
 import { backendPidOf, quiet, rowsOf, terminate } from '../store/open.ts'
 import { ACCOUNT, openTestVault, pairAt } from './vault.ts'
 
@@ -147,4 +148,21 @@ test('a damaged spool file is named, and the tokens in the table stay', async ()
   expect(await rowsOf(store, 'SELECT 1 AS one FROM musette.credentials')).toEqual([{ one: 1 }])
   await vault.saveLogin(ACCOUNT, { clientId: 'c', clientSecret: 's', pair: pairAt(20) })
   expect(await vault.read(accountId)).toMatchObject({ accessToken: 'access-20', username: undefined })
+})
+
+test('a spooled pair is of one database, and another one with the same data directory and account number does not use it', async () => {
+  const { store, url, accountId, spoolDir, secretKey, vault, vaultOn } = await openTestVault()
+  const { cuttable, cut } = cuttingStore(store, url)
+  await vaultOn(cuttable).locked(accountId, async (held) => {
+    await held.save(pairAt(5))
+    await cut()
+  })
+  const other = makeTokenVault(
+    { store, log: quiet },
+    { secretKey, spoolDir, identity: makeIdentity().identity },
+  )
+  expect(await other.read(accountId)).toMatchObject({ refreshToken: 'refresh-0' })
+  await other.saveLogin(ACCOUNT, { clientId: 'client', clientSecret: 'client-secret', pair: pairAt(1) })
+  expect(await readdir(spoolDir)).toEqual([spoolName(accountId, IDENTITY.identity)])
+  expect(await vault.read(accountId)).toMatchObject({ refreshToken: 'refresh-5' })
 })
