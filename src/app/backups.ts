@@ -10,6 +10,7 @@ import { type BackupReport, writeBackup } from '../backup/write-backup.ts'
 import type { Config } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
 import { ConfigError, errorCode } from '../kit/errors.ts'
+import { orNone } from '../kit/files.ts'
 import { MINUTE, systemClock } from '../kit/time.ts'
 import { findAccounts } from '../store/account-rows.ts'
 import type { CopyProgress } from '../store/backup/copy-progress.ts'
@@ -20,6 +21,8 @@ import { readSecretKeys, secretKeyPath } from '../vault/key-file.ts'
 import { findKeyIds } from '../vault/rows.ts'
 import { keyIdOf } from '../vault/seal.ts'
 import { openDatabase, openUnmigrated } from './open-database.ts'
+
+export { countManifestRows } from '../backup/manifest.ts'
 
 /** Which key opens the logins of a database, and whether this configuration has it. */
 export type KeyNeeds = {
@@ -166,7 +169,7 @@ const VERIFYING = 'verify-'
 /** Removes the folders of processes that were killed. */
 async function removeLeft(dataDir: string): Promise<void> {
   const { isLocked } = await import('../embedded/lock.ts')
-  const names = await readdir(dataDir).catch(() => [])
+  const names = await readdir(dataDir).catch(orNone)
   for (const name of names.filter((each) => each.startsWith(VERIFYING))) {
     const folder = join(dataDir, name)
     const found = await stat(folder).catch(() => undefined)

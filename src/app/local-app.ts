@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts'
 import { ACCOUNT_NAMES, type AccountVerb, ConfigError, commandFor, isAccountName } from '../kit/errors.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { type Account, findAccount, findAccounts } from '../store/account-rows.ts'
+import { findIdentity } from '../store/database-facts.ts'
 import { openStore, type Store } from '../store/store.ts'
 import { makeKey, readOrMakeSecretKey, readSecretKeys } from '../vault/key-file.ts'
 import { UnreadableLoginError } from '../vault/seal.ts'
@@ -48,7 +49,11 @@ export async function openLocalApp(
     )
     release.defer('store', () => store.close())
     await prepareDatabase({ store, log }, { connectionString: database.url, preparation, signal })
-    const vault = makeTokenVault({ store, log }, { ...keysOf(config, preparation), spoolDir: config.dataDir })
+    const { identity } = await store.read(findIdentity)
+    const vault = makeTokenVault(
+      { store, log },
+      { ...keysOf(config, preparation), spoolDir: config.dataDir, identity },
+    )
     await finishRotation({ store, log }, config)
     return { config, log, databaseUrl: database.url, store, vault, close: () => release.release() }
   } catch (error) {

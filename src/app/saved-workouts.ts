@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { ConfigError } from '../kit/errors.ts'
+import { findIdentity } from '../store/database-facts.ts'
 import { acquireNamedLock } from '../store/store.ts'
 import { findSavedWorkouts, type SavedWorkout } from '../store/training/workout-sets.ts'
 import { systemCode } from '../workoutfolder/folder-files.ts'
@@ -74,7 +75,7 @@ export type ExportedWorkouts = { workouts: number; written: string[]; removed: s
 /**
  * Writes workouts of an account into a folder, which is made: the one of `name`, or without it every workout of the own list. Then
  * files of this format are removed that an earlier run has written for workouts that are gone, unless somebody has changed them. Files
- * that are not ours are never overwritten. Throws as `findWorkoutContent` does, and ConfigError `workout_folder` and `bad_folder`.
+ * that are not ours are never overwritten. Throws as `findWorkoutContent` does, and ConfigError `workout_folder`, `folder_of_another` and `bad_folder`.
  */
 export async function exportWorkouts(
   app: Pick<LocalApp, 'store' | 'config'>,
@@ -98,6 +99,7 @@ export async function exportWorkouts(
     try {
       const changes = await updateFolder(dir, {
         account: account.name,
+        owner: { dir, database: await findIdentity(tx) },
         files: wanted,
         formats: [format],
         kept: name === undefined ? kept : 'all',

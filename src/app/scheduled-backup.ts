@@ -2,18 +2,22 @@ import { join } from 'node:path'
 import { writeBackupFile } from '../backup/backup-file.ts'
 import {
   readBackupManifest,
+  readBackupsOfOthers,
   readNewestBackup,
   readScheduled,
   removeOldBackups,
   removeUnfinished,
+  type Schedule,
   scheduledName,
   VERIFY_EVERY_MS,
 } from '../backup/backup-folder.ts'
+import { countManifestRows } from '../backup/manifest.ts'
 import { VERSION } from '../config/version.ts'
 import { errorLine, TransientError } from '../kit/errors.ts'
 import { type Clock, DAY } from '../kit/time.ts'
 import { withRun } from '../mirror/mirror.ts'
 import { findAccounts } from '../store/account-rows.ts'
+import { findIdentity } from '../store/database-facts.ts'
 import { findWholeWorkState } from '../store/runs.ts'
 import { withExclusiveWork } from '../store/store.ts'
 import type { App } from './app.ts'
@@ -22,8 +26,8 @@ import { verifyBackup } from './backups.ts'
 const RUN = { accountId: null, resource: 'backup', kind: 'schedule' }
 
 /**
- * Writes a scheduled backup into the folder of the configuration and then removes the oldest ones beyond the number to keep. A
- * failure removes none. Returns undefined when there is nothing to do: the newest one is younger than half of the interval, which
+ * Writes a scheduled backup into the folder of the configuration and then removes the oldest ones of this database and line beyond
+ * the number to keep. A failure removes none. Returns undefined when there is nothing to do: the newest one is younger than half of the interval, which
  * is so after each restart of the daemon; there is no account; or another process does it at this moment. Throws as
  * writeBackupFile does, and TransientError `backup_no_folder`.
  */
@@ -43,27 +47,34 @@ export async function writeScheduledBackup(
       return ageMs >= 0 && ageMs < everyMs / 2
     }
     // A folder that cannot be read is the failure of a run.
-    const isDue = await readScheduled(dir).then(
+    const schedule = { dir, line: (await store.read(findIdentity)).line }
+    const isDue = await readScheduled(schedule).then(
       (files) => !files.some(({ madeAt }) => isRecent(madeAt)),
       () => true,
     )
     if (!isDue) return undefined
     return withRun(store, RUN, async (tally) => {
-      await removeUnfinished(dir)
-      const path = join(dir, scheduledName(now))
+      await removeUnfinished(schedule)
+      const path = join(dir, scheduledName(now, schedule.line))
       const { manifest, bytes, leftOut } = await writeBackupFile(
         { store, now: input.now },
         { path, version: VERSION, signal: input.signal },
       )
       tally.bytes = bytes
       if (leftOut.length > 0) log.warn({ leftOut }, 'what musette did not make is not in the backup')
-      const ahead = await removeOldBackups(dir, { keep, madeAt: now })
+      const ahead = await removeOldBackups(schedule, { keep, madeAt: now })
       if (ahead.length > 0)
         log.warn(
           { dir, files: ahead },
           'backups whose names lie in the future are left alone: a clock was ahead; remove or rename them',
         )
-      return { rows: manifest.tables.reduce((sum, { rows }) => sum + rows, 0), bytes }
+      const others = await readBackupsOfOthers(schedule)
+      if (others.length > 0)
+        log.warn(
+          { dir, files: others.length, first: others[0] },
+          'backups of other databases, or of this one before a restore, are left alone and do not count; run: musette doctor',
+        )
+      return { rows: countManifestRows(manifest), bytes }
     })
   })
 }
@@ -78,22 +89,23 @@ export async function verifyScheduledBackup(
 ): Promise<{ rows: number; bytes: number } | undefined> {
   const { store, config } = app
   if (config.backup.dir === undefined) throw noBackupFolder()
-  const newest = await readNewestBackup(config.backup.dir)
+  const { line } = await store.read(findIdentity)
+  const newest = await readNewestBackup({ dir: config.backup.dir, line })
   if (!newest) return undefined
   const { doneAt, outcome } = await store.read((tx) => findWholeWorkState(tx, 'backup-verify'))
   const ageMs = doneAt ? input.now().getTime() - doneAt.getTime() : Number.POSITIVE_INFINITY
   // The job of a week later may come some hours early.
   if (outcome === 'done' && ageMs >= 0 && ageMs < VERIFY_EVERY_MS - DAY / 2) return undefined
   return withRun(store, { ...RUN, resource: 'backup-verify' }, async (tally) => {
-    const { tables } = await verifyBackup(app, { from: newest, signal: input.signal })
+    const manifest = await verifyBackup(app, { from: newest, signal: input.signal })
     tally.bytes = newest.bytes
-    return { rows: tables.reduce((sum, { rows }) => sum + rows, 0), bytes: newest.bytes }
+    return { rows: countManifestRows(manifest), bytes: newest.bytes }
   })
 }
 
-/** Reads the newest scheduled backup of a folder as far as its manifest, and returns why it cannot be read; undefined when it can. */
-export async function readBackupFault(dir: string): Promise<string | undefined> {
-  const newest = await readNewestBackup(dir)
+/** Reads the newest scheduled backup of a line as far as its manifest, and returns why it cannot be read; undefined when it can. */
+export async function readBackupFault(schedule: Schedule): Promise<string | undefined> {
+  const newest = await readNewestBackup(schedule)
   if (!newest) return undefined
   const fault = (error: unknown) => `${newest.path} cannot be read: ${errorLine(error)}`
   return readBackupManifest(newest).then(() => undefined, fault)

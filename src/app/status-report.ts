@@ -10,21 +10,28 @@ import {
   findUploadCounts,
   type UploadCounts,
 } from '../store/account-status.ts'
+import { findIdentity } from '../store/database-facts.ts'
 import { findPublisherState, type PublisherState } from '../store/feed/mqtt-publisher.ts'
 import { findWholeWorkState } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
 import { findWaitingFiles, type WaitingFile } from '../store/uploads/waiting-files.ts'
 import { findWebhookStates, type WebhookState } from '../store/webhooks/known-webhooks.ts'
 import type { App } from './app.ts'
+import type { SharedFolder } from './report/shared-folders.ts'
 
 export type Status = {
   database: 'embedded' | 'postgres'
+  /** which database it is, see the table training.database */
+  identity: string
+  line: string
   queue: 'postgres' | 'redis'
   accounts: AccountReport[]
   failed_activities: FailedActivity[]
   uploads: UploadCounts[]
   /** files that wait in the drop folder without a row in the ledger, and problems of the folder itself */
   waiting_files: WaitingFile[]
+  /** folders of the settings that another database uses, as far as this machine sees them */
+  shared_folders: SharedFolder[]
   /** null when no scheduled backups are configured */
   backup: BackupStatus | null
   /** null when no monitor is told whether all is in order */
@@ -59,8 +66,9 @@ const FAILED_SHOWN = 20
 
 /** Finds the state of accounts, activities, uploads and waiting files, with the next command where a person must act. */
 export async function findStatus(app: Pick<App, 'config' | 'store'>): Promise<Status> {
-  const { statuses, failed, uploads, waiting, backup, heartbeat, mqtt, webhooks } = await app.store.read(
-    async (tx) => ({
+  const { identity, statuses, failed, uploads, waiting, backup, heartbeat, mqtt, webhooks } =
+    await app.store.read(async (tx) => ({
+      identity: await findIdentity(tx),
       statuses: await findAccountStatuses(tx),
       failed: await findFailedActivities(tx, { limit: FAILED_SHOWN }),
       uploads: await findUploadCounts(tx),
@@ -69,10 +77,13 @@ export async function findStatus(app: Pick<App, 'config' | 'store'>): Promise<St
       heartbeat: await findHeartbeatStatus(tx, app.config, new Date()),
       mqtt: app.config.mqtt ? ((await findPublisherState(tx)) ?? NEVER_CONNECTED) : null,
       webhooks: app.config.webhooks ? await findWebhookStates(tx) : [],
-    }),
-  )
+    }))
+  const { readSharedFolders } = await import('./report/shared-folders.ts')
+  const shared = await readSharedFolders(app.config, identity)
   return {
     database: app.config.databaseUrl ? 'postgres' : 'embedded',
+    identity: identity.identity,
+    line: identity.line,
     queue: app.config.redisUrl ? 'redis' : 'postgres',
     accounts: statuses.map((status) => ({
       ...status,
@@ -84,6 +95,8 @@ export async function findStatus(app: Pick<App, 'config' | 'store'>): Promise<St
     failed_activities: failed,
     uploads,
     waiting_files: waiting,
+    // The process that watches the drop folder says it of that one already.
+    shared_folders: shared.filter(({ dir }) => !waiting.some(({ path }) => path === dir)),
     backup,
     heartbeat,
     mqtt,
@@ -132,13 +145,15 @@ export async function findBackupStatus(
   if (dir === undefined) return null
   const { doneAt: recordedAt, outcome, error, errorCode: code } = await findWholeWorkState(tx, 'backup')
   const { readNewestBackup, VERIFY_EVERY_MS } = await import('../backup/backup-folder.ts')
-  const found = await readNewestBackup(dir).catch((reason: unknown) => errorLine(reason))
+  const { line, lineBeganAt } = await findIdentity(tx)
+  const found = await readNewestBackup({ dir, line }).catch((reason: unknown) => errorLine(reason))
   if (typeof found === 'string') return { ...NO_BACKUP, dir, problem: found, code: 'backup_file' }
   const { doneAt, bytes, path } = found ?? { doneAt: null, bytes: null, path: null }
   const verified = await findWholeWorkState(tx, 'backup-verify')
   const verifiedAgeMs = verified.doneAt ? now.getTime() - verified.doneAt.getTime() : 0
-  const isGone = recordedAt !== null && !found
-  const gone = `the folder holds no backup, although one was made at ${recordedAt?.toISOString()}: it was removed, or this machine does not see the folder`
+  // Those of before a restore have another name.
+  const isGone = recordedAt !== null && recordedAt > lineBeganAt && !found
+  const gone = `the folder holds no backup of this database, although one was made at ${recordedAt?.toISOString()}: it was removed, or this machine does not see the folder`
   const ageMs = doneAt ? now.getTime() - doneAt.getTime() : 0
   const late = `the last backup is ${formatDuration(ageMs)} old, and one is due every ${formatDuration(everyMs)}`
   const failed = `the last backup failed (${error ?? outcome})`

@@ -6,35 +6,55 @@ import { mapFileError } from './backup-errors.ts'
 import type { Manifest } from './manifest.ts'
 import { openArchive } from './read-archive.ts'
 
-/** A complete backup that the schedule made: others in the folder, under other names, are never touched. */
-const COMPLETE = /^musette-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.tar$/
+/** A complete backup that a schedule made: files under other names are never touched. */
+const COMPLETE = /^musette-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z(?:-([0-9a-f]{8}))?\.tar$/
 /** A scheduled backup whose process was killed; the name without its end is one of a complete backup. */
 const NAME_BEFORE_END = /\.[0-9a-f-]+\.part$/
 
 /** How often the newest scheduled backup is restored and compared, ms; after a failure the next one is a day later. */
 export const VERIFY_EVERY_MS = 7 * DAY
 
+/** A folder of scheduled backups, and the line of the database whose they are: those of other lines are never touched. */
+export type Schedule = Readonly<{ dir: string; line: string }>
+
 type ScheduledFile = { name: string; madeAt: Date }
 
-/** Returns the name of a scheduled backup: `musette-20240131T060000Z.tar`. */
-export function scheduledName(madeAt: Date): string {
-  return `musette-${madeAt.toISOString().replace(/[-:]|\.\d+/g, '')}.tar`
+/** Returns the name of a scheduled backup, with the beginning of its line: `musette-20240131T060000Z-0b5e7a3c.tar`. */
+export function scheduledName(madeAt: Date, line: string): string {
+  return `musette-${madeAt.toISOString().replace(/[-:]|\.\d+/g, '')}-${markOf(line)}.tar`
+}
+
+function markOf(line: string): string {
+  return line.slice(0, 8)
+}
+
+function isOwn(name: string, line: string): boolean {
+  return COMPLETE.exec(name)?.[7] === markOf(line)
 }
 
 /**
- * Reads the complete scheduled backups of a folder, the newest first, by the times in their names; creates the folder if it does
- * not exist. Throws ConfigError `backup_file`, TransientError `backup_disk_full`.
+ * Reads the complete scheduled backups of a line in a folder, the newest first, by the times in their names; creates the folder if it
+ * does not exist. Throws ConfigError `backup_file`, TransientError `backup_disk_full`.
  */
-export async function readScheduled(dir: string): Promise<ScheduledFile[]> {
+export async function readScheduled({ dir, line }: Schedule): Promise<ScheduledFile[]> {
   const names = await onDisk(dir, async () => {
     await mkdir(dir, { recursive: true, mode: 0o700 })
     return readdir(dir)
   })
   const files = names.flatMap((name) => {
-    const [, year, month, day, hour, minute, second] = COMPLETE.exec(name) ?? []
+    const [, year, month, day, hour, minute, second] = (isOwn(name, line) && COMPLETE.exec(name)) || []
     return year ? [{ name, madeAt: new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`) }] : []
   })
   return files.sort((a, b) => b.madeAt.getTime() - a.madeAt.getTime())
+}
+
+/**
+ * Reads the paths of scheduled backups in a folder that are not of a line: of other databases, of this one before a restore, and those
+ * whose names do not say a line. Throws ConfigError `backup_file`.
+ */
+export async function readBackupsOfOthers({ dir, line }: Schedule): Promise<string[]> {
+  const names = await onDisk(dir, () => readdir(dir).catch(orNone))
+  return names.filter((name) => COMPLETE.test(name) && !isOwn(name, line)).map((name) => join(dir, name))
 }
 
 /**
@@ -43,10 +63,11 @@ export async function readScheduled(dir: string): Promise<ScheduledFile[]> {
  * does.
  */
 export async function removeOldBackups(
-  dir: string,
+  schedule: Schedule,
   { keep, madeAt }: { keep: number; madeAt: Date },
 ): Promise<string[]> {
-  const files = await readScheduled(dir)
+  const { dir } = schedule
+  const files = await readScheduled(schedule)
   const isAhead = (file: ScheduledFile) => file.madeAt > madeAt
   for (const { name } of files.filter((file) => !isAhead(file)).slice(keep)) {
     await onDisk(dir, () => rm(join(dir, name), { force: true }))
@@ -58,14 +79,14 @@ export async function removeOldBackups(
 export type FoundBackup = Readonly<{ path: string; doneAt: Date; bytes: number }>
 
 /**
- * Reads the scheduled backup that was written last, as it lies in the folder now; undefined when there is none. Throws ConfigError
- * `backup_file`.
+ * Reads the scheduled backup of a line that was written last, as it lies in the folder now; undefined when there is none. Throws
+ * ConfigError `backup_file`.
  */
-export async function readNewestBackup(dir: string): Promise<FoundBackup | undefined> {
+export async function readNewestBackup({ dir, line }: Schedule): Promise<FoundBackup | undefined> {
   return onDisk(dir, async () => {
     const names = await readdir(dir).catch(orNone)
     const found: FoundBackup[] = []
-    for (const name of names.filter((each) => COMPLETE.test(each))) {
+    for (const name of names.filter((each) => isOwn(each, line))) {
       const path = join(dir, name)
       const { size: bytes, mtime: doneAt } = await stat(path)
       found.push({ path, doneAt, bytes })
@@ -86,12 +107,10 @@ export async function readBackupManifest({ path }: { path: string }): Promise<Ma
   })
 }
 
-/** Removes what scheduled backups left whose process was killed; no other one may run. Throws as readScheduled does. */
-export async function removeUnfinished(dir: string): Promise<void> {
+/** Removes what scheduled backups of a line left whose process was killed; no other one of it may run. Throws as readScheduled does. */
+export async function removeUnfinished({ dir, line }: Schedule): Promise<void> {
   const names = await onDisk(dir, () => readdir(dir))
-  const left = names.filter(
-    (name) => UNFINISHED.test(name) && COMPLETE.test(name.replace(NAME_BEFORE_END, '')),
-  )
+  const left = names.filter((name) => UNFINISHED.test(name) && isOwn(name.replace(NAME_BEFORE_END, ''), line))
   for (const name of left) await onDisk(dir, () => rm(join(dir, name), { force: true }))
 }
 

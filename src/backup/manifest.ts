@@ -25,6 +25,8 @@ export const manifestSchema = z.object({
   musette: z.string(),
   /** the moment of the snapshot */
   made_at: z.iso.datetime(),
+  /** which database it is of; undefined before databases had an identity */
+  database: z.object({ identity: z.uuid(), line: z.uuid() }).optional(),
   /** the migrations of the database, each as the moment it was generated, ms since 1970 */
   migrations: z.array(z.int()).min(1),
   /** in the order in which they can be restored; the number of rows is that of the snapshot */
@@ -41,6 +43,11 @@ export type Manifest = z.output<typeof manifestSchema>
 
 /** What a manifest of any layout says. */
 export const anyManifestSchema = z.object({ format: z.int(), musette: z.string() })
+
+/** Returns how many rows an archive holds. */
+export function countManifestRows({ tables }: Pick<Manifest, 'tables'>): number {
+  return tables.reduce((sum, { rows }) => sum + rows, 0)
+}
 
 /** Returns the name of a part of a table; parts count from 1. */
 export function partName(table: string, part: number): string {

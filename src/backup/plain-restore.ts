@@ -1,4 +1,5 @@
 import { type Definitions, makeSetval } from '../store/backup/definitions.ts'
+import { BEGIN_LINE } from '../store/backup/load-tables.ts'
 import { quoteColumns } from '../store/backup/tables.ts'
 import type { Manifest } from './manifest.ts'
 
@@ -24,5 +25,5 @@ export function makePlainSql({ tables, sequences }: Manifest, { before, after }:
       `\\copy ${quoteColumns(table)} from program 'cat ${table.name}/*.copy.gz | gunzip' with (format binary)`,
   )
   const numbers = sequences.map(({ name, last_value, is_called }) => makeSetval(name, last_value, is_called))
-  return `${[...before, ...loads, ...numbers, ...after].join('\n')}\n`
+  return `${[...before, ...loads, ...numbers, `${BEGIN_LINE};`, ...after].join('\n')}\n`
 }

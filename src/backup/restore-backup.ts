@@ -19,7 +19,7 @@ import { applyMigrations, withMigrationLock } from '../store/migrate.ts'
 import { findVersion, readMigrations } from '../store/migration/schema-version.ts'
 import type { Store } from '../store/store.ts'
 import { damaged, newerBackup, restoredDiffers, unknownBackup } from './backup-errors.ts'
-import type { Manifest } from './manifest.ts'
+import { countManifestRows, type Manifest } from './manifest.ts'
 import type { Archive } from './read-archive.ts'
 
 /**
@@ -109,7 +109,7 @@ async function loadTables(
     if (missing !== undefined) throw unknownBackup(musette, missing)
   }
   const enableTriggers = await prepareTables(client, tables)
-  const total = tables.reduce((sum, { rows }) => sum + rows, 0)
+  const total = countManifestRows({ tables })
   const watch = progress && watchCopy(progress.store, { ...progress, pid: await findBackend(client), total })
   try {
     for (const table of tables) {

@@ -12,10 +12,12 @@ import {
   tablesInOrder,
 } from '../store/backup/tables.ts'
 import { copyOut } from '../store/copy.ts'
+import { findIdentity } from '../store/database-facts.ts'
 import { checkSchema, findMigrations } from '../store/migration/schema-version.ts'
 import type { Store, Tx } from '../store/store.ts'
 import {
   CHECKSUMS,
+  countManifestRows,
   FORMAT,
   MANIFEST,
   type Manifest,
@@ -62,7 +64,7 @@ export async function writeBackup(
       const definitions = await findDefinitions(tx, tables)
       await archive.add(PLAIN_SQL, Buffer.from(makePlainSql(manifest, definitions)))
       await archive.add(PLAIN_SCRIPT, Buffer.from(SCRIPT))
-      const total = manifest.tables.reduce((sum, { rows }) => sum + rows, 0)
+      const total = countManifestRows(manifest)
       if (onProgress) watch = watchCopy(deps.store, { pid: await findBackend(tx.client), total, onProgress })
       for (const table of manifest.tables) {
         await addTable(tx, { archive, table, signal })
@@ -84,11 +86,13 @@ async function findManifest(
   input: { tables: readonly BackupTable[]; madeAt: Date; version: string },
 ): Promise<Manifest> {
   const tables: Manifest['tables'] = []
+  const { identity, line } = await findIdentity(tx)
   for (const table of input.tables) tables.push({ ...table, rows: await countRows(tx, table) })
   return {
     format: FORMAT,
     musette: input.version,
     made_at: input.madeAt.toISOString(),
+    database: { identity, line },
     migrations: await findMigrations(tx.client),
     tables,
     sequences: await findSequences(tx, input.tables),

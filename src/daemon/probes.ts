@@ -6,6 +6,7 @@ import type { DropFolder } from '../dropfolder/drop-folder.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { errorCode } from '../kit/errors.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
+import { findIdentity } from '../store/database-facts.ts'
 import { findAccountHealth, findHealthCounts } from '../store/health.ts'
 import { type EndedRun, findEndedRuns, type RunsMark } from '../store/runs.ts'
 import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
@@ -103,13 +104,15 @@ export function makeHealthReader(
     const read = await store.read(async (tx) => ({
       accounts: await findAccountHealth(tx),
       counts: await findHealthCounts(tx),
+      database: await findIdentity(tx),
       runs: await findEndedRuns(tx, mark),
     }))
     mark = read.runs.mark
     for (const run of read.runs.ended) input.onRun(run)
     // The age and size are those of the file that lies there, and not those of the row that says it was written.
     const { dir } = config.backup
-    const file = dir === undefined ? undefined : await readNewestBackup(dir).catch(() => undefined)
+    const { line } = read.database
+    const file = dir === undefined ? undefined : await readNewestBackup({ dir, line }).catch(() => undefined)
     const backup = { ...read.counts.backup, doneAt: file?.doneAt ?? null, bytes: file?.bytes ?? null }
     const heartbeatAt = config.heartbeatUrl === undefined ? null : read.counts.heartbeatAt
     const mqttConnected = config.mqtt ? (read.counts.mqttConnected ?? false) : null

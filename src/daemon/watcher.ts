@@ -6,6 +6,7 @@ import type { Jobs } from '../jobs/jobs.ts'
 import { errorLine } from '../kit/errors.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 import { findAccount, findAccounts } from '../store/account-rows.ts'
+import { findIdentity } from '../store/database-facts.ts'
 import type { Store } from '../store/store.ts'
 import { recordWaitingFiles, type WaitingReport } from '../store/uploads/waiting-files.ts'
 import { importFile } from '../upload/import-file.ts'
@@ -37,7 +38,11 @@ export async function openWatcher(
     {
       log,
       now: deps.now,
-      accounts: async () => (await store.read(findAccounts)).map(({ name }) => name),
+      owner: () =>
+        store.read(async (tx) => ({
+          database: await findIdentity(tx),
+          accounts: (await findAccounts(tx)).map(({ name }) => name),
+        })),
       async importFile(file, open, signal) {
         const early = dueUploads.early(file)
         if (early) return early

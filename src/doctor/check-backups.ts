@@ -3,6 +3,7 @@ import { readBackupFault } from '../app/scheduled-backup.ts'
 import { findBackupStatus, UNPROVED } from '../app/status-report.ts'
 import { formatBytes, quoteShell } from '../kit/text.ts'
 import { formatDuration } from '../kit/time.ts'
+import { findIdentity } from '../store/database-facts.ts'
 import { readWritableFolder } from './check-machine.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
@@ -36,7 +37,8 @@ export async function checkBackups({
         ? problem('unexpected', `${dir}: ${status.problem}; ${last}; make room`, `df -h ${quoteShell(dir)}`)
         : problem('unexpected', `${dir}: ${status.problem}; ${last}`, byHand),
     ]
-  const fault = await readBackupFault(dir)
+  const { line } = await database.store.read(findIdentity)
+  const fault = await readBackupFault({ dir, line })
   if (fault !== undefined) return [problem('unexpected', fault, byHand)]
   if (!status?.done_at) return [warning(`${dir}: ${last}; a daemon that runs makes one`, 'musette start')]
   const proved = status.verified_at

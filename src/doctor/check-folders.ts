@@ -1,8 +1,10 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readSharedFolders } from '../app/report/shared-folders.ts'
 import { type ProbeResult, probeFolder } from '../dropfolder/probe-folder.ts'
 import { errorCode, errorLine } from '../kit/errors.ts'
 import { quoteShell } from '../kit/text.ts'
+import { findIdentity } from '../store/database-facts.ts'
 import { findOutdatedFit } from '../store/uploads/kept-fit.ts'
 import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
 import { isAllowed, readFolder, readWritableFolder } from './check-machine.ts'
@@ -73,6 +75,20 @@ function probeFinding(dir: string, probed: ProbeResult | { error: unknown }): Fi
   }
   const found = `${dir}: the system does not tell of new files, as on network shares; they are found by a scan each minute`
   return warning(found, 'export MUSETTE_WATCH_POLLING=true')
+}
+
+/** Checks that no other database uses the folders of the settings. */
+export async function checkSharedFolders({
+  config,
+  mirror,
+}: Pick<DoctorContext, 'config' | 'mirror'>): Promise<Finding[]> {
+  const database = await mirror()
+  if ('reason' in database) return [leftOut(database.reason)]
+  const shared = await readSharedFolders(config, await database.store.read(findIdentity))
+  if (shared.length === 0) return [ok('no other database uses the folders of this one')]
+  return shared.map(({ setting, found, run, unused }) =>
+    unused ? problem('configuration', `${setting}: ${found}`, run) : warning(`${setting}: ${found}`, run),
+  )
 }
 
 /** How many files are named; `musette status` names all. */

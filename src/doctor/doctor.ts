@@ -4,7 +4,13 @@ import { SECOND, sleep } from '../kit/time.ts'
 import { checkBackups } from './check-backups.ts'
 import { checkDatabase } from './check-database.ts'
 import { checkExport } from './check-export.ts'
-import { checkDropFolder, checkFitFiles, checkWaitingFiles, checkWorkoutFolder } from './check-folders.ts'
+import {
+  checkDropFolder,
+  checkFitFiles,
+  checkSharedFolders,
+  checkWaitingFiles,
+  checkWorkoutFolder,
+} from './check-folders.ts'
 import { checkHeartbeat } from './check-heartbeat.ts'
 import { checkLogins, checkMirrors, checkSecretKey } from './check-logins.ts'
 import { checkConfiguration, checkDataDirectory, checkDiskSpace, checkNode } from './check-machine.ts'
@@ -67,6 +73,17 @@ export const CHECKS: readonly Check[] = [
   { name: 'waiting files', variables: DATABASE, run: checkWaitingFiles },
   { name: 'fit files', variables: DATABASE, run: checkFitFiles },
   { name: 'workout folder', variables: ['MUSETTE_WORKOUT_DIR', 'MUSETTE_WORKOUTS'], run: checkWorkoutFolder },
+  {
+    name: 'shared folders',
+    variables: [
+      ...DATABASE,
+      'MUSETTE_DROP_DIR',
+      'MUSETTE_WORKOUT_DIR',
+      'MUSETTE_EXPORT_DIR',
+      'MUSETTE_BACKUP_DIR',
+    ],
+    run: checkSharedFolders,
+  },
   {
     name: 'export',
     variables: [...DATABASE, 'MUSETTE_EXPORT_DIR', 'MUSETTE_EXPORT_EVERY'],

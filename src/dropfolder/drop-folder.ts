@@ -1,6 +1,7 @@
 import { access, constants, mkdir } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import { errorLine } from '../kit/errors.ts'
+import { claimFolder, type DatabaseIdentity } from '../kit/folders/folder-owner.ts'
 import { makeSemaphore } from '../kit/semaphore.ts'
 import { type Clock, MINUTE, SECOND } from '../kit/time.ts'
 import { claimFile, finishFile, type ImportFile } from './claim-file.ts'
@@ -25,8 +26,8 @@ export type DropFolder = {
 type DropFolderDeps = {
   log: Logger
   now: Clock
-  /** names of the accounts that are signed in; files of others wait */
-  accounts: () => Promise<string[]>
+  /** the database whose folder it is, and the names of its accounts that are signed in; files of others wait */
+  owner: () => Promise<{ database: DatabaseIdentity; accounts: string[] }>
   importFile: ImportFile
   /** gets the waiting files and the problems after each scan */
   show?: (report: FolderReport) => Promise<void>
@@ -62,8 +63,8 @@ const MAX_BYTES = 256 * MIB
 /**
  * Opens the drop folder: creates it when it is missing, watches it, scans it now, after every change and every minute, and
  * passes each file at rest to `importFile`, one call a file at a time. Events are hints, the scan is the truth. In `move`
- * mode an imported file goes to `done/<year-month>/` or `failed/` below its account's folder; in `keep` mode nothing is
- * touched and an unchanged file is not imported again until a restart. Never throws for a problem of the folder: `show`
+ * mode an imported file goes to `done/<year-month>/` or `failed/` below its account's folder; in `keep` mode no file is
+ * touched and an unchanged one is not imported again until a restart. A folder that another database uses is left alone. Never throws for a problem of the folder: `show`
  * reports it.
  */
 export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOptions): Promise<DropFolder> {
@@ -115,8 +116,9 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
     walkBegan = now()
     try {
       if (!(await watch.check())) return 0
-      const accounts = await listAccounts()
-      if (!accounts) return 0
+      const owner = await findOwner()
+      if (!owner || !(await isClaimed(owner.database))) return 0
+      const { accounts } = owner
       await checkWritable()
       seen.beginWalk()
       const walked = await walkFolder(dir, { accounts, isDroppable: options.isDroppable })
@@ -178,16 +180,25 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
     return true
   }
 
-  async function listAccounts(): Promise<string[] | undefined> {
+  async function findOwner(): Promise<Awaited<ReturnType<DropFolderDeps['owner']>> | undefined> {
     try {
-      const accounts = await deps.accounts()
+      const owner = await deps.owner()
       problems.end('accounts')
-      return accounts
+      return owner
     } catch (error) {
       const sentence = `drop folder: files wait, the accounts cannot be read (${errorLine(error)})`
       problems.begin('accounts', sentence, error)
       return undefined
     }
+  }
+
+  /** Claims the folder for the database, and tells whether it has it: two databases would send each file twice. */
+  async function isClaimed(database: DatabaseIdentity): Promise<boolean> {
+    const foreign = await claimFolder(dir, database)
+    if (!foreign) problems.end('other_database')
+    else
+      problems.begin('other_database', `drop folder: ${foreign.found}; files in it wait; run: ${foreign.run}`)
+    return foreign === undefined
   }
 
   async function checkWritable(): Promise<void> {

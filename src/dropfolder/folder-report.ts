@@ -99,7 +99,7 @@ function describeUnowned(folder: string): string {
 }
 
 /** The kinds of problems of the folder as a whole. */
-type ProblemKind = 'vanished' | 'read_only' | 'text' | 'watch' | 'unreadable' | 'accounts'
+type ProblemKind = 'vanished' | 'other_database' | 'read_only' | 'text' | 'watch' | 'unreadable' | 'accounts'
 
 type Problem = { kind: ProblemKind; sentence: string; sinceMs: number }
 
@@ -115,6 +115,7 @@ export type Problems = {
 const GRAVEST_FIRST: readonly ProblemKind[] = [
   'vanished',
   'accounts',
+  'other_database',
   'read_only',
   'text',
   'unreadable',

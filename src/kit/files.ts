@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { chown, type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { chown, type FileHandle, link, open, rename, rm, stat, unlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { ConfigError, errorCode } from './errors.ts'
 
 /** Writes a file of mode 0600 by a temporary file and a rename; it is flushed to the disk, name and content, when this resolves. */
@@ -32,6 +32,36 @@ export async function writeFlushed(path: string, content: string | Uint8Array, m
     await file.sync()
   } finally {
     await file.close()
+  }
+}
+
+/**
+ * Writes a file of mode 0644 whole or not at all: under a hidden temporary name, flushed to the disk, then in its place. Without
+ * `replace` an existing file is not overwritten either, if the file system has links. Throws EEXIST.
+ */
+export async function writeWhole(
+  folder: string,
+  input: { name: string; content: string | Uint8Array; replace: boolean },
+): Promise<void> {
+  const temporary = join(folder, `.musette-${randomBytes(6).toString('hex')}.tmp`)
+  const target = join(folder, input.name)
+  try {
+    // Others may have to read it, such as the program of a trainer; nobody else may change it.
+    await writeFlushed(temporary, input.content, 0o644)
+    if (input.replace || !(await linkAnew(temporary, target))) await rename(temporary, target)
+  } finally {
+    await unlink(temporary).catch(() => undefined)
+  }
+}
+
+async function linkAnew(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to)
+    return true
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') throw error
+    // FAT and some network shares have no links.
+    return false
   }
 }
 

@@ -1,3 +1,5 @@
+import { MusetteError } from '../kit/errors.ts'
+import type { DatabaseIdentity } from '../kit/folders/folder-owner.ts'
 import type { Tx } from './store.ts'
 
 /** Facts that a Postgres server reports about itself and this database. */
@@ -36,4 +38,15 @@ export async function findDatabaseFacts(tx: Tx): Promise<DatabaseFacts> {
   const [facts] = rows
   if (!facts) throw new Error('a query without FROM returns its row')
   return facts
+}
+
+/** Finds what tells this database from every other one, and from those that were restored from its backups. */
+export async function findIdentity(tx: Tx): Promise<DatabaseIdentity & { lineBeganAt: Date }> {
+  const { rows } = await tx.client.query<DatabaseIdentity & { lineBeganAt: Date }>(
+    `SELECT identity, line, line_began_at AS "lineBeganAt", earlier_lines AS "earlierLines" FROM training.database`,
+  )
+  const [row] = rows
+  if (!row)
+    throw new MusetteError('identity_missing', 'store: training.database has no row; restore a backup')
+  return row
 }

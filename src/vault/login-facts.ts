@@ -1,4 +1,5 @@
 import { asc, eq } from 'drizzle-orm'
+import { findIdentity } from '../store/database-facts.ts'
 import { accounts, credentials } from '../store/schema/index.ts'
 import type { Tx } from '../store/store.ts'
 import { unsealCredentials } from './rows.ts'
@@ -25,7 +26,7 @@ export async function findLoginFacts(
   options: { keys: KeyOptions | undefined; spoolDir: string },
 ): Promise<LoginFacts[]> {
   const keyring = options.keys && makeKeyring(options.keys)
-  const spool = makeSpool(options.spoolDir)
+  const spool = makeSpool(options.spoolDir, (await findIdentity(tx)).identity)
   const rows = await tx.db
     .select({ account: accounts.name, baseUrl: accounts.baseUrl, sealed: credentials })
     .from(credentials)

@@ -137,7 +137,7 @@ export class UnreadableLoginError extends ConfigError {
     const { accountId, name } = account
     const who = name === undefined ? `account ${accountId}` : `account "${name}"`
     const command = name === undefined ? 'musette login ACCOUNT' : commandFor('login', name)
-    super(code, `${SENTENCES[code](who, spoolName(accountId))}; run: ${command}`, options)
+    super(code, `${SENTENCES[code](who, spoolName(accountId, '…'))}; run: ${command}`, options)
     this.accountId = accountId
   }
 
@@ -147,7 +147,7 @@ export class UnreadableLoginError extends ConfigError {
   }
 }
 
-/** Names an account's spool file in the data directory. */
-export function spoolName(accountId: number): string {
-  return `tokens-${accountId}.spool`
+/** Names an account's spool file in the data directory, which databases may share: by the beginning of the database's identity. */
+export function spoolName(accountId: number, identity: string): string {
+  return `tokens-${accountId}-${identity.slice(0, 8)}.spool`
 }

@@ -163,11 +163,11 @@ const spoolFile = z
   .transform((file) => ({ ...file, expiresAt: file.expiresAt ?? file.obtainedAt }))
 
 /**
- * Makes the spool in `directory`, which is created with mode 0700 at the first write; files have mode 0600. Throws
+ * Makes the spool of the database with this identity in `directory`, which is created with mode 0700 at the first write; files have mode 0600. Throws
  * UnreadableLoginError `spool_unreadable` when the disk fails, `spool_damaged` when the content is not valid.
  */
-export function makeSpool(directory: string): Spool {
-  const pathOf = (accountId: number) => join(directory, spoolName(accountId))
+export function makeSpool(directory: string, identity: string): Spool {
+  const pathOf = (accountId: number) => join(directory, spoolName(accountId, identity))
   const read = async (accountId: number): Promise<SealedCredentials | undefined> => {
     const text = await onDisk(accountId, () => readIfThere(pathOf(accountId)))
     if (text === undefined) return undefined

@@ -30,9 +30,9 @@ export type { Vault } from './types.ts'
  */
 export function makeTokenVault(
   deps: { store: Store; log: Logger },
-  options: KeyOptions & { spoolDir: string },
+  options: KeyOptions & { spoolDir: string; identity: string },
 ): Vault {
-  const parts = { ...deps, keys: makeKeyring(options), spool: makeSpool(options.spoolDir) }
+  const parts = { ...deps, keys: makeKeyring(options), spool: makeSpool(options.spoolDir, options.identity) }
   const { store, keys, spool } = parts
   return {
     read: (accountId) => named(store, readCredentials(parts, accountId)),

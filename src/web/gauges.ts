@@ -17,7 +17,10 @@ export type HealthSnapshot = { database: DatabaseHealth | undefined; queue: Queu
 type SetGauges = (snapshot: HealthSnapshot, now: Date) => void
 
 /** Shown also at 0, so that an alarm has a value to compare. */
-const WAITING_CODES = ['not_whole', 'unreadable_file', 'too_large', 'no_account', 'vanished', 'read_only']
+const WAITING_CODES = [
+  ...['not_whole', 'unreadable_file', 'too_large', 'no_account'],
+  ...['vanished', 'other_database', 'read_only'],
+]
 
 type Registers = { registers: Registry[] }
 

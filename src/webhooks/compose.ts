@@ -163,8 +163,10 @@ function newsOfRestores(changes: readonly Change[]): News[] {
           {
             ...{ accountId: null, changeId },
             ...formatRestored(new Date(at), {
-              upTo: typeof detail.up_to === 'number' ? detail.up_to : null,
-              madeAt: textOf(detail.backup_made_at),
+              up_to: typeof detail.up_to === 'number' ? detail.up_to : null,
+              backup_made_at: textOf(detail.backup_made_at),
+              identity: textOf(detail.identity),
+              line: textOf(detail.line),
             }),
           },
         ]

@@ -68,14 +68,18 @@ export function formatLoginLost(account: string, at: Date, reason: string | null
   return { event: 'login.lost', at, data: makeData(account, 'The login is lost', text, { reason, command }) }
 }
 
-/** Says that the whole database was restored from a backup, with the number up to which the change feed is as it was before. */
+/** Says that the whole database was restored from a backup, with the number up to which the change feed is as it was before, and its new line. */
 export function formatRestored(
   at: Date,
-  { upTo, madeAt }: { upTo: number | null; madeAt: string | null },
+  facts: {
+    up_to: number | null
+    backup_made_at: string | null
+    identity: string | null
+    line: string | null
+  },
 ): Content {
-  const of = madeAt === null ? '' : ` of ${madeAt}`
+  const of = facts.backup_made_at === null ? '' : ` of ${facts.backup_made_at}`
   const text = `The database is restored from the backup${of}; what the service has since is mirrored again by itself`
-  const facts = { up_to: upTo, backup_made_at: madeAt }
   return { event: 'mirror.restored', at, data: makeData(null, 'The mirror was restored', text, facts) }
 }
 

@@ -1,8 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto'
-import { link, lstat, readdir, rename, rm, unlink } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { lstat, readdir, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { flushDirectory, readPlainFile, writeFlushed } from '../kit/files.ts'
+import { flushDirectory, readPlainFile, writeWhole } from '../kit/files.ts'
 
 const TEMPORARY = /^\.musette-[0-9a-f]{12}\.tmp$/
 /** Lists the files of the folder that are ours, so that no other is ever overwritten or removed. */
@@ -34,25 +34,6 @@ export async function readFound(path: string): Promise<Found> {
   }
 }
 
-/**
- * Writes a file whole or not at all: under a temporary name, flushed to the disk, then in its place. Without `replace` an
- * existing file is not overwritten either, if the file system has links.
- */
-export async function writeWhole(
-  folder: string,
-  input: { name: string; content: string | Uint8Array; replace: boolean },
-): Promise<void> {
-  const temporary = join(folder, `.musette-${randomBytes(6).toString('hex')}.tmp`)
-  const target = join(folder, input.name)
-  try {
-    // The program of a trainer may run as another user: it may read a workout, and nobody else may change one.
-    await writeFlushed(temporary, input.content, 0o644)
-    if (input.replace || !(await linkAnew(temporary, target))) await rename(temporary, target)
-  } finally {
-    await unlink(temporary).catch(() => undefined)
-  }
-}
-
 /** Flushes the folder's entries to the disk, where the file system can do that. */
 export async function flushFolder(folder: string): Promise<void> {
   await flushDirectory(folder).catch(() => undefined)
@@ -67,17 +48,6 @@ export async function removeTemporaries(folder: string): Promise<void> {
 export function systemCode(error: unknown): string | undefined {
   const isSystem = error instanceof Error && 'syscall' in error && 'code' in error
   return isSystem ? String(error.code) : undefined
-}
-
-async function linkAnew(from: string, to: string): Promise<boolean> {
-  try {
-    await link(from, to)
-    return true
-  } catch (error) {
-    if (systemCode(error) === 'EEXIST') throw error
-    // FAT and some network shares have no links.
-    return false
-  }
 }
 
 export type Manifest = z.infer<typeof manifestSchema>

@@ -1,6 +1,9 @@
 import { mkdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { errorCode, errorLine } from '../kit/errors.ts'
+import { writeWhole } from '../kit/files.ts'
+import { claimFolderOrThrow, type DatabaseIdentity } from '../kit/folders/folder-owner.ts'
 import type { SavedWorkout } from '../store/training/workout-sets.ts'
 import { makeFileStem } from './file-name.ts'
 import {
@@ -11,13 +14,16 @@ import {
   removeTemporaries,
   systemCode,
   writeManifest,
-  writeWhole,
 } from './folder-files.ts'
 import type { WorkoutFileFormat } from './format-workout.ts'
 import { foldName, makeWorkoutFiles, type WantedFile } from './wanted-files.ts'
 
 /** What the folder of an account should hold: undefined for the day when the service did not say what its workout is. */
-export type FolderContent = { day: readonly WantedFile[] | undefined; saved: readonly SavedWorkout[] }
+export type FolderContent = {
+  database: DatabaseIdentity
+  day: readonly WantedFile[] | undefined
+  saved: readonly SavedWorkout[]
+}
 
 export type WorkoutFolder = {
   /** whether it holds every saved workout, and not only the workout of the day */
@@ -45,7 +51,7 @@ export function makeWorkoutFolder(
   const { holdsSaved } = options
   return {
     holdsSaved,
-    async update(account, { day, saved }) {
+    async update(account, { database, day, saved }) {
       const folder =
         account === MAIN_ACCOUNT ? options.dir : join(options.dir, makeFileStem(account, 'account'))
       const taken = [...new Set(day?.map(({ stem }) => stem))]
@@ -57,6 +63,7 @@ export function makeWorkoutFolder(
       try {
         const changes = await updateFolder(folder, {
           account,
+          owner: { dir: options.dir, database },
           files: [...(day ?? []), ...files.wanted],
           formats: FORMATS,
           // An answer without these fields does not mean that the workout of the day is withdrawn.
@@ -68,12 +75,16 @@ export function makeWorkoutFolder(
         if (problems.delete(folder)) deps.log.info({ account, folder }, 'workout folder works again')
         return true
       } catch (error) {
-        const code = systemCode(error)
+        const isOfAnother = errorCode(error) === 'folder_of_another'
+        const code = isOfAnother ? 'folder_of_another' : systemCode(error)
         if (code === undefined) throw error
         if (problems.get(folder) !== code) {
+          const why = isOfAnother
+            ? errorLine(error)
+            : 'see that MUSETTE_WORKOUT_DIR is a folder that this user may write, with room'
           deps.log.error(
             { account, folder, code },
-            'workout folder cannot be written; workouts are in SQL only; see that MUSETTE_WORKOUT_DIR is a folder that this user may write, with room',
+            `workout folder cannot be written; workouts are in SQL only; ${why}`,
           )
         }
         problems.set(folder, code)
@@ -93,12 +104,14 @@ const MAX_COPIES = 99
 /**
  * Writes the wanted files of an account and removes its other files of these formats, unless they are `kept` or somebody has changed
  * them; files that are not ours and files with the wanted content are not touched. The manifest names a file before it is written,
- * so that after a crash at any point all our files are known. Throws the file system's errors.
+ * so that after a crash at any point all our files are known. Throws ConfigError `folder_of_another` and the file system's errors.
  */
 export async function updateFolder(
   folder: string,
   input: {
     account: string
+    /** the database, and the folder that it claims, this one or one above; nothing is written into one of another database */
+    owner: { dir: string; database: DatabaseIdentity }
     files: readonly WantedFile[]
     formats: readonly WorkoutFileFormat[]
     kept: readonly string[] | 'all'
@@ -127,6 +140,7 @@ export async function updateFolder(
   if (JSON.stringify(after) === JSON.stringify(before) && toWrite.length === 0) {
     return { written: [], removed: [] }
   }
+  await claimFolderOrThrow(input.owner.dir, input.owner.database)
   await removeTemporaries(folder)
   if (toWrite.length > 0) await writeManifest(folder, noteIntents(before, account, toWrite))
   for (const { name, content, found } of toWrite) {

@@ -3,9 +3,10 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { findKeyIds } from '../../src/vault/rows.ts'
-import { keyIdOf } from '../../src/vault/seal.ts'
+import { keyIdOf, spoolName } from '../../src/vault/seal.ts'
 import { makeTokenVault } from '../../src/vault/vault.ts'
 import { eventually } from '../kit/eventually.ts'
+import { IDENTITY } from '../kit/identity.ts'
 import { locksHeldOn, queryOnce, WAITING_FOR_LOCK } from '../kit/postgres.ts'
 import { quiet, rowsOf } from '../store/open.ts'
 import { ACCOUNT, makeSpoolText, openTestVault, pairAt } from '../vault/vault.ts'
@@ -17,7 +18,7 @@ async function openRotatable() {
   const next = randomBytes(32)
   const following = makeTokenVault(
     { store: test.store, log: quiet },
-    { secretKey: test.secretKey, readKeys: () => disk, spoolDir: test.spoolDir },
+    { secretKey: test.secretKey, readKeys: () => disk, spoolDir: test.spoolDir, ...IDENTITY },
   )
   const rotate = () =>
     test.vault.rotate(async () => {
@@ -136,7 +137,7 @@ test('a rotation puts spooled tokens in place first, and removes their file', as
       }),
   })
   await cutting.locked(accountId, (held) => held.save(pairAt(7)))
-  expect(await readdir(spoolDir)).toEqual([`tokens-${accountId}.spool`])
+  expect(await readdir(spoolDir)).toEqual([spoolName(accountId, IDENTITY.identity)])
   expect(await rotate()).toEqual({ logins: 1, unreadable: [] })
   expect(await readdir(spoolDir)).toEqual([])
   expect(await vaultOn(store, next).read(accountId)).toMatchObject(pairAt(7))
@@ -146,7 +147,7 @@ test('a rotation is not held up by an old spool file that was sealed with the ke
   const { vault, vaultOn, store, accountId, spoolDir, next, rotate } = await openRotatable()
   const [row] = await rowsOf(store, 'SELECT * FROM musette.credentials')
   await rotate()
-  await writeFile(join(spoolDir, `tokens-${accountId}.spool`), makeSpoolText(row))
+  await writeFile(join(spoolDir, spoolName(accountId, IDENTITY.identity)), makeSpoolText(row))
   expect(await vaultOn(store, next).read(accountId)).toMatchObject(pairAt(0))
   expect(await readdir(spoolDir)).toEqual([])
   await expect(vault.read(accountId)).rejects.toMatchObject({ code: 'secret_key_mismatch' })

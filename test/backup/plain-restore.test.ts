@@ -66,6 +66,10 @@ describe.skipIf(leftOut)('an archive without musette', () => {
          order by 1, attnum`,
       )
     expect(await shape(target.url)).toEqual(await shape(source.url))
+    const line = 'select identity, line, earlier_lines from training.database'
+    const [[before], [after]] = [await queryOnce(source.url, line), await queryOnce(target.url, line)]
+    expect(after).toMatchObject({ identity: before?.identity, earlier_lines: [before?.line] })
+    expect(after?.line).not.toBe(before?.line)
     const next = `select nextval(pg_get_serial_sequence('training.accounts', 'account_id'))::int as id`
     expect(await queryOnce(target.url, next)).toEqual([{ id: 2 }])
   })

@@ -1,7 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Manifest } from '../../src/backup/manifest.ts'
+import { openArchive } from '../../src/backup/read-archive.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { openDaemon } from '../../src/daemon/daemon.ts'
 import { ROLES } from '../../src/daemon/roles.ts'
@@ -13,6 +15,9 @@ import { makeSilentLog } from '../kit/log.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 import { backUpToMemory, contentOf, fill, forge, restoreInto } from './rig.ts'
+
+/** The migration that made training.database, ms since 1970. */
+const IDENTITY_MIGRATION = 1_795_580_307_782
 
 const log = makeSilentLog()
 let source: TestDatabase
@@ -73,6 +78,38 @@ test('the change feed says a restore, and gives no number twice, in two database
   }
   const numbers = feeds.flatMap((feed) => feed.slice(-2).map(({ number }) => number))
   expect(new Set(numbers).size).toBe(4)
+})
+
+test('databases that one backup was restored into keep its identity, and each has a line of its own, which the feed says', async () => {
+  const lines = []
+  for (const _ of [1, 2]) {
+    const { url } = await openTarget({ migrated: false })
+    await restoreInto(url, whole)
+    const [database] = await queryOnce(url, 'select * from training.database')
+    const [restored] = await queryOnce(url, `select detail from training.changes where kind = 'restored'`)
+    expect(restored?.detail).toMatchObject({ identity: database?.identity, line: database?.line })
+    lines.push(database)
+  }
+  const [before] = await queryOnce(source.url, 'select * from training.database')
+  const expected = { identity: before?.identity, earlier_lines: [before?.line] }
+  expect(lines).toMatchObject([expected, expected])
+  expect(new Set([before, ...lines].map((each) => each?.line)).size).toBe(3)
+  const { manifest } = await openArchive(Readable.from([whole]))
+  expect(manifest.database).toEqual({ identity: before?.identity, line: before?.line })
+})
+
+test('a backup of before databases had an identity gets one by its restore', async () => {
+  const older = await forge(whole, (manifest) => {
+    manifest.migrations = manifest.migrations.filter((migration) => migration < IDENTITY_MIGRATION)
+    manifest.tables = manifest.tables.filter(({ name }) => name !== 'training.database')
+    delete manifest.database
+  })
+  const { url } = await openTarget()
+  await restoreInto(url, older)
+  const [database] = await queryOnce(url, 'select * from training.database')
+  const [before] = await queryOnce(source.url, 'select * from training.database')
+  expect(database?.identity).toEqual(expect.any(String))
+  expect(database?.identity).not.toBe(before?.identity)
 })
 
 test.each([

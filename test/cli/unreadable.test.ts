@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { findSpoolName } from '../kit/identity.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { type CliRig, openCliRig } from './rig.ts'
 
@@ -17,7 +18,9 @@ afterAll(() => rig.close())
 /** Bends the tokens of one account in the database, and the spool file of another. */
 async function damage(): Promise<void> {
   const ids = await queryOnce(rig.databaseUrl, 'select account_id as id from training.accounts order by 1')
-  await writeFile(join(rig.dataDir, `tokens-${ids[1]?.id}.spool`), 'nonsense', { mode: 0o600 })
+  await writeFile(join(rig.dataDir, await findSpoolName(rig.databaseUrl, ids[1]?.id)), 'nonsense', {
+    mode: 0o600,
+  })
   await queryOnce(
     rig.databaseUrl,
     `update musette.credentials set access_token = set_byte(access_token, 30, 1 # get_byte(access_token, 30))

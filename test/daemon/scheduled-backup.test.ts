@@ -3,11 +3,13 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { verifyScheduledBackup, writeScheduledBackup } from '../../src/app/scheduled-backup.ts'
 import { findBackupStatus, findStatus } from '../../src/app/status-report.ts'
+import { readNewestBackup } from '../../src/backup/backup-folder.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
 import { checkBackups } from '../../src/doctor/check-backups.ts'
 import type { Finding } from '../../src/doctor/finding.ts'
 import { DAY, HOUR } from '../../src/kit/time.ts'
+import { findIdentity } from '../../src/store/database-facts.ts'
 import { withExclusiveWork } from '../../src/store/store.ts'
 import { contentOf, restoreInto } from '../backup/rig.ts'
 import { eventually } from '../kit/eventually.ts'
@@ -22,12 +24,14 @@ describe('scheduled backups', () => {
   let rig: Rig
   let folder: TempDir
   let dir: string
+  let line: string
   let daemon: Daemon | undefined
   beforeAll(async () => {
     folder = await openTempDir('backups')
     dir = join(folder.path, 'backups')
     const env = { MUSETTE_BACKUP_DIR: dir, MUSETTE_BACKUP_EVERY: '1h', MUSETTE_BACKUP_KEEP: '3' }
     rig = await openRig({ activities: 2, env: { ...env, MUSETTE_HTTP: '127.0.0.1:0' } })
+    line = (await rig.app.store.read(findIdentity)).line
   })
   afterAll(async () => {
     await daemon?.close()
@@ -35,6 +39,7 @@ describe('scheduled backups', () => {
     await folder?.close()
   })
 
+  const own = (time: string) => `musette-${time}-${line.slice(0, 8)}.tar`
   const backUpAt = (hours: number) => {
     const now = () => new Date(START + hours * HOUR)
     return writeScheduledBackup(rig.app, { now, signal: new AbortController().signal })
@@ -52,7 +57,7 @@ describe('scheduled backups', () => {
   it('are complete archives under their time, with a row that has their size', async () => {
     expect(await diagnose()).toMatchObject([{ state: 'warning', run: 'musette start' }])
     const made = await backUpAt(0)
-    expect(await readdir(dir)).toEqual(['musette-20240131T060000Z.tar'])
+    expect(await readdir(dir)).toEqual([own('20240131T060000Z')])
     expect(await runs()).toEqual([
       { kind: 'schedule', outcome: 'done', error_code: null, bytes: String(made?.bytes) },
     ])
@@ -60,7 +65,7 @@ describe('scheduled backups', () => {
       { state: 'ok', found: expect.stringMatching(/made .* ago, \d+ kB; none was restored/) },
     ])
     const target = await openTestDatabase()
-    await restoreInto(target.url, await readFile(join(dir, 'musette-20240131T060000Z.tar')))
+    await restoreInto(target.url, await readFile(join(dir, own('20240131T060000Z'))))
     const [restored, source] = [await contentOf(target.url), await contentOf(rig.databaseUrl)]
     expect(restored['training.accounts']).toEqual(source['training.accounts'])
     await target.close()
@@ -74,33 +79,53 @@ describe('scheduled backups', () => {
   })
 
   it('stay as many as are to be kept; files of others are not touched', async () => {
-    const part = 'musette-20230101T000000Z.tar.01234567-89ab-cdef-0123-456789abcdef.part'
+    const part = `${own('20230101T000000Z')}.01234567-89ab-cdef-0123-456789abcdef.part`
     await writeFile(join(dir, 'musette-before-the-move.tar'), 'mine')
     await writeFile(join(dir, 'holiday.tar.01234567-89ab-cdef-0123-456789abcdef.part'), 'mine')
     await writeFile(join(dir, part), 'left by a process that was killed')
     for (const hours of [1, 2, 3, 4]) await backUpAt(hours)
     expect(await readdir(dir)).toEqual([
       'holiday.tar.01234567-89ab-cdef-0123-456789abcdef.part',
-      'musette-20240131T080000Z.tar',
-      'musette-20240131T090000Z.tar',
-      'musette-20240131T100000Z.tar',
+      own('20240131T080000Z'),
+      own('20240131T090000Z'),
+      own('20240131T100000Z'),
       'musette-before-the-move.tar',
     ])
   })
 
+  it('of other databases are neither removed nor counted nor verified, and are told', async () => {
+    const others = [
+      ...['musette-20230101T000000Z-00000000.tar', 'musette-20240131T103000Z-00000000.tar'],
+      ...['musette-20230101T000000Z.tar', 'musette-20300101T000000Z-00000000.tar'],
+      'musette-20230101T000000Z-00000000.tar.01234567-89ab-cdef-0123-456789abcdef.part',
+    ].sort()
+    for (const name of others) await writeFile(join(dir, name), 'of another database')
+    const before = (await findStatus(rig.app)).backup
+    expect((await readNewestBackup({ dir, line }))?.path).toBe(before?.file)
+    expect(before?.file).toContain(own('20240131T100000Z'))
+    // One of them is younger than half of the interval, and stands for none of this database.
+    await backUpAt(4.6)
+    const names = await readdir(dir)
+    expect(names).toEqual(expect.arrayContaining(others))
+    expect(names.filter((name) => name.includes(line.slice(0, 8)))).toHaveLength(3)
+    expect(rig.log.lines.at(-1)).toMatchObject({ level: 'warn', files: 4 })
+    const { shared_folders } = await findStatus(rig.app)
+    expect(shared_folders).toMatchObject([
+      { setting: 'MUSETTE_BACKUP_DIR', found: expect.stringContaining('4 backups'), unused: false },
+    ])
+    for (const name of others) await rm(join(dir, name))
+    await rm(join(dir, own('20240131T103600Z')))
+  })
+
   it('that were just written stay, however many names lie in the future, which are told and left alone', async () => {
-    const ahead = [
-      'musette-20280101T000000Z.tar',
-      'musette-20280102T000000Z.tar',
-      'musette-20280103T000000Z.tar',
-    ]
+    const ahead = [own('20280101T000000Z'), own('20280102T000000Z'), own('20280103T000000Z')]
     for (const name of ahead) await writeFile(join(dir, name), 'made while the clock was ahead')
     await backUpAt(5)
     const names = await readdir(dir)
     expect(names.filter((name) => /^musette-2/.test(name))).toEqual([
-      'musette-20240131T090000Z.tar',
-      'musette-20240131T100000Z.tar',
-      'musette-20240131T110000Z.tar',
+      own('20240131T090000Z'),
+      own('20240131T100000Z'),
+      own('20240131T110000Z'),
       ...ahead,
     ])
     expect(rig.log.lines.at(-1)).toMatchObject({ level: 'warn', files: ahead.toReversed() })
@@ -108,16 +133,16 @@ describe('scheduled backups', () => {
   })
 
   it('that are damaged or were removed are told by doctor and status, whatever the table says', async () => {
-    const newest = join(dir, 'musette-20240131T110000Z.tar')
+    const newest = join(dir, own('20240131T110000Z'))
     const whole = await readFile(newest)
     await writeFile(newest, 'no archive')
     expect(await diagnose()).toMatchObject([
-      { state: 'problem', found: expect.stringContaining('musette-20240131T110000Z.tar cannot be read') },
+      { state: 'problem', found: expect.stringContaining(`${own('20240131T110000Z')} cannot be read`) },
     ])
     const elsewhere = join(folder.path, 'elsewhere')
     await rename(dir, elsewhere)
     await mkdir(dir)
-    const gone = /the folder holds no backup, although one was made at/
+    const gone = /the folder holds no backup of this database, although one was made at/
     expect(await diagnose()).toMatchObject([{ state: 'problem', found: expect.stringMatching(gone) }])
     expect((await findStatus(rig.app)).backup).toMatchObject({
       done_at: null,
@@ -154,7 +179,7 @@ describe('scheduled backups', () => {
       { state: 'ok', found: expect.stringMatching(/; one was restored and compared .* ago$/) },
     ])
 
-    const newest = join(dir, 'musette-20240131T110000Z.tar')
+    const newest = join(dir, own('20240131T110000Z'))
     const whole = await readFile(newest)
     const flipped = Buffer.from(whole)
     flipped[whole.length >> 1] = (flipped[whole.length >> 1] as number) ^ 1
@@ -165,7 +190,7 @@ describe('scheduled backups', () => {
       {
         state: 'problem',
         found: expect.stringContaining('could not be (the backup is damaged'),
-        run: expect.stringMatching(/^musette backup --verify .*musette-20240131T110000Z\.tar/),
+        run: expect.stringMatching(/^musette backup --verify .*musette-20240131T110000Z-/),
       },
     ])
     expect((await findStatus(rig.app)).backup).toMatchObject({

@@ -129,7 +129,7 @@ function plain(text: string): string {
   return text
     .replaceAll(home, '/home/you')
     .replaceAll(sandboxUrl, 'http://127.0.0.1:8789')
-    .replaceAll(/\d{8}T\d{6}Z/g, 'TIME')
+    .replaceAll(/\d{8}T\d{6}Z-[0-9a-f]{8}/g, 'TIME')
     .replaceAll(/\b\d+ ms\b/g, 'N ms')
     .split('\n')
     .map((line) => line.trimEnd())

@@ -30,7 +30,7 @@ describe('what is broken', () => {
       code: 4,
       check: 'database',
       run: 'pg_isready -d "$DATABASE_URL"',
-      leftOut: ['queue', 'secret key', 'login', 'mirror', 'waiting files', 'fit files'],
+      leftOut: ['queue', 'secret key', 'login', 'mirror', 'waiting files', 'fit files', 'shared folders'],
     },
     {
       what: 'a Redis that is away',

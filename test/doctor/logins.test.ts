@@ -2,6 +2,7 @@ import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CliRig } from '../cli/rig.ts'
+import { findSpoolName } from '../kit/identity.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { makeSpoolText } from '../vault/vault.ts'
 import { doctor, openSignedIn } from './rig.ts'
@@ -48,7 +49,7 @@ describe('a login', () => {
 
   it('whose newer tokens wait in a spool file, or in one that is damaged, is told', async () => {
     const [row] = await queryOnce(rig.databaseUrl, 'select * from musette.credentials')
-    const spool = join(rig.dataDir, `tokens-${row?.account_id}.spool`)
+    const spool = join(rig.dataDir, await findSpoolName(rig.databaseUrl, row?.account_id))
     const later = new Date(Number(row?.obtained_at) + 1_000)
     await writeFile(spool, makeSpoolText(row, { obtainedAt: later }), { mode: 0o600 })
     const waiting = await doctor(rig)

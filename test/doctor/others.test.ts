@@ -1,7 +1,11 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { claimFolder, OWNER_FILE } from '../../src/kit/folders/folder-owner.ts'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
+import { makeIdentity } from '../kit/identity.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { doctor, openSignedIn } from './rig.ts'
 
@@ -37,6 +41,39 @@ describe('what is broken', () => {
     } finally {
       await empty.close()
     }
+  })
+
+  it('is a folder that another database uses, which status says too, each with what to type', async () => {
+    const folder = (name: string) => join(rig.dataDir, name)
+    const other = makeIdentity()
+    for (const name of ['drop', 'workouts', 'history']) {
+      await mkdir(folder(name), { recursive: true })
+      await claimFolder(folder(name), other)
+    }
+    await mkdir(folder('backups'))
+    await writeFile(join(folder('backups'), 'musette-20240131T060000Z-00000000.tar'), '')
+    const env = {
+      MUSETTE_DROP_DIR: folder('drop'),
+      MUSETTE_WORKOUT_DIR: folder('workouts'),
+      MUSETTE_EXPORT_DIR: folder('history'),
+      MUSETTE_BACKUP_DIR: folder('backups'),
+    }
+    const marked = (name: string) => ({ state: 'problem', run: `rm ${join(folder(name), OWNER_FILE)}` })
+    const { code, of } = await doctor(rig, env)
+    expect(code).toBe(2)
+    expect(of('shared folders')).toMatchObject([
+      marked('drop'),
+      marked('workouts'),
+      marked('history'),
+      { state: 'warning', run: expect.stringContaining('export MUSETTE_BACKUP_DIR=') },
+    ])
+    const { stdout } = await rig.musette(['status'], { env })
+    expect(stdout).toContain('folders that another database uses:')
+    for (const setting of Object.keys(env))
+      expect(stdout).toMatch(new RegExp(`^  ${setting}: .*; run: `, 'm'))
+    const [database] = await queryOnce(rig.databaseUrl, 'select identity, line from training.database')
+    expect(JSON.parse((await rig.musette(['status', '--json'])).stdout)).toMatchObject({ ...database })
+    await rm(folder('drop'), { recursive: true })
   })
 
   it('is something else at the address of the service', async () => {

@@ -6,6 +6,8 @@ import { type DropFolderOptions, openDropFolder } from '../../src/dropfolder/dro
 import type { FolderReport } from '../../src/dropfolder/folder-report.ts'
 import { isDroppable } from '../../src/fit/fit-names.ts'
 import { readFit, unpackDropped } from '../../src/fit/read-fit.ts'
+import { type DatabaseIdentity, OWNER_FILE } from '../../src/kit/folders/folder-owner.ts'
+import { IDENTITY } from '../kit/identity.ts'
 import { makeTestLog } from '../kit/log.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
@@ -44,11 +46,13 @@ export async function openRig(
   options: Partial<DropFolderOptions> & {
     importFile?: ImportFile
     accounts?: () => Promise<string[]>
+    database?: DatabaseIdentity
     before?: (dir: string) => Promise<unknown>
     dirBelow?: string
   } = {},
 ) {
   const { importFile = judgeFile, accounts = async () => ['default'], before, dirBelow, ...given } = options
+  const { database = IDENTITY } = options
   const temp = await openTempDir('drop')
   const dir = dirBelow ? join(temp.path, dirBelow) : temp.path
   await before?.(dir)
@@ -60,7 +64,7 @@ export async function openRig(
     {
       log: log.log,
       now: () => new Date(Date.now() + clock.aheadMs),
-      accounts,
+      owner: async () => ({ database, accounts: await accounts() }),
       async importFile(file, open, signal) {
         const entry: (typeof imported)[number] = { ...file }
         imported.push(entry)
@@ -110,6 +114,7 @@ export async function drop(dir: string, name: string | Buffer, bytes: Uint8Array
 /** Every file and folder below, sorted, as relative paths; folders end in a slash. */
 export function listAll(dir: string): string[] {
   return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter(({ name }) => name !== OWNER_FILE)
     .map(
       (entry) =>
         `${join(entry.parentPath, entry.name).slice(dir.length + 1)}${entry.isDirectory() ? '/' : ''}`,

@@ -4,7 +4,9 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { openDropFolder } from '../../src/dropfolder/drop-folder.ts'
 import type { FolderReport } from '../../src/dropfolder/folder-report.ts'
 import { isDroppable } from '../../src/fit/fit-names.ts'
+import { claimFolder, OWNER_FILE } from '../../src/kit/folders/folder-owner.ts'
 import { eventually } from '../kit/eventually.ts'
+import { IDENTITY, makeIdentity } from '../kit/identity.ts'
 import { makeSilentLog, makeTestLog } from '../kit/log.ts'
 import { makeRide } from '../kit/ride.ts'
 import { drop, listAll, openRig, type Rig, readOpen } from './rig.ts'
@@ -113,7 +115,7 @@ describe('the folder', () => {
       {
         log: log.log,
         now: () => new Date(Date.now() + 60_000),
-        accounts: async () => ['default'],
+        owner: async () => ({ database: IDENTITY, accounts: ['default'] }),
         importFile: async (_, open) =>
           (await readOpen(open)).length ? { action: 'done' } : { action: 'wait' },
       },
@@ -140,13 +142,41 @@ describe('the folder', () => {
     ).toEqual(makeRide({ seed: 2 }))
   })
 
+  it('of another database is left alone, file for file, until a person gives it to this one', async () => {
+    const whose = makeIdentity()
+    rig = await openRig({
+      before: async (dir) => {
+        await mkdir(dir, { recursive: true })
+        await claimFolder(dir, whose)
+      },
+    })
+    await drop(rig.dir, 'ride.fit', ride)
+    const before = listAll(rig.dir)
+    await rig.folder.scan()
+    await rig.folder.scan()
+    expect(rig.imported).toEqual([])
+    expect(listAll(rig.dir)).toEqual(before)
+    const run = `rm ${join(rig.dir, OWNER_FILE)}`
+    expect(rig.report()).toMatchObject([
+      {
+        code: 'other_database',
+        reason: expect.stringMatching(new RegExp(`${whose.identity}.*run: ${run}$`)),
+      },
+    ])
+    expect(rig.log.lines.filter(({ level }) => level === 'warn')).toHaveLength(1)
+    await rm(join(rig.dir, OWNER_FILE))
+    await rig.folder.scan()
+    expect(rig.imported).toHaveLength(1)
+    expect(rig.report()).toEqual([])
+  })
+
   it('stays silent and stops while nothing at all works', async () => {
     let shown: FolderReport = []
     const folder = await openDropFolder(
       {
         log: makeSilentLog(),
         now: () => new Date(),
-        accounts: async () => ['default'],
+        owner: async () => ({ database: IDENTITY, accounts: ['default'] }),
         importFile: async () => ({ action: 'keep' }),
         show: async (report) => {
           shown = report

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { signInWithPassword } from '../../src/app/sign-in.ts'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
 import { eventually } from '../kit/eventually.ts'
+import { findSpoolName } from '../kit/identity.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 
 const LOGIN = { username: 'rider', password: 'rider', keepPassword: true }
@@ -33,7 +34,7 @@ const start = async () => {
   daemon = await openDaemon(config, log, { roles: ['scheduler', 'worker', 'web'], signal: stop.signal })
   return daemon
 }
-const spoolOf = () => join(rig.dataDir, `tokens-${annaId}.spool`)
+const spoolOf = async () => join(rig.dataDir, await findSpoolName(rig.databaseUrl, annaId))
 const ofAnna = (sql: string) => rig.rows(`${sql} where account_id = ${annaId}`)
 const anna = async () => (await ofAnna('select needs_login, last_error from training.accounts'))[0]
 const parked = (words: string) => ({
@@ -67,9 +68,9 @@ describe('an account whose tokens cannot be read', () => {
       'made at another address',
       () => ofAnna(`update training.accounts set base_url = 'http://127.0.0.1:9'`),
     ],
-    ['its spool file is nonsense', 'is damaged', () => writeFile(spoolOf(), '{')],
-    ['its spool file is empty', 'is damaged', () => writeFile(spoolOf(), '')],
-    ['its spool file is a folder', 'cannot be read', () => mkdir(spoolOf())],
+    ['its spool file is nonsense', 'is damaged', async () => writeFile(await spoolOf(), '{')],
+    ['its spool file is empty', 'is damaged', async () => writeFile(await spoolOf(), '')],
+    ['its spool file is a folder', 'cannot be read', async () => mkdir(await spoolOf())],
   ])('is parked by a daemon that starts, and the others go on: %s', async (_what, words, damage) => {
     await damage()
     const { url } = await start()
@@ -113,9 +114,9 @@ describe('an account whose tokens cannot be read', () => {
     daemon = undefined
 
     await rig.app.vault.locked(annaId, (held) => held.park('the login has ended'))
-    await writeFile(spoolOf(), '{')
+    await writeFile(await spoolOf(), '{')
     await start()
-    await rm(spoolOf())
+    await rm(await spoolOf())
     expect(await rig.app.vault.read(annaId)).toMatchObject({ needsLogin: true })
     expect(await anna()).toEqual({ needs_login: true, last_error: 'the login has ended' })
   })
@@ -132,11 +133,11 @@ describe('an account whose tokens cannot be read', () => {
   })
 
   it('is not left behind by a rotation when its newest tokens are in a file that cannot be read', async () => {
-    await mkdir(spoolOf())
+    await mkdir(await spoolOf())
     const before = await rig.rows('select c::text from musette.credentials c order by account_id')
     const next = Buffer.alloc(32, 7)
     await expect(rig.app.vault.rotate(async () => next)).rejects.toMatchObject({ code: 'spool_unreadable' })
     expect(await rig.rows('select c::text from musette.credentials c order by account_id')).toEqual(before)
-    await rm(spoolOf(), { recursive: true })
+    await rm(await spoolOf(), { recursive: true })
   })
 })

@@ -94,6 +94,7 @@ const CASES: ReadonlyArray<{
   },
   { alert: 'MusetteBackupFailed', series: { musette_backup_failed: ['1x60', '0x60'] } },
   { alert: 'MusetteBackupOld', series: { musette_backup_age_seconds: ['180001+60x60', '90000+60x60'] } },
+  { alert: 'MusetteBackupUnproved', series: { musette_backup_verify_failed: ['1x60', '0x60'] } },
   { alert: 'MusetteExportOld', series: { musette_export_age_seconds: ['10801+60x60', '30x60'] } },
   {
     alert: 'MusetteMessagesGivenUp',

@@ -84,6 +84,11 @@ describe('a reader that is held to one account', () => {
     `select set_config('role', 'musette_one_account', false)`,
   ])('sees no more after: %s', (statement) => expectNothingOfOthers(statement))
 
+  it('sees which database it reads, so that it notices a restore', async () => {
+    const [database] = await rows('select identity, line from training.database')
+    expect(await queryOnce(url, 'select identity, line from database')).toEqual([database])
+  })
+
   it('becomes no reader of all, no other login and no owner', async () => {
     const [owner] = await rows('select current_user as name')
     for (const role of ['musette_reader', String(owner?.name), 'pg_read_all_data'])

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline/promises'
 import { pino } from 'pino'
 import { openStore } from '../../src/store/store.ts'
 import { makeTokenVault } from '../../src/vault/vault.ts'
+import { IDENTITY } from '../kit/identity.ts'
 
 // Run as a process of its own: waits for a line on standard input, then refreshes the tokens of one account unless
 // someone else has done so since `obtainedBefore`, and prints what it found.
@@ -15,7 +16,7 @@ const [url, key, spoolDir, accountId, obtainedBefore] = process.argv.slice(2) as
 ]
 const log = pino({ level: 'silent' })
 const store = openStore({ log }, { connectionString: url })
-const vault = makeTokenVault({ store, log }, { secretKey: Buffer.from(key, 'hex'), spoolDir })
+const vault = makeTokenVault({ store, log }, { secretKey: Buffer.from(key, 'hex'), spoolDir, ...IDENTITY })
 await vault.read(Number(accountId))
 process.stdout.write('ready\n')
 for await (const _ of createInterface({ input: process.stdin })) break

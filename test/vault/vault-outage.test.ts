@@ -2,6 +2,9 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore, type Store } from '../../src/store/store.ts'
+import { spoolName } from '../../src/vault/seal.ts'
+import { makeTokenVault } from '../../src/vault/vault.ts'
+import { IDENTITY, makeIdentity } from '../kit/identity.ts'
 import { backendPidOf, quiet, rowsOf, terminate } from '../store/open.ts'
 import { ACCOUNT, openTestVault, pairAt } from './vault.ts'
 
@@ -39,8 +42,8 @@ test.each<Moment>(['before save', 'after save'])(
       return 'refreshed'
     })
     expect(result).toBe('refreshed')
-    expect(await readdir(spoolDir)).toEqual([`tokens-${accountId}.spool`])
-    const file = join(spoolDir, `tokens-${accountId}.spool`)
+    expect(await readdir(spoolDir)).toEqual([spoolName(accountId, IDENTITY.identity)])
+    const file = join(spoolDir, spoolName(accountId, IDENTITY.identity))
     expect((await stat(file)).mode & 0o777).toBe(0o600)
     expect(await readFile(file, 'utf8')).not.toContain('refresh-5')
 
@@ -75,7 +78,7 @@ test('a spool file older than the table is put aside', async () => {
     await held.save(pairAt(5))
     await cut()
   })
-  const file = join(spoolDir, `tokens-${accountId}.spool`)
+  const file = join(spoolDir, spoolName(accountId, IDENTITY.identity))
   const old = await readFile(file)
   await vault.locked(accountId, (held) => held.save(pairAt(9)))
   await writeFile(file, old)
@@ -90,7 +93,7 @@ test('spooled tokens of the previous service are not restored after a login at a
     await held.save(pairAt(5))
     await cut()
   })
-  const file = join(spoolDir, `tokens-${accountId}.spool`)
+  const file = join(spoolDir, spoolName(accountId, IDENTITY.identity))
   const spooled = await readFile(file)
   const login = { clientId: 'c', clientSecret: 's', pair: pairAt(3) }
   await vault.saveLogin({ ...ACCOUNT, baseUrl: 'http://127.0.0.1:8' }, login)
@@ -123,7 +126,7 @@ test.each(['+033658-09-27T01:46:39.000Z', null, 'soon', 1e300])(
       await held.save(pairAt(5))
       await cut()
     })
-    const file = join(spoolDir, `tokens-${accountId}.spool`)
+    const file = join(spoolDir, spoolName(accountId, IDENTITY.identity))
     await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, 'utf8')), expiresAt }))
     const { obtainedAt } = pairAt(5)
     expect(await vault.read(accountId)).toMatchObject({ refreshToken: 'refresh-5', expiresAt: obtainedAt })
@@ -139,10 +142,27 @@ test('a pair whose expiry is no date is kept', async () => {
 
 test('a damaged spool file is named, and the tokens in the table stay', async () => {
   const { store, accountId, spoolDir, vault } = await openTestVault()
-  const file = join(spoolDir, `tokens-${accountId}.spool`)
+  const file = join(spoolDir, spoolName(accountId, IDENTITY.identity))
   await writeFile(file, '{"accountId":')
   await expect(vault.read(accountId)).rejects.toMatchObject({ code: 'spool_damaged' })
   expect(await rowsOf(store, 'SELECT 1 AS one FROM musette.credentials')).toEqual([{ one: 1 }])
   await vault.saveLogin(ACCOUNT, { clientId: 'c', clientSecret: 's', pair: pairAt(20) })
   expect(await vault.read(accountId)).toMatchObject({ accessToken: 'access-20', username: undefined })
+})
+
+test('a spooled pair is of one database, and another one with the same data directory and account number does not use it', async () => {
+  const { store, url, accountId, spoolDir, secretKey, vault, vaultOn } = await openTestVault()
+  const { cuttable, cut } = cuttingStore(store, url)
+  await vaultOn(cuttable).locked(accountId, async (held) => {
+    await held.save(pairAt(5))
+    await cut()
+  })
+  const other = makeTokenVault(
+    { store, log: quiet },
+    { secretKey, spoolDir, identity: makeIdentity().identity },
+  )
+  expect(await other.read(accountId)).toMatchObject({ refreshToken: 'refresh-0' })
+  await other.saveLogin(ACCOUNT, { clientId: 'client', clientSecret: 'client-secret', pair: pairAt(1) })
+  expect(await readdir(spoolDir)).toEqual([spoolName(accountId, IDENTITY.identity)])
+  expect(await vault.read(accountId)).toMatchObject({ refreshToken: 'refresh-5' })
 })

@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest'
 import type { TokenPair } from '../../src/service/credentials.ts'
 import type { Store } from '../../src/store/store.ts'
 import { makeTokenVault } from '../../src/vault/vault.ts'
+import { IDENTITY } from '../kit/identity.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { openTestStore, quiet } from '../store/open.ts'
 
@@ -23,7 +24,7 @@ export async function openTestVault() {
   onTestFinished(close)
   const secretKey = randomBytes(32)
   const vaultOn = (other: Store, key = secretKey) =>
-    makeTokenVault({ store: other, log: quiet }, { secretKey: key, spoolDir })
+    makeTokenVault({ store: other, log: quiet }, { secretKey: key, spoolDir, ...IDENTITY })
   const vault = vaultOn(store)
   const { accountId } = await vault.saveLogin(ACCOUNT, {
     clientId: 'client',

@@ -1,6 +1,7 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { OWNER_FILE } from '../../src/kit/folders/folder-owner.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 import { openScene, type Scene } from '../mirror/training-scene.ts'
 import { readCourse, readZwo } from './readers.ts'
@@ -11,7 +12,8 @@ describe('the workout folder with every workout', () => {
   let scene: Scene
   let temp: TempDir
   let dir: string
-  const names = async () => (await readdir(dir)).filter((name) => name !== MANIFEST).sort()
+  const names = async () =>
+    (await readdir(dir)).filter((name) => name !== MANIFEST && name !== OWNER_FILE).sort()
   const text = (name: string) => readFile(join(dir, name), 'utf8')
   const settings = (change: Record<string, unknown>) => scene.steer('PATCH', 'settings', change)
   /** replaces the rider's own list */

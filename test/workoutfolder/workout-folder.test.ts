@@ -1,6 +1,9 @@
 import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { exportWorkouts } from '../../src/app/saved-workouts.ts'
+import { OWNER_FILE } from '../../src/kit/folders/folder-owner.ts'
+import { makeOther } from '../kit/identity.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 import { openScene, type Scene } from '../mirror/training-scene.ts'
 
@@ -10,7 +13,8 @@ describe('the workout folder', () => {
   let scene: Scene
   let temp: TempDir
   let dir: string
-  const names = async (folder = dir) => (await readdir(folder)).filter((name) => name !== MANIFEST).sort()
+  const names = async (folder = dir) =>
+    (await readdir(folder)).filter((name) => name !== MANIFEST && name !== OWNER_FILE).sort()
   const wotd = (name: string, workoutId: string) =>
     scene.answer({
       success: true,
@@ -80,7 +84,30 @@ describe('the workout folder', () => {
     expect(await names()).toEqual(['Mine.erg', 'Today.erg', 'Today.zwo'])
     await none()
     await scene.pollInfo()
-    expect(await readdir(dir)).toEqual(['Mine.erg'])
+    expect(await names()).toEqual(['Mine.erg'])
+  })
+
+  it('of another database is left alone, and the log says so once, with what to type', async () => {
+    await wotd('Mine', 'm')
+    await scene.pollInfo()
+    const before = await names()
+    expect(before).toEqual(['Mine.erg', 'Mine.zwo'])
+    const manifest = await readFile(join(dir, MANIFEST), 'utf8')
+    await makeOther(scene.databaseUrl)
+    await scene.heal()
+    await wotd('Of another', 'o')
+    for (const _ of [1, 2]) expect(await scene.pollInfo()).toMatchObject({ failed: 1 })
+    expect(await names()).toEqual(before)
+    expect(await readFile(join(dir, MANIFEST), 'utf8')).toBe(manifest)
+    const run = `run: rm ${join(dir, OWNER_FILE)}`
+    expect(scene.log.lines.filter(({ msg }) => String(msg).includes(run))).toHaveLength(1)
+    const exported = { account: 'default', name: undefined, format: 'zwo', dir } as const
+    const elsewhere = { ...scene.app, config: { ...scene.app.config, workoutDir: undefined } }
+    await scene.pollWorkouts()
+    await expect(exportWorkouts(elsewhere, exported)).rejects.toMatchObject({ code: 'folder_of_another' })
+    await rm(join(dir, OWNER_FILE))
+    await scene.pollInfo()
+    expect(await names()).toEqual(['Of another.erg', 'Of another.zwo'])
   })
 
   it('never overwrites a file, a folder or a link of that name', async () => {

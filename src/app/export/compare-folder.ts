@@ -1,7 +1,9 @@
 import { resolve } from 'node:path'
 import { ConfigError } from '../../kit/errors.ts'
+import { folderOfAnother } from '../../kit/folders/folder-owner.ts'
+import { findIdentity } from '../../store/database-facts.ts'
 import type { App } from '../app.ts'
-import { readExport, readForeignFiles, readWholeFiles } from './export-folder.ts'
+import { readExport, readForeignExport, readForeignFiles, readWholeFiles } from './export-folder.ts'
 import { findWantedFiles } from './files-to-export.ts'
 
 /** A file that is not as it should be, and why. */
@@ -9,7 +11,7 @@ export type ExportFault = { path: string; why: keyof typeof FAULTS }
 
 export const FAULTS = {
   damaged: 'its bytes are not those that were written, or it is gone',
-  stale: 'the database holds other rows now, or another version of musette wrote it',
+  stale: 'the database holds other rows now or was restored, or another version of musette wrote it',
   missing: 'the database holds rows that were not exported yet',
   gone: 'the database has none of its rows any more',
   foreign: 'it is not of this export, and readers count it too',
@@ -17,13 +19,16 @@ export const FAULTS = {
 
 /**
  * Compares the folder of an export with the database: reads every file, and compares what it was made of with what is there now.
- * Writes nothing. Throws ConfigError `not_an_export`, the errors of the file system, and the signal's reason.
+ * Writes nothing. Throws ConfigError `not_an_export` and `folder_of_another`, the errors of the file system, and the signal's reason.
  */
 export async function checkExport(
   app: Pick<App, 'store'>,
   { dir: given, signal }: { dir: string; signal: AbortSignal },
 ): Promise<{ files: number; faults: ExportFault[] }> {
   const dir = resolve(given)
+  const database = await app.store.read(findIdentity)
+  const foreign = await readForeignExport(dir, database)
+  if (foreign) throw folderOfAnother(foreign)
   const manifest = await readExport(dir)
   if (!manifest) {
     const message = `${dir} holds no export of musette; run: musette export --all --format parquet --to ${given}`
@@ -41,7 +46,8 @@ export async function checkExport(
     if (!Object.hasOwn(files, path)) return 'missing'
     if (!Object.hasOwn(whole, path)) return 'damaged'
     if (!wanted.has(path)) return 'gone'
-    return wanted.get(path) === files[path]?.fingerprint ? undefined : 'stale'
+    const isOfLine = manifest.database?.line === database.line
+    return isOfLine && wanted.get(path) === files[path]?.fingerprint ? undefined : 'stale'
   }
   const paths = [...new Set([...Object.keys(files), ...wanted.keys()])].sort()
   const faults = paths.flatMap((path): ExportFault[] => {

@@ -3,6 +3,7 @@ import { VERSION } from '../../config/version.ts'
 import { ConfigError, errorLine, isDiskFull, MusetteError, TransientError } from '../../kit/errors.ts'
 import { DAY } from '../../kit/time.ts'
 import { withRun } from '../../mirror/mirror.ts'
+import { findIdentity } from '../../store/database-facts.ts'
 import { withExclusiveWork } from '../../store/store.ts'
 import type { App } from '../app.ts'
 import {
@@ -27,6 +28,8 @@ export type ExportCounts = {
   bytes: number
   /** Parquet files in the folders of the tables that are not of the export, and that a reader would take for part of it */
   foreign: readonly string[]
+  /** the folder was written before this database was restored, so that all of it was written anew */
+  anew: boolean
 }
 
 type ExportInput = {
@@ -44,7 +47,7 @@ type ExportInput = {
  * Exports the whole history of all accounts, one moment of it, as Parquet files in folders by table, account and year. Only what
  * has changed since the last export into the folder is written, and the folder changes when all of it is on the disk. The
  * memory does not grow with the history. Returns undefined when another process exports at this moment. Throws ConfigError
- * `not_an_export` and `export_folder`, TransientError `export_disk_full`, and the signal's reason; then the export before it
+ * `not_an_export`, `folder_of_another` and `export_folder`, TransientError `export_disk_full`, and the signal's reason; then the export before it
  * stays as it is.
  */
 export async function exportAll(
@@ -55,8 +58,9 @@ export async function exportAll(
   return withExclusiveWork(app.store, 'export', () =>
     withRun(app.store, run, async (tally) => {
       const counts = await exportInto(app, { ...input, dir: resolve(input.dir) })
-      const { files, written, removed, foreign } = counts
+      const { files, written, removed, foreign, anew } = counts
       Object.assign(tally, { listed: files, changed: written, absent: removed })
+      if (anew) app.log.info({ dir: input.dir }, 'all of the export is written anew: it was of another line')
       if (foreign.length > 0) {
         app.log.warn(
           { files: foreign.length, first: foreign[0] },
@@ -71,22 +75,30 @@ export async function exportAll(
 async function exportInto(app: Pick<App, 'store'>, input: ExportInput): Promise<ExportCounts> {
   const { dir } = input
   try {
-    const last = await openExportFolder(dir)
+    const database = await app.store.read(findIdentity)
+    const { identity, line } = database
+    const last = await openExportFolder(dir, database)
     const before = last?.files ?? {}
+    // Numbers that two lines give out may be the same, and mean other rows.
+    const anew = last !== undefined && last.database?.line !== line
     const thorough = input.kind === 'by_hand' || !isRecent(last?.checked_at)
     // Before the transaction: to read all files may take minutes, in which Postgres could not clean up.
-    const whole = await readWholeFiles(dir, before, { thorough, signal: input.signal })
+    const whole = anew ? {} : await readWholeFiles(dir, before, { thorough, signal: input.signal })
     const checkedAt = thorough ? new Date().toISOString() : last?.checked_at
     // What was once asked for stays: the next export of a schedule would remove it.
     const also = ALSO.filter((one) => input.also?.includes(one) || last?.also?.includes(one))
     const { files, exportedAt, ...counts } = await writeChanges(app, { ...input, also }, whole)
-    await publish(dir, { musette: VERSION, exported_at: exportedAt, checked_at: checkedAt, also, files })
+    await publish(dir, {
+      ...{ musette: VERSION, exported_at: exportedAt, checked_at: checkedAt },
+      ...{ database: { identity, line }, also, files },
+    })
     const removed = Object.keys(before).filter((path) => !Object.hasOwn(files, path)).length
     return {
       files: Object.keys(files).length,
       ...counts,
       removed,
       foreign: await readForeignFiles(dir, files),
+      anew,
     }
   } catch (error) {
     // What is staged with its manifest is complete, and the next export puts it in place.

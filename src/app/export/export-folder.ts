@@ -11,6 +11,15 @@ import {
   renameDurably,
   writeFlushed,
 } from '../../kit/files.ts'
+import {
+  claimFolderOrThrow,
+  type DatabaseIdentity,
+  type ForeignFolder,
+  folderOfAnother,
+  OWNER_FILE,
+  readForeign,
+} from '../../kit/folders/folder-owner.ts'
+import { quoteShell } from '../../kit/text.ts'
 
 /** The list of the files that belong to the export; readers find in it what the export holds and when it was made. */
 export const MANIFEST = 'musette-export.json'
@@ -19,7 +28,7 @@ const STAGING = '.musette-staging'
 /** Large enough for a hash to wait for the disk alone. */
 const READ_BYTES = 1024 * 1024
 /** What an empty disk holds. */
-const NOTHING: ReadonlySet<string> = new Set([STAGING, 'lost+found'])
+const NOTHING: ReadonlySet<string> = new Set([STAGING, OWNER_FILE, 'lost+found'])
 
 /** What an export holds beside the tables: the FIT files, and the answers of the service. */
 export const ALSO = ['originals', 'raw'] as const
@@ -43,6 +52,8 @@ const pathSchema = z
 const manifestSchema = z.strictObject({
   musette: z.string(),
   exported_at: z.iso.datetime(),
+  // Files of earlier versions have none.
+  database: z.object({ identity: z.uuid(), line: z.uuid() }).optional(),
   /** when every file was last read and compared with its checksum */
   checked_at: z.iso.datetime().optional(),
   /** what it holds beside the tables */
@@ -59,18 +70,40 @@ type ExportedFile = z.infer<typeof fileSchema>
 /**
  * Opens the folder of an export, creates it when it is missing, and returns its manifest. When the last export was
  * stopped after all its files were written, they are put in place first; what it left before that is removed. Throws ConfigError
- * `not_an_export` when the folder holds something else, and the file system's errors.
+ * `not_an_export` when the folder holds something else, `folder_of_another` when it is that of another database, and the file
+ * system's errors.
  */
-export async function openExportFolder(dir: string): Promise<Manifest | undefined> {
+export async function openExportFolder(
+  dir: string,
+  database: DatabaseIdentity,
+): Promise<Manifest | undefined> {
   await createFolder(dir)
+  const foreign = await readForeignExport(dir, database)
+  if (foreign) throw folderOfAnother(foreign)
   const manifest = await readExport(dir)
   if (!manifest && (await readdir(dir)).some((name) => !NOTHING.has(name)) && !(await readStaged(dir))) {
     const message = `${dir} holds other files and no export of musette; name an empty folder, or one that is not there yet`
     throw new ConfigError('not_an_export', message)
   }
+  await claimFolderOrThrow(dir, database)
   if (await readStaged(dir)) await publishStaged(dir)
   else await removeStaged(dir)
   return readExport(dir)
+}
+
+/** Reads why a database leaves the folder of an export alone; undefined when it need not. Throws ConfigError `not_an_export`. */
+export async function readForeignExport(
+  dir: string,
+  database: DatabaseIdentity,
+): Promise<ForeignFolder | undefined> {
+  for (const manifest of [await readExport(dir), await readStaged(dir)]) {
+    const { identity } = manifest?.database ?? database
+    if (identity === database.identity) continue
+    const found = `${dir} holds the export of another database (identity ${identity}), so this one leaves it alone; name another folder, or remove that one when nobody needs it`
+    const own = `${dir}-${database.identity.slice(0, 8)}`
+    return { found, run: `musette export --all --to ${quoteShell(own)}` }
+  }
+  return readForeign(dir, database)
 }
 
 /** Reads the manifest of an export and changes nothing; undefined where there is none. Throws ConfigError `not_an_export`. */

@@ -8,7 +8,9 @@ import type { ByteSource } from '../../fit/archive.ts'
 import { cleanFitName, isDroppable } from '../../fit/fit-names.ts'
 import { readFit, unpackDropped } from '../../fit/read-fit.ts'
 import { flushDirectory, openDurableFile } from '../../kit/files.ts'
+import { claimFolderOrThrow } from '../../kit/folders/folder-owner.ts'
 import { HOUR } from '../../kit/time.ts'
+import { findIdentity } from '../../store/database-facts.ts'
 import type { App } from '../app.ts'
 import { accountNamed } from '../local-app.ts'
 import { describeFault } from './upload-files.ts'
@@ -26,7 +28,7 @@ export type Dropped =
 /**
  * Puts a file into the drop folder of an account, from where it goes through the ledger as every other file there. It is judged
  * first, with the same refusals as by hand, and when this resolves as accepted, its bytes and its name are on the disk. A file
- * that is refused, or whose bytes end early, leaves nothing behind. Throws ConfigError `no_account`, the error of `bytes`, and
+ * that is refused, or whose bytes end early, leaves nothing behind. Throws ConfigError `no_account` and `folder_of_another`, the error of `bytes`, and
  * Node's errors of the disk.
  */
 export async function dropFile(
@@ -38,6 +40,9 @@ export async function dropFile(
   const account = await accountNamed(app, input.account)
   const { dir } = app.config.drop
   const folder = account.name === 'default' ? dir : join(dir, account.name)
+  await mkdir(dir, { recursive: true })
+  // Another database would send the file for its own account of this name.
+  await claimFolderOrThrow(dir, await app.store.read(findIdentity))
   await mkdir(join(dir, ARRIVING), { recursive: true, mode: 0o700 })
   await mkdir(folder, { recursive: true })
   const name = cleanDroppedName(input.name)

@@ -56,13 +56,13 @@ function sentenceOf({ from, to, applied }: Migrated): string {
 async function backUpTo(context: Context, file: string): Promise<undefined> {
   const startedAt = performance.now()
   const to = file === '-' ? { write: makeOutputWriter(process.stdout) } : { path: file }
-  const { backUp } = await import('../../app/backups.ts')
+  const { backUp, countManifestRows } = await import('../../app/backups.ts')
   const { manifest, bytes, leftOut, key } = await withProgress(context, 'backing up rows', (onProgress) =>
     backUp(context, { to, signal: context.signal, onProgress }),
   )
   const where = file === '-' ? 'the backup' : file
   context.note(
-    `musette: ${contentOf(manifest)} are in ${where}, ${formatBytes(bytes)}, after ${tookSince(startedAt)}`,
+    `musette: ${contentOf(manifest, countManifestRows(manifest))} are in ${where}, ${formatBytes(bytes)}, after ${tookSince(startedAt)}`,
   )
   for (const part of leftOut) {
     context.note(`musette: ${part} is not of musette and is not in the backup; copy it with pg_dump`)
@@ -82,13 +82,13 @@ async function verifyFile(context: Context, file: string): Promise<undefined> {
   const startedAt = performance.now()
   const { signal } = context
   const from = file === '-' ? { source: addAbortSignal(signal, process.stdin) } : { path: file }
-  const { verifyBackup } = await import('../../app/backups.ts')
+  const { countManifestRows, verifyBackup } = await import('../../app/backups.ts')
   const manifest = await withProgress(context, 'restoring rows', (onProgress) =>
     verifyBackup(context, { from, signal, onProgress }),
   )
   const which = file === '-' ? 'the backup' : file
   context.print(
-    `${which}: ${contentOf(manifest)} of ${manifest.made_at}, each as it was written, also when it is restored; after ${tookSince(startedAt)}`,
+    `${which}: ${contentOf(manifest, countManifestRows(manifest))} of ${manifest.made_at}, each as it was written, also when it is restored; after ${tookSince(startedAt)}`,
   )
   return undefined
 }
@@ -97,12 +97,12 @@ async function restoreInto(context: Context, file: string): Promise<undefined> {
   const startedAt = performance.now()
   const { signal } = context
   const from = file === '-' ? { source: addAbortSignal(signal, process.stdin) } : { path: file }
-  const { restoreFrom } = await import('../../app/backups.ts')
+  const { countManifestRows, restoreFrom } = await import('../../app/backups.ts')
   const { manifest, key } = await withProgress(context, 'restoring rows', (onProgress) =>
     restoreFrom(context, { from, signal, onProgress }),
   )
   context.note(
-    `musette: ${contentOf(manifest)} of ${manifest.made_at} are restored and verified, after ${tookSince(startedAt)}`,
+    `musette: ${contentOf(manifest, countManifestRows(manifest))} of ${manifest.made_at} are restored and verified, after ${tookSince(startedAt)}`,
   )
   if (key.missing.length > 0) {
     const place =
@@ -130,8 +130,7 @@ async function withProgress<T>(
   }
 }
 
-function contentOf({ tables }: Manifest): string {
-  const rows = tables.reduce((sum, table) => sum + table.rows, 0)
+function contentOf({ tables }: Manifest, rows: number): string {
   return `${tables.length} tables with ${formatCount(rows)} rows`
 }
 

@@ -126,12 +126,13 @@ async function checkFolder(context: Context, dir: string): Promise<number> {
   })
 }
 
-function sentenceOf(dir: string, { files, written, removed, samples, bytes }: ExportCounts): string {
+function sentenceOf(dir: string, { files, written, removed, samples, bytes, anew }: ExportCounts): string {
   if (files === 0) return `there is nothing to export yet, so ${dir} has no files; run: musette sync`
   const rest = [`${files - written} unchanged`, ...(removed > 0 ? [`${removed} removed`] : [])].join(', ')
   if (written === 0) return `${dir} is up to date: ${files} files${removed > 0 ? `, ${removed} removed` : ''}`
   const size = `${formatCount(samples)} samples, ${(bytes / 1e6).toFixed(1)} MB`
-  return `${dir}: ${written} of ${files} files written (${size}), ${rest}`
+  const why = anew ? '; all of it anew, because it was written before this database was restored' : ''
+  return `${dir}: ${written} of ${files} files written (${size}), ${rest}${why}`
 }
 
 async function withApp(context: Context, work: (app: LocalApp) => Promise<number>): Promise<number> {

@@ -30,6 +30,7 @@ async function status(context: Context, options: { json?: boolean }): Promise<un
 
 function printStatus(context: Pick<Context, 'print'>, status: Status): void {
   context.print(`database: ${status.database}, queue: ${status.queue}`)
+  context.print(`identity: ${status.identity}, line: ${status.line}`)
   if (status.accounts.length === 0) context.print('no accounts yet; run: musette login')
   for (const account of status.accounts) {
     context.print('')
@@ -66,6 +67,11 @@ function printStatus(context: Pick<Context, 'print'>, status: Status): void {
   if (status.waiting_files.length > 0) {
     context.print('\nwaiting in the drop folder:')
     for (const { path, reason } of status.waiting_files) context.print(`  ${path}: ${reason}`)
+  }
+  if (status.shared_folders.length > 0) {
+    context.print('\nfolders that another database uses:')
+    for (const { setting, found, run } of status.shared_folders)
+      context.print(`  ${setting}: ${found}; run: ${run}`)
   }
   if (status.backup) context.print(`\n${backupSentence(status.backup)}`)
   if (status.heartbeat) context.print(`\n${heartbeatSentence(status.heartbeat)}`)

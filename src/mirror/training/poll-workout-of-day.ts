@@ -1,6 +1,7 @@
 import { errorLine, RejectedError, UnexpectedResponseError } from '../../kit/errors.ts'
 import { DAY } from '../../kit/time.ts'
 import { isSameMadeFor } from '../../normalize/training-info-row.ts'
+import { findIdentity } from '../../store/database-facts.ts'
 import { acquireNamedLock, type Tx } from '../../store/store.ts'
 import {
   findTrainingInfo,
@@ -138,7 +139,7 @@ export async function writeWorkoutFolder(deps: MirrorDeps, { account }: MirrorIn
     // The service's own files of a workout stand for ours.
     const isDay = ({ path }: SavedWorkout) => path === info?.wotdWorkoutId && (day ?? []).length > 0
     const saved = all.filter((workout) => workout.isOwn && !isDay(workout))
-    return workoutFolder.update(account.name, { day, saved })
+    return workoutFolder.update(account.name, { database: await findIdentity(tx), day, saved })
   })
 }
 

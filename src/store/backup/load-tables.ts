@@ -5,9 +5,10 @@ import { copyIn, copyOut } from '../copy.ts'
 import { disableTriggers, findTriggers } from '../triggers.ts'
 import { type BackupTable, findColumns, quoteColumns, quoteName, type SequenceState } from './tables.ts'
 
-/** Tables that a daemon writes also where no account is, and whose rows are of no use to anybody later. */
+/** Tables with rows also where no account is, which are of no use to anybody later: the migrations and a daemon write them. */
 const WRITTEN_WITHOUT_ACCOUNT: ReadonlySet<string> = new Set([
   'musette.locks',
+  'training.database',
   'training.sync_runs',
   'training.waiting_files',
 ])
@@ -111,9 +112,13 @@ export async function setSequences(
   }
 }
 
+/** The statement that gives a restored database another line. */
+export const BEGIN_LINE =
+  'UPDATE training.database SET earlier_lines = earlier_lines || line, line = gen_random_uuid(), line_began_at = clock_timestamp()'
+
 /**
- * Begins the numbers of the change feed far above every number that was ever given out, and records the change `restored`. The
- * numbers count microseconds since 1970 from now on: no database gives out as many as pass, so that two restores of one backup never
+ * Gives the database another line, begins the numbers of the change feed far above every number that was ever given out, and records
+ * the change `restored` with identity and line. The numbers count microseconds since 1970 from now on: no database gives out as many as pass, so that two restores of one backup never
  * give the same number to two changes. `up_to` is the number up to which the feed is as it was before.
  */
 export async function recordRestored(client: pg.ClientBase, madeAt: string): Promise<void> {
@@ -122,12 +127,15 @@ export async function recordRestored(client: pg.ClientBase, madeAt: string): Pro
   )
   const sequence = rows[0]?.name
   await client.query(
-    `WITH before AS (SELECT last_value FROM ${sequence}),
+    `WITH begun AS (${BEGIN_LINE} RETURNING identity, line),
+     before AS (SELECT last_value FROM ${sequence}),
      moved AS (
        SELECT last_value, setval('${sequence}', greatest(last_value + $1::bigint, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)) AS number
        FROM before)
      INSERT INTO training.changes (change_id, kind, detail) OVERRIDING SYSTEM VALUE
-     SELECT number, 'restored', jsonb_build_object('up_to', last_value, 'backup_made_at', $2::text) FROM moved`,
+     SELECT number, 'restored',
+       jsonb_build_object('up_to', last_value, 'backup_made_at', $2::text, 'identity', identity, 'line', line)
+     FROM moved, begun`,
     [FAR, madeAt],
   )
 }

@@ -19,6 +19,8 @@ const ACCOUNT = `(select coalesce(
      where u.rolname = session_user and g.rolname::text ~ ('^' || ${GROUP} || '[0-9]+$'))))`
 /** Tables in which NULL stands for the default workout list, which all accounts share. */
 const WITH_SHARED_ROWS = ['changes', 'workouts']
+/** Tables that tell nothing of any rider. */
+const OF_NO_RIDER = ['database']
 
 /** Relations of schema training in which row security does not hold: tables without policies, views with their owner's rights. */
 const UNLIMITED = `select format('%I.%I', 'training', c.relname) as name, c.relname as plain, c.relkind as kind,
@@ -142,6 +144,7 @@ function conditionOf({ plain, account_not_null: notNull, has_activity, has_file 
     return `activity_id in (select a.activity_id from training.activities a where a.account_id = ${ACCOUNT})`
   if (has_file)
     return `file_id in (select f.file_id from training.fit_files f where f.account_id = ${ACCOUNT})`
+  if (OF_NO_RIDER.includes(plain)) return 'true'
   if (notNull === null) return 'false'
   const shared = WITH_SHARED_ROWS.includes(plain) ? ' or account_id is null' : ''
   return `account_id = ${ACCOUNT}${shared}`

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exportAll } from '../../../src/app/export/export-all.ts'
 import { syncAccount } from '../../../src/app/sync-account.ts'
+import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
 import { queryDuckDb } from '../../kit/duckdb.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { distPath, runNode } from '../../kit/processes.ts'
@@ -82,7 +83,7 @@ describe('an export that is killed', () => {
       DIE_AT: 'while files are written',
     }
     expect(await musette(['export', '--all', '--to', dir], env)).toMatchObject({ signal: 'SIGKILL' })
-    expect(await readdir(dir)).toEqual(['.musette-staging'])
+    expect(await readdir(dir)).toEqual([OWNER_FILE, '.musette-staging'])
     expect(await run(dir)).toMatchObject({ removed: 0 })
     expect(await readdir(dir)).not.toContain('.musette-staging')
   })

@@ -1,10 +1,15 @@
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { checkExport } from '../../../src/app/export/compare-folder.ts'
 import { exportAll } from '../../../src/app/export/export-all.ts'
 import { rebuildAccount } from '../../../src/app/rebuild-account.ts'
 import { syncAccount } from '../../../src/app/sync-account.ts'
+import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
+import { BEGIN_LINE } from '../../../src/store/backup/load-tables.ts'
+import { findIdentity } from '../../../src/store/database-facts.ts'
 import { queryDuckDb } from '../../kit/duckdb.ts'
+import { makeOther } from '../../kit/identity.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { openRig, type Rig } from '../../mirror/rig.ts'
 
@@ -81,6 +86,48 @@ describe('an export of what was damaged', () => {
     expect(first).toBeDefined()
     expect(await rewritten()).not.toBe(first)
     await rig.rows('drop table public.versions')
+  })
+
+  it('of another database is refused by an export and by a check, and nothing in the folder changes', async () => {
+    const shared = join(rig.dataDir, 'shared')
+    expect((await exportAll(rig.app, { dir: shared, kind: 'by_hand' }))?.anew).toBe(false)
+    const listed = async () => {
+      const names = (await readdir(shared, { recursive: true })).sort()
+      const times = names.map(async (name) => `${name} ${(await stat(join(shared, name))).mtimeMs}`)
+      return await Promise.all(times)
+    }
+    const before = await listed()
+    const first = await rig.app.store.read(findIdentity)
+    const refused = { code: 'folder_of_another', message: expect.stringContaining(first.identity) }
+    await makeOther(rig.databaseUrl)
+    // Whether its hidden file was copied or not.
+    for (const _ of [1, 2]) {
+      await expect(exportAll(rig.app, { dir: shared, kind: 'by_hand' })).rejects.toMatchObject(refused)
+      const check = checkExport(rig.app, { dir: shared, signal: new AbortController().signal })
+      await expect(check).rejects.toMatchObject(refused)
+      await rm(join(shared, OWNER_FILE), { force: true })
+    }
+    expect(await listed()).toEqual(before.filter((name) => !name.startsWith(OWNER_FILE)))
+    await rig.rows(`update training.database set identity = '${first.identity}', line = '${first.line}'`)
+    expect(await exportAll(rig.app, { dir: shared, kind: 'by_hand' })).toMatchObject({ written: 0 })
+  })
+
+  it('is written anew, all of it, when the database was restored since, and the line before it is refused', async () => {
+    const total = (await run())?.files
+    const [before] = await rig.rows('select line from training.database')
+    await rig.rows(BEGIN_LINE)
+    const { faults } = await checkExport(rig.app, { dir, signal: new AbortController().signal })
+    expect(faults).toHaveLength(total ?? 0)
+    expect(await run()).toMatchObject({ files: total, written: total, anew: true })
+    expect(await run()).toMatchObject({ files: total, written: 0, anew: false })
+    const [after] = await rig.rows('select line from training.database')
+    const { database } = JSON.parse(await readFile(join(dir, 'musette-export.json'), 'utf8'))
+    expect(database).toMatchObject(after ?? {})
+    await rig.rows(`update training.database set line = '${before?.line}', earlier_lines = '{}'`)
+    await expect(run()).rejects.toMatchObject({ code: 'folder_of_another' })
+    await rig.rows(
+      `update training.database set line = '${after?.line}', earlier_lines = '{${before?.line}}'`,
+    )
   })
 
   it('notices bytes of a file that have changed, at once when its time tells it, else when all files are read', async () => {

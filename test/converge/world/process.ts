@@ -8,6 +8,7 @@ import { recordRunsAbandoned } from '../../../src/store/runs.ts'
 import { makeSamplesVacuum } from '../../../src/store/samples/vacuum.ts'
 import { openStore } from '../../../src/store/store.ts'
 import { makeTokenVault } from '../../../src/vault/vault.ts'
+import { IDENTITY } from '../../kit/identity.ts'
 import type { HandClock } from './clock.ts'
 import { type Line, openLine } from './line.ts'
 
@@ -59,7 +60,10 @@ export async function openProcess(ground: Ground, options: { impatient: boolean 
   const line = await openLine(ground.databaseUrl, ground.terminate)
   const store = openStore({ log }, { connectionString: line.url, maxConnections: 8 })
   const vacuum = makeSamplesVacuum({ store, log })
-  const vault = makeTokenVault({ store, log }, { secretKey: ground.secretKey, spoolDir: ground.spoolDir })
+  const vault = makeTokenVault(
+    { store, log },
+    { secretKey: ground.secretKey, spoolDir: ground.spoolDir, ...IDENTITY },
+  )
   const service = openService(
     { vault, log, now: clock.own, sleep: clock.sleep },
     {

@@ -65,7 +65,7 @@ export const SECRETS: readonly Breaking[] = [
   },
   {
     promise: 'nobody else may change the workouts of the folder',
-    in: 'src/workoutfolder/folder-files.ts',
+    in: 'src/kit/files.ts',
     from: 'await writeFlushed(temporary, input.content, 0o644)',
     to: 'await writeFlushed(temporary, input.content, 0o666)',
   },

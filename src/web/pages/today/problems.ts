@@ -69,6 +69,8 @@ export function makeProblems({ status, uploads, freshMs, now }: Input): ProblemV
       command: null,
       calm: true,
     })
+  for (const { setting, found: text, run, unused } of status.shared_folders)
+    found.push({ text: `${setting}: ${text}. Type:`, command: run, calm: !unused })
   if (status.backup?.problem)
     found.push({ text: `Backups: ${status.backup.problem}. Type:`, command: 'musette doctor' })
   const late = status.webhooks.filter(({ given_up, gone_at }) => given_up > 0 || gone_at !== null)

@@ -1,0 +1,99 @@
+import { join } from 'node:path'
+import { ConfigError, errorCode, isDiskFull } from '../errors.ts'
+import { readPlainFile, writeWhole } from '../files.ts'
+import { quoteShell } from '../text.ts'
+
+/** What tells a database from every other one, and from what was restored from its backups. */
+export type DatabaseIdentity = Readonly<{
+  /** a UUID that was made with the tables, and that a restore keeps */
+  identity: string
+  /** a UUID, another one after each restore */
+  line: string
+  /** the lines that it had before its restores */
+  earlierLines: readonly string[]
+}>
+
+/** The hidden file of a folder that says which database uses it. */
+export const OWNER_FILE = '.musette-database.json'
+
+const NOT_WRITABLE: readonly string[] = ['EROFS', 'EACCES', 'EPERM']
+
+/** The database that uses a folder, as the folder says. */
+type Owner = Pick<DatabaseIdentity, 'identity' | 'line'>
+
+/** Why a database leaves a folder alone, as a phrase, and the command that gives it the folder. */
+export type ForeignFolder = { found: string; run: string }
+
+/**
+ * Makes this database the one that uses a folder, by a file in it, and returns undefined; or returns why it may not, and writes
+ * nothing. A folder without the file is claimed, and one that this database used before it was restored. A folder that cannot be
+ * written is not claimed, and may be used. Throws Node's errors of the disk.
+ */
+export async function claimFolder(
+  dir: string,
+  database: DatabaseIdentity,
+): Promise<ForeignFolder | undefined> {
+  const { identity, line } = database
+  const owner = await readOwner(dir)
+  const foreign = describeForeign(dir, owner, database)
+  if (foreign || owner?.line === line) return foreign
+  const about = 'the database of musette that uses this folder; others leave the folder alone'
+  const content = `${JSON.stringify({ about, identity, line }, undefined, 2)}\n`
+  try {
+    await writeWhole(dir, { name: OWNER_FILE, content, replace: owner !== undefined })
+  } catch (error) {
+    const code = errorCode(error)
+    if (isDiskFull(error) || NOT_WRITABLE.includes(code)) return undefined
+    if (code !== 'EEXIST') throw error
+  }
+  // Another database may have claimed it at this moment.
+  return describeForeign(dir, await readOwner(dir), database)
+}
+
+/** Reads why this database leaves a folder alone; undefined where it need not. Changes nothing. Throws Node's errors of the disk. */
+export async function readForeign(
+  dir: string,
+  database: DatabaseIdentity,
+): Promise<ForeignFolder | undefined> {
+  return describeForeign(dir, await readOwner(dir), database)
+}
+
+/** Claims a folder as claimFolder does. Throws ConfigError `folder_of_another` for one that another database uses. */
+export async function claimFolderOrThrow(dir: string, database: DatabaseIdentity): Promise<void> {
+  const foreign = await claimFolder(dir, database)
+  if (foreign) throw folderOfAnother(foreign)
+}
+
+/** Makes the error for a folder that another database uses. */
+export function folderOfAnother({ found, run }: ForeignFolder): ConfigError {
+  return new ConfigError('folder_of_another', `${found}; nothing is written; run: ${run}`)
+}
+
+/** Says why a database leaves a folder alone that has this owner; undefined when it need not. Pure. */
+export function describeForeign(
+  dir: string,
+  owner: Owner | undefined,
+  { identity, line, earlierLines }: DatabaseIdentity,
+): ForeignFolder | undefined {
+  if (!owner || (owner.identity === identity && [line, ...earlierLines].includes(owner.line)))
+    return undefined
+  const run = `rm ${quoteShell(join(dir, OWNER_FILE))}`
+  const whose =
+    owner.identity === identity
+      ? 'a database that was restored from a backup of this one'
+      : `another database of musette (identity ${owner.identity})`
+  const found = `${dir} is used by ${whose}, so this one leaves it alone; name another folder, or when that database no longer runs, give the folder to this one`
+  return { found, run }
+}
+
+/** Reads which database uses a folder; undefined when none does. A file that cannot be understood is one of another database. */
+async function readOwner(dir: string): Promise<Owner | undefined> {
+  try {
+    const parsed: unknown = JSON.parse(String(await readPlainFile(join(dir, OWNER_FILE))))
+    return { identity: 'unknown', line: 'unknown', ...(parsed as Partial<Owner>) }
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined
+    if (error instanceof SyntaxError) return { identity: 'unknown', line: 'unknown' }
+    throw error
+  }
+}

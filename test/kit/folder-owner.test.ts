@@ -1,0 +1,67 @@
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { claimFolder, OWNER_FILE, readForeign } from '../../src/kit/folders/folder-owner.ts'
+import { IDENTITY, makeIdentity } from './identity.ts'
+import { openTempDir, type TempDir } from './temp-dir.ts'
+
+describe('a folder that databases may share by mistake', () => {
+  let folder: TempDir
+  let dir: string
+  beforeEach(async () => {
+    folder = await openTempDir('owner')
+    dir = folder.path
+  })
+  afterEach(() => folder.close())
+
+  const mark = () => readFile(join(dir, OWNER_FILE), 'utf8')
+
+  it('belongs to the first one, and another is told what to remove, and changes nothing', async () => {
+    expect(await claimFolder(dir, IDENTITY)).toBeUndefined()
+    const claimed = await mark()
+    expect(claimed).toContain(IDENTITY.identity)
+    const run = `rm ${join(dir, OWNER_FILE)}`
+    const other = makeIdentity()
+    expect(await claimFolder(dir, other)).toEqual({ found: expect.stringContaining('another database'), run })
+    expect(await readForeign(dir, other)).toMatchObject({ run })
+    expect(await mark()).toBe(claimed)
+    expect(await claimFolder(dir, IDENTITY)).toBeUndefined()
+    expect(await mark()).toBe(claimed)
+    await rm(join(dir, OWNER_FILE))
+    expect(await claimFolder(dir, other)).toBeUndefined()
+    expect(await claimFolder(dir, IDENTITY)).toMatchObject({ run })
+  })
+
+  it('belongs to one of several that come at the same moment', async () => {
+    const databases = Array.from({ length: 20 }, () => makeIdentity())
+    const answers = await Promise.all(databases.map((database) => claimFolder(dir, database)))
+    expect(answers.filter((answer) => answer === undefined)).toHaveLength(1)
+    expect(await readdir(dir)).toEqual([OWNER_FILE])
+  })
+
+  it('goes on to a database that was restored from a backup, and the one before it is told', async () => {
+    await claimFolder(dir, IDENTITY)
+    const [restored, other] = [makeIdentity(IDENTITY), makeIdentity(IDENTITY)]
+    expect(await claimFolder(dir, restored)).toBeUndefined()
+    for (const database of [IDENTITY, other])
+      expect(await claimFolder(dir, database)).toMatchObject({
+        found: expect.stringContaining('a database that was restored from a backup of this one'),
+      })
+    expect(await claimFolder(dir, makeIdentity(restored))).toBeUndefined()
+    expect(await claimFolder(dir, restored)).toBeDefined()
+  })
+
+  it.each(['', '{', 'null', '[]', '{"identity": 5}'])(
+    'is left alone when its file does not say whose it is: %j',
+    async (text) => {
+      await writeFile(join(dir, OWNER_FILE), text)
+      expect(await claimFolder(dir, IDENTITY)).toMatchObject({ run: expect.stringContaining(OWNER_FILE) })
+      expect(await mark()).toBe(text)
+    },
+  )
+
+  it.skipIf(process.platform !== 'linux')('is used without a file where none can be written', async () => {
+    // No user can make a file there, root neither.
+    expect(await claimFolder('/sys', IDENTITY)).toBeUndefined()
+  })
+})

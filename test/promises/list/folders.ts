@@ -1,0 +1,55 @@
+import type { Breaking } from '../promises.ts'
+
+/** Breaks what docs/guarantees.md promises of folders that several databases share by mistake. */
+export const FOLDERS: readonly Breaking[] = [
+  {
+    promise:
+      'Two databases that share a folder by mistake harm nothing: one has the folder, also when both come at the same moment, and the other one is told which file to remove',
+    in: 'src/kit/folders/folder-owner.ts',
+    from: "if (code !== 'EEXIST') throw error",
+    to: 'return undefined',
+  },
+  {
+    promise: '… a drop folder of another database is left alone, so that no file is sent twice',
+    in: 'src/dropfolder/drop-folder.ts',
+    from: 'if (!owner || !(await isClaimed(owner.database))) return 0',
+    to: 'if (!owner) return 0',
+  },
+  {
+    promise: '… so is the folder of its workouts',
+    in: 'src/workoutfolder/workout-folder.ts',
+    from: 'await claimFolderOrThrow(input.owner.dir, input.owner.database)',
+    to: 'await Promise.resolve()',
+  },
+  {
+    promise: '… and its export, into which nothing is written',
+    in: 'src/app/export/export-folder.ts',
+    from: 'if (identity === database.identity) continue',
+    to: 'if (identity) continue',
+  },
+  {
+    promise: '… and its backups, which are not removed, counted or verified',
+    in: 'src/backup/backup-folder.ts',
+    from: 'return COMPLETE.exec(name)?.[7] === markOf(line)',
+    to: 'return COMPLETE.test(name)',
+  },
+  {
+    promise: '… and tokens that wait in a data directory that both have',
+    in: 'src/vault/seal.ts',
+    from: 'return `tokens-${accountId}-${identity.slice(0, 8)}.spool`',
+    to: 'return `tokens-${accountId}-${identity.slice(0, 0)}.spool`',
+  },
+  {
+    promise:
+      'A database that was restored has the identity of before and another line, and the change feed says both',
+    in: 'src/store/backup/load-tables.ts',
+    from: 'earlier_lines = earlier_lines || line, line = gen_random_uuid()',
+    to: 'earlier_lines = earlier_lines || line, line = line',
+  },
+  {
+    promise: '… and writes a folder of before anew, all of it, when it exports',
+    in: 'src/app/export/export-all.ts',
+    from: 'const anew = last !== undefined && last.database?.line !== line',
+    to: 'const anew = last === undefined',
+  },
+]
