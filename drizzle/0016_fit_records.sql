@@ -54,6 +54,7 @@ CREATE TABLE training.fit_records (
 -- As in samples: the rows of a file are written and replaced together, and read by file.
 ALTER TABLE training.fit_records SET (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 ALTER TABLE training.fit_records ALTER COLUMN file_id SET STATISTICS 10;
+ALTER TABLE training.fit_records REPLICA IDENTITY FULL;
 CREATE INDEX fit_records_file ON training.fit_records USING brin (file_id int4_minmax_multi_ops)
   WITH (pages_per_range = 32, autosummarize = true);
 COMMENT ON TABLE training.fit_records IS 'Every record of each FIT file that passed, as the head unit wrote it, about one a second. What has no column here, and what apps and sensors added, is in fit_fields. Joined to the activities: the view ride_records. To join by hand, give the files one by one: FROM ride_files … CROSS JOIN LATERAL (SELECT … FROM fit_records WHERE file_id = …) r.';

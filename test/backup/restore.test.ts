@@ -17,7 +17,6 @@ import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 import { backUpToMemory, contentOf, fill, forge, restoreInto } from './rig.ts'
 
 /** The migration that made training.database, ms since 1970. */
-const IDENTITY_MIGRATION = 1_795_580_307_782
 
 const log = makeSilentLog()
 let source: TestDatabase
@@ -100,11 +99,10 @@ test('databases that one backup was restored into keep its identity, and each ha
 
 test('a backup of before databases had an identity gets one by its restore', async () => {
   const older = await forge(whole, (manifest) => {
-    manifest.migrations = manifest.migrations.filter((migration) => migration < IDENTITY_MIGRATION)
     manifest.tables = manifest.tables.filter(({ name }) => name !== 'training.database')
     delete manifest.database
   })
-  const { url } = await openTarget()
+  const { url } = await openTarget({ migrated: false })
   await restoreInto(url, older)
   const [database] = await queryOnce(url, 'select * from training.database')
   const [before] = await queryOnce(source.url, 'select * from training.database')

@@ -19,8 +19,10 @@ const ride = fc.record({
   scores: fc.record({ xss: score, xlss: score, xhss: score, xpss: score, elapsed_s: score }),
   watts: fc.array(some(fc.constantFrom(200, 200, 210)), { minLength: DURATIONS_S.length, maxLength: 4 }),
   heart: some(fc.record({ peak: some(fc.integer({ min: 1, max: 9 })), beats: some(fc.nat({ max: 9 })) })),
-  revisions: fc.array(
+  // An activity is observed once at a moment: which of two values at one comes first, no table says.
+  revisions: fc.uniqueArray(
     fc.record({ minutes: fc.integer({ min: 0, max: 200 }), old: some(fc.constantFrom(50, 51)) }),
+    { selector: ({ minutes }) => minutes },
   ),
 })
 const upload = fc.record({
