@@ -16,8 +16,6 @@ import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 import { backUpToMemory, contentOf, fill, forge, restoreInto } from './rig.ts'
 
-/** The migration that made training.database, ms since 1970. */
-
 const log = makeSilentLog()
 let source: TestDatabase
 let later: TempDir
