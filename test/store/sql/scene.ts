@@ -16,6 +16,7 @@ export const VIEWS = [
   'ride_files',
   'ride_intensity',
   'ride_laps',
+  'ride_overview',
   'sample_extra_values',
   'today',
   'upload_journey',
