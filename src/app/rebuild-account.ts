@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
 import { ConfigError } from '../kit/errors.ts'
 import { DAY, systemClock } from '../kit/time.ts'
+import { completeMeasures } from '../mirror/complete-measures.ts'
 import type { Progress } from '../mirror/fetch-wanted.ts'
 import { withRun } from '../mirror/mirror.ts'
 import { type RebuildEnd, rebuildActivities } from '../mirror/rebuild-activities.ts'
@@ -97,11 +98,12 @@ export async function rebuildAccount(
   return counts
 }
 
-/** Finds the time zones of all activities of a database that was migrated: an older version had found none. */
-export async function rebuildTimeZones(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+/** Completes what an older version had not derived, in a database that was migrated: time zones, and measures from the samples. */
+export async function completeMigrated(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   const app = await openLocalApp(config, log, signal)
   try {
     await updateAllTimeZones(app)
+    await completeMeasures(app, signal)
   } finally {
     await app.close()
   }

@@ -3,7 +3,7 @@ import { ConfigError } from '../kit/errors.ts'
 import { isPlainHttp } from '../kit/loopback.ts'
 import { recordHome, recordHomeOfOthers } from '../mirror/time-zones.ts'
 import type { TokenPair } from '../service/credentials.ts'
-import { type Account, findAccount } from '../store/account-rows.ts'
+import { type Account, findAccount, type HeartRates, recordHeartRates } from '../store/account-rows.ts'
 import type { App } from './app.ts'
 import { accountNamed } from './local-app.ts'
 
@@ -96,6 +96,22 @@ export async function setHomeTimezone(
 ): Promise<number> {
   const { accountId } = await accountNamed(app, name)
   return recordHome(app, { accountId, timezone })
+}
+
+/**
+ * Sets heart rates of an account's rider, 1/min, or takes them back with null; one that is left out stays. Returns both as they are
+ * now. Throws ConfigError `no_account` and `bad_heart_rates`.
+ */
+export async function setHeartRates(
+  app: Pick<App, 'store'>,
+  { name, ...change }: { name: string } & Partial<HeartRates>,
+): Promise<HeartRates> {
+  const { accountId, restingHr, maxHr } = await accountNamed(app, name)
+  const rates = { restingHr, maxHr, ...change }
+  if (rates.restingHr !== null && rates.maxHr !== null && rates.restingHr >= rates.maxHr)
+    throw new ConfigError('bad_heart_rates', 'the highest heart rate must be above the resting one')
+  await app.store.transaction((tx) => recordHeartRates(tx, { accountId, ...rates }))
+  return rates
 }
 
 /** Finds the service's base URL: from the environment, else from the account's last login. Throws ConfigError `no_base_url`. */

@@ -90,7 +90,10 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
     notes: [WHOSE],
     settings: [...DATABASE, 'MUSETTE_SECRET_KEY'],
     exits: SIGNED_IN,
-    examples: ['musette accounts set default --timezone Europe/Berlin'],
+    examples: [
+      'musette accounts set default --timezone Europe/Berlin',
+      'musette accounts set default --resting-hr 48 --max-hr 188',
+    ],
   },
   sync: {
     notes: [WHOSE],

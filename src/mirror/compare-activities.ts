@@ -15,6 +15,9 @@ import { assertNotPoorer, type FetchedActivity, fetchWhole, recordActivities } f
 /** The resource of the runs that compare on a schedule. */
 const SCRUB = 'scrub'
 
+/** The tables that are written with the samples of an activity. */
+const OF_CONTENT = ['samples', 'power_curves', 'activity_intensity', 'ride_measures']
+
 /** How a comparison ended: what differs, and whether the tables hold the answer's values now; `older`: the row has a newer answer. */
 export type Comparison =
   | { result: 'equal' }
@@ -54,9 +57,7 @@ async function record(
   differences: readonly Difference[],
 ): Promise<boolean> {
   // Columns of the activity are in its revision anyway.
-  const inContent = differences.filter(({ field }) =>
-    /^(samples|power_curves|activity_intensity)/.test(field),
-  )
+  const inContent = differences.filter(({ field }) => OF_CONTENT.some((table) => field.startsWith(table)))
   const contentChanges = Object.fromEntries(
     inContent.map(({ field, mirrored, service }) => [
       field,

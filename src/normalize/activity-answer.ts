@@ -5,6 +5,7 @@ import type { DerivedDetail } from '../store/activities/detail-columns.ts'
 import { hashSummary, normalizeDetail } from './activity-row.ts'
 import { driftOfDate } from './dates.ts'
 import { normalizeIntensity } from './intensity.ts'
+import { normalizeMeasures } from './measures/measures.ts'
 import { normalizePlace } from './place.ts'
 import { normalizePowerCurve } from './power-curve.ts'
 import { type Lost, normalizeSamples } from './sample-columns.ts'
@@ -24,6 +25,7 @@ export function normalizeActivity(wire: WireActivity): NormalizedActivity {
   const { samples, extras, drift, lost } = normalizeSamples(wire.session_data ?? NO_SAMPLES)
   const place = normalizePlace(samples)
   const spacing = measureSampleSpacing(samples)
+  const ftp = wire.summary?.sig?.ftp ?? null
   return {
     derived: {
       row: normalizeDetail(wire, samples, place),
@@ -33,7 +35,8 @@ export function normalizeActivity(wire: WireActivity): NormalizedActivity {
       samples,
       sampleExtras: extras,
       powerCurve: normalizePowerCurve(samples, spacing),
-      intensity: normalizeIntensity(samples, wire.summary?.sig?.ftp ?? null, spacing),
+      intensity: normalizeIntensity(samples, ftp, spacing),
+      measures: normalizeMeasures(samples, ftp, spacing),
     },
     drift: [...wire.drift, ...driftOfDate('summary.start_date', wire.summary?.start_date), ...drift],
     lost,

@@ -8,7 +8,7 @@ const ZONE_STARTS = [55, 75, 90, 105, 120, 150] as const
 /** From this percentage of the maximal power available on, a second counts as near it. */
 const NEAR_MPA = 90
 /** The highest heart rate that is one, 1/min; sensors send 0 and 255 when they know none. */
-const HIGHEST_HR = 250
+export const HIGHEST_HR = 250
 /** How long a heart rate must have been reached, s, to be the peak and not a spike of the sensor. */
 const PEAK_HELD_S = 10
 

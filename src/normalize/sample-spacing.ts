@@ -6,9 +6,14 @@ const WIDEST_S = 300
 
 /**
  * How far apart the samples of a recording are, and how long each lasts. `spacingS`: the median distance between seconds with a
- * sample, s, 1 for nearly all recordings; `heldS`: seconds that a sample lasts, 0 for one that a later one of its second replaces.
+ * sample, s, 1 for nearly all recordings; `seconds`: the whole second of each sample, since 1970; `heldS`: seconds that a sample lasts,
+ * 0 for one that a later one of its second replaces.
  */
-export type SampleSpacing = { readonly spacingS: number; readonly heldS: Uint16Array }
+export type SampleSpacing = {
+  readonly spacingS: number
+  readonly seconds: Float64Array
+  readonly heldS: Uint16Array
+}
 
 /**
  * Finds the spacing of samples in the order of time. A sample lasts until the next one when that is less than two spacings away,
@@ -16,22 +21,24 @@ export type SampleSpacing = { readonly spacingS: number; readonly heldS: Uint16A
  * recording of every 5 s where a sample is missing.
  */
 export function measureSampleSpacing({ t, count }: Pick<Samples, 't' | 'count'>): SampleSpacing {
-  const spacingS = medianStep(t, count)
+  const seconds = new Float64Array(count)
+  for (let index = 0; index < count; index++) seconds[index] = Math.floor((t[index] as number) / MS_A_SECOND)
+  const spacingS = medianStep(seconds)
   const heldS = new Uint16Array(count)
   for (let index = 0; index + 1 < count; index++) {
-    const step = secondOf(t[index + 1] as number) - secondOf(t[index] as number)
+    const step = (seconds[index + 1] as number) - (seconds[index] as number)
     heldS[index] = step < 2 * spacingS ? step : spacingS
   }
   if (count > 0) heldS[count - 1] = spacingS
-  return { spacingS, heldS }
+  return { spacingS, seconds, heldS }
 }
 
 /** Counts the distances between different seconds, and takes the one in the middle. */
-function medianStep(t: Float64Array, count: number): number {
+function medianStep(seconds: Float64Array): number {
   const times = new Int32Array(WIDEST_S + 2)
   let steps = 0
-  for (let index = 1; index < count; index++) {
-    const step = secondOf(t[index] as number) - secondOf(t[index - 1] as number)
+  for (let index = 1; index < seconds.length; index++) {
+    const step = (seconds[index] as number) - (seconds[index - 1] as number)
     // A time that is no number gives a step that is none.
     if (!(step > 0)) continue
     const at = Math.min(step, WIDEST_S + 1)
@@ -44,9 +51,4 @@ function medianStep(t: Float64Array, count: number): number {
     if (seen > 0 && seen * 2 >= steps) return step
   }
   return 1
-}
-
-/** Returns the whole second of a time, both since 1970. */
-export function secondOf(ms: number): number {
-  return Math.floor(ms / MS_A_SECOND)
 }

@@ -55,6 +55,17 @@ export async function recordHomeOfAccount(
   return true
 }
 
+/** Heart rates of an account's rider, 1/min; null where not set. */
+export type HeartRates = Pick<Account, 'restingHr' | 'maxHr'>
+
+/** Sets the heart rates of an account's rider. */
+export async function recordHeartRates(
+  tx: Tx,
+  { accountId, restingHr, maxHr }: HeartRates & { accountId: number },
+): Promise<void> {
+  await tx.db.update(accounts).set({ restingHr, maxHr }).where(eq(accounts.accountId, accountId))
+}
+
 /**
  * Gives the home time zone of the environment to all accounts without one of their own. Returns the ids of those that it changed,
  * undefined for a zone that Postgres does not know.

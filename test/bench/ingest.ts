@@ -1,8 +1,11 @@
 import { updateTimeZones } from '../../src/mirror/time-zones.ts'
+import { normalizeMeasures } from '../../src/normalize/measures/measures.ts'
 import { normalizeSamples } from '../../src/normalize/sample-columns.ts'
+import { measureSampleSpacing } from '../../src/normalize/sample-spacing.ts'
 import { zoneAt } from '../../src/normalize/zone-at.ts'
 import { columnsOf } from '../../src/service/wire/wire-samples.ts'
 import { SAMPLE_FIELDS } from '../../src/store/samples/encode-samples.ts'
+import { replaceMeasures } from '../../src/store/samples/measures-rows.ts'
 import { samples as samplesTable } from '../../src/store/schema/samples.ts'
 import { openStore } from '../../src/store/store.ts'
 import { makeSilentLog } from '../kit/log.ts'
@@ -67,6 +70,7 @@ async function measureFullAndLive(): Promise<Row[]> {
           goal: '<= 1.5',
         },
         ...(await measureZones(full, median(rounds.map((round) => round.full.pass)))),
+        ...(await measureMeasures(full, median(rounds.map((round) => round.full.pass)))),
         ...(await measureSize(full)),
         { what: 'requests a ride, all in', value: (requests / (ROUNDS + 1) / RIDES).toFixed(2) },
       ]
@@ -221,6 +225,43 @@ async function measureZones(bench: Bench, pass: number): Promise<Row[]> {
   return [
     { what: 'time zones of all rides, to the pass', value: (taken / pass).toFixed(4), goal: '<= 0.01' },
     { what: 'the first time zone of a process', value: `${first.toFixed(0)} ms` },
+  ]
+}
+
+/** Measures what the measures of all rides cost: to compute them, and to write them in transactions of ten. */
+async function measureMeasures(bench: Bench, pass: number): Promise<Row[]> {
+  const store = openStore({ log: makeSilentLog() }, { connectionString: bench.databaseUrl })
+  const { rows } = await bench.client.query<{ activity_id: number }>(
+    'select activity_id from training.activities order by 1',
+  )
+  const rides = rows.map(({ activity_id: activityId }, ride) => {
+    const answer = JSON.parse(String(makeAnswer({ ride, seconds: SECONDS, version: 0, kind: 'full' })))
+    const wire = columnsOf(answer.session_data)
+    if (!wire) throw new Error('the answer has too many samples')
+    const { samples } = normalizeSamples(wire)
+    return { activityId, samples, spacing: measureSampleSpacing(samples) }
+  })
+  await bench.client.query('truncate training.ride_measures')
+  await store.read((tx) => tx.client.query('select'))
+  const measured: Parameters<typeof replaceMeasures>[1][number][] = []
+  const computed = await timed(async () => {
+    for (const { activityId, samples, spacing } of rides) {
+      const measures = normalizeMeasures(samples, 250, spacing)
+      if (measures) measured.push({ activityId, measures })
+    }
+  })
+  const written = await timed(async () => {
+    for (let start = 0; start < measured.length; start += 10)
+      await store.transaction((tx) => replaceMeasures(tx, measured.slice(start, start + 10), []))
+  })
+  await store.close()
+  return [
+    {
+      what: 'measures of all rides, to the pass',
+      value: ((computed + written) / pass).toFixed(3),
+      goal: '<= 0.1',
+    },
+    { what: 'of that, to compute them', value: (computed / pass).toFixed(3) },
   ]
 }
 

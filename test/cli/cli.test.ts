@@ -103,6 +103,22 @@ describe('the command line', () => {
     )
   })
 
+  it('sets the heart rates of a rider, keeps the other one, and takes one back', async () => {
+    const set = (...options: string[]) => rig.musette(['accounts', 'set', 'default', ...options])
+    const rates = () => queryOnce(rig.databaseUrl, 'select resting_hr, max_hr from training.accounts')
+    expect((await set('--resting-hr', '48')).stdout).toContain('resting heart rate 48, highest not set')
+    expect((await set('--max-hr', '188')).stdout).toContain('resting heart rate 48, highest 188')
+    expect(await rates()).toEqual([{ resting_hr: 48, max_hr: 188 }])
+    expect(await set('--resting-hr', '190')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('the highest heart rate must be above the resting one'),
+    })
+    expect(await set('--max-hr', '18.5')).toMatchObject({ code: 2 })
+    expect(await set()).toMatchObject({ code: 2, stderr: expect.stringContaining('--resting-hr') })
+    expect(await set('--max-hr', 'none', '--resting-hr', '50')).toMatchObject({ code: 0 })
+    expect(await rates()).toEqual([{ resting_hr: 50, max_hr: null }])
+  })
+
   it('runs SQL, prints it as a table or as JSON, and quotes Postgres on a mistake', async () => {
     const table = await rig.musette(['sql', 'select count(*)::int as activities from training.activities'])
     expect(table.stdout).toMatch(/activities\n─+\n +12\n\(1 row\)/)

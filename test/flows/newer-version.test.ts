@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { openDaemon } from '../../src/daemon/daemon.ts'
+import { completeMeasures } from '../../src/mirror/complete-measures.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 import { expectMirrored } from '../mirror/truth.ts'
@@ -42,9 +43,11 @@ it('a daemon completes what an older musette wrote without all derived values, a
   await rig.rows(
     'update training.power_curves set started_at_local = null, source = null where activity_id = 5',
   )
+  await rig.rows('delete from training.ride_measures')
   const incomplete = () =>
     rig.rows(`select activity_id from training.activities a where detail_state <> 'mirrored'
       or not exists (select from training.activity_intensity i where i.activity_id = a.activity_id and account_id is not null)
+      or not exists (select from training.ride_measures m where m.activity_id = a.activity_id)
       or exists (select from training.power_curves c where c.activity_id = a.activity_id and
         (season is null or account_id is null or started_at_local is null or source is null))`)
   expect(await incomplete()).toHaveLength(5)
@@ -59,4 +62,18 @@ it('a daemon completes what an older musette wrote without all derived values, a
   } finally {
     await daemon.close()
   }
+})
+
+it('an upgraded mirror gets the measures of its rides from their samples, without the service and without stored answers', async () => {
+  const measures = () => rig.rows('select * from training.ride_measures order by activity_id')
+  const before = await measures()
+  expect(before).toHaveLength(5)
+  await rig.rows('delete from training.raw_documents')
+  await rig.rows('delete from training.ride_measures')
+  await rig.steer('POST', 'counts/reset')
+  expect(await completeMeasures(rig.app)).toBe(5)
+  expect(await measures()).toEqual(before)
+  expect(await completeMeasures(rig.app)).toBe(0)
+  const { requests } = await rig.steer<{ requests: Record<string, number> }>('GET', 'counts')
+  expect(requests).toEqual({})
 })

@@ -27,17 +27,17 @@ export function makeExtra(field: string, values: readonly unknown[]): SampleExtr
   return { field, count: values.length, values: Float64Array.from(numbers), others: new Map(others) }
 }
 
-export type Second = { at?: number; power?: number; raw?: number; mpa?: number; hr?: number }
+export type Second = { at?: number; raw?: number } & Partial<
+  Record<'power' | 'mpa' | 'hr' | 'cad' | 'alt' | 'dist', number>
+>
 
 /** Samples of which only these values are known, one second apart unless `at`, in seconds, says otherwise. */
 export function makeSamplesOf(seconds: readonly Second[]): Samples {
   const samples = makeSamples(seconds.length, () => UNKNOWN)
-  for (const [index, { at = index, power, raw, mpa, hr }] of seconds.entries()) {
+  for (const [index, { at = index, raw, ...values }] of seconds.entries()) {
     samples.t[index] = START_MS + at * 1_000
-    samples.columns.power[index] = power ?? UNKNOWN
     samples.columns.p_raw[index] = raw ?? UNKNOWN
-    samples.columns.mpa[index] = mpa ?? UNKNOWN
-    samples.columns.hr[index] = hr ?? UNKNOWN
+    for (const [field, value] of Object.entries(values)) samples.columns[field as SampleField][index] = value
   }
   return samples
 }

@@ -109,6 +109,7 @@ describe('rebuild', () => {
       rig.rows(
         `select 'power_curves' as what, ctid::text, xmin from training.power_curves
          union all select 'activity_intensity', ctid::text, xmin from training.activity_intensity
+         union all select 'ride_measures', ctid::text, xmin from training.ride_measures
          union all select 'sample_extras', ctid::text, xmin from training.sample_extras where activity_id not in (2, 3, 4)
          order by 1, 2`,
       )

@@ -117,6 +117,11 @@ describe('comparing activities with the service', () => {
       `update training.activity_intensity set power_z2_s = power_z2_s + 1 where activity_id = $1`,
       'activity_intensity.powerZonesS',
     ],
+    [
+      'a measure',
+      `update training.ride_measures set work_kj = work_kj + 1 where activity_id = $1`,
+      'ride_measures.work_kj',
+    ],
   ])(
     'finds %s that is another one here, writes nothing by itself, and mends it',
     async (_, damage, field) => {

@@ -10,6 +10,7 @@ const QUERIES = {
     from training.sample_extras x order by activity_id, field`,
   power_curves: 'select c::text as row from training.power_curves c order by activity_id, duration_s',
   activity_intensity: 'select i::text as row from training.activity_intensity i order by activity_id',
+  ride_measures: 'select m::text as row from training.ride_measures m order by activity_id',
   raw_documents: `select concat_ws(' ', activity_id, fetched_at, sha256, encoding, md5(body)) as row
     from training.raw_documents order by activity_id`,
   revisions: 'select r::text as row from training.activity_revisions r order by activity_id, observed_at',
@@ -35,6 +36,8 @@ export const DAMAGE: readonly string[] = [
   'update training.power_curves set watts = 1, season = null where activity_id % 3 = 1',
   'delete from training.activity_intensity where activity_id % 3 = 0',
   'update training.activity_intensity set power_z1_s = 1, ftp = null where activity_id % 3 = 1',
+  'delete from training.ride_measures where activity_id % 3 = 0',
+  'update training.ride_measures set work_kj = -1, cadence_s = null where activity_id % 3 = 1',
   `update training.activities set xss = -1, focus = 'damaged', sample_count = null, samples_at = null, elapsed_s = 0, start_lat = 1, east = null, activity_type = 'none',
      summary = '{}', summary_hash = 'damaged', detail_fields = detail_fields || '{"activity_type": "none"}'
    where activity_id % 3 = 1`,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
+import { normalizeMeasures } from '../../src/normalize/measures/measures.ts'
 import { packDocument } from '../../src/store/activities/raw-documents.ts'
 import { type RecordDetailInput, recordDetails } from '../../src/store/activities/record-details.ts'
 import { upsertListed } from '../../src/store/activities/upsert-listed.ts'
@@ -218,12 +219,14 @@ test('several details recorded at once are each as they would be alone', async (
         ],
       },
       intensity: { ...intensity, hrPeak: 180, hrAtLeastS: [9, 8, 7] },
+      measures: normalizeMeasures(makeSamples(90), 200),
       rawDocument: await packed('four'),
     }),
     detailInput(1, at(5), {
       samples: makeSamples(2_000),
       sampleExtras: [makeExtra('new', ['x\0', null, { y: 1 }])],
       intensity: { ...intensity, ftp: null, powerZonesS: null, hrPeak: null, hrAtLeastS: null },
+      measures: normalizeMeasures(makeSamples(40), null),
       rawDocument: await packed('new one'),
     }),
     detailInput(2, at(5), { row: detailRow({ xss: 2 }), samples: makeSamples(1) }),
@@ -241,7 +244,7 @@ test('several details recorded at once are each as they would be alone', async (
   expect(each).toEqual(outcomes)
   const content = await contentOf(together)
   expect(content).toEqual(await contentOf(alone))
-  expect(content.map((rows) => rows.length)).toEqual([5, 2_012, 1, 2, 2, 2, 2])
+  expect(content.map((rows) => rows.length)).toEqual([5, 2_012, 1, 2, 2, 2, 2, 2])
 })
 
 async function openFive(): Promise<Store> {
@@ -259,6 +262,7 @@ async function contentOf(store: Store): Promise<Record<string, unknown>[][]> {
     'SELECT * FROM training.sample_extras ORDER BY activity_id, field',
     'SELECT * FROM training.power_curves ORDER BY activity_id, duration_s',
     'SELECT * FROM training.activity_intensity ORDER BY activity_id',
+    'SELECT * FROM training.ride_measures ORDER BY activity_id',
     'SELECT * FROM training.raw_documents ORDER BY activity_id',
     'SELECT activity_id, observed_at, changes FROM training.activity_revisions ORDER BY activity_id',
   ]

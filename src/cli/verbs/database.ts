@@ -21,8 +21,8 @@ export function addDatabaseVerbs(program: Command, run: Run): void {
           const { config, log, signal } = context
           const migrated = await migrateDatabase(config, log, signal)
           if (migrated.applied > 0 && migrated.from !== undefined) {
-            const { rebuildTimeZones } = await import('../../app/rebuild-account.ts')
-            await rebuildTimeZones(config, log, signal)
+            const { completeMigrated } = await import('../../app/rebuild-account.ts')
+            await completeMigrated(config, log, signal)
           }
           context.print(sentenceOf(migrated))
           return undefined

@@ -124,8 +124,14 @@ function parseTimezone(text: string): string {
 
 const NONE = 'none'
 
-function parseTimezoneOrNone(text: string): string {
-  return text === NONE ? text : parseTimezone(text)
+function orNone<T>(parse: (text: string) => T): (text: string) => T | typeof NONE {
+  return (text) => (text === NONE ? NONE : parse(text))
+}
+
+function parseHeartRate(text: string): number {
+  const rate = Number(text)
+  if (Number.isInteger(rate) && rate >= 20 && rate <= 250) return rate
+  throw new InvalidArgumentError('A heart rate is a whole number from 20 to 250 a minute.')
 }
 
 function warningOf(address: string, what: string): string {
@@ -166,27 +172,57 @@ export function addAccountsVerbs(program: Command, run: Run): void {
     )
   accounts
     .command('set [account]')
-    .description('set the time zone of an account')
-    .requiredOption('--timezone <zone>', `${TIMEZONE}; none takes it back`, parseTimezoneOrNone)
-    .action((name: string | undefined, { timezone }: { timezone: string }) =>
-      run((context) => setAccount(context, name, timezone === NONE ? null : timezone), { quiet: true }),
+    .description('set the time zone of an account, or heart rates of its rider')
+    .option('--timezone <zone>', `${TIMEZONE}; none takes it back`, orNone(parseTimezone))
+    .option(
+      '--resting-hr <rate>',
+      'resting heart rate, 1/min, for TRIMP; none takes it back',
+      orNone(parseHeartRate),
     )
+    .option(
+      '--max-hr <rate>',
+      'highest heart rate, 1/min, for TRIMP; none takes it back',
+      orNone(parseHeartRate),
+    )
+    .action((name: string | undefined, options: AccountOptions) =>
+      run((context) => setAccount(context, name, options), { quiet: true }),
+    )
+}
+
+/** What is set for an account; `none` takes it back. */
+type AccountOptions = {
+  timezone?: string
+  restingHr?: number | typeof NONE
+  maxHr?: number | typeof NONE
 }
 
 async function setAccount(
   context: Context,
   account: string | undefined,
-  timezone: string | null,
+  { timezone, restingHr, maxHr }: AccountOptions,
 ): Promise<undefined> {
+  if (timezone === undefined && restingHr === undefined && maxHr === undefined)
+    throw new ConfigError('nothing_to_set', 'say what to set: --timezone, --resting-hr or --max-hr')
   const { findChosenAccount, openLocalApp } = await import('../../app/local-app.ts')
-  const { setHomeTimezone } = await import('../../app/sign-in.ts')
+  const { setHeartRates, setHomeTimezone } = await import('../../app/sign-in.ts')
   const app = await openLocalApp(context.config, context.log, context.signal)
   try {
     const name = await findChosenAccount(app, { name: account, verb: 'accounts set' })
-    const moved = await setHomeTimezone(app, { name, timezone })
-    const count = moved === 1 ? '1 activity has' : `${formatCount(moved)} activities have`
-    const set = timezone === null ? 'has no time zone of its own any more' : `has the time zone ${timezone}`
-    context.print(`account "${name}" ${set}; ${count} another wall clock`)
+    if (timezone !== undefined) {
+      const home = timezone === NONE ? null : timezone
+      const moved = await setHomeTimezone(app, { name, timezone: home })
+      const count = moved === 1 ? '1 activity has' : `${formatCount(moved)} activities have`
+      const set = home === null ? 'has no time zone of its own any more' : `has the time zone ${home}`
+      context.print(`account "${name}" ${set}; ${count} another wall clock`)
+    }
+    if (restingHr === undefined && maxHr === undefined) return
+    const set = await setHeartRates(app, {
+      name,
+      ...(restingHr !== undefined && { restingHr: restingHr === NONE ? null : restingHr }),
+      ...(maxHr !== undefined && { maxHr: maxHr === NONE ? null : maxHr }),
+    })
+    const rates = `resting heart rate ${set.restingHr ?? 'not set'}, highest ${set.maxHr ?? 'not set'}`
+    context.print(`account "${name}": ${rates}; TRIMP in training.ride_overview is computed with them`)
   } finally {
     await app.close()
   }

@@ -41,46 +41,33 @@ export const WITHIN_ACTIVITY: readonly Recipe[] = [
     name: 'heart_rate_drift',
     question: 'Did my heart rate drift away from the power?',
     sql: `
-      with ride as (
-        select distinct on (i.account) i.account, i.activity_id, a.started_at_local::date as day, a.name
-        from training.ride_intensity i join training.activities a using (activity_id)
-        where a.elapsed_s > 7200 and i.hr_peak is not null and i.power_z1_s is not null
-        order by i.account, a.started_at desc
-      ), half as (
-        select account, day, name, power, hr, ntile(2) over (partition by account order by t) as half
-        from ride cross join lateral (
-          select t, power, hr from training.samples where samples.activity_id = ride.activity_id and power > 0 and hr > 0 offset 0
-        ) s
-      )
-      select account, day, name,
-        round(avg(power) filter (where half = 1)) as first_w, round(avg(hr) filter (where half = 1)) as first_hr,
-        round(avg(power) filter (where half = 2)) as second_w, round(avg(hr) filter (where half = 2)) as second_hr,
-        round((100 * (1 - (avg(power) filter (where half = 2) / avg(hr) filter (where half = 2))
-          / (avg(power) filter (where half = 1) / avg(hr) filter (where half = 1))))::numeric, 1) as decoupling_pct
-      from half group by 1, 2, 3 order by 1;`,
+      select distinct on (r.account) r.account, r.day, r.name, round(r.mean_power) as mean_w, round(r.mean_hr) as mean_hr,
+        training.round(r.hr_drift_pct, 1) as hr_drift_pct, training.round(r.decoupling_pct, 1) as decoupling_pct
+      from training.ride_overview r
+      where r.elapsed_s > 7200 and r.decoupling_pct is not null
+      order by r.account, r.started_at desc;`,
     reading: `
-      The newest ride of more than two hours with power and heart rate, in two halves. Below 5 % is steady; much more means that the
-      second half cost more than the first.`,
+      The newest ride of more than two hours with power and heart rate, its second half against its first: how much the heart rate
+      rose, and how much the watts of a heartbeat fell, in \`decoupling_pct\`. Below 5 % is steady; much more means that the second
+      half cost more than the first.`,
   },
   {
     number: 15,
     name: 'cadence',
     question: 'Which cadence do I ride at?',
     sql: `
-      select t.account, (floor(s.cad / 5) * 5)::int as from_cadence, (sum(i.sample_spacing_s) / 60)::int as minutes,
-        round(100.0 * sum(i.sample_spacing_s) / sum(sum(i.sample_spacing_s)) over (partition by t.account), 1) as pct,
-        round(avg(s.power)) as mean_w
+      select t.account, (c.step - 1)::int * 5 as from_cadence, (sum(c.seconds) / 60)::int as minutes,
+        round(100.0 * sum(c.seconds) / sum(sum(c.seconds)) over (partition by t.account), 1) as pct,
+        round(1000 * sum(c.work_kj) / sum(c.seconds)) as mean_w
       from training.activities a
       join training.today t using (account_id)
-      join training.activity_intensity i using (activity_id)
-      cross join lateral (
-        select cad, power from training.samples where samples.activity_id = a.activity_id and cad > 0 offset 0
-      ) s
-      where a.absent_since is null and a.activity_type <> 'Running' and a.started_at_local::date > t.day - 14
+      join training.ride_measures m using (activity_id)
+      cross join lateral unnest(m.cadence_s, m.cadence_work_kj) with ordinality as c (seconds, work_kj, step)
+      where a.absent_since is null and a.activity_type <> 'Running' and a.started_at_local::date > t.day - 14 and c.seconds > 0
       group by 1, 2 order by 1, 2;`,
     reading: `
-      The last 14 days on the bike, only seconds with pedalling, in steps of 5 /min, with the mean power of each step. The lateral join
-      with \`offset 0\` looks the samples up ride by ride; a plain join may read the samples of all years.`,
+      The last 14 days on the bike, only seconds with pedalling, in steps of 5 /min, with the mean power of each step. The seconds were
+      counted when the samples came, so that no sample is read.`,
   },
   {
     number: 16,

@@ -54,56 +54,40 @@ export const MORE: readonly Recipe[] = [
       from training.accounts c
       cross join lateral (
         select to_char(a.started_at_local, 'YYYY-MM') as month, count(*)::int as rides, round(avg(a.avg_power)) as avg_power_w,
-          round(avg(hr.mean)) as avg_hr, training.round(avg(a.avg_power / hr.mean), 2) as watts_per_beat
+          round(avg(m.mean_hr)) as avg_hr, training.round(avg(a.avg_power / m.mean_hr), 2) as watts_per_beat
         from training.activities a
-        join training.activity_intensity i using (activity_id)
-        cross join lateral (
-          select sum(s)::float8 / i.hr_at_least_s[1] as mean from unnest(i.hr_at_least_s) as s
-        ) hr
-        where a.account_id = c.account_id and a.absent_since is null and a.elapsed_s >= 3600 and a.avg_power > 0 and hr.mean > 0
+        join training.ride_measures m using (activity_id)
+        where a.account_id = c.account_id and a.absent_since is null and a.elapsed_s >= 3600 and a.avg_power > 0 and m.mean_hr > 0
         group by 1 order by 1 desc limit 12
       ) m
       order by c.name, m.month desc;`,
     reading: `
-      Rides of an hour or more. The mean heart rate comes from \`hr_at_least_s\`, which was counted when the samples came, so that no
-      sample is read: \`watts_per_beat\` is W by beats a minute.`,
+      Rides of an hour or more: \`watts_per_beat\` is W by beats a minute. \`efficiency\` in \`ride_overview\` is the same with the
+      weighted mean power.`,
   },
   {
     number: 24,
     name: 'power_after_work',
-    question: 'What is left after 1,500 and 2,000 kJ?',
+    question: 'What is left after 1,000, 2,000 and 3,000 kJ?',
     sql: `
-      with ride as (
-        select c.name as account, a.activity_id, a.spacing_s
-        from training.accounts c
-        cross join lateral (
-          select activity_id, i.sample_spacing_s as spacing_s
-          from training.activities v join training.activity_intensity i using (activity_id)
-          where v.account_id = c.account_id and v.absent_since is null and v.avg_power * v.elapsed_s >= 1500000
-          order by v.started_at desc limit 100
-        ) a
-      ), second as (
-        select r.account, r.activity_id, s.t, s.joules, sum(s.joules) over (partition by r.activity_id order by s.t) / 1000 as kj
-        from ride r
-        cross join lateral (
-          select t, coalesce(p_raw, power, 0)::float8 * r.spacing_s as joules
-          from training.samples where samples.activity_id = r.activity_id offset 0
-        ) s
-      ), tired as (
-        select s.account, k.after_kj, s.activity_id, s.t - min(s.t) over ride as since, sum(s.joules) over five / 300 as five,
-          sum(s.joules) over twenty / 1200 as twenty
-        from second s join (values (1500), (2000)) as k (after_kj) on s.kj >= k.after_kj
-        window ride as (partition by k.after_kj, s.activity_id),
-          five as (partition by k.after_kj, s.activity_id order by s.t range between '299 s' preceding and current row),
-          twenty as (partition by k.after_kj, s.activity_id order by s.t range between '1199 s' preceding and current row)
-      )
-      select account, after_kj, count(distinct activity_id)::int as rides,
-        round(max(five) filter (where since >= '299 s')) as best_5_min_w,
-        round(max(twenty) filter (where since >= '1199 s')) as best_20_min_w
-      from tired group by 1, 2 order by 1, 2;`,
+      select c.name as account, k.after_kj, count(*)::int as rides, round(max(k.one)) as best_1_min_w, round(max(k.five)) as best_5_min_w,
+        round(max(k.twenty)) as best_20_min_w
+      from training.accounts c
+      cross join lateral (
+        select m.* from training.activities a join training.ride_measures m using (activity_id)
+        where a.account_id = c.account_id and a.absent_since is null and m.work_kj >= 1000
+        order by a.started_at desc limit 100
+      ) r
+      cross join lateral (
+        values (1000, r.best_1_min_after_1000_kj, r.best_5_min_after_1000_kj, r.best_20_min_after_1000_kj),
+          (2000, r.best_1_min_after_2000_kj, r.best_5_min_after_2000_kj, r.best_20_min_after_2000_kj),
+          (3000, r.best_1_min_after_3000_kj, r.best_5_min_after_3000_kj, r.best_20_min_after_3000_kj)
+      ) as k (after_kj, one, five, twenty)
+      where k.one is not null
+      group by 1, 2 order by 1, 2;`,
     reading: `
-      The best 5 and 20 minutes that began after so much work, of the last 100 rides with 1,500 kJ or more. A sample counts for the
-      usual seconds until the next one, and recording gaps count as zero. It reads every sample of these rides: seconds, not milliseconds.`,
+      The best 1, 5 and 20 minutes that began after so much work, of the last 100 rides with 1,000 kJ or more; \`rides\` counts those that
+      went on for a minute. Recording gaps count as zero.`,
   },
   {
     number: 25,

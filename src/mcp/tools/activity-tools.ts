@@ -93,7 +93,9 @@ const DETAIL = `
     x.difficulty_rating, x.sig_pp as pp_w, x.prev_sig_ftp as ftp_before_w, x.prev_sig_pp as pp_before_w, x.breakthrough, x.form,
     x.freshness, x.training_status,
     (select to_jsonb(z) - '{account_id,activity_id,day}'::text[] from training.ride_intensity z
-     where z.activity_id = x.activity_id) as zones
+     where z.activity_id = x.activity_id) as zones,
+    (select jsonb_strip_nulls(to_jsonb(m) - '{account_id,account,activity_id,day,started_at,name,activity_type,elapsed_s,distance,xss,ftp}'::text[])
+     from training.ride_overview m where m.account_id = x.account_id and m.activity_id = x.activity_id) as measures
   from training.activities x join training.accounts a using (account_id)
   where (x.path = $1 or x.activity_id::text = $1) and ($2::text is null or a.name = $2)
   order by x.path = $1 desc, a.name limit 10`
@@ -123,13 +125,15 @@ const detail = z.object({
   freshness: text,
   training_status: number,
   zones: z.record(z.string(), z.unknown()).nullable(),
+  measures: z.record(z.string(), z.unknown()).nullable(),
 })
 
 /** Tells all about one activity but its samples. */
 export const getActivity = makeTool({
   name: 'get_activity',
   title: 'One activity',
-  description: 'Scores, signature, power curve and seconds in zones of one activity.',
+  description:
+    'Scores, signature, power curve, measures (work, weighted power, drift, climbs …) and seconds in zones of one activity.',
   input: z.object({ activity: z.string().min(1).max(200).describe('key from find_activities'), account }),
   output: { activity: detail, power_curve: z.array(z.object({ duration_s: z.number(), best_w: number })) },
   async run({ query }, input) {

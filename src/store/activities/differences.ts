@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { fitsFloat4 } from '../../kit/floats.ts'
 import { cleanJson, cleanText } from '../clean.ts'
 import { DOUBLES, SAMPLE_FIELDS } from '../samples/encode-samples.ts'
+import { columnsOfMeasures } from '../samples/measures-rows.ts'
 import { findSameSamples } from '../samples/same-samples.ts'
 import { othersOf } from '../samples/sample-extras.ts'
 import { activities } from '../schema/index.ts'
@@ -13,13 +14,13 @@ import { columnsToWrite, type DerivedDetail, type KnownStart } from './detail-co
 
 /**
  * A field whose value in the tables is another one than in the service's answer: a column, `summary.NAME`, or `samples.NAME`,
- * `power_curves` and `activity_intensity`, which have the first of `cells` values that differ.
+ * `power_curves`, `activity_intensity.NAME` and `ride_measures.NAME`, which have the first of `cells` values that differ.
  */
 export type Difference = { field: string; mirrored: Json; service: Json; cells: number }
 
 /**
  * Compares everything that the tables hold of an activity with what would be written for an answer with samples: columns, summary,
- * every sample with its extras, power curve and intensity. Returns undefined when the row has a newer answer. The row is locked
+ * every sample with its extras, power curve, intensity and measures. Returns undefined when the row has a newer answer. The row is locked
  * against changes until the transaction ends; nothing is written.
  */
 export async function findDifferences(
@@ -158,16 +159,21 @@ function compareCells({ field, held, sent }: Cells): Difference[] {
 
 async function findDerivedDifferences(
   tx: Tx,
-  { activityId, powerCurve, intensity }: DerivedDetail & { activityId: number },
+  { activityId, powerCurve, intensity, measures }: DerivedDetail & { activityId: number },
 ): Promise<Difference[]> {
-  const { rows } = await tx.client.query<{ curve: Json; intensity: Record<string, Json> | null }>(
+  const { rows } = await tx.client.query<{
+    curve: Json
+    intensity: Record<string, Json> | null
+    measures: Record<string, Json> | null
+  }>(
     `SELECT (SELECT coalesce(jsonb_agg(jsonb_build_array(duration_s, watts::float8, source) ORDER BY duration_s), '[]')
        FROM training.power_curves WHERE activity_id = $1) AS curve,
        (SELECT jsonb_build_object('ftp', ftp, 'powerZonesS', CASE WHEN power_z1_s IS NOT NULL THEN
           jsonb_build_array(power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s) END,
           'aboveFtpS', above_ftp_s, 'nearMpaS', near_mpa_s, 'hrPeak', hr_peak, 'hrAtLeastS', to_jsonb(hr_at_least_s),
           'spacingS', sample_spacing_s)
-        FROM training.activity_intensity WHERE activity_id = $1) AS intensity`,
+        FROM training.activity_intensity WHERE activity_id = $1) AS intensity,
+       (SELECT to_jsonb(m) - '{activity_id,account_id}'::text[] FROM training.ride_measures m WHERE activity_id = $1) AS measures`,
     [activityId],
   )
   const points = (powerCurve?.points ?? []).map(({ durationS, watts }) => [
@@ -176,5 +182,10 @@ async function findDerivedDifferences(
   const sent = (intensity ?? {}) as Record<string, Json>
   const inIntensity = compareMembers('activity_intensity', rows[0]?.intensity ?? {}, sent)
   const curve = { field: 'power_curves', held: rows[0]?.curve as unknown[], sent: points }
-  return [...compareCells(curve), ...inIntensity]
+  const inMeasures = compareMembers(
+    'ride_measures',
+    rows[0]?.measures ?? {},
+    measures ? columnsOfMeasures(measures) : {},
+  )
+  return [...compareCells(curve), ...inIntensity, ...inMeasures]
 }

@@ -2,6 +2,7 @@ import type { PgTable } from 'drizzle-orm/pg-core'
 import { findSamplePages, SAMPLE_COLUMNS } from '../samples/export-rows.ts'
 import {
   activities,
+  activityMeasures,
   changes,
   fitDevices,
   fitFields,
@@ -22,8 +23,8 @@ import { columnsOf, type ExportColumn, type ExportPage, makeSelection } from './
 
 /** The tables of an export of the whole history, in the order in which they are written. */
 const TABLES = [
-  ...(['activities', 'samples', 'power_curves', 'revisions', 'training_info', 'uploads'] as const),
-  ...(['fit_files', 'fit_sessions', 'fit_laps', 'fit_devices', 'fit_fields'] as const),
+  ...(['activities', 'samples', 'power_curves', 'ride_measures', 'revisions', 'training_info'] as const),
+  ...(['uploads', 'fit_files', 'fit_sessions', 'fit_laps', 'fit_devices', 'fit_fields'] as const),
   ...(['fit_records', 'fit_messages'] as const),
   ...(['workouts', 'workout_sets', 'changes'] as const),
 ] as const
@@ -133,6 +134,16 @@ const PLAIN: Readonly<Record<Exclude<TableName, 'samples'>, PlainTable>> = {
     from: 'training.activities v join training.power_curves c using (activity_id)',
     year: YEAR,
     order: 'v.started_at, v.activity_id, c.duration_s',
+  },
+  ride_measures: {
+    columns: [
+      ...OWNER,
+      { name: 'started_at_local', type: 'wall_clock', from: 'v' },
+      ...selected('m', columnsOf(activityMeasures, ['activity_id', 'account_id'])),
+    ],
+    from: 'training.activities v join training.ride_measures m using (activity_id)',
+    year: YEAR,
+    order: 'v.started_at, v.activity_id',
   },
   revisions: {
     columns: [

@@ -1,4 +1,5 @@
 import type { Tx } from '../store.ts'
+import { type Measures, replaceMeasures } from './measures-rows.ts'
 import { replaceSampleExtras, type SamplesWithExtras } from './sample-extras.ts'
 import {
   deleteSamples,
@@ -13,6 +14,7 @@ import {
 export type Content = SamplesWithExtras & {
   readonly powerCurve?: PowerCurve | undefined
   readonly intensity?: Intensity | undefined
+  readonly measures?: Measures | undefined
 }
 
 /**
@@ -40,6 +42,11 @@ export async function replaceContent(
   await replaceIntensities(
     tx,
     activities.flatMap(({ activityId, intensity }) => (intensity ? [{ activityId, intensity }] : [])),
+    knownIds,
+  )
+  await replaceMeasures(
+    tx,
+    activities.flatMap(({ activityId, measures }) => (measures ? [{ activityId, measures }] : [])),
     knownIds,
   )
   await moveVersions(tx, [...new Set([...rewritten.map(({ activityId }) => activityId), ...curved])])

@@ -13,8 +13,14 @@ export const accounts = training.table(
     createdAt: instant('created_at').notNull().default(sql`now()`),
     timezone: text('timezone'),
     timezoneSetBy: text('timezone_set_by', { enum: ['account', 'environment'] }),
+    restingHr: integer('resting_hr'),
+    maxHr: integer('max_hr'),
   },
-  () => [check('accounts_timezone_set_by', sql`timezone_set_by in ('account', 'environment')`)],
+  () => [
+    check('accounts_timezone_set_by', sql`timezone_set_by in ('account', 'environment')`),
+    check('accounts_resting_hr', sql`resting_hr between 20 and 250`),
+    check('accounts_max_hr', sql`max_hr between 20 and 250`),
+  ],
 )
 
 /** Makes the column of a row that goes with its account. */

@@ -13,6 +13,7 @@ import {
   timestamp,
   uuid,
 } from 'drizzle-orm/pg-core'
+import { ownAccount } from './accounts.ts'
 import { activities } from './activities.ts'
 import { bytea, instant, type Json, musette, training } from './schemas.ts'
 
@@ -131,6 +132,59 @@ export const activityIntensity = training.table(
       .where(sql`not absent`),
   ],
 )
+
+/** What riders compute from samples again and again, computed once: each is a pass over millions of rows in SQL. */
+export const activityMeasures = training.table('ride_measures', {
+  activityId: integer('activity_id')
+    .primaryKey()
+    .references(() => activities.activityId, { onDelete: 'cascade' }),
+  accountId: ownAccount(),
+  movingS: integer('moving_s'),
+  coastingS: integer('coasting_s'),
+  coastingPct: doublePrecision('coasting_pct'),
+  workKj: doublePrecision('work_kj'),
+  meanPower: doublePrecision('mean_power'),
+  weightedPower: doublePrecision('weighted_power'),
+  variability: doublePrecision('variability'),
+  intensity: doublePrecision('intensity'),
+  meanHr: doublePrecision('mean_hr'),
+  efficiency: doublePrecision('efficiency'),
+  decouplingPct: doublePrecision('decoupling_pct'),
+  hrDriftPct: doublePrecision('hr_drift_pct'),
+  ascentM: doublePrecision('ascent_m'),
+  descentM: doublePrecision('descent_m'),
+  longestClimbFromS: integer('longest_climb_from_s'),
+  longestClimbS: integer('longest_climb_s'),
+  longestClimbGainM: doublePrecision('longest_climb_gain_m'),
+  longestClimbLengthM: doublePrecision('longest_climb_length_m'),
+  longestClimbGradePct: doublePrecision('longest_climb_grade_pct'),
+  longestClimbVam: doublePrecision('longest_climb_vam'),
+  steepestClimbFromS: integer('steepest_climb_from_s'),
+  steepestClimbS: integer('steepest_climb_s'),
+  steepestClimbGainM: doublePrecision('steepest_climb_gain_m'),
+  steepestClimbLengthM: doublePrecision('steepest_climb_length_m'),
+  steepestClimbGradePct: doublePrecision('steepest_climb_grade_pct'),
+  steepestClimbVam: doublePrecision('steepest_climb_vam'),
+  bestHr1Min: doublePrecision('best_hr_1_min'),
+  bestHr5Min: doublePrecision('best_hr_5_min'),
+  bestHr20Min: doublePrecision('best_hr_20_min'),
+  bestHr60Min: doublePrecision('best_hr_60_min'),
+  bestSpeed1Min: doublePrecision('best_speed_1_min'),
+  bestSpeed5Min: doublePrecision('best_speed_5_min'),
+  bestSpeed20Min: doublePrecision('best_speed_20_min'),
+  bestSpeed60Min: doublePrecision('best_speed_60_min'),
+  best1MinAfter1000Kj: doublePrecision('best_1_min_after_1000_kj'),
+  best5MinAfter1000Kj: doublePrecision('best_5_min_after_1000_kj'),
+  best20MinAfter1000Kj: doublePrecision('best_20_min_after_1000_kj'),
+  best1MinAfter2000Kj: doublePrecision('best_1_min_after_2000_kj'),
+  best5MinAfter2000Kj: doublePrecision('best_5_min_after_2000_kj'),
+  best20MinAfter2000Kj: doublePrecision('best_20_min_after_2000_kj'),
+  best1MinAfter3000Kj: doublePrecision('best_1_min_after_3000_kj'),
+  best5MinAfter3000Kj: doublePrecision('best_5_min_after_3000_kj'),
+  best20MinAfter3000Kj: doublePrecision('best_20_min_after_3000_kj'),
+  cadenceS: integer('cadence_s').array(),
+  cadenceWorkKj: doublePrecision('cadence_work_kj').array(),
+})
 
 export const rawDocuments = training.table('raw_documents', {
   activityId: integer('activity_id')

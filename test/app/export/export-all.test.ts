@@ -70,12 +70,14 @@ describe('an export of the whole history', () => {
     )
     expect(found.map(rounded)).toEqual(held.map(rounded))
     expect(Number(held[0]?.samples)).toBeGreaterThan(1_000)
+    const derived: readonly string[] = ['power_curves', 'ride_measures']
     for (const [table, key] of [
       ['activities', 'xss, sample_count, absent_since is null as listed'],
       ['power_curves', 'duration_s, watts::float8 as watts'],
+      ['ride_measures', 'work_kj, moving_s, weighted_power'],
       ['training_info', 'ftp, status'],
     ] as const) {
-      const from = `training.${table} ${table === 'power_curves' ? 'join training.activities using (activity_id)' : ''}`
+      const from = `training.${table} ${derived.includes(table) ? 'join training.activities using (activity_id)' : ''}`
       const own = table === 'training_info' ? '' : 'path, '
       const rows = await rig.rows(
         `select ${own}${key} from ${from} order by ${own}${key.replace(/ as \w+/g, '')}`,

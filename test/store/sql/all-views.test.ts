@@ -78,6 +78,11 @@ async function recordAround(scene: Scene, activityId: number, index: number): Pr
      from training.activities where activity_id = $1`,
     [activityId, [9]],
   )
+  await scene.query(
+    `insert into training.ride_measures (activity_id, account_id, work_kj)
+     select activity_id, account_id, $2 from training.activities where activity_id = $1`,
+    [activityId, index],
+  )
   await scene.query('insert into training.samples (activity_id, t) values ($1, now())', [activityId])
   await scene.query(
     `insert into training.sample_extras (activity_id, field, "values") values ($1, 'mm', '{0.5}')`,

@@ -18,6 +18,7 @@ export const VIEWS = [
   'ride_intensity',
   'ride_laps',
   'ride_lengths',
+  'ride_overview',
   'ride_profiles',
   'ride_records',
   'ride_rr_intervals',

@@ -44,7 +44,7 @@ describe('what is derived from the samples of an activity', () => {
     ).toBeNull()
   })
 
-  it('leaves pauses out of work, moving time and the weighted mean', () => {
+  it('leaves pauses out of work and moving time, and begins the means of 30 s anew after them', () => {
     const at = [...seconds(60), ...seconds(60).map((second) => second + 3_600)]
     const samples = makeSamples({
       elapsed_s: at,
@@ -54,7 +54,10 @@ describe('what is derived from the samples of an activity', () => {
     const summary = summarize(samples)
     expect(summary).toMatchObject({ elapsed_s: 3_659, recorded_s: 118, moving_s: 59, distance_m: 472 })
     expect(summary.work_kj).toBeCloseTo(11.9)
-    expect(summary.weighted_w).toBeCloseTo(100)
+    // From the 30th second: 31 means of 100 W, then 30 that rise to it and 30 of 100 W.
+    const rising = seconds(30).map((second) => (((second + 1) * 100) / 30) ** 4)
+    const fourths = rising.reduce((sum, fourth) => sum + fourth, 61 * 100 ** 4)
+    expect(summary.weighted_w).toBeCloseTo((fourths / 91) ** 0.25)
     expect(summary.speed_kmh.highest).toBeCloseTo(28.8)
   })
 

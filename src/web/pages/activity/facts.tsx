@@ -12,6 +12,7 @@ import type { View } from './queries.ts'
 import type { Summary } from './summarize.ts'
 
 type Facts = View['facts']
+type Measures = NonNullable<View['measures']>
 
 /** The head of the page: name, type, start, description, and links to the older and the newer activity. */
 export function Heading({ view: { facts, older_id: older, newer_id: newer, several } }: { view: View }) {
@@ -78,14 +79,14 @@ function problemOf(
 }
 
 /** The numbers of the activity, and where they come from; `summary` once its samples are here. */
-export function FactsList({ facts, summary }: { facts: Facts; summary: Summary | undefined }) {
+export function FactsList({ facts, measures, summary }: Given) {
   const { revisions, fetched_at: fetchedAt, file_name: file } = facts
   return (
     <>
       <h2 class="hidden">Numbers</h2>
       <Numbers
         wide
-        numbers={numbersOf(facts, summary).filter(([, value]) => value !== '–' && value !== '')}
+        numbers={numbersOf({ facts, measures, summary }).filter(([, value]) => value !== '–' && value !== '')}
       />
       <p class="quiet">
         {fetchedAt && (
@@ -96,35 +97,87 @@ export function FactsList({ facts, summary }: { facts: Facts; summary: Summary |
         {revisions > 0 && `The service has changed it ${revisions === 1 ? 'once' : `${revisions} times`}. `}
         {file !== null && `It came from the file ${file}. `}
       </p>
-      {summary?.weighted_w != null && <p class="quiet">{WEIGHTED}</p>}
+      {measures?.weighted_power != null && <p class="quiet">{WEIGHTED}</p>}
     </>
   )
 }
 
 const WEIGHTED =
   'Weighted mean power: the fourth root of the mean of P⁴, where P is the mean power of every 30 s; pauses of the recording are ' +
-  'left out. Work, moving time, means and extremes are derived from the samples, power from that of each second before ' +
+  'zero in P. Intensity is its share of the threshold power. Work, moving time, means and extremes are derived from the samples, power from that of each second before ' +
   'smoothing where the activity has it.'
 
-function numbersOf(facts: Facts, summary: Summary | undefined): readonly NamedNumber[] {
+type Given = { facts: Facts; measures: Measures | null; summary: Summary | undefined }
+
+function numbersOf({ facts, measures, summary }: Given): readonly NamedNumber[] {
   const parts = [facts.xlss, facts.xhss, facts.xpss]
   const known = parts.some((part) => part !== null)
   const split = parts.map((part) => formatNumber(part, '', 1)).join(' / ')
-  const power = summary?.power.mean ?? facts.avg_power
+  const power = measures?.mean_power ?? facts.avg_power
   return [
-    ['Time', formatStopwatch(facts.elapsed_s), movingOf(summary)],
-    ['Distance', formatDistance(facts.distance_km), speedOf(summary)],
+    ['Time', formatStopwatch(facts.elapsed_s), movingOf(measures, summary)],
+    ['Distance', formatDistance(facts.distance_km), speedOf(measures, summary)],
     ['XSS', formatNumber(facts.xss, '', 1), known ? `low / high / peak ${split}` : ''],
     ['Power', formatNumber(power, 'W'), highestOf(facts, summary)],
-    ['Weighted mean power', formatNumber(summary?.weighted_w, 'W'), perKg(summary?.weighted_w, facts)],
+    [
+      'Weighted mean power',
+      formatNumber(measures?.weighted_power, 'W'),
+      perKg(measures?.weighted_power, facts),
+    ],
+    [
+      'Intensity',
+      formatNumber(measures?.intensity, '', 2),
+      noteOf(measures?.variability, (value) => `variability ${formatNumber(value, '', 2)}`),
+    ],
     [
       'Per kilogram',
       perKg(power, facts),
       facts.weight_kg === null ? '' : `of ${formatNumber(facts.weight_kg, 'kg', 1)}`,
     ],
-    ['Work', formatNumber(summary?.work_kj, 'kJ'), energyOf(facts)],
-    ['Climbed', formatHeight(facts.elevation_gain_m)],
-    ['Heart rate', formatNumber(summary?.hr.mean, '/min'), extremeOf(summary?.hr.highest, '/min')],
+    ['Work', formatNumber(measures?.work_kj, 'kJ'), energyOf(facts)],
+    [
+      'Best 20 min after 1,000 kJ',
+      formatNumber(measures?.best_20_min_after_1000_kj, 'W'),
+      noteOf(measures?.best_20_min_after_2000_kj, (watts) => `after 2,000 kJ ${formatNumber(watts, 'W')}`),
+    ],
+    [
+      'Climbed',
+      formatHeight(facts.elevation_gain_m ?? measures?.ascent_m),
+      noteOf(measures?.ascent_m, (metres) => `${formatHeight(metres)} by the samples`),
+    ],
+    [
+      'Longest climb',
+      formatDistance(kmOf(measures?.longest_climb_length_m)),
+      noteOf(
+        measures?.longest_climb_vam,
+        (vam) => `${formatHeight(measures?.longest_climb_gain_m)}, ${formatNumber(vam, 'm/h')}`,
+      ),
+    ],
+    [
+      'Steepest climb',
+      formatNumber(measures?.steepest_climb_grade_pct, '%', 1),
+      noteOf(measures?.steepest_climb_gain_m, formatHeight),
+    ],
+    ['Coasting', formatNumber(measures?.coasting_pct, '%'), 'of the moving time'],
+    [
+      'Heart rate',
+      formatNumber(measures?.mean_hr, '/min'),
+      [
+        extremeOf(summary?.hr.highest, '/min'),
+        noteOf(measures?.best_hr_20_min, (beats) => `20 min ${formatNumber(beats, '/min')}`),
+      ]
+        .filter(Boolean)
+        .join(', '),
+    ],
+    ['Watts per heartbeat', formatNumber(measures?.efficiency, '', 2), 'of the weighted mean power'],
+    [
+      'Aerobic decoupling',
+      formatNumber(measures?.decoupling_pct, '%', 1),
+      noteOf(
+        measures?.hr_drift_pct,
+        (drift) => `heart rate ${drift > 0 ? '+' : ''}${formatNumber(drift, '%', 1)}`,
+      ),
+    ],
     [
       'Cadence',
       formatNumber(summary?.cad.mean, '/min'),
@@ -143,15 +196,21 @@ function numbersOf(facts: Facts, summary: Summary | undefined): readonly NamedNu
   ]
 }
 
-function movingOf(summary: Summary | undefined): string {
-  if (!summary) return ''
-  if (summary.moving_s !== null) return `moving ${formatStopwatch(summary.moving_s)}`
-  return `recorded ${formatStopwatch(summary.recorded_s)}`
+/** Writes the note about a number; none when it is not known. */
+function noteOf(value: number | null | undefined, write: (value: number) => string): string {
+  return value === null || value === undefined ? '' : write(value)
 }
 
-function speedOf(summary: Summary | undefined): string {
-  if (!summary?.distance_m || !summary.moving_s) return ''
-  const moving = (summary.distance_m / summary.moving_s) * 3.6
+const kmOf = (metres: number | null | undefined) => (metres == null ? null : metres / 1_000)
+
+function movingOf(measures: Measures | null, summary: Summary | undefined): string {
+  if (measures && measures.moving_s !== null) return `moving ${formatStopwatch(measures.moving_s)}`
+  return summary ? `recorded ${formatStopwatch(summary.recorded_s)}` : ''
+}
+
+function speedOf(measures: Measures | null, summary: Summary | undefined): string {
+  if (!summary?.distance_m || !measures?.moving_s) return ''
+  const moving = (summary.distance_m / measures.moving_s) * 3.6
   return `${formatSpeed(moving)} moving, highest ${formatSpeed(summary.speed_kmh.highest)}`
 }
 

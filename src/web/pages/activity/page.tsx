@@ -35,7 +35,7 @@ function Activity() {
     <>
       <Heading view={view} />
       <StateNotice facts={facts} command={command} />
-      <FactsList facts={facts} summary={summary} />
+      <FactsList facts={facts} measures={view.measures} summary={summary} />
       <Downloads facts={facts} />
       {/* The rest comes with the samples: the timeline would push it down while it is read. */}
       {recorded && (

@@ -23,6 +23,7 @@ export async function findActivity(
       season: facts.started_at_local === null ? null : Number(facts.started_at_local.slice(0, 4)),
       seasons: await findSeasons(tx, accountId),
       curve: await findCurve(tx, activityId),
+      measures: (await findMeasures(tx, activityId)) ?? null,
       zones: (await findZones(tx, { accountId, activityId })) ?? null,
       laps: await findLaps(tx, { accountId, activityId }),
       revisions: await findRevisions(tx, activityId),
@@ -177,6 +178,39 @@ export async function findBestsOfSpan(
     [input.accountId, input.span, input.season],
   )
   return rows
+}
+
+/** What riders compute from the samples, by the names of its columns; null when not known. */
+export type Measures = Record<(typeof MEASURES)[number], number | null>
+
+const MEASURES = [
+  ...([
+    'moving_s',
+    'coasting_pct',
+    'work_kj',
+    'mean_power',
+    'weighted_power',
+    'variability',
+    'intensity',
+  ] as const),
+  ...(['mean_hr', 'efficiency', 'decoupling_pct', 'hr_drift_pct', 'ascent_m', 'descent_m'] as const),
+  ...([
+    'longest_climb_length_m',
+    'longest_climb_gain_m',
+    'longest_climb_vam',
+    'steepest_climb_grade_pct',
+  ] as const),
+  ...(['steepest_climb_gain_m', 'best_hr_20_min', 'best_speed_20_min'] as const),
+  ...(['best_20_min_after_1000_kj', 'best_20_min_after_2000_kj'] as const),
+] as const
+
+/** Finds the main measures of an activity; undefined without samples. */
+async function findMeasures(tx: Tx, activityId: number): Promise<Measures | undefined> {
+  const { rows } = await tx.client.query<Measures>(
+    `select ${MEASURES.join(', ')} from training.ride_measures where activity_id = $1`,
+    [activityId],
+  )
+  return rows[0]
 }
 
 /** How many seconds of an activity were how hard; null where the quantity or its bounds are not known. */

@@ -133,40 +133,38 @@ function workOf(at: readonly number[], watts: Column, pause: number): number | n
 }
 
 /**
- * Computes the weighted mean power, W: the fourth root of the mean of the fourth powers of the means of every 30 s.
- * Pauses of the recording are left out; null below 30 s of power.
+ * Computes the weighted mean power, W, as `weighted_power` of ride_measures: the fourth root of the mean of the fourth powers of the
+ * means of 30 s that end at each second with power. Pauses of the recording are zero in the means; null below 30 s.
  */
 export function weightedOf(at: readonly number[], watts: Column, pause = pauseOf(at)): number | null {
-  const seconds: number[] = []
+  const seconds: Array<number | null> = []
   at.forEach((moment, index) => {
-    const value = watts[index]
-    if (value === null || value === undefined) return
-    const took = (at[index + 1] ?? moment + 1) - moment
-    for (let second = 0; second < (took > pause ? 1 : Math.round(took)); second++) seconds.push(value)
+    const took = Math.round((at[index + 1] ?? moment + 1) - moment)
+    const held = took > pause ? 1 : took
+    for (let second = 0; second < held; second++) seconds.push(watts[index] ?? null)
+    // After 30 s of a pause a mean is zero, however long it is.
+    for (let second = held; second < Math.min(took, WEIGHTED_WINDOW_S); second++) seconds.push(null)
   })
-  if (seconds.length < WEIGHTED_WINDOW_S) return null
-  let window = 0
-  let sum = 0
+  let [window, fourths, counted] = [0, 0, 0]
   seconds.forEach((value, index) => {
-    window += value - (seconds[index - WEIGHTED_WINDOW_S] ?? 0)
-    if (index >= WEIGHTED_WINDOW_S - 1) sum += (window / WEIGHTED_WINDOW_S) ** 4
+    window += (value ?? 0) - (seconds[index - WEIGHTED_WINDOW_S] ?? 0)
+    if (index < WEIGHTED_WINDOW_S - 1 || value === null) return
+    fourths += (window / WEIGHTED_WINDOW_S) ** 4
+    counted++
   })
-  return (sum / (seconds.length - WEIGHTED_WINDOW_S + 1)) ** 0.25
+  return counted === 0 ? null : (fourths / counted) ** 0.25
 }
 
-/** Sums the climbs of a column of heights in m, without ups and downs of less than 2 m; null without heights. */
+/** Sums the rises of a column of heights in m as `ascent_m` of ride_measures, without ups and downs of less than 2 m; null without heights. */
 function climbedOf(alt: Column): number | null {
-  let low: number | null = null
+  let counted: number | null = null
   let climbed = 0
   for (const height of alt) {
-    if (height === null) continue
-    if (low === null || height < low) low = height
-    else if (height - low >= CLIMB_NOISE_M) {
-      climbed += height - low
-      low = height
-    }
+    if (height === null || (counted !== null && Math.abs(height - counted) < CLIMB_NOISE_M)) continue
+    climbed += Math.max(0, height - (counted ?? height))
+    counted = height
   }
-  return low === null ? null : climbed
+  return counted === null ? null : climbed
 }
 
 /** Finds the index of the first sample at or after a moment in s; the number of samples when all are before it. */

@@ -1,0 +1,77 @@
+import type { SampleSpacing } from './sample-spacing.ts'
+
+/** Longer than any ride: timestamps further apart than this are a broken clock, and a grid would not fit in memory. */
+const LONGEST_S = 7 * 24 * 3_600
+
+/**
+ * Spreads values of samples over the seconds from the first sample to the end of the last: a sample fills the seconds that it lasts,
+ * of two samples in one second the later one counts, and seconds without a value are 0, gaps of the recording too. Undefined
+ * without any value, and for times that no ride has.
+ */
+export function spreadOverSeconds(
+  values: Float64Array,
+  { spacingS, seconds, heldS }: SampleSpacing,
+): Float64Array | undefined {
+  let first = Number.POSITIVE_INFINITY
+  let last = Number.NEGATIVE_INFINITY
+  let known = false
+  for (let index = 0; index < seconds.length; index++) {
+    const second = seconds[index] as number
+    if (second < first) first = second
+    if (second > last) last = second
+    known ||= Number.isFinite(values[index])
+  }
+  const length = last - first + spacingS
+  if (!known || length > LONGEST_S) return undefined
+  const spread = new Float64Array(length)
+  for (let index = 0; index < seconds.length; index++) {
+    const value = values[index] as number
+    if (!Number.isFinite(value)) continue
+    const second = (seconds[index] as number) - first
+    spread[second] = value
+    for (let held = 1; held < (heldS[index] as number); held++) spread[second + held] = value
+  }
+  return spread
+}
+
+/** Prefix sums of the values of seconds: element `n` is the sum of the first `n`. `growing`: no value is negative. */
+export type Sums = { readonly sums: Float64Array; readonly growing: boolean }
+
+// This loop and the one over the windows are separate functions, because V8 optimizes hot functions and not parts of them.
+/** Adds the values of seconds up. */
+export function addUp(values: Float64Array): Sums {
+  const sums = new Float64Array(values.length + 1)
+  let growing = true
+  for (let second = 0; second < values.length; second++) {
+    const value = values[second] as number
+    if (value < 0) growing = false
+    sums[second + 1] = (sums[second] as number) + value
+  }
+  return { sums, growing }
+}
+
+/** How many ends of a window are compared at once: more for longer windows. */
+const strideOf = (duration: number) => Math.min(12, 2 + Math.floor(duration / 8))
+
+/**
+ * Computes the largest sum over a duration, s, in windows that begin at second `from` or later. Where no value is negative it is
+ * `least` when that is more. -Infinity when there is no such window and nothing to begin with.
+ */
+export function bestSum(
+  { sums, growing }: Sums,
+  { durationS, from = 0, least }: { durationS: number; from?: number; least?: number },
+): number {
+  // Sums that may fall are compared one by one, and a shorter window tells nothing of a longer one.
+  const stride = growing ? strideOf(durationS) : 1
+  let best = (growing ? least : undefined) ?? Number.NEGATIVE_INFINITY
+  // The sum over all seconds of a stride is no less than any window's in it, so most strides are skipped after one comparison.
+  for (let end = from + durationS; end < sums.length; end += stride) {
+    const last = Math.min(end + stride, sums.length) - 1
+    if ((sums[last] as number) - (sums[end - durationS] as number) <= best) continue
+    for (let at = end; at <= last; at++) {
+      const sum = (sums[at] as number) - (sums[at - durationS] as number)
+      if (sum > best) best = sum
+    }
+  }
+  return best
+}

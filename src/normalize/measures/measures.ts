@@ -1,0 +1,310 @@
+import type { Samples } from '../../store/samples/encode-samples.ts'
+import type { Measures } from '../../store/samples/measures-rows.ts'
+import { addUp, bestSum, type Sums, spreadOverSeconds } from '../by-second.ts'
+import { measureSampleSpacing, type SampleSpacing } from '../sample-spacing.ts'
+import { type Climb, normalizeClimbs } from './climbs.ts'
+import { makeRecorded, type Recorded } from './recorded-seconds.ts'
+
+/** The window of the means whose fourth powers count, s. */
+const WEIGHTED_WINDOW_S = 30
+/** Slower than a walk beside the bicycle is standing still, m/s. */
+const SLOWEST_MPS = 0.5
+/** Smaller ups and downs are the noise of a barometer, m. */
+const HEIGHT_NOISE_M = 2
+/** The width of a step of cadence, and the highest one that is a cadence, 1/min. */
+const [CADENCE_STEP, HIGHEST_CADENCE] = [5, 250] as const
+const MPS_TO_KMH = 3.6
+const [MINUTE_S, J_A_KJ] = [60, 1_000] as const
+
+/**
+ * Computes the measures of an activity; what cannot be known is null. `ftp`: its threshold power, W; null when it is unknown.
+ * Samples are in the order of time; each counts for the seconds that it lasts, of several in one second only the last. Recording
+ * gaps are no time, but they are zero in a window over several seconds, as in power curves. Undefined without samples. The columns
+ * of `training.ride_measures` say the formula of each.
+ */
+export function normalizeMeasures(
+  samples: Samples,
+  ftp: number | null,
+  spacing: SampleSpacing = measureSampleSpacing(samples),
+): Measures | undefined {
+  if (samples.count === 0) return undefined
+  const recorded = makeRecorded(samples, spacing)
+  const sumsOf = (values: Float64Array) => {
+    const spread = spreadOverSeconds(values, recorded)
+    return spread && addUp(spread)
+  }
+  const { speed, ...moved } = measureMovement(recorded)
+  const powerSums = sumsOf(recorded.power)
+  const { meanPower, workKj } = measureWork(recorded)
+  const weightedPower = powerSums ? measureWeightedPower(recorded, powerSums) : null
+  const meanHr = meanOf(recorded, recorded.hr)
+  const climbs = normalizeClimbs(recorded)
+  return {
+    ...moved,
+    workKj,
+    meanPower,
+    weightedPower,
+    variability: ratio(weightedPower, meanPower),
+    intensity: ratio(weightedPower, ftp),
+    meanHr,
+    efficiency: ratio(weightedPower, meanHr),
+    ...measureDrift(recorded),
+    ...measureHeight(recorded),
+    ...longestClimb(largest(climbs, ({ lengthM }) => lengthM)),
+    ...steepestClimb(largest(climbs, ({ gradePct }) => gradePct)),
+    ...measureBestHr(sumsOf(recorded.hr)),
+    ...measureBestSpeed(sumsOf(speed)),
+    ...measureAfterWork(powerSums),
+    ...measureCadence(recorded),
+  }
+}
+
+/** Divides; null where one of the two is unknown, or the divisor is not above zero. */
+function ratio(dividend: number | null, divisor: number | null): number | null {
+  return dividend === null || divisor === null || !(divisor > 0) ? null : dividend / divisor
+}
+
+/** Computes the mean of the seconds with a value; null without any. */
+function meanOf({ count, heldS }: Recorded, values: Float64Array): number | null {
+  let sum = 0
+  let seconds = 0
+  for (let index = 0; index < count; index++) {
+    const value = values[index] as number
+    if (Number.isNaN(value)) continue
+    sum += value * (heldS[index] as number)
+    seconds += heldS[index] as number
+  }
+  return seconds > 0 ? sum / seconds : null
+}
+
+/**
+ * The speed of each sample, m/s, by the distance to the next one; NaN before a gap and where the distance is not known. A distance
+ * that falls back is a speed of zero.
+ */
+function measureMovement({ count, seconds, heldS, dist, cad, power }: Recorded) {
+  const speed = new Float64Array(count).fill(Number.NaN)
+  const pedalling = isKnown(cad) ? cad : power
+  let distanceKnown = false
+  let [movingS, coastingS, pedallingKnownS] = [0, 0, 0]
+  for (let index = 0; index < count; index++) {
+    if (Number.isNaN(dist[index])) continue
+    distanceKnown = true
+    const held = heldS[index] as number
+    if (index + 1 === count || (seconds[index + 1] as number) - (seconds[index] as number) !== held) continue
+    const metres = (dist[index + 1] as number) - (dist[index] as number)
+    if (Number.isNaN(metres)) continue
+    speed[index] = Math.max(0, metres) / held
+    if (!(metres > SLOWEST_MPS * held)) continue
+    movingS += held
+    const revolutions = pedalling[index] as number
+    if (Number.isNaN(revolutions)) continue
+    pedallingKnownS += held
+    if (revolutions <= 0) coastingS += held
+  }
+  return {
+    speed,
+    movingS: distanceKnown ? movingS : null,
+    coastingS: pedallingKnownS > 0 ? coastingS : null,
+    coastingPct: pedallingKnownS > 0 ? (100 * coastingS) / pedallingKnownS : null,
+  }
+}
+
+function isKnown(values: Float64Array): boolean {
+  for (let index = 0; index < values.length; index++) if (!Number.isNaN(values[index])) return true
+  return false
+}
+
+function measureWork(recorded: Recorded) {
+  const { count, heldS, power } = recorded
+  const meanPower = meanOf(recorded, power)
+  let joules = 0
+  for (let index = 0; index < count; index++) {
+    const watts = power[index] as number
+    if (!Number.isNaN(watts)) joules += watts * (heldS[index] as number)
+  }
+  return { meanPower, workKj: meanPower === null ? null : joules / J_A_KJ }
+}
+
+/** The means of 30 s end at each second with power from the 30th of the activity on. */
+function measureWeightedPower({ count, seconds, heldS, power }: Recorded, { sums }: Sums): number | null {
+  const first = seconds[0] as number
+  let fourths = 0
+  let counted = 0
+  for (let index = 0; index < count; index++) {
+    if (Number.isNaN(power[index])) continue
+    const from = (seconds[index] as number) - first
+    const end = from + (heldS[index] as number)
+    for (let second = Math.max(from + 1, WEIGHTED_WINDOW_S); second <= end; second++) {
+      const mean =
+        ((sums[second] as number) - (sums[second - WEIGHTED_WINDOW_S] as number)) / WEIGHTED_WINDOW_S
+      const square = mean * mean
+      fourths += square * square
+      counted++
+    }
+  }
+  return counted > 0 ? (fourths / counted) ** 0.25 : null
+}
+
+function measureDrift({ count, heldS, power, hr }: Recorded) {
+  const pedalled = new Float64Array(count)
+  for (let index = 0; index < count; index++) {
+    pedalled[index] = (power[index] as number) > 0 ? (hr[index] as number) : Number.NaN
+  }
+  const [pedalling, all] = [sumHalves(power, pedalled, heldS), sumHalves(hr, hr, heldS)]
+  return {
+    decouplingPct:
+      pedalling &&
+      100 *
+        (1 -
+          pedalling.second.values /
+            pedalling.second.beats /
+            (pedalling.first.values / pedalling.first.beats)),
+    hrDriftPct:
+      all && 100 * (all.second.beats / all.second.seconds / (all.first.beats / all.first.seconds) - 1),
+  }
+}
+
+/**
+ * Sums the two halves of the seconds in which `hr` is known. A sample is of the first half when less than half of those seconds are
+ * before it. null when a half has no second.
+ */
+function sumHalves(values: Float64Array, hr: Float64Array, heldS: Uint16Array) {
+  let total = 0
+  for (let index = 0; index < hr.length; index++) {
+    if (!Number.isNaN(hr[index])) total += heldS[index] as number
+  }
+  const [first, second] = [
+    { values: 0, beats: 0, seconds: 0 },
+    { values: 0, beats: 0, seconds: 0 },
+  ]
+  for (let index = 0; index < hr.length; index++) {
+    const beats = hr[index] as number
+    if (Number.isNaN(beats)) continue
+    const held = heldS[index] as number
+    const half = first.seconds * 2 < total ? first : second
+    half.values += (values[index] as number) * held
+    half.beats += beats * held
+    half.seconds += held
+  }
+  return second.seconds > 0 ? { first, second } : null
+}
+
+/** A height counts when it is 2 m or more from the last one that counted. */
+function measureHeight({ count, alt }: Recorded) {
+  let counted = Number.NaN
+  let [ascentM, descentM] = [0, 0]
+  for (let index = 0; index < count; index++) {
+    const height = alt[index] as number
+    if (Number.isNaN(height)) continue
+    const change = height - counted
+    if (Math.abs(change) < HEIGHT_NOISE_M) continue
+    if (change > 0) ascentM += change
+    else if (change < 0) descentM -= change
+    counted = height
+  }
+  return Number.isNaN(counted) ? { ascentM: null, descentM: null } : { ascentM, descentM }
+}
+
+/** Returns the climb with the largest value, the earliest of equal ones. */
+function largest(climbs: readonly Climb[], value: (climb: Climb) => number): Climb | undefined {
+  return climbs.reduce<Climb | undefined>(
+    (best, climb) => (best && value(best) >= value(climb) ? best : climb),
+    undefined,
+  )
+}
+
+function longestClimb(climb: Climb | undefined) {
+  return {
+    longestClimbFromS: climb?.fromS ?? null,
+    longestClimbS: climb?.durationS ?? null,
+    longestClimbGainM: climb?.gainM ?? null,
+    longestClimbLengthM: climb?.lengthM ?? null,
+    longestClimbGradePct: climb?.gradePct ?? null,
+    longestClimbVam: climb?.vam ?? null,
+  }
+}
+
+function steepestClimb(climb: Climb | undefined) {
+  return {
+    steepestClimbFromS: climb?.fromS ?? null,
+    steepestClimbS: climb?.durationS ?? null,
+    steepestClimbGainM: climb?.gainM ?? null,
+    steepestClimbLengthM: climb?.lengthM ?? null,
+    steepestClimbGradePct: climb?.gradePct ?? null,
+    steepestClimbVam: climb?.vam ?? null,
+  }
+}
+
+/** Makes the function that computes the best mean over so many minutes; null where the activity is shorter or nothing is known. */
+function makeBest(sums: Sums | undefined, from = 0) {
+  return (minutes: number): number | null => {
+    const durationS = minutes * MINUTE_S
+    if (!sums || from + durationS >= sums.sums.length) return null
+    return bestSum(sums, { durationS, from }) / durationS
+  }
+}
+
+function measureBestHr(sums: Sums | undefined) {
+  const best = makeBest(sums)
+  return { bestHr1Min: best(1), bestHr5Min: best(5), bestHr20Min: best(20), bestHr60Min: best(60) }
+}
+
+function measureBestSpeed(sums: Sums | undefined) {
+  const bestMps = makeBest(sums)
+  const best = (minutes: number) => {
+    const mps = bestMps(minutes)
+    return mps === null ? null : mps * MPS_TO_KMH
+  }
+  return {
+    bestSpeed1Min: best(1),
+    bestSpeed5Min: best(5),
+    bestSpeed20Min: best(20),
+    bestSpeed60Min: best(60),
+  }
+}
+
+function measureAfterWork(power: Sums | undefined) {
+  const [first, second, third] = [1_000, 2_000, 3_000].map((kj) => {
+    const from = power ? indexOfSum(power.sums, kj * J_A_KJ) : -1
+    return makeBest(from < 0 ? undefined : power, from)
+  }) as [ReturnType<typeof makeBest>, ReturnType<typeof makeBest>, ReturnType<typeof makeBest>]
+  return {
+    best1MinAfter1000Kj: first(1),
+    best5MinAfter1000Kj: first(5),
+    best20MinAfter1000Kj: first(20),
+    best1MinAfter2000Kj: second(1),
+    best5MinAfter2000Kj: second(5),
+    best20MinAfter2000Kj: second(20),
+    best1MinAfter3000Kj: third(1),
+    best5MinAfter3000Kj: third(5),
+    best20MinAfter3000Kj: third(20),
+  }
+}
+
+/** Returns the index of the first sum that reaches a value; -1 when none does. */
+function indexOfSum(sums: Float64Array, least: number): number {
+  for (let index = 0; index < sums.length; index++) if ((sums[index] as number) >= least) return index
+  return -1
+}
+
+/** Counts the seconds of pedalling, and the work in them, in steps of 5 /min. */
+function measureCadence({ count, heldS, cad, power }: Recorded) {
+  const seconds = new Array<number>(HIGHEST_CADENCE / CADENCE_STEP).fill(0)
+  const joules = new Float64Array(seconds.length)
+  let used = 0
+  for (let index = 0; index < count; index++) {
+    const revolutions = cad[index] as number
+    if (!(revolutions > 0 && revolutions < HIGHEST_CADENCE)) continue
+    const step = Math.floor(revolutions / CADENCE_STEP)
+    seconds[step] = (seconds[step] as number) + (heldS[index] as number)
+    const watts = power[index] as number
+    if (!Number.isNaN(watts)) joules[step] = (joules[step] as number) + watts * (heldS[index] as number)
+    used = Math.max(used, step + 1)
+  }
+  if (used === 0) return { cadenceS: null, cadenceWorkKj: null }
+  const withPower = isKnown(power)
+  return {
+    cadenceS: seconds.slice(0, used),
+    cadenceWorkKj: withPower ? Array.from(joules.subarray(0, used), (sum) => sum / J_A_KJ) : null,
+  }
+}

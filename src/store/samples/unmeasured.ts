@@ -1,0 +1,28 @@
+import type { Tx } from '../store.ts'
+
+const IS_UNMEASURED = `a.sample_count > 0
+  AND NOT EXISTS (SELECT FROM training.ride_measures m WHERE m.activity_id = a.activity_id)`
+
+/** Finds the activities that have samples and no measures, the newest first. */
+export async function findUnmeasured(tx: Tx): Promise<number[]> {
+  const { rows } = await tx.client.query<{ activity_id: number }>(
+    `SELECT activity_id FROM training.activities a WHERE ${IS_UNMEASURED} ORDER BY started_at DESC NULLS LAST, activity_id`,
+  )
+  return rows.map((row) => row.activity_id)
+}
+
+/**
+ * Locks an activity that has samples and no measures, and finds the threshold power that its samples were counted with, W; undefined
+ * when it has measures by now, or another transaction holds its row, which writes them.
+ */
+export async function lockUnmeasured(
+  tx: Tx,
+  activityId: number,
+): Promise<{ ftp: number | null } | undefined> {
+  const { rows } = await tx.client.query<{ ftp: number | null }>(
+    `SELECT (SELECT ftp FROM training.activity_intensity i WHERE i.activity_id = a.activity_id) AS ftp
+     FROM training.activities a WHERE activity_id = $1 AND ${IS_UNMEASURED} FOR UPDATE OF a SKIP LOCKED`,
+    [activityId],
+  )
+  return rows[0]
+}
