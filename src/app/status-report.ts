@@ -4,54 +4,22 @@ import { formatCount } from '../kit/text.ts'
 import { formatDuration } from '../kit/time.ts'
 import {
   type AccountStatus,
-  type FailedActivity,
   findAccountStatuses,
   findFailedActivities,
   findUploadCounts,
-  type UploadCounts,
 } from '../store/account-status.ts'
 import { findIdentity } from '../store/database-facts.ts'
 import { findPublisherState, type PublisherState } from '../store/feed/mqtt-publisher.ts'
 import { findWholeWorkState } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
-import { findWaitingFiles, type WaitingFile } from '../store/uploads/waiting-files.ts'
-import { findWebhookStates, type WebhookState } from '../store/webhooks/known-webhooks.ts'
+import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
+import { findWebhookStates } from '../store/webhooks/known-webhooks.ts'
 import type { App } from './app.ts'
-import type { SharedFolder } from './report/shared-folders.ts'
 
-export type Status = {
-  database: 'embedded' | 'postgres'
-  /** which database it is, see the table training.database */
-  identity: string
-  line: string
-  queue: 'postgres' | 'redis'
-  accounts: AccountReport[]
-  failed_activities: FailedActivity[]
-  uploads: UploadCounts[]
-  /** files that wait in the drop folder without a row in the ledger, and problems of the folder itself */
-  waiting_files: WaitingFile[]
-  /** folders of the settings that another database uses, as far as this machine sees them */
-  shared_folders: SharedFolder[]
-  /** null when no scheduled backups are configured */
-  backup: BackupStatus | null
-  /** null when no monitor is told whether all is in order */
-  heartbeat: HeartbeatStatus | null
-  /** null when MUSETTE_MQTT_URL is not set */
-  mqtt: PublisherState | null
-  /** the receivers of messages, as the daemon knows them; none when MUSETTE_WEBHOOKS is not set */
-  webhooks: WebhookState[]
-}
+/** What `findStatus` returns, which says what each member is. */
+export type Status = Awaited<ReturnType<typeof findStatus>>
 
 const NEVER_CONNECTED: PublisherState = { connected: false, published_at: null, problem: null }
-
-type AccountReport = AccountStatus & {
-  login: 'signed in' | 'needs login'
-  next_command: string | null
-  /** that days of the account are those of UTC; null when all time zones are known */
-  timezone_note: string | null
-  /** the command that sets the time zone of its home */
-  timezone_command: string
-}
 
 /** The age, in poll intervals, up to which a poll is fresh: a poll may be late because it waits for the service. */
 const FRESH_INTERVALS = 3
@@ -65,7 +33,7 @@ export function freshMs(config: Pick<Config, 'mirror'>): number {
 const FAILED_SHOWN = 20
 
 /** Finds the state of accounts, activities, uploads and waiting files, with the next command where a person must act. */
-export async function findStatus(app: Pick<App, 'config' | 'store'>): Promise<Status> {
+export async function findStatus(app: Pick<App, 'config' | 'store'>) {
   const { identity, statuses, failed, uploads, waiting, backup, heartbeat, mqtt, webhooks } =
     await app.store.read(async (tx) => ({
       identity: await findIdentity(tx),
@@ -81,25 +49,34 @@ export async function findStatus(app: Pick<App, 'config' | 'store'>): Promise<St
   const { readSharedFolders } = await import('./report/shared-folders.ts')
   const shared = await readSharedFolders(app.config, identity)
   return {
-    database: app.config.databaseUrl ? 'postgres' : 'embedded',
+    database: app.config.databaseUrl ? ('postgres' as const) : ('embedded' as const),
+    /** which database it is, see the table training.database */
     identity: identity.identity,
     line: identity.line,
-    queue: app.config.redisUrl ? 'redis' : 'postgres',
+    queue: app.config.redisUrl ? ('redis' as const) : ('postgres' as const),
     accounts: statuses.map((status) => ({
       ...status,
-      login: status.needs_login ? 'needs login' : 'signed in',
+      login: status.needs_login ? ('needs login' as const) : ('signed in' as const),
       next_command: status.needs_login ? commandFor('login', status.account) : null,
+      /** that days of the account are those of UTC; null when all time zones are known */
       timezone_note: describeUtcDays(status),
+      /** the command that sets the time zone of its home */
       timezone_command: homeCommandFor(status.account),
     })),
     failed_activities: failed,
     uploads,
+    /** files that wait in the drop folder without a row in the ledger, and problems of the folder itself */
     waiting_files: waiting,
+    /** folders of the settings that another database uses, as far as this machine sees them */
     // The process that watches the drop folder says it of that one already.
     shared_folders: shared.filter(({ dir }) => !waiting.some(({ path }) => path === dir)),
+    /** null when no scheduled backups are configured */
     backup,
+    /** null when no monitor is told whether all is in order */
     heartbeat,
+    /** null when MUSETTE_MQTT_URL is not set */
     mqtt,
+    /** the receivers of messages, as the daemon knows them; none when MUSETTE_WEBHOOKS is not set */
     webhooks,
   }
 }

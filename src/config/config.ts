@@ -8,77 +8,8 @@ import { type Environment, IN_DATA_DIR, readEnvFile, type Source, warningsOf } f
 import { ALSO_IN_SMALL_LETTERS, FROM_FILE, VARIABLES } from './variables.ts'
 import { readWebhooksFile, type WebhooksFile } from './webhooks-file.ts'
 
-export type Config = Readonly<{
-  dataDir: string
-  /** the file that was named by `--env-file`; processes that this one starts get it, too */
-  envFile: string | undefined
-  secretKey: Buffer | undefined
-  service: Readonly<{
-    baseUrl: string | undefined
-    clientId: string
-    clientSecret: string
-    concurrency: number
-    requestsPerMinute: number
-  }>
-  /** undefined: the embedded Postgres in the data directory */
-  databaseUrl: string | undefined
-  /** whether the daemon brings an older database of the user to this version */
-  migrateOnStart: boolean
-  /** the login by which assistants read; undefined: musette makes one */
-  readerUrl: string | undefined
-  /** the HTTP proxies towards the service and the webhooks; undefined: none */
-  proxies: Proxies | undefined
-  /** undefined: BullMQ's Postgres backend in the same database */
-  redisUrl: string | undefined
-  drop: Readonly<{ dir: string; afterUpload: 'move' | 'keep'; polling: boolean }>
-  /** whether the bytes of each FIT file that passes are kept in the database */
-  keepFit: boolean
-  workoutDir: string | undefined
-  /** whether the workout folder holds every workout of the own list */
-  everyWorkout: boolean
-  /** the home of accounts that have no time zone of their own, an IANA name */
-  timezone: string | undefined
-  /** `dir` undefined: the history is exported by hand only */
-  export: Readonly<{ dir: string | undefined; everyMs: number }>
-  /** `dir` undefined: backups are made by hand only; `keep` is the number of files that stay in it */
-  backup: Readonly<{ dir: string | undefined; everyMs: number; keep: number }>
-  /** undefined: nothing is sent */
-  webhooks: WebhooksFile | undefined
-  /** the address of a monitor, which is a secret; undefined: none is told */
-  heartbeatUrl: string | undefined
-  /** undefined: nothing is published by MQTT; certificates and key are PEM */
-  mqtt:
-    | Readonly<{
-        url: string
-        password: string | undefined
-        ca: string | undefined
-        cert: string | undefined
-        key: string | undefined
-        commands: boolean
-      }>
-    | undefined
-  mirror: Readonly<{
-    historyStart: Date
-    pollEveryMs: number
-    reconcileEveryMs: number
-    lagMs: number
-    /** activities of each account that are fetched whole and compared in a day */
-    scrubPerDay: number
-    keepRaw: boolean
-  }>
-  /** undefined: no dashboard, health or metrics */
-  http:
-    | Readonly<{
-        host: string
-        port: number
-        /** the path below which a reverse proxy shows it, without a slash at its end; empty at the root of a host */
-        path: string
-        token: string | undefined
-        mapTiles: string | undefined
-      }>
-    | undefined
-  logLevel: string
-}>
+/** The settings; `toConfig` says what each is. */
+export type Config = ReturnType<typeof toConfig>
 
 /**
  * Reads the settings from the environment and the files beside it, and validates them. An empty variable counts as not set.
@@ -210,13 +141,15 @@ function readWebhooks(path: string | undefined, problems: ConfigProblem[]): Webh
   return undefined
 }
 
+/** Makes the settings of the values of the variables; all of it is frozen. */
 function toConfig(
   value: z.output<z.ZodObject<typeof VARIABLES>>,
   { webhooks, envFile }: { webhooks: WebhooksFile | undefined; envFile: string | undefined },
-): Config {
+) {
   const dataDir = resolve(value.MUSETTE_DATA_DIR)
   return Object.freeze({
     dataDir,
+    /** the file that was named by `--env-file`; processes that this one starts get it, too */
     envFile: envFile === undefined ? undefined : resolve(envFile),
     secretKey: value.MUSETTE_SECRET_KEY,
     service: Object.freeze({
@@ -226,31 +159,44 @@ function toConfig(
       concurrency: value.MUSETTE_CONCURRENCY,
       requestsPerMinute: value.MUSETTE_REQUESTS_PER_MINUTE,
     }),
+    /** undefined: the embedded Postgres in the data directory */
     databaseUrl: value.DATABASE_URL,
+    /** whether the daemon brings an older database of the user to this version */
     migrateOnStart: value.MUSETTE_MIGRATE === 'on-start',
+    /** the login by which assistants read; undefined: musette makes one */
     readerUrl: value.MUSETTE_READER_URL,
+    /** the HTTP proxies towards the service and the webhooks; undefined: none */
     proxies: proxiesOf(value),
+    /** undefined: BullMQ's Postgres backend in the same database */
     redisUrl: value.REDIS_URL,
     drop: Object.freeze({
       dir: resolve(value.MUSETTE_DROP_DIR ?? join(dataDir, 'drop')),
       afterUpload: value.MUSETTE_AFTER_UPLOAD,
       polling: value.MUSETTE_WATCH_POLLING,
     }),
+    /** whether the bytes of each FIT file that passes are kept in the database */
     keepFit: value.MUSETTE_KEEP_FIT,
     workoutDir: value.MUSETTE_WORKOUT_DIR,
+    /** whether the workout folder holds every workout of the own list */
     everyWorkout: value.MUSETTE_WORKOUTS === 'all',
+    /** the home of accounts that have no time zone of their own, an IANA name */
     timezone: value.MUSETTE_TIMEZONE,
+    /** `dir` undefined: the history is exported by hand only */
     export: Object.freeze({
       dir: value.MUSETTE_EXPORT_DIR === undefined ? undefined : resolve(value.MUSETTE_EXPORT_DIR),
       everyMs: value.MUSETTE_EXPORT_EVERY,
     }),
+    /** `dir` undefined: backups are made by hand only; `keep` is the number of files that stay in it */
     backup: Object.freeze({
       dir: value.MUSETTE_BACKUP_DIR === undefined ? undefined : resolve(value.MUSETTE_BACKUP_DIR),
       everyMs: value.MUSETTE_BACKUP_EVERY,
       keep: value.MUSETTE_BACKUP_KEEP,
     }),
+    /** undefined: nothing is sent */
     webhooks,
+    /** the address of a monitor, which is a secret; undefined: none is told */
     heartbeatUrl: value.MUSETTE_HEARTBEAT_URL,
+    /** undefined: nothing is published by MQTT; certificates and key are PEM */
     mqtt:
       value.MUSETTE_MQTT_URL === undefined
         ? undefined
@@ -267,13 +213,16 @@ function toConfig(
       pollEveryMs: value.MUSETTE_POLL_EVERY,
       reconcileEveryMs: value.MUSETTE_RECONCILE_EVERY,
       lagMs: value.MUSETTE_LAG,
+      /** activities of each account that are fetched whole and compared in a day */
       scrubPerDay: value.MUSETTE_SCRUB_PER_DAY,
       keepRaw: value.MUSETTE_KEEP_RAW,
     }),
+    /** undefined: no dashboard, health or metrics */
     http:
       value.MUSETTE_HTTP &&
       Object.freeze({
         ...value.MUSETTE_HTTP,
+        /** the path below which a reverse proxy shows it, without a slash at its end; empty at the root of a host */
         path: value.MUSETTE_HTTP_PATH,
         token: value.MUSETTE_HTTP_TOKEN,
         mapTiles: value.MUSETTE_MAP_TILES,

@@ -2,6 +2,7 @@ import { type App, endPauses, pruneBookkeeping } from '../app/app.ts'
 import { exportAll } from '../app/export/export-all.ts'
 import { makeUploadDeps } from '../app/files/upload-files.ts'
 import { verifyScheduledBackup, writeScheduledBackup } from '../app/scheduled-backup.ts'
+import type { HandlerContext, HandlerResult } from '../jobs/catalog.ts'
 import type { Handlers, Jobs } from '../jobs/jobs.ts'
 import { scrubOf } from '../jobs/schedules.ts'
 import { CredentialsRejectedError, TransientError } from '../kit/errors.ts'
@@ -41,62 +42,41 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
   const updateZones = makeZoneUpdates(app)
   const startedAt = new Date()
   return {
-    async 'poll-activities'({ accountId }, { signal }) {
-      const account = await findAccount(app, accountId)
-      if (!account) return undefined
-      const polled = await allowEndedLogin(app, account, () =>
-        pollActivities(mirror, mirrorOptions, { account, signal }),
-      )
-      const changed = polled ? polled.inserted + polled.marked : 0
-      if (changed > 0) await enqueueWanted(app, jobs(), account)
-      return changed > 0 ? { counts: { changed } } : undefined
-    },
-    async 'reconcile-activities'({ accountId }, { signal }) {
-      const account = await findAccount(app, accountId)
+    'poll-activities': ofAccount(app, async (account, { signal }) => {
+      const { inserted, marked } = await pollActivities(mirror, mirrorOptions, { account, signal })
+      if (inserted + marked === 0) return undefined
+      await enqueueWanted(app, jobs(), account)
+      return { counts: { changed: inserted + marked } }
+    }),
+    'reconcile-activities': ofAccount(app, async (account, { signal }) => {
       // The first poll compares the whole list itself.
-      const key = { accountId, resource: ACTIVITIES }
-      if (!account || !(await store.read((tx) => findCursor(tx, key)))) return undefined
-      const found = await allowEndedLogin(app, account, () =>
-        reconcileActivities(mirror, mirrorOptions, { account, signal }),
-      )
-      const changed = found ? found.inserted + found.marked : 0
+      const key = { accountId: account.accountId, resource: ACTIVITIES }
+      if (!(await store.read((tx) => findCursor(tx, key)))) return undefined
+      const found = await reconcileActivities(mirror, mirrorOptions, { account, signal })
+      const changed = found.inserted + found.marked
       if (changed > 0) await enqueueWanted(app, jobs(), account)
-      return changed + (found?.absent ?? 0) > 0
-        ? { counts: { changed, absent: found?.absent ?? 0 } }
-        : undefined
-    },
-    async 'scrub-activities'({ accountId }, { signal }) {
-      const account = await findAccount(app, accountId)
+      return changed + found.absent > 0 ? { counts: { changed, absent: found.absent } } : undefined
+    }),
+    'scrub-activities': ofAccount(app, async (account, { signal }) => {
       const scrub = scrubOf(app.config.mirror.scrubPerDay)
-      if (!account || !scrub) return undefined
-      const input = { account, limit: scrub.limit, signal }
-      const counts = await allowEndedLogin(app, account, () => scrubActivities(mirror, mirrorOptions, input))
-      return counts?.different ? { counts } : undefined
-    },
-    async 'fetch-activity'({ accountId, activityId }, { signal }) {
-      const account = await findAccount(app, accountId)
+      if (!scrub) return undefined
+      const counts = await scrubActivities(mirror, mirrorOptions, { account, limit: scrub.limit, signal })
+      return counts.different ? { counts } : undefined
+    }),
+    'fetch-activity': ofAccount(app, async (account, { signal }, { activityId }) => {
       const activity = await store.read((tx) => findActivity(tx, activityId))
-      if (!account || !activity || !isToFetch(activity, mirror.now())) return undefined
-      await allowEndedLogin(app, account, () =>
-        mirrorActivity(mirror, mirrorOptions, { account, activity, signal }),
-      )
-      return undefined
-    },
-    async 'refresh-token'({ accountId }, { signal }) {
-      const account = await findAccount(app, accountId)
-      if (account)
-        await allowEndedLogin(app, account, () => app.service.forAccount(account).refreshTokenIfDue(signal))
-      return undefined
-    },
-    async 'check-upload'({ accountId, contentId }, { signal }) {
-      const account = await findAccount(app, accountId)
-      if (!account) return undefined
+      if (activity && isToFetch(activity, mirror.now()))
+        await mirrorActivity(mirror, mirrorOptions, { account, activity, signal })
+    }),
+    'refresh-token': ofAccount(app, async (account, { signal }) => {
+      await app.service.forAccount(account).refreshTokenIfDue(signal)
+    }),
+    'check-upload': ofAccount(app, async (account, { signal }, { contentId }) => {
       const deps = makeUploadDeps(app, async (activity) => {
         await jobs().enqueue('fetch-activity', [activity], { priority: 'new' })
       })
-      await allowEndedLogin(app, account, () => checkUpload(deps, { account, contentId, signal }))
-      return undefined
-    },
+      await checkUpload(deps, { account, contentId, signal })
+    }),
     async 'export-history'(_payload, { signal }) {
       const { dir } = app.config.export
       if (dir === undefined) throw noExportFolder()
@@ -175,10 +155,6 @@ function priorityOf(activity: WantedActivity, newSince: Date): 'new' | 'normal' 
   return activity.fetchedAt === null ? 'normal' : 'changed'
 }
 
-async function findAccount(app: Pick<App, 'store'>, accountId: number): Promise<Account | undefined> {
-  return app.store.read((tx) => findAccountById(tx, accountId))
-}
-
 /** How many uploads one sweep enqueues a check for; the next sweep brings the rest. */
 const UPLOAD_SWEEP_LIMIT = 1_000
 
@@ -199,33 +175,33 @@ async function enqueueDueUploads(
 export function makeTrainingHandlers(
   app: Pick<App, 'store' | 'vault' | 'mirror'>,
 ): Pick<Handlers, 'poll-training-info' | 'poll-workouts'> {
-  const handler =
-    (useCase: (deps: MirrorDeps, input: MirrorInput) => Promise<MirrorCounts>) =>
-    async ({ accountId }: { accountId: number }, { signal }: { signal: AbortSignal }) => {
-      const account = await app.store.read((tx) => findAccountById(tx, accountId))
-      if (!account) return undefined
-      const counts = await allowEndedLogin(app, account, () => useCase(app.mirror, { account, signal }))
-      return counts && counts.changed + counts.fetched + counts.failed > 0 ? { counts } : undefined
-    }
+  const handler = (useCase: (deps: MirrorDeps, input: MirrorInput) => Promise<MirrorCounts>) =>
+    ofAccount(app, async (account, { signal }) => {
+      const counts = await useCase(app.mirror, { account, signal })
+      return counts.changed + counts.fetched + counts.failed > 0 ? { counts } : undefined
+    })
   return { 'poll-training-info': handler(mirrorTrainingInfo), 'poll-workouts': handler(mirrorWorkouts) }
 }
 
 /**
- * Runs work for an account, and parks the account when its tokens cannot be read. An account that needs a login is tried, too,
- * because its last token may still be valid; a refusal is then expected and not thrown: status, the dashboard and the doctor
- * already show it.
+ * Makes the handler of a job of an account, which does nothing for one that is gone, and parks the account when its tokens cannot be
+ * read. An account that needs a login is tried, too, because its last token may still be valid; a refusal is then expected and not
+ * thrown: status, the dashboard and the doctor already show it.
  */
-async function allowEndedLogin<T>(
-  app: Pick<App, 'vault'>,
-  account: Account,
-  work: () => Promise<T>,
-): Promise<T | undefined> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof UnreadableLoginError) return void (await app.vault.parkUnreadable(error))
-    if (account.needsLogin && error instanceof CredentialsRejectedError) return undefined
-    throw error
+function ofAccount<P extends { accountId: number }>(
+  app: Pick<App, 'store' | 'vault'>,
+  work: (account: Account, context: HandlerContext, payload: P) => Promise<HandlerResult>,
+): (payload: P, context: HandlerContext) => Promise<HandlerResult> {
+  return async (payload, context) => {
+    const account = await app.store.read((tx) => findAccountById(tx, payload.accountId))
+    if (!account) return undefined
+    try {
+      return await work(account, context, payload)
+    } catch (error) {
+      if (error instanceof UnreadableLoginError) return void (await app.vault.parkUnreadable(error))
+      if (account.needsLogin && error instanceof CredentialsRejectedError) return undefined
+      throw error
+    }
   }
 }
 

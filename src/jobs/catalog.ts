@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { z } from 'zod'
-import { MusetteError, RejectedError } from '../kit/errors.ts'
+import { RejectedError } from '../kit/errors.ts'
 import { shorten } from '../kit/text.ts'
 import { type Backoff, DAY, HOUR, MINUTE, SECOND } from '../kit/time.ts'
 
@@ -119,7 +119,7 @@ type ScheduleName = { [N in JobName]: NonNullable<(typeof ENTRIES)[N]['schedule'
 export type Intervals = Readonly<Record<ScheduleName, number | undefined>>
 
 /**
- * Every kind of job. A new one is one entry here and one handler; the start fails when either is missing. A key keeps a job
+ * Every kind of job. A new one is one entry here and one handler; the types refuse one without the other. A key keeps a job
  * in the queue once. BullMQ drops a job that is added while another of its key runs, and that loses nothing: the truth is
  * the `wanted` rows in Postgres, and the sweep enqueues the remaining ones again.
  */
@@ -184,21 +184,6 @@ export type HandlerContext = Readonly<{
 
 export type Handlers = {
   readonly [N in JobName]: (payload: PayloadOf<N>, context: HandlerContext) => Promise<HandlerResult>
-}
-
-/**
- * Refuses handlers that do not match the catalog one to one. Throws MusetteError `handlers_mismatch`, which names the missing
- * and the superfluous ones.
- */
-export function assertHandlers(handlers: Readonly<Record<string, unknown>>): void {
-  const missing = Object.keys(CATALOG).filter((name) => typeof handlers[name] !== 'function')
-  const extra = Object.keys(handlers).filter((name) => !Object.hasOwn(CATALOG, name))
-  if (missing.length === 0 && extra.length === 0) return
-  const parts = [
-    ...missing.map((name) => `no handler for job "${name}"`),
-    ...extra.map((name) => `handler "${name}" has no job in the catalog`),
-  ]
-  throw new MusetteError('handlers_mismatch', `jobs: start: ${parts.join('; ')}`)
 }
 
 /**

@@ -3,7 +3,7 @@ import { TransientError } from '../kit/errors.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { type Backoff, MINUTE, SECOND, systemClock, within } from '../kit/time.ts'
 import { asQueueError, type BackendChoice, CONNECTION_MS, openBackend } from './backend.ts'
-import { assertHandlers, type Handlers, type Intervals, QUEUE_NAMES, type QueueName } from './catalog.ts'
+import { type Handlers, type Intervals, QUEUE_NAMES, type QueueName } from './catalog.ts'
 import { type Heartbeat, makeErrorTally, startHeartbeat } from './queue-health.ts'
 import {
   type Enqueue,
@@ -73,12 +73,8 @@ export type Jobs = Readonly<{
   close: () => Promise<void>
 }>
 
-/**
- * Opens the queues and, by role, the workers. Throws MusetteError `handlers_mismatch` when handlers
- * and catalog differ, TransientError `queue_unreachable` when Redis or Postgres cannot be used.
- */
+/** Opens the queues and, by role, the workers. Throws TransientError `queue_unreachable` when Redis or Postgres cannot be used. */
 export async function openJobs(deps: JobsDeps, options: JobsOptions): Promise<Jobs> {
-  assertHandlers(deps.handlers)
   const { log } = deps
   const opened = makeReleaseStack((step, error) =>
     log.warn({ step, err: error }, 'jobs: a step of closing failed'),

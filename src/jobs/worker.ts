@@ -147,7 +147,8 @@ async function workOnJob(
   input: { job: Job; token: string; signal: AbortSignal },
 ): Promise<void> {
   const { job } = input
-  const claimed: ClaimedJob = { ...input, log: deps.log.child({ job: shorten(job.name, 100), id: job.id }) }
+  const named = { job: shorten(job.name, 100), id: job.id, ...accountOf(job.data) }
+  const claimed: ClaimedJob = { ...input, log: deps.log.child(named) }
   // BullMQ may still hand out a job after the stop, for a request from before it.
   if (input.signal.aborted) throw await putBack(claimed, 0)
   const startedAt = performance.now()
@@ -161,6 +162,12 @@ async function workOnJob(
   const ms = Math.round(performance.now() - startedAt)
   if (result) claimed.log.info({ ms, ...result.counts }, 'jobs: job done')
   else claimed.log.debug({ ms }, 'jobs: job done')
+}
+
+/** Returns the id of the account of a job for its lines in the log, before its payload is checked. */
+function accountOf(payload: unknown): { accountId?: number } {
+  const { accountId } = Object(payload)
+  return Number.isInteger(accountId) ? { accountId } : {}
 }
 
 async function callHandler(deps: WorkerDeps, { job, signal, log }: ClaimedJob): Promise<HandlerResult> {

@@ -22,132 +22,123 @@ const WAITING_CODES = [
   ...['vanished', 'other_database', 'read_only'],
 ]
 
-type Registers = { registers: Registry[] }
+/** Makes a gauge whose values last until the next scrape. */
+type MakeGauge = <L extends string = never>(name: string, help: string, ...labelNames: L[]) => Gauge<L>
 
 /** Makes the gauges whose values are read at each scrape. */
 export function makeGauges(registry: Registry): SetGauges {
-  const to = { registers: [registry] }
-  const up = new Gauge({
-    ...to,
-    name: 'musette_up',
-    help: 'Whether a part answers (1) or not (0); metrics of a part that does not answer are left out.',
-    labelNames: ['part'],
-  })
-  const setAccounts = makeAccountGauges(to)
-  const setCounts = makeCountGauges(to)
-  const setQueue = makeQueueGauge(to)
+  const forgetValues: Array<() => void> = []
+  const gauge: MakeGauge = (name, help, ...labelNames) => {
+    const made = new Gauge({ registers: [registry], name, help, labelNames })
+    // `reset` would set a gauge without labels to 0, which is not unknown.
+    forgetValues.push(() => (labelNames.length > 0 ? made.reset() : made.remove()))
+    return made
+  }
+  const up = gauge(
+    'musette_up',
+    'Whether a part answers (1) or not (0); metrics of a part that does not answer are left out.',
+    'part',
+  )
+  const setAccount = makeAccountGauges(gauge)
+  const setCounts = makeCountGauges(gauge)
+  const setBackups = makeBackupGauges(gauge)
+  const setQueues = makeQueueGauges(gauge)
   return ({ database, queue }, now) => {
+    for (const forget of forgetValues) forget()
     up.set({ part: 'database' }, database ? 1 : 0)
     up.set({ part: 'queue' }, queue ? 1 : 0)
-    setAccounts(database?.accounts ?? [], now)
-    setCounts(database?.counts, now)
-    setQueue(queue ?? { jobs: {}, paused: [] })
+    for (const account of database?.accounts ?? []) setAccount(account, now)
+    if (database) setCounts(database.counts, now)
+    if (database) setBackups(database.counts, now)
+    if (queue) setQueues(queue)
   }
 }
 
-function makeAccountGauges(to: Registers) {
-  const gauge = (name: string, help: string) => new Gauge({ ...to, name, help, labelNames: ['account'] })
+function makeAccountGauges(gauge: MakeGauge) {
   const freshness = gauge(
     'musette_account_freshness_seconds',
     'Seconds since the activity list was last polled to its end; +Inf: never.',
+    'account',
   )
   const needsLogin = gauge(
     'musette_account_needs_login',
     'Whether a person must sign in again (1) or not (0).',
+    'account',
   )
-  const age = gauge('musette_token_age_seconds', 'Seconds since the access token was obtained.')
+  const age = gauge('musette_token_age_seconds', 'Seconds since the access token was obtained.', 'account')
   const expires = gauge(
     'musette_token_expires_seconds',
     'Seconds until the access token ends; below 0: ended.',
+    'account',
   )
   const failures = gauge(
     'musette_token_refresh_failures',
     'Attempts in a row that failed to renew the access token.',
+    'account',
   )
-  return (accounts: readonly AccountHealth[], now: Date) => {
-    for (const each of [freshness, needsLogin, age, expires, failures]) each.reset()
-    for (const { account, ...health } of accounts) {
-      const { polled_at: polledAt, token_obtained_at: obtainedAt, token_expires_at: expiresAt } = health
-      freshness.set({ account }, polledAt ? secondsBetween(polledAt, now) : Number.POSITIVE_INFINITY)
-      needsLogin.set({ account }, health.needs_login ? 1 : 0)
-      if (!obtainedAt || !expiresAt) continue
-      age.set({ account }, secondsBetween(obtainedAt, now))
-      expires.set({ account }, secondsBetween(now, expiresAt))
-      failures.set({ account }, health.refresh_failures ?? 0)
-    }
+  return ({ account, ...health }: AccountHealth, now: Date) => {
+    const { polled_at: polledAt, token_obtained_at: obtainedAt, token_expires_at: expiresAt } = health
+    freshness.set({ account }, polledAt ? secondsBetween(polledAt, now) : Number.POSITIVE_INFINITY)
+    needsLogin.set({ account }, health.needs_login ? 1 : 0)
+    if (!obtainedAt || !expiresAt) return
+    age.set({ account }, secondsBetween(obtainedAt, now))
+    expires.set({ account }, secondsBetween(now, expiresAt))
+    failures.set({ account }, health.refresh_failures ?? 0)
   }
 }
 
-function makeCountGauges(to: Registers) {
-  const byState = { ...to, labelNames: ['account', 'state'] }
-  const activities = new Gauge({
-    ...byState,
-    name: 'musette_activities',
-    help: 'Activities by state; absent: in the mirror, no longer at the service.',
-  })
-  const toGo = new Gauge({
-    ...to,
-    name: 'musette_backfill_to_go',
-    help: 'Activities that the service lists and that were never fetched yet.',
-    labelNames: ['account'],
-  })
-  const verified = new Gauge({
-    ...to,
-    name: 'musette_verified_age_seconds',
-    help: 'Seconds since the activity was compared with the service, value by value, whose comparison is the longest ago; +Inf while one never was.',
-    labelNames: ['account'],
-  })
-  const differed = new Gauge({
-    ...to,
-    name: 'musette_scrub_differences',
-    help: 'Activities that comparisons of the last 30 days found different, without any sign of it before.',
-    labelNames: ['account'],
-  })
-  const uploads = new Gauge({ ...byState, name: 'musette_uploads', help: 'Files in the ledger by state.' })
-  const waiting = new Gauge({
-    ...to,
-    name: 'musette_drop_folder_waiting',
-    help: 'Files in the drop folder that wait for a person, and what is wrong with the folder, by code; 1,000 at most.',
-    labelNames: ['code'],
-  })
-  const messages = new Gauge({
-    ...to,
-    name: 'musette_webhook_messages',
-    help: 'Messages of the webhooks by state: open, delivered and dropped of the last week, given_up of the last 90 days.',
-    labelNames: ['webhook', 'state'],
-  })
-  const samples = new Gauge({
-    ...to,
-    name: 'musette_samples_bytes',
-    help: 'Bytes on disk of the table training.samples with its index.',
-  })
-  const whole = new Gauge({
-    ...to,
-    name: 'musette_database_bytes',
-    help: 'Bytes on disk of the whole database.',
-  })
-  const exported = new Gauge({
-    ...to,
-    name: 'musette_export_age_seconds',
-    help: 'Seconds since the daemon last exported the whole history; no line while it never did.',
-  })
-  const heartbeat = new Gauge({
-    ...to,
-    name: 'musette_heartbeat_age_seconds',
-    help: 'Seconds since the monitor of MUSETTE_HEARTBEAT_URL was last told that all is in order; no line while it never was.',
-  })
-  const mqtt = new Gauge({
-    ...to,
-    name: 'musette_mqtt_connected',
-    help: 'Whether a process is connected to the MQTT broker (1) or not (0); no line without MUSETTE_MQTT_URL.',
-  })
-  const backup = makeBackupGauges(to)
-  return (counts: HealthCounts | undefined, now: Date) => {
-    backup(counts, now)
-    for (const each of [activities, toGo, verified, differed, uploads, waiting, messages]) each.reset()
-    // `reset` would set a gauge without labels to 0, which is not unknown.
-    for (const each of [samples, whole, exported, heartbeat, mqtt]) each.remove()
-    if (!counts) return
+function makeCountGauges(gauge: MakeGauge) {
+  const activities = gauge(
+    'musette_activities',
+    'Activities by state; absent: in the mirror, no longer at the service.',
+    'account',
+    'state',
+  )
+  const toGo = gauge(
+    'musette_backfill_to_go',
+    'Activities that the service lists and that were never fetched yet.',
+    'account',
+  )
+  const verified = gauge(
+    'musette_verified_age_seconds',
+    'Seconds since the activity was compared with the service, value by value, whose comparison is the longest ago; +Inf while one never was.',
+    'account',
+  )
+  const differed = gauge(
+    'musette_scrub_differences',
+    'Activities that comparisons of the last 30 days found different, without any sign of it before.',
+    'account',
+  )
+  const uploads = gauge('musette_uploads', 'Files in the ledger by state.', 'account', 'state')
+  const waiting = gauge(
+    'musette_drop_folder_waiting',
+    'Files in the drop folder that wait for a person, and what is wrong with the folder, by code; 1,000 at most.',
+    'code',
+  )
+  const messages = gauge(
+    'musette_webhook_messages',
+    'Messages of the webhooks by state: open, delivered and dropped of the last week, given_up of the last 90 days.',
+    'webhook',
+    'state',
+  )
+  const samples = gauge(
+    'musette_samples_bytes',
+    'Bytes on disk of the table training.samples with its index.',
+  )
+  const whole = gauge('musette_database_bytes', 'Bytes on disk of the whole database.')
+  const exported = gauge(
+    'musette_export_age_seconds',
+    'Seconds since the daemon last exported the whole history; no line while it never did.',
+  )
+  const heartbeat = gauge(
+    'musette_heartbeat_age_seconds',
+    'Seconds since the monitor of MUSETTE_HEARTBEAT_URL was last told that all is in order; no line while it never was.',
+  )
+  const mqtt = gauge(
+    'musette_mqtt_connected',
+    'Whether a process is connected to the MQTT broker (1) or not (0); no line without MUSETTE_MQTT_URL.',
+  )
+  return (counts: HealthCounts, now: Date) => {
     for (const { account, state, count } of counts.activities) activities.set({ account, state }, count)
     for (const { account, count } of counts.neverFetched) toGo.set({ account }, count)
     for (const { account, since, unverified, differed: found } of counts.verified) {
@@ -167,52 +158,46 @@ function makeCountGauges(to: Registers) {
   }
 }
 
-function makeBackupGauges(to: Registers) {
-  const gauge = (name: string, help: string) =>
-    new Gauge({ ...to, name, help: `${help}; no line while there is none.` })
-  const age = gauge('musette_backup_age_seconds', 'Seconds since the last scheduled backup was complete')
-  const seconds = gauge('musette_backup_seconds', 'Seconds that the last complete scheduled backup took')
-  const bytes = gauge('musette_backup_bytes', 'Size of the last complete scheduled backup')
-  const failed = gauge(
+function makeBackupGauges(gauge: MakeGauge) {
+  const ofBackup = (name: string, help: string) => gauge(name, `${help}; no line while there is none.`)
+  const age = ofBackup('musette_backup_age_seconds', 'Seconds since the last scheduled backup was complete')
+  const seconds = ofBackup('musette_backup_seconds', 'Seconds that the last complete scheduled backup took')
+  const bytes = ofBackup('musette_backup_bytes', 'Size of the last complete scheduled backup')
+  const failed = ofBackup(
     'musette_backup_failed',
     'Whether the newest scheduled backup that ended failed (1) or not (0)',
   )
-  const verifiedAge = gauge(
+  const verifiedAge = ofBackup(
     'musette_backup_verified_age_seconds',
     'Seconds since a scheduled backup was restored and compared, row for row',
   )
-  const unproved = gauge(
+  const unproved = ofBackup(
     'musette_backup_verify_failed',
     'Whether the newest comparison of a scheduled backup failed (1) or not (0)',
   )
-  return (counts: HealthCounts | undefined, now: Date) => {
-    for (const each of [age, seconds, bytes, failed, verifiedAge, unproved]) each.remove()
-    const { backup, backupVerified: verified } = counts ?? {}
-    if (verified?.doneAt) verifiedAge.set(secondsBetween(verified.doneAt, now))
-    if (verified?.outcome) unproved.set(verified.outcome === 'done' ? 0 : 1)
-    if (backup?.doneAt) age.set(secondsBetween(backup.doneAt, now))
-    if (backup?.seconds != null) seconds.set(backup.seconds)
-    if (backup?.bytes != null) bytes.set(backup.bytes)
-    if (backup?.outcome) failed.set(backup.outcome === 'done' ? 0 : 1)
+  return ({ backup, backupVerified: verified }: HealthCounts, now: Date) => {
+    if (verified.doneAt) verifiedAge.set(secondsBetween(verified.doneAt, now))
+    if (verified.outcome) unproved.set(verified.outcome === 'done' ? 0 : 1)
+    if (backup.doneAt) age.set(secondsBetween(backup.doneAt, now))
+    if (backup.seconds !== null) seconds.set(backup.seconds)
+    if (backup.bytes !== null) bytes.set(backup.bytes)
+    if (backup.outcome) failed.set(backup.outcome === 'done' ? 0 : 1)
   }
 }
 
-function makeQueueGauge(to: Registers) {
-  const jobs = new Gauge({
-    ...to,
-    name: 'musette_queue_jobs',
-    help: 'Jobs by queue and state; completed and failed are those still kept.',
-    labelNames: ['queue', 'state'],
-  })
-  const isPaused = new Gauge({
-    ...to,
-    name: 'musette_queue_paused',
-    help: 'Whether a queue is paused (1) or not (0); a daemon that runs resumes it within a minute.',
-    labelNames: ['queue'],
-  })
+function makeQueueGauges(gauge: MakeGauge) {
+  const jobs = gauge(
+    'musette_queue_jobs',
+    'Jobs by queue and state; completed and failed are those still kept.',
+    'queue',
+    'state',
+  )
+  const isPaused = gauge(
+    'musette_queue_paused',
+    'Whether a queue is paused (1) or not (0); a daemon that runs resumes it within a minute.',
+    'queue',
+  )
   return (queues: QueueHealth) => {
-    jobs.reset()
-    isPaused.reset()
     for (const [queue, states] of Object.entries(queues.jobs)) {
       isPaused.set({ queue }, queues.paused.includes(queue) ? 1 : 0)
       for (const [state, count] of Object.entries(states)) jobs.set({ queue, state }, count)

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { activities, DETAIL_COLUMNS } from '../../src/store/schema/activities.ts'
 import { makeChange } from './plan/change.ts'
 import { settle } from './plan/run.ts'
 import { openScene, type Scene } from './plan/scene.ts'
 import { openSeedDatabase } from './seeds.ts'
+import { expectedColumns } from './truth/columns.ts'
 import { findDifferences } from './truth/differences.ts'
+import { fetchTruths } from './truth/service.ts'
 import type { RunDatabase } from './world/database.ts'
 
 describe('the comparison of the database with the service', () => {
@@ -24,6 +27,15 @@ describe('the comparison of the database with the service', () => {
 
   it('finds nothing after a quiet time', async () => {
     expect([...scene.complaints, ...(await findDifferences(scene))]).toEqual([])
+  })
+
+  it('looks at every column of the detail', async () => {
+    const [truth] = await fetchTruths(scene.service, scene.paths)
+    if (!truth) throw new Error('the rider has an activity')
+    const expected = Object.keys(expectedColumns(truth))
+    const columns = DETAIL_COLUMNS.map((column) => activities[column].name)
+    const unexpected = columns.filter((column) => !expected.includes(column))
+    expect(unexpected, 'add it to test/converge/truth/columns.ts').toEqual([])
   })
 
   it.each([

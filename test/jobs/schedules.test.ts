@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { JOB_NAMES, type JobName } from '../../src/jobs/catalog.ts'
+import { CATALOG, type Intervals, JOB_NAMES, type JobName } from '../../src/jobs/catalog.ts'
 import { eventually } from '../kit/eventually.ts'
 import { handlersOf, QUICK, YEAR } from './handlers.ts'
 import { describeJobs, type Rig } from './rig.ts'
@@ -18,17 +18,15 @@ describeJobs('schedules', (rig) => {
     const schedules = await pollsOf(jobs).getJobSchedulers(0, -1)
     return schedules.map(({ key }) => key).toSorted()
   }
+  const scheduled = (per: 'account' | 'daemon') =>
+    JOB_NAMES.filter((name) => {
+      const { schedule } = CATALOG[name]
+      return schedule?.per === per && QUICK.every[schedule.every as keyof Intervals] !== undefined
+    })
   const ofAccounts = (...ids: number[]) =>
     [
-      ...ids.flatMap((id) => [
-        `poll-activities-account-${id}`,
-        `poll-training-info-account-${id}`,
-        `poll-workouts-account-${id}`,
-        `reconcile-activities-account-${id}`,
-        `refresh-token-account-${id}`,
-        `scrub-activities-account-${id}`,
-      ]),
-      'sweep',
+      ...scheduled('daemon'),
+      ...ids.flatMap((id) => scheduled('account').map((name) => `${name}-account-${id}`)),
     ].toSorted()
 
   it('makes one schedule an account and one for all, and runs each at once', async () => {

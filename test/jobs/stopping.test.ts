@@ -1,11 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { pino } from 'pino'
 import { expect, it } from 'vitest'
-import { openJobs } from '../../src/jobs/jobs.ts'
 import { eventually } from '../kit/eventually.ts'
-import { handlersOf, QUICK } from './handlers.ts'
 import { describeJobs, ride } from './rig.ts'
 
 describeJobs('stopping', (rig) => {
@@ -116,25 +113,6 @@ describeJobs('stopping', (rig) => {
     await Promise.all([jobs.close(), jobs.close()])
     await jobs.close()
     await expect(jobs.enqueue('fetch-activity', [ride(1)])).rejects.toMatchObject({ code: 'queue_closed' })
-  })
-
-  it('refuses to start when a job has no handler or a handler no job', async () => {
-    const { 'fetch-activity': _left, ...others } = handlersOf()
-    const handlers = { ...others, 'polish-bike': async () => undefined }
-    const refusal = openJobs(
-      {
-        // @ts-expect-error one handler is missing and one too many on purpose
-        handlers,
-        log: pino({ level: 'silent' }),
-        signal: new AbortController().signal,
-        accounts: async () => [],
-      },
-      { ...QUICK, backend: rig().choice },
-    )
-    await expect(refusal).rejects.toMatchObject({
-      code: 'handlers_mismatch',
-      message: expect.stringMatching(/"fetch-activity".*"polish-bike"/),
-    })
   })
 
   it('says plainly that the queue cannot be reached', async () => {

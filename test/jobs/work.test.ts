@@ -30,9 +30,12 @@ describeJobs('jobs', (rig) => {
     const job = await only('completed', jobs)
     expect(runs).toBe(3)
     expect(job.attemptsMade).toBe(3)
-    expect(rig().lines.filter(({ level, code }) => level === 40 && code === 'service_timeout')).toHaveLength(
-      2,
-    )
+    const warned = rig().lines.filter(({ level, code }) => level === 40 && code === 'service_timeout')
+    const line = { job: 'fetch-activity', accountId: 1 }
+    expect(warned).toMatchObject([
+      { ...line, attempt: 1 },
+      { ...line, attempt: 2 },
+    ])
   })
 
   it('lets a job wait as long as the service asks, without spending an attempt or holding up another account', async () => {

@@ -7,56 +7,12 @@ import {
 } from '../../src/store/activities/record-details.ts'
 import type { Samples } from '../../src/store/samples/encode-samples.ts'
 import { deleteSamples, insertSamples } from '../../src/store/samples/write-samples.ts'
+import { DETAIL_COLUMNS } from '../../src/store/schema/activities.ts'
 import type { Store, Tx } from '../../src/store/store.ts'
 import { makeSamples } from '../kit/samples.ts'
 import { rowsOf } from './open.ts'
 
-const EMPTY_ROW: ActivityDetailRow = {
-  maxPower: null,
-  avgPower: null,
-  maxCadence: null,
-  totalElevationGain: null,
-  totalCalories: null,
-  xss: null,
-  xlss: null,
-  xhss: null,
-  xpss: null,
-  xep: null,
-  mep: null,
-  tws: null,
-  sp: null,
-  sfd: null,
-  focus: null,
-  specificity: null,
-  difficulty: null,
-  difficultyRating: null,
-  distance: null,
-  duration: null,
-  sigFtp: null,
-  sigAtc: null,
-  sigPp: null,
-  prevSigFtp: null,
-  prevSigAtc: null,
-  prevSigPp: null,
-  prevSigLtp: null,
-  medal: null,
-  breakthrough: null,
-  totalGramsCarbs: null,
-  totalGramsFat: null,
-  progressionDate: null,
-  tlFtp: null,
-  tlHie: null,
-  tlPp: null,
-  rlFtp: null,
-  rlHie: null,
-  rlPp: null,
-  form: null,
-  trainingStatus: null,
-  freshness: null,
-  streetView: null,
-  activityMap: null,
-  chartView: null,
-}
+const EMPTY_ROW = Object.fromEntries(DETAIL_COLUMNS.map((column) => [column, null])) as ActivityDetailRow
 
 /** A detail row in which only `change` is known. */
 export function detailRow(change: Partial<ActivityDetailRow> = {}): ActivityDetailRow {

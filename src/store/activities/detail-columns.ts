@@ -1,8 +1,7 @@
-import { getTableColumns } from 'drizzle-orm'
 import { cleanRow } from '../clean.ts'
 import type { Samples } from '../samples/encode-samples.ts'
 import type { Content } from '../samples/replace-content.ts'
-import { activities } from '../schema/index.ts'
+import { type activities, DETAIL_COLUMNS, type DetailColumn, type ListColumn } from '../schema/activities.ts'
 import type { ActivityChange } from './activity-changes.ts'
 import { exactStart } from './upsert-listed.ts'
 
@@ -19,58 +18,15 @@ type Row = typeof activities.$inferSelect
 /** Where an activity began, and the box around it, degrees; null without a position. */
 export type Place = Readonly<Pick<Row, 'startLat' | 'startLng' | 'south' | 'north' | 'west' | 'east'>>
 
-/** Columns of the activity list; a detail may set them, too. */
-const LIST_COLUMNS = [
-  'name',
-  'description',
-  'activityType',
-  'startedAt',
-  'timezone',
-  'startedAtLocal',
-  'timezoneSource',
-] as const satisfies ReadonlyArray<keyof Row>
-
-type ListColumn = (typeof LIST_COLUMNS)[number]
-
-/** Columns for identity and fetching, and those that are derived from samples, which the store writes itself. */
-const OWN_COLUMNS = [
-  'activityId',
-  'accountId',
-  'path',
-  'detailState',
-  'sampleCount',
-  'elapsedS',
-  'samplesAt',
-  ...['startLat', 'startLng', 'south', 'north', 'west', 'east'],
-  'summary',
-  'absentSince',
-  'firstSeenAt',
-  'updatedAt',
-  'listedAt',
-  'fetchedAt',
-  'verifiedAt',
-  'wantedAt',
-  'summaryHash',
-  'listFields',
-  'detailFields',
-  'nextFetchAt',
-  'fetchAttempts',
-  'fetchError',
-] as const satisfies ReadonlyArray<keyof Row>
-
-type OwnColumn = (typeof OWN_COLUMNS)[number]
-
 /** Columns with the address of a picture. */
-const PICTURE_COLUMNS = ['streetView', 'activityMap', 'chartView'] as const satisfies ReadonlyArray<keyof Row>
-
-type SummaryColumn = Exclude<keyof Row, ListColumn | OwnColumn | (typeof PICTURE_COLUMNS)[number]>
-
-const OTHERS: ReadonlySet<string> = new Set([...LIST_COLUMNS, ...OWN_COLUMNS, ...PICTURE_COLUMNS])
+const PICTURE_COLUMNS: ReadonlySet<string> = new Set([
+  'streetView',
+  'activityMap',
+  'chartView',
+] satisfies DetailColumn[])
 
 /** The columns with the values of an activity's summary, without the addresses of pictures. */
-export const SUMMARY_COLUMNS = Object.keys(getTableColumns(activities)).filter(
-  (column): column is SummaryColumn => !OTHERS.has(column),
-)
+export const SUMMARY_COLUMNS = DETAIL_COLUMNS.filter((column) => !PICTURE_COLUMNS.has(column))
 
 /**
  * An activity's detail, one member for each column of `training.activities`; null where the service sent nothing. `elapsedS`
@@ -78,7 +34,7 @@ export const SUMMARY_COLUMNS = Object.keys(getTableColumns(activities)).filter(
  * left out stay as they are.
  */
 export type ActivityDetailRow = Readonly<
-  Omit<Row, ListColumn | OwnColumn> & Partial<Pick<Row, ListColumn>> & { elapsedS?: number | null }
+  Pick<Row, DetailColumn> & Partial<Pick<Row, ListColumn>> & { elapsedS?: number | null }
 >
 
 /** Converts a detail to the columns that it changes; without `content` those that are derived from the samples stay. */

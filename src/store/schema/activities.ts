@@ -65,6 +65,13 @@ const detailColumns = () => ({
   chartView: text('chart_view'),
 })
 
+/** A column of the activity list; a detail may set it, too. */
+export type ListColumn = keyof ReturnType<typeof listColumns>
+export type DetailColumn = keyof ReturnType<typeof detailColumns>
+
+/** The columns with the values of an activity's detail: this list is the only one. */
+export const DETAIL_COLUMNS = Object.keys(detailColumns()) as DetailColumn[]
+
 /** What this program remembers about fetching: when to ask (again), and how it went. */
 const fetchColumns = () => ({
   absentSince: instant('absent_since'),
