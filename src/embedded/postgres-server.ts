@@ -3,7 +3,7 @@ import { open, readFile, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ConfigError, errorCode, TransientError } from '../kit/errors.ts'
-import { PostgresClient } from '../kit/postgres-client.ts'
+import { withClient } from '../kit/postgres-client.ts'
 import { SECOND, sleep, within } from '../kit/time.ts'
 import type { Binaries } from './binaries.ts'
 import { readDiskFull } from './cluster.ts'
@@ -148,20 +148,14 @@ export async function waitUntilReady(
 
 /** Tries one connection; returns undefined when it was accepted, else the code of the refusal. */
 export async function tryConnect(url: string): Promise<string | undefined> {
-  const client = new PostgresClient({
-    connectionString: url,
-    application_name: 'musette',
-    connectionTimeoutMillis: CONNECT_WITHIN_MS,
-  })
-  client.on('error', () => undefined)
+  const names = { connectionString: url, application_name: 'musette' }
   try {
-    await client.connect()
-    await client.query('SELECT 1')
+    await withClient({ ...names, connectionTimeoutMillis: CONNECT_WITHIN_MS }, (client) =>
+      client.query('SELECT 1'),
+    )
     return undefined
   } catch (error) {
     return errorCode(error)
-  } finally {
-    await client.end().catch(() => undefined)
   }
 }
 

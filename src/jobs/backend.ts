@@ -12,7 +12,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { connectReason, errorCode, MusetteError, TransientError } from '../kit/errors.ts'
-import { endPool, PostgresClient, WITHOUT_LIMITS } from '../kit/postgres-client.ts'
+import { endPool, PostgresClient, WITHOUT_LIMITS, withClient } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND, sleep, within } from '../kit/time.ts'
 
 export type BackendChoice = Readonly<{ kind: 'redis'; url: string } | { kind: 'postgres'; url: string }>
@@ -87,7 +87,7 @@ export function makePostgresBackend(url: string): Backend {
   }
 }
 
-export const SCHEMA = 'bullmq'
+const SCHEMA = 'bullmq'
 /** Two workers keep one connection each for LISTEN; the rest is for everything else. */
 export const QUEUE_CONNECTIONS = 10
 /** The only code of an error after which BullMQ's workers reconnect. */
@@ -103,19 +103,23 @@ const SERVER_STATES: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03', '
  * daemons may start at once. Throws pg's errors.
  */
 export async function migrateQueueTables(url: string): Promise<void> {
-  const client = new PostgresClient({
-    connectionString: url,
-    application_name: 'musette queue',
-    connectionTimeoutMillis: CONNECTION_MS,
-  })
-  client.on('error', () => undefined) // the failed query reports it
-  await client.connect()
-  try {
+  await withQueueClient(url, async (client) => {
     await client.query(WITHOUT_LIMITS)
     await runMigrations(client, SCHEMA)
-  } finally {
-    await client.end()
-  }
+  })
+}
+
+/** Tells whether BullMQ's own tables were ever made in this database. Throws pg's errors. */
+export async function hasQueueTables(url: string): Promise<boolean> {
+  return withQueueClient(url, async (client) => {
+    const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [SCHEMA])
+    return rowCount === 1
+  })
+}
+
+function withQueueClient<T>(url: string, work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+  const names = { connectionString: url, application_name: 'musette queue' }
+  return withClient({ ...names, connectionTimeoutMillis: CONNECTION_MS }, work)
 }
 
 /**

@@ -1,12 +1,11 @@
-import { PostgresClient } from '../kit/postgres-client.ts'
 import { type Clock, within } from '../kit/time.ts'
 import {
   type BackendChoice,
   CONNECTION_MS,
   fetchRedisFacts,
+  hasQueueTables,
   makePostgresBackend,
   makeRedisBackend,
-  SCHEMA,
 } from './backend.ts'
 import type { Intervals, QueueName } from './catalog.ts'
 import { fetchCounts, fetchPaused, makeQueues } from './queues.ts'
@@ -53,21 +52,5 @@ export async function inspectQueue(
   } finally {
     for (const queue of Object.values(queues)) await within(queue.close(), CONNECTION_MS)
     await backend.close()
-  }
-}
-
-async function hasQueueTables(url: string): Promise<boolean> {
-  const client = new PostgresClient({
-    connectionString: url,
-    application_name: 'musette queue',
-    connectionTimeoutMillis: CONNECTION_MS,
-  })
-  client.on('error', () => undefined)
-  await client.connect()
-  try {
-    const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [SCHEMA])
-    return rowCount === 1
-  } finally {
-    await client.end()
   }
 }

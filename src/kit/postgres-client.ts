@@ -75,6 +75,22 @@ export class PostgresClient extends pg.Client {
   }
 }
 
+/** Runs work on a connection of its own, and ends that. Throws the errors of pg and of the work. */
+export async function withClient<T>(
+  config: pg.ClientConfig,
+  work: (client: PostgresClient) => Promise<T>,
+): Promise<T> {
+  const client = new PostgresClient(config)
+  // The statement that fails reports a connection that broke.
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    return await work(client)
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
 /**
  * Ends a pool after the running queries of its connections. Later errors of connections are ignored: the server may stop as
  * soon as this is done, and reports that to connections that are still closing.

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { ConfigError, errorLine, isAbort, TransientError } from '../kit/errors.ts'
-import { PostgresClient } from '../kit/postgres-client.ts'
+import { withClient } from '../kit/postgres-client.ts'
 import { makeSemaphore } from '../kit/semaphore.ts'
 import { SECOND, sleep } from '../kit/time.ts'
 import { mapDatabaseError, sqlstateOf } from '../store/database-errors.ts'
@@ -177,16 +177,12 @@ async function collect(
 /** Ends the server's process of a connection: by the owner, or else by the same login, which may end its own processes. */
 async function terminate(found: Found, pid: number): Promise<void> {
   for (const connectionString of [found.ownerUrl, found.url]) {
-    const client = new PostgresClient({ connectionString, connectionTimeoutMillis: 5 * SECOND })
-    client.on('error', () => undefined)
+    const config = { connectionString, connectionTimeoutMillis: 5 * SECOND }
     try {
-      await client.connect()
-      await client.query('select pg_terminate_backend($1)', [pid])
+      await withClient(config, (client) => client.query('select pg_terminate_backend($1)', [pid]))
       return
     } catch {
       // The next one is tried. The time limit of the statement holds, too, unless it is a block of code that ignores it.
-    } finally {
-      await client.end().catch(() => undefined)
     }
   }
 }
