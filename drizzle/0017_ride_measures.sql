@@ -61,8 +61,8 @@ COMMENT ON COLUMN training.ride_measures.coasting_pct IS 'Derived: 100 * coastin
 COMMENT ON COLUMN training.ride_measures.work_kj IS 'Derived: sum of power * seconds / 1000, kJ; NULL without power';
 COMMENT ON COLUMN training.ride_measures.mean_power IS 'Derived: mean power, W, of the seconds with power, coasting included; NULL without power';
 COMMENT ON COLUMN training.ride_measures.weighted_power IS 'Derived: weighted mean power, W: the fourth root of the mean of the fourth powers of the means of 30 s that end at each second with power, from the 30th second of the activity on (after A. Coggan, 2003); NULL for less than 30 s';
-COMMENT ON COLUMN training.ride_measures.variability IS 'Derived: weighted_power / mean_power; 1 is steady';
-COMMENT ON COLUMN training.ride_measures.intensity IS 'Derived: weighted_power / threshold power, which is sig_ftp of the activity when its samples were written, see ftp in activity_intensity; NULL where the service told none';
+COMMENT ON COLUMN training.ride_measures.variability IS 'Derived: weighted_power / mean_power, no unit; 1 is steady';
+COMMENT ON COLUMN training.ride_measures.intensity IS 'Derived: weighted_power / threshold power, no unit; the threshold power is sig_ftp of the activity when its samples were written, see ftp in activity_intensity; NULL where the service told none';
 COMMENT ON COLUMN training.ride_measures.mean_hr IS 'Derived: mean heart rate, 1/min, of the seconds with one; NULL without';
 COMMENT ON COLUMN training.ride_measures.efficiency IS 'Derived: weighted_power / mean_hr, W by beats a minute (after J. Friel)';
 COMMENT ON COLUMN training.ride_measures.decoupling_pct IS 'Derived: aerobic decoupling, %: 100 * (1 - (mean power / mean heart rate of the second half) / (the same of the first half)) of the seconds with a heart rate and power above 0, so that coasting does not count (after J. Friel, with the mean power). A sample is of the first half when less than half of those seconds are before it. NULL when a half is empty; short activities have one too, so ask for moving_s';
@@ -161,8 +161,8 @@ COMMENT ON COLUMN training.ride_overview.coasting_pct IS 'Derived: 100 * coastin
 COMMENT ON COLUMN training.ride_overview.work_kj IS 'Derived: sum of power * seconds / 1000, kJ; NULL without power';
 COMMENT ON COLUMN training.ride_overview.mean_power IS 'Derived: mean power, W, of the seconds with power, coasting included; NULL without power';
 COMMENT ON COLUMN training.ride_overview.weighted_power IS 'Derived: weighted mean power, W: the fourth root of the mean of the fourth powers of the means of 30 s that end at each second with power, from the 30th second of the activity on (after A. Coggan, 2003); NULL for less than 30 s';
-COMMENT ON COLUMN training.ride_overview.variability IS 'Derived: weighted_power / mean_power; 1 is steady';
-COMMENT ON COLUMN training.ride_overview.intensity IS 'Derived: weighted_power / threshold power, which is sig_ftp of the activity when its samples were written, see ftp in activity_intensity; NULL where the service told none';
+COMMENT ON COLUMN training.ride_overview.variability IS 'Derived: weighted_power / mean_power, no unit; 1 is steady';
+COMMENT ON COLUMN training.ride_overview.intensity IS 'Derived: weighted_power / threshold power, no unit; the threshold power is sig_ftp of the activity when its samples were written, see ftp in activity_intensity; NULL where the service told none';
 COMMENT ON COLUMN training.ride_overview.mean_hr IS 'Derived: mean heart rate, 1/min, of the seconds with one; NULL without';
 COMMENT ON COLUMN training.ride_overview.efficiency IS 'Derived: weighted_power / mean_hr, W by beats a minute (after J. Friel)';
 COMMENT ON COLUMN training.ride_overview.decoupling_pct IS 'Derived: aerobic decoupling, %: 100 * (1 - (mean power / mean heart rate of the second half) / (the same of the first half)) of the seconds with a heart rate and power above 0, so that coasting does not count (after J. Friel, with the mean power). A sample is of the first half when less than half of those seconds are before it. NULL when a half is empty; short activities have one too, so ask for moving_s';
@@ -201,6 +201,6 @@ COMMENT ON COLUMN training.ride_overview.best_20_min_after_3000_kj IS 'Derived: 
 COMMENT ON COLUMN training.ride_overview.hr_max IS 'Highest heart rate that TRIMP is computed with, 1/min: max_hr of accounts where it is set, else the highest hr_peak in the month of the activity and the twelve before it, which is too low for a rider who never went that hard. NULL without either';
 COMMENT ON COLUMN training.ride_overview.hr_rest IS 'Resting heart rate that TRIMP is computed with, 1/min: resting_hr of accounts; NULL when it is not set';
 COMMENT ON COLUMN training.ride_overview.trimp_edwards IS 'Derived: TRIMP after S. Edwards (1993): minutes at 50 to 60 % of hr_max + 2 * those to 70 % + 3 * to 80 % + 4 * to 90 % + 5 * above; heart rates are rounded down to whole beats. NULL without a heart rate or hr_max';
-COMMENT ON COLUMN training.ride_overview.trimp_banister_men IS 'Derived: TRIMP after E. Banister (1991) with its weights for men: sum of minutes * x * 0.64 * exp(1.92 * x), x = (heart rate - hr_rest) / (hr_max - hr_rest) within 0 and 1, heart rates rounded down to whole beats. NULL without a heart rate, hr_max or hr_rest';
-COMMENT ON COLUMN training.ride_overview.trimp_banister_women IS 'Derived: the same with its weights for women: sum of minutes * x * 0.86 * exp(1.67 * x)';
+COMMENT ON COLUMN training.ride_overview.trimp_banister_men IS 'Derived: TRIMP after E. Banister (1991), no unit, with its weights for men: sum of minutes * x * 0.64 * exp(1.92 * x), x = (heart rate - hr_rest) / (hr_max - hr_rest) within 0 and 1, heart rates rounded down to whole beats. NULL without a heart rate, hr_max or hr_rest';
+COMMENT ON COLUMN training.ride_overview.trimp_banister_women IS 'Derived: the same, no unit, with its weights for women: sum of minutes * x * 0.86 * exp(1.67 * x)';
 COMMENT ON COLUMN training.ride_overview.account IS 'Name of the account';

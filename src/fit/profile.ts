@@ -5,6 +5,7 @@ export const SESSION = { message: 18, startedAt: 2, sport: 5 }
 export const LAP = { message: 19 }
 export const RECORD = { message: 20 }
 export const EVENT = { message: 21, frontGearChange: 42, rearGearChange: 43 }
+export const HRV = { message: 78, time: 0 }
 export const DEVICE_INFO = { message: 23 }
 export const ACTIVITY = { message: 34 }
 export const FILE_CREATOR = { message: 49 }

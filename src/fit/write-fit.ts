@@ -10,6 +10,7 @@ export type Field =
 /** Base types of the FIT protocol: their number, their bytes, and the value that stands for nothing. */
 const BASE_TYPES = {
   enum: [0x00, 1, 0xff],
+  sint8: [0x01, 1, 0x7f],
   uint8: [0x02, 1, 0xff],
   uint16: [0x84, 2, 0xffff],
   sint32: [0x85, 4, 0x7fffffff],
@@ -77,7 +78,8 @@ function encodeData({ fields }: Message, local: number): Buffer {
     }
     const [, size, nothing] = BASE_TYPES[type]
     const written = Number.isNaN(value) ? nothing : Math.round(value)
-    place = type === 'sint32' ? data.writeInt32LE(written, place) : data.writeUIntLE(written, place, size)
+    const isSigned = type === 'sint8' || type === 'sint32'
+    place = isSigned ? data.writeIntLE(written, place, size) : data.writeUIntLE(written, place, size)
   }
   return data
 }

@@ -3,6 +3,7 @@ import {
   DEVELOPMENT,
   FILE_ID,
   FIT_EPOCH_S,
+  HRV,
   RECORD,
   SESSION,
   TIMESTAMP,
@@ -10,20 +11,28 @@ import {
 import { encodeFit, type Field, type Message } from '../fit/write-fit.ts'
 import type { Signature } from './athlete/fitness-model.ts'
 import { homeIn } from './athlete/history.ts'
+import { drawBell, makeRandom, type Random } from './athlete/random.ts'
 import { at, simulateTrack, type Track } from './athlete/ride.ts'
 import { scoreTrack, sumTrack, type Totals } from './athlete/score.ts'
 
 const SIGNATURE: Signature = { ftp: 250, ltp: 200, hie: 21, pp: 1_050 }
 const SEMICIRCLES_PER_DEGREE = 2 ** 31 / 180
 
+/** The bit of a balance that says of which leg it is the share. */
+const OF_THE_RIGHT_LEG = 0x80
+
 /** Values of the FIT profile: events, types of events, sports. */
 const EVENT = { timer: 0, session: 8, lap: 9, activity: 26 }
 const EVENT_TYPE = { start: 0, stop: 1, stopAll: 4 }
 const SPORT = { cycling: 2, road: 7 }
 
+/** The interval from one heartbeat to the next varies by so much, s. */
+const BEAT_SPREAD_S = 0.012
+
 /**
- * Makes a whole, valid FIT activity of an outdoor ride: identity, timer events, a record for each of `seconds`, lap,
- * session and activity. The same input gives the same bytes.
+ * Makes a whole, valid FIT activity of an outdoor ride: identity, timer events, a record for each of `seconds` with an R-R interval
+ * after it, lap, session and activity. The sensors measure temperature, respiration and balance, too. The same input gives the same
+ * bytes.
  */
 export function makeFitFile(input: { startedAt: Date; seconds: number; seed?: number }): Uint8Array {
   const startMs = Math.floor(input.startedAt.getTime() / 1_000) * 1_000
@@ -39,12 +48,16 @@ export function makeFitFile(input: { startedAt: Date; seconds: number; seed?: nu
     breakthrough: false,
   })
   const totals = sumTrack(scoreTrack(track, SIGNATURE))
+  const random = makeRandom('heartbeats', input.seed ?? 1)
   const start = fitTime(startMs)
   const end = start + totals.elapsedSeconds
   return encodeFit([
     makeFileId(start),
     makeEvent(start, EVENT_TYPE.start),
-    ...Array.from({ length: input.seconds }, (_, i) => makeRecord(track, i)),
+    ...Array.from({ length: input.seconds }, (_, i) => [
+      makeRecord(track, i),
+      makeBeat(track, i, random),
+    ]).flat(),
     makeEvent(end, EVENT_TYPE.stopAll),
     ...makeSums({ start, end, seconds: input.seconds }, totals),
   ])
@@ -87,8 +100,26 @@ function makeRecord(track: Track, place: number): Message {
       [7, 'uint16', at(track.power, place)],
       [3, 'uint8', at(track.hr, place)],
       [4, 'uint8', at(track.cad, place)],
+      ...makeSensors(track, place),
     ],
   }
+}
+
+/** The evening cools down, breathing follows the heart, and the right leg does more as the left one tires. */
+function makeSensors(track: Track, place: number): Field[] {
+  const hours = place / 3_600
+  const balance = OF_THE_RIGHT_LEG | Math.round(50.5 + Math.min(4, hours * 2))
+  return [
+    [13, 'sint8', 24 - hours * 5],
+    [30, 'uint8', balance],
+    [108, 'uint16', (8 + at(track.hr, place) / 8) * 100],
+  ]
+}
+
+/** Makes the message of the interval between two heartbeats, ms; empty where no heart rate was measured. */
+function makeBeat(track: Track, place: number, random: Random): Message {
+  const seconds = 60 / at(track.hr, place) + BEAT_SPREAD_S * drawBell(random)
+  return { number: HRV.message, fields: [[HRV.time, 'uint16', seconds * 1_000]] }
 }
 
 /** Makes the messages that sum the ride up: one lap, one session, the activity. */

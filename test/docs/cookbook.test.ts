@@ -28,10 +28,10 @@ beforeAll(async () => {
 afterAll(() => database?.close())
 
 describe('the cookbook', () => {
-  it('has twenty-seven questions, numbered and each asked once', () => {
+  it('has thirty-two questions, numbered and each asked once', () => {
     const numbers = [...markdown.matchAll(/^## (\d+)\. /gm)].map(([, number]) => Number(number))
-    expect(numbers).toEqual(Array.from({ length: 27 }, (_, index) => index + 1))
-    expect(new Set(recipes.map(({ question }) => question)).size).toBe(27)
+    expect(numbers).toEqual(Array.from({ length: 32 }, (_, index) => index + 1))
+    expect(new Set(recipes.map(({ question }) => question)).size).toBe(32)
   })
 
   it('is written from the questions in the code', () => {
@@ -71,7 +71,7 @@ describe('the cookbook', () => {
         empty.url,
         recipes.map(({ sql }) => sql),
       )
-      expect(answers).toHaveLength(27)
+      expect(answers).toHaveLength(32)
     } finally {
       await empty.close()
     }
@@ -176,6 +176,134 @@ describe('of a history with something amiss, the cookbook', () => {
         `question ${number}`,
       ).toEqual([])
     }
+  })
+})
+
+describe('of what sensors recorded, the cookbook', () => {
+  type Second = {
+    account: string
+    minute: number
+    temperature: number
+    hr: number
+    power: number
+    right: number
+  }
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
+  const numbers = (rows: Record<string, unknown>[]) =>
+    rows.map((row) => comparable(row, (date) => date.toLocaleDateString('sv')))
+  const rounded = (value: number, digits = 0) => Number(value.toFixed(digits))
+
+  const secondsOf = async () =>
+    (await queryOnce(
+      database.url,
+      `select account, temperature, hr, power, right_power_pct as right,
+         floor(extract(epoch from t - min(t) over (partition by activity_id)) / 60)::int as minute
+       from training.ride_records where power > 0 and hr > 0`,
+    )) as Second[]
+  const groups = (seconds: readonly Second[], of: (second: Second) => number) =>
+    [...new Set(seconds.map(of))]
+      .sort((a, b) => a - b)
+      .map((key) => ({ key, seconds: seconds.filter((second) => of(second) === key) }))
+
+  it('tells heat and balance as the means of the seconds that the file has', async () => {
+    const seconds = await secondsOf()
+    expect(seconds.length).toBeGreaterThan(3_000)
+    const heat = groups(seconds, ({ temperature }) => Math.floor(temperature / 5) * 5)
+    expect(heat.length).toBeGreaterThan(1)
+    expect(numbers(await askAfter('select', 28))).toEqual(
+      heat.map(({ key, seconds: of }) => ({
+        ...{ account: 'default', from_degrees: key, rides: 1, minutes: Math.floor(of.length / 60) },
+        mean_w: rounded(mean(of.map(({ power }) => power))),
+        mean_hr: rounded(mean(of.map(({ hr }) => hr))),
+        watts_per_beat: rounded(mean(of.map(({ power }) => power)) / mean(of.map(({ hr }) => hr)), 2),
+      })),
+    )
+    const balance = groups(seconds, ({ minute }) => Math.floor(minute / 30) * 30)
+    expect(numbers(await askAfter('select', 29))).toEqual(
+      balance.map(({ key, seconds: of }) => ({
+        ...{ account: 'default', from_minute: key, rides: 1 },
+        mean_w: rounded(mean(of.map(({ power }) => power))),
+        right_pct: rounded(mean(of.map(({ right }) => right)), 1),
+      })),
+    )
+  })
+
+  it('tells the calmest two minutes of the heart as computed from the intervals of the file', async () => {
+    const messages = await queryOnce(
+      database.url,
+      `select extract(epoch from m.t)::float8 as at, m.fields -> 'time' as intervals
+       from training.fit_messages m where message = 'hrv' order by position`,
+    )
+    const beats = messages.flatMap(({ at, intervals }) =>
+      (intervals as (number | null)[]).flatMap((interval) =>
+        interval !== null && interval >= 0.3 && interval <= 2 ? [{ at: Number(at), interval }] : [],
+      ),
+    )
+    expect(beats.length).toBeGreaterThan(3_000)
+    const steps = beats.map((beat, index) => ({
+      ...beat,
+      change: index === 0 ? Number.NaN : beat.interval - (beats[index - 1]?.interval ?? 0),
+    }))
+    const stretches = [...new Set(steps.map(({ at }) => Math.floor(at / 120)))].map((key) =>
+      steps.filter(({ at }) => Math.floor(at / 120) === key),
+    )
+    const found = stretches
+      .filter((of) => of.length >= 60)
+      .map((of) => {
+        const near = of.filter(({ change, interval }) => Math.abs(change) < 0.2 * interval)
+        return {
+          beats: of.length,
+          hr: 60 / mean(of.map(({ interval }) => interval)),
+          rmssd: 1_000 * Math.sqrt(mean(near.map(({ change }) => change ** 2))),
+        }
+      })
+      .sort((a, b) => a.hr - b.hr)
+    const [calmest] = found
+    expect(numbers(await askAfter('select', 32))).toEqual([
+      {
+        ...{ account: 'default', day: '2025-06-30', name: 'Evening tempo', beats: calmest?.beats },
+        ...{ hr: rounded(calmest?.hr ?? 0), rmssd_ms: rounded(calmest?.rmssd ?? 0, 1) },
+      },
+    ])
+  })
+
+  it('tells decoupling by month and the best climbs from the measures of each ride', async () => {
+    const rides = (
+      await queryOnce(
+        database.url,
+        `select to_char(a.started_at_local, 'YYYY-MM') as month, a.started_at_local, m.*
+         from training.ride_measures m join training.activities a using (activity_id) where a.absent_since is null`,
+      )
+    ).map((row) => row as Record<string, unknown> & { month: string })
+    const endurance = rides.filter(
+      (ride) =>
+        Number(ride.moving_s) >= 3_600 &&
+        ride.intensity !== null &&
+        Number(ride.intensity) < 0.85 &&
+        ride.decoupling_pct !== null &&
+        (ride.started_at_local as Date) >= new Date('2024-07-02T00:00:00'),
+    )
+    const months = [...new Set(endurance.map(({ month }) => month))].sort().reverse()
+    expect(months.length).toBeGreaterThan(2)
+    const answers = numbers(await askAfter('select', 30))
+    expect(answers.map(({ month, rides: count }) => [month, count])).toEqual(
+      months.map((month) => [month, endurance.filter((ride) => ride.month === month).length]),
+    )
+    for (const answer of answers) {
+      const of = endurance.filter((ride) => ride.month === answer.month)
+      expect(answer.decoupling_pct).toBeCloseTo(mean(of.map((ride) => Number(ride.decoupling_pct))), 0)
+    }
+    const climbs = rides
+      .filter(({ longest_climb_vam: vam }) => vam !== null)
+      .sort((a, b) => Number(b.longest_climb_vam) - Number(a.longest_climb_vam))
+      .slice(0, 5)
+    expect(climbs.length).toBeGreaterThan(0)
+    expect(numbers(await askAfter('select', 31)).map(({ vam, gain_m: gain }) => [vam, gain])).toEqual(
+      climbs.map((ride) => [
+        rounded(Number(ride.longest_climb_vam)),
+        rounded(Number(ride.longest_climb_gain_m)),
+      ]),
+    )
   })
 })
 

@@ -5,6 +5,7 @@ import { INTENSITY } from './intensity-questions.ts'
 import { MIRROR } from './mirror-questions.ts'
 import { MORE } from './more-questions.ts'
 import type { Recipe } from './recipe.ts'
+import { RECORDED } from './recorded-questions.ts'
 
 /** The questions of docs/cookbook.md in their order; `npm run docs` writes them there with their answers. */
 export const COOKBOOK: readonly Recipe[] = [
@@ -14,6 +15,7 @@ export const COOKBOOK: readonly Recipe[] = [
   ...MIRROR,
   ...WITHIN_ACTIVITY,
   ...MORE,
+  ...RECORDED,
 ]
   .map((recipe) => ({ ...recipe, sql: withoutIndent(recipe.sql), reading: withoutIndent(recipe.reading) }))
   .sort((one, other) => one.number - other.number)

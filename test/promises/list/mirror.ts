@@ -84,7 +84,7 @@ export const MIRROR: readonly Breaking[] = [
     promise:
       'A value that is another one here than at the service is found by `musette verify`, which writes nothing without `--repair`',
     in: 'src/store/activities/differences.ts',
-    from: 'return [...compareCells(curve), ...inIntensity]',
+    from: 'return [...compareCells(curve), ...inIntensity, ...inMeasures]',
     to: 'return [...inIntensity]',
   },
   {

@@ -86,10 +86,16 @@ export const ROWS: readonly Breaking[] = [
     to: 'over (), 1) as pct',
   },
   {
+    promise: '… and so do the measures of `ride_measures`',
+    in: 'src/normalize/measures/measures.ts',
+    from: '    const half = first.seconds * 2 < total ? first : second',
+    to: '    const half = first.seconds * 2 <= total ? first : second',
+  },
+  {
     promise: '… where a recording of every few seconds counts in full',
     in: 'src/normalize/sample-spacing.ts',
-    from: 'const spacingS = medianStep(t, count)',
-    to: 'const spacingS = Math.min(1, medianStep(t, count))',
+    from: 'const spacingS = medianStep(seconds)',
+    to: 'const spacingS = Math.min(1, medianStep(seconds))',
   },
   {
     promise:
@@ -112,7 +118,7 @@ export const ROWS: readonly Breaking[] = [
   },
   {
     promise: '… and so does the power curve a search of every window',
-    in: 'src/normalize/power-curve.ts',
+    in: 'src/normalize/by-second.ts',
     from: 'if (sum > best) best = sum',
     to: 'if (sum > best + 1) best = sum',
   },

@@ -47,6 +47,15 @@ const FILL = `
   insert into training.fit_originals (account_id, content_id, encoding, body)
   select account_id, content_id, 'gzip', '' from training.fit_files`
 
+/** Else autovacuum analyzes one table or another while the tests of a database that was never analyzed run. */
+const WITHOUT_AUTOVACUUM = `do $$
+  declare filled regclass;
+  begin
+    for filled in select oid::regclass from pg_class where relnamespace = 'training'::regnamespace and relkind = 'r' loop
+      execute format('alter table %s set (autovacuum_enabled = false)', filled);
+    end loop;
+  end $$`
+
 const VIEWS = [
   'today',
   'daily_load',
@@ -64,6 +73,7 @@ let store: Store
 beforeAll(async () => {
   database = await openTestDatabase()
   store = openStore({ log: makeSilentLog() }, { connectionString: database.url })
+  await store.execute(WITHOUT_AUTOVACUUM)
   await store.execute(FILL)
 }, FILLING_MS)
 

@@ -54,10 +54,7 @@ describe('what is derived from the samples of an activity', () => {
     const summary = summarize(samples)
     expect(summary).toMatchObject({ elapsed_s: 3_659, recorded_s: 118, moving_s: 59, distance_m: 472 })
     expect(summary.work_kj).toBeCloseTo(11.9)
-    // From the 30th second: 31 means of 100 W, then 30 that rise to it and 30 of 100 W.
-    const rising = seconds(30).map((second) => (((second + 1) * 100) / 30) ** 4)
-    const fourths = rising.reduce((sum, fourth) => sum + fourth, 61 * 100 ** 4)
-    expect(summary.weighted_w).toBeCloseTo((fourths / 91) ** 0.25)
+    expect(summary.weighted_w).toBeCloseTo(weightedOfHalves(60))
     expect(summary.speed_kmh.highest).toBeCloseTo(28.8)
   })
 
@@ -69,9 +66,16 @@ describe('what is derived from the samples of an activity', () => {
       const summary = summarize(makeSamples({ elapsed_s: at, power: at.map(() => 100) }))
       expect(summary).toMatchObject({ recorded_s: 118 * every })
       expect(summary.work_kj).toBeCloseTo((118 * every * 100 + 100) / 1_000)
-      expect(summary.weighted_w).toBeCloseTo(100)
+      expect(summary.weighted_w).toBeCloseTo(weightedOfHalves(59 * every + 1))
     }
   })
+
+  /** Two parts of so many seconds of 100 W with a pause between: 30 means rise to it after the pause, all others are 100 W. */
+  function weightedOfHalves(part: number): number {
+    const counted = 2 * part - 29
+    const rising = seconds(30).map((second) => (((second + 1) * 100) / 30) ** 4)
+    return (rising.reduce((sum, fourth) => sum + fourth, (counted - 30) * 100 ** 4) / counted) ** 0.25
+  }
 
   it('is null where nothing was recorded, and never zero', () => {
     const summary = summarize(makeSamples({ elapsed_s: [0], hr: [77] }))
