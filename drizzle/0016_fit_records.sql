@@ -1,6 +1,12 @@
 ALTER TABLE training.fit_files ADD COLUMN file_id integer NOT NULL GENERATED ALWAYS AS IDENTITY;
 ALTER TABLE training.fit_files ADD CONSTRAINT fit_files_file_id UNIQUE (file_id);
-ALTER TABLE training.fit_files ADD COLUMN reader_version integer NOT NULL DEFAULT 1;
+ALTER TABLE training.fit_files ADD COLUMN reader_version integer NOT NULL DEFAULT 1,
+  ADD COLUMN min_temperature double precision, ADD COLUMN avg_temperature double precision,
+  ADD COLUMN max_temperature double precision, ADD COLUMN right_power_pct double precision;
+COMMENT ON COLUMN training.fit_files.min_temperature IS 'Derived: lowest temperature of the records, °C; NULL without one';
+COMMENT ON COLUMN training.fit_files.avg_temperature IS 'Derived: mean temperature of the records, °C; NULL without one';
+COMMENT ON COLUMN training.fit_files.max_temperature IS 'Derived: highest temperature of the records, °C; NULL without one';
+COMMENT ON COLUMN training.fit_files.right_power_pct IS 'Derived: mean share of the right leg in the power, %, of the records with power above 0; NULL where the device does not say which leg it measured';
 COMMENT ON COLUMN training.fit_files.file_id IS 'Key of the file in this database: fit_records and fit_messages name it in each row, where content_id would take most of the room';
 COMMENT ON COLUMN training.fit_files.reader_version IS 'Version of the reader that made the rows of the file. From 2 on they have fit_records and fit_messages; musette rebuild makes the rows of files of older ones anew, when their bytes are kept';
 

@@ -130,7 +130,7 @@ SELECT c.account_id, i.activity_id, i.day, v.started_at, v.name, v.activity_type
    FROM generate_series(1, cardinality(i.hr_at_least_s)) AS beats
    CROSS JOIN LATERAL (SELECT least(greatest((beats - c.resting_hr)::float8 / (hr.highest - c.resting_hr), 0), 1) AS reserve) share
    WHERE c.resting_hr < hr.highest) AS trimp_banister_women,
-  c.name AS account
+  f.min_temperature, f.avg_temperature, f.max_temperature, f.right_power_pct, c.name AS account
 FROM training.accounts c
 CROSS JOIN LATERAL (
   SELECT month, CASE WHEN month > '-infinity' THEN max(max(hr_peak)) OVER (
@@ -143,7 +143,14 @@ CROSS JOIN LATERAL (
   SELECT started_at, name, activity_type, elapsed_s, distance, xss
   FROM training.activities WHERE activities.activity_id = i.activity_id OFFSET 0
 ) v
-CROSS JOIN LATERAL (SELECT coalesce(c.max_hr, h.highest) AS highest) hr;
+CROSS JOIN LATERAL (SELECT coalesce(c.max_hr, h.highest) AS highest) hr
+-- The file of ride_files.
+LEFT JOIN LATERAL (
+  SELECT x.min_temperature, x.avg_temperature, x.max_temperature, x.right_power_pct
+  FROM training.uploads u JOIN training.fit_files x ON x.account_id = u.account_id AND x.content_id = u.content_id
+  WHERE u.activity_id = i.activity_id AND u.account_id = c.account_id
+  ORDER BY u.state = 'duplicate', x.problem IS NOT NULL, u.seen_at, u.content_id LIMIT 1
+) f ON true;
 COMMENT ON VIEW training.ride_overview IS 'Derived: the measures of each activity with samples beside its day and name, and its TRIMP. One row an activity that the service lists.';
 COMMENT ON COLUMN training.ride_overview.account_id IS 'Account, see accounts';
 COMMENT ON COLUMN training.ride_overview.activity_id IS 'Activity, see activities';
@@ -203,4 +210,8 @@ COMMENT ON COLUMN training.ride_overview.hr_rest IS 'Resting heart rate that TRI
 COMMENT ON COLUMN training.ride_overview.trimp_edwards IS 'Derived: TRIMP after S. Edwards (1993): minutes at 50 to 60 % of hr_max + 2 * those to 70 % + 3 * to 80 % + 4 * to 90 % + 5 * above; heart rates are rounded down to whole beats. NULL without a heart rate or hr_max';
 COMMENT ON COLUMN training.ride_overview.trimp_banister_men IS 'Derived: TRIMP after E. Banister (1991), no unit, with its weights for men: sum of minutes * x * 0.64 * exp(1.92 * x), x = (heart rate - hr_rest) / (hr_max - hr_rest) within 0 and 1, heart rates rounded down to whole beats. NULL without a heart rate, hr_max or hr_rest';
 COMMENT ON COLUMN training.ride_overview.trimp_banister_women IS 'Derived: the same, no unit, with its weights for women: sum of minutes * x * 0.86 * exp(1.67 * x)';
+COMMENT ON COLUMN training.ride_overview.min_temperature IS 'Derived: lowest temperature of the records of its FIT file, °C; NULL where there is none';
+COMMENT ON COLUMN training.ride_overview.avg_temperature IS 'Derived: mean temperature of the records of its FIT file, °C; NULL where there is none';
+COMMENT ON COLUMN training.ride_overview.max_temperature IS 'Derived: highest temperature of the records of its FIT file, °C; NULL where there is none';
+COMMENT ON COLUMN training.ride_overview.right_power_pct IS 'Derived: mean share of the right leg in the power, %, of the records of its FIT file with power above 0; NULL where there is none';
 COMMENT ON COLUMN training.ride_overview.account IS 'Name of the account';

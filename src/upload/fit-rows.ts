@@ -46,6 +46,7 @@ export function normalizeFit(contents: FitContents, input: { sizeBytes: number; 
       createdAt: momentOf(fileId.timeCreated),
       ...{ startedAt, endedAt, parts, records: records.count, problem },
       readerVersion: FIT_READER_VERSION,
+      ...meansOf(columns),
       utcOffsetS: utcOffsetOf(head.activity ?? {}),
       fields: head,
       ...input,
@@ -64,6 +65,23 @@ export function normalizeFit(contents: FitContents, input: { sizeBytes: number; 
     ].map((field, index) => ({ position: index + 1, ...field })),
     records: { count: records.count, columns },
     messages: normalizeMessages(contents),
+  }
+}
+
+/** Sums up what is asked for of a whole file, see the comments of fit_files. */
+function meansOf({ temperature, rightPowerPct, power }: ReturnType<typeof normalizeRecords>['columns']) {
+  const degrees = [...(temperature ?? [])].filter((value) => !Number.isNaN(value))
+  const shares = [...(rightPowerPct ?? [])].filter(
+    (value, row) => !Number.isNaN(value) && (power?.[row] ?? 0) > 0,
+  )
+  const mean = (values: readonly number[]) =>
+    values.length > 0 ? values.reduce((sum, value) => sum + value, 0) / values.length : null
+  const extreme = (of: (a: number, b: number) => number) => (degrees.length > 0 ? degrees.reduce(of) : null)
+  return {
+    minTemperature: extreme((a, b) => Math.min(a, b)),
+    avgTemperature: mean(degrees),
+    maxTemperature: extreme((a, b) => Math.max(a, b)),
+    rightPowerPct: mean(shares),
   }
 }
 

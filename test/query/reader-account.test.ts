@@ -8,8 +8,11 @@ import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.
 import { openTempDir } from '../kit/temp-dir.ts'
 import { runVerb } from '../kit/verbs.ts'
 
-/** Stands in each row of the other account that has a text. */
+/** Stands in each row of the other accounts that has a text. */
 const MARK = 'of-somebody-else'
+const ACCOUNTS = 100
+/** The account that is held to, one other by this name, and many more. */
+const NAMES = ['mine', MARK, ...Array.from({ length: ACCOUNTS - 2 }, (_, n) => `${MARK}-${n}`)]
 const mine = `coach_${randomBytes(4).toString('hex')}`
 const wide = `wide_${randomBytes(4).toString('hex')}`
 
@@ -20,14 +23,20 @@ describe('a reader that is held to one account', () => {
   const rows = (text: string) => queryOnce(database.url, text)
   beforeAll(async () => {
     database = await openTestDatabase()
-    for (const [index, name] of ['mine', MARK].entries())
+    for (const [index, name] of NAMES.entries())
       await rows(
         `with a as (insert into training.accounts (name, base_url, needs_login) values ('${name}', 'http://127.0.0.1:9', false) returning account_id),
          v as (insert into training.activities (account_id, path, name, listed_at, wanted_at, started_at, started_at_local, sample_count)
-           select account_id, '${name}-path', '${name}-ride', now(), now(), '2026-05-0${index + 1}', '2026-05-0${index + 1}', 1 from a returning *),
+           select account_id, '${name}-path', '${name}-ride', now(), now(), '2026-05-01'::date + ${index}, '2026-05-01'::date + ${index}, 1 from a returning *),
          s as (insert into training.samples (activity_id, t, power) select activity_id, started_at, ${index + 100} from v),
          r as (insert into training.raw_documents (activity_id, fetched_at, sha256, encoding, body) select activity_id, now(), '${name}', 'gzip', 'x' from v),
-         u as (insert into training.uploads (account_id, content_id, file_name, size_bytes, seen_at) select account_id, '${name}', '${name}.fit', 1, now() from a),
+         u as (insert into training.uploads (account_id, content_id, file_name, size_bytes, seen_at, state, activity_id)
+           select account_id, '${name}', '${name}.fit', 1, now(), 'mirrored', activity_id from v),
+         f as (insert into training.fit_files (account_id, content_id, size_bytes, parts, records, fields, read_at)
+           select account_id, '${name}', 1, 1, 1, '{}', now() from a returning file_id),
+         fr as (insert into training.fit_records (file_id, position, t, power) select file_id, 1, now(), ${index + 100} from f),
+         fm as (insert into training.fit_messages (file_id, position, record, message, fields) select file_id, 1, 1, '${name}', '{}' from f),
+         m as (insert into training.ride_measures (activity_id, account_id, mean_power) select activity_id, account_id, ${index + 100} from v),
          w as (insert into training.workouts (account_id, path, name) select account_id, '${name}', '${name}' from a),
          i as (insert into training.sync_runs (account_id, resource, kind, error) select account_id, 'activities', 'poll', '${name}' from a)
          select 1`,
@@ -67,14 +76,17 @@ describe('a reader that is held to one account', () => {
 
   it('sees its rows in each table and view, and none of another account', async () => {
     expect(await queryOnce(url, 'select name from activities')).toEqual([{ name: 'mine-ride' }])
-    expect(await queryOnce(url, 'select power from samples')).toEqual([{ power: 100 }])
+    for (const table of ['samples', 'fit_records', 'ride_records'])
+      expect(await queryOnce(url, `select power from ${table}`), table).toEqual([{ power: 100 }])
+    expect(await queryOnce(url, 'select mean_power from ride_measures')).toEqual([{ mean_power: 100 }])
+    expect(await queryOnce(url, 'select message from fit_messages')).toEqual([{ message: 'mine' }])
     expect(await queryOnce(url, 'select name from accounts')).toEqual([{ name: 'mine' }])
     expect(
       await queryOnce(url, 'select account, count(*)::int as n from daily_load group by 1'),
     ).toMatchObject([{ account: 'mine' }])
     expect((await relations()).length).toBeGreaterThan(35)
     const [others] = await rows(`select count(*)::int as n from training.activities where name ~ '${MARK}'`)
-    expect(others).toEqual({ n: 1 })
+    expect(others).toEqual({ n: ACCOUNTS - 1 })
     await expectNothingOfOthers()
   })
 
@@ -121,8 +133,8 @@ describe('a reader that is held to one account', () => {
   it('is made of one that read all, and leaves the others as they were', async () => {
     const all = await run(wide)
     const count = 'select count(*)::int as n from activities'
-    expect(await queryOnce(all.stdout.trim(), count)).toEqual([{ n: 2 }])
-    expect(await rows('select count(*)::int as n from training.activities')).toEqual([{ n: 2 }])
+    expect(await queryOnce(all.stdout.trim(), count)).toEqual([{ n: ACCOUNTS }])
+    expect(await rows('select count(*)::int as n from training.activities')).toEqual([{ n: ACCOUNTS }])
     const held = await run(wide, '--account', MARK)
     expect(await queryOnce(held.stdout.trim(), 'select name from activities')).toEqual([
       { name: `${MARK}-ride` },

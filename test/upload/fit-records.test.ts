@@ -238,6 +238,28 @@ describe('the records and messages of a FIT file', () => {
     ])
   })
 
+  it('give the file its temperatures and its balance, which stand beside the measures of the activity', async () => {
+    const columns = 'min_temperature, avg_temperature, max_temperature, right_power_pct'
+    const [file] = await rig.rows(`select ${columns} from training.fit_files where content_id = $1`, [
+      idOf(recorded),
+    ])
+    const [computed] = await rig.rows(
+      `select min(temperature)::float8 as min_temperature, avg(temperature)::float8 as avg_temperature, max(temperature)::float8 as max_temperature,
+         (avg(right_power_pct) filter (where power > 0))::float8 as right_power_pct
+       from training.ride_records where content_id = $1`,
+      [idOf(recorded)],
+    )
+    expect(computed?.avg_temperature).toEqual(expect.any(Number))
+    for (const [name, value] of Object.entries(computed ?? {}))
+      expect(file?.[name], name).toBeCloseTo(Number(value), 9)
+    const [beside] = await rig.rows(
+      `select o.min_temperature, o.avg_temperature, o.max_temperature, o.right_power_pct from training.ride_overview o
+       join training.ride_files f using (activity_id) where f.content_id = $1`,
+      [idOf(recorded)],
+    )
+    expect(beside).toEqual(file)
+  })
+
   it('show events, R-R intervals, lengths, time in zones and the rider in views of their own', async () => {
     const of = async (query: string) => rig.rows(query, [idOf(recorded)])
     expect(

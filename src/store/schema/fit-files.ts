@@ -43,6 +43,10 @@ export const fitFiles = training.table(
     readAt: instant('read_at').notNull(),
     fileId: integer('file_id').generatedAlwaysAsIdentity().notNull(),
     readerVersion: integer('reader_version').notNull().default(1),
+    minTemperature: doublePrecision('min_temperature'),
+    avgTemperature: doublePrecision('avg_temperature'),
+    maxTemperature: doublePrecision('max_temperature'),
+    rightPowerPct: doublePrecision('right_power_pct'),
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.contentId] }),
