@@ -45,7 +45,7 @@ export const HISTORY: readonly Recipe[] = [
   {
     number: 17,
     name: 'weight_and_power',
-    question: 'What do I weigh, and what does that make in watts per kilogram?',
+    question: 'What do I weigh, and how many watts per kilogram?',
     sql: `
       select c.name as account, i.observed_at::date as as_of, i.weight_kg, round(i.ftp) as ftp_w,
         round((i.ftp / nullif(i.weight_kg, 0))::numeric, 2) as ftp_w_per_kg,
@@ -66,7 +66,7 @@ export const HISTORY: readonly Recipe[] = [
   {
     number: 20,
     name: 'this_year_so_far',
-    question: 'How far did I get this year, against the years before at this time?',
+    question: 'How far did I get this year, against the years before?',
     sql: `
       select t.account, date_part('year', a.started_at_local)::int as year, count(*)::int as activities, round(sum(a.distance)) as km,
         round(sum(a.elapsed_s) / 3600) as hours, round(sum(a.total_elevation_gain)) as climbed, round(sum(a.xss)) as xss

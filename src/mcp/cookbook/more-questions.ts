@@ -5,7 +5,7 @@ export const MORE: readonly Recipe[] = [
   {
     number: 21,
     name: 'rides_near_a_place',
-    question: 'Which rides began near a place, and which only came near it?',
+    question: 'Which rides began near a place, or came near it?',
     sql: `
       with place as (select box(point(-79.42, 43.63), point(-79.34, 43.67)) as box)
       select c.name as account, case when point(a.start_lng, a.start_lat) <@ p.box then 'began there' else 'may have passed' end as how,
@@ -68,7 +68,7 @@ export const MORE: readonly Recipe[] = [
   {
     number: 24,
     name: 'power_after_work',
-    question: 'What is left after 1,000, 2,000 and 3,000 kJ?',
+    question: 'What is left after much work?',
     sql: `
       select c.name as account, k.after_kj, count(*)::int as rides, round(max(k.one)) as best_1_min_w, round(max(k.five)) as best_5_min_w,
         round(max(k.twenty)) as best_20_min_w
@@ -92,7 +92,7 @@ export const MORE: readonly Recipe[] = [
   {
     number: 25,
     name: 'fuel_of_long_rides',
-    question: 'How much carbohydrate and fat does a long ride burn in an hour?',
+    question: 'How much carbohydrate and fat does a long ride burn?',
     sql: `
       select c.name as account, a.started_at_local::date as day, a.name, training.round(a.elapsed_s / 3600, 1) as hours,
         round(a.avg_power) as avg_power_w, round(a.total_grams_carbs / a.elapsed_s * 3600) as carbs_g_per_h,

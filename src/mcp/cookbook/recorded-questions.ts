@@ -26,7 +26,7 @@ export const RECORDED: readonly Recipe[] = [
   {
     number: 29,
     name: 'balance',
-    question: 'Does my balance change as I tire?',
+    question: 'Is my balance even when I tire?',
     sql: `
       select f.account, (floor(extract(epoch from r.t - f.started_at) / 1800) * 30)::int as from_minute,
         count(distinct f.activity_id)::int as rides, round(avg(r.power)) as mean_w,
@@ -46,8 +46,8 @@ export const RECORDED: readonly Recipe[] = [
   },
   {
     number: 30,
-    name: 'decoupling-by-month',
-    question: 'Is my endurance getting better, month by month?',
+    name: 'endurance',
+    question: 'Does my endurance get better?',
     sql: `
       select r.account, to_char(r.day, 'YYYY-MM') as month, count(*)::int as rides, training.round(avg(r.decoupling_pct), 1) as decoupling_pct,
         training.round(avg(r.hr_drift_pct), 1) as hr_drift_pct, training.round(avg(r.efficiency), 2) as efficiency
@@ -62,7 +62,7 @@ export const RECORDED: readonly Recipe[] = [
   {
     number: 31,
     name: 'climbs',
-    question: 'Which were my best climbs?',
+    question: 'What are my best climbs?',
     sql: `
       select c.name as account, r.day, r.name, training.round(r.longest_climb_length_m / 1000, 2) as km,
         round(r.longest_climb_gain_m) as gain_m, training.round(r.longest_climb_grade_pct, 1) as grade_pct,
@@ -79,8 +79,8 @@ export const RECORDED: readonly Recipe[] = [
   },
   {
     number: 32,
-    name: 'heart-rate-variability',
-    question: 'How variable are my heartbeats at their calmest?',
+    name: 'hrv',
+    question: 'How variable is my heartbeat at rest?',
     sql: `
       with step as (
         select account, activity_id, t, position, interval_s,

@@ -132,8 +132,7 @@ const detail = z.object({
 export const getActivity = makeTool({
   name: 'get_activity',
   title: 'One activity',
-  description:
-    'Scores, signature, power curve, measures (work, weighted power, drift, climbs …) and seconds in zones of one activity.',
+  description: 'Scores, signature, power curve, measures and seconds in zones of one activity.',
   input: z.object({ activity: z.string().min(1).max(200).describe('key from find_activities'), account }),
   output: { activity: detail, power_curve: z.array(z.object({ duration_s: z.number(), best_w: number })) },
   async run({ query }, input) {
