@@ -73,9 +73,10 @@ export async function findWorkoutContent(
 export type ExportedWorkouts = { workouts: number; written: string[]; removed: string[]; problems: string[] }
 
 /**
- * Writes workouts of an account into a folder, which is made: the one of `name`, or without it every workout of the own list. Then
- * files of this format are removed that an earlier run has written for workouts that are gone, unless somebody has changed them. Files
- * that are not ours are never overwritten. Throws as `findWorkoutContent` does, and ConfigError `workout_folder`, `folder_of_another` and `bad_folder`.
+ * Writes workouts of an account into a folder, which is made: the one of `name`, or without it every workout of the own list.
+ * Then files of this format are removed that an earlier run has written for workouts that are gone, unless somebody has changed
+ * them. Files that are not ours are never overwritten. Throws as `findWorkoutContent` does, and ConfigError `workout_folder`,
+ * `folder_of_another` and `bad_folder`.
  */
 export async function exportWorkouts(
   app: Pick<LocalApp, 'store' | 'config'>,

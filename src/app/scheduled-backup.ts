@@ -26,10 +26,10 @@ import { verifyBackup } from './backups.ts'
 const RUN = { accountId: null, resource: 'backup', kind: 'schedule' }
 
 /**
- * Writes a scheduled backup into the folder of the configuration and then removes the oldest ones of this database and line beyond
- * the number to keep. A failure removes none. Returns undefined when there is nothing to do: the newest one is younger than half of the interval, which
- * is so after each restart of the daemon; there is no account; or another process does it at this moment. Throws as
- * writeBackupFile does, and TransientError `backup_no_folder`.
+ * Writes a scheduled backup into the folder of the configuration and then removes the oldest ones of this database and line
+ * beyond the number to keep. A failure removes none. Returns undefined when there is nothing to do: the newest one is younger
+ * than half of the interval, which is so after each restart of the daemon; there is no account; or another process does it at
+ * this moment. Throws as writeBackupFile does, and TransientError `backup_no_folder`.
  */
 export async function writeScheduledBackup(
   app: Pick<App, 'store' | 'config' | 'log'>,

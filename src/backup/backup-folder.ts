@@ -33,8 +33,8 @@ function isOwn(name: string, line: string): boolean {
 }
 
 /**
- * Reads the complete scheduled backups of a line in a folder, the newest first, by the times in their names; creates the folder if it
- * does not exist. Throws ConfigError `backup_file`, TransientError `backup_disk_full`.
+ * Reads the complete scheduled backups of a line in a folder, the newest first, by the times in their names; creates the folder
+ * if it does not exist. Throws ConfigError `backup_file`, TransientError `backup_disk_full`.
  */
 export async function readScheduled({ dir, line }: Schedule): Promise<ScheduledFile[]> {
   const names = await onDisk(dir, async () => {
@@ -49,8 +49,8 @@ export async function readScheduled({ dir, line }: Schedule): Promise<ScheduledF
 }
 
 /**
- * Reads the paths of scheduled backups in a folder that are not of a line: of other databases, of this one before a restore, and those
- * whose names do not say a line. Throws ConfigError `backup_file`.
+ * Reads the paths of scheduled backups in a folder that are not of a line: of other databases, of this one before a restore,
+ * and those whose names do not say a line. Throws ConfigError `backup_file`.
  */
 export async function readBackupsOfOthers({ dir, line }: Schedule): Promise<string[]> {
   const names = await onDisk(dir, () => readdir(dir).catch(orNone))
@@ -107,7 +107,10 @@ export async function readBackupManifest({ path }: { path: string }): Promise<Ma
   })
 }
 
-/** Removes what scheduled backups of a line left whose process was killed; no other one of it may run. Throws as readScheduled does. */
+/**
+ * Removes what scheduled backups of a line left whose process was killed; no other one of it may run. Throws as readScheduled
+ * does.
+ */
 export async function removeUnfinished({ dir, line }: Schedule): Promise<void> {
   const names = await onDisk(dir, () => readdir(dir))
   const left = names.filter((name) => UNFINISHED.test(name) && isOwn(name.replace(NAME_BEFORE_END, ''), line))

@@ -7,7 +7,8 @@ import { findIncomplete, recordRefetchOfIncomplete } from '../store/activities/r
 
 /**
  * Completes derived rows that a process of an older version has written, beside the other work: from the stored answers, and
- * activities without one are fetched again; measures from the samples that are here. A failure is only logged, because the next start tries again. `close` stops it.
+ * activities without one are fetched again; measures from the samples that are here. A failure is only logged, because the next
+ * start tries again. `close` stops it.
  */
 export function openCompletion({ mirror: { store, vacuum, log, now } }: Pick<App, 'mirror'>): {
   close(): Promise<void>

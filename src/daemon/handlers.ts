@@ -184,9 +184,9 @@ export function makeTrainingHandlers(
 }
 
 /**
- * Makes the handler of a job of an account, which does nothing for one that is gone, and parks the account when its tokens cannot be
- * read. An account that needs a login is tried, too, because its last token may still be valid; a refusal is then expected and not
- * thrown: status, the dashboard and the doctor already show it.
+ * Makes the handler of a job of an account, which does nothing for one that is gone, and parks the account when its tokens
+ * cannot be read. An account that needs a login is tried, too, because its last token may still be valid; a refusal is then
+ * expected and not thrown: status, the dashboard and the doctor already show it.
  */
 function ofAccount<P extends { accountId: number }>(
   app: Pick<App, 'store' | 'vault'>,

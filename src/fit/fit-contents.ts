@@ -35,8 +35,8 @@ export type DescribedField = {
 }
 
 /**
- * A message that is no record, session or lap, by the name of the profile or `message_N`. `time`: its own, in FIT seconds, when it has one,
- * which is not among its fields then. `record`: the number of the record before it, 0 before the first.
+ * A message that is no record, session or lap, by the name of the profile or `message_N`. `time`: its own, in FIT seconds, when
+ * it has one, which is not among its fields then. `record`: the number of the record before it, 0 before the first.
  */
 export type FitOther = FitMessageFields & { name: string; time: number | null; record: number }
 
@@ -69,9 +69,9 @@ const MOST_VALUES = 2_000_000
 const HEAD: readonly number[] = [FILE_ID.message, FILE_CREATOR.message, ACTIVITY.message]
 
 /**
- * Reads what a FIT file says: records, sessions, laps, devices, the fields that apps added, and every other message. Chained parts are
- * read one after the other. Of a file that is cut or damaged it reads what can be read, and `problem` says why not more. Never
- * throws.
+ * Reads what a FIT file says: records, sessions, laps, devices, the fields that apps added, and every other message. Chained
+ * parts are read one after the other. Of a file that is cut or damaged it reads what can be read, and `problem` says why not
+ * more. Never throws.
  */
 export function readContents(bytes: Uint8Array): FitContents {
   const reader = makeContentsReader()

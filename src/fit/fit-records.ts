@@ -4,9 +4,9 @@ import { FIRST_ABSOLUTE_TIME, FIT_EPOCH_S, RECORD, TIMESTAMP } from './profile.t
 import { MESSAGES } from './profile-fields.ts'
 
 /**
- * A field of the profile in the records of a file. `name`: that of the profile, or `field_N`. `numbers`: its number in each record, in the
- * profile's unit, NaN where it has none. `pairs`: the same of a field that is a list of two numbers, null without any. `others`: all
- * other values, by the number of the record from 1.
+ * A field of the profile in the records of a file. `name`: that of the profile, or `field_N`. `numbers`: its number in each
+ * record, in the profile's unit, NaN where it has none. `pairs`: the same of a field that is a list of two numbers, null
+ * without any. `others`: all other values, by the number of the record from 1.
  */
 export type RecordField = Readonly<{
   number: number
@@ -16,7 +16,10 @@ export type RecordField = Readonly<{
   others: ReadonlyMap<number, FitValue>
 }>
 
-/** The teeth of the chainring and the sprocket that are in use in each record, NaN while not known; null without any gear change. */
+/**
+ * The teeth of the chainring and the sprocket that are in use in each record, NaN while not known; null without any gear
+ * change.
+ */
 export type RecordGears = Readonly<{ front: Float64Array; rear: Float64Array }>
 
 /** The records of a file, by field. `timesMs`: ms since 1970, NaN of a record without a time. */

@@ -83,7 +83,10 @@ export function makeNumberReader(
 
 const appReaders = new Map<number, NumberReader | undefined>()
 
-/** Reads the value of a field of an app, whose type is in its description: a number, a text or a list; undefined when there is none. */
+/**
+ * Reads the value of a field of an app, whose type is in its description: a number, a text or a list; undefined when there is
+ * none.
+ */
 export function readAppField(message: FitMessage, place: DeveloperField, type: number): FitValue | undefined {
   const { bytes, definition } = message
   const { offset, size } = place

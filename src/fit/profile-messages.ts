@@ -1,7 +1,7 @@
 /**
- * The messages of the FIT profile that devices write into activities, each with its number and name before its fields: names with
- * consecutive numbers; a number before a name is that of the field. `[]`: it holds a list, `@`: a moment, `/N`: its scale, `-N`: its
- * offset, which may be negative.
+ * The messages of the FIT profile that devices write into activities, each with its number and name before its fields: names
+ * with consecutive numbers; a number before a name is that of the field. `[]`: it holds a list, `@`: a moment, `/N`: its scale,
+ * `-N`: its offset, which may be negative.
  */
 export const PROFILE = `
   0 fileId: type, manufacturer, product, serialNumber, timeCreated@, number, 8 productName

@@ -5,9 +5,9 @@ import { findUnmeasured, lockUnmeasured } from '../store/samples/unmeasured.ts'
 import type { MirrorDeps } from './mirror.ts'
 
 /**
- * Computes the measures of all activities that have samples and none, as an older version left them, from the samples in the database:
- * without the service, and without a stored answer. One transaction for each activity. Returns how many it measured; throws
- * TransientError when the database is unreachable, and the signal's reason.
+ * Computes the measures of all activities that have samples and none, as an older version left them, from the samples in the
+ * database: without the service, and without a stored answer. One transaction for each activity. Returns how many it measured;
+ * throws TransientError when the database is unreachable, and the signal's reason.
  */
 export async function completeMeasures(
   { store, log }: Pick<MirrorDeps, 'store' | 'log'>,

@@ -6,8 +6,8 @@ const WIDEST_S = 300
 
 /**
  * How far apart the samples of a recording are, and how long each lasts. `spacingS`: the median distance between seconds with a
- * sample, s, 1 for nearly all recordings; `seconds`: the whole second of each sample, since 1970; `heldS`: seconds that a sample lasts,
- * 0 for one that a later one of its second replaces.
+ * sample, s, 1 for nearly all recordings; `seconds`: the whole second of each sample, since 1970; `heldS`: seconds that a
+ * sample lasts, 0 for one that a later one of its second replaces.
  */
 export type SampleSpacing = {
   readonly spacingS: number

@@ -7,7 +7,10 @@ import { fitsFloat4 } from '../kit/floats.ts'
 import type { MessageRow, RecordColumn } from '../store/uploads/write-fit-records.ts'
 import { fieldsOf, nameOf, SEMICIRCLES_PER_DEGREE } from './fit-fields.ts'
 
-/** A field of the records that has no column, or values of one that its column cannot hold, with the number of the record of each. */
+/**
+ * A field of the records that has no column, or values of one that its column cannot hold, with the number of the record of
+ * each.
+ */
 export type LeftField = { name: string; number: number; records: number[]; values: FitValue[] }
 
 const isReal = (value: number) => fitsFloat4(value)
@@ -79,8 +82,8 @@ const PHASES: ReadonlyArray<readonly [string, RecordColumn, RecordColumn]> = [
 type Columns = Partial<Record<RecordColumn, Float64Array>>
 
 /**
- * Makes the columns of fit_records, see its comments, and what is left: each value of the file is in a column or in a field that is left.
- * Pure.
+ * Makes the columns of fit_records, see its comments, and what is left: each value of the file is in a column or in a field
+ * that is left. Pure.
  */
 export function normalizeRecords(records: FitRecords): { columns: Columns; left: LeftField[] } {
   const { count, timesMs, fields, gears } = records

@@ -22,8 +22,8 @@ type KeepInput = { key: UploadKey; fileName: string; load: () => Promise<Buffer>
 
 /**
  * Records what a FIT file of the ledger says in fit_files and the tables beside it, and keeps its bytes; what is there already
- * stays as it is, but for what an earlier version read. Of a damaged file it records what can be read. An error is logged and not thrown, because the upload of the
- * file does not depend on it.
+ * stays as it is, but for what an earlier version read. Of a damaged file it records what can be read. An error is logged and
+ * not thrown, because the upload of the file does not depend on it.
  */
 export async function keepFit(deps: UploadDeps, { key, fileName, load }: KeepInput): Promise<void> {
   const { accountId, contentId } = key

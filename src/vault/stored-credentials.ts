@@ -163,8 +163,9 @@ const spoolFile = z
   .transform((file) => ({ ...file, expiresAt: file.expiresAt ?? file.obtainedAt }))
 
 /**
- * Makes the spool of the database with this identity in `directory`, which is created with mode 0700 at the first write; files have mode 0600. Throws
- * UnreadableLoginError `spool_unreadable` when the disk fails, `spool_damaged` when the content is not valid.
+ * Makes the spool of the database with this identity in `directory`, which is created with mode 0700 at the first write; files
+ * have mode 0600. Throws UnreadableLoginError `spool_unreadable` when the disk fails, `spool_damaged` when the content is not
+ * valid.
  */
 export function makeSpool(directory: string, identity: string): Spool {
   const pathOf = (accountId: number) => join(directory, spoolName(accountId, identity))

@@ -68,7 +68,10 @@ export function formatLoginLost(account: string, at: Date, reason: string | null
   return { event: 'login.lost', at, data: makeData(account, 'The login is lost', text, { reason, command }) }
 }
 
-/** Says that the whole database was restored from a backup, with the number up to which the change feed is as it was before, and its new line. */
+/**
+ * Says that the whole database was restored from a backup, with the number up to which the change feed is as it was before, and
+ * its new line.
+ */
 export function formatRestored(
   at: Date,
   facts: {

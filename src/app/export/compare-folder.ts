@@ -18,8 +18,9 @@ export const FAULTS = {
 } as const
 
 /**
- * Compares the folder of an export with the database: reads every file, and compares what it was made of with what is there now.
- * Writes nothing. Throws ConfigError `not_an_export` and `folder_of_another`, the errors of the file system, and the signal's reason.
+ * Compares the folder of an export with the database: reads every file, and compares what it was made of with what is there
+ * now. Writes nothing. Throws ConfigError `not_an_export` and `folder_of_another`, the errors of the file system, and the
+ * signal's reason.
  */
 export async function checkExport(
   app: Pick<App, 'store'>,

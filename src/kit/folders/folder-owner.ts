@@ -50,7 +50,10 @@ export async function claimFolder(
   return describeForeign(dir, await readOwner(dir), database)
 }
 
-/** Reads why this database leaves a folder alone; undefined where it need not. Changes nothing. Throws Node's errors of the disk. */
+/**
+ * Reads why this database leaves a folder alone; undefined where it need not. Changes nothing. Throws Node's errors of the
+ * disk.
+ */
 export async function readForeign(
   dir: string,
   database: DatabaseIdentity,

@@ -10,7 +10,10 @@ const LEAST_GAIN_M = 30
 const LEAST_LENGTH_M = 300
 const S_AN_HOUR = 3_600
 
-/** A climb: when it begins (s since the first sample), how long it takes, gaps included, height and way, percent, and m of height an hour. */
+/**
+ * A climb: when it begins (s since the first sample), how long it takes, gaps included, height and way, percent, and m of
+ * height an hour.
+ */
 export type Climb = Readonly<{
   fromS: number
   durationS: number
@@ -21,9 +24,10 @@ export type Climb = Readonly<{
 }>
 
 /**
- * Finds the climbs of an activity in their order, where it has height and distance. They lie between the low and the high points of the
- * height above a slope of 3 %: from a low point, which is the last of equal ones, to the highest before 10 m of that are lost. So a
- * climb rises by more than 3 % on average, and so do its beginning and its end. Climbs of less than 30 m or 300 m are left out.
+ * Finds the climbs of an activity in their order, where it has height and distance. They lie between the low and the high
+ * points of the height above a slope of 3 %: from a low point, which is the last of equal ones, to the highest before 10 m of
+ * that are lost. So a climb rises by more than 3 % on average, and so do its beginning and its end. Climbs of less than 30 m or
+ * 300 m are left out.
  */
 export function normalizeClimbs({ count, seconds, alt, dist }: Recorded): Climb[] {
   const climbs: Climb[] = []

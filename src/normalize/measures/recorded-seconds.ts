@@ -22,7 +22,10 @@ export type Recorded = SampleSpacing &
     dist: Float64Array
   }>
 
-/** Takes what the measures need out of samples. The next one follows without a gap when it is as many seconds later as one lasts. */
+/**
+ * Takes what the measures need out of samples. The next one follows without a gap when it is as many seconds later as one
+ * lasts.
+ */
 export function makeRecorded(samples: Samples, { spacingS, seconds, heldS }: SampleSpacing): Recorded {
   const { columns } = samples
   const source = columns[powerSourceOf(samples)]

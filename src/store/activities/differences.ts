@@ -19,9 +19,9 @@ import { columnsToWrite, type DerivedDetail, type KnownStart } from './detail-co
 export type Difference = { field: string; mirrored: Json; service: Json; cells: number }
 
 /**
- * Compares everything that the tables hold of an activity with what would be written for an answer with samples: columns, summary,
- * every sample with its extras, power curve, intensity and measures. Returns undefined when the row has a newer answer. The row is locked
- * against changes until the transaction ends; nothing is written.
+ * Compares everything that the tables hold of an activity with what would be written for an answer with samples: columns,
+ * summary, every sample with its extras, power curve, intensity and measures. Returns undefined when the row has a newer
+ * answer. The row is locked against changes until the transaction ends; nothing is written.
  */
 export async function findDifferences(
   tx: Tx,

@@ -117,9 +117,10 @@ export const BEGIN_LINE =
   'UPDATE training.database SET earlier_lines = earlier_lines || line, line = gen_random_uuid(), line_began_at = clock_timestamp()'
 
 /**
- * Gives the database another line, begins the numbers of the change feed far above every number that was ever given out, and records
- * the change `restored` with identity and line. The numbers count microseconds since 1970 from now on: no database gives out as many as pass, so that two restores of one backup never
- * give the same number to two changes. `up_to` is the number up to which the feed is as it was before.
+ * Gives the database another line, begins the numbers of the change feed far above every number that was ever given out, and
+ * records the change `restored` with identity and line. The numbers count microseconds since 1970 from now on: no database
+ * gives out as many as pass, so that two restores of one backup never give the same number to two changes. `up_to` is the
+ * number up to which the feed is as it was before.
  */
 export async function recordRestored(client: pg.ClientBase, madeAt: string): Promise<void> {
   const { rows } = await client.query<{ name: string }>(

@@ -31,9 +31,10 @@ const TABLES = [
 type TableName = (typeof TABLES)[number]
 
 /**
- * The rows that one file holds: those of a table, an account and a year, of samples and FIT records those of a month. The year and the month are
- * those of the activity's start on its own wall clock, null when that is not known; of training info, files and changes that of
- * when they were observed, seen or made, in UTC. Workouts are one file. Two equal fingerprints mean equal rows.
+ * The rows that one file holds: those of a table, an account and a year, of samples and FIT records those of a month. The year
+ * and the month are those of the activity's start on its own wall clock, null when that is not known; of training info, files
+ * and changes that of when they were observed, seen or made, in UTC. Workouts are one file. Two equal fingerprints mean equal
+ * rows.
  */
 export type Partition = Readonly<{
   table: TableName
@@ -246,7 +247,10 @@ const PRINTS: Readonly<Partial<Record<TableName, Print>>> & { samples: Print } =
   },
 }
 
-/** Finds what there is to export, by table, account and time; `rows` counts samples, of power curves the activities, of FIT messages the files. */
+/**
+ * Finds what there is to export, by table, account and time; `rows` counts samples, of power curves the activities, of FIT
+ * messages the files.
+ */
 export async function findPartitions(tx: Tx): Promise<Partition[]> {
   const partitions: Partition[] = []
   for (const table of TABLES) {

@@ -12,8 +12,8 @@ export async function findUnmeasured(tx: Tx): Promise<number[]> {
 }
 
 /**
- * Locks an activity that has samples and no measures, and finds the threshold power that its samples were counted with, W; undefined
- * when it has measures by now, or another transaction holds its row, which writes them.
+ * Locks an activity that has samples and no measures, and finds the threshold power that its samples were counted with, W;
+ * undefined when it has measures by now, or another transaction holds its row, which writes them.
  */
 export async function lockUnmeasured(
   tx: Tx,

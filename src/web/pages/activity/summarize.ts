@@ -133,8 +133,8 @@ function workOf(at: readonly number[], watts: Column, pause: number): number | n
 }
 
 /**
- * Computes the weighted mean power, W, as `weighted_power` of ride_measures: the fourth root of the mean of the fourth powers of the
- * means of 30 s that end at each second with power. Pauses of the recording are zero in the means; null below 30 s.
+ * Computes the weighted mean power, W, as `weighted_power` of ride_measures: the fourth root of the mean of the fourth powers
+ * of the means of 30 s that end at each second with power. Pauses of the recording are zero in the means; null below 30 s.
  */
 export function weightedOf(at: readonly number[], watts: Column, pause = pauseOf(at)): number | null {
   const seconds: Array<number | null> = []
@@ -155,7 +155,10 @@ export function weightedOf(at: readonly number[], watts: Column, pause = pauseOf
   return counted === 0 ? null : (fourths / counted) ** 0.25
 }
 
-/** Sums the rises of a column of heights in m as `ascent_m` of ride_measures, without ups and downs of less than 2 m; null without heights. */
+/**
+ * Sums the rises of a column of heights in m as `ascent_m` of ride_measures, without ups and downs of less than 2 m; null
+ * without heights.
+ */
 function climbedOf(alt: Column): number | null {
   let counted: number | null = null
   let climbed = 0
