@@ -152,6 +152,7 @@ test('an activity that awaits its samples says when to fetch it again', async ()
     fetchAttempts: 3,
     sampleCount: 0,
   })
+  expect(await rowsOf(store, 'SELECT samples_at FROM training.activities')).toEqual([{ samples_at: null }])
 })
 
 test('two answers at the same moment end as one whole activity', async () => {

@@ -33,6 +33,19 @@ describe('a file', () => {
     expect(others).toEqual([])
   })
 
+  it('wakes the fetch of its activity once, also when waking fails, and not where the service had the activity already', async () => {
+    const woken: number[] = []
+    const onWanted = async ({ activityId }: { activityId: number }) => {
+      woken.push(activityId)
+      throw new Error('the queue is away')
+    }
+    const deps = { ...rig.deps, onWanted }
+    expect(await rig.importFile('ride.fit', ride, { deps })).toEqual({ action: 'done' })
+    expect(woken).toEqual([(await rig.find(ride))?.activityId])
+    await rig.importFile('again.fit', ride, { deps })
+    expect(woken).toHaveLength(1)
+  })
+
   it('that was uploaded and not moved, because of a crash, is moved without being sent again', async () => {
     await rig.importFile('ride.fit', ride)
     expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })

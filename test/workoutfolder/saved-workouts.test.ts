@@ -46,6 +46,17 @@ describe('the workout folder with every workout', () => {
     expect(await names()).toEqual(files)
   })
 
+  it('holds the own workout of the day as its own, as long as the service has no files of it', async () => {
+    await scene.pollInfo()
+    await scene.pollWorkouts()
+    const before = await names()
+    await settings({ wotd_type: 'Scheduled' })
+    await scene.pollInfo()
+    await scene.rows('delete from training.workout_files returning 1')
+    await scene.pollWorkouts()
+    expect(await names()).toEqual(before)
+  })
+
   it('says second by second what the files of the service say', async () => {
     await scene.pollInfo()
     await scene.pollWorkouts()
