@@ -1,6 +1,7 @@
 import { CredentialsRejectedError, errorCode, errorLine, isAbort, TransientError } from '../kit/errors.ts'
 import { HOUR } from '../kit/time.ts'
 import { type Comparison, compareActivity } from '../mirror/compare-activities.ts'
+import { completeMeasures } from '../mirror/complete-measures.ts'
 import type { FetchCounts, Progress } from '../mirror/fetch-wanted.ts'
 import { OUTAGE_AFTER } from '../mirror/item-failure.ts'
 import { type MirrorCounts, retryWhenRateLimited } from '../mirror/mirror.ts'
@@ -69,6 +70,7 @@ export async function syncAccount(
     const failed = await begin()
     await app.mirror.vacuum.whenIdle()
     await pruneBookkeeping(app.mirror, account.accountId)
+    await completeMeasures(app.mirror, rest.signal)
     const states = await store.read((tx) => countByState(tx, account.accountId))
     const { everFetched, newestDay } = await store.read((tx) => findFetched(tx, account.accountId))
     const created = Math.max(0, everFetched - before.everFetched)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { readSharedFolders } from '../app/report/shared-folders.ts'
 import { type ProbeResult, probeFolder } from '../dropfolder/probe-folder.ts'
 import { errorCode, errorLine } from '../kit/errors.ts'
-import { quoteShell } from '../kit/text.ts'
+import { formatCount, quoteShell } from '../kit/text.ts'
 import { findIdentity } from '../store/database-facts.ts'
 import { findOutdatedFit } from '../store/uploads/kept-fit.ts'
 import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
@@ -116,16 +116,12 @@ export async function checkFitFiles({ mirror }: Pick<DoctorContext, 'mirror'>): 
   if (kept === 0 && gone === 0) return [ok('all FIT files were read by this version')]
   const findings: Finding[] = []
   const missing = 'so fit_records and fit_messages lack them'
+  const filesOf = (count: number) => (count === 1 ? '1 FIT file' : `${formatCount(count)} FIT files`)
   if (kept > 0)
-    findings.push(warning(`${kept} FIT files were read by an earlier version, ${missing}`, 'musette rebuild'))
+    findings.push(warning(`an earlier version read ${filesOf(kept)}, ${missing}`, 'musette rebuild'))
   if (gone > 0) {
-    const reason = `an earlier version read ${gone} FIT files whose bytes are not kept, ${missing}`
-    findings.push(
-      warning(
-        `${reason}; where you have the files, give them again: they are read, not sent`,
-        'musette upload FILE…',
-      ),
-    )
+    const reason = `an earlier version read ${filesOf(gone)} whose bytes are not kept, ${missing}`
+    findings.push(warning(`${reason}; files that are given again are read, not sent`, 'musette upload FILE…'))
   }
   return findings
 }

@@ -33,6 +33,18 @@ describe('sync', () => {
     expect(await scene.requests()).toMatchObject({ 'GET /oauth/workout': 1, 'GET /oauth/workouts': 1 })
   })
 
+  it('measures the activities that an earlier version mirrored, without fetching them', async () => {
+    await sync()
+    const measures = () => scene.rows('select * from training.ride_measures order by activity_id')
+    const before = await measures()
+    expect(before).toHaveLength(2)
+    await scene.rows('delete from training.ride_measures returning 1')
+    await scene.requests()
+    expect(await sync()).toMatchObject({ fetched: 0, failed: 0 })
+    expect(await measures()).toEqual(before)
+    expect(await scene.requests()).not.toHaveProperty(['GET /oauth/activity/:path'])
+  })
+
   it('reports the counts of the activities when the rest fails, and counts the failures', async () => {
     await scene.fault('^/oauth/training_info$', { kind: 'html' })
     await scene.fault('^/oauth/workouts$', { kind: 'html' })

@@ -367,7 +367,9 @@ describe('the records and messages of a FIT file', () => {
       'delete from training.fit_originals where content_id = $1 returning 1',
     ]
     for (const statement of older.slice(0, 2)) await rig.rows(statement, of)
-    expect(await checkFitFiles(context)).toMatchObject([{ state: 'warning', run: 'musette rebuild' }])
+    expect(await checkFitFiles(context)).toMatchObject([
+      { state: 'warning', run: 'musette rebuild', found: expect.stringContaining('1 FIT file,') },
+    ])
     await rig.rows(older[2] ?? '', of)
     expect(await checkFitFiles(context)).toMatchObject([{ state: 'warning', run: 'musette upload FILE…' }])
     await rig.importFile('given again.fit', bytes)
