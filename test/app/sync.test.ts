@@ -42,7 +42,7 @@ describe('sync', () => {
     await scene.requests()
     expect(await sync()).toMatchObject({ fetched: 0, failed: 0 })
     expect(await measures()).toEqual(before)
-    expect(await scene.requests()).not.toHaveProperty(['GET /oauth/activity/:path'])
+    expect(await scene.requests()).toEqual({ 'GET /oauth/activity': 1, 'GET /oauth/training_info': 1 })
   })
 
   it('reports the counts of the activities when the rest fails, and counts the failures', async () => {
