@@ -60,8 +60,9 @@ export type FitContents = {
 
 /** A day of riding has a few hundred messages of these kinds; a hostile file may hold nothing else. */
 const MOST_MESSAGES = 20_000
-/** Three messages in each second of a day. */
+/** Three messages in each second of a day, with the fields that such ones have. */
 const MOST_OTHERS = 300_000
+const MOST_OTHER_FIELDS = 3_000_000
 /** The values of 20 fields in each second of a day. */
 const MOST_VALUES = 2_000_000
 
@@ -90,17 +91,14 @@ function makeContentsReader() {
   const others: FitOther[] = []
   const records = makeRecordsReader()
   const times = { firstStart: Number.POSITIVE_INFINITY, first: Number.POSITIVE_INFINITY, last: 0 }
-  const counts = { messages: 0, values: 0, leftOut: 0, record: 0 }
+  const counts = { messages: 0, values: 0, otherFields: 0, leftOut: 0, record: 0 }
   let apps = new Map<number, FitFields>()
   let current = new Map<number, DescribedField>()
 
   const onRecord = (message: FitMessage) => {
     const { time } = message
     const record = records.push(message)
-    if (record === undefined) {
-      counts.leftOut += 1
-      return
-    }
+    if (record === undefined) return
     counts.record = record
     if (time !== null && time >= FIRST_ABSOLUTE_TIME) {
       times.first = Math.min(times.first, time)
@@ -130,7 +128,8 @@ function makeContentsReader() {
     if (typeof data === 'number') records.shift({ front: teethOf(data, 24), rear: teethOf(data, 8) })
   }
   const onOther = (message: FitMessage, name: string) => {
-    if (others.length >= MOST_OTHERS) {
+    counts.otherFields += message.definition.fields.length + message.definition.developerFields.length
+    if (others.length >= MOST_OTHERS || counts.otherFields > MOST_OTHER_FIELDS) {
       counts.leftOut += 1
       return
     }
@@ -171,7 +170,8 @@ function makeContentsReader() {
     },
     onMessage,
     end({ parts, fault }: FitWalk<boolean>): FitContents {
-      const { leftOut } = counts
+      const read = records.end()
+      const leftOut = counts.leftOut + read.leftOut
       const { firstStart, first, last } = times
       const firstRecord = Number.isFinite(first) ? dateOf(first) : null
       const problems: string[] = []
@@ -181,7 +181,7 @@ function makeContentsReader() {
       if (leftOut > 0) problems.push(`${leftOut} messages or values of it are more than any device writes`)
       return {
         parts: parts.length,
-        records: records.end(),
+        records: read,
         startedAt: Number.isFinite(firstStart) ? new Date(firstStart) : firstRecord,
         endedAt: last > 0 ? dateOf(last) : null,
         head,

@@ -22,16 +22,22 @@ export type RecordField = Readonly<{
  */
 export type RecordGears = Readonly<{ front: Float64Array; rear: Float64Array }>
 
-/** The records of a file, by field. `timesMs`: ms since 1970, NaN of a record without a time. */
+/**
+ * The records of a file, by field. `timesMs`: ms since 1970, NaN of a record without a time. `leftOut`: how many records and
+ * values are missing, because there are more than any device writes.
+ */
 export type FitRecords = Readonly<{
   count: number
   timesMs: Float64Array
   fields: ReadonlyMap<number, RecordField>
   gears: RecordGears | null
+  leftOut: number
 }>
 
-/** Numbers of all fields and records: those of 40 fields in each second of three days. */
-const MOST_NUMBERS = 10_000_000
+/** Room for the numbers of all fields: 40 of them in each second of five days. */
+const MOST_NUMBERS = 20_000_000
+/** Values that are no numbers: ten in each second of a day. A hostile file may hold nothing else. */
+const MOST_OTHERS = 1_000_000
 const FIRST_CAPACITY = 4_096
 
 /** Room for the numbers of one column. */
@@ -54,13 +60,16 @@ export function makeRecordsReader() {
   const columns: Column[] = []
   let capacity = FIRST_CAPACITY
   let count = 0
+  let otherValues = 0
+  let leftOut = 0
 
-  const openColumn = (): Column => {
+  const hasRoom = (places: number, more: number) => places * (columns.length + more) <= MOST_NUMBERS
+  const addColumn = (): Column => {
     const column = { numbers: new Float64Array(capacity).fill(Number.NaN) }
     columns.push(column)
     return column
   }
-  const times = openColumn()
+  const times = addColumn()
   const gears: { front?: Column; rear?: Column } = {}
   let inUse = { front: Number.NaN, rear: Number.NaN }
 
@@ -75,10 +84,10 @@ export function makeRecordsReader() {
         ...{ column: undefined, pair: undefined, others: new Map() },
       }
       fields.set(number, field)
-      const count = profile?.isList && place.size % 2 === 0 ? 2 : 1
-      const width = place.size / count
+      const isPair = profile?.isList && place.size % 2 === 0
+      const width = isPair ? place.size / 2 : place.size
       const read = makeNumberReader({ ...place, size: width }, profile)
-      return { place, field, width, read: profile?.isList && count === 1 ? undefined : read }
+      return { place, field, width, read: profile?.isList && !isPair ? undefined : read }
     })
     steps.set(definition, made)
     return made
@@ -94,7 +103,10 @@ export function makeRecordsReader() {
   return {
     /** Reads the next record and returns its number from 1; undefined when there are more than any device writes. */
     push(message: FitMessage): number | undefined {
-      if ((count + 1) * columns.length > MOST_NUMBERS) return undefined
+      if (count === capacity && !hasRoom(capacity * 2, 0)) {
+        leftOut += 1
+        return undefined
+      }
       if (count === capacity) makeRoom()
       const row = count++
       const { time, bytes, definition } = message
@@ -107,17 +119,23 @@ export function makeRecordsReader() {
           const first = read(view, place.offset, definition.little)
           const second = read(view, place.offset + width, definition.little)
           if (Number.isNaN(first) && Number.isNaN(second)) continue
-          field.pair ??= [openColumn(), openColumn()]
-          field.pair[0].numbers[row] = first
-          field.pair[1].numbers[row] = second
+          if (!field.pair && hasRoom(capacity, 2)) field.pair = [addColumn(), addColumn()]
+          if (!field.pair) leftOut += 1
+          else {
+            field.pair[0].numbers[row] = first
+            field.pair[1].numbers[row] = second
+          }
         } else if (read) {
           const value = read(view, place.offset, definition.little)
           if (Number.isNaN(value)) continue
-          field.column ??= openColumn()
-          field.column.numbers[row] = value
+          if (!field.column && hasRoom(capacity, 1)) field.column = addColumn()
+          if (field.column) field.column.numbers[row] = value
+          else leftOut += 1
         } else {
           const value = readFieldValue(message, place)
-          if (value !== undefined) field.others.set(row + 1, value)
+          if (value === undefined) continue
+          if (otherValues++ < MOST_OTHERS) field.others.set(row + 1, value)
+          else leftOut += 1
         }
       }
       if (gears.front) gears.front.numbers[row] = inUse.front
@@ -127,8 +145,9 @@ export function makeRecordsReader() {
     /** Tells which gears are in use from the next record on, in teeth; NaN where that is not known. */
     shift(teeth: { front: number; rear: number }) {
       inUse = teeth
-      gears.front ??= openColumn()
-      gears.rear ??= openColumn()
+      if (gears.front || !hasRoom(capacity, 2)) return
+      gears.front = addColumn()
+      gears.rear = addColumn()
     },
     end(): FitRecords {
       const cut = (column: Column | undefined) => column?.numbers.subarray(0, count) ?? new Float64Array()
@@ -143,6 +162,7 @@ export function makeRecordsReader() {
         timesMs: cut(times),
         fields: new Map(ended.map((field) => [field.number, field])),
         gears: front && rear ? { front: cut(front), rear: cut(rear) } : null,
+        leftOut,
       }
     },
   }

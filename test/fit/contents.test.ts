@@ -163,6 +163,36 @@ describe('what a FIT file says beside its records', () => {
   })
 })
 
+describe('a hostile FIT file', () => {
+  const record = (fields: readonly number[][]) => [0x43, 0, 0, 20, 0, fields.length, ...fields.flat()]
+  const left = (bytes: Uint8Array) => {
+    const { problem } = readContents(bytes)
+    return Number(/^(\d+) messages or values/.exec(problem ?? '')?.[1] ?? 0)
+  }
+
+  it('of many short records and then wide ones takes no more memory than a ride of days', () => {
+    const wide = Array.from({ length: 200 }, (_, number) => [number, 1, 0x02])
+    const data = [
+      ...record([[3, 1, 0x02]]),
+      ...Array.from({ length: 300_000 }, () => [0x03, 120]).flat(),
+      ...record(wide),
+      ...[0x03, ...wide.map(() => 7)],
+    ]
+    expect(left(wrap([...FILE_ID_ACTIVITY, ...data]))).toBeGreaterThan(100)
+  })
+
+  it('of lists and of messages with hundreds of fields keeps what a device might write, and says how much is left out', () => {
+    const lists = Array.from({ length: 250 }, (_, number) => [number, 1, 0x0d])
+    const row = [0x03, ...lists.map(() => 7)]
+    const records = Array.from({ length: 5_000 }, () => row).flat()
+    expect(left(wrap([...FILE_ID_ACTIVITY, ...record(lists), ...records]))).toBeGreaterThan(100_000)
+    const wide = lists.map(([number = 0]) => [number, 1, 0x02])
+    const message = [0x43, 0, 0, 200, 0, wide.length, ...wide.flat()]
+    const messages = Array.from({ length: 13_000 }, () => row).flat()
+    expect(left(wrap([...FILE_ID_ACTIVITY, ...message, ...messages]))).toBeGreaterThan(900)
+  })
+})
+
 describe('the profile', () => {
   const NUMERIC = /^(s|u)int|^float|^byte$/
 
