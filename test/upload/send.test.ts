@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { TransientError } from '../../src/kit/errors.ts'
 import { MINUTE } from '../../src/kit/time.ts'
+import { recordReplaced } from '../../src/upload/upload-outcome.ts'
 import { makeRide } from '../kit/ride.ts'
 import { openUploadRig, type UploadRig } from './rig.ts'
 
@@ -44,6 +45,19 @@ describe('a file', () => {
     expect(woken).toEqual([(await rig.find(ride))?.activityId])
     await rig.importFile('again.fit', ride, { deps })
     expect(woken).toHaveLength(1)
+  })
+
+  it('that became another activity leaves the former one as absent, and the same one as it is', async () => {
+    await rig.importFile('ride.fit', ride)
+    const upload = await rig.find(ride)
+    const absent = async (path: string | null | undefined) => {
+      if (!upload || !path) throw new Error('the file is in the ledger with its activity')
+      await rig.app.store.transaction((tx) => recordReplaced(tx, { upload, path, now: new Date() }))
+      const [row] = await rig.rows('select absent_since is not null as absent from training.activities')
+      return row?.absent
+    }
+    expect(await absent(upload?.activityPath)).toBe(false)
+    expect(await absent('another')).toBe(true)
   })
 
   it('that was uploaded and not moved, because of a crash, is moved without being sent again', async () => {
