@@ -79,6 +79,7 @@ function sensorsAt(i: number): Record<string, unknown> {
     ...(i > 4 && air),
     ...{ saturatedHemoglobinPercent: 61.3, totalHemoglobinConc: 12.34, batterySoc: 81.5 },
     ...(i % 9 === 0 && { coreTemperature: 37.21, absolutePressure: 95_123 + i }),
+    ...(i % 6 === 0 && { speed1s: [9.125, 9.0625] }),
   }
 }
 
