@@ -1,7 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isSameSignature, isSameTrainingInfo } from '../../src/normalize/training-info-row.ts'
-import { normalizeDefinition, normalizeWorkoutEntry } from '../../src/normalize/workout-rows.ts'
+import {
+  normalizeDefinition,
+  normalizeWorkoutEntry,
+  rawEntriesByPath,
+} from '../../src/normalize/workout-rows.ts'
 
 const INFO = {
   success: true,
@@ -73,4 +77,9 @@ describe('a workout list', () => {
     const wire = { workout: [{ duration }], bad: [], drift: [] }
     expect(normalizeDefinition(wire, wire).sets[0]?.duration).toBe(seconds)
   })
+})
+
+it('a workout list without a list has no entries', () => {
+  for (const body of ['{"success":true}', '{"workouts":null}', '[]'])
+    expect(rawEntriesByPath(Buffer.from(body))).toEqual(new Map())
 })
