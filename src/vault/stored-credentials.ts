@@ -117,7 +117,7 @@ export function unsealSpooled(sealer: Sealer, spooled: SealedCredentials) {
   try {
     return unsealFields(sealer, spooled)
   } catch (error) {
-    if (!(error instanceof UnreadableLoginError) || error.code !== 'login_damaged') throw error
+    if (!(error instanceof UnreadableLoginError)) throw error
     throw new UnreadableLoginError('spool_damaged', spooled)
   }
 }
