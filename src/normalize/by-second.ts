@@ -4,7 +4,7 @@ import type { SampleSpacing } from './sample-spacing.ts'
 const LONGEST_S = 7 * 24 * 3_600
 
 /**
- * Spreads values of samples over the seconds from the first sample to the end of the last: a sample fills the seconds that it
+ * Spreads values of samples, in the order of time, over the seconds from the first to the end of the last: a sample fills the seconds that it
  * lasts, of two samples in one second the later one counts, and seconds without a value are 0, gaps of the recording too.
  * Undefined without any value, and for times that no ride has.
  */
@@ -12,17 +12,9 @@ export function spreadOverSeconds(
   values: Float64Array,
   { spacingS, seconds, heldS }: SampleSpacing,
 ): Float64Array | undefined {
-  let first = Number.POSITIVE_INFINITY
-  let last = Number.NEGATIVE_INFINITY
-  let known = false
-  for (let index = 0; index < seconds.length; index++) {
-    const second = seconds[index] as number
-    if (second < first) first = second
-    if (second > last) last = second
-    known ||= Number.isFinite(values[index])
-  }
-  const length = last - first + spacingS
-  if (!known || length > LONGEST_S) return undefined
+  const first = seconds[0] ?? Number.NaN
+  const length = (seconds[seconds.length - 1] ?? Number.NaN) - first + spacingS
+  if (!(length <= LONGEST_S) || !values.some((value) => Number.isFinite(value))) return undefined
   const spread = new Float64Array(length)
   for (let index = 0; index < seconds.length; index++) {
     const value = values[index] as number

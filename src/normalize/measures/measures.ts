@@ -146,47 +146,51 @@ function measureWeightedPower({ count, seconds, heldS, power }: Recorded, { sums
 }
 
 function measureDrift({ count, heldS, power, hr }: Recorded) {
-  const pedalled = new Float64Array(count)
+  const [pedalling, all] = [makeHalves(), makeHalves()]
   for (let index = 0; index < count; index++) {
-    pedalled[index] = (power[index] as number) > 0 ? (hr[index] as number) : Number.NaN
+    if (Number.isNaN(hr[index])) continue
+    all.total += heldS[index] as number
+    if ((power[index] as number) > 0) pedalling.total += heldS[index] as number
   }
-  const [pedalling, all] = [sumHalves(power, pedalled, heldS), sumHalves(hr, hr, heldS)]
-  return {
-    decouplingPct:
-      pedalling &&
-      100 *
-        (1 -
-          pedalling.second.values /
-            pedalling.second.beats /
-            (pedalling.first.values / pedalling.first.beats)),
-    hrDriftPct:
-      all && 100 * (all.second.beats / all.second.seconds / (all.first.beats / all.first.seconds) - 1),
-  }
-}
-
-/**
- * Sums the two halves of the seconds in which `hr` is known. A sample is of the first half when less than half of those seconds are
- * before it. null when a half has no second.
- */
-function sumHalves(values: Float64Array, hr: Float64Array, heldS: Uint16Array) {
-  let total = 0
-  for (let index = 0; index < hr.length; index++) {
-    if (!Number.isNaN(hr[index])) total += heldS[index] as number
-  }
-  const [first, second] = [
-    { values: 0, beats: 0, seconds: 0 },
-    { values: 0, beats: 0, seconds: 0 },
-  ]
-  for (let index = 0; index < hr.length; index++) {
+  for (let index = 0; index < count; index++) {
     const beats = hr[index] as number
     if (Number.isNaN(beats)) continue
     const held = heldS[index] as number
-    const half = first.seconds * 2 < total ? first : second
-    half.values += (values[index] as number) * held
-    half.beats += beats * held
-    half.seconds += held
+    addToHalf(all, beats, beats, held)
+    const watts = power[index] as number
+    if (watts > 0) addToHalf(pedalling, watts, beats, held)
   }
-  return second.seconds > 0 ? { first, second } : null
+  const efficiencyOf = ({ values, beats }: Halves['first']) => values / beats
+  const meanOfHalf = ({ beats, seconds }: Halves['first']) => beats / seconds
+  return {
+    decouplingPct: isWhole(pedalling)
+      ? 100 * (1 - efficiencyOf(pedalling.second) / efficiencyOf(pedalling.first))
+      : null,
+    hrDriftPct: isWhole(all) ? 100 * (meanOfHalf(all.second) / meanOfHalf(all.first) - 1) : null,
+  }
+}
+
+/** The seconds that count, and the sums of both halves of them. */
+type Halves = ReturnType<typeof makeHalves>
+
+function makeHalves() {
+  return {
+    total: 0,
+    first: { values: 0, beats: 0, seconds: 0 },
+    second: { values: 0, beats: 0, seconds: 0 },
+  }
+}
+
+/** Adds a sample to its half: to the first when less than half of the seconds that count are before it. */
+function addToHalf({ total, first, second }: Halves, value: number, beats: number, held: number): void {
+  const half = first.seconds * 2 < total ? first : second
+  half.values += value * held
+  half.beats += beats * held
+  half.seconds += held
+}
+
+function isWhole({ second }: Halves): boolean {
+  return second.seconds > 0
 }
 
 /** A height counts when it is 2 m or more from the last one that counted. */

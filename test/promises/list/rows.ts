@@ -88,8 +88,8 @@ export const ROWS: readonly Breaking[] = [
   {
     promise: '… and so do the measures of `ride_measures`',
     in: 'src/normalize/measures/measures.ts',
-    from: '    const half = first.seconds * 2 < total ? first : second',
-    to: '    const half = first.seconds * 2 <= total ? first : second',
+    from: '  const half = first.seconds * 2 < total ? first : second',
+    to: '  const half = first.seconds * 2 <= total ? first : second',
   },
   {
     promise: '… where a recording of every few seconds counts in full',
