@@ -147,7 +147,12 @@ export class UnreadableLoginError extends ConfigError {
   }
 }
 
-/** Names an account's spool file in the data directory, which databases may share: by the beginning of the database's identity. */
-export function spoolName(accountId: number, identity: string): string {
-  return `tokens-${accountId}-${identity.slice(0, 8)}.spool`
+/**
+ * Names an account's spool file in the data directory, which databases may share: by the beginning of the database's identity,
+ * without it as versions did before databases had one.
+ */
+export function spoolName(accountId: number, identity?: string): string {
+  return identity === undefined
+    ? `tokens-${accountId}.spool`
+    : `tokens-${accountId}-${identity.slice(0, 8)}.spool`
 }

@@ -169,12 +169,21 @@ const spoolFile = z
  */
 export function makeSpool(directory: string, identity: string): Spool {
   const pathOf = (accountId: number) => join(directory, spoolName(accountId, identity))
+  // A version before databases had an identity may have left its file: tokens that are nowhere else.
+  const earlierPathOf = (accountId: number) => join(directory, spoolName(accountId))
   const read = async (accountId: number): Promise<SealedCredentials | undefined> => {
-    const text = await onDisk(accountId, () => readIfThere(pathOf(accountId)))
+    const text = await onDisk(
+      accountId,
+      async () => (await readIfThere(pathOf(accountId))) ?? readIfThere(earlierPathOf(accountId)),
+    )
     if (text === undefined) return undefined
     const parsed = spoolFile.safeParse(parseJson(text))
     if (parsed.success && parsed.data.accountId === accountId) return parsed.data
     throw new UnreadableLoginError('spool_damaged', { accountId })
+  }
+  const clear = async (accountId: number) => {
+    for (const path of [pathOf(accountId), earlierPathOf(accountId)])
+      await rm(path, { force: true, recursive: true })
   }
   return {
     read,
@@ -182,10 +191,10 @@ export function makeSpool(directory: string, identity: string): Spool {
       await mkdir(directory, { recursive: true, mode: 0o700 })
       await writeDurably(pathOf(sealed.accountId), toText(sealed))
     },
-    clear: (accountId) => onDisk(accountId, () => rm(pathOf(accountId), { force: true, recursive: true })),
+    clear: (accountId) => onDisk(accountId, () => clear(accountId)),
     async remove(accountId, obtainedAt) {
       const found = await read(accountId)
-      if (found && found.obtainedAt <= obtainedAt) await rm(pathOf(accountId), { force: true })
+      if (found && found.obtainedAt <= obtainedAt) await clear(accountId)
     },
   }
 }

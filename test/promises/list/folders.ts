@@ -36,8 +36,8 @@ export const FOLDERS: readonly Breaking[] = [
   {
     promise: '… and tokens that wait in a data directory that both have',
     in: 'src/vault/seal.ts',
-    from: 'return `tokens-${accountId}-${identity.slice(0, 8)}.spool`',
-    to: 'return `tokens-${accountId}-${identity.slice(0, 0)}.spool`',
+    from: ': `tokens-${accountId}-${identity.slice(0, 8)}.spool`',
+    to: ': `tokens-${accountId}-${identity.slice(0, 0)}.spool`',
   },
   {
     promise:
