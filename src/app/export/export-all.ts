@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { VERSION } from '../../config/version.ts'
 import { ConfigError, errorLine, isDiskFull, MusetteError, TransientError } from '../../kit/errors.ts'
+import { claimFolderOrThrow } from '../../kit/folders/folder-owner.ts'
 import { DAY } from '../../kit/time.ts'
 import { withRun } from '../../mirror/mirror.ts'
 import { findIdentity } from '../../store/database-facts.ts'
@@ -28,7 +29,7 @@ export type ExportCounts = {
   bytes: number
   /** Parquet files in the folders of the tables that are not of the export, and that a reader would take for part of it */
   foreign: readonly string[]
-  /** the folder was written before this database was restored, so that all of it was written anew */
+  /** what was in the folder was not of this line of the database, so that all of it was written anew */
   anew: boolean
 }
 
@@ -60,7 +61,11 @@ export async function exportAll(
       const counts = await exportInto(app, { ...input, dir: resolve(input.dir) })
       const { files, written, removed, foreign, anew } = counts
       Object.assign(tally, { listed: files, changed: written, absent: removed })
-      if (anew) app.log.info({ dir: input.dir }, 'all of the export is written anew: it was of another line')
+      if (anew)
+        app.log.info(
+          { dir: input.dir },
+          'all of the export is written anew: it was not of this line of the database',
+        )
       if (foreign.length > 0) {
         app.log.warn(
           { files: foreign.length, first: foreign[0] },
@@ -88,6 +93,8 @@ async function exportInto(app: Pick<App, 'store'>, input: ExportInput): Promise<
     // What was once asked for stays: the next export of a schedule would remove it.
     const also = ALSO.filter((one) => input.also?.includes(one) || last?.also?.includes(one))
     const { files, exportedAt, ...counts } = await writeChanges(app, { ...input, also }, whole)
+    // A database that was restored from a backup of this one may have claimed it meanwhile.
+    await claimFolderOrThrow(dir, database)
     await publish(dir, {
       ...{ musette: VERSION, exported_at: exportedAt, checked_at: checkedAt },
       ...{ database: { identity, line }, also, files },

@@ -131,7 +131,7 @@ function sentenceOf(dir: string, { files, written, removed, samples, bytes, anew
   const rest = [`${files - written} unchanged`, ...(removed > 0 ? [`${removed} removed`] : [])].join(', ')
   if (written === 0) return `${dir} is up to date: ${files} files${removed > 0 ? `, ${removed} removed` : ''}`
   const size = `${formatCount(samples)} samples, ${(bytes / 1e6).toFixed(1)} MB`
-  const why = anew ? '; all of it anew, because it was written before this database was restored' : ''
+  const why = anew ? '; all of it anew, because what was there is not of this line of the database' : ''
   return `${dir}: ${written} of ${files} files written (${size}), ${rest}${why}`
 }
 
