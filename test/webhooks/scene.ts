@@ -1,4 +1,5 @@
 import type { Webhook } from '../../src/config/webhooks-file.ts'
+import { errorCode } from '../../src/kit/errors.ts'
 import type { ActivityDetailRow } from '../../src/store/activities/detail-columns.ts'
 import { recordDetails } from '../../src/store/activities/record-details.ts'
 import { upsertListed } from '../../src/store/activities/upsert-listed.ts'
@@ -65,7 +66,7 @@ export async function list(
   await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: new Date() }))
 }
 
-/** Records the details of all wanted activities, as a pass of fetches does. */
+/** Records the details of all wanted activities, as a pass of fetches does: one by one when another process works on one of them. */
 export async function fetchAll(
   store: Store,
   accountId: number,
@@ -76,5 +77,9 @@ export async function fetchAll(
   const inputs = wanted.map(({ activityId }) =>
     detailInput(activityId, new Date(), { row: detailRow({ xss: 80, elapsedS: 5_400, ...row }) }),
   )
-  await store.transaction((tx) => recordDetails(tx, inputs))
+  const record = (some: typeof inputs) => store.transaction((tx) => recordDetails(tx, some))
+  await record(inputs).catch(async (error: unknown) => {
+    if (errorCode(error) !== 'activity_busy') throw error
+    for (const input of inputs) await record([input])
+  })
 }
