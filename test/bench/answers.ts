@@ -1,6 +1,7 @@
 /** One day apart, so that no two rides share a second. */
 const DAY_S = 86_400
-const FIRST_START_S = 1_700_000_000
+/** Of the newest ride: six in the morning of yesterday. */
+const FIRST_START_S = Math.floor(Date.now() / 1_000 / DAY_S - 1) * DAY_S + 6 * 3_600
 
 /** When a ride starts, in s since 1970. */
 export function startOf(ride: number): number {

@@ -14,9 +14,10 @@ const {
 } = JSON.parse(process.argv[2] ?? '') as BenchInput
 /** When each request came, ms since 1970. */
 const requests: number[] = []
-let answers = prepare(0)
+let version = 0
+let answers = prepare()
 
-function prepare(version: number): Array<{ whole: Buffer; gzipped: Buffer; summary: Buffer }> {
+function prepare(): Array<{ whole: Buffer; gzipped: Buffer; summary: Buffer }> {
   return Array.from({ length: distinct }, (_, ride) => {
     const whole = makeAnswer({ ride, seconds, version, kind })
     const summary = Buffer.concat([whole.subarray(0, whole.indexOf(',"session_data"')), Buffer.from('}')])
@@ -39,7 +40,8 @@ const server = createServer((request, response) => {
   const url = new URL(request.url ?? '/', 'http://service')
   if (url.pathname === '/_requests') return sendJson(response, requests)
   if (url.pathname === '/_recalculate') {
-    answers = prepare(1)
+    version++
+    answers = prepare()
     return sendJson(response, {})
   }
   requests.push(Date.now())

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
+import { upsertListed } from '../../src/store/activities/upsert-listed.ts'
 import { makeSamplesVacuum, type SamplesVacuum } from '../../src/store/samples/vacuum.ts'
 import type { Store } from '../../src/store/store.ts'
+import { eventually } from '../kit/eventually.ts'
 import { makeSamples } from '../kit/samples.ts'
 import { replaceSamples } from './detail.ts'
-import { makeActivity, openTestStore, quiet, rowsOf } from './open.ts'
+import { listed, makeActivity, openTestStore, quiet, rowsOf } from './open.ts'
 
 const RIDES = 60
 const SAMPLES = 2_000
@@ -16,12 +18,14 @@ const ride = makeSamples(SAMPLES)
 
 async function openRides() {
   const { store } = await openTestStore()
-  await makeActivity(store, new Date())
+  const { accountId } = await makeActivity(store, new Date())
+  const entries = Array.from({ length: RIDES }, (_, ride) => listed(`p${ride + 1}`))
+  await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: new Date() }))
   // Its lock would have a vacuum of ours wait for the next write.
   await store.execute('ALTER TABLE training.samples SET (autovacuum_enabled = false)')
   for (const index of ['samples_activity', 'samples_t'])
     await store.execute(`ALTER INDEX training.${index} SET (autosummarize = off)`)
-  await store.execute(`UPDATE training.activities SET sample_count = ${RIDES * SAMPLES}`)
+  await store.execute(`UPDATE training.activities SET sample_count = ${SAMPLES}`)
   await writeAll(store, NONE, 0)
   return store
 }
@@ -102,6 +106,45 @@ test('after a recalculation, one activity is read without reading all of them, i
   await vacuum.whenIdle()
   const whole = await numberOf(store, `pg_relation_size('training.samples') / 8192`)
   expect(await pagesRead(store)).toBeLessThan(whole / 3)
+})
+
+test('the planner knows that the samples of an activity lie together, in whatever order the activities lie, also after an ANALYZE', async () => {
+  const store = await openRides()
+  const order = Array.from({ length: RIDES }, (_, ride) => (ride * 23) % RIDES)
+  const vacuum = makeSamplesVacuum({ store, log: quiet })
+  await store.execute('TRUNCATE training.samples')
+  for (const id of order) {
+    await store.transaction((tx) => replaceSamples(tx, id, ride))
+    await vacuum.afterWrite({ samples: SAMPLES, replaced: SAMPLES })
+  }
+  await vacuum.whenIdle()
+  await store.execute('ANALYZE training.samples')
+  const whole = await numberOf(store, `pg_relation_size('training.samples') / 8192`)
+  expect(await pagesRead(store)).toBeLessThan(whole / 3)
+  const statistics = `SELECT correlation, n_distinct FROM pg_stats WHERE tablename = 'samples' AND attname = 'activity_id'`
+  expect(await rowsOf(store, statistics)).toEqual([
+    { correlation: 1, n_distinct: expect.closeTo(-1 / SAMPLES, 6) },
+  ])
+})
+
+test('tables that have changed much are analyzed without autovacuum', async () => {
+  const { store } = await openTestStore()
+  await makeActivity(store, new Date())
+  await store.execute('ALTER TABLE training.sync_runs SET (autovacuum_enabled = false)')
+  const vacuum = makeSamplesVacuum({ store, log: quiet })
+  await vacuum.afterWrite({ samples: 1, replaced: 0 })
+  await store.execute(
+    `INSERT INTO training.sync_runs (resource, kind) SELECT 'activities', 'poll' FROM generate_series(1, 2000)`,
+  )
+  const known = () =>
+    numberOf(store, `SELECT reltuples FROM pg_class WHERE oid = 'training.sync_runs'::regclass`)
+  await eventually(() =>
+    numberOf(store, `SELECT n_mod_since_analyze FROM pg_stat_user_tables WHERE relname = 'sync_runs'`).then(
+      (n) => n >= 2000,
+    ),
+  )
+  await vacuum.whenIdle()
+  expect(await known()).toBe(2000)
 })
 
 test('a vacuum does nothing when nothing was written', async () => {
