@@ -26,6 +26,8 @@ export async function findWeekDays(tx: Tx, accountId: number): Promise<WeekDay[]
        from training.activities a
        where a.account_id = $1 and a.absent_since is null and a.started_at_local >= d.day
          and a.started_at_local < d.day + interval '1 day'
+         -- no local time is further from UTC, and started_at has an index
+         and a.started_at >= (d.day - interval '1 day') at time zone 'UTC' and a.started_at < (d.day + interval '2 days') at time zone 'UTC'
      ) v
      left join lateral (
        select target_total from training.training_info n
