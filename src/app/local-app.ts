@@ -134,12 +134,13 @@ export async function accountToUse(app: Pick<LocalApp, 'store' | 'vault'>, name:
  * with the current key, the key is wrong: no account is parked, and the error of the first one is returned.
  */
 export async function parkUnreadableLogins(
-  app: Pick<LocalApp, 'store' | 'vault'>,
+  app: Pick<LocalApp, 'vault'>,
 ): Promise<UnreadableLoginError | undefined> {
-  const { store, vault } = app
-  let readable = 0
+  const { vault } = app
   const unreadable: UnreadableLoginError[] = []
-  for (const { accountId } of await store.read(findAccounts)) {
+  const { doubtful, ...counted } = await vault.findDoubtful()
+  let { readable } = counted
+  for (const accountId of doubtful) {
     try {
       if (await vault.read(accountId)) readable += 1
     } catch (error) {

@@ -166,7 +166,7 @@ function codeFor(error: MusetteError): number {
 /** Parks the accounts whose tokens cannot be read, so that the following report says so; notes a wrong key on standard error. */
 export async function noteUnreadableLogins(
   context: Pick<Context, 'note'>,
-  app: Pick<LocalApp, 'store' | 'vault'>,
+  app: Pick<LocalApp, 'vault'>,
 ): Promise<void> {
   const { parkUnreadableLogins } = await import('../app/local-app.ts')
   const wrongKey = await parkUnreadableLogins(app)

@@ -49,7 +49,17 @@ export async function lockCredentialsOf(
 
 /** Finds the sealed credentials of an account, with the state of the login in its row of `accounts`. */
 export async function findSealed(tx: Tx, accountId: number) {
-  const [row] = await tx.db
+  const [row] = await selectSealed(tx).where(eq(credentials.accountId, accountId))
+  return row
+}
+
+/** Finds those of every account that has some. */
+export async function findEverySealed(tx: Tx) {
+  return await selectSealed(tx)
+}
+
+function selectSealed(tx: Tx) {
+  return tx.db
     .select({
       sealed: credentials,
       unreadable: credentials.unreadable,
@@ -59,8 +69,6 @@ export async function findSealed(tx: Tx, accountId: number) {
     })
     .from(credentials)
     .innerJoin(accounts, eq(accounts.accountId, credentials.accountId))
-    .where(eq(credentials.accountId, accountId))
-  return row
 }
 
 /** Finds the ids of the keys that seal the rows of all accounts. */

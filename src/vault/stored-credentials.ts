@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { z } from 'zod'
@@ -7,6 +7,7 @@ import { writeDurably } from '../kit/files.ts'
 import type { Credentials } from '../service/credentials.ts'
 import type { Store, Tx } from '../store/store.ts'
 import {
+  findEverySealed,
   findSealed,
   lockCredentials,
   recordUnreadable,
@@ -87,10 +88,37 @@ async function findCredentials(
   accountId: number,
 ): Promise<{ credentials: Credentials; unreadable: boolean } | undefined> {
   const row = await findSealed(tx, accountId)
-  if (!row) return undefined
-  const { sealed, needsLogin, baseUrl, unreadable } = row
-  const credentials = unsealCredentials(keys.sealerOf(sealed), sealed, { ...sealed, needsLogin, baseUrl })
-  return { credentials, unreadable }
+  return row && { credentials: openRow(keys, row), unreadable: row.unreadable }
+}
+
+function openRow(keys: Keyring, row: NonNullable<Awaited<ReturnType<typeof findSealed>>>): Credentials {
+  const { sealed, needsLogin, baseUrl } = row
+  return unsealCredentials(keys.sealerOf(sealed), sealed, { ...sealed, needsLogin, baseUrl })
+}
+
+/**
+ * Opens the logins of all accounts, by one query. Returns how many are readable as they are, and the accounts that readCredentials
+ * must look at: those with a spool file, with the mark of an unreadable login, and those whose login does not open.
+ */
+export async function findDoubtfulLogins({
+  store,
+  keys,
+  spool,
+}: VaultParts): Promise<{ readable: number; doubtful: number[] }> {
+  const rows = await store.read(findEverySealed)
+  const spooled = await spool.list().catch(() => rows.map(({ sealed }) => sealed.accountId))
+  const doubtful = new Set(spooled)
+  for (const row of rows) {
+    try {
+      openRow(keys, row)
+      if (row.unreadable) doubtful.add(row.sealed.accountId)
+    } catch (error) {
+      if (!(error instanceof UnreadableLoginError)) throw error
+      doubtful.add(row.sealed.accountId)
+    }
+  }
+  const readable = rows.filter(({ sealed }) => !doubtful.has(sealed.accountId)).length
+  return { readable, doubtful: [...doubtful].sort((a, b) => a - b) }
 }
 
 /**
@@ -137,6 +165,8 @@ type Spool = {
   /** Writes the file; it is on the disk, complete and under its name, when this resolves. */
   write(sealed: SealedCredentials): Promise<void>
   read(accountId: number): Promise<SealedCredentials | undefined>
+  /** Lists the accounts that have a file. */
+  list(): Promise<number[]>
   /** Removes the file unless it holds tokens newer than `obtainedAt`. */
   remove(accountId: number, obtainedAt: Date): Promise<void>
   /** Removes the file whatever it holds. */
@@ -190,6 +220,16 @@ export function makeSpool(directory: string, identity: string): Spool {
     async write(sealed) {
       await mkdir(directory, { recursive: true, mode: 0o700 })
       await writeDurably(pathOf(sealed.accountId), toText(sealed))
+    },
+    async list() {
+      const names = await readdir(directory).catch((error: unknown) => {
+        if (errorCode(error) === 'ENOENT') return []
+        throw error
+      })
+      const accountOf = (name: string) => Number(/^tokens-(\d+)\b/.exec(name)?.[1])
+      const isSpool = (name: string) =>
+        [pathOf, earlierPathOf].some((path) => path(accountOf(name)) === join(directory, name))
+      return [...new Set(names.filter(isSpool).map(accountOf))]
     },
     clear: (accountId) => onDisk(accountId, () => clear(accountId)),
     async remove(accountId, obtainedAt) {

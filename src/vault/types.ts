@@ -18,6 +18,8 @@ export type Vault = TokenVault & {
    * beginning. Waits up to 90 s for a running refresh, then throws TransientError and changes nothing.
    */
   saveLogin(account: { name: string; baseUrl: string }, login: Login): Promise<Account>
+  /** Counts the logins that are readable as they are, and finds the accounts that `read` must look at; see findDoubtfulLogins. */
+  findDoubtful(): Promise<{ readable: number; doubtful: number[] }>
   /** Deletes the tokens of an account; its mirrored data stays. */
   forget(accountId: number): Promise<void>
   /**

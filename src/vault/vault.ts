@@ -16,7 +16,13 @@ import {
   upsertSealed,
 } from './rows.ts'
 import { type KeyOptions, makeKeyring, UnreadableLoginError } from './seal.ts'
-import { findCredentialsAndUnpark, isReadable, makeSpool, readCredentials } from './stored-credentials.ts'
+import {
+  findCredentialsAndUnpark,
+  findDoubtfulLogins,
+  isReadable,
+  makeSpool,
+  readCredentials,
+} from './stored-credentials.ts'
 import type { Vault } from './types.ts'
 import { useLocked } from './use-locked.ts'
 
@@ -36,6 +42,7 @@ export function makeTokenVault(
   const { store, keys, spool } = parts
   return {
     read: (accountId) => named(store, readCredentials(parts, accountId)),
+    findDoubtful: () => findDoubtfulLogins(parts),
     locked: (accountId, use) => named(store, useLocked(parts, accountId, use)),
     async saveLogin({ name, baseUrl }, login) {
       const account = await store.transaction(async (tx) => {
