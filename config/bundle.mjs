@@ -4,6 +4,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -81,6 +82,12 @@ await build({
   format: 'cjs',
   logLevel: 'warning',
 })
+for (const name of readdirSync(`${root}dist/web`, { recursive: true }))
+  if (/\.(?:js|css|svg)$/.test(name))
+    writeFileSync(
+      `${root}dist/web/${name}.gz`,
+      gzipSync(readFileSync(`${root}dist/web/${name}`), { level: 9 }),
+    )
 // What each file was made of; the time of this file is that of the build.
 writeFileSync(`${root}dist/.inputs.json`, JSON.stringify(metafile.outputs))
 

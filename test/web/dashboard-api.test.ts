@@ -38,6 +38,23 @@ describe('the JSON of the dashboard', () => {
     expect((await get(path, { 'if-none-match': etag })).status).toBe(200)
   })
 
+  it('is sent in gzip to who takes it, as the scripts and styles are', async () => {
+    for (const path of [
+      '/api/activities/list',
+      '/assets/pages/today/page.js',
+      '/assets/shared/styles/styles.css',
+    ]) {
+      const lengthOf = async (accepted: string) => {
+        const answer = await get(path, { 'accept-encoding': accepted })
+        return [answer.headers.get('content-encoding'), (await answer.text()).length]
+      }
+      const [plain, length] = await lengthOf('identity')
+      expect([path, plain]).toEqual([path, null])
+      expect(await lengthOf('br;q=0.9, gzip')).toEqual(['gzip', length])
+      expect(await lengthOf('gzip;q=0')).toEqual([null, length])
+    }
+  })
+
   it('answers 400 and the mistake to a request with wrong parameters', async () => {
     for (const [path, sentence] of [
       ['/api/activities/abc', 'params/id must be integer'],

@@ -50,6 +50,8 @@ export async function registerPages(
     decorateReply: false,
     index: false,
     cacheControl: false,
+    // The build writes them beside the files.
+    preCompressed: true,
     allowedPath: (path) => /\.(js|css|svg)$/.test(path),
     // A browser revalidates them at each visit, so that none outlives an upgrade.
     setHeaders: (reply) => void reply.header('cache-control', 'no-cache'),

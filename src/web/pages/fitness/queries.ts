@@ -40,7 +40,10 @@ export async function findFitness(
   })
 }
 
-/** One array a quantity; `at` is seconds since 1970 and ascends. */
+/** The moments of a chart of years, seconds since 1970, to the minute. */
+const MINUTES_OF_AT = `extract(epoch from date_trunc('minute', at))::float8`
+
+/** One array a quantity; `at` is seconds since 1970, to the minute, and ascends. */
 export type TimeColumns<Name extends string> = Record<Name, Array<number | null>> & { at: number[] }
 
 export type SignatureColumns = TimeColumns<'ftp' | 'hie_kj' | 'pp' | 'ltp'>
@@ -51,7 +54,7 @@ async function findSignatureColumns(tx: Tx, accountId: number): Promise<Signatur
   return await findColumns(tx, {
     names,
     accountId,
-    text: `select extract(epoch from at)::float8, ftp, hie_kj, pp, ltp from training.fitness_history
+    text: `select ${MINUTES_OF_AT}, ftp, hie_kj, round(pp) as pp, ltp from training.fitness_history
            where account_id = $1 and at is not null order by at`,
   })
 }
@@ -65,12 +68,23 @@ async function findLoadColumns(tx: Tx, accountId: number): Promise<LoadColumns> 
   return await findColumns(tx, {
     names,
     accountId,
-    text: `select extract(epoch from at)::float8, tl_total, rl_total, form from training.form_history
+    text: `select ${MINUTES_OF_AT}, tl_total, rl_total, form from training.form_history
            where account_id = $1 and at is not null order by at`,
   })
 }
 
-/** Runs a query whose first column is the time and whose other columns have the names, and returns its columns. */
+/**
+ * Rounds a number that a chart shows with one decimal, or of which it shows differences: all digits of 10,000 activities would be
+ * most of the page's weight.
+ */
+function rounded(value: number | null | undefined, decimals = 1): number | null {
+  return value === null || value === undefined ? null : Number(value.toFixed(decimals))
+}
+
+/**
+ * Runs a query whose first column is the time and whose other columns have the names, and returns its columns, their numbers with
+ * one decimal.
+ */
 async function findColumns<Name extends string>(
   tx: Tx,
   input: { names: readonly Name[]; accountId: number; text: string },
@@ -81,7 +95,7 @@ async function findColumns<Name extends string>(
     rowMode: 'array',
   })
   const columns = Object.fromEntries(
-    input.names.map((name, index) => [name, rows.map((row) => row[index + 1] ?? null)]),
+    input.names.map((name, index) => [name, rows.map((row) => rounded(row[index + 1]))]),
   ) as Record<Name, Array<number | null>>
   return { ...columns, at: rows.map(([at]) => at) }
 }
@@ -165,11 +179,11 @@ async function findWeekColumns(tx: Tx, accountId: number): Promise<WeekColumns> 
   return {
     monday: rows.map(([monday]) => monday),
     activities: rows.map((row) => row[1]),
-    low_xss: rows.map((row) => row[2]),
-    high_xss: rows.map((row) => row[3]),
-    peak_xss: rows.map((row) => row[4]),
-    xss: rows.map((row) => row[5]),
-    recommended_xss: rows.map((row) => row[6]),
-    training_load: rows.map((row) => row[7]),
+    low_xss: rows.map((row) => rounded(row[2], 2) ?? 0),
+    high_xss: rows.map((row) => rounded(row[3], 2) ?? 0),
+    peak_xss: rows.map((row) => rounded(row[4], 2) ?? 0),
+    xss: rows.map((row) => rounded(row[5], 2) ?? 0),
+    recommended_xss: rows.map((row) => rounded(row[6], 2)),
+    training_load: rows.map((row) => rounded(row[7], 2)),
   }
 }
