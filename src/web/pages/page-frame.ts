@@ -28,8 +28,11 @@ export type Page = {
  */
 export type Menu = { pages: readonly Page[]; root: string; signOut: boolean }
 
-/** Renders the frame of a page: head, a link past the navigation, the navigation, and the places that its script fills. */
-export function renderPage(page: Page, menu: Menu): string {
+/**
+ * Renders the frame of a page: head, a link past the navigation, the navigation, and the places that its script fills. A browser
+ * fetches `data`, paths below the root, while the script is still on its way.
+ */
+export function renderPage(page: Page, menu: Menu, data: readonly string[] = []): string {
   const { root } = menu
   const links = menu.pages.map(
     ({ path, title }) =>
@@ -48,6 +51,7 @@ export function renderPage(page: Page, menu: Menu): string {
 <title>${page.title} · musette</title>
 <link rel="icon" href="${root}/assets/shared/styles/icon.svg" type="image/svg+xml">
 ${styles.map((name) => `<link rel="stylesheet" href="${root}/assets/${name}">`).join('\n')}
+${data.map((path) => `<link rel="preload" as="fetch" crossorigin href="${root}${path}">`).join('\n')}
 <script type="module" src="${root}/assets/${script}.js"></script>
 </head>
 <body>

@@ -61,7 +61,8 @@ export async function registerPages(
   server.get<{ Params: { id: string } }>('/activities/:id', async (request, reply) => {
     const activityId = /^\d{1,10}$/.test(request.params.id) ? Number(request.params.id) : 0
     if (await isUnknown(app, activityId)) return sendPage(reply.code(404), NO_SUCH_ACTIVITY, menu)
-    return sendPage(reply, ACTIVITY, menu)
+    const path = `/api/activities/${activityId}`
+    return sendPage(reply, ACTIVITY, menu, [path, `${path}/samples`])
   })
   registerWorkoutFiles(server, app)
   registerDownloads(server, app)
@@ -99,6 +100,6 @@ function sendUnavailable(error: unknown, reply: FastifyReply) {
   throw error
 }
 
-function sendPage(reply: FastifyReply, page: Page, menu: Menu) {
-  return reply.type('text/html; charset=utf-8').send(renderPage(page, menu))
+function sendPage(reply: FastifyReply, page: Page, menu: Menu, data?: readonly string[]) {
+  return reply.type('text/html; charset=utf-8').send(renderPage(page, menu, data))
 }

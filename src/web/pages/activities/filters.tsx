@@ -15,7 +15,7 @@ type Option = readonly [value: string, text: string]
 type Props = { facets: Facets; state: ListState; onChange: OnChange }
 
 /** Long enough that a word is not searched for letter by letter, ms. */
-const TYPING_MS = 200
+const TYPING_MS = 40
 
 const POWERS: readonly Option[] = [
   ['', 'with or without'],

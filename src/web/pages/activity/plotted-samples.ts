@@ -1,18 +1,13 @@
+import { hasValue } from '../../../kit/floats.ts'
+import { SECOND } from '../../../kit/time.ts'
+import { findStoredSamples } from '../../../store/samples/stored-samples.ts'
 import type { Tx } from '../../../store/store.ts'
 
-/** What a page plots by itself, each as it is selected: rounded to what can be seen, because a day has 86,400 seconds. */
-const PLOTTED = {
-  power: 'round(power::numeric)::int',
-  p_raw: 'round(p_raw::numeric)::int',
-  mpa: 'round(mpa::numeric)::int',
-  hr: 'round(hr::numeric)::int',
-  cad: 'round(cad::numeric)::int',
-  alt: 'round(alt::numeric, 1)::float8',
-  dist: 'round(dist::numeric, 1)::float8',
-  lat: 'round(lat::numeric, 6)::float8',
-  lng: 'round(lng::numeric, 6)::float8',
-} as const
+/** What a page plots by itself, each with the decimals that can be seen, because a day has 86,400 seconds. */
+const PLOTTED = { power: 0, p_raw: 0, mpa: 0, hr: 0, cad: 0, alt: 1, dist: 1, lat: 6, lng: 6 } as const
 const NAMES = Object.keys(PLOTTED) as ReadonlyArray<keyof typeof PLOTTED>
+/** A value beyond it is no measurement, and would flatten a plot. */
+const LARGEST = 1e9
 /** The columns of samples that a page plots on demand. */
 const ON_DEMAND = ['spd', 'tgt', 'tws', 'xds', 'lws', 'hws', 'pws'] as const
 // The order of sample_extras, without the samples that have no time, which come first.
@@ -43,26 +38,28 @@ export type SampleColumns = Record<SampledColumn, Array<number | null>> & {
  * out. A column of which nothing was recorded is empty.
  */
 export async function findSampleColumns(tx: Tx, activityId: number): Promise<SampleColumns> {
-  const finite = (expression: string, name: string) =>
-    `case when ${name} between -1e9 and 1e9 then ${expression} end`
-  const { rows } = await tx.client.query<Array<number | null>>({
-    text: `select extract(epoch from t - min(t) over ())::float8,
-             ${NAMES.map((name) => finite(PLOTTED[name], name)).join(', ')} ${IN_ORDER}`,
-    values: [activityId],
-    rowMode: 'array',
-  })
-  const columns = NAMES.map((_, index) => rows.map((row) => row[index + 1] ?? null))
-  const recorded = columns.map((column) => (column.some((value) => value !== null) ? column : []))
-  const elapsed = rows.map((row) => row[0] ?? 0)
+  const { count, t, columns } = await findStoredSamples(tx, activityId)
+  const first = t[0] ?? 0
+  const elapsed = Array.from(t.subarray(0, count), (moment) => (moment - first) / SECOND)
+  const plotted = NAMES.map((name) => [name, plotValues(columns[name], count, PLOTTED[name])] as const)
   return {
     elapsed_s: elapsed,
-    ...(Object.fromEntries(NAMES.map((name, index) => [name, recorded[index]])) as Omit<
-      SampleColumns,
-      'elapsed_s' | 'fields' | 'recorded'
-    >),
-    fields: await findFieldNames(tx, activityId),
+    ...(Object.fromEntries(plotted) as Record<SampledColumn, Array<number | null>>),
+    fields: [
+      ...ON_DEMAND.filter((name) => hasValue(columns[name], count)),
+      ...(await findExtraNames(tx, activityId)),
+    ],
     recorded: await findRecorded(tx, activityId, elapsed),
   }
+}
+
+/** Returns values with so many decimals, and null for those that cannot be plotted; none when all are null. */
+function plotValues(values: Float64Array, count: number, decimals: number): Array<number | null> {
+  const factor = 10 ** decimals
+  const plotted = Array.from(values.subarray(0, count), (value) =>
+    Math.abs(value) <= LARGEST ? Math.round(value * factor) / factor : null,
+  )
+  return plotted.some((value) => value !== null) ? plotted : []
 }
 
 /** Finds the plotted columns of the FIT file's records: for each moment of the samples that of the last record before it. */
@@ -91,14 +88,12 @@ async function findRecorded(
   return Object.fromEntries(columns.filter(([, column]) => column.some((value) => value !== null)))
 }
 
-async function findFieldNames(tx: Tx, activityId: number): Promise<string[]> {
-  const { rows } = await tx.client.query<{ fields: string[]; extras: string[] }>(
-    `select array_remove(array[${ON_DEMAND.map((name) => `case when count(${name}) > 0 then '${name}' end`).join(', ')}], null) as fields,
-       array(select field from training.sample_extras where activity_id = $1 order by field) as extras
-     from training.samples where activity_id = $1 and t is not null`,
+async function findExtraNames(tx: Tx, activityId: number): Promise<string[]> {
+  const { rows } = await tx.client.query<{ field: string }>(
+    'select field from training.sample_extras where activity_id = $1 order by field',
     [activityId],
   )
-  return [...(rows[0]?.fields ?? []), ...(rows[0]?.extras ?? [])]
+  return rows.map(({ field }) => field)
 }
 
 /** A further field of the samples, a value for each of them. */
