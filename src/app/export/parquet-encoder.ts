@@ -1,5 +1,5 @@
-import type { Encoding } from 'hyparquet'
-import type { ByteWriter, ColumnSource, SchemaElement } from 'hyparquet-writer'
+import type { ColumnChunk } from 'hyparquet'
+import type { ByteWriter, ColumnSource, ParquetWriter, SchemaElement } from 'hyparquet-writer'
 import { VERSION } from '../../config/version.ts'
 import {
   type ExportColumn,
@@ -7,6 +7,7 @@ import {
   type ExportValues,
   makeValues,
 } from '../../store/export/exported-columns.ts'
+import type { SplitColumn } from './split-column.ts'
 
 /**
  * Rows of a row group, the part of a file that is made in memory, about 20 MB, and in one go, about a third of a second. zstd
@@ -27,9 +28,10 @@ export async function* encodeParquet(
   pages: AsyncIterable<ExportPage>,
 ): AsyncGenerator<Uint8Array> {
   // Loaded only here, because no other format needs them.
-  const [{ ByteWriter, ParquetWriter }, { compressZstd }] = await Promise.all([
+  const [{ ByteWriter, ParquetWriter }, { compressZstd }, { writeSplitColumn }] = await Promise.all([
     import('hyparquet-writer'),
     import('./zstd.ts'),
+    import('./split-column.ts'),
   ])
   const bytes = new ByteWriter()
   const writer = new ParquetWriter({
@@ -42,8 +44,12 @@ export async function* encodeParquet(
   const group = makeGroup(columns)
   let rows = 0
   const writeGroup = (): Uint8Array => {
-    const columnData = group.map((column) => sourceOf(column, rows))
+    const columnData = group.filter((column) => !isSplit(column)).map((column) => sourceOf(column, rows))
     writer.write({ columnData, rowGroupSize: rows, pageSize: PAGE_BYTES })
+    addColumns(
+      writer,
+      group.filter(isSplit).map((column) => writeSplitColumn(bytes, compressZstd, { ...column, rows })),
+    )
     for (const column of group) column.nullCount = 0
     rows = 0
     return removeBytes(bytes)
@@ -61,6 +67,19 @@ export async function* encodeParquet(
   yield removeBytes(bytes)
 }
 
+/** Adds columns to the last row group, in the order of the schema; their bytes may lie in another one. */
+function addColumns(writer: ParquetWriter, more: readonly ColumnChunk[]): void {
+  const group = writer.row_groups.at(-1)
+  if (!group) throw new Error('a row group is written first')
+  const places = new Map(writer.schema.map(({ name }, place) => [name, place]))
+  const placeOf = ({ meta_data: facts }: ColumnChunk) => places.get(facts?.path_in_schema[0] ?? '') ?? 0
+  group.columns = [...group.columns, ...more].sort((a, b) => placeOf(a) - placeOf(b))
+  const sum = (size: 'total_uncompressed_size' | 'total_compressed_size') =>
+    group.columns.reduce((total, { meta_data: facts }) => total + (facts?.[size] ?? 0n), 0n)
+  group.total_byte_size = sum('total_uncompressed_size')
+  group.total_compressed_size = sum('total_compressed_size')
+}
+
 /** Removes what was written from the buffer, which begins anew; the writer counts on. */
 function removeBytes(bytes: ByteWriter): Uint8Array {
   const written = bytes.getBytes().slice()
@@ -68,19 +87,20 @@ function removeBytes(bytes: ByteWriter): Uint8Array {
   return written
 }
 
-/** A column of the group under way: `data` in the type that its pages have, and which of them are NULL. */
-type GroupColumn = {
-  column: ExportColumn
-  data: ExportValues['values']
-  nulls: Uint8Array
-  nullCount: number
+/** A column of the group under way: `values` in the type that its pages have, and which of them are NULL. */
+type GroupColumn = Pick<ExportColumn, 'name' | 'type'> & Omit<ExportValues, 'isTime'> & { nullCount: number }
+
+function isSplit(column: GroupColumn): column is GroupColumn & SplitColumn {
+  return column.values instanceof Float32Array || column.values instanceof Float64Array
 }
 
 function makeGroup(columns: readonly ExportColumn[]): GroupColumn[] {
-  return columns.map((column) => {
-    const { values: data, nulls } = makeValues(column.type, ROWS_A_GROUP)
-    return { column, data, nulls, nullCount: 0 }
-  })
+  return columns.map(({ name, type }) => ({
+    name,
+    type,
+    ...makeValues(type, ROWS_A_GROUP),
+    nullCount: 0,
+  }))
 }
 
 /** Appends the rows of a page from `from` to before `to` behind the `rows` that the group has. */
@@ -92,39 +112,24 @@ function appendRows(
   for (const [index, { values, nulls }] of page.columns.entries()) {
     const column = group[index] as GroupColumn
     if (Array.isArray(values))
-      for (let row = from; row < to; row++) (column.data as string[])[rows + row - from] = values[row] ?? ''
+      for (let row = from; row < to; row++) (column.values as string[])[rows + row - from] = values[row] ?? ''
     // The types are the same, because both are of makeValues.
-    else (column.data as Float64Array).set(values.subarray(from, to) as Float64Array, rows)
+    else (column.values as Float64Array).set(values.subarray(from, to) as Float64Array, rows)
     column.nulls.set(nulls.subarray(from, to), rows)
     for (let row = from; row < to; row++) column.nullCount += nulls[row] as number
   }
 }
 
 /** Returns a column as the library takes it: as it is when nothing of it is NULL, which needs no object for each number. */
-function sourceOf(
-  { column: { name, type }, data, nulls, nullCount }: GroupColumn,
-  rows: number,
-): ColumnSource {
-  const encoding = ENCODINGS[type]
-  // The bounds of a measured value are much the same in each group, so no reader could skip one.
-  const options = { name, statistics: encoding !== 'BYTE_STREAM_SPLIT', ...(encoding && { encoding }) }
+function sourceOf({ name, type, values: data, nulls, nullCount }: GroupColumn, rows: number): ColumnSource {
+  // Texts have the encoding that the library takes by itself: a dictionary where values repeat.
+  const options = { name, ...(type !== 'text' && { encoding: 'DELTA_BINARY_PACKED' as const }) }
   if (nullCount === 0)
     return { ...options, data: Array.isArray(data) ? data.slice(0, rows) : data.subarray(0, rows) }
   const values: Array<number | bigint | string | null> = new Array(rows).fill(null)
   if (nullCount < rows)
     for (let row = 0; row < rows; row++) if (nulls[row] === 0) values[row] = data[row] as number
   return { ...options, data: values }
-}
-
-/** Texts have the encoding that the library takes by itself: a dictionary where values repeat. */
-const ENCODINGS: Readonly<Record<ExportColumn['type'], Encoding | undefined>> = {
-  int32: 'DELTA_BINARY_PACKED',
-  int64: 'DELTA_BINARY_PACKED',
-  float: 'BYTE_STREAM_SPLIT',
-  double: 'BYTE_STREAM_SPLIT',
-  text: undefined,
-  instant: 'DELTA_BINARY_PACKED',
-  wall_clock: 'DELTA_BINARY_PACKED',
 }
 
 function elementOf({ name, type }: ExportColumn): SchemaElement {
