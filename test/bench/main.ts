@@ -12,6 +12,7 @@ import { benchQueue } from './queue.ts'
 import { benchRebuild } from './rebuild.ts'
 import type { Row } from './rig.ts'
 import { benchStart } from './start.ts'
+import { benchWaits } from './waits.ts'
 import { benchWeb } from './web.ts'
 import { benchWorkers } from './workers.ts'
 
@@ -31,6 +32,7 @@ const PARTS: Readonly<Record<string, () => Promise<Row[]>>> = {
   workers: benchWorkers,
   drop: benchDrop,
   fit: benchFit,
+  waits: benchWaits,
   web: benchWeb,
   mcp: benchMcp,
 }

@@ -8,8 +8,8 @@ import { EXIT, type Run } from '../context.ts'
 /** Longer than a token request may take, because it is never cancelled; shorter than a container's grace of a minute. */
 const STOP_WITHIN_MS = 55 * SECOND
 
-/** Time for the last lines of the log to be written before the process ends. */
-const END_WITHIN_MS = 1 * SECOND
+/** The lines of the log are written at once; this is for what was told to end and still holds a timer. */
+const END_WITHIN_MS = SECOND / 10
 
 /** Adds the verb `start` to the program. */
 export function addStartVerb(program: Command, run: Run): void {

@@ -14,7 +14,7 @@ export type OnChange = (changes: ListState, how?: { typed: boolean }) => void
 type Option = readonly [value: string, text: string]
 type Props = { facets: Facets; state: ListState; onChange: OnChange }
 
-/** Long enough that a word is not searched for letter by letter, ms. */
+/** Letters that come faster are searched for together, ms. */
 const TYPING_MS = 40
 
 const POWERS: readonly Option[] = [
