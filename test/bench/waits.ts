@@ -192,8 +192,11 @@ async function waitForCharts(page: Page, address: string): Promise<number> {
     })
   }).observe(document, { childList: true, subtree: true })`)
   await page.goto(address)
-  await page.waitForFunction('window.paintedAt')
-  return Number(await page.evaluate('window.paintedAt'))
+  for (;;) {
+    const at = await page.evaluate('window.paintedAt')
+    if (at) return Number(at)
+    await pause(20)
+  }
 }
 
 /** Types a letter into the field of the search and returns when the answer's rows are painted, ms. */

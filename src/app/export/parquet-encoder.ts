@@ -57,6 +57,7 @@ export async function* encodeParquet(
   for await (const page of pages) {
     for (let from = 0, count: number; from < page.rows; from += count) {
       count = Math.min(page.rows - from, ROWS_A_GROUP - rows)
+      for (const column of group) reserve(column, rows + count)
       appendRows(group, rows, { page, from, to: from + count })
       rows += count
       if (rows === ROWS_A_GROUP) yield writeGroup()
@@ -88,7 +89,11 @@ function removeBytes(bytes: ByteWriter): Uint8Array {
 }
 
 /** A column of the group under way: `values` in the type that its pages have, and which of them are NULL. */
-type GroupColumn = Pick<ExportColumn, 'name' | 'type'> & Omit<ExportValues, 'isTime'> & { nullCount: number }
+type GroupColumn = Pick<ExportColumn, 'name' | 'type'> & {
+  values: ExportValues['values']
+  nulls: Uint8Array
+  nullCount: number
+}
 
 function isSplit(column: GroupColumn): column is GroupColumn & SplitColumn {
   return column.values instanceof Float32Array || column.values instanceof Float64Array
@@ -98,9 +103,20 @@ function makeGroup(columns: readonly ExportColumn[]): GroupColumn[] {
   return columns.map(({ name, type }) => ({
     name,
     type,
-    ...makeValues(type, ROWS_A_GROUP),
+    ...makeValues(type, 0),
     nullCount: 0,
   }))
+}
+
+/** Makes room for so many rows in a column; a small table does not take the memory of a whole group. */
+function reserve(column: GroupColumn, rows: number): void {
+  if (column.nulls.length >= rows) return
+  const { values, nulls } = makeValues(column.type, Math.min(ROWS_A_GROUP, rows * 4))
+  nulls.set(column.nulls)
+  column.nulls = nulls
+  if (Array.isArray(values)) return
+  ;(values as Float64Array).set(column.values as Float64Array)
+  column.values = values
 }
 
 /** Appends the rows of a page from `from` to before `to` behind the `rows` that the group has. */

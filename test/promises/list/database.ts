@@ -278,6 +278,13 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise:
+      'From Postgres 18 on the samples of an activity are found by their index, in whatever order the activities were written, also after an ANALYZE',
+    in: 'src/store/samples/vacuum.ts',
+    from: 'ALTER TABLE training.samples ALTER activity_id SET STATISTICS 0',
+    to: 'ALTER TABLE training.samples ALTER activity_id SET STATISTICS -1',
+  },
+  {
+    promise:
       'A command whose answer has no room on the disk never ends with 0, also when only the last bytes are missing',
     in: 'src/cli/standard-streams.ts',
     from: 'if (fstatSync(stdout.fd).isFile()) stdout._write = writeWhole',
