@@ -160,7 +160,8 @@ async function measurePages(bench: Bench): Promise<Row[]> {
   }
   const page = await browser.newPage()
   await page.goto(`${url}/activities`)
-  await page.locator('tbody tr').first().waitFor()
+  await page.locator('main h1').waitFor()
+  await pause(2_000)
   const typed: number[] = []
   for (const letter of 'windy1234') typed.push(await typeLetter(page, letter))
   await browser.close()
