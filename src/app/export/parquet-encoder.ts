@@ -1,15 +1,18 @@
-import type { Encoding } from 'hyparquet'
-import type { ByteWriter, ColumnSource, SchemaElement } from 'hyparquet-writer'
+import type { RowGroup, SchemaElement } from 'hyparquet'
 import { VERSION } from '../../config/version.ts'
 import type { ExportColumn, ExportPage } from '../../store/export/exported-columns.ts'
+import type { EncodedGroup, Group } from './parquet-group.ts'
+
+/** Encodes a row group here, or in another thread, which the arrays of its pages then move to. */
+export type EncodeGroup = (group: Group) => Promise<EncodedGroup>
 
 /**
- * Rows of a row group, the part of a file that is made in memory, about 20 MB, and in one go, about a third of a second. zstd
- * takes blocks of 128 KiB: half as many rows would mix all bytes of a float in one, and take 4 % more; twice as many take 1 % less.
+ * Rows of a row group, the part of a file that is made in memory and in one go, about a tenth of a second. zstd takes blocks of
+ * 128 KiB: half as many rows would mix all bytes of a float in one, and take 4 % more; twice as many take 1 % less.
  */
 const ROWS_A_GROUP = 65_536
-/** A column of a group is one page: more of them would divide the same bytes among more blocks. */
-const PAGE_BYTES = 64 * 1024 * 1024
+/** The four letters PAR1 at both ends of a file. */
+const MAGIC = 0x31524150
 
 /**
  * Encodes pages of rows as one Parquet file, compressed by zstd, and yields its bytes in pieces. Numbers keep every digit. The
@@ -20,78 +23,68 @@ export async function* encodeParquet(
   name: string,
   columns: readonly ExportColumn[],
   pages: AsyncIterable<ExportPage>,
+  encode: EncodeGroup = encodeHere,
 ): AsyncGenerator<Uint8Array> {
   // Loaded only here, because no other format needs them.
-  const [{ ByteWriter, ParquetWriter }, { compressZstd }] = await Promise.all([
-    import('hyparquet-writer'),
-    import('./zstd.ts'),
+  const [{ ByteWriter }, { writeMetadata }] = await Promise.all([
+    import('hyparquet-writer/src/bytewriter.js'),
+    import('hyparquet-writer/src/metadata.js'),
   ])
-  const bytes = new ByteWriter()
-  const writer = new ParquetWriter({
-    writer: bytes,
-    schema: [{ name, num_children: columns.length }, ...columns.map(elementOf)],
-    codec: 'ZSTD',
-    compressors: { ZSTD: compressZstd },
-    createdBy: `musette version ${VERSION}`,
-  })
-  let group = makeGroup(columns)
+  const elements = columns.map(elementOf)
+  const file = new ByteWriter()
+  file.appendUint32(MAGIC)
+  yield file.getBytes().slice()
+  const groups: RowGroup[] = []
+  let parts: ExportPage[] = []
   let rows = 0
-  const writeGroup = (): Uint8Array => {
-    writer.write({ columnData: group, rowGroupSize: rows, pageSize: PAGE_BYTES })
-    group = makeGroup(columns)
+  // While a group is encoded, the rows of the next one are read.
+  let pending: Promise<EncodedGroup> | undefined
+  const writeGroup = async function* () {
+    if (pending) yield finishGroup(await pending)
+    pending = encode({ columns, elements, parts, rows, offset: file.offset })
+    // It may fail while rows are read; the next await throws the error.
+    pending.catch(() => undefined)
+    parts = []
     rows = 0
-    return removeBytes(bytes)
+  }
+  const finishGroup = ({ bytes, group }: EncodedGroup): Uint8Array => {
+    groups.push(group)
+    file.offset += bytes.length
+    return bytes
   }
   for await (const page of pages) {
-    for (let from = 0, count: number; from < page.rows; from += count) {
-      count = Math.min(page.rows - from, ROWS_A_GROUP - rows)
-      appendRows(group, page, from, from + count)
-      rows += count
-      if (rows === ROWS_A_GROUP) yield writeGroup()
+    for (let from = 0, to: number; from < page.rows; from = to) {
+      to = Math.min(page.rows, from + ROWS_A_GROUP - rows)
+      parts.push(to - from === page.rows ? page : cutPage(page, from, to))
+      rows += to - from
+      if (rows === ROWS_A_GROUP) yield* writeGroup()
     }
   }
-  if (rows > 0) yield writeGroup()
-  writer.finish()
-  yield removeBytes(bytes)
-}
-
-/** Removes what was written from the buffer, which begins anew; the writer counts on. */
-function removeBytes(bytes: ByteWriter): Uint8Array {
-  const written = bytes.getBytes().slice()
-  bytes.index = 0
-  return written
-}
-
-type GroupColumn = Pick<ColumnSource, 'name' | 'encoding' | 'statistics'> & {
-  data: Array<number | bigint | string | null>
-}
-
-function makeGroup(columns: readonly ExportColumn[]): GroupColumn[] {
-  return columns.map(({ name, type }) => {
-    const encoding = ENCODINGS[type]
-    // The bounds of a measured value are much the same in each group, so no reader could skip one.
-    const statistics = encoding !== 'BYTE_STREAM_SPLIT'
-    return { name, data: [], statistics, ...(encoding && { encoding }) }
+  if (rows > 0) yield* writeGroup()
+  if (pending) yield finishGroup(await pending)
+  file.index = 0
+  writeMetadata(file, {
+    ...{ version: 2, created_by: `musette version ${VERSION}`, row_groups: groups, metadata_length: 0 },
+    schema: [{ name, num_children: columns.length }, ...elements],
+    num_rows: groups.reduce((sum, group) => sum + group.num_rows, 0n),
   })
+  file.appendUint32(MAGIC)
+  yield file.getBytes()
 }
 
-/** Appends the rows of a page from `from` to before `to`. */
-function appendRows(group: readonly GroupColumn[], { columns }: ExportPage, from: number, to: number): void {
-  for (const [index, { values, nulls }] of columns.entries()) {
-    const { data } = group[index] as GroupColumn
-    for (let row = from; row < to; row++) data.push(nulls[row] ? null : (values[row] as number))
-  }
+async function encodeHere(group: Group): Promise<EncodedGroup> {
+  const { encodeGroup } = await import('./parquet-group.ts')
+  return encodeGroup(group)
 }
 
-/** Texts have the encoding that the library takes by itself: a dictionary where values repeat. */
-const ENCODINGS: Readonly<Record<ExportColumn['type'], Encoding | undefined>> = {
-  int32: 'DELTA_BINARY_PACKED',
-  int64: 'DELTA_BINARY_PACKED',
-  float: 'BYTE_STREAM_SPLIT',
-  double: 'BYTE_STREAM_SPLIT',
-  text: undefined,
-  instant: 'DELTA_BINARY_PACKED',
-  wall_clock: 'DELTA_BINARY_PACKED',
+/** Copies the rows of a page from `from` to before `to`: the arrays of the page belong to the first group that has them. */
+function cutPage({ columns }: ExportPage, from: number, to: number): ExportPage {
+  const cut = columns.map(({ values, nulls, ...rest }) => ({
+    ...rest,
+    values: rest.isSame ? values.slice() : values.slice(from, to),
+    nulls: nulls.slice(from, to),
+  }))
+  return { rows: to - from, columns: cut }
 }
 
 function elementOf({ name, type }: ExportColumn): SchemaElement {
