@@ -1,4 +1,4 @@
-// Builds the program: for Node dist/main.js, dist/musette.cjs and dist/chunks/, for browsers dist/web/. They contain the libraries, because a command that
+// Builds the program: for Node dist/main.js, dist/parquet-worker.js, dist/musette.cjs and dist/chunks/, for browsers dist/web/. They contain the libraries, because a command that
 // reads some hundred files starts at half the speed. node_modules/ is still needed: the libraries of LOADED_BY_PATH are
 // read there, and the licences of all are there.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ const MAPS_NEXT_TO_NOTHING = Buffer.from('{"version":3,"sources":["library"],"ma
 rmSync(`${root}dist/web`, { recursive: true, force: true })
 const { metafile } = await build({
   absWorkingDir: root,
-  entryPoints: ['src/main.ts'],
+  entryPoints: { main: 'src/main.ts', 'parquet-worker': 'src/app/export/parquet-worker.ts' },
   outdir: 'dist',
   chunkNames: 'chunks/[name]-[hash]',
   bundle: true,

@@ -7,6 +7,7 @@ import { withRun } from '../../mirror/mirror.ts'
 import { findIdentity } from '../../store/database-facts.ts'
 import { withExclusiveWork } from '../../store/store.ts'
 import type { App } from '../app.ts'
+import { type EncoderThread, openEncoderThread } from './encoder-thread.ts'
 import {
   ALSO,
   type Also,
@@ -19,6 +20,7 @@ import {
   writeStaged,
 } from './export-folder.ts'
 import { findWantedFiles } from './files-to-export.ts'
+import type { EncodeGroup } from './parquet-encoder.ts'
 
 /** What an export did: files by what became of them, and the samples and bytes of those that were written. */
 export type ExportCounts = {
@@ -131,6 +133,7 @@ async function writeChanges(
   { dir, signal, onProgress, also }: ExportInput & { also: readonly Also[] },
   whole: ExportedFiles,
 ): Promise<Changes> {
+  let encoder: EncoderThread | undefined
   try {
     return await app.store.read(async (tx) => {
       const { rows } = await tx.client.query<{ at: Date }>('select now() as at')
@@ -150,6 +153,8 @@ async function writeChanges(
       }
       const total = changed.reduce((sum, { rows }) => sum + rows, 0)
       let done = 0
+      encoder = changed.length > 0 ? openEncoderThread() : undefined
+      const encode: EncodeGroup = (group) => (encoder as EncoderThread).encode(group)
       for (const { path, fingerprint, ...file } of changed) {
         signal?.throwIfAborted()
         let rows = 0
@@ -158,7 +163,7 @@ async function writeChanges(
           rows += more
           onProgress?.({ done: done + Math.min(rows, file.rows), total })
         }
-        const written = await writeStaged(dir, path, file.findPieces(tx, onRows))
+        const written = await writeStaged(dir, path, file.findPieces(tx, { onRows, encode }))
         changes.files[path] = { fingerprint, rows, ...written }
         changes.written += 1
         changes.bytes += written.bytes
@@ -170,6 +175,8 @@ async function writeChanges(
   } catch (error) {
     await removeStaged(dir).catch(() => undefined)
     throw error
+  } finally {
+    await encoder?.close()
   }
 }
 

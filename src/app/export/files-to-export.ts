@@ -7,7 +7,7 @@ import { findKeptBody, findKeptFiles, type KeptFile } from '../../store/export/k
 import { findContent, findPartitions, type Partition } from '../../store/export/partitions.ts'
 import type { Tx } from '../../store/store.ts'
 import type { Also } from './export-folder.ts'
-import { encodeParquet } from './parquet-encoder.ts'
+import { type EncodeGroup, encodeParquet } from './parquet-encoder.ts'
 
 /** A file that an export of this moment of the database has. */
 export type WantedFile = {
@@ -16,9 +16,12 @@ export type WantedFile = {
   /** two equal ones mean equal bytes, but for those of another version of a library */
   fingerprint: string
   rows: number
-  /** makes its bytes, from the same transaction; `onRows` gets the rows of each piece */
-  findPieces(tx: Tx, onRows: (rows: number) => void): AsyncIterable<Uint8Array>
+  /** makes its bytes, from the same transaction */
+  findPieces(tx: Tx, use: Use): AsyncIterable<Uint8Array>
 }
+
+/** `onRows` gets the rows of each piece, `encode` makes row groups of them. */
+type Use = { onRows: (rows: number) => void; encode: EncodeGroup }
 
 /** Finds the files that an export has at the moment of a transaction: those of the tables, and what is asked for beside them. */
 export async function findWantedFiles(tx: Tx, also: readonly Also[]): Promise<WantedFile[]> {
@@ -31,7 +34,7 @@ export async function findWantedFiles(tx: Tx, also: readonly Also[]): Promise<Wa
       path: pathOf(partition, names),
       fingerprint: print.slice(0, 32),
       rows: partition.rows,
-      findPieces: (tx, onRows) => findParquet(tx, partition, onRows),
+      findPieces: (tx, use) => findParquet(tx, partition, use),
     }
   })
   for (const one of also) {
@@ -39,8 +42,7 @@ export async function findWantedFiles(tx: Tx, also: readonly Also[]): Promise<Wa
     for (const kept of await findKeptFiles(tx, one)) {
       const path = pathOfKept(one, kept, { names, taken })
       taken.add(path)
-      const findPieces = (tx: Tx, onRows: (rows: number) => void) =>
-        findKept(tx, { one, key: kept.key, onRows })
+      const findPieces = (tx: Tx, { onRows }: Use) => findKept(tx, { one, key: kept.key, onRows })
       files.push({ path, fingerprint: kept.fingerprint, rows: 1, findPieces })
     }
   }
@@ -50,7 +52,7 @@ export async function findWantedFiles(tx: Tx, also: readonly Also[]): Promise<Wa
 async function* findParquet(
   tx: Tx,
   partition: Partition,
-  onRows: (rows: number) => void,
+  { onRows, encode }: Use,
 ): AsyncGenerator<Uint8Array> {
   const { columns, pages } = await findContent(tx, partition)
   const counted = async function* () {
@@ -59,7 +61,7 @@ async function* findParquet(
       yield page
     }
   }
-  yield* encodeParquet(partition.table, columns, counted())
+  yield* encodeParquet(partition.table, columns, counted(), encode)
 }
 
 async function* findKept(

@@ -7,7 +7,13 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
  */
 type ColumnType = 'int32' | 'int64' | 'float' | 'double' | 'text' | 'instant' | 'wall_clock'
 
-export type ExportColumn = Readonly<{ name: string; type: ColumnType; isList?: true }>
+export type ExportColumn = Readonly<{
+  name: string
+  type: ColumnType
+  isList?: true
+  /** nobody looks for a value between two others, so its bounds are left out */
+  isUnordered?: true
+}>
 
 /** Values of a column; where `nulls` is 1, the value is NULL and `values` holds anything. */
 export type ExportValues = Readonly<{
@@ -15,6 +21,8 @@ export type ExportValues = Readonly<{
   nulls: Uint8Array
   /** the values are times */
   isTime?: boolean
+  /** `values` holds one text, which all rows have */
+  isSame?: true
 }>
 
 /** Rows as the files take them: as many values of each column. */

@@ -80,7 +80,7 @@ export const SAMPLE_COLUMNS: readonly ExportColumn[] = [
   { name: 'activity_id', type: 'int32' },
   { name: 'path', type: 'text' },
   ...MEASURED,
-  { name: 'extras', type: 'text' },
+  { name: 'extras', type: 'text', isUnordered: true },
 ]
 
 /** Finds the samples of an activity in the order of time, as pages of SAMPLE_COLUMNS. */
@@ -95,7 +95,7 @@ export async function* findSamplePages(
   for await (const { rows, columns } of findColumnPages(tx, query, MEASURED)) {
     const owner: ExportValues[] = [
       { values: new Int32Array(rows).fill(activityId), nulls: new Uint8Array(rows) },
-      { values: new Array<string>(rows).fill(path), nulls: new Uint8Array(rows) },
+      { values: [path], nulls: new Uint8Array(rows), isSame: true },
     ]
     yield { rows, columns: [...owner, ...columns, pageOf(extras, from, rows)] }
     from += rows

@@ -1,0 +1,49 @@
+import { join } from 'node:path'
+import { Worker as Thread } from 'node:worker_threads'
+import { errorLine, TransientError } from '../../kit/errors.ts'
+import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
+import type { EncodeGroup } from './parquet-encoder.ts'
+import type { EncodedGroup } from './parquet-group.ts'
+
+export type EncoderThread = { encode: EncodeGroup; close(): Promise<void> }
+
+/** Of the built program also where this runs from src/, because Node 20 starts no thread from TypeScript. */
+const SCRIPT = join(PROGRAM_FOLDER, 'dist/parquet-worker.js')
+
+/**
+ * Starts a thread that encodes row groups, one at a time, while this one reads the rows of the next; the arrays of a group move to it.
+ * Once it has died, `encode` throws TransientError `encoder_died`. It runs until it is closed.
+ */
+export function openEncoderThread(script = SCRIPT): EncoderThread {
+  // Without the flags of this process, which may name loaders for TypeScript.
+  const thread = new Thread(script, { execArgv: [] })
+  let died: TransientError | undefined
+  let waiting: { resolve: (encoded: EncodedGroup) => void; reject: (error: unknown) => void } | undefined
+  const end = (why: string, cause?: unknown) => {
+    const message = `the thread that encodes the export ended (${why}); the last export is still there; run it again: musette export --all --format parquet --to DIR`
+    died ??= new TransientError('encoder_died', message, { cause })
+    waiting?.reject(died)
+    waiting = undefined
+  }
+  thread.on('message', (encoded: EncodedGroup) => {
+    waiting?.resolve(encoded)
+    waiting = undefined
+  })
+  thread.on('error', (error) => end(errorLine(error), error))
+  thread.on('exit', (code) => end(`exit code ${code}`))
+  return {
+    encode: (group) =>
+      new Promise((resolve, reject) => {
+        if (died) throw died
+        waiting = { resolve, reject }
+        const arrays = group.parts.flatMap(({ columns }) =>
+          columns.flatMap(({ values, nulls }) => [nulls, ...(Array.isArray(values) ? [] : [values])]),
+        )
+        thread.postMessage(
+          group,
+          arrays.map(({ buffer }) => buffer as ArrayBuffer),
+        )
+      }),
+    close: async () => void (await thread.terminate()),
+  }
+}

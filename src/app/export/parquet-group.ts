@@ -1,0 +1,165 @@
+import type { ColumnChunk, Encoding, RowGroup, SchemaElement, Statistics } from 'hyparquet'
+import { ByteWriter } from 'hyparquet-writer/src/bytewriter.js'
+import { writeColumn } from 'hyparquet-writer/src/column.js'
+import { writePageHeader } from 'hyparquet-writer/src/datapage.js'
+import { deltaBinaryPack } from 'hyparquet-writer/src/delta.js'
+import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js'
+import type { ExportColumn, ExportPage, ExportValues } from '../../store/export/exported-columns.ts'
+import { compressZstd } from './zstd.ts'
+
+/** Some rows of a file: the columns of the file, what its schema says of each, and their values, a part after the other. */
+export type Group = Readonly<{
+  columns: readonly ExportColumn[]
+  elements: readonly SchemaElement[]
+  parts: readonly ExportPage[]
+  rows: number
+  /** bytes of the file before it */
+  offset: number
+}>
+
+/** The bytes of a row group, and what the end of the file says of it. */
+export type EncodedGroup = { bytes: Uint8Array<ArrayBuffer>; group: RowGroup }
+
+type Column = Readonly<{
+  column: ExportColumn
+  element: SchemaElement
+  parts: readonly ExportValues[]
+  rows: number
+}>
+type Numbers = Exclude<ExportValues['values'], string[]>
+
+/**
+ * Encodes rows as a row group whose columns are one page each. Texts are written by the library, in a dictionary where values
+ * repeat. Numbers are not: its writer takes an array of values and nulls, and an export of samples through it takes twice the
+ * processor time.
+ */
+export function encodeGroup({ columns, elements, parts, rows, offset }: Group): EncodedGroup {
+  const bytes = new ByteWriter()
+  bytes.offset = offset
+  const chunks = columns.map((column, index): ColumnChunk => {
+    const values = parts.map((part) => part.columns[index] as ExportValues)
+    const input = { column, element: elements[index] as SchemaElement, parts: values, rows }
+    return column.type === 'text' ? writeTexts(bytes, input) : writeNumbers(bytes, input)
+  })
+  const sum = (of: 'total_uncompressed_size' | 'total_compressed_size') =>
+    chunks.reduce((total, { meta_data: meta }) => total + (meta?.[of] ?? 0n), 0n)
+  return {
+    bytes: bytes.getBytes().slice(),
+    group: {
+      ...{ columns: chunks, num_rows: BigInt(rows), total_byte_size: sum('total_uncompressed_size') },
+      total_compressed_size: sum('total_compressed_size'),
+    },
+  }
+}
+
+/** More than any page has, because several of them would divide the same bytes among more blocks. */
+const PAGE_BYTES = 2 ** 30
+
+function writeTexts(bytes: ByteWriter, { column, element, parts }: Column): ColumnChunk {
+  const values: Array<string | null> = []
+  const definitionLevels: number[] = []
+  for (const { values: texts, nulls, isSame } of parts) {
+    for (let row = 0; row < nulls.length; row++) {
+      values.push(nulls[row] ? null : (texts[isSame ? 0 : row] as string))
+      definitionLevels.push(nulls[row] ? 0 : 1)
+    }
+  }
+  const encoder = {
+    ...{ columnName: element.name, element, schemaPath: [element, element], codec: 'ZSTD' as const },
+    ...{ compressors: { ZSTD: compressZstd }, stats: !column.isUnordered, pageSize: PAGE_BYTES },
+    ...{ columnIndex: false, offsetIndex: false },
+  }
+  const pageData = { values, definitionLevels, repetitionLevels: [], maxDefinitionLevel: 1 }
+  return writeColumn({ writer: bytes, column: encoder, pageData }).chunk
+}
+
+function writeNumbers(bytes: ByteWriter, { element, parts, rows }: Column): ColumnChunk {
+  const start = bytes.offset
+  const levels = new ByteWriter()
+  const { known, present } = makeKnown(parts, rows)
+  writeRleBitPackedHybrid(levels, present, 1)
+  const { encoding, body } = encodeNumbers(known)
+  const compressed = compressZstd(body)
+  const nulls = rows - known.length
+  writePageHeader(bytes, {
+    type: 'DATA_PAGE_V2',
+    uncompressed_page_size: levels.offset + body.length,
+    compressed_page_size: levels.offset + compressed.length,
+    data_page_header_v2: {
+      ...{ num_values: rows, num_nulls: nulls, num_rows: rows, encoding },
+      ...{ definition_levels_byte_length: levels.offset, repetition_levels_byte_length: 0 },
+      is_compressed: true,
+    },
+  })
+  const header = bytes.offset - start
+  bytes.appendBytes(levels.getBytes())
+  bytes.appendBytes(compressed)
+  const statistics = boundsOf(known, nulls)
+  return {
+    file_offset: BigInt(start),
+    meta_data: {
+      ...{ type: element.type as NonNullable<typeof element.type>, encodings: [encoding], codec: 'ZSTD' },
+      ...{ path_in_schema: [element.name], num_values: BigInt(rows), data_page_offset: BigInt(start) },
+      total_compressed_size: BigInt(bytes.offset - start),
+      total_uncompressed_size: BigInt(header + levels.offset + body.length),
+      ...(statistics && { statistics }),
+    },
+  }
+}
+
+/** Returns the values of the parts that are not NULL, and for each row whether it has one: 1, or 0. */
+function makeKnown(parts: readonly ExportValues[], rows: number): { known: Numbers; present: Uint8Array } {
+  const present = new Uint8Array(rows).fill(1)
+  const known = makeLike(parts[0]?.values as Numbers, rows)
+  let row = 0
+  let count = 0
+  for (const { values, nulls } of parts) {
+    if (nulls.includes(1)) {
+      for (let index = 0; index < nulls.length; index++) {
+        if (nulls[index]) present[row + index] = 0
+        else known[count++] = values[index] as never
+      }
+    } else {
+      known.set(values as never, count)
+      count += nulls.length
+    }
+    row += nulls.length
+  }
+  return { known: known.subarray(0, count), present }
+}
+
+function makeLike(values: Numbers, length: number): Numbers {
+  return new (values.constructor as new (length: number) => Numbers)(length)
+}
+
+function encodeNumbers(known: Numbers): { encoding: Encoding; body: Uint8Array } {
+  if (known instanceof Float32Array || known instanceof Float64Array)
+    return { encoding: 'BYTE_STREAM_SPLIT', body: splitBytes(known) }
+  const packed = new ByteWriter()
+  deltaBinaryPack(packed, known, known instanceof Int32Array ? 'INT32' : 'INT64')
+  return { encoding: 'DELTA_BINARY_PACKED', body: packed.getBytes() }
+}
+
+/** Returns the first bytes of all values, then their second ones and so on; Parquet and every processor that Node runs on begin with the lowest. */
+function splitBytes(values: Float32Array | Float64Array): Uint8Array {
+  const width = values.BYTES_PER_ELEMENT
+  const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
+  const split = new Uint8Array(bytes.length)
+  let to = 0
+  for (let place = 0; place < width; place++)
+    for (let from = place; from < bytes.length; from += width) split[to++] = bytes[from] as number
+  return split
+}
+
+/** Returns the bounds of whole numbers and times. Those of a measured value are much the same in each group, so no reader could skip one. */
+function boundsOf(known: Numbers, nulls: number): Statistics | undefined {
+  if (known instanceof Float32Array || known instanceof Float64Array) return undefined
+  if (known.length === 0) return { null_count: BigInt(nulls) }
+  let least = known[0] as number | bigint
+  let most = least
+  for (const value of known) {
+    if (value < least) least = value
+    else if (value > most) most = value
+  }
+  return { null_count: BigInt(nulls), min_value: least, max_value: most }
+}

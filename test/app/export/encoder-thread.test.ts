@@ -1,0 +1,92 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openEncoderThread } from '../../../src/app/export/encoder-thread.ts'
+import { type EncodeGroup, encodeParquet } from '../../../src/app/export/parquet-encoder.ts'
+import { type ExportColumn, makeValues } from '../../../src/store/export/exported-columns.ts'
+import { queryDuckDb } from '../../kit/duckdb.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
+
+const ROWS_A_GROUP = 65_536
+const COLUMNS: ExportColumn[] = [
+  { name: 'whole', type: 'int32' },
+  { name: 'measured', type: 'float' },
+  { name: 'moment', type: 'instant' },
+  { name: 'text', type: 'text' },
+  { name: 'same', type: 'text' },
+]
+
+/** One page of rows: `measured` is NULL in every third one, `text` everywhere, and all is when `nulls` is set. */
+async function* makePages(rows: number, { nulls = false } = {}) {
+  const [whole, measured, moment, text] = COLUMNS.map(({ type }) => makeValues(type, rows))
+  for (let row = 0; row < rows; row++) {
+    if (whole) whole.values[row] = row
+    if (measured) measured.values[row] = row / 8
+    if (measured) measured.nulls[row] = row % 3 === 0 ? 1 : 0
+    if (moment) moment.values[row] = BigInt(row)
+  }
+  text?.nulls.fill(1)
+  const same = { values: ['all'], nulls: new Uint8Array(rows), isSame: true as const }
+  const columns = [whole, measured, moment, text, same].flatMap((column) => column ?? [])
+  if (nulls) for (const column of columns) column.nulls.fill(1)
+  if (rows > 0) yield { rows, columns }
+}
+
+async function bytesOf(rows: number, options?: { nulls?: boolean }, encode?: EncodeGroup): Promise<Buffer> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of encodeParquet('rows', COLUMNS, makePages(rows, options), encode))
+    pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+describe('the thread that encodes', () => {
+  it('makes the bytes that are made without it, of no rows, of a group, one row more, and of NULL alone', async () => {
+    const thread = openEncoderThread()
+    const folder = await openTempDir('encoder-thread')
+    try {
+      for (const rows of [0, 1, ROWS_A_GROUP, ROWS_A_GROUP + 1]) {
+        for (const nulls of [false, true]) {
+          const bytes = await bytesOf(rows, { nulls }, thread.encode)
+          expect(bytes.equals(await bytesOf(rows, { nulls }))).toBe(true)
+          const file = join(folder.path, `${rows}-${nulls}.parquet`)
+          await writeFile(file, bytes)
+          const known = nulls ? 0 : rows
+          const query = `select count(*)::int as rows, count(whole)::int as whole, count(measured)::int as measured,
+            count(text)::int as text, count(*) filter (same = 'all')::int as same, max(whole) as most from '${file}'`
+          expect(await queryDuckDb(query)).toEqual([
+            {
+              ...{ rows, whole: known, measured: known - Math.ceil(known / 3), text: 0, same: known },
+              most: known > 0 ? rows - 1 : null,
+            },
+          ])
+        }
+      }
+    } finally {
+      await thread.close()
+      await folder.close()
+    }
+  })
+
+  it.each([
+    ["throw new Error('no memory')", 'no memory'],
+    ['process.exit(7)', 'exit code 7'],
+  ])('ends the export with what to run when it dies: %s', async (death, why) => {
+    const folder = await openTempDir('encoder-thread')
+    const script = join(folder.path, 'script.mjs')
+    const listen = `import { parentPort } from 'node:worker_threads'\nparentPort.on('message', () => { ${death} })\n`
+    await writeFile(script, listen)
+    const thread = openEncoderThread(script)
+    try {
+      const dying = bytesOf(ROWS_A_GROUP * 2, {}, thread.encode)
+      await expect(dying).rejects.toMatchObject({
+        code: 'encoder_died',
+        message: expect.stringContaining(why),
+      })
+      await expect(dying).rejects.toThrow('run it again: musette export --all')
+      await expect(bytesOf(1, {}, thread.encode)).rejects.toMatchObject({ code: 'encoder_died' })
+    } finally {
+      await thread.close()
+      await folder.close()
+    }
+  })
+})
