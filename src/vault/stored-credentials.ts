@@ -88,10 +88,10 @@ async function findCredentials(
   accountId: number,
 ): Promise<{ credentials: Credentials; unreadable: boolean } | undefined> {
   const row = await findSealed(tx, accountId)
-  return row && { credentials: openRow(keys, row), unreadable: row.unreadable }
+  return row && { credentials: unsealRow(keys, row), unreadable: row.unreadable }
 }
 
-function openRow(keys: Keyring, row: NonNullable<Awaited<ReturnType<typeof findSealed>>>): Credentials {
+function unsealRow(keys: Keyring, row: NonNullable<Awaited<ReturnType<typeof findSealed>>>): Credentials {
   const { sealed, needsLogin, baseUrl } = row
   return unsealCredentials(keys.sealerOf(sealed), sealed, { ...sealed, needsLogin, baseUrl })
 }
@@ -110,7 +110,7 @@ export async function findDoubtfulLogins({
   const doubtful = new Set(spooled)
   for (const row of rows) {
     try {
-      openRow(keys, row)
+      unsealRow(keys, row)
       if (row.unreadable) doubtful.add(row.sealed.accountId)
     } catch (error) {
       if (!(error instanceof UnreadableLoginError)) throw error

@@ -114,8 +114,8 @@ async function measureQueries({ client }: Bench): Promise<Row[]> {
       '20 ms',
     ],
     [
-      'all extras of an activity',
-      `select * from training.sample_extra_values where activity_id = ${one.activity_id}`,
+      'all extras of an activity, in Postgres',
+      `select count(value) from training.sample_extra_values where activity_id = ${one.activity_id}`,
       '30 ms',
     ],
     ['question 15 of the cookbook', cookbook(15), '0.2 s'],

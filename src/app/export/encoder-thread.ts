@@ -16,7 +16,8 @@ const SCRIPT = join(PROGRAM_FOLDER, 'dist/parquet-worker.js')
  */
 export function openEncoderThread(script = SCRIPT): EncoderThread {
   // Without the flags of this process, which may name loaders for TypeScript.
-  const thread = new Thread(script, { execArgv: [] })
+  // A group lives for a moment: with more room for young objects its texts would only be collected later, at 40 MB more.
+  const thread = new Thread(script, { execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: 16 } })
   let died: TransientError | undefined
   let waiting: { resolve: (encoded: EncodedGroup) => void; reject: (error: unknown) => void } | undefined
   const end = (why: string, cause?: unknown) => {

@@ -27,13 +27,18 @@ export async function findExtras(tx: Tx, activityId: number): Promise<ExportValu
   const count = Math.max(0, ...fields.map(({ numbers }) => numbers.nulls.length))
   const texts = makeValues('text', count)
   for (let index = 0; index < count; index++) {
-    let members = ''
+    const members = ['{']
     for (const field of fields) {
       const value = jsonOf(field, index)
-      if (value !== undefined) members += `${members === '' ? '' : ','}${field.key}:${value}`
+      if (value !== undefined) members.push(field.key, ':', value, ',')
     }
-    if (members === '') texts.nulls[index] = 1
-    else texts.values[index] = `{${members}}`
+    if (members.length === 1) {
+      texts.nulls[index] = 1
+      continue
+    }
+    members[members.length - 1] = '}'
+    // One text in one piece: a sum of texts holds on to all of its parts.
+    texts.values[index] = members.join('')
   }
   return texts
 }
