@@ -60,9 +60,11 @@ export async function registerPages(
     server.get(page.path ?? '/', async (_request, reply) => sendPage(reply, page, menu))
   server.get<{ Params: { id: string } }>('/activities/:id', async (request, reply) => {
     const activityId = /^\d{1,10}$/.test(request.params.id) ? Number(request.params.id) : 0
-    if (await isUnknown(app, activityId)) return sendPage(reply.code(404), NO_SUCH_ACTIVITY, menu)
+    const facts = await findFacts(app, activityId)
+    if (facts === undefined) return sendPage(reply.code(404), NO_SUCH_ACTIVITY, menu)
     const path = `/api/activities/${activityId}`
-    return sendPage(reply, ACTIVITY, menu, [path, `${path}/samples`])
+    const samples = facts?.sample_count ? [`${path}/samples?of=${facts.fetched_at?.getTime()}`] : []
+    return sendPage(reply, ACTIVITY, menu, [path, ...samples])
   })
   registerWorkoutFiles(server, app)
   registerDownloads(server, app)
@@ -82,13 +84,13 @@ export function sendNoSuchPage(reply: FastifyReply, menu: Omit<Menu, 'pages'>) {
   return sendPage(reply.code(404), NO_SUCH_PAGE, { pages: PAGES, ...menu })
 }
 
-/** While the database is unreachable no activity counts as unknown: the page itself says so, and waits. */
-async function isUnknown(app: PagesApp, activityId: number): Promise<boolean> {
-  if (activityId < 1 || activityId > LONGEST_ID) return true
+/** Finds an activity; undefined for one that is unknown. While the database is unreachable it is null: the page itself says so, and waits. */
+async function findFacts(app: PagesApp, activityId: number) {
+  if (activityId < 1 || activityId > LONGEST_ID) return undefined
   try {
-    return (await app.store.read((tx) => findActivityFacts(tx, activityId))) === undefined
+    return await app.store.read((tx) => findActivityFacts(tx, activityId))
   } catch (error) {
-    if (error instanceof TransientError) return false
+    if (error instanceof TransientError) return null
     throw error
   }
 }
