@@ -138,17 +138,17 @@ export async function parkUnreadableLogins(
 ): Promise<UnreadableLoginError | undefined> {
   const { vault } = app
   const unreadable: UnreadableLoginError[] = []
-  const { doubtful, ...counted } = await vault.findDoubtful()
-  let { readable } = counted
+  const { readable, doubtful } = await vault.findDoubtful()
+  let isKeyRight = readable > 0
   for (const accountId of doubtful) {
     try {
-      if (await vault.read(accountId)) readable += 1
+      if (await vault.read(accountId)) isKeyRight = true
     } catch (error) {
       if (!(error instanceof UnreadableLoginError)) throw error
       unreadable.push(error)
     }
   }
-  if (readable === 0 && unreadable.every(({ code }) => code === 'secret_key_mismatch')) return unreadable[0]
+  if (!isKeyRight && unreadable.every(({ code }) => code === 'secret_key_mismatch')) return unreadable[0]
   for (const error of unreadable) await vault.parkUnreadable(error)
   return undefined
 }

@@ -84,8 +84,10 @@ export async function findFailingSince(
   return rows[0]?.since ?? undefined
 }
 
-/** How long runs are kept that ended well and changed nothing, and all others. */
-const KEEP = { quiet: '90 days', others: '400 days' }
+/** How long runs that ended well and changed nothing are kept, days. */
+export const QUIET_KEPT_DAYS = 90
+/** How long all other runs are kept, days. */
+const OTHERS_KEPT_DAYS = 400
 /** Runs that one statement deletes at most, so that it holds no lock for long. */
 const PRUNED_AT_ONCE = 10_000
 
@@ -98,7 +100,7 @@ const PRUNE = `
         row_number() OVER (PARTITION BY account_id, resource, kind, outcome, error_code ORDER BY started_at DESC, run_id DESC) AS place
       FROM training.sync_runs WHERE account_id = $1 OR account_id IS NULL) ranked
     WHERE place > 1 AND outcome <> 'running' AND started_at < now() -
-      CASE WHEN outcome = 'done' AND unchanged THEN interval '${KEEP.quiet}' ELSE interval '${KEEP.others}' END
+      CASE WHEN outcome = 'done' AND unchanged THEN interval '${QUIET_KEPT_DAYS} days' ELSE interval '${OTHERS_KEPT_DAYS} days' END
     ORDER BY run_id LIMIT $2)`
 
 /**

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { z } from 'zod'
 import { errorCode, TransientError } from '../kit/errors.ts'
-import { writeDurably } from '../kit/files.ts'
+import { orNone, writeDurably } from '../kit/files.ts'
 import type { Credentials } from '../service/credentials.ts'
 import type { Store, Tx } from '../store/store.ts'
 import {
@@ -165,7 +165,7 @@ type Spool = {
   /** Writes the file; it is on the disk, complete and under its name, when this resolves. */
   write(sealed: SealedCredentials): Promise<void>
   read(accountId: number): Promise<SealedCredentials | undefined>
-  /** Lists the accounts that have a file. */
+  /** Lists the accounts that have a file; one with a file of an earlier version, too, stands there twice. */
   list(): Promise<number[]>
   /** Removes the file unless it holds tokens newer than `obtainedAt`. */
   remove(accountId: number, obtainedAt: Date): Promise<void>
@@ -222,14 +222,11 @@ export function makeSpool(directory: string, identity: string): Spool {
       await writeDurably(pathOf(sealed.accountId), toText(sealed))
     },
     async list() {
-      const names = await readdir(directory).catch((error: unknown) => {
-        if (errorCode(error) === 'ENOENT') return []
-        throw error
+      const names = await readdir(directory).catch(orNone)
+      return names.flatMap((name) => {
+        const accountId = Number(/^tokens-(\d+)\b/.exec(name)?.[1])
+        return [spoolName(accountId, identity), spoolName(accountId)].includes(name) ? [accountId] : []
       })
-      const accountOf = (name: string) => Number(/^tokens-(\d+)\b/.exec(name)?.[1])
-      const isSpool = (name: string) =>
-        [pathOf, earlierPathOf].some((path) => path(accountOf(name)) === join(directory, name))
-      return [...new Set(names.filter(isSpool).map(accountOf))]
     },
     clear: (accountId) => onDisk(accountId, () => clear(accountId)),
     async remove(accountId, obtainedAt) {

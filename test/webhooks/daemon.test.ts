@@ -99,7 +99,7 @@ describe('a daemon with webhooks', () => {
     // A receiver has a message before the daemon has recorded that it was delivered.
     const { webhooks } = await eventually(async () => {
       const status = await findStatus(rig.app)
-      return status.webhooks?.every(({ open }) => open === 0) && status
+      return status.webhooks.every(({ open }) => open === 0) && status
     }, SOON)
     expect(webhooks).toMatchObject([
       { webhook: 'home', open: 0, given_up: 0, last_error: null },

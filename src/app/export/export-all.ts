@@ -153,8 +153,10 @@ async function writeChanges(
       }
       const total = changed.reduce((sum, { rows }) => sum + rows, 0)
       let done = 0
-      encoder = changed.length > 0 ? openEncoderThread() : undefined
-      const encode: EncodeGroup = (group) => (encoder as EncoderThread).encode(group)
+      const encode: EncodeGroup = (group) => {
+        encoder ??= openEncoderThread()
+        return encoder.encode(group)
+      }
       for (const { path, fingerprint, ...file } of changed) {
         signal?.throwIfAborted()
         let rows = 0

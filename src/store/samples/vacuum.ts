@@ -56,10 +56,11 @@ export function makeSamplesVacuum(deps: { store: Store; log: Logger }): SamplesV
       if (running) return
       running = true
       await attempt(deps, async () => {
-        const isFirst = !hasStatistics
-        // What fails is not tried at each write.
-        hasStatistics = true
-        if (isFirst) hasStatistics = await keepStatistics(store)
+        if (!hasStatistics) {
+          // What fails is not tried at each write.
+          hasStatistics = true
+          hasStatistics = await keepStatistics(store)
+        }
         const [toVacuum, toSummarize] = [await needsVacuum(), newRows >= SUMMARIZE_EVERY]
         // When another vacuum runs, the next write tries again.
         if (!(toVacuum || toSummarize) || (await isLocked(store))) return

@@ -50,8 +50,10 @@ export function renderPage(page: Page, menu: Menu, data: readonly string[] = [])
 <meta name="color-scheme" content="light dark">
 <title>${page.title} · musette</title>
 <link rel="icon" href="${root}/assets/shared/styles/icon.svg" type="image/svg+xml">
-${styles.map((name) => `<link rel="stylesheet" href="${root}/assets/${name}">`).join('\n')}
-${data.map((path) => `<link rel="preload" as="fetch" crossorigin href="${root}${path}">`).join('\n')}
+${[
+  ...styles.map((name) => `<link rel="stylesheet" href="${root}/assets/${name}">`),
+  ...data.map((path) => `<link rel="preload" as="fetch" crossorigin href="${root}${path}">`),
+].join('\n')}
 <script type="module" src="${root}/assets/${script}.js"></script>
 </head>
 <body>

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ConfigError, errorLine, TransientError } from '../../kit/errors.ts'
 import type { PageTokens } from '../page-token.ts'
 import { registerActivities } from './activities/routes.ts'
-import { findActivityFacts } from './activity/queries.ts'
+import { findActivityFacts, samplesPathOf } from './activity/queries.ts'
 import { registerActivity, registerDownloads } from './activity/routes.ts'
 import { registerFitness } from './fitness/routes.ts'
 import { ASSETS, type Menu, type Page, type PagesApp, renderPage } from './page-frame.ts'
@@ -62,9 +62,8 @@ export async function registerPages(
     const activityId = /^\d{1,10}$/.test(request.params.id) ? Number(request.params.id) : 0
     const facts = await findFacts(app, activityId)
     if (facts === undefined) return sendPage(reply.code(404), NO_SUCH_ACTIVITY, menu)
-    const path = `/api/activities/${activityId}`
-    const samples = facts?.sample_count ? [`${path}/samples?of=${facts.fetched_at?.getTime()}`] : []
-    return sendPage(reply, ACTIVITY, menu, [path, ...samples])
+    const samples = facts && samplesPathOf(facts)
+    return sendPage(reply, ACTIVITY, menu, [`/api/activities/${activityId}`, ...(samples ? [samples] : [])])
   })
   registerWorkoutFiles(server, app)
   registerDownloads(server, app)

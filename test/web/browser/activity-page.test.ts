@@ -191,6 +191,15 @@ describeWithBrowser('the page of an activity', () => {
     await page.getByText(/The service has changed it (once|twice|\d+ times)/).waitFor()
   })
 
+  it('fetches its samples once, while its script is on its way', async () => {
+    const page = await scene.visit(path)
+    await chart(page, OVER_TIME).locator('canvas').first().waitFor()
+    const fetched = await page.evaluate(
+      `performance.getEntriesByType('resource').filter(({ name }) => /\\/samples\\b/.test(name)).map(({ initiatorType }) => initiatorType)`,
+    )
+    expect(fetched).toEqual(['link'])
+  })
+
   it('says when the samples are not there yet, and shows them when they are', async () => {
     await scene.rows(
       `update training.activities set detail_state = 'awaiting_samples', sample_count = 0 where path = 'sameseason'`,

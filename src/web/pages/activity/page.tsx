@@ -56,13 +56,11 @@ function useActivity() {
   const [recorded, setRecorded] = useState<{ version: string; samples: Samples | undefined }>()
   const last = useRef(recorded)
   last.current = recorded
-  const view = useLive<View>(path, POLL_EVERY_MS, async ({ facts }) => {
+  const view = useLive<View>(path, POLL_EVERY_MS, async ({ facts, samples_path: samplesPath }) => {
     const version = JSON.stringify([facts.fetched_at, facts.sample_count, facts.started_at_local])
     if (version === last.current?.version) return undefined
-    if (!facts.sample_count) return setRecorded({ version, samples: undefined })
-    // The address names the answer that they are of: what the frame fetched beforehand may be older.
-    const of = facts.fetched_at === null ? undefined : Date.parse(facts.fetched_at)
-    const answer = await fetchJson<Samples>(`${path}/samples?of=${of}`)
+    if (samplesPath === null) return setRecorded({ version, samples: undefined })
+    const answer = await fetchJson<Samples>(samplesPath)
     if (answer.kind === 'problem') return answer.problem
     if (answer.kind === 'data')
       setRecorded({ version, samples: answer.data.elapsed_s.length > 0 ? answer.data : undefined })

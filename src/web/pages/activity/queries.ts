@@ -20,6 +20,7 @@ export async function findActivity(
     const { account_id: accountId } = facts
     return {
       facts,
+      samples_path: samplesPathOf(facts),
       season: facts.started_at_local === null ? null : Number(facts.started_at_local.slice(0, 4)),
       seasons: await findSeasons(tx, accountId),
       curve: await findCurve(tx, activityId),
@@ -33,6 +34,18 @@ export async function findActivity(
       ...(await findNeighbours(tx, activityId)),
     }
   })
+}
+
+/**
+ * Returns the address of an activity's samples, below the root; null without any. It names the answer that they are of, so that what a
+ * browser fetched beforehand is not taken for those of a later one.
+ */
+export function samplesPathOf({
+  activity_id: id,
+  sample_count: count,
+  fetched_at: fetchedAt,
+}: ActivityFacts): string | null {
+  return count ? `/api/activities/${id}/samples?of=${fetchedAt?.getTime()}` : null
 }
 
 /** What an activity's power curve is compared with. */

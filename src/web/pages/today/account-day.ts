@@ -1,14 +1,12 @@
+import { QUIET_KEPT_DAYS } from '../../../store/runs.ts'
 import type { Tx } from '../../../store/store.ts'
 
 /** An account's present day, `YYYY-MM-DD`, and its days with a good poll in a row up to now; 90 days are known at most. */
 export type TodayOfAccount = { day: string; days_mirrored: number }
 
-/** How long rows of runs that brought nothing are kept, days. */
-const DAYS_KNOWN = 90
-
 /** Finds an account's present day, `YYYY-MM-DD` in its own time zone, and its days with a good poll in a row up to now. */
 export async function findTodayOf(tx: Tx, accountId: number): Promise<TodayOfAccount | undefined> {
-  // A row of a run that brought nothing is kept for 90 days, so that a longer row of days is not known. Each day is one look into the
+  // A row of a run that brought nothing is kept so long, so that a longer row of days is not known. Each day is one look into the
   // index: a poll every minute leaves 130,000 rows in that time.
   const { rows } = await tx.client.query<TodayOfAccount>(
     `with polled as (
@@ -18,12 +16,12 @@ export async function findTodayOf(tx: Tx, accountId: number): Promise<TodayOfAcc
            and r.outcome in ('done', 'partial') and r.started_at >= (t.day - n.ago)::timestamp at time zone t.timezone
            and r.started_at < (t.day - n.ago + 1)::timestamp at time zone t.timezone
        ) as was
-       from training.today t cross join generate_series(0, ${DAYS_KNOWN}) as n (ago) where t.account_id = $1
+       from training.today t cross join generate_series(0, ${QUIET_KEPT_DAYS}) as n (ago) where t.account_id = $1
      ), latest as (
        select case when was then 0 else 1 end as ago from polled where ago = 0
      )
      select t.day::text as day,
-       (select coalesce(min(p.ago), ${DAYS_KNOWN}) - l.ago from latest l left join polled p on not p.was and p.ago >= l.ago group by l.ago)
+       (select coalesce(min(p.ago), ${QUIET_KEPT_DAYS}) - l.ago from latest l left join polled p on not p.was and p.ago >= l.ago group by l.ago)
          as days_mirrored
      from training.today t where t.account_id = $1`,
     [accountId],
