@@ -10,7 +10,7 @@ import { queryDuckDb } from '../kit/duckdb.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { makeAnswer } from './answers.ts'
-import { median, openBench, psql, type Row, timed } from './rig.ts'
+import { type Bench, median, openBench, psql, type Row, timed, urlForPsql } from './rig.ts'
 
 const RIDES = 100
 const SECONDS = 5_400
@@ -20,18 +20,21 @@ const ROUNDED_RIDES = 25
 const SUM = 'count(*)::int as samples, sum(power::float8) as power, max(hr) as hr from'
 
 /** Writes all samples as one Parquet file: psql's COPY in CSV into a process of DuckDB, which has a native writer. */
-function writeByDuckDb(databaseUrl: string, path: string): void {
-  const url = new URL(databaseUrl)
-  url.searchParams.delete('require_auth')
-  const columns = ['activity_id', 't', ...SAMPLE_FIELDS].join(', ')
+function writeByDuckDb(bench: Bench, path: string): void {
+  const types = {
+    ...{ activity_id: 'INTEGER', t: 'TIMESTAMPTZ' },
+    ...Object.fromEntries(SAMPLE_FIELDS.map((field) => [field, typeOf(field)])),
+  }
+  const columns = Object.keys(types).join(', ')
   const copy = `copy (select ${columns} from training.samples order by activity_id, t) to stdout (format csv)`
-  const line = 'set -o pipefail; psql "$1" -q -c "$2" | "$0" --import tsx test/bench/write-parquet.ts "$3"'
-  execFileSync('bash', ['-c', line, process.execPath, url.href, copy, path])
+  const line = 'set -o pipefail; psql "$1" -q -c "$2" | "$0" test/bench/write-parquet.mjs "$3" "$4"'
+  execFileSync('bash', ['-c', line, process.execPath, urlForPsql(bench), copy, path, JSON.stringify(types)])
 }
+
+const typeOf = (field: string) => (field === 'lat' || field === 'lng' ? 'double' : 'float')
 
 /** Encodes the samples of rides whose numbers are rounded, and returns the bytes of the file for each sample. */
 async function measureBytes(): Promise<number> {
-  const typeOf = (field: string) => (field === 'lat' || field === 'lng' ? 'double' : 'float')
   const columns: ExportColumn[] = [
     { name: 'activity_id', type: 'int32' },
     { name: 'path', type: 'text' },
@@ -78,7 +81,7 @@ export async function benchExport(): Promise<Row[]> {
     const written = join(bench.folder, 'samples.parquet')
     for (let round = 0; round < ROUNDS; round++) {
       psql(bench, `\\copy training.samples to '${file}' with (format binary)`)
-      const csv = await timed(() => writeByDuckDb(bench.databaseUrl, written))
+      const csv = await timed(() => writeByDuckDb(bench, written))
       let bytes = 0
       const whole = await timed(async () => {
         const counts = await exportInto(join(folder.path, String(round)))

@@ -140,12 +140,34 @@ export function keepSamples(bench: Bench): () => Promise<number> {
   }
 }
 
-/** Runs a command of psql on the bench's database; throws when psql is missing or fails. */
-export function psql(bench: Pick<Bench, 'databaseUrl'>, command: string): void {
-  const url = new URL(bench.databaseUrl)
+/** Starts the program's web server on the bench's database, and returns its address. */
+export async function startWeb({
+  env,
+}: Pick<Bench, 'env'>): Promise<{ url: string; kill(): Promise<unknown> }> {
+  const daemon = startNode([distPath('main.js'), 'start', '--roles', 'web'], { env })
+  const { url } = JSON.parse(await daemon.waitForLine(/"msg":"started"/)) as { url: string }
+  return { url, kill: () => daemon.kill() }
+}
+
+/** Fetches an address in gzip, and returns the bytes that were sent, without the head; throws when the answer is an error. */
+export async function read(address: string): Promise<number> {
+  const answer = await fetch(address, { headers: { 'accept-encoding': 'gzip' } })
+  const plain = await answer.arrayBuffer()
+  if (!answer.ok) throw new Error(`${new URL(address).pathname} answers ${answer.status}`)
+  return Number(answer.headers.get('content-length') ?? plain.byteLength)
+}
+
+/** Returns the address of the bench's database for psql. */
+export function urlForPsql({ databaseUrl }: Pick<Bench, 'databaseUrl'>): string {
+  const url = new URL(databaseUrl)
   // A psql before version 16 refuses it.
   url.searchParams.delete('require_auth')
-  const end = spawnSync('psql', [url.href, '-q', '-c', command], { encoding: 'utf8' })
+  return url.href
+}
+
+/** Runs a command of psql on the bench's database; throws when psql is missing or fails. */
+export function psql(bench: Pick<Bench, 'databaseUrl'>, command: string): void {
+  const end = spawnSync('psql', [urlForPsql(bench), '-q', '-c', command], { encoding: 'utf8' })
   if (end.error || end.status !== 0)
     throw new Error(
       `psql is needed for this part (Debian: postgresql-client): ${end.error?.message ?? end.stderr}`,

@@ -2,8 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { COOKBOOK } from '../../src/mcp/cookbook/cookbook.ts'
 import { openBrowser } from '../kit/chromium.ts'
-import { distPath, startNode } from '../kit/processes.ts'
-import { type Bench, median, openBench, quantile, type Row, timed } from './rig.ts'
+import { type Bench, median, openBench, quantile, type Row, read, startWeb, timed } from './rig.ts'
 
 const RIDES = 3_000
 const SECONDS = 3_334
@@ -137,8 +136,7 @@ async function measureVerbs(bench: Bench): Promise<Row[]> {
 }
 
 async function measurePages(bench: Bench): Promise<Row[]> {
-  const daemon = startNode([distPath('main.js'), 'start', '--roles', 'web'], { env: bench.env })
-  const { url } = JSON.parse(await daemon.waitForLine(/"msg":"started"/)) as { url: string }
+  const { url, kill } = await startWeb(bench)
   const rows = [await p95('the answer of / (/api/today)', '50 ms', () => read(`${url}/api/today`), KEPT_MS)]
   for (const text of [COPIES, SIGNATURES, LONGEST]) await bench.client.query(text)
   await bench.client.query('analyze training.activities')
@@ -165,7 +163,7 @@ async function measurePages(bench: Bench): Promise<Row[]> {
   const typed: number[] = []
   for (const letter of 'windy1234') typed.push(await typeLetter(page, letter))
   await browser.close()
-  await daemon.kill()
+  await kill()
   return [
     ...rows,
     {
@@ -217,14 +215,6 @@ async function typeLetter(page: Page, letter: string): Promise<number> {
   })`)
   await pause(500)
   return Number(took)
-}
-
-/** Fetches an address in gzip and returns the bytes that were sent, without the head. */
-async function read(address: string): Promise<number> {
-  const answer = await fetch(address, { headers: { 'accept-encoding': 'gzip' } })
-  const plain = await answer.arrayBuffer()
-  if (!answer.ok) throw new Error(`${new URL(address).pathname} answers ${answer.status}`)
-  return Number(answer.headers.get('content-length') ?? plain.byteLength)
 }
 
 async function p95(what: string, goal: string, work: () => Promise<unknown>, everyMs = 0): Promise<Row> {

@@ -1,7 +1,6 @@
 import { COOKBOOK } from '../../src/mcp/cookbook/cookbook.ts'
 import { openBrowser } from '../kit/chromium.ts'
-import { distPath, startNode } from '../kit/processes.ts'
-import { type Bench, median, openBench, quantile, type Row, timed } from './rig.ts'
+import { type Bench, median, openBench, quantile, type Row, read, startWeb, timed } from './rig.ts'
 
 const VISITS = 5
 const PATHS = ['/', '/activities', '/fitness', '/runs'] as const
@@ -34,8 +33,7 @@ export async function benchWeb(): Promise<Row[]> {
   const bench = await openBench({ rides: 200, seconds: 600, distinct: 10 })
   try {
     await bench.musette(['sync'])
-    const daemon = startNode([distPath('main.js'), 'start', '--roles', 'web'], { env: bench.env })
-    const { url } = JSON.parse(await daemon.waitForLine(/"msg":"started"/)) as { url: string }
+    const { url, kill } = await startWeb(bench)
     const rows: Row[] = []
     const [one] = (await bench.client.query('select min(activity_id) as id from training.activities')).rows
     for (const path of PATHS) rows.push(...(await visit(`${url}${path}`, path)))
@@ -48,7 +46,7 @@ export async function benchWeb(): Promise<Row[]> {
       await listMany(url),
       await ask(`${url}/api/today`, `the answer of / with ${MANY} activities`),
     )
-    await daemon.kill()
+    await kill()
     return rows
   } finally {
     await bench.close()
@@ -80,12 +78,6 @@ async function ask(address: string, what: string): Promise<Row> {
   const took: number[] = []
   for (let request = 0; request < VISITS; request++) took.push(await timed(() => read(address)))
   return { what: `${what}, median of ${VISITS}`, value: `${median(took).toFixed(0)} ms` }
-}
-
-async function read(address: string): Promise<void> {
-  const answer = await fetch(address)
-  await answer.arrayBuffer()
-  if (!answer.ok) throw new Error(`${new URL(address).pathname} answers ${answer.status}`)
 }
 
 async function visit(address: string, path: string): Promise<Row[]> {

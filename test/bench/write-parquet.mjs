@@ -1,15 +1,11 @@
 import { DuckDBInstance } from '@duckdb/node-api'
-import { SAMPLE_FIELDS } from '../../src/store/samples/encode-samples.ts'
 
-// Writes samples in CSV, which come on standard input, as the Parquet file that is named: what export --all is compared with.
-const typeOf = (field: string) => (field === 'lat' || field === 'lng' ? 'DOUBLE' : 'FLOAT')
-const columns = [
-  "'activity_id': 'INTEGER'",
-  "'t': 'TIMESTAMPTZ'",
-  ...SAMPLE_FIELDS.map((name) => `'${name}': '${typeOf(name)}'`),
-]
+// Writes rows in CSV, which come on standard input, as the Parquet file that is named first; the second argument is the type of each
+// column as a JSON object. No TypeScript, whose loader would be part of what export --all is compared with.
+const [path, types] = process.argv.slice(2)
+const columns = Object.entries(JSON.parse(types)).map(([name, type]) => `'${name}': '${type}'`)
 const database = await (await DuckDBInstance.create(':memory:')).connect()
 await database.run(
   `copy (select * from read_csv('/dev/stdin', header = false, columns = {${columns.join(', ')}}))
-   to '${process.argv[2]}' (format parquet, compression zstd)`,
+   to '${path}' (format parquet, compression zstd)`,
 )
