@@ -33,11 +33,16 @@ function writeByDuckDb(databaseUrl: string, path: string, kind: 'full' | 'live')
   const url = new URL(databaseUrl)
   url.searchParams.delete('require_auth')
   const query = kind === 'full' ? `select ${COLUMNS} from training.samples` : WITH_EXTRAS
-  const line =
-    'set -o pipefail; psql "$1" -q -c "$2" | "$0" --import tsx test/bench/write-parquet.ts "$3" "$4"'
   const copy = `copy (${query}) to stdout (format csv)`
-  const name = kind === 'full' ? '' : 'extras'
-  execFileSync('bash', ['-c', line, process.execPath, url.href, copy, path, name])
+  const types = [
+    ['activity_id', 'INTEGER'],
+    ['t', 'TIMESTAMPTZ'],
+    ...SAMPLE_FIELDS.map((name) => [name, name === 'lat' || name === 'lng' ? 'DOUBLE' : 'FLOAT']),
+    ...(kind === 'live' ? [['extras', 'VARCHAR']] : []),
+  ]
+  const columns = `{${types.map(([name, type]) => `'${name}': '${type}'`).join(', ')}}`
+  const line = 'set -o pipefail; psql "$1" -q -c "$2" | "$0" test/bench/write-parquet.mjs "$3" "$4"'
+  execFileSync('bash', ['-c', line, process.execPath, url.href, copy, path, columns])
 }
 
 /** Measures the same export of samples with the fields of a live service, as a share of the time that DuckDB's writer takes. */
