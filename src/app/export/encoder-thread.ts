@@ -38,7 +38,11 @@ export function openEncoderThread(script = SCRIPT): EncoderThread {
         if (died) throw died
         waiting = { resolve, reject }
         const arrays = group.parts.flatMap(({ columns }) =>
-          columns.flatMap(({ values, nulls }) => [nulls, ...(Array.isArray(values) ? [] : [values])]),
+          columns.flatMap(({ values, nulls, utf8 }) => [
+            nulls,
+            ...(utf8 ? [utf8.bytes, utf8.ends] : []),
+            ...(Array.isArray(values) ? [] : [values]),
+          ]),
         )
         thread.postMessage(
           group,

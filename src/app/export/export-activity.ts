@@ -72,7 +72,7 @@ async function* jsonPieces(tx: Tx, { activityId, path, document }: ExportedActiv
 }
 
 async function* parquetPieces(tx: Tx, activity: ExportedActivity): AsyncGenerator<Uint8Array> {
-  yield* encodeParquet('samples', SAMPLE_COLUMNS, findSamplePages(tx, activity))
+  yield* encodeParquet('samples', SAMPLE_COLUMNS, findSamplePages(tx, [activity]))
 }
 
 function unknownActivity(name: string, path: string): ConfigError {

@@ -1,6 +1,6 @@
 import type { RowGroup, SchemaElement } from 'hyparquet'
 import { VERSION } from '../../config/version.ts'
-import type { ExportColumn, ExportPage } from '../../store/export/exported-columns.ts'
+import { cutPage, type ExportColumn, type ExportPage } from '../../store/export/exported-columns.ts'
 import type { EncodedGroup, Group } from './parquet-group.ts'
 
 /** Encodes a row group here, or in another thread, which the arrays of its pages then move to. */
@@ -75,16 +75,6 @@ export async function* encodeParquet(
 async function encodeHere(group: Group): Promise<EncodedGroup> {
   const { encodeGroup } = await import('./parquet-group.ts')
   return encodeGroup(group)
-}
-
-/** Copies the rows of a page from `from` to before `to`: the arrays of the page belong to the first group that has them. */
-function cutPage({ columns }: ExportPage, from: number, to: number): ExportPage {
-  const cut = columns.map(({ values, nulls, ...rest }) => ({
-    ...rest,
-    values: rest.isSame ? values.slice() : values.slice(from, to),
-    nulls: nulls.slice(from, to),
-  }))
-  return { rows: to - from, columns: cut }
 }
 
 function elementOf({ name, type }: ExportColumn): SchemaElement {

@@ -20,12 +20,7 @@ export type Group = Readonly<{
 /** The bytes of a row group, and what the end of the file says of it. */
 export type EncodedGroup = { bytes: Uint8Array<ArrayBuffer>; group: RowGroup }
 
-type Column = Readonly<{
-  column: ExportColumn
-  element: SchemaElement
-  parts: readonly ExportValues[]
-  rows: number
-}>
+type Column = Readonly<{ element: SchemaElement; parts: readonly ExportValues[]; rows: number }>
 type Numbers = Exclude<ExportValues['values'], string[]>
 
 /**
@@ -38,7 +33,8 @@ export function encodeGroup({ columns, elements, parts, rows, offset }: Group): 
   bytes.offset = offset
   const chunks = columns.map((column, index): ColumnChunk => {
     const values = parts.map((part) => part.columns[index] as ExportValues)
-    const input = { column, element: elements[index] as SchemaElement, parts: values, rows }
+    const input = { element: elements[index] as SchemaElement, parts: values, rows }
+    if (values[0]?.utf8) return writeUtf8(bytes, input)
     return column.type === 'text' ? writeTexts(bytes, input) : writeNumbers(bytes, input)
   })
   const sum = (of: 'total_uncompressed_size' | 'total_compressed_size') =>
@@ -55,7 +51,7 @@ export function encodeGroup({ columns, elements, parts, rows, offset }: Group): 
 /** More than any page has, because several of them would divide the same bytes among more blocks. */
 const PAGE_BYTES = 2 ** 30
 
-function writeTexts(bytes: ByteWriter, { column, element, parts }: Column): ColumnChunk {
+function writeTexts(bytes: ByteWriter, { element, parts }: Column): ColumnChunk {
   const values: Array<string | null> = []
   const definitionLevels: number[] = []
   for (const { values: texts, nulls, isSame } of parts) {
@@ -66,27 +62,72 @@ function writeTexts(bytes: ByteWriter, { column, element, parts }: Column): Colu
   }
   const encoder = {
     ...{ columnName: element.name, element, schemaPath: [element, element], codec: 'ZSTD' as const },
-    ...{ compressors: { ZSTD: compressZstd }, stats: !column.isUnordered, pageSize: PAGE_BYTES },
+    ...{ compressors: { ZSTD: compressZstd }, stats: true, pageSize: PAGE_BYTES },
     ...{ columnIndex: false, offsetIndex: false },
   }
   const pageData = { values, definitionLevels, repetitionLevels: [], maxDefinitionLevel: 1 }
   return writeColumn({ writer: bytes, column: encoder, pageData }).chunk
 }
 
+/** Writes texts that hardly repeat: their lengths, and then their bytes. Nobody looks for one between two others, so they have no bounds. */
+function writeUtf8(bytes: ByteWriter, { element, parts, rows }: Column): ColumnChunk {
+  const present = new Uint8Array(rows)
+  const lengths = new Int32Array(rows)
+  let [row, known, size] = [0, 0, 0]
+  for (const { nulls, utf8 } of parts) {
+    const ends = utf8?.ends ?? []
+    for (let index = 0; index < nulls.length; index++, row++) {
+      if (nulls[index]) continue
+      present[row] = 1
+      lengths[known++] = (ends[index] as number) - (ends[index - 1] ?? 0)
+    }
+    size += ends[nulls.length - 1] ?? 0
+  }
+  const packed = new ByteWriter()
+  deltaBinaryPack(packed, lengths.subarray(0, known), 'INT32')
+  const body = new Uint8Array(packed.offset + size)
+  body.set(packed.getBytes())
+  let at = packed.offset
+  for (const { nulls, utf8 } of parts) {
+    const texts = utf8?.bytes.subarray(0, utf8.ends[nulls.length - 1] ?? 0) ?? new Uint8Array()
+    body.set(texts, at)
+    at += texts.length
+  }
+  return writePage(bytes, element, { encoding: 'DELTA_LENGTH_BYTE_ARRAY', body, present, known })
+}
+
 function writeNumbers(bytes: ByteWriter, { element, parts, rows }: Column): ColumnChunk {
-  const start = bytes.offset
-  const levels = new ByteWriter()
   const { known, present } = makeKnown(parts, rows)
+  const statistics = boundsOf(known, rows - known.length)
+  return writePage(bytes, element, { ...encodeNumbers(known), present, known: known.length, statistics })
+}
+
+type Page = Readonly<{
+  encoding: Encoding
+  body: Uint8Array
+  /** for each row 1, or 0 where it is NULL */
+  present: Uint8Array
+  /** rows that are not NULL */
+  known: number
+  statistics?: Statistics | undefined
+}>
+
+function writePage(
+  bytes: ByteWriter,
+  element: SchemaElement,
+  { encoding, body, present, known, statistics }: Page,
+): ColumnChunk {
+  const start = bytes.offset
+  const rows = present.length
+  const levels = new ByteWriter()
   writeRleBitPackedHybrid(levels, present, 1)
-  const { encoding, body } = encodeNumbers(known)
   const compressed = compressZstd(body)
-  const nulls = rows - known.length
   writePageHeader(bytes, {
     type: 'DATA_PAGE_V2',
     uncompressed_page_size: levels.offset + body.length,
     compressed_page_size: levels.offset + compressed.length,
     data_page_header_v2: {
-      ...{ num_values: rows, num_nulls: nulls, num_rows: rows, encoding },
+      ...{ num_values: rows, num_nulls: rows - known, num_rows: rows, encoding },
       ...{ definition_levels_byte_length: levels.offset, repetition_levels_byte_length: 0 },
       is_compressed: true,
     },
@@ -94,7 +135,6 @@ function writeNumbers(bytes: ByteWriter, { element, parts, rows }: Column): Colu
   const header = bytes.offset - start
   bytes.appendBytes(levels.getBytes())
   bytes.appendBytes(compressed)
-  const statistics = boundsOf(known, nulls)
   return {
     file_offset: BigInt(start),
     meta_data: {

@@ -7,13 +7,7 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
  */
 type ColumnType = 'int32' | 'int64' | 'float' | 'double' | 'text' | 'instant' | 'wall_clock'
 
-export type ExportColumn = Readonly<{
-  name: string
-  type: ColumnType
-  isList?: true
-  /** nobody looks for a value between two others, so its bounds are left out */
-  isUnordered?: true
-}>
+export type ExportColumn = Readonly<{ name: string; type: ColumnType; isList?: true }>
 
 /** Values of a column; where `nulls` is 1, the value is NULL and `values` holds anything. */
 export type ExportValues = Readonly<{
@@ -23,7 +17,12 @@ export type ExportValues = Readonly<{
   isTime?: boolean
   /** `values` holds one text, which all rows have */
   isSame?: true
+  /** texts in UTF-8, in place of `values`: a string for each text that hardly repeats is work for the garbage collector */
+  utf8?: Utf8Texts
 }>
+
+/** Texts one after the other, and the place after each; one that is NULL is empty. */
+export type Utf8Texts = Readonly<{ bytes: Uint8Array; ends: Int32Array }>
 
 /** Rows as the files take them: as many values of each column. */
 export type ExportPage = Readonly<{ rows: number; columns: readonly ExportValues[] }>
@@ -69,4 +68,22 @@ export function makeValues(type: ColumnType, rows: number): ExportValues {
   if (type === 'double') return { values: new Float64Array(rows), nulls }
   if (type === 'text') return { values: [], nulls }
   return { values: new BigInt64Array(rows), nulls, isTime: type !== 'int64' }
+}
+
+/** Copies the rows of a page from `from` to before `to`: the arrays of the page stay its own. */
+export function cutPage({ columns }: ExportPage, from: number, to: number): ExportPage {
+  const cut = columns.map(({ values, nulls, utf8, ...rest }) => ({
+    ...rest,
+    values: rest.isSame ? values.slice() : values.slice(from, to),
+    nulls: nulls.slice(from, to),
+    ...(utf8 && { utf8: cutTexts(utf8, from, to) }),
+  }))
+  return { rows: to - from, columns: cut }
+}
+
+function cutTexts({ bytes, ends }: Utf8Texts, from: number, to: number): Utf8Texts {
+  const start = ends[from - 1] ?? 0
+  // A Buffer's own slice would copy nothing.
+  const cut = Uint8Array.prototype.slice.call(bytes, start, ends[to - 1])
+  return { bytes: cut, ends: ends.slice(from, to).map((end) => end - start) }
 }

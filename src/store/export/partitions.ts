@@ -285,15 +285,27 @@ export async function findContent(tx: Tx, partition: Partition): Promise<Partiti
   return { columns, pages: findColumnPages(tx, query, columns) }
 }
 
+/** Samples of one query, about a row group: their fields without a column, 40 bytes a sample, are in memory at once. */
+const SAMPLES_A_QUERY = 65_536
+
 async function findSamplesContent(tx: Tx, { accountId, year, month }: Partition): Promise<PartitionContent> {
-  const { rows: found } = await tx.client.query<{ activityId: number; path: string }>(
-    `select activity_id as "activityId", path from training.activities v
+  const { rows: found } = await tx.client.query<{ activityId: number; path: string; count: number }>(
+    `select activity_id as "activityId", path, sample_count as count from training.activities v
      where account_id = $1 and ${YEAR} is not distinct from $2 and ${MONTH} is not distinct from $3 and sample_count > 0
      order by started_at, activity_id`,
     [accountId, year, month],
   )
   const pages = async function* () {
-    for (const activity of found) yield* findSamplePages(tx, activity)
+    let [batch, samples] = [[] as typeof found, 0]
+    for (const activity of found) {
+      if (batch.length > 0 && samples + activity.count > SAMPLES_A_QUERY) {
+        yield* findSamplePages(tx, batch)
+        ;[batch, samples] = [[], 0]
+      }
+      batch.push(activity)
+      samples += activity.count
+    }
+    yield* findSamplePages(tx, batch)
   }
   return { columns: SAMPLE_COLUMNS, pages: pages() }
 }

@@ -2,6 +2,7 @@ import { quoteCsv } from '../../kit/text.ts'
 import { findColumnPages } from '../export/column-pages.ts'
 import {
   columnsOf,
+  cutPage,
   type ExportColumn,
   type ExportPage,
   type ExportValues,
@@ -11,7 +12,7 @@ import { findPages } from '../export/pages.ts'
 import { samples } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import { SAMPLE_FIELDS } from './encode-samples.ts'
-import { findExtras } from './extra-values.ts'
+import { findExtras, writeExtras } from './extra-values.ts'
 
 /** An activity that can be exported: its state, and everything but its samples as JSON. */
 export type ExportedActivity = {
@@ -38,6 +39,7 @@ const ISO_TIME = `to_char(t at time zone 'UTC', case when date_trunc('millisecon
 const ORDER = 't nulls first, ordinal, ctid'
 const FIELDS = SAMPLE_FIELDS.join(', ')
 const OF_SAMPLES = columnsOf(samples)
+const ACTIVITY: ExportColumn = { name: 'activity_id', type: 'int32' }
 const MEASURED = ['t', ...SAMPLE_FIELDS].flatMap((field) => OF_SAMPLES.filter(({ name }) => name === field))
 
 /** Finds an activity by its path, also an absent one: its mirrored data stays. */
@@ -77,36 +79,46 @@ export async function* findSampleLines(
  * the fields that have no column. A column for each such field would differ from file to file in name and type.
  */
 export const SAMPLE_COLUMNS: readonly ExportColumn[] = [
-  { name: 'activity_id', type: 'int32' },
+  ACTIVITY,
   { name: 'path', type: 'text' },
   ...MEASURED,
-  { name: 'extras', type: 'text', isUnordered: true },
+  { name: 'extras', type: 'text' },
 ]
 
-/** Finds the samples of an activity in the order of time, as pages of SAMPLE_COLUMNS. */
+/**
+ * Finds the samples of activities, one activity after the other and each in the order of time, as pages of SAMPLE_COLUMNS with samples
+ * of one activity. One query finds all of them, because Postgres would wait after each activity until it is asked for the next one.
+ */
 export async function* findSamplePages(
   tx: Tx,
-  { activityId, path }: { activityId: number; path: string },
+  activities: readonly { activityId: number; path: string }[],
 ): AsyncGenerator<ExportPage> {
-  const extras = await findExtras(tx, activityId)
-  const query = `select ${MEASURED.map((column) => makeSelection('s', column)).join(', ')}
-                 from training.samples s where activity_id = ${activityId} order by ${ORDER}`
-  let from = 0
-  for await (const { rows, columns } of findColumnPages(tx, query, MEASURED)) {
-    const owner: ExportValues[] = [
-      { values: new Int32Array(rows).fill(activityId), nulls: new Uint8Array(rows) },
-      { values: [path], nulls: new Uint8Array(rows), isSame: true },
-    ]
-    yield { rows, columns: [...owner, ...columns, pageOf(extras, from, rows)] }
-    from += rows
+  const extras = await findExtras(tx, activities)
+  const columns = [ACTIVITY, ...MEASURED]
+  const query = `select ${columns.map((column) => makeSelection('s', column)).join(', ')}
+                 from unnest('{${activities.map(({ activityId }) => Number(activityId))}}'::int[]) activity,
+                      lateral (select * from training.samples where activity_id = activity order by ${ORDER}) s`
+  let [place, done] = [0, 0]
+  for await (const page of findColumnPages(tx, query, columns)) {
+    const ids = page.columns[0]?.values as Int32Array
+    for (let from = 0, to: number; from < page.rows; from = to) {
+      to = from + 1
+      while (to < page.rows && ids[to] === ids[from]) to += 1
+      while (place < activities.length && activities[place]?.activityId !== ids[from]) {
+        place += 1
+        done = 0
+      }
+      const activity = activities[place]
+      // SQL does not promise the order of a join, by which samples find their extras.
+      if (!activity) throw new Error(`store: the samples of activity ${ids[from]} came out of turn`)
+      const rows = to - from
+      const [id, ...measured] = rows === page.rows ? page.columns : cutPage(page, from, to).columns
+      const path: ExportValues = { values: [activity.path], nulls: new Uint8Array(rows), isSame: true }
+      const texts = writeExtras(extras.get(activity.activityId) ?? [], done, done + rows)
+      yield { rows, columns: [id as ExportValues, path, ...measured, texts] }
+      done += rows
+    }
   }
-}
-
-/** Returns the texts of a page of samples; there may be fewer than samples. */
-function pageOf({ values, nulls }: ExportValues, from: number, rows: number): ExportValues {
-  const page = { nulls: new Uint8Array(rows).fill(1), values: (values as string[]).slice(from, from + rows) }
-  page.nulls.set(nulls.subarray(from, from + rows))
-  return page
 }
 
 // format() writes NULL as nothing, and no value of a sample needs quotes.

@@ -1,54 +1,88 @@
 import { copyRowsOut, NULL } from '../copy.ts'
-import { type ExportValues, makeValues } from '../export/exported-columns.ts'
+import type { ExportValues } from '../export/exported-columns.ts'
 import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
 
-type Field = Readonly<{
+/** What the samples of an activity have in a field without a column. */
+type ExtraField = Readonly<{
+  /** its name as JSON has it, with the colon */
   key: string
-  numbers: ExportValues
-  others: Readonly<Record<number, Json>>
+  numbers: Float64Array
+  nulls: Uint8Array
+  /** what is no number, by its place from 1 */
+  others: Readonly<Record<number, Json>> | undefined
 }>
 
 /**
- * Finds what the samples of an activity have in fields without a column: for each sample in their order one JSON object as a
- * text, without the fields that it lacks; NULL when it has none. They come by COPY: to parse an array of numbers as text takes
- * longer than everything else.
+ * Finds the fields without a column that the samples of activities have, by activity. They come by COPY: to parse an array of numbers
+ * as text takes longer than everything else.
  */
-export async function findExtras(tx: Tx, activityId: number): Promise<ExportValues> {
-  const query = `select field, "values", others::text from training.sample_extras
-                 where activity_id = ${activityId} order by field collate "C"`
-  const fields = (await copyRowsOut(tx.client, query)).map(
-    ([field, values, others]): Field => ({
-      key: JSON.stringify(String(field)),
-      numbers: decodeNumbers(values as Buffer),
-      others: JSON.parse(String(others ?? '{}')),
-    }),
-  )
-  const count = Math.max(0, ...fields.map(({ numbers }) => numbers.nulls.length))
-  const texts = makeValues('text', count)
-  for (let index = 0; index < count; index++) {
-    const members = ['{']
-    for (const field of fields) {
-      const value = jsonOf(field, index)
-      if (value !== undefined) members.push(field.key, ':', value, ',')
-    }
-    if (members.length === 1) {
-      texts.nulls[index] = 1
-      continue
-    }
-    members[members.length - 1] = '}'
-    // One text in one piece: a sum of texts holds on to all of its parts.
-    texts.values[index] = members.join('')
+export async function findExtras(
+  tx: Tx,
+  activities: readonly { activityId: number }[],
+): Promise<Map<number, ExtraField[]>> {
+  const query = `select activity_id::text, field, "values", others::text from training.sample_extras
+                 where activity_id = any ('{${activities.map(({ activityId }) => Number(activityId))}}')
+                 order by activity_id, field collate "C"`
+  const extras = new Map<number, ExtraField[]>()
+  for (const [id, field, values, others] of await copyRowsOut(tx.client, query)) {
+    const fields = extras.get(Number(id)) ?? []
+    extras.set(Number(id), fields)
+    fields.push({
+      key: `${JSON.stringify(String(field))}:`,
+      ...decodeNumbers(values as Buffer),
+      others: others && JSON.parse(String(others)),
+    })
   }
-  return texts
+  return extras
 }
 
-/** Returns a value of a field as JSON, undefined for none; what is no number stands in `others` by place, from 1. */
-function jsonOf({ numbers, others }: Field, index: number): string | undefined {
-  const other = others[index + 1] ?? null
+/** Room for a text, bytes; with the fields of a live service it has about 130. */
+const TEXT_BYTES = 160
+
+/**
+ * Writes what the samples from `from` to before `to` have in these fields: for each one JSON object, without the fields that it
+ * lacks; NULL when it has none.
+ */
+export function writeExtras(fields: readonly ExtraField[], from: number, to: number): ExportValues {
+  const rows = to - from
+  const [ends, nulls] = [new Int32Array(rows), new Uint8Array(rows)]
+  // Not of a pool: the bytes of a page move to another thread.
+  let bytes = Buffer.allocUnsafeSlow(fields.length > 0 ? rows * TEXT_BYTES : 0)
+  let end = 0
+  for (let row = 0; row < rows; row++) {
+    const text = textOf(fields, from + row)
+    if (text === '') nulls[row] = 1
+    const needed = end + text.length * LONGEST_CHARACTER
+    if (needed > bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(needed * 2)
+      bytes.copy(larger, 0, 0, end)
+      bytes = larger
+    }
+    end += bytes.write(text, end)
+    ends[row] = end
+  }
+  return { values: [], nulls, utf8: { bytes, ends } }
+}
+
+/** Bytes in UTF-8 for each 16 bits of a string, at most. */
+const LONGEST_CHARACTER = 3
+
+function textOf(fields: readonly ExtraField[], index: number): string {
+  let members = ''
+  for (const field of fields) {
+    const value = jsonOf(field, index)
+    if (value !== undefined) members += (members === '' ? '{' : ',') + field.key + value
+  }
+  return members === '' ? '' : `${members}}`
+}
+
+/** Returns a value of a field as JSON, undefined for none. */
+function jsonOf({ numbers, nulls, others }: ExtraField, index: number): string | undefined {
+  const other = others?.[index + 1] ?? null
   if (other !== null) return JSON.stringify(other)
-  if (index >= numbers.nulls.length || numbers.nulls[index]) return undefined
-  const value = numbers.values[index] as number
+  if (index >= nulls.length || nulls[index]) return undefined
+  const value = numbers[index] as number
   return Number.isFinite(value) ? String(value) : `"${value}"`
 }
 
@@ -56,9 +90,9 @@ function jsonOf({ numbers, others }: Field, index: number): string | undefined {
 const [EMPTY_BYTES, ARRAY_HEADER] = [3 * 4, 5 * 4]
 
 /** Decodes an array of doubles. */
-function decodeNumbers(bytes: Buffer): ExportValues {
+function decodeNumbers(bytes: Buffer): Pick<ExtraField, 'numbers' | 'nulls'> {
   const count = bytes.length > EMPTY_BYTES ? bytes.readInt32BE(EMPTY_BYTES) : 0
-  const values = new Float64Array(count)
+  const numbers = new Float64Array(count)
   const nulls = new Uint8Array(count)
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let at = ARRAY_HEADER
@@ -69,8 +103,8 @@ function decodeNumbers(bytes: Buffer): ExportValues {
       nulls[index] = 1
       continue
     }
-    values[index] = view.getFloat64(at)
+    numbers[index] = view.getFloat64(at)
     at += length
   }
-  return { values, nulls }
+  return { numbers, nulls }
 }

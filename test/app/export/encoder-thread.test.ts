@@ -14,7 +14,20 @@ const COLUMNS: ExportColumn[] = [
   { name: 'moment', type: 'instant' },
   { name: 'text', type: 'text' },
   { name: 'same', type: 'text' },
+  { name: 'single', type: 'text' },
 ]
+
+/** A text of its own for each row but every fourth one, which is NULL. */
+function makeSingle(rows: number, nulls: boolean) {
+  const texts = Array.from({ length: rows }, (_, row) => (nulls || row % 4 === 0 ? '' : `ü${row}`))
+  let end = 0
+  const ends = Int32Array.from(texts, (text) => {
+    end += Buffer.byteLength(text)
+    return end
+  })
+  const bytes = Uint8Array.from(Buffer.from(texts.join('')))
+  return { values: [], nulls: Uint8Array.from(texts, (text) => (text ? 0 : 1)), utf8: { bytes, ends } }
+}
 
 /** One page of rows: `measured` is NULL in every third one, `text` everywhere, and all is when `nulls` is set. */
 async function* makePages(rows: number, { nulls = false } = {}) {
@@ -27,7 +40,9 @@ async function* makePages(rows: number, { nulls = false } = {}) {
   }
   text?.nulls.fill(1)
   const same = { values: ['all'], nulls: new Uint8Array(rows), isSame: true as const }
-  const columns = [whole, measured, moment, text, same].flatMap((column) => column ?? [])
+  const columns = [whole, measured, moment, text, same, makeSingle(rows, nulls)].flatMap(
+    (column) => column ?? [],
+  )
   if (nulls) for (const column of columns) column.nulls.fill(1)
   if (rows > 0) yield { rows, columns }
 }
@@ -51,12 +66,14 @@ describe('the thread that encodes', () => {
           const file = join(folder.path, `${rows}-${nulls}.parquet`)
           await writeFile(file, bytes)
           const known = nulls ? 0 : rows
+          const singles = known - Math.ceil(known / 4)
           const query = `select count(*)::int as rows, count(whole)::int as whole, count(measured)::int as measured,
-            count(text)::int as text, count(*) filter (same = 'all')::int as same, max(whole) as most from '${file}'`
+            count(text)::int as text, count(*) filter (same = 'all')::int as same, max(whole) as most,
+            count(single)::int as single, count(*) filter (single = 'ü' || whole)::int as right from '${file}'`
           expect(await queryDuckDb(query)).toEqual([
             {
               ...{ rows, whole: known, measured: known - Math.ceil(known / 3), text: 0, same: known },
-              most: known > 0 ? rows - 1 : null,
+              ...{ most: known > 0 ? rows - 1 : null, single: singles, right: singles },
             },
           ])
         }

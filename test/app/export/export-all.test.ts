@@ -433,6 +433,36 @@ describe('an export of the whole history', () => {
     expect(await run()).toMatchObject({ written: 0 })
   })
 
+  it('has each sample with its own fields in a file that is more than a row group and a query', async () => {
+    await rig.rows(
+      `with made as (
+         insert into training.activities (account_id, path, started_at, started_at_local, listed_at, wanted_at, sample_count)
+         select min(account_id), 'long-' || n, timestamptz '2019-01-01T10:00Z' + make_interval(days => n),
+           timestamp '2019-01-01 10:00' + make_interval(days => n), now(), now(), 30000
+         from training.accounts, generate_series(1, 5) n group by n returning activity_id, right(path, 1)::int as day),
+       extras as (
+         insert into training.sample_extras (activity_id, field, "values")
+         select activity_id, 'odd', array(select day * 100000 + n from generate_series(1, 30000) n) from made where day <> 3)
+       insert into training.samples (activity_id, t, power)
+       select activity_id, timestamptz '2019-01-01T10:00Z' + make_interval(days => day, secs => n - 1), n
+       from made, generate_series(1, 30000) n`,
+    )
+    await run()
+    const rows = await read(
+      'samples',
+      `right(path, 1)::int as day, count(*)::int as samples,
+       count(*) filter (power - 1 = epoch(t) - epoch(timestamptz '2019-01-01 10:00:00+00') - right(path, 1)::int * 86400)::int as measured,
+       count(*) filter ((extras->>'odd')::double = right(path, 1)::int * 100000 + power)::int as extras,
+       count(extras)::int as known FROM where path like 'long-%' group by 1 order by 1`,
+    )
+    expect(rows).toEqual(
+      [1, 2, 3, 4, 5].map((day) => {
+        const known = day === 3 ? 0 : 30_000
+        return { day, samples: 30_000, measured: 30_000, extras: known, known }
+      }),
+    )
+  })
+
   it('of an empty database has no files', async () => {
     const empty = join(folder.path, 'empty')
     await rig.rows('delete from training.accounts')

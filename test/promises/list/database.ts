@@ -273,8 +273,8 @@ export const DATABASE: readonly Breaking[] = [
   {
     promise: 'All Parquet files of a table have the same columns, whatever the service sends',
     in: 'src/store/samples/export-rows.ts',
-    from: 'const extras = await findExtras(tx, activityId)',
-    to: 'const extras = await findExtras(tx, 0)',
+    from: 'const extras = await findExtras(tx, activities)',
+    to: 'const extras = await findExtras(tx, [])',
   },
   {
     promise:
