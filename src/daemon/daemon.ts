@@ -167,6 +167,8 @@ async function openParts(
     release.defer('mcp', () => mcp.close())
     if (web) release.defer('web', () => web.close())
     log.info({ url: web?.url, roles: input.roles, queue: config.redisUrl ? 'redis' : 'postgres' }, 'started')
+    // Last, because jobs and the opening of everything else would wait for each other.
+    jobs.work()
     return { app, jobs, url: web?.url, failed: schema.changed, close: () => release.release() }
   } catch (error) {
     await release.release().catch(() => undefined)

@@ -56,6 +56,8 @@ export type JobsOptions = Readonly<{
 }>
 
 export type Jobs = Readonly<{
+  /** Lets the workers take jobs; until then they take none. A second call does nothing. */
+  work: () => void
   /** Adds jobs in bulk and returns how many are new; see enqueueJobs. Throws TransientError `queue_closed` after close. */
   enqueue: Enqueue
   /** Fetches the number of jobs by queue and state. */
@@ -73,7 +75,7 @@ export type Jobs = Readonly<{
   close: () => Promise<void>
 }>
 
-/** Opens the queues and, by role, the workers. Throws TransientError `queue_unreachable` when Redis or Postgres cannot be used. */
+/** Opens the queues and, by role, the workers, which begin with `work`. Throws TransientError `queue_unreachable` when Redis or Postgres cannot be used. */
 export async function openJobs(deps: JobsDeps, options: JobsOptions): Promise<Jobs> {
   const { log } = deps
   const opened = makeReleaseStack((step, error) =>
@@ -156,8 +158,8 @@ async function openParts(
   opened.defer('heartbeat', () => within(heartbeat?.stop() ?? Promise.resolve(), CONNECTION_MS))
 
   await resumeQueues({ queues, log })
-  if (!signal.aborted) for (const worker of workers) worker.run()
 
+  let isWorking = false
   let closing: Promise<void> | undefined
   // On Postgres BullMQ never answers a call after closing.
   const assertOpen = () => {
@@ -165,6 +167,11 @@ async function openParts(
       throw new TransientError('queue_closed', 'the queue is closed, because the daemon is stopping')
   }
   return {
+    work: () => {
+      if (isWorking || closing || signal.aborted) return
+      isWorking = true
+      for (const worker of workers) worker.run()
+    },
     enqueue: async (name, payloads, input) => {
       assertOpen()
       return await enqueueJobs({ queues }, { name, payloads, priority: input?.priority })

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { distPath } from '../kit/processes.ts'
-import { median, openBench, type Row } from './rig.ts'
+import { distPath, startNode } from '../kit/processes.ts'
+import { median, openBench, type Row, timed } from './rig.ts'
 
 const ROUNDS = 20
+const STARTS = 10
 const COMMANDS: ReadonlyArray<{ args: readonly string[]; goal: number }> = [
   { args: ['--help'], goal: 2.5 },
   { args: ['--version'], goal: 2.5 },
@@ -11,7 +12,10 @@ const COMMANDS: ReadonlyArray<{ args: readonly string[]; goal: number }> = [
   { args: ['sql', 'select 1'], goal: 6 },
 ]
 
-/** Measures the processor time of short commands against that of Node with nothing to do, in alternation; Postgres is not counted. */
+/**
+ * Measures the processor time of short commands, without Postgres, against that of Node with nothing to do, in alternation; and the
+ * start of a daemon.
+ */
 export async function benchStart(): Promise<Row[]> {
   const bench = await openBench({ rides: 20, seconds: 600 })
   try {
@@ -23,6 +27,8 @@ export async function benchStart(): Promise<Row[]> {
       for (const line of lines) times.push(await measure(line, bench.env))
       rounds.push(times)
     }
+    const starts: number[] = []
+    for (let start = 0; start < STARTS; start++) starts.push(await startDaemon(bench.env))
     const medianOf = (index: number) => median(rounds.map((times) => times[index] ?? Number.NaN))
     const bare = medianOf(0)
     return [
@@ -32,9 +38,24 @@ export async function benchStart(): Promise<Row[]> {
         value: (medianOf(index + 1) / bare).toFixed(1),
         goal: `<= ${goal}`,
       })),
+      {
+        what: 'from the start of the daemon to ready',
+        value: `${median(starts).toFixed(0)} ms`,
+        goal: '<= 500 ms',
+      },
     ]
   } finally {
     await bench.close()
+  }
+}
+
+/** Starts a daemon, stops it, and returns how long it took until it was open, in ms. */
+async function startDaemon(env: Record<string, string>): Promise<number> {
+  const daemon = startNode([distPath('main.js'), 'start'], { env })
+  try {
+    return await timed(() => daemon.waitForLine(/"msg":"started"/))
+  } finally {
+    await daemon.kill('SIGTERM')
   }
 }
 

@@ -5,7 +5,7 @@ import { openJobs } from '../../src/jobs/jobs.ts'
 import { handlersOf, QUICK } from './handlers.ts'
 
 const choice: BackendChoice = JSON.parse(process.argv[2] ?? '')
-await openJobs(
+const jobs = await openJobs(
   {
     log: pino({ level: 'silent' }),
     signal: new AbortController().signal,
@@ -14,3 +14,4 @@ await openJobs(
   },
   { ...QUICK, backend: choice, lockMs: 1_000, stalledMs: 300 },
 )
+jobs.work()

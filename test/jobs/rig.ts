@@ -20,6 +20,8 @@ export type RigInput = Omit<Partial<JobsOptions>, 'roles'> & {
   handlers?: Handlers
   accounts?: () => Promise<number[]>
   signal?: AbortSignal
+  /** whether the caller lets the workers begin */
+  waits?: boolean
 }
 
 export type Rig = Awaited<ReturnType<typeof openRig>>
@@ -61,7 +63,7 @@ async function openRig(name: BackendName) {
     /** Removes the jobs of the polls queue and leaves its schedules. */
     losePolls: () => (name === 'redis' ? deleteRedisPolls(place.url) : onPostgres(place.url, deletePolls)),
     /** Opens jobs with short times and handlers that do nothing unless given; all are closed in `reset`. */
-    async open({ fetch, poll, handlers, accounts, signal, ...options }: RigInput = {}): Promise<Jobs> {
+    async open({ fetch, poll, handlers, accounts, signal, waits, ...options }: RigInput = {}): Promise<Jobs> {
       const jobs = await openJobs(
         {
           log,
@@ -72,6 +74,7 @@ async function openRig(name: BackendName) {
         { ...QUICK, backend: choice, ...options },
       )
       opened.push(jobs)
+      if (!waits) jobs.work()
       if (options.roles?.scheduler) await jobs.keepSchedules()
       return jobs
     },

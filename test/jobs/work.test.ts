@@ -18,6 +18,19 @@ describeJobs('jobs', (rig) => {
     expect((await only('completed', jobs)).data).toEqual(ride(7))
   })
 
+  it('runs none before its workers are told to work', async () => {
+    const done: number[] = []
+    const first = await rig().open({ waits: true, fetch: async () => void done.push(1) })
+    await first.enqueue('fetch-activity', [ride(7)])
+    const second = await rig().open({ fetch: async () => void done.push(2) })
+    await eventually(() => done.length > 0, { what: 'the job ran' })
+    first.work()
+    await second.close()
+    await first.enqueue('fetch-activity', [ride(10)])
+    await eventually(() => done.at(-1) === 1, { what: 'the first one works' })
+    expect(done[0]).toBe(2)
+  })
+
   it('tries again after a passing error, with the attempt spent, and then succeeds', async () => {
     let runs = 0
     const jobs = await rig().open({
