@@ -104,7 +104,7 @@ async function attempt({ log }: { log: Logger }, work: () => Promise<void>): Pro
   } catch (error) {
     log.warn(
       { reason: errorLine(error) },
-      'the table of samples could not be vacuumed; queries on it are slower',
+      'tables could not be vacuumed or analyzed; queries are slower until the next try',
     )
   }
 }
