@@ -14,8 +14,8 @@ export type OnChange = (changes: ListState, how?: { typed: boolean }) => void
 type Option = readonly [value: string, text: string]
 type Props = { facets: Facets; state: ListState; onChange: OnChange }
 
-/** Letters that come faster are searched for together, ms. */
-const TYPING_MS = 40
+/** Letters that come at once, as of a tool for dictation, are searched for together, ms. */
+const TYPING_MS = 10
 
 const POWERS: readonly Option[] = [
   ['', 'with or without'],
