@@ -44,7 +44,7 @@ const PIECE_BYTES = 64 * 1_024
 /** A device chains a few parts; a small file of a million empty ones would keep the process busy for seconds. */
 const MOST_PARTS = 500
 /** A device has some dozens of definitions; a hostile file may hold nothing else. */
-const MOST_SEEN = 1_000
+const MOST_SEEN = 500
 const NOTHING: Uint8Array = new Uint8Array()
 
 /**
