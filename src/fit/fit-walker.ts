@@ -43,7 +43,9 @@ const CRC_BYTES = 2
 const PIECE_BYTES = 64 * 1_024
 /** A device chains a few parts; a small file of a million empty ones would keep the process busy for seconds. */
 const MOST_PARTS = 500
-const NOTHING = new Uint8Array()
+/** A device has some dozens of definitions; a hostile file may hold nothing else. */
+const MOST_SEEN = 500
+const NOTHING: Uint8Array = new Uint8Array()
 
 /**
  * Makes a walker over the FIT parts chained in one file (FIT protocol, "Chained FIT Files"), which reads its bytes piece by
@@ -228,6 +230,7 @@ type Definition = {
  */
 function* walkMessages(dataSize: number, onMessage: (message: FitMessage) => void): ByteReader<boolean> {
   const definitions = new Map<number, Definition>()
+  const seen = new Map<string, Definition>()
   let clock = 0
   let left = dataSize
   while (left > 0) {
@@ -235,7 +238,7 @@ function* walkMessages(dataSize: number, onMessage: (message: FitMessage) => voi
     if (header === undefined) return false
     left -= 1
     if ((header & 0xc0) === 0x40) {
-      const read = yield* readDefinition(left, (header & 0x20) !== 0)
+      const read = yield* readDefinition(left, (header & 0x20) !== 0, seen)
       if (!read) return false
       definitions.set(header & 0x0f, read.definition)
       left -= read.bytes
@@ -274,18 +277,43 @@ export function readNumber(
     : view.getUint32(field.offset, definition.little)
 }
 
+/**
+ * Reads a definition. Some devices repeat the same few before nearly every message: `seen` holds those that came before, by
+ * their bytes, so that what is worked out of one is worked out once.
+ */
 function* readDefinition(
   left: number,
   withDeveloperFields: boolean,
+  seen: Map<string, Definition>,
 ): ByteReader<{ definition: Definition; bytes: number } | undefined> {
   if (left < 5) return undefined
   const fixed = yield 5
-  const [, endian, low = 0, high = 0, count = 0] = fixed
-  const little = endian === 0
+  const count = fixed[4] ?? 0
   let bytes = 5 + count * 3
   if (fixed.length < 5 || bytes > left) return undefined
   const places = yield count * 3
   if (places.length < count * 3) return undefined
+  let more = NOTHING
+  if (withDeveloperFields) {
+    const count = bytes < left ? (yield 1)[0] : undefined
+    if (count === undefined) return undefined
+    bytes += 1 + count * 3
+    if (bytes > left) return undefined
+    more = yield count * 3
+    if (more.length < count * 3) return undefined
+  }
+  const key = [fixed, places, more].map((part) => Buffer.from(part).toString('latin1')).join('')
+  const known = seen.get(key)
+  if (known) return { definition: known, bytes }
+  if (seen.size === MOST_SEEN) seen.clear()
+  const definition = makeDefinition(fixed, places, more)
+  seen.set(key, definition)
+  return { definition, bytes }
+}
+
+function makeDefinition(fixed: Uint8Array, places: Uint8Array, more: Uint8Array): Definition {
+  const [, endian, low = 0, high = 0] = fixed
+  const little = endian === 0
   const fields: Field[] = []
   let size = 0
   for (let i = 0; i < places.length; i += 3) {
@@ -294,19 +322,11 @@ function* readDefinition(
     size += field.size
   }
   const developerFields: DeveloperField[] = []
-  if (withDeveloperFields) {
-    const count = bytes < left ? (yield 1)[0] : undefined
-    if (count === undefined) return undefined
-    bytes += 1 + count * 3
-    if (bytes > left) return undefined
-    const more = yield count * 3
-    if (more.length < count * 3) return undefined
-    for (let i = 0; i < more.length; i += 3) {
-      const [number = 0, bytesOfField = 0, developer = 0] = more.subarray(i, i + 3)
-      developerFields.push({ number, offset: size, size: bytesOfField, developer })
-      size += bytesOfField
-    }
+  for (let i = 0; i < more.length; i += 3) {
+    const [number = 0, bytesOfField = 0, developer = 0] = more.subarray(i, i + 3)
+    developerFields.push({ number, offset: size, size: bytesOfField, developer })
+    size += bytesOfField
   }
   const number = little ? low | (high << 8) : (low << 8) | high
-  return { definition: { number, little, size, fields, developerFields }, bytes }
+  return { number, little, size, fields, developerFields }
 }

@@ -32,6 +32,7 @@ describe('the cookbook', () => {
     const numbers = [...markdown.matchAll(/^## (\d+)\. /gm)].map(([, number]) => Number(number))
     expect(numbers).toEqual(Array.from({ length: 32 }, (_, index) => index + 1))
     expect(new Set(recipes.map(({ question }) => question)).size).toBe(32)
+    expect(markdown).toMatch(/^# Cookbook\n\nThirty-two questions /)
   })
 
   it('is written from the questions in the code', () => {

@@ -141,6 +141,17 @@ describe('what a FIT file says beside its records', () => {
     ])
   })
 
+  it('is read by the right one of definitions that come again and again, and of more of them than any device has', () => {
+    const first = 0xf000
+    const kinds = Array.from({ length: 1_500 }, (_, n) => first + n).flatMap((n) => [n, first + (n % 3), n])
+    const message = (n: number) => [0x43, 0, 0, n & 0xff, n >> 8, 1, n % 200, 1, 0x02, 0x03, n % 251]
+    const { others, problem } = readContents(wrap([...FILE_ID_ACTIVITY, ...kinds.flatMap(message)]))
+    expect(problem).toBeNull()
+    expect(others.slice(1).map(({ name, fields }) => [name, fields])).toEqual(
+      kinds.map((n) => [`message_${n}`, { [`field_${n % 200}`]: n % 251 }]),
+    )
+  })
+
   it('never throws, whatever the bytes are', () => {
     let state = 11
     const random = () => {

@@ -91,6 +91,11 @@ describe('the panel', () => {
     }
   })
 
+  it.each(panels)('$name is of the account, or of a ride, that is chosen', ({ panel }) => {
+    for (const { rawSql } of panel.targets)
+      expect(rawSql).toMatch(/\b(account_id|activity_id) = \$\{(account|activity):sqlstring\}/)
+  })
+
   it.each(panels)('$name quotes what comes from a variable', ({ panel }) => {
     const variables = panel.targets.flatMap(({ rawSql }) => rawSql.match(/\$\{[^}]*\}|\$(?!__)\w+/g) ?? [])
     expect(variables).not.toEqual([])

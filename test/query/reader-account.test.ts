@@ -1,12 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { exportAll } from '../../src/app/export/export-all.ts'
+import { COOKBOOK } from '../../src/mcp/cookbook/cookbook.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { openStore } from '../../src/store/store.ts'
+import { readDashboards } from '../grafana/dashboards.ts'
+import { expandQuery } from '../grafana/expand.ts'
+import { queryDuckDb } from '../kit/duckdb.ts'
 import { writeLaterMigrations } from '../kit/later-migrations.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { runVerb } from '../kit/verbs.ts'
+import { callTool, connectClient } from '../mcp/rig.ts'
+import { dropAssistantLogins } from './guarded/rig.ts'
 
 /** Stands in each row of the other accounts that has a text. */
 const MARK = 'of-somebody-else'
@@ -26,17 +34,20 @@ describe('a reader that is held to one account', () => {
     for (const [index, name] of NAMES.entries())
       await rows(
         `with a as (insert into training.accounts (name, base_url, needs_login) values ('${name}', 'http://127.0.0.1:9', false) returning account_id),
-         v as (insert into training.activities (account_id, path, name, listed_at, wanted_at, started_at, started_at_local, sample_count)
-           select account_id, '${name}-path', '${name}-ride', now(), now(), '2026-05-01'::date + ${index}, '2026-05-01'::date + ${index}, 1 from a returning *),
+         v as (insert into training.activities (account_id, path, name, listed_at, wanted_at, started_at, started_at_local, sample_count,
+             elapsed_s, distance, avg_power, xss, total_grams_carbs, breakthrough)
+           select account_id, '${name}-path', '${name}-ride', now(), now(), '2026-05-01'::date + ${index}, '2026-05-01'::date + ${index}, 1,
+             7200, 60, ${index + 100}, 90, 300, 1 from a returning *),
          s as (insert into training.samples (activity_id, t, power) select activity_id, started_at, ${index + 100} from v),
          r as (insert into training.raw_documents (activity_id, fetched_at, sha256, encoding, body) select activity_id, now(), '${name}', 'gzip', 'x' from v),
          u as (insert into training.uploads (account_id, content_id, file_name, size_bytes, seen_at, state, activity_id)
            select account_id, '${name}', '${name}.fit', 1, now(), 'mirrored', activity_id from v),
-         f as (insert into training.fit_files (account_id, content_id, size_bytes, parts, records, fields, read_at)
-           select account_id, '${name}', 1, 1, 1, '{}', now() from a returning file_id),
+         f as (insert into training.fit_files (account_id, content_id, size_bytes, parts, records, fields, read_at, reader_version)
+           select account_id, '${name}', 1, 1, 1, '{}', now(), 2 from a returning file_id),
          fr as (insert into training.fit_records (file_id, position, t, power) select file_id, 1, now(), ${index + 100} from f),
          fm as (insert into training.fit_messages (file_id, position, record, message, fields) select file_id, 1, 1, '${name}', '{}' from f),
-         m as (insert into training.ride_measures (activity_id, account_id, mean_power) select activity_id, account_id, ${index + 100} from v),
+         m as (insert into training.ride_measures (activity_id, account_id, mean_power, mean_hr, work_kj, best_1_min_after_1000_kj)
+           select activity_id, account_id, ${index + 100}, 140, 1500, 250 from v),
          w as (insert into training.workouts (account_id, path, name) select account_id, '${name}', '${name}' from a),
          i as (insert into training.sync_runs (account_id, resource, kind, error) select account_id, 'activities', 'poll', '${name}' from a)
          select 1`,
@@ -46,6 +57,7 @@ describe('a reader that is held to one account', () => {
     url = made.stdout.trim()
   })
   afterAll(async () => {
+    if (database) await dropAssistantLogins(database.url)
     for (const name of [mine, wide]) await rows(`drop role if exists ${name}`)
     await database?.close()
   })
@@ -95,6 +107,92 @@ describe('a reader that is held to one account', () => {
     'set row_security = off',
     `select set_config('role', 'musette_one_account', false)`,
   ])('sees no more after: %s', (statement) => expectNothingOfOthers(statement))
+
+  it('gets nothing of another account from a question of the cookbook, which tells all of them to the owner', async () => {
+    const accountsOf = (found: Record<string, unknown>[]) => new Set(found.map(({ account }) => account))
+    let answered = 0
+    for (const { sql, question } of COOKBOOK) {
+      const found = await queryOnce(url, sql)
+      expect(
+        [...accountsOf(found)].filter((account) => account !== 'mine'),
+        question,
+      ).toEqual([])
+      expect(JSON.stringify(found), question).not.toContain(MARK)
+      if (found.length > 0) answered++
+    }
+    expect(answered).toBeGreaterThan(3)
+    const longest = COOKBOOK.find(({ name }) => name === 'longest_rides')
+    expect(accountsOf(await rows(longest?.sql ?? '')).size).toBe(ACCOUNTS)
+  })
+
+  it('gets nothing of another account from a panel or a variable of Grafana, whichever account is chosen', async () => {
+    const range = { from: new Date('2026-01-01'), to: new Date('2027-01-01') }
+    const [chosen] = await rows(
+      `select account_id::text as account, activity_id::text as activity from training.activities where name = '${MARK}-ride'`,
+    )
+    for (const { panels, templating } of await readDashboards()) {
+      const queries = [
+        ...templating.list.map(({ query }) => query),
+        ...panels.flatMap(({ targets }) => targets.map(({ rawSql }) => rawSql)),
+      ]
+      for (const query of queries) {
+        const sql = expandQuery(query, { variables: chosen as Record<string, string>, range })
+        const found = await queryOnce(url, sql)
+        if (query.includes('from training.accounts order')) expect(found).toMatchObject([{ __text: 'mine' }])
+        else expect(JSON.stringify(found.filter(hasValue)), query).toBe('[]')
+      }
+    }
+  })
+
+  it('is like a server of assistants that is held to one account, which answers nothing of another', async () => {
+    const client = await connectClient('http', database.url, { account: 'mine' })
+    const inputs = {
+      ...{ find_activities: {}, what_is_here: {}, state_today: {}, power_bests: {}, recent_changes: {} },
+      get_activity: { activity: 'mine-path' },
+      run_query: { sql: 'select * from training.activities' },
+    }
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name).sort()).toEqual(Object.keys(inputs).sort())
+    for (const [name, input] of Object.entries(inputs)) {
+      const { text, isError } = await callTool(client, name, input)
+      expect(isError, name).toBe(false)
+      expect(text, name).not.toContain(MARK)
+    }
+    expect((await callTool(client, 'find_activities', {})).data.matching).toBe(1)
+    expect(await callTool(client, 'get_activity', { activity: `${MARK}-path` })).toMatchObject({
+      isError: true,
+    })
+  })
+
+  it('finds in its folder of an export of all accounts what is its own, and nothing else', async () => {
+    const folder = await openTempDir('of-100-accounts')
+    const store = openStore({ log: makeSilentLog() }, { connectionString: database.url })
+    try {
+      await exportAll({ store, log: makeSilentLog() }, { dir: folder.path, kind: 'by_hand' })
+      const read = (table: string, account: string) =>
+        queryDuckDb(
+          `select to_json(whole)::varchar as text from read_parquet('${folder.path}/${table}/account=${account}/**/*.parquet') whole`,
+        )
+      for (const table of [
+        'activities',
+        'samples',
+        'ride_measures',
+        'uploads',
+        'fit_files',
+        'fit_records',
+        'fit_messages',
+        'workouts',
+      ]) {
+        const found = await read(table, 'mine')
+        expect(found.length, table).toBe(1)
+        expect(found[0]?.text, table).not.toContain(MARK)
+        expect((await read(table, '*')).length, table).toBe(ACCOUNTS)
+      }
+    } finally {
+      await store.close()
+      await folder.close()
+    }
+  })
 
   it('sees which database it reads, so that it notices a restore', async () => {
     const [database] = await rows('select identity, line from training.database')
@@ -162,3 +260,8 @@ describe('a reader that is held to one account', () => {
     await expectNothingOfOthers()
   })
 })
+
+/** Whether a row says anything but zeros: sums of no rows are NULL or 0. */
+function hasValue(row: Record<string, unknown>): boolean {
+  return Object.values(row).some((value) => value !== null && Number(value) !== 0)
+}

@@ -15,7 +15,7 @@ import {
   unique,
 } from 'drizzle-orm/pg-core'
 import { uploads } from './bookkeeping.ts'
-import { bytea, instant, type Json, training } from './schemas.ts'
+import { bytea, instant, type Json, numberList, training } from './schemas.ts'
 
 /** A FIT content, by the key that it has in the ledger. */
 const contentColumns = () => ({
@@ -160,10 +160,10 @@ export const fitFields = training.table(
     fieldNumber: integer('field_number').notNull(),
     nativeField: text('native_field'),
     count: integer('count').notNull(),
-    offsetsS: integer('offsets_s').array().$type<(number | null)[]>().notNull(),
-    values: doublePrecision('values').array().$type<(number | null)[]>().notNull(),
+    offsetsS: numberList('offsets_s', { type: 'integer[]' }).notNull(),
+    values: numberList('values', { type: 'double precision[]' }).notNull(),
     fields: jsonb('fields').$type<Json>().notNull(),
-    records: integer('records').array(),
+    records: numberList('records', { type: 'integer[]' }),
     others: jsonb('others').$type<Json>(),
   },
   (table) => [

@@ -152,47 +152,43 @@ const WRITERS = {
 }
 
 const MESSAGE_COLUMNS = 'file_id, position, record, t, message, event, event_type, fields'
+const MESSAGE_COLUMN_COUNT = MESSAGE_COLUMNS.split(',').length
 /** The version of jsonb in binary COPY stands before its text. */
-const JSONB_VERSION = Buffer.from([1])
+const JSONB_VERSION = '\u0001'
+/** Room for the count of the columns, the lengths of all, and the values of four that are no texts. */
+const MESSAGE_BYTES = 2 + MESSAGE_COLUMN_COUNT * 4 + 3 * 4 + 8
+/** A character of a text takes at most so many bytes. */
+const BYTES_A_CHARACTER = 3
 
 function* encodeMessages(fileId: number, messages: readonly MessageRow[]): Generator<Buffer> {
-  let pieces: Buffer[] = []
-  let bytes = 0
+  let chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES)
+  let at = 0
   for (const [index, { record, t, message, event, eventType, fields }] of messages.entries()) {
-    const row = [
-      COLUMN_COUNT,
-      ...[fileId, index + 1, record].map(encodeInteger),
-      encodeMoment(t),
-      ...[message, event, eventType].map((text) => encodeBytes(text === null ? null : Buffer.from(text))),
-      encodeBytes(Buffer.concat([JSONB_VERSION, Buffer.from(JSON.stringify(fields))])),
-    ]
-    for (const piece of row) bytes += piece.length
-    pieces.push(...row)
-    if (bytes < CHUNK_BYTES) continue
-    yield Buffer.concat(pieces)
-    pieces = []
-    bytes = 0
+    const texts = [message, event, eventType, JSONB_VERSION + JSON.stringify(fields)]
+    const characters = texts.reduce((sum, text) => sum + (text?.length ?? 0), 0)
+    const mostBytes = MESSAGE_BYTES + characters * BYTES_A_CHARACTER
+    if (at + mostBytes > chunk.length) {
+      yield chunk.subarray(0, at)
+      chunk = Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, mostBytes))
+      at = 0
+    }
+    at = chunk.writeInt16BE(MESSAGE_COLUMN_COUNT, at)
+    for (const number of [fileId, index + 1, record])
+      at = chunk.writeInt32BE(number, chunk.writeInt32BE(4, at))
+    at = encodeMoment(chunk, at, t)
+    for (const text of texts) at = encodeText(chunk, at, text)
   }
-  yield Buffer.concat(pieces)
+  yield chunk.subarray(0, at)
 }
 
-const COLUMN_COUNT = Buffer.from([0, MESSAGE_COLUMNS.split(',').length])
-
-function encodeBytes(bytes: Buffer | null): Buffer {
-  const length = Buffer.alloc(4)
-  length.writeInt32BE(bytes?.length ?? NULL)
-  return bytes ? Buffer.concat([length, bytes]) : length
+function encodeText(chunk: Buffer, at: number, text: string | null): number {
+  if (text === null) return chunk.writeInt32BE(NULL, at)
+  const bytes = chunk.write(text, at + 4)
+  return chunk.writeInt32BE(bytes, at) + bytes
 }
 
-function encodeInteger(value: number): Buffer {
-  const bytes = Buffer.alloc(4)
-  bytes.writeInt32BE(value)
-  return encodeBytes(bytes)
-}
-
-function encodeMoment(ms: number): Buffer {
-  if (Number.isNaN(ms)) return encodeBytes(null)
-  const bytes = Buffer.alloc(8)
-  writeMoment(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), 0, ms)
-  return encodeBytes(bytes)
+function encodeMoment(chunk: Buffer, at: number, ms: number): number {
+  if (Number.isNaN(ms)) return chunk.writeInt32BE(NULL, at)
+  writeMoment(new DataView(chunk.buffer, chunk.byteOffset, chunk.byteLength), at + 4, ms)
+  return chunk.writeInt32BE(8, at) + 8
 }

@@ -31,6 +31,8 @@ const FILL = `
   insert into training.activity_intensity (activity_id, ftp, power_z1_s, hr_peak, hr_at_least_s, account_id, day, month)
   select activity_id, 250, 9, 150, '{9, 8}', account_id, started_at_local::date, date_trunc('month', started_at_local)
   from training.activities order by activity_id;
+  insert into training.ride_measures (activity_id, account_id, mean_power)
+  select activity_id, account_id, 200 from training.activities order by activity_id;
   insert into training.activity_revisions (activity_id, observed_at, changes)
   select activity_id, now(), '{"xss": [50, 51]}' from training.activities where activity_id % 3 = 0;
   insert into training.sync_runs (account_id, resource, kind, started_at, outcome)
@@ -62,6 +64,7 @@ const VIEWS = [
   'weekly_summary',
   'power_bests',
   'ride_intensity',
+  'ride_overview',
   'zones_by_week',
   'mirror_health',
   'recalculations',
@@ -110,7 +113,7 @@ describe.each(['never analyzed', 'analyzed'])('in a database %s', (state) => {
     { account: SMALL, activities: SMALL_ACTIVITIES },
     { account: BIG, activities: BIG_ACTIVITIES },
   ])('an account of $activities activities', ({ account, activities }) => {
-    // A row of daily_load and mirror_health is counted twice; a month looks at the twelve before it.
+    // A row of daily_load and mirror_health is counted twice, a file of ride_overview with its upload; a month looks at the twelve before it.
     it.each(VIEWS)('is all that %s reads when it is asked for', async (view) => {
       expectRead(
         await touchedBy(`select * from training.${view} where account_id = ${account}`),
