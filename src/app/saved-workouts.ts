@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { resolve, sep } from 'node:path'
 import { ConfigError } from '../kit/errors.ts'
 import { findIdentity } from '../store/database-facts.ts'
 import { acquireNamedLock } from '../store/store.ts'
@@ -91,7 +91,8 @@ export async function exportWorkouts(
     )
   const account = await accountNamed(app, input.account)
   return app.store.transaction(async (tx) => {
-    await acquireNamedLock(tx, 'workout folder', '')
+    // The daemon waits for no folder but its own.
+    await acquireNamedLock(tx, 'workout folder', isWithin(dir, workoutDir) ? '' : resolve(dir))
     const all = await findSavedWorkouts(tx, account)
     const chosen = name === undefined ? all.filter(({ isOwn }) => isOwn) : [chooseWorkout(all, name)]
     const { wanted, problems, kept } = makeWorkoutFiles(chosen, { formats: [format] })
@@ -115,6 +116,10 @@ export async function exportWorkouts(
       )
     }
   })
+}
+
+function isWithin(dir: string, folder: string | undefined): boolean {
+  return folder !== undefined && `${resolve(dir)}${sep}`.startsWith(`${resolve(folder)}${sep}`)
 }
 
 function chooseWorkout(workouts: readonly SavedWorkout[], name: string): SavedWorkout {

@@ -61,20 +61,38 @@ export function readSettings(env: Environment = process.env, envFile?: string): 
   for (const { variable } of problems) delete raw[variable]
   const values = schema.parse(raw, ONCE)
   const webhooks = readWebhooks(values.MUSETTE_WEBHOOKS, problems)
-  if ((raw.MUSETTE_MQTT_CERT === undefined) !== (raw.MUSETTE_MQTT_KEY === undefined)) {
-    const variable = raw.MUSETTE_MQTT_CERT === undefined ? 'MUSETTE_MQTT_KEY' : 'MUSETTE_MQTT_CERT'
-    problems.push({
-      name: variable,
-      variable,
-      sentence: 'counts only with the other one; set certificate and key',
-    })
-  }
+  problems.push(...brokerProblemsOf(values))
   return {
     config: toConfig(values, { webhooks, envFile }),
     problems,
     warnings: warningsOf(sources),
     origins,
   }
+}
+
+/** Returns the settings of the MQTT broker that do not go together. */
+function brokerProblemsOf(values: z.output<z.ZodObject<typeof VARIABLES>>): ConfigProblem[] {
+  const problem = (variable: string, sentence: string) => ({ name: variable, variable, sentence })
+  const { MUSETTE_MQTT_URL: url, MUSETTE_MQTT_CERT: cert, MUSETTE_MQTT_KEY: key } = values
+  const problems: ConfigProblem[] = []
+  if ((cert === undefined) !== (key === undefined))
+    problems.push(
+      problem(
+        cert === undefined ? 'MUSETTE_MQTT_KEY' : 'MUSETTE_MQTT_CERT',
+        'counts only with the other one; set certificate and key',
+      ),
+    )
+  if (url === undefined) return problems
+  const { protocol, username } = new URL(url)
+  if (!['mqtts:', 'wss:'].includes(protocol))
+    for (const variable of ['MUSETTE_MQTT_CA', 'MUSETTE_MQTT_CERT', 'MUSETTE_MQTT_KEY'] as const)
+      if (values[variable] !== undefined)
+        problems.push(problem(variable, 'counts only with TLS; begin MUSETTE_MQTT_URL with mqtts: or wss:'))
+  if (values.MUSETTE_MQTT_PASSWORD !== undefined && username === '')
+    problems.push(
+      problem('MUSETTE_MQTT_URL', 'names no user for the password; write for example mqtts://user@host'),
+    )
+  return problems
 }
 
 /** Reads the places where variables are set, the strongest first. */

@@ -227,6 +227,10 @@ export const VARIABLES = {
     'is not the address of an MQTT broker; write for example mqtts://user@broker.example.com:8883',
   )
     .refine(
+      (text) => !URL.canParse(text) || new URL(text).hostname !== '',
+      'names no host; write for example mqtts://user@broker.example.com:8883',
+    )
+    .refine(
       isReadBy((text) => decodeURIComponent(new URL(text).username + new URL(text).password)),
       'has a % in user or password that is not followed by two hexadecimal digits; write it as %25',
     )

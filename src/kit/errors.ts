@@ -129,9 +129,17 @@ export function commandFor(verb: AccountVerb, account: string): string {
   return BY_ARGUMENT.has(verb) ? `musette ${verb} ${account}` : `musette ${verb} --account ${account}`
 }
 
-/** Returns why a connection failed: the message of an AggregateError (localhost by IPv4 and IPv6) is empty, its code is not. */
+/** OpenSSL's message, with numbers and places of its source around the reason. */
+const OPENSSL = /error:[0-9A-F]{8}:SSL routines:[^:]*:([^:]+)/
+
+/**
+ * Returns why a connection failed: the message of an AggregateError (localhost by IPv4 and IPv6) is empty, its code is not. Of what
+ * OpenSSL says only the reason is kept.
+ */
 export function connectReason(error: unknown): string {
-  return errorLine(error) || errorCode(error)
+  const line = errorLine(error) || errorCode(error)
+  const reason = OPENSSL.exec(line)?.[1]
+  return reason === undefined ? line : `TLS failed (${reason.trim()})`
 }
 
 /**

@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openHold } from '../kit/postgres.ts'
 import { readCourse, readFitWorkout, readZwo } from '../workoutfolder/readers.ts'
 import { type CliRig, openCliRig } from './rig.ts'
 
@@ -66,6 +67,20 @@ describe('musette workout', () => {
     expect(await readFile(join(folder, 'Lunch Tempo.mrc'), 'utf8')).toBe('mine')
     await rm(join(folder, 'own0untitled0003.fit'))
     expect((await all('fit')).stderr).toContain('1 of 3 workouts written')
+  })
+
+  it('does not wait while the daemon writes into its own folder', async () => {
+    const hold = await openHold(
+      rig.databaseUrl,
+      `INSERT INTO musette.locks (name) VALUES ('workout folder ') ON CONFLICT (name) DO UPDATE SET name = excluded.name`,
+    )
+    try {
+      const folder = join(rig.dataDir, 'beside')
+      const { code } = await rig.musette(['workout', 'export', '--all', '--format', 'erg', '--to', folder])
+      expect(code).toBe(0)
+    } finally {
+      await hold.close()
+    }
   })
 
   it('says in one sentence what is wrong and what to type', async () => {

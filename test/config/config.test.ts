@@ -8,6 +8,8 @@ import { defaultDataDir } from '../../src/config/data-dir.ts'
 import { NAMES } from '../../src/config/variables.ts'
 import { ConfigError } from '../../src/kit/errors.ts'
 import { readOrMakeSecretKey } from '../../src/vault/key-file.ts'
+import { findBinary } from '../kit/binaries.ts'
+import { makeCertificates } from '../kit/certificates.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'musette-config-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -85,6 +87,11 @@ describe('the configuration', () => {
         'MUSETTE_MQTT_URL is not the address of an MQTT broker',
       ],
       [{ MUSETTE_MQTT_URL: 'mqtt://rider:100%@h' }, 'MUSETTE_MQTT_URL has a % in user or password'],
+      [{ MUSETTE_MQTT_URL: 'mqtt://' }, 'MUSETTE_MQTT_URL names no host'],
+      [
+        { MUSETTE_MQTT_URL: 'mqtt://broker.example.com', MUSETTE_MQTT_PASSWORD: 'hunter2' },
+        'MUSETTE_MQTT_URL names no user for the password',
+      ],
       [{ MUSETTE_MQTT_URL: url, MUSETTE_MQTT_CA: made.publicKey }, 'MUSETTE_MQTT_CA is no certificate'],
       [
         { MUSETTE_MQTT_URL: url, MUSETTE_MQTT_KEY: made.privateKey },
@@ -97,6 +104,27 @@ describe('the configuration', () => {
       'MUSETTE_MQTT_KEY counts only with the other one',
     )
   })
+
+  it.runIf(findBinary(['openssl']))(
+    'refuses certificates for a broker without TLS, where they would not count',
+    async () => {
+      await makeCertificates(folder)
+      const certificates = {
+        MUSETTE_MQTT_CA: readFileSync(join(folder, 'ca.crt'), 'utf8'),
+        MUSETTE_MQTT_CERT: readFileSync(join(folder, 'server.crt'), 'utf8'),
+        MUSETTE_MQTT_KEY: readFileSync(join(folder, 'server.key'), 'utf8'),
+      }
+      for (const protocol of ['mqtt', 'ws'])
+        for (const [variable, text] of Object.entries(certificates))
+          expect(complaintOf({ MUSETTE_MQTT_URL: `${protocol}://h`, [variable]: text })).toContain(
+            `${variable} counts only with TLS`,
+          )
+      for (const protocol of ['mqtts', 'wss'])
+        expect(readConfig({ MUSETTE_MQTT_URL: `${protocol}://h`, ...certificates }).mqtt).toMatchObject({
+          ca: certificates.MUSETTE_MQTT_CA,
+        })
+    },
+  )
 
   it('takes an empty variable for one that is not set, as compose files make them', () => {
     expect(readConfig({ REDIS_URL: '', MUSETTE_POLL_EVERY: '' }).mirror.pollEveryMs).toBe(900_000)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { errorCode, errorLine, isAbort } from '../../src/kit/errors.ts'
+import { connectReason, errorCode, errorLine, isAbort } from '../../src/kit/errors.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { backoffMs, formatDuration, parseDuration, sleep } from '../../src/kit/time.ts'
 
@@ -64,6 +64,12 @@ describe('the release stack', () => {
 })
 
 describe('errors', () => {
+  it('of OpenSSL are told by their reason alone', () => {
+    const line =
+      'write EPROTO 807CC3D4C67F0000:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../x.c:350:'
+    expect(connectReason(new Error(line))).toBe('TLS failed (wrong version number)')
+  })
+
   it('are one line without control characters, however long and odd they are', () => {
     const line = errorLine(new Error(`a\nb\u0000c ${'x'.repeat(1_000)}`))
     expect(line.startsWith('a b c ')).toBe(true)

@@ -29,8 +29,17 @@ export type TestBroker = {
   close(): Promise<void>
 }
 
-/** Opens a real broker that wants a password; with `tls`, a folder with ca.crt, server.crt and server.key, it speaks TLS only. */
-export async function openMosquitto(tls?: string): Promise<TestBroker> {
+/**
+ * Opens a real broker that wants a password; with `tls`, a folder with ca.crt, server.crt and server.key, it speaks TLS only, and with
+ * `webSockets` nothing else.
+ */
+export async function openMosquitto({
+  tls,
+  webSockets = false,
+}: {
+  tls?: string
+  webSockets?: boolean
+} = {}): Promise<TestBroker> {
   const temp = await openTempDir('mosquitto')
   await mkdir(temp.path, { recursive: true })
   const probe = createServer()
@@ -48,7 +57,10 @@ export async function openMosquitto(tls?: string): Promise<TestBroker> {
       ]
     : []
   const config = [
+    // With a listener of web sockets alone mosquitto 2.0 says that it has none.
+    ...(webSockets ? [`listener 0 ${join(temp.path, 'socket')}`] : []),
     `listener ${port} 127.0.0.1`,
+    ...(webSockets ? ['protocol websockets'] : []),
     ...secured,
     'allow_anonymous false',
     `password_file ${passwords}`,
@@ -66,7 +78,7 @@ export async function openMosquitto(tls?: string): Promise<TestBroker> {
     }
     client = await eventually(
       () =>
-        connectAsync(`mqtt://127.0.0.1:${port}`, {
+        connectAsync(`${webSockets ? 'ws' : 'mqtt'}://127.0.0.1:${port}`, {
           username: USER,
           password: PASSWORD,
           reconnectPeriod: 0,
