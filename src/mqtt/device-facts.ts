@@ -37,7 +37,7 @@ export async function findDeviceFacts(
   }
   const { info, activity, load } = facts
   const week = await findWeekDays(tx, accountId)
-  const known = week.filter((day) => day.recommended_xss !== null)
+  const recommended = week.flatMap((day) => day.recommended_xss ?? [])
   const sum = (numbers: number[]) => Math.round(10 * numbers.reduce((total, each) => total + each, 0)) / 10
   const hasWorkout = info !== null && info.wotd_type?.toLowerCase() !== 'none'
   return {
@@ -60,7 +60,8 @@ export async function findDeviceFacts(
       activity_breakthrough: activity ? (activity.breakthrough ?? 0) > 0 : null,
       week_xss: week.length > 0 ? sum(week.map(({ xss }) => xss)) : null,
       week_started_at: instantOf(facts.week_started_at),
-      week_recommended: known.length > 0 ? sum(known.map((day) => day.recommended_xss ?? 0)) : null,
+      // A sum of the days that are known would look like that of the week, which stands beside it.
+      week_recommended: recommended.length === 7 ? sum(recommended) : null,
       needs_login: account.needsLogin,
       token_ends_at: instantOf(health?.token_expires_at),
       polled_at: instantOf(health?.polled_at),

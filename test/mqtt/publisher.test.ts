@@ -7,6 +7,7 @@ import { syncAccount } from '../../src/app/sync-account.ts'
 import { checkMqtt } from '../../src/doctor/check-mqtt.ts'
 import { errorLine } from '../../src/kit/errors.ts'
 import { type BrokerOptions, openBroker } from '../../src/mqtt/broker.ts'
+import { findDeviceFacts } from '../../src/mqtt/device-facts.ts'
 import { topicsOf } from '../../src/mqtt/entities.ts'
 import { openPublisher } from '../../src/mqtt/publisher.ts'
 import { findBinary } from '../kit/binaries.ts'
@@ -96,13 +97,29 @@ describeWithBroker('the publisher by MQTT', () => {
         ...{ needs_login: false, files_waiting: 0, backup_at: '2026-01-02T03:04:05.000Z' },
       })
       expect(state.rl_total).toBeGreaterThan(0)
-      expect(state.week_recommended).toBeGreaterThan(0)
       expect((await findStatus(rig.app)).mqtt).toMatchObject({ connected: true, problem: null })
       expect(await diagnose()).toMatchObject([{ state: 'ok' }, { state: 'ok' }])
     } finally {
       await publisher.close()
     }
     await eventually(() => newest(topics().availability) === 'offline', SOON)
+  })
+
+  it('says what is recommended of a week only when it is known of all its days', async () => {
+    const facts = async (observedAt: string) => {
+      await rig.rows(`update training.training_info set observed_at = ${observedAt}`)
+      const input = { account: rig.account, health: undefined, backupAt: null }
+      return (await rig.app.store.read((tx) => findDeviceFacts(tx, input))).state.week_recommended
+    }
+    const week = `(select date_trunc('week', day::timestamp) at time zone timezone from training.today limit 1)`
+    const [info] = await rig.rows('select observed_at, target_total from training.training_info')
+    try {
+      expect(await facts(`${week} + interval '36 hours'`)).toBeNull()
+      const whole = await facts(`${week} - interval '12 hours'`)
+      expect(whole).toBeCloseTo(7 * Number(info?.target_total), 0)
+    } finally {
+      await rig.rows('update training.training_info set observed_at = $1', [info?.observed_at])
+    }
   })
 
   it('sends nothing again without a change, what has changed at once, and all when Home Assistant starts', async () => {
