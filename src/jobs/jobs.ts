@@ -56,7 +56,7 @@ export type JobsOptions = Readonly<{
 }>
 
 export type Jobs = Readonly<{
-  /** Lets the workers take jobs; until then they take none. A second call does nothing. */
+  /** Lets the workers take jobs; until then they take none. */
   work: () => void
   /** Adds jobs in bulk and returns how many are new; see enqueueJobs. Throws TransientError `queue_closed` after close. */
   enqueue: Enqueue
@@ -75,7 +75,10 @@ export type Jobs = Readonly<{
   close: () => Promise<void>
 }>
 
-/** Opens the queues and, by role, the workers, which begin with `work`. Throws TransientError `queue_unreachable` when Redis or Postgres cannot be used. */
+/**
+ * Opens the queues and, by role, the workers, which begin with `work`. Throws TransientError `queue_unreachable` when Redis or Postgres
+ * cannot be used.
+ */
 export async function openJobs(deps: JobsDeps, options: JobsOptions): Promise<Jobs> {
   const { log } = deps
   const opened = makeReleaseStack((step, error) =>
@@ -159,7 +162,6 @@ async function openParts(
 
   await resumeQueues({ queues, log })
 
-  let isWorking = false
   let closing: Promise<void> | undefined
   // On Postgres BullMQ never answers a call after closing.
   const assertOpen = () => {
@@ -168,8 +170,7 @@ async function openParts(
   }
   return {
     work: () => {
-      if (isWorking || closing || signal.aborted) return
-      isWorking = true
+      if (closing || signal.aborted) return
       for (const worker of workers) worker.run()
     },
     enqueue: async (name, payloads, input) => {

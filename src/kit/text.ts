@@ -1,3 +1,6 @@
+/** Bytes in UTF-8 for each 16 bits of a string, at most. */
+export const BYTES_A_CHARACTER = 3
+
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern finds control characters
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 /** An escape sequence of JSON, or a control character that JSON does not escape. */

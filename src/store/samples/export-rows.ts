@@ -93,10 +93,11 @@ export async function* findSamplePages(
   tx: Tx,
   activities: readonly { activityId: number; path: string }[],
 ): AsyncGenerator<ExportPage> {
-  const extras = await findExtras(tx, activities)
+  const activityIds = activities.map(({ activityId }) => Number(activityId))
+  const extras = await findExtras(tx, activityIds)
   const columns = [ACTIVITY, ...MEASURED]
   const query = `select ${columns.map((column) => makeSelection('s', column)).join(', ')}
-                 from unnest('{${activities.map(({ activityId }) => Number(activityId))}}'::int[]) activity,
+                 from unnest('{${activityIds}}'::int[]) activity,
                       lateral (select * from training.samples where activity_id = activity order by ${ORDER}) s`
   let [place, done] = [0, 0]
   for await (const page of findColumnPages(tx, query, columns)) {

@@ -1,3 +1,4 @@
+import { BYTES_A_CHARACTER } from '../../kit/text.ts'
 import { copyRowsOut, NULL } from '../copy.ts'
 import type { ExportValues } from '../export/exported-columns.ts'
 import type { Json } from '../schema/schemas.ts'
@@ -17,12 +18,9 @@ type ExtraField = Readonly<{
  * Finds the fields without a column that the samples of activities have, by activity. They come by COPY: to parse an array of numbers
  * as text takes longer than everything else.
  */
-export async function findExtras(
-  tx: Tx,
-  activities: readonly { activityId: number }[],
-): Promise<Map<number, ExtraField[]>> {
+export async function findExtras(tx: Tx, activityIds: readonly number[]): Promise<Map<number, ExtraField[]>> {
   const query = `select activity_id::text, field, "values", others::text from training.sample_extras
-                 where activity_id = any ('{${activities.map(({ activityId }) => Number(activityId))}}')
+                 where activity_id = any ('{${activityIds.map(Number)}}')
                  order by activity_id, field collate "C"`
   const extras = new Map<number, ExtraField[]>()
   for (const [id, field, values, others] of await copyRowsOut(tx.client, query)) {
@@ -53,7 +51,7 @@ export function writeExtras(fields: readonly ExtraField[], from: number, to: num
   for (let row = 0; row < rows; row++) {
     const text = textOf(fields, from + row)
     if (text === '') nulls[row] = 1
-    const needed = end + text.length * LONGEST_CHARACTER
+    const needed = end + text.length * BYTES_A_CHARACTER
     if (needed > bytes.length) {
       const larger = Buffer.allocUnsafeSlow(needed * 2)
       bytes.copy(larger, 0, 0, end)
@@ -64,9 +62,6 @@ export function writeExtras(fields: readonly ExtraField[], from: number, to: num
   }
   return { values: [], nulls, utf8: { bytes, ends } }
 }
-
-/** Bytes in UTF-8 for each 16 bits of a string, at most. */
-const LONGEST_CHARACTER = 3
 
 function textOf(fields: readonly ExtraField[], index: number): string {
   let members = ''

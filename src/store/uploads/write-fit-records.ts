@@ -1,4 +1,5 @@
 import { getTableColumns } from 'drizzle-orm'
+import { BYTES_A_CHARACTER } from '../../kit/text.ts'
 import { compareRows, copyRows, NULL, withEnds, writeMoment } from '../copy.ts'
 import { fitRecords } from '../schema/index.ts'
 import type { Json } from '../schema/schemas.ts'
@@ -105,15 +106,14 @@ function* makeChunks(count: number, writers: readonly Writer[]): Generator<Buffe
   const rowsAChunk = Math.floor(CHUNK_BYTES / mostBytes)
   for (let from = 0; from < count; from += rowsAChunk) {
     const to = Math.min(count, from + rowsAChunk)
-    const chunk = Buffer.allocUnsafeSlow((to - from) * mostBytes)
-    const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    const { bytes, view } = makeChunk((to - from) * mostBytes)
     let at = 0
     for (let row = from; row < to; row++) {
       view.setInt16(at, writers.length)
       at += 2
       for (const write of writers) at = write(view, at, row)
     }
-    yield chunk.subarray(0, at)
+    yield bytes.subarray(0, at)
   }
 }
 
@@ -157,38 +157,39 @@ const MESSAGE_COLUMN_COUNT = MESSAGE_COLUMNS.split(',').length
 const JSONB_VERSION = '\u0001'
 /** Room for the count of the columns, the lengths of all, and the values of four that are no texts. */
 const MESSAGE_BYTES = 2 + MESSAGE_COLUMN_COUNT * 4 + 3 * 4 + 8
-/** A character of a text takes at most so many bytes. */
-const BYTES_A_CHARACTER = 3
 
 function* encodeMessages(fileId: number, messages: readonly MessageRow[]): Generator<Buffer> {
-  let chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES)
+  const writers = [
+    writeInteger(() => fileId),
+    writeInteger((row) => row + 1),
+    writeInteger((row) => (messages[row] as MessageRow).record),
+    WRITERS.PgTimestamp(Float64Array.from(messages, ({ t }) => t)),
+  ]
+  let chunk = makeChunk(CHUNK_BYTES)
   let at = 0
-  for (const [index, { record, t, message, event, eventType, fields }] of messages.entries()) {
+  for (const [row, { message, event, eventType, fields }] of messages.entries()) {
     const texts = [message, event, eventType, JSONB_VERSION + JSON.stringify(fields)]
     const characters = texts.reduce((sum, text) => sum + (text?.length ?? 0), 0)
     const mostBytes = MESSAGE_BYTES + characters * BYTES_A_CHARACTER
-    if (at + mostBytes > chunk.length) {
-      yield chunk.subarray(0, at)
-      chunk = Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, mostBytes))
+    if (at + mostBytes > chunk.bytes.length) {
+      yield chunk.bytes.subarray(0, at)
+      chunk = makeChunk(Math.max(CHUNK_BYTES, mostBytes))
       at = 0
     }
-    at = chunk.writeInt16BE(MESSAGE_COLUMN_COUNT, at)
-    for (const number of [fileId, index + 1, record])
-      at = chunk.writeInt32BE(number, chunk.writeInt32BE(4, at))
-    at = encodeMoment(chunk, at, t)
-    for (const text of texts) at = encodeText(chunk, at, text)
+    at = chunk.bytes.writeInt16BE(MESSAGE_COLUMN_COUNT, at)
+    for (const write of writers) at = write(chunk.view, at, row)
+    for (const text of texts) at = writeText(chunk.bytes, at, text)
   }
-  yield chunk.subarray(0, at)
+  yield chunk.bytes.subarray(0, at)
 }
 
-function encodeText(chunk: Buffer, at: number, text: string | null): number {
+function makeChunk(size: number): { bytes: Buffer; view: DataView } {
+  const bytes = Buffer.allocUnsafeSlow(size)
+  return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength) }
+}
+
+function writeText(chunk: Buffer, at: number, text: string | null): number {
   if (text === null) return chunk.writeInt32BE(NULL, at)
   const bytes = chunk.write(text, at + 4)
   return chunk.writeInt32BE(bytes, at) + bytes
-}
-
-function encodeMoment(chunk: Buffer, at: number, ms: number): number {
-  if (Number.isNaN(ms)) return chunk.writeInt32BE(NULL, at)
-  writeMoment(new DataView(chunk.buffer, chunk.byteOffset, chunk.byteLength), at + 4, ms)
-  return chunk.writeInt32BE(8, at) + 8
 }

@@ -273,7 +273,7 @@ export const DATABASE: readonly Breaking[] = [
   {
     promise: 'All Parquet files of a table have the same columns, whatever the service sends',
     in: 'src/store/samples/export-rows.ts',
-    from: 'const extras = await findExtras(tx, activities)',
+    from: 'const extras = await findExtras(tx, activityIds)',
     to: 'const extras = await findExtras(tx, [])',
   },
   {
