@@ -45,8 +45,10 @@ export async function buildImage(folder: string, from: string): Promise<Image> {
   const npmrc = join(folder, 'npmrc')
   await writeFile(npmrc, await readNpmSettings(), { mode: 0o600 })
   const certificates = process.env.NODE_EXTRA_CA_CERTS ?? CERTIFICATES
-  // Mounted, not copied: what this machine's npm is told reaches no layer.
-  const volumes = [`${npmrc}:/root/.npmrc:ro`, `${certificates}:${CERTIFICATES}:ro`]
+  const cached = (await run('npm', ['config', 'get', 'cache'])).trim()
+  await mkdir(cached, { recursive: true })
+  // Mounted, not copied: what this machine's npm is told and keeps reaches no layer. It looks into what it keeps first.
+  const volumes = [`${npmrc}:/root/.npmrc:ro`, `${certificates}:${CERTIFICATES}:ro`, `${cached}:/root/.npm`]
   const mounted = volumes.flatMap((volume) => ['--volume', volume])
   const how = ['--isolation', 'chroot', '--pull-never', '--layers=false', ...mounted]
   await buildah('build', ...how, '--tag', 'localhost/musette', root)
@@ -86,7 +88,12 @@ async function readNpmSettings(): Promise<string> {
     return await readFile(path, 'utf8').catch(() => '')
   }
   const lines = [await read('globalconfig'), await read('userconfig')]
-  return [...lines, `registry=${(await run('npm', ['config', 'get', 'registry'])).trim()}`, ''].join('\n')
+  return [
+    ...lines,
+    `registry=${(await run('npm', ['config', 'get', 'registry'])).trim()}`,
+    'prefer-offline=true',
+    '',
+  ].join('\n')
 }
 
 /** A build may take minutes on a machine that does other things. */

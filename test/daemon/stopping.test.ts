@@ -3,6 +3,7 @@ import { createServer, connect as netConnect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
+import { FILE_ID_ACTIVITY, wrap } from '../fit/wrap.ts'
 import { eventually } from '../kit/eventually.ts'
 import { listen } from '../kit/listen.ts'
 import { queryOnce } from '../kit/postgres.ts'
@@ -136,8 +137,7 @@ describe('a daemon that is told to stop during an upload', () => {
   it('whose body is half sent ends, and the next one uploads the file once', async () => {
     narrow.stick()
     const daemon = await start()
-    // Larger than what the two ends of a connection take in without being read.
-    await drop(Buffer.concat(new Array(100).fill(makeRide({ seconds: 3_600 }))))
+    await drop(Buffer.concat([makeRide(), makeLargeFile()]))
     await eventually(() => narrow.stuck() > 0, SOON)
     expect(await daemon.kill('SIGTERM')).toMatchObject(STOPPED)
     expect(await accepted()).toBe(0)
@@ -188,6 +188,16 @@ describe('a daemon that is told to stop during a token refresh', () => {
     expect(await next.kill('SIGTERM')).toMatchObject(STOPPED)
   })
 })
+
+/** Makes a FIT file of 10 MB that is quickly read: larger than what the two ends of a connection take in without being read. */
+function makeLargeFile(): Buffer {
+  const definition = [0x41, 0, 0, 0x00, 0xff, 1, 0, 250, 0x0d]
+  const message = Buffer.alloc(251)
+  message[0] = 1
+  return wrap(
+    Buffer.concat([Buffer.from([...FILE_ID_ACTIVITY, ...definition]), ...new Array(40_000).fill(message)]),
+  )
+}
 
 /** A way to the service on which uploads can get stuck: nothing more is read of them. */
 type Narrow = {

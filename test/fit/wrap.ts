@@ -4,7 +4,7 @@ const CRC_TABLE = [
 ]
 
 /** Wraps messages, byte by byte, into a FIT file with a right length and checksum. */
-export function wrap(data: number[]): Buffer {
+export function wrap(data: ArrayLike<number>): Buffer {
   const file = Buffer.alloc(12 + data.length + 2)
   file.set([12, 0x20, 0, 0], 0)
   file.writeUInt32LE(data.length, 4)

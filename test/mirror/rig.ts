@@ -7,6 +7,7 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Account } from '../../src/store/account-rows.ts'
 import { makeTestLog, type TestLog } from '../kit/log.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
+import { LONGEST_ACTIVITY_SECONDS } from '../kit/ride.ts'
 import { steer } from '../kit/steer.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
@@ -29,14 +30,14 @@ const LONGEST_WAIT_MS = 50
 /** Opens a sandbox, a database (or takes a migrated one) and an App between them, signed in as the rider. */
 export async function openRig(options: {
   activities: number
-  /** without it the rides have the length that riders ride */
+  /** without it the rides are short: an hour of samples costs the processor more than most tests do */
   longestActivitySeconds?: number
   env?: Record<string, string>
   databaseUrl?: string
 }): Promise<Rig> {
   const release = makeReleaseStack()
   try {
-    const { activities, longestActivitySeconds } = options
+    const { activities, longestActivitySeconds = LONGEST_ACTIVITY_SECONDS } = options
     const sandbox = await startSandbox({ activities, longestActivitySeconds, sampleDelayMs: 0 })
     release.defer('sandbox', () => sandbox.close())
     // By itself the sandbox names no workout on a Monday.

@@ -16,7 +16,7 @@ describe('an export of the whole history', () => {
   let folder: TempDir
   let dir: string
   beforeAll(async () => {
-    rig = await openRig({ activities: 14 })
+    rig = await openRig({ activities: 14, longestActivitySeconds: 1_800 })
     folder = await openTempDir('export')
     dir = join(folder.path, 'history')
     await syncAccount(rig.app, { name: 'default', training: true })
