@@ -39,7 +39,7 @@ describe('a key in the data directory', () => {
           )
         )[0]?.n,
       )
-    await eventually(async () => (await polls()) > 0, { timeoutMs: 30_000 })
+    await eventually(async () => (await polls()) > 0)
     const old = await readFile(join(rig.dataDir, 'secret.key'), 'utf8')
     const before = await keyId()
     const rotated = await rig.musette(['key', 'rotate'])
@@ -54,9 +54,9 @@ describe('a key in the data directory', () => {
     const granted = async () => (await rig.steer<{ refresh: string[] }>('GET', 'tokens')).refresh.length
     const grants = await granted()
     await rig.steer('POST', 'tokens/expire')
-    await eventually(async () => (await granted()) > grants, { timeoutMs: 30_000 })
+    await eventually(async () => (await granted()) > grants)
     const polled = await polls()
-    await eventually(async () => (await polls()) > polled + 1, { timeoutMs: 30_000 })
+    await eventually(async () => (await polls()) > polled + 1)
     const end = await daemon.kill('SIGTERM')
     expect(end).toMatchObject({ code: 0 })
     expect(end.stderr).not.toContain('another key')

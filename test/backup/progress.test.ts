@@ -39,7 +39,6 @@ function makeViewer() {
     onProgress: (now: CopyProgress) => void shown.push(now),
     midway: () =>
       eventually(() => shown.some(isMidway), {
-        timeoutMs: 60_000,
         what: 'progress in the middle of the samples',
       }),
   }

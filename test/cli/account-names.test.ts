@@ -55,7 +55,7 @@ it('a folder whose name no account can have waits, and its reason advises no log
   const daemon = rig.start(['start'])
   const find = () =>
     queryOnce(rig.databaseUrl, `select reason from training.waiting_files where code = 'no_account'`)
-  await eventually(async () => (await find()).length > 0, { timeoutMs: 30_000 })
+  await eventually(async () => (await find()).length > 0)
   const [waiting] = await find()
   await daemon.kill('SIGTERM')
   expect(waiting?.reason).not.toContain('musette login')

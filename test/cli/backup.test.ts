@@ -14,7 +14,7 @@ import { openTempDir } from '../kit/temp-dir.ts'
 import { type CliRig, openCliRig } from './rig.ts'
 
 /** Processes start slowly while other tests run. */
-const SLOW = { timeoutMs: 60_000, everyMs: 100 }
+const OFTEN = { everyMs: 100 }
 
 let rig: CliRig
 let file: string
@@ -46,7 +46,7 @@ describe('a backup', () => {
     await eventually(async () => {
       const [row] = await queryOnce(rig.databaseUrl, 'select exists (select from training.samples) as found')
       return row?.found
-    }, SLOW)
+    }, OFTEN)
     const made = await rig.musette(['backup', file])
     expect(made.code, made.stderr).toBe(0)
     await daemon.kill('SIGTERM')
@@ -132,7 +132,7 @@ describe('a backup', () => {
     release.defer('client', () => client.end())
     await client.query('begin; lock table training.sync_runs in access exclusive mode')
     const running = rig.start(['backup', path])
-    await eventually(async () => (await readdir(folder)).some((name) => name.endsWith('.part')), SLOW)
+    await eventually(async () => (await readdir(folder)).some((name) => name.endsWith('.part')), OFTEN)
     await running.kill('SIGKILL')
     expect(await readFile(path, 'utf8')).toBe('old')
   })
@@ -162,7 +162,7 @@ describe('a restore', () => {
       const copying =
         "select from pg_stat_activity where datname = current_database() and query like 'COPY \"training%'"
       return (await queryOnce(url, copying)).length > 0
-    }, SLOW)
+    }, OFTEN)
     await running.kill('SIGKILL')
     await writer.close()
     await eventually(async () => {

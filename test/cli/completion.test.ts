@@ -9,7 +9,6 @@ import { distPath, runNode } from '../kit/processes.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 import { startOnTerminal } from '../kit/terminal.ts'
 
-const SOON = { timeoutMs: 40_000 }
 const CTRL_U = '\x15'
 
 /** What is typed, and what the line becomes at the Tab key. */
@@ -54,12 +53,12 @@ async function openShell(program: string, args: readonly string[], load: string)
     await shell.finished
   })
   shell.press(`${load} && echo load''ed\r`)
-  await eventually(() => shell.screen().includes('loaded'), SOON)
+  await eventually(() => shell.screen().includes('loaded'))
   return async (typed: string, becomes: string) => {
     const before = shell.screen().length
     shell.press(`${typed}\t`)
     // The shell shows the typed line and completes it, each with control sequences of its own.
-    await eventually(() => linesOf(shell.screen().slice(before)).includes(becomes), SOON).catch(() =>
+    await eventually(() => linesOf(shell.screen().slice(before)).includes(becomes)).catch(() =>
       expect(linesOf(shell.screen().slice(before))).toContain(becomes),
     )
     shell.press(CTRL_U)

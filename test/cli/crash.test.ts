@@ -27,7 +27,7 @@ describe('a process that is killed', () => {
     await rig.steer('PATCH', 'settings', { latency_ms: 600 })
     for (const least of [1, 5, 9]) {
       const sync = rig.start(['sync'], { env: { MUSETTE_CONCURRENCY: '2' } })
-      await eventually(async () => (await mirrored()) >= least, { timeoutMs: 30_000 })
+      await eventually(async () => (await mirrored()) >= least)
       await sync.kill('SIGKILL')
     }
     await rig.steer('PATCH', 'settings', { latency_ms: 0 })
@@ -52,13 +52,10 @@ describe('a sync that is stopped', () => {
       await rig.signIn()
       await rig.steer('PATCH', 'settings', { latency_ms: 100 })
       const sync = rig.start(['sync'])
-      await eventually(
-        () =>
-          queryOnce(
-            rig.databaseUrl,
-            `select 1 from training.activities where detail_state = 'mirrored'`,
-          ).then((rows) => rows[0]),
-        { timeoutMs: 30_000 },
+      await eventually(() =>
+        queryOnce(rig.databaseUrl, `select 1 from training.activities where detail_state = 'mirrored'`).then(
+          (rows) => rows[0],
+        ),
       )
       const end = await sync.kill('SIGINT')
       expect(end).toMatchObject({ code: 130 })
@@ -81,15 +78,13 @@ describe('the daemon', () => {
 
   it('mirrors the history by itself, follows an edit, and ends at SIGTERM with exit code 0', async () => {
     const daemon = rig.start(['start'], { env: { MUSETTE_POLL_EVERY: '1s' } })
-    await eventually(() => expectMirrored(rig).then(() => true), { timeoutMs: 60_000, everyMs: 500 })
+    await eventually(() => expectMirrored(rig).then(() => true), { everyMs: 500 })
     const [row] = await queryOnce(rig.databaseUrl, 'select path from training.activities limit 1')
     await rig.steer('PATCH', `activities/${row?.path}`, { name: 'Edited meanwhile' })
-    await eventually(
-      () =>
-        queryOnce(rig.databaseUrl, `select 1 from training.activities where name = 'Edited meanwhile'`).then(
-          (rows) => rows[0],
-        ),
-      { timeoutMs: 30_000 },
+    await eventually(() =>
+      queryOnce(rig.databaseUrl, `select 1 from training.activities where name = 'Edited meanwhile'`).then(
+        (rows) => rows[0],
+      ),
     )
     const end = await daemon.kill('SIGTERM')
     expect(end).toMatchObject({ code: 0, signal: null })
@@ -102,12 +97,10 @@ describe('the daemon', () => {
     )
     await rig.steer('PATCH', 'settings', { latency_ms: 60 })
     const first = rig.start(['start'])
-    await eventually(
-      () =>
-        queryOnce(rig.databaseUrl, `select 1 from training.activities where detail_state = 'mirrored'`).then(
-          (rows) => rows[0],
-        ),
-      { timeoutMs: 60_000 },
+    await eventually(() =>
+      queryOnce(rig.databaseUrl, `select 1 from training.activities where detail_state = 'mirrored'`).then(
+        (rows) => rows[0],
+      ),
     )
     await first.kill('SIGKILL')
     const second = rig.start(['start'])

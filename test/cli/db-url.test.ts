@@ -22,7 +22,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   for (const { pid } of await listProcesses('db-hold')) process.kill(pid, 'SIGTERM')
-  await eventually(async () => (await listProcessesNaming(folder.path)).length === 0, { timeoutMs: 30_000 })
+  await eventually(async () => (await listProcessesNaming(folder.path)).length === 0)
   await eventually(async () => (await listProcesses('db-hold')).length === 0)
   await folder.close()
 })

@@ -117,7 +117,7 @@ describe('a database of the user with data, on a machine that has none of its ow
         const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: dataDir }
         return (await musette(args, env)).stdout !== ''
       }
-      await eventually(isRead, { timeoutMs: 60_000, everyMs: 500, what: `an answer of ${args.join(' ')}` })
+      await eventually(isRead, { everyMs: 500, what: `an answer of ${args.join(' ')}` })
       expect(await readdir(folder.path), args.join(' ')).toEqual([])
     }
     const there = await rig.musette(['status'])

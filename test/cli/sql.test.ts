@@ -52,7 +52,7 @@ const running = () =>
 /** Waits until the server runs what a test has started, sends the signal, and returns how the process ended. */
 async function stop(started: Running, signal: NodeJS.Signals) {
   try {
-    await eventually(async () => (await running()).length === 1, { timeoutMs: 50_000 })
+    await eventually(async () => (await running()).length === 1)
     return await started.kill(signal)
   } finally {
     await started.kill('SIGKILL')
@@ -110,7 +110,7 @@ describe('musette sql', () => {
     })
     const ended = new Promise((resolve) => child.once('exit', resolve))
     try {
-      await eventually(async () => (await running()).length === 1, { timeoutMs: 50_000 })
+      await eventually(async () => (await running()).length === 1)
       child.kill('SIGINT')
       expect(await ended).toBe(130)
       expect(await running()).toEqual([])

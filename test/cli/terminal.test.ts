@@ -12,7 +12,6 @@ import { type CliRig, openCliRig } from './rig.ts'
 const ACTIVITIES = 40
 const CTRL_C = '\x03'
 const CTRL_D = '\x04'
-const SOON = { timeoutMs: 40_000 }
 const PASTE = ['login', '--paste', '--client-id', 'demo_app', '--client-secret', 'demo_secret']
 
 let rig: CliRig
@@ -39,7 +38,7 @@ describe('Ctrl-C on a terminal', () => {
 
   it('while sync shows its progress ends it with 130 and a sentence, and leaves no run at running', async () => {
     const sync = type(['sync'])
-    await eventually(() => /activities: [1-9]\d* of/.test(sync.screen()), SOON)
+    await eventually(() => /activities: [1-9]\d* of/.test(sync.screen()))
     sync.press(CTRL_C)
     const { code, screen } = await sync.finished
     expect(screen).toMatch(/\nmusette: stopped before it was done; run it again to go on from here\r\n$/)
@@ -54,7 +53,7 @@ describe('Ctrl-C on a terminal', () => {
     const sync = rig.start(['sync'])
     await eventually(async () => {
       return (await rig.steer<{ faults: number }>('GET', 'counts')).faults > 0
-    }, SOON)
+    })
     process.kill(sync.pid, 'SIGINT')
     process.kill(sync.pid, 'SIGINT')
     await new Promise((resolve) => setImmediate(resolve))
@@ -75,7 +74,7 @@ describe('Ctrl-C and Ctrl-D at a prompt', () => {
     ['a pasted address, Ctrl-D', PASTE, 'Paste that address here', CTRL_D],
   ])('for %s end with 130 and a sentence', async (_what, args, asked, key) => {
     const login = type(args)
-    await eventually(() => login.screen().includes(asked), SOON)
+    await eventually(() => login.screen().includes(asked))
     login.press(key)
     const { code, screen } = await login.finished
     expect(screen).toMatch(/musette: stopped before it was done; .*\r\n$/)
@@ -86,11 +85,11 @@ describe('Ctrl-C and Ctrl-D at a prompt', () => {
 describe('a login on a terminal', () => {
   it('asks for the time zone of the home, and offers that of the machine', async () => {
     const login = type(['login', '--username', 'rider'], 100, { TZ: 'Asia/Tokyo' })
-    await eventually(() => login.screen().includes('Password'), SOON)
+    await eventually(() => login.screen().includes('Password'))
     login.press('rider\r')
-    await eventually(() => /Time zone of your home[\s\S]*Asia\/Tokyo/.test(login.screen()), SOON)
+    await eventually(() => /Time zone of your home[\s\S]*Asia\/Tokyo/.test(login.screen()))
     login.press('x\r')
-    await eventually(() => login.screen().includes('It is no time zone'), SOON)
+    await eventually(() => login.screen().includes('It is no time zone'))
     login.press('\x7f\r')
     const { code, screen } = await login.finished
     expect(screen).toContain('the time zone of account "default" is Asia/Tokyo')

@@ -121,7 +121,7 @@ describe('musette upload', () => {
     const accepted = async () =>
       (await rig.steer<{ uploads: { accepted: number } }>('GET', 'counts')).uploads.accepted
     const first = rig.start(['start'])
-    await eventually(async () => (await accepted()) === 1, { timeoutMs: 30_000 })
+    await eventually(async () => (await accepted()) === 1)
     await first.kill('SIGKILL')
     await queryOnce(
       rig.databaseUrl,
@@ -130,7 +130,6 @@ describe('musette upload', () => {
     const second = rig.start(['start'])
     const state = `select state from training.uploads where file_name = 'sixth.fit'`
     await eventually(async () => (await queryOnce(rig.databaseUrl, state))[0]?.state === 'mirrored', {
-      timeoutMs: 45_000,
       everyMs: 200,
     })
     await eventually(async () => existsSync(join(drop, 'done')) && !existsSync(join(drop, 'sixth.fit')))

@@ -21,9 +21,9 @@ it('an account that signs in beside a daemon, also once more, is mirrored at onc
   }
   await signIn()
   // Without the watch this takes up to a minute.
-  await eventually(async () => (await polls()) === 1, { timeoutMs: 10_000 })
+  await eventually(async () => (await polls()) === 1)
   await signOut(rig.app, 'second')
   await signIn()
-  await eventually(async () => (await polls()) === 2, { timeoutMs: 10_000 })
+  await eventually(async () => (await polls()) === 2)
   expect(rig.log.lines.filter(({ level }) => Number(level) >= 50)).toEqual([])
 })

@@ -108,7 +108,6 @@ describe('the daemon with a folder for the export', () => {
     await syncAccount(rig.app, { name: 'default' })
     const text = `select name from read_parquet('${dir}/activities/**/*.parquet', hive_partitioning = true)`
     await eventually(async () => (await queryDuckDb(text)).some(({ name }) => name === 'Exported soon'), {
-      timeoutMs: 40_000,
       everyMs: 500,
     })
   })

@@ -142,7 +142,6 @@ describe('the heartbeat of a round', () => {
     })
     try {
       await eventually(() => monitor.received.filter(({ path }) => path === SECRET_PATH).length > 1, {
-        timeoutMs: 40_000,
         everyMs: 200,
       })
       const page = await (await fetch(`${daemon.url}/metrics`)).text()

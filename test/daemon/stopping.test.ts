@@ -14,7 +14,6 @@ import { expectMirrored } from '../mirror/truth.ts'
 
 const ACTIVITIES = 16
 const STOPPED = { code: 0, signal: null }
-const SOON = { timeoutMs: 40_000 }
 
 let rig: CliRig
 let running: Running[]
@@ -47,9 +46,8 @@ const faultHit = () =>
   eventually(async () => {
     const { faults } = await rig.steer<{ faults: Array<{ hits: number }> }>('GET', 'faults')
     return faults.some(({ hits }) => hits > 0)
-  }, SOON)
-const expectMirroredSoon = () =>
-  eventually(() => expectMirrored(rig).then(() => true), { timeoutMs: 60_000, everyMs: 500 })
+  })
+const expectMirroredSoon = () => eventually(() => expectMirrored(rig).then(() => true), { everyMs: 500 })
 
 // How a queue stops is shown on both kinds of it in test/jobs.
 describe('a daemon that is told to stop', () => {
@@ -58,7 +56,7 @@ describe('a daemon that is told to stop', () => {
     await signIn()
     await steer('PATCH', 'settings', { latency_ms: 60 })
     const daemon = await start({ MUSETTE_CONCURRENCY: '2' })
-    await eventually(async () => (await rows(MIRRORED)).length >= 3, SOON)
+    await eventually(async () => (await rows(MIRRORED)).length >= 3)
     expect(await daemon.kill('SIGTERM')).toMatchObject(STOPPED)
     const before = await rows(MIRRORED)
     expect(before.length).toBeLessThan(ACTIVITIES)
@@ -128,7 +126,6 @@ describe('a daemon that is told to stop during an upload', () => {
     const next = await start()
     await eventually(
       async () => (await done()) && ['accepted', 'mirrored'].includes(String((await upload())?.state)),
-      SOON,
     )
     expect(await accepted()).toBe(1)
     expect(await next.kill('SIGTERM')).toMatchObject(STOPPED)
@@ -138,7 +135,7 @@ describe('a daemon that is told to stop during an upload', () => {
     narrow.stick()
     const daemon = await start()
     await drop(Buffer.concat([makeRide(), makeLargeFile()]))
-    await eventually(() => narrow.stuck() > 0, SOON)
+    await eventually(() => narrow.stuck() > 0)
     expect(await daemon.kill('SIGTERM')).toMatchObject(STOPPED)
     expect(await accepted()).toBe(0)
     expect((await upload())?.state).not.toBe('sending')

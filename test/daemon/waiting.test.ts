@@ -150,7 +150,7 @@ describe('an empty database of the rider', () => {
       const daemons = [1, 2, 3].map(() => start(env, ['--roles', 'worker']))
       const signingIn = run(SIGN_IN, env, 'rider')
       const allWait = async () => (await queryOnce(url, WAITING_FOR_LOCK)).length === daemons.length + 1
-      await eventually(allWait, { timeoutMs: 60_000, what: 'everybody at a lock' }).finally(hold.close)
+      await eventually(allWait, { what: 'everybody at a lock' }).finally(hold.close)
       const signedIn = await signingIn
       expect(signedIn.stderr).not.toContain('database')
       for (const daemon of daemons) await daemon.waitForLine(/"msg":"started"/, 90_000)

@@ -48,7 +48,7 @@ describe('the daemon', () => {
   it('brings a dropped file to SQL with samples and scores, and moves it to done', async () => {
     await start()
     await drop('Évening räce.fit', makeRide())
-    await eventually(async () => (await rig.rows(STORY))[0]?.state === 'mirrored', { timeoutMs: 30_000 })
+    await eventually(async () => (await rig.rows(STORY))[0]?.state === 'mirrored')
     expect(await rig.rows(STORY)).toEqual([
       { state: 'mirrored', attempts: 1, scored: true, sample_count: 60 },
     ])
@@ -59,12 +59,12 @@ describe('the daemon', () => {
     await rig.steer('POST', 'faults', { path: '^/oauth/upload$', kind: 'status', status: 422 })
     await start()
     await drop('ride.fit', makeRide())
-    await eventually(async () => (await filesUnder('failed')).includes('ride.fit.txt'), { timeoutMs: 30_000 })
+    await eventually(async () => (await filesUnder('failed')).includes('ride.fit.txt'))
     const text = await readFile(join(dropDir(), 'failed', 'ride.fit.txt'), 'utf8')
     expect(text).toContain('status 422')
     expect(text).toContain('move the file back')
     await rename(join(dropDir(), 'failed', 'ride.fit'), join(dropDir(), 'ride.fit'))
-    await eventually(async () => (await rig.rows(STORY))[0]?.state === 'mirrored', { timeoutMs: 30_000 })
+    await eventually(async () => (await rig.rows(STORY))[0]?.state === 'mirrored')
     await eventually(async () => (await filesUnder('done')).includes('ride.fit'))
   })
 
@@ -80,8 +80,8 @@ describe('the daemon', () => {
     await drop('one.fit', makeRide())
     await drop('two.fit', makeRide({ seed: 2, start: '2026-05-04T08:00:00Z' }))
     const mirrored = async () => (await rig.rows(STORY)).filter(({ state }) => state === 'mirrored')
-    await eventually(async () => (await mirrored()).length === 2, { timeoutMs: 50_000 })
-    await eventually(async () => (await filesUnder('done')).length === 2, { timeoutMs: 30_000 })
+    await eventually(async () => (await mirrored()).length === 2)
+    await eventually(async () => (await filesUnder('done')).length === 2)
     expect((await rig.steer('GET', 'counts')).uploads).toEqual({ accepted: 2, refused: 0 })
   })
 
@@ -92,7 +92,7 @@ describe('the daemon', () => {
     }
     // While both move one file, it has two names in done/ for a moment.
     const all = Array.from({ length: 9 }, (_, day) => `ride-${day + 1}.fit`).join()
-    await eventually(async () => (await filesUnder('done')).sort().join() === all, { timeoutMs: 50_000 })
+    await eventually(async () => (await filesUnder('done')).sort().join() === all)
     expect((await rig.steer('GET', 'counts')).uploads).toEqual({ accepted: 9, refused: 0 })
     expect(await filesUnder('failed')).toEqual([])
   })

@@ -9,8 +9,6 @@ import { openTempDir } from '../kit/temp-dir.ts'
 import { makeAccount, openTestStore, rowsOf } from '../store/open.ts'
 import { makeWebhook, SECRET } from '../webhooks/receiver.ts'
 
-const SOON = { timeoutMs: 60_000 }
-
 const page = readTop('docs/recipes.md')
 const blocksOf = (language: string) =>
   [...page.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(([, text = '']) => text)
@@ -65,7 +63,7 @@ describe('docs/recipes.md', () => {
     const readNew = () => run(`insert into public.model ${before} ${condition}`)
     // A change is read when no transaction of the whole server, other tests' too, is older than it.
     const expectRead = async (paths: string[]) => {
-      await eventually(async () => (await readNew()) && (await pathsOf()).length === paths.length, SOON)
+      await eventually(async () => (await readNew()) && (await pathsOf()).length === paths.length)
       await readNew()
       expect(await pathsOf()).toEqual(paths)
     }

@@ -21,9 +21,7 @@ describe('the doctor of a mirror in order', () => {
     const http = { MUSETTE_HTTP: `127.0.0.1:${port}` }
     const daemon = rig.start(['start'], { env: http })
     await daemon.waitForLine(/"msg":"started"/)
-    await eventually(async () => (await rig.musette(['healthcheck'], { env: http })).code === 0, {
-      timeoutMs: 40_000,
-    })
+    await eventually(async () => (await rig.musette(['healthcheck'], { env: http })).code === 0)
     const tokens = await rig.steer('GET', 'tokens')
     const { code, findings, of } = await doctor(rig, http)
     expect(findings.filter(({ state }) => state !== 'ok')).toEqual([])

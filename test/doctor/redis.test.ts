@@ -56,12 +56,7 @@ describeWithRedis('a queue in Redis', () => {
     expect(before.code).toBe(0)
     expect(before.of('queue')[1]).toMatchObject({ state: 'warning', run: 'musette start' })
     const daemon = rig.start(['start'], { env: { REDIS_URL: server.url } })
-    await eventually(
-      async () => (await look()).of('queue')[0]?.found.match(/\b([1-9]\d*) of \1 schedules$/),
-      {
-        timeoutMs: 40_000,
-      },
-    )
+    await eventually(async () => (await look()).of('queue')[0]?.found.match(/\b([1-9]\d*) of \1 schedules$/))
     expect(await daemon.kill('SIGTERM')).toMatchObject({ code: 0 })
     await redis.flushall()
     expect((await look()).of('queue')[0]?.found).toMatch(/\b0 of \d+ schedules/)

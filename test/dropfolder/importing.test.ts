@@ -179,9 +179,6 @@ describe('many files', () => {
       () =>
         listAll(rig.dir).filter((path) => path.endsWith('.fit') && path.startsWith(`done/${month}/`))
           .length === 1_000,
-      {
-        timeoutMs: 50_000,
-      },
     )
     expect(new Set(rig.imported.map((file) => file.name)).size).toBe(1_000)
     expect(rig.imported).toHaveLength(1_000)

@@ -51,7 +51,7 @@ describe('a rebuild', () => {
     for (const held of [15, 25, 35]) {
       await whileLocked([held], async () => {
         const rebuild = rig.start(['rebuild'])
-        await eventually(async () => (await through()) > before, { timeoutMs: 60_000, everyMs: 5 })
+        await eventually(async () => (await through()) > before, { everyMs: 5 })
         // Anywhere within the batches that are under way.
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 100))
         await rebuild.kill('SIGKILL')
@@ -75,7 +75,7 @@ describe('a rebuild', () => {
     // Each of the four batches that are under way waits for one of them.
     await whileLocked([5, 15, 25, 35], async (free) => {
       const rebuild = rig.start(['rebuild'])
-      await eventually(async () => (await rows(WAITING_FOR_LOCK)).length === 4, { timeoutMs: 60_000 })
+      await eventually(async () => (await rows(WAITING_FOR_LOCK)).length === 4)
       const stopping = rebuild.kill('SIGINT')
       await free()
       const end = await stopping
@@ -86,7 +86,7 @@ describe('a rebuild', () => {
     expect(at).toBe(40)
     await whileLocked([45], async () => {
       const rebuild = rig.start(['rebuild'])
-      await eventually(async () => (await rows(WAITING_FOR_LOCK)).length === 1, { timeoutMs: 60_000 })
+      await eventually(async () => (await rows(WAITING_FOR_LOCK)).length === 1)
       await rows(`select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and application_name = 'musette'`)
       expect(await rebuild.finished).toMatchObject({ code: 4 })
@@ -113,7 +113,7 @@ describe('a rebuild', () => {
     const daemon = rig.start(['start'], { env: { MUSETTE_POLL_EVERY: '1s' } })
     const recalculated = async () =>
       (await rows('select count(distinct activity_id)::int as n from training.activity_revisions'))[0]?.n
-    await eventually(async () => Number(await recalculated()) > 0, { timeoutMs: 60_000 })
+    await eventually(async () => Number(await recalculated()) > 0)
     expect(await rig.musette(['rebuild'])).toMatchObject({ code: 0 })
     await eventually(async () => (await recalculated()) === ACTIVITIES, { timeoutMs: 120_000 })
     await daemon.kill('SIGTERM')

@@ -51,7 +51,6 @@ const polled = (name: string) =>
           [name],
         )
       )[0],
-    { timeoutMs: 30_000 },
   )
 
 describe('an account whose tokens cannot be read', () => {
@@ -94,7 +93,7 @@ describe('an account whose tokens cannot be read', () => {
     await start()
     await polled('anna')
     await ofAnna(BEND('refresh_token'))
-    await eventually(async () => (await anna())?.needs_login, { timeoutMs: 30_000 })
+    await eventually(async () => (await anna())?.needs_login)
     await ofAnna('delete from training.sync_runs')
     await rig.rows(`delete from training.sync_runs`)
     await polled('default')

@@ -89,9 +89,7 @@ describe('a command that is killed at any moment', () => {
           env,
           expectWell: async () => {
             const idle = `select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`
-            await eventually(async () => (await queryOnce(target.url, idle)).length === 0, {
-              timeoutMs: 30_000,
-            })
+            await eventually(async () => (await queryOnce(target.url, idle)).length === 0)
             const made = await queryOnce(
               target.url,
               `select to_regclass('training.accounts') is not null as made`,

@@ -9,7 +9,7 @@ export async function eventually<T>(
   look: () => Promise<T> | T,
   options: { timeoutMs?: number; everyMs?: number; what?: string } = {},
 ): Promise<Exclude<T, undefined | null | false>> {
-  const { timeoutMs = 20_000, everyMs = 25, what = 'the expected state' } = options
+  const { timeoutMs = 60_000, everyMs = 25, what = 'the expected state' } = options
   const end = Date.now() + timeoutMs
   let last: unknown
   for (;;) {

@@ -37,7 +37,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     await eventually(async () => (await countActive()) === 1)
     stop.abort()
     await expect(call).rejects.toThrow()
-    await eventually(async () => (await countActive()) === 0, { timeoutMs: 8_000 })
+    await eventually(async () => (await countActive()) === 0)
     expect((await callTool(client, 'run_query', { sql: 'select 2' })).data.rows).toEqual([[2]])
   })
 

@@ -83,7 +83,7 @@ export async function openMosquitto({
           password: PASSWORD,
           reconnectPeriod: 0,
         }).catch(() => undefined),
-      { timeoutMs: 20_000, everyMs: 100 },
+      { everyMs: 100 },
     )
     client?.on('error', () => undefined)
     client?.on('message', (topic, payload, { retain }) => seen.push({ topic, text: String(payload), retain }))

@@ -31,7 +31,7 @@ function makeReader(store: Store) {
         const found = (await rowsOf(store, text, [last])) as Change[]
         return found.length >= count && found
       },
-      { what: `${count} changes` },
+      { what: `${count} changes`, timeoutMs: 100_000 },
     )
     last = Number(rows.at(-1)?.change_id ?? last)
     return rows.map(({ kind, path, detail }) => ({ kind, path, detail }))

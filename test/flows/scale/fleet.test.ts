@@ -25,9 +25,9 @@ async function expectWhole(own: Fleet, life: Life): Promise<void> {
     },
     { timeoutMs: 90_000, everyMs: 5_000, what: 'every file in SQL' },
   )
-  await eventually(() => expectMirrored(own).then(() => true), { timeoutMs: 60_000, everyMs: 500 })
+  await eventually(() => expectMirrored(own).then(() => true), { everyMs: 500 })
   const left = async () => (await own.files('')).filter((name) => name !== OWNER_FILE)
-  await eventually(async () => (await left()).length === 0, { timeoutMs: 20_000 })
+  await eventually(async () => (await left()).length === 0)
   expect((await own.steer('GET', 'counts')).uploads).toEqual({ accepted: life.dropped(), refused: 0 })
   expect(await own.files('failed')).toEqual([])
   // One that is killed between two steps of a move leaves a second name of the moved file behind.
@@ -48,7 +48,6 @@ async function busy(own: Fleet, work: 'upload' | 'fetch'): Promise<void> {
       ? `select from training.uploads where state = 'sending'`
       : `select from training.activities where detail_state = 'wanted'`
   await eventually(async () => (await own.rows(`${query} limit 1`)).length > 0, {
-    timeoutMs: 40_000,
     everyMs: 10,
     what: `${work} under way`,
   })

@@ -7,7 +7,6 @@ import { describeJobs } from '../../jobs/rig.ts'
 import { eventually } from '../../kit/eventually.ts'
 
 const ACCOUNTS = 500
-const SOON = { timeoutMs: 30_000 }
 
 const PER_ACCOUNT = JOB_NAMES.filter((name) => CATALOG[name].schedule?.per === 'account').length
 
@@ -58,10 +57,10 @@ describeJobs('three processes that all keep the schedules', (rig) => {
     }
     const compareManyTimes = async () => {
       const before = compared
-      await eventually(() => compared >= before + 30, SOON)
+      await eventually(() => compared >= before + 30)
     }
     const first = await rig().open(input)
-    await eventually(() => polls.length === IDS.length, SOON)
+    await eventually(() => polls.length === IDS.length)
     await Promise.all([rig().open(input), rig().open(input)])
     await compareManyTimes()
     expect(polls).toHaveLength(IDS.length)
@@ -71,7 +70,7 @@ describeJobs('three processes that all keep the schedules', (rig) => {
     await rig().emptyQueue()
     await compareManyTimes()
     gate.open()
-    await eventually(() => polls.length === 2 * IDS.length, SOON)
+    await eventually(() => polls.length === 2 * IDS.length)
     await compareManyTimes()
     expect(polls.toSorted((a, b) => a - b)).toEqual(IDS.flatMap((id) => [id, id]))
     expect(await countSchedules(first)).toBe(schedulesOf(IDS.length))
@@ -92,7 +91,7 @@ describeJobs('three processes that all keep the schedules', (rig) => {
     const openedAt = Date.now()
     await rig().open(input)
     await Promise.all([rig().open(input), rig().open(input)])
-    await eventually(() => polledAt.length >= 8, SOON)
+    await eventually(() => polledAt.length >= 8)
     // The first poll is that of the start, the second comes at any time within the first interval.
     expect((polledAt[7] ?? 0) - openedAt).toBeGreaterThanOrEqual(6 * 500)
   })

@@ -74,7 +74,7 @@ describe('a database that a daemon of the version before writes', () => {
       const migrating = Promise.all([1, 2, 3, 4].map(() => next.musette(['migrate'], env)))
       const waiting = `${MIGRATING} and wait_event_type = 'Lock'`
       const allWait = async () => (await rig.rows(waiting)).length === 4
-      await eventually(allWait, { timeoutMs: 60_000, what: 'everybody at a lock' }).finally(hold.close)
+      await eventually(allWait, { what: 'everybody at a lock' }).finally(hold.close)
       const all = await migrating
       for (const { code, stderr } of all) expect(code, stderr).toBe(0)
       const done = all.map(({ stdout }) => stdout.trim()).sort()
@@ -190,7 +190,7 @@ it(
     expect(killed).toMatchObject({ signal: 'SIGKILL' })
     const isOver = async () => (await queryOnce(database.url, MIGRATING)).length === 0
     expect(await isOver()).toBe(false)
-    await eventually(isOver, { timeoutMs: 60_000, everyMs: 500 })
+    await eventually(isOver, { everyMs: 500 })
   },
   SLOW,
 )
@@ -208,7 +208,7 @@ async function stateOf({ databaseUrl }: Rig): Promise<unknown> {
 
 /** Waits until the daemon has mirrored everything once and writes no more. */
 async function untilQuiet(rig: Rig): Promise<void> {
-  await eventually(() => expectMirrored(rig).then(() => true), { timeoutMs: 60_000, everyMs: 500 })
+  await eventually(() => expectMirrored(rig).then(() => true), { everyMs: 500 })
   await eventually(
     async () => {
       const rows = await rig.rows(`select distinct resource from training.sync_runs where outcome = 'done'`)
@@ -217,7 +217,7 @@ async function untilQuiet(rig: Rig): Promise<void> {
         (resource) => done.includes(resource),
       )
     },
-    { timeoutMs: 60_000, everyMs: 500, what: 'a run of each resource' },
+    { everyMs: 500, what: 'a run of each resource' },
   )
   let last = ''
   await eventually(
@@ -227,7 +227,7 @@ async function untilQuiet(rig: Rig): Promise<void> {
       last = now
       return same
     },
-    { timeoutMs: 60_000, everyMs: 3_000, what: 'a daemon that writes no more' },
+    { everyMs: 3_000, what: 'a daemon that writes no more' },
   )
 }
 
