@@ -1,10 +1,12 @@
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Effects, readEffects } from '../../src/store/migration/migration-plan.ts'
+import { type Effects, findMigrationPlan, readEffects } from '../../src/store/migration/migration-plan.ts'
 import { readJournal } from '../../src/store/migration/schema-version.ts'
 import { disableTriggers } from '../../src/store/triggers.ts'
-import { openOlderDatabase } from '../kit/later-migrations.ts'
+import { openOlderDatabase, writeLaterMigrations } from '../kit/later-migrations.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
+import { openTestStore } from './open.ts'
 
 /** Rows of the first version, so that the migrations after it find some to read and to change. */
 const ROWS = `
@@ -78,4 +80,15 @@ test('the file of effects says of every migration which tables it locks, reads, 
     measured,
   )
   for (const { does } of Object.values(effects)) expect(does).toMatch(/^[a-z].{10,}[^.]$/)
+})
+
+test('the plan of a migration without effects is refused, and does not pass for one of no effect', async () => {
+  const { path: folder, close } = await openTempDir('later')
+  onTestFinished(close)
+  await writeLaterMigrations(folder, { '9999_later': ['CREATE TABLE training.later (later int)'] })
+  const { store } = await openTestStore()
+  await expect(store.read(({ client }) => findMigrationPlan(client, folder))).rejects.toMatchObject({
+    code: 'migrations_missing',
+    message: expect.stringContaining('9999_later'),
+  })
 })
