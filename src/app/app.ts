@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
-import { VERSION } from '../config/version.ts'
+import { VERSION } from '../kit/program-folder.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { type Sleep, systemClock } from '../kit/time.ts'
 import type { MirrorDeps, MirrorOptions } from '../mirror/mirror.ts'

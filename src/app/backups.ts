@@ -8,14 +8,14 @@ import { type Archive, openArchive } from '../backup/read-archive.ts'
 import { restoreBackup } from '../backup/restore-backup.ts'
 import { type BackupReport, writeBackup } from '../backup/write-backup.ts'
 import type { Config } from '../config/config.ts'
-import { VERSION } from '../config/version.ts'
 import { ConfigError, errorCode } from '../kit/errors.ts'
 import { orNone } from '../kit/files.ts'
+import { VERSION } from '../kit/program-folder.ts'
 import { MINUTE, systemClock } from '../kit/time.ts'
 import { findAccounts } from '../store/account-rows.ts'
 import type { CopyProgress } from '../store/backup/copy-progress.ts'
 import { withThrowAwayDatabase } from '../store/backup/throw-away.ts'
-import { checkSchema } from '../store/migration/schema-version.ts'
+import { checkSchema, findVersion } from '../store/migration/schema-version.ts'
 import { openStore, type Store } from '../store/store.ts'
 import { readSecretKeys, secretKeyPath } from '../vault/key-file.ts'
 import { findKeyIds } from '../vault/rows.ts'
@@ -35,7 +35,7 @@ export type KeyNeeds = {
 
 /**
  * Backs up the whole database, to a file or, piece by piece, to `write`. Throws as writeBackupFile does, and ConfigError
- * `nothing_to_back_up` for a database without accounts: it is hardly the one that is meant.
+ * `nothing_to_back_up` for a database without accounts: it is hardly the one that is meant. A database of another version is refused.
  */
 export async function backUp(
   deps: { config: Config; log: Logger },
@@ -50,7 +50,9 @@ export async function backUp(
   const database = await openDatabase(config, log, signal)
   const store = openStore({ log }, { connectionString: database.url, maxConnections: 2 })
   try {
-    await store.read(checkSchema)
+    await store.read(checkSchema).catch(async (error: unknown) => {
+      throw errorCode(error) === 'database_unmigrated' ? await explainOlder(store) : error
+    })
     if ((await store.read(findAccounts)).length === 0) throw nothingToBackUp(config)
     const writing = { store, now: systemClock }
     const report =
@@ -198,6 +200,14 @@ async function findKeyNeeds(store: Store, config: Config): Promise<KeyNeeds> {
     missing: needed.filter((id) => !heldIds.includes(id)),
     path: config.secretKey ? undefined : secretKeyPath(config.dataDir),
   }
+}
+
+/** Makes the error of a backup of an older database: which tables and columns are whole, only the program of its version knows. */
+async function explainOlder(store: Store): Promise<ConfigError> {
+  const { madeBy } = await store.read(({ client }) => findVersion(client))
+  const other = madeBy === undefined || madeBy === VERSION ? 'the version that made it' : `musette ${madeBy}`
+  const message = `the database is older than this version of musette, which cannot tell whether a backup of it would be whole; back it up with ${other} or with pg_dump, or first run: musette migrate`
+  return new ConfigError('database_unmigrated', message)
 }
 
 function nothingToBackUp({ databaseUrl, dataDir }: Config): ConfigError {

@@ -1,7 +1,8 @@
 import { join, resolve } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
-import { ConfigError, errorCode } from '../kit/errors.ts'
+import type { QueueVersions } from '../jobs/backend.ts'
+import { ConfigError, errorCode, errorLine } from '../kit/errors.ts'
 import { type GuardedReader, makeGuardedReader } from '../query/guarded-reader.ts'
 import {
   collectResults,
@@ -10,26 +11,33 @@ import {
   type Queries,
   type QueryResult,
 } from '../query/raw-query.ts'
-import { empty } from '../store/database-errors.ts'
+import { empty, outdated } from '../store/database-errors.ts'
 import type { Migrated } from '../store/migrate.ts'
 import { checkServer } from '../store/migration/check-server.ts'
-import { checkSchema } from '../store/migration/schema-version.ts'
+import type { MigrationPlan } from '../store/migration/migration-plan.ts'
+import {
+  APPLIED,
+  checkSchema,
+  compareVersions,
+  makeApplied,
+  readMigrations,
+} from '../store/migration/schema-version.ts'
 import type { Store } from '../store/store.ts'
 
 type Database = { url: string; close(): Promise<void> }
 
 /**
  * Opens the database: returns the URL of the user's own database without a check, or starts the embedded one and migrates it
- * to this version; `check` makes none. `close` releases the embedded one. Throws the errors of the start and of the migration, and
- * ConfigError `no_data` when there is none and none is to be made.
+ * to this version; `check` and `read` make none, and `read` leaves one of a newer version as it is. `close` releases the embedded one.
+ * Throws the errors of the start and of the migration, and ConfigError `no_data` when there is none and none is to be made.
  */
 export async function openDatabase(
   config: Config,
   log: Logger,
   signal?: AbortSignal,
-  preparation: Preparation = 'check',
+  preparation: Preparation | 'read' = 'check',
 ): Promise<Database> {
-  if (preparation === 'check') await assertDatabase(config)
+  if (preparation === 'check' || preparation === 'read') await assertDatabase(config)
   const database = await openUnmigrated(config, log, signal)
   if (config.databaseUrl) return database
   try {
@@ -37,6 +45,7 @@ export async function openDatabase(
     await migrate({ connectionString: database.url, log, ...(signal && { signal }) })
     return database
   } catch (error) {
+    if (preparation === 'read' && errorCode(error) === 'database_newer') return database
     await database.close()
     throw error
   }
@@ -71,6 +80,36 @@ export async function migrateDatabase(config: Config, log: Logger, signal: Abort
     return await migrate({ connectionString: database.url, log, signal })
   } finally {
     await database.close()
+  }
+}
+
+/** What `migrate` would do, and the tables of the queue in Postgres, which the daemon brings to its version; null with Redis. */
+export type DatabasePlan = MigrationPlan & { queue: QueueVersions | null }
+
+/**
+ * Finds what `migrate` would do to the database, and changes nothing. Throws ConfigError as migrateDatabase does, and `no_data` when
+ * there is no database yet.
+ */
+export async function findDatabasePlan(
+  config: Config,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<DatabasePlan> {
+  await assertDatabase(config)
+  const { findMigrationPlan } = await import('../store/migration/migration-plan.ts')
+  const { openStore } = await import('../store/store.ts')
+  const { findQueueVersions } = await import('../jobs/backend.ts')
+  const { url, close } = await openUnmigrated(config, log, signal)
+  const store = openStore({ log }, { connectionString: url })
+  try {
+    const plan = await store.read(async ({ client }) => {
+      await checkServer(client, url)
+      return findMigrationPlan(client)
+    })
+    return { ...plan, queue: config.redisUrl === undefined ? await findQueueVersions(url) : null }
+  } finally {
+    await store.close()
+    await close()
   }
 }
 
@@ -110,15 +149,21 @@ export async function prepareDatabase(
   }
 }
 
-/** Opens a connection for SQL that a person typed; starts the embedded Postgres if it does not run. `write` allows changes. */
+/**
+ * Opens a connection for SQL that a person typed; starts the embedded Postgres if it does not run. `write` allows changes. A database
+ * of another version is opened with a warning, but no newer embedded one for changes.
+ */
 export async function openQueries(
   config: Config,
   log: Logger,
   options: { write: boolean; signal?: AbortSignal; onNotice?: (notice: Notice) => void },
 ): Promise<Queries> {
-  const database = await openDatabase(config, log, options.signal)
+  const { write, signal, onNotice } = options
+  const database = await openDatabase(config, log, signal, write ? 'check' : 'read')
   try {
     const queries = await openRawQueries({ ...options, connectionString: database.url })
+    const mismatch = await findMismatch(queries, signal)
+    if (mismatch !== undefined) onNotice?.({ severity: 'WARNING', message: mismatch })
     return {
       async *run(text, signal) {
         try {
@@ -138,6 +183,25 @@ export async function openQueries(
   } catch (error) {
     await database.close()
     throw error
+  }
+}
+
+/**
+ * Finds what a reader needs to know of a database that is older or newer than this version: what it is, and what to type. Undefined
+ * also for a login that cannot tell.
+ */
+export async function findMismatch(
+  queries: Pick<Queries, 'run'>,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  const [result] = await collectResults(queries, APPLIED, signal).catch(() => [])
+  if (!result || result.rows.length === 0) return undefined
+  const applied = result.rows.map(([moment, musette]) => makeApplied(moment ?? null, musette ?? null))
+  try {
+    const { version, target } = compareVersions(applied, await readMigrations())
+    return version < target ? outdated().message : undefined
+  } catch (error) {
+    return errorLine(error)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
-import { VERSION } from '../config/version.ts'
 import { ConfigError } from '../kit/errors.ts'
+import { VERSION } from '../kit/program-folder.ts'
 import { DAY, systemClock } from '../kit/time.ts'
 import { completeMeasures } from '../mirror/complete-measures.ts'
 import type { Progress } from '../mirror/fetch-wanted.ts'

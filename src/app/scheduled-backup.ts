@@ -12,8 +12,8 @@ import {
   VERIFY_EVERY_MS,
 } from '../backup/backup-folder.ts'
 import { countManifestRows } from '../backup/manifest.ts'
-import { VERSION } from '../config/version.ts'
 import { errorLine, TransientError } from '../kit/errors.ts'
+import { VERSION } from '../kit/program-folder.ts'
 import { type Clock, DAY } from '../kit/time.ts'
 import { withRun } from '../mirror/mirror.ts'
 import { findAccounts } from '../store/account-rows.ts'

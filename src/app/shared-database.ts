@@ -9,7 +9,7 @@ import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors
 import { PROGRAM_FOLDER } from '../kit/program-folder.ts'
 import { MINUTE, SECOND, sleep } from '../kit/time.ts'
 import { collectResults, openQueries } from '../query/raw-query.ts'
-import { assertDatabase, openDatabase } from './open-database.ts'
+import { assertDatabase, findMismatch, openDatabase } from './open-database.ts'
 
 /** The embedded Postgres stops when no program was connected and no `db-url` ran for this long. */
 const HOLD_IDLE_MS = 10 * MINUTE
@@ -17,6 +17,8 @@ const HOLD_LOOK_EVERY_MS = 30 * SECOND
 /** The first start creates the files of the database, which takes long on a slow disk. */
 const SHARE_WITHIN_MS = 60 * SECOND
 const LOOK_EVERY_MS = 100
+/** How long `db-url` waits for the version of the database, ms. */
+const LOOK_WITHIN_MS = 2 * SECOND
 
 /** The message of the background process to its parent: ready, or the failure; `mendable` is true for a ConfigError. */
 type Report = { failure?: { code: string; message: string; mendable: boolean } }
@@ -43,6 +45,22 @@ export async function shareDatabaseUrl(
     keptAlive = await isKeptAlive(config.dataDir)
   }
   throw new TransientError('embedded_not_started', 'the embedded Postgres did not start; run: musette doctor')
+}
+
+/**
+ * Finds what a reader needs to know of a database that is older or newer than this version, see findMismatch. Undefined also when the
+ * database does not answer soon: the program that gets the URL will say so.
+ */
+export async function findSharedMismatch(config: Config): Promise<string | undefined> {
+  const url = config.databaseUrl ?? (await readSharedUrl(config.dataDir, { withPassword: true }))
+  if (url === undefined) return undefined
+  const signal = AbortSignal.timeout(LOOK_WITHIN_MS)
+  const queries = await openQueries({ connectionString: url, write: false, signal }).catch(() => undefined)
+  try {
+    return queries && (await findMismatch(queries, signal))
+  } finally {
+    await queries?.close()
+  }
 }
 
 /** Starts the background process and waits until it, or another one, keeps the database running. Throws its failure. */
@@ -99,7 +117,7 @@ export async function holdDatabase(
     await assertDatabase(config)
     const keepAlive = await acquireKeepAlive(config.dataDir)
     if (!keepAlive) return report({})
-    const database = await openDatabase(config, log, signal)
+    const database = await openDatabase(config, log, signal, 'read')
     try {
       report({})
       await stayWhileNeeded(

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { VERSION } from '../config/version.ts'
+import { VERSION } from '../kit/program-folder.ts'
 import { addCompletionVerb } from './completion.ts'
 import { EXIT, exitFor, openContext, type Run } from './context.ts'
 import { addHelp } from './help.ts'

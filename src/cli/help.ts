@@ -188,7 +188,14 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
     exits: SIGNED_IN,
     examples: ['musette changes --since 120 --follow --json'],
   },
-  migrate: { settings: DATABASE, exits: ASKS, examples: ['musette migrate'] },
+  migrate: {
+    notes: [
+      'Each plan names the tables of which reads or writes wait, their sizes, and about how long that takes. docs/installing.md tells how to upgrade.',
+    ],
+    settings: [...DATABASE, 'REDIS_URL'],
+    exits: ASKS,
+    examples: ['musette migrate --plan', 'musette migrate'],
+  },
   backup: {
     settings: DATABASE,
     exits: ASKS,

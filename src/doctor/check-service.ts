@@ -1,7 +1,7 @@
 import { remedyOf, withRemedy } from '../app/remedy.ts'
-import { VERSION } from '../config/version.ts'
 import { errorLine, RejectedError, UnexpectedResponseError } from '../kit/errors.ts'
 import { isLoopback, isPlainHttp } from '../kit/loopback.ts'
+import { VERSION } from '../kit/program-folder.ts'
 import { formatDuration, MINUTE, SECOND } from '../kit/time.ts'
 import type { TokenVault } from '../service/credentials.ts'
 import { openService, type Service } from '../service/service.ts'

@@ -1,9 +1,11 @@
 import {
+  assertSchemaCompatibility,
   type BackendFactory,
   createPostgresBackend,
   createRedisBackend,
   type IQueueBackend,
   isPgPool,
+  LATEST_SCHEMA_VERSION,
   type PgPool,
   quoteSchemaName,
   runMigrations,
@@ -107,6 +109,21 @@ export async function migrateQueueTables(url: string): Promise<void> {
     await client.query(WITHOUT_LIMITS)
     await runMigrations(client, SCHEMA)
   })
+}
+
+/** The versions of BullMQ's own tables: in this database, 0 where there are none, and in this program. */
+export type QueueVersions = { from: number; to: number }
+
+/** Finds the versions of BullMQ's own tables. Throws TransientError `queue_unreachable`, also for tables that are too new. */
+export async function findQueueVersions(url: string): Promise<QueueVersions> {
+  try {
+    const from = (await hasQueueTables(url))
+      ? await withQueueClient(url, (client) => assertSchemaCompatibility(client, SCHEMA))
+      : 0
+    return { from, to: LATEST_SCHEMA_VERSION }
+  } catch (error) {
+    throw unreachableQueue('postgres', error)
+  }
 }
 
 /** Tells whether BullMQ's own tables were ever made in this database. Throws pg's errors. */

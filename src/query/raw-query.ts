@@ -73,11 +73,15 @@ export async function openQueries({ write, ...options }: QueriesOptions): Promis
 }
 
 /** Runs the statements of a text and collects their results in memory, for small results. Throws as `run` does. */
-export async function collectResults(queries: Pick<Queries, 'run'>, text: string): Promise<QueryResult[]> {
+export async function collectResults(
+  queries: Pick<Queries, 'run'>,
+  text: string,
+  signal?: AbortSignal,
+): Promise<QueryResult[]> {
   const results: QueryResult[] = []
   let fields: readonly Field[] = []
   let rows: Row[] = []
-  for await (const part of queries.run(text)) {
+  for await (const part of queries.run(text, signal)) {
     if (part.kind === 'fields') fields = part.fields
     if (part.kind === 'rows') rows = rows.concat(part.rows)
     if (part.kind !== 'done') continue

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { dropConnection, PostgresClient, WITHOUT_LIMITS } from '../kit/postgres-client.ts'
+import { VERSION } from '../kit/program-folder.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 import { mapDatabaseError, outdated, sqlstateOf } from './database-errors.ts'
 import { checkServer } from './migration/check-server.ts'
@@ -8,6 +9,7 @@ import { createMigrationLock, lockMigrations } from './migration/migration-lock.
 import { limitAgain } from './migration/one-account.ts'
 import {
   assertNoForeignTables,
+  CREATE_JOURNAL,
   findVersion,
   JOURNAL,
   migrationsFolder,
@@ -127,21 +129,18 @@ export async function applyMigrations(
   options: { folder?: string; upTo?: number } = {},
 ): Promise<void> {
   const { folder = migrationsFolder(), upTo = Number.POSITIVE_INFINITY } = options
-  await client.query(`CREATE TABLE IF NOT EXISTS ${JOURNAL} (
-    id serial PRIMARY KEY,
-    hash text NOT NULL,
-    created_at bigint
-  )`)
   const { version } = await findVersion(client, folder)
   const { readMigrationFiles } = await import('drizzle-orm/migrator')
   const missing = readMigrationFiles({ migrationsFolder: folder }).filter(
     ({ folderMillis: moment }) => moment > version && moment <= upTo,
   )
   if (missing.length === 0) return
+  await client.query(CREATE_JOURNAL)
   const enableTriggers = await disableTriggers(client)
   for (const { folderMillis: moment, hash, sql } of missing) {
     for (const statement of sql) await client.query(statement)
-    await client.query(`INSERT INTO ${JOURNAL} (hash, created_at) VALUES ($1, $2)`, [hash, moment])
+    const applied = [hash, moment, VERSION]
+    await client.query(`INSERT INTO ${JOURNAL} (hash, created_at, musette) VALUES ($1, $2, $3)`, applied)
   }
   await enableTriggers()
 }

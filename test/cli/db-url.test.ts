@@ -76,6 +76,25 @@ describe('db-url', () => {
     expect(await listProcesses('db-hold')).toHaveLength(1)
   })
 
+  it('and sql read what a newer musette has made, with a warning, and change nothing of it', async () => {
+    const made = await openDatabase(config(), log)
+    await queryOnce(
+      made.url,
+      `insert into musette.migrations (hash, created_at, musette) values ('later', 9999999999999, '9.8.7')`,
+    )
+    await made.close()
+    const newer = 'this database was made by a newer musette, 9.8.7; install that version'
+    const told = await dbUrl('--with-password')
+    expect(told).toMatchObject({ code: 0, stderr: expect.stringContaining(`musette: ${newer}\n`) })
+    expect(await queryOnce(told.stdout.trim(), 'select 1 as one')).toEqual([{ one: 1 }])
+    const sql = (...args: string[]) => runNode([distPath('main.js'), 'sql', '--csv', ...args], { env: env() })
+    const read = await sql('select count(*) from activities')
+    expect(read).toMatchObject({ code: 0, stdout: 'count\n0\n' })
+    expect(read.stderr).toContain(`WARNING:  ${newer}\n`)
+    const refused = await sql('--write', 'delete from drift')
+    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(newer) })
+  })
+
   it('says why the database does not start', async () => {
     await dbUrl()
     for (const { pid } of await listProcesses('db-hold')) process.kill(pid, 'SIGTERM')

@@ -41,7 +41,7 @@ describe('a process of the command line', () => {
   it('loads no verb that it does not run, for its help and its version', async () => {
     const light = {
       packages: ['commander', 'fast-string-width'],
-      rooms: ['app', 'cli', 'config', 'daemon', 'kit', 'main.ts'],
+      rooms: ['app', 'cli', 'daemon', 'kit', 'main.ts'],
     }
     for (const option of ['--help', '--version']) expect(await loadedBy(option), option).toEqual(light)
     expect(await loadedBy('sync', '--help')).toEqual(light)

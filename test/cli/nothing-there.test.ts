@@ -24,7 +24,7 @@ const ASKING = [
   ['key', 'rotate'],
   ['logout', 'default'],
 ]
-const CONNECTING = [['db-url'], ['db-url', '--with-password'], ['db-hold']]
+const CONNECTING = [['db-url'], ['db-url', '--with-password'], ['db-hold'], ['migrate', '--plan']]
 /** They find faults and settings, also where nothing is. */
 const LOOKING = [['doctor'], ['config'], ['config', '--json']]
 

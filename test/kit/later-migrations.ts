@@ -1,5 +1,9 @@
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { applyMigrations, withMigrationLock } from '../../src/store/migrate.ts'
+import { readJournal } from '../../src/store/migration/schema-version.ts'
+import { makeSilentLog } from './log.ts'
+import { openTestDatabase, type TestDatabase } from './postgres.ts'
 
 /** The names of this version's migrations, in their order. */
 export async function readMigrations(): Promise<string[]> {
@@ -24,4 +28,15 @@ export async function writeLaterMigrations(
     await writeFile(join(folder, `${tag}.sql`), statements.join(';\n--> statement-breakpoint\n'))
   }
   await writeFile(path, JSON.stringify(journal))
+}
+
+/** Opens a database of its own that has the migrations up to the one of this name, as an earlier version of musette made it. */
+export async function openOlderDatabase(tag: string): Promise<TestDatabase> {
+  const last = (await readJournal()).find((migration) => migration.tag === tag)
+  if (!last) throw new Error(`no migration is named ${tag}`)
+  const database = await openTestDatabase({ migrated: false })
+  await withMigrationLock({ connectionString: database.url, log: makeSilentLog() }, (client) =>
+    applyMigrations(client, { upTo: last.when }),
+  )
+  return database
 }

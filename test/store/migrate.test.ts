@@ -1,10 +1,11 @@
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
+import { VERSION } from '../../src/kit/program-folder.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { checkSchema } from '../../src/store/migration/schema-version.ts'
 import { openStore } from '../../src/store/store.ts'
 import { eventually } from '../kit/eventually.ts'
-import { readMigrations, writeLaterMigrations } from '../kit/later-migrations.ts'
+import { openOlderDatabase, readMigrations, writeLaterMigrations } from '../kit/later-migrations.ts'
 import { makeTestLog } from '../kit/log.ts'
 import { locksHeldOn, openTestDatabase } from '../kit/postgres.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
@@ -162,6 +163,21 @@ test('a database that a newer version has migrated is refused, for reading and f
   await expect(migrate({ connectionString: url, log: quiet })).rejects.toMatchObject({
     code: 'database_newer',
   })
+})
+
+test('each migration is recorded with the version of musette that applied it, also in a journal without a column for that', async () => {
+  const database = await openOlderDatabase('0016_fit_records')
+  const store = openStore({ log: quiet }, { connectionString: database.url })
+  onTestFinished(async () => {
+    await store.close()
+    await database.close()
+  })
+  const versions = () => rowsOf(store, 'SELECT DISTINCT musette FROM musette.migrations ORDER BY 1')
+  expect(await versions()).toEqual([{ musette: VERSION }])
+  await store.transaction((tx) => tx.client.query('ALTER TABLE musette.migrations DROP COLUMN musette'))
+  await expect(store.read(checkSchema)).rejects.toMatchObject({ code: 'database_unmigrated' })
+  await migrate({ connectionString: database.url, log: quiet })
+  expect(await versions()).toEqual([{ musette: VERSION }, { musette: null }])
 })
 
 test('a migration that loses a deadlock with the query of another is done again', async () => {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
-import { VERSION } from '../../config/version.ts'
 import { ConfigError, errorLine, isDiskFull, MusetteError, TransientError } from '../../kit/errors.ts'
 import { claimFolderOrThrow } from '../../kit/folders/folder-owner.ts'
+import { VERSION } from '../../kit/program-folder.ts'
 import { DAY } from '../../kit/time.ts'
 import { withRun } from '../../mirror/mirror.ts'
 import { findIdentity } from '../../store/database-facts.ts'

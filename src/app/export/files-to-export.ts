@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { VERSION } from '../../config/version.ts'
+import { VERSION } from '../../kit/program-folder.ts'
 import { findAccounts } from '../../store/account-rows.ts'
 import { findKeptBody, findKeptFiles, type KeptFile } from '../../store/export/kept-files.ts'
 import { findContent, findPartitions, type Partition } from '../../store/export/partitions.ts'

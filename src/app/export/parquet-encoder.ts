@@ -1,5 +1,5 @@
 import type { RowGroup, SchemaElement } from 'hyparquet'
-import { VERSION } from '../../config/version.ts'
+import { VERSION } from '../../kit/program-folder.ts'
 import { cutPage, type ExportColumn, type ExportPage } from '../../store/export/exported-columns.ts'
 import type { EncodedGroup, Group } from './parquet-group.ts'
 

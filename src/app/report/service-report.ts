@@ -1,5 +1,5 @@
-import { VERSION } from '../../config/version.ts'
 import { writeFlushed } from '../../kit/files.ts'
+import { VERSION } from '../../kit/program-folder.ts'
 import { DEFAULT_MAX_BODY_BYTES } from '../../service/http-message.ts'
 import { findRawDocuments, unpackDocument } from '../../store/activities/raw-documents.ts'
 import { findToVerify } from '../../store/activities/wanted.ts'

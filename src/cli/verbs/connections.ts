@@ -18,8 +18,10 @@ export function addDbUrlVerbs(program: Command, run: Run): void {
     .action((options: { withPassword?: boolean }) =>
       run(
         async (context) => {
-          const { shareDatabaseUrl } = await import('../../app/shared-database.ts')
+          const { findSharedMismatch, shareDatabaseUrl } = await import('../../app/shared-database.ts')
           context.print(await shareDatabaseUrl(context, { ...options, signal: context.signal }))
+          const mismatch = await findSharedMismatch(context.config)
+          if (mismatch !== undefined) context.note(`musette: ${mismatch}`)
           return undefined
         },
         { quiet: true },

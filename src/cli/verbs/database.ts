@@ -7,6 +7,7 @@ import { formatBytes, formatCount } from '../../kit/text.ts'
 import { formatDuration } from '../../kit/time.ts'
 import type { Migrated } from '../../store/migrate.ts'
 import type { Context, Run } from '../context.ts'
+import { countMigrations, nothingToDo, printMigrationPlan } from '../print-plan.ts'
 import { makeProgressLine, type ProgressLine } from '../progress.ts'
 
 /** Adds the verbs for the database as a whole to the program: `migrate`, `backup` and `restore`. */
@@ -14,21 +15,10 @@ export function addDatabaseVerbs(program: Command, run: Run): void {
   program
     .command('migrate')
     .description('bring the database to this version')
-    .action(() =>
-      run(
-        async (context) => {
-          const { migrateDatabase } = await import('../../app/open-database.ts')
-          const { config, log, signal } = context
-          const migrated = await migrateDatabase(config, log, signal)
-          if (migrated.applied > 0 && migrated.from !== undefined) {
-            const { completeMigrated } = await import('../../app/rebuild-account.ts')
-            await completeMigrated(config, log, signal)
-          }
-          context.print(sentenceOf(migrated))
-          return undefined
-        },
-        { quiet: true },
-      ),
+    .option('--plan', 'say what that would do, what waits meanwhile and for how long, and change nothing')
+    .option('--json', 'the plan as one JSON object')
+    .action((options: { plan?: true; json?: true }) =>
+      run((context) => (options.plan ? plan(context, options) : migrate(context, options)), { quiet: true }),
     )
   program
     .command('backup <file>')
@@ -46,9 +36,31 @@ export function addDatabaseVerbs(program: Command, run: Run): void {
     .action((file: string) => run((context) => restoreInto(context, file), { quiet: true }))
 }
 
+async function migrate(context: Context, { json }: { json?: true }): Promise<undefined> {
+  if (json) throw new ConfigError('bad_usage', '--json goes with --plan; run: musette migrate --help')
+  const { migrateDatabase } = await import('../../app/open-database.ts')
+  const { config, log, signal } = context
+  const migrated = await migrateDatabase(config, log, signal)
+  if (migrated.applied > 0 && migrated.from !== undefined) {
+    const { completeMigrated } = await import('../../app/rebuild-account.ts')
+    await completeMigrated(config, log, signal)
+  }
+  context.print(sentenceOf(migrated))
+  return undefined
+}
+
+async function plan(context: Context, { json }: { json?: true }): Promise<undefined> {
+  const { findDatabasePlan } = await import('../../app/open-database.ts')
+  const { config, log, signal } = context
+  const found = await findDatabasePlan(config, log, signal)
+  if (json) context.printJson(found)
+  else printMigrationPlan(context, found)
+  return undefined
+}
+
 function sentenceOf({ from, to, applied }: Migrated): string {
-  if (applied === 0) return `nothing to do: the database is at ${to}, as this version of musette needs it`
-  const migrations = `${applied} ${applied === 1 ? 'migration' : 'migrations'}`
+  if (applied === 0) return nothingToDo(to)
+  const migrations = countMigrations(applied)
   if (from === undefined) return `made the tables in the empty database: ${migrations}, now at ${to}`
   return `migrated the database from ${from} to ${to}: ${migrations}`
 }

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
-import { VERSION } from '../../config/version.ts'
 import { ConfigError, errorCode, isAbort } from '../../kit/errors.ts'
+import { VERSION } from '../../kit/program-folder.ts'
 import type { Notice, Queries, RejectedStatement, Remarks } from '../../query/raw-query.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
 import { widthOf } from '../output.ts'

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { migrationsFolder, readJournal } from '../migration/schema-version.ts'
+import { CREATE_JOURNAL, migrationsFolder, readJournal } from '../migration/schema-version.ts'
 import type { Tx } from '../store.ts'
 import { type BackupTable, findColumns, quoteName } from './tables.ts'
 
@@ -44,7 +44,7 @@ async function readOwnObjects(): Promise<{ names: Set<string>; comments: Set<str
   const texts = await Promise.all(
     (await readJournal()).map(({ tag }) => readFile(`${migrationsFolder()}/${tag}.sql`, 'utf8')),
   )
-  const sql = texts.join('\n')
+  const sql = [...texts, CREATE_JOURNAL].join('\n')
   const made = Array.from(sql.matchAll(MADE), ([, kind = '', name]) => `${kind.toLowerCase()} ${name}`)
   const constraints = Array.from(sql.matchAll(CONSTRAINT), ([, name]) => `constraint ${name}`)
   const comments = Array.from(sql.matchAll(COMMENT), ([, text = '']) => text.replaceAll("''", "'"))

@@ -2,12 +2,22 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { ConfigError, UnexpectedResponseError } from '../../kit/errors.ts'
-import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
+import { PROGRAM_FOLDER, VERSION } from '../../kit/program-folder.ts'
 import { empty, outdated } from '../database-errors.ts'
 import type { Tx } from '../store.ts'
 
 /** The table that names the migrations of a database. */
 export const JOURNAL = 'musette.migrations'
+
+/** Makes the table; the first migration comments on it. */
+export const CREATE_JOURNAL = `
+  CREATE TABLE IF NOT EXISTS ${JOURNAL} (
+    id serial PRIMARY KEY,
+    hash text NOT NULL,
+    created_at bigint
+  );
+  ALTER TABLE ${JOURNAL} ADD COLUMN IF NOT EXISTS musette text;
+  COMMENT ON COLUMN ${JOURNAL}.musette IS 'Version of musette that applied it; NULL where that is not recorded'`
 
 /**
  * Throws ConfigError unless the database is at this version: `database_empty`, `database_unmigrated` for an older one, and
@@ -21,32 +31,58 @@ export async function checkSchema(tx: Tx): Promise<void> {
   throw empty()
 }
 
+type Version = {
+  /** the moment of the last migration of the database, ms since 1970; 0 without migrations */
+  version: number
+  /** the moment of the last migration of this program */
+  target: number
+  /** the version of musette that applied the last migration; undefined where none is recorded */
+  madeBy: string | undefined
+}
+
 /**
  * Finds the version of the database and that of this program. A version is the moment its last migration was generated,
  * ms since 1970; 0 is a database without migrations. Throws ConfigError unless this program has every migration of the database.
  */
-export async function findVersion(
-  client: pg.ClientBase,
-  folder?: string,
-): Promise<{ version: number; target: number }> {
-  const known = await readMigrations(folder)
-  const applied = await findMigrations(client)
-  const [version, target] = [Math.max(0, ...applied), Math.max(...known)]
-  if (version > target) throw newerDatabase()
-  if (applied.some((migration) => !known.includes(migration))) throw unknownDatabase()
-  return { version, target }
+export async function findVersion(client: pg.ClientBase, folder?: string): Promise<Version> {
+  return compareVersions(await findApplied(client), await readMigrations(folder))
+}
+
+/** Compares the migrations of a database with those of a program, which may be of another version. Throws as findVersion does. */
+export function compareVersions(applied: readonly AppliedMigration[], known: readonly number[]): Version {
+  const last = applied.reduce<AppliedMigration | undefined>(
+    (newest, each) => (each.moment > (newest?.moment ?? 0) ? each : newest),
+    undefined,
+  )
+  const [version, target, madeBy] = [last?.moment ?? 0, Math.max(...known), last?.musette]
+  if (version > target) throw newerDatabase(madeBy)
+  if (applied.some(({ moment }) => !known.includes(moment))) throw unknownDatabase()
+  return { version, target, madeBy }
+}
+
+/** A migration that a database has: the moment it was generated, ms since 1970, and the version of musette that applied it. */
+type AppliedMigration = { moment: number; musette: string | undefined }
+
+/** Selects the migrations that a database has, also of one whose journal has no column for the version. */
+export const APPLIED = `SELECT m.created_at, to_jsonb(m) ->> 'musette' AS musette FROM ${JOURNAL} m ORDER BY 1`
+
+/** Makes an applied migration of a row of APPLIED. */
+export function makeApplied(moment: string | null, musette: string | null): AppliedMigration {
+  return { moment: Number(moment), musette: musette ?? undefined }
 }
 
 /** Finds the migrations that the database has, each as the moment it was generated, ms since 1970. */
 export async function findMigrations(client: pg.ClientBase): Promise<number[]> {
+  return (await findApplied(client)).map(({ moment }) => moment)
+}
+
+async function findApplied(client: pg.ClientBase): Promise<AppliedMigration[]> {
   const known = await client.query<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', [
     JOURNAL,
   ])
   if (!known.rows[0]?.found) return []
-  const { rows } = await client.query<{ created_at: string | null }>(
-    `SELECT created_at FROM ${JOURNAL} ORDER BY created_at`,
-  )
-  return rows.map((row) => Number(row.created_at))
+  const { rows } = await client.query<{ created_at: string | null; musette: string | null }>(APPLIED)
+  return rows.map((row) => makeApplied(row.created_at, row.musette))
 }
 
 /**
@@ -110,8 +146,10 @@ export function migrationsFolder(): string {
   return join(PROGRAM_FOLDER, 'drizzle')
 }
 
-function newerDatabase(): ConfigError {
-  const message = 'this database was made by a newer musette; install that version'
+function newerDatabase(madeBy: string | undefined): ConfigError {
+  // Two checkouts between releases have one number.
+  const which = madeBy === undefined || madeBy === VERSION ? '' : `, ${madeBy}`
+  const message = `this database was made by a newer musette${which}; install that version`
   return new ConfigError('database_newer', message)
 }
 

@@ -50,6 +50,25 @@ export const DATABASE: readonly Breaking[] = [
     to: 'if (!found?.in_our_place) return',
   },
   {
+    promise:
+      '`musette migrate --plan` names each table that a migration locks, reads, changes or writes anew',
+    in: 'drizzle/effects.json',
+    from: '"work": "rewritten"',
+    to: '"work": "changed"',
+  },
+  {
+    promise: '… with the locks that every migration takes, and changes nothing',
+    in: 'src/store/migration/migration-plan.ts',
+    from: "if (has_trigger) works.push({ waits: 'writes', work: 'none' })",
+    to: "if (has_trigger) works.push({ waits: 'none', work: 'none' })",
+  },
+  {
+    promise: 'A database of an older or newer version is read, with a warning, and not backed up in part',
+    in: 'src/app/open-database.ts',
+    from: 'return version < target ? outdated().message : undefined',
+    to: 'return version > target ? outdated().message : undefined',
+  },
+  {
     promise: 'A database whose encoding lacks letters is refused before anything is made in it',
     in: 'src/store/migration/check-server.ts',
     from: "if (encoding !== 'UTF8') throw wrongEncoding(encoding)",
