@@ -44,10 +44,8 @@ function listed(
   }
 }
 
-function elapsedSeconds(samples: Samples): number | null {
-  const first = samples.t[0]
-  const last = samples.t[samples.count - 1]
-  return first === undefined || last === undefined ? null : (last - first) / MS_A_SECOND
+function elapsedSeconds({ count, t }: Samples): number | null {
+  return count === 0 ? null : ((t[count - 1] as number) - (t[0] as number)) / MS_A_SECOND
 }
 
 function session(summary: Partial<WireSummary>) {

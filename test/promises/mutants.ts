@@ -5,7 +5,15 @@ export type Mutant = { in: string; line: number; at: number; from: string; to: s
 
 /** A room, and the tests that must notice a wrong line in it: paths and beginnings of paths. */
 export const ROOMS: Readonly<Record<string, { sources: readonly string[]; tests: readonly string[] }>> = {
-  normalize: { sources: ['src/normalize/'], tests: ['test/normalize/', 'test/mirror/', 'test/service/'] },
+  normalize: {
+    sources: ['src/normalize/'],
+    tests: [
+      'test/normalize/',
+      'test/store/sql/intensity',
+      'test/store/sql/measures',
+      'test/store/sql/places',
+    ],
+  },
   service: { sources: ['src/service/'], tests: ['test/service/', 'test/mirror/list-and-detail'] },
   mirror: { sources: ['src/mirror/'], tests: ['test/mirror/', 'test/converge/'] },
   upload: { sources: ['src/upload/'], tests: ['test/upload/', 'test/daemon/watcher', 'test/cli/upload'] },
