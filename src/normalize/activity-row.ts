@@ -128,7 +128,8 @@ export function normalizeListEntry(wire: WireListEntry): ListedActivity {
  * detail"). The order of keys does not matter, so that an answer with reordered keys is no edit.
  */
 export function hashSummary(wire: Pick<WireActivity, 'name' | 'description' | 'summaryAsSent'>): string {
-  const identity = [wire.name ?? null, wire.description ?? null, wire.summaryAsSent ?? null]
+  // In a list JSON writes a missing value as null.
+  const identity = [wire.name, wire.description, wire.summaryAsSent]
   return createHash('sha256').update(JSON.stringify(identity, sortKeys)).digest('hex')
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -62,7 +62,7 @@ describe('an entry of an archive', () => {
       name: `${index}`.padEnd(99, 'x'),
       bytes: Buffer.alloc(size, 7),
     }))
-    const whole = Buffer.concat([...made.map((entry) => makeEntry(entry, 0)), makeEnd()])
+    const whole = Buffer.concat([...made.map((entry) => makeEntry(entry, 8 ** 10)), makeEnd()])
     for (const pieceBytes of [1, 512, 700, whole.length]) {
       const pieces = Array.from({ length: Math.ceil(whole.length / pieceBytes) }, (_, index) =>
         whole.subarray(index * pieceBytes, (index + 1) * pieceBytes),
@@ -195,7 +195,7 @@ describe('a folder of scheduled backups', () => {
     const missing = { ...schedule, dir: join(schedule.dir, 'missing') }
     expect([await readNewestBackup(missing), await readBackupsOfOthers(missing)]).toEqual([undefined, []])
     expect(await readScheduled(missing)).toEqual([])
-    expect(await readdir(missing.dir)).toEqual([])
+    expect([await readdir(missing.dir), (await stat(missing.dir)).mode & 0o777]).toEqual([[], 0o700])
     await mkdir(join(missing.dir, 'a'))
     await writeFile(join(schedule.dir, 'file'), '')
     const inFile = { ...schedule, dir: join(schedule.dir, 'file') }

@@ -157,7 +157,7 @@ describe('files that wait', () => {
     const show = async (report: FolderReport) => void shown.push(report)
     const reporter = makeReporter({ log, seen, problems, show }, '/drop')
     const said = () => lines.map(({ level, msg }) => `${level} ${msg}`)
-    return { seen, problems, reporter, said, shown }
+    return { seen, problems, reporter, lines, said, shown }
   }
 
   it('are ten lines of the log when they begin, and ten when they end', async () => {
@@ -168,6 +168,7 @@ describe('files that wait', () => {
       await reporter.report(NOW, [])
       const begun = said()
       seen.keepOnly(new Set())
+      await reporter.report(NOW, [])
       await reporter.report(NOW, [])
       const ended = said().slice(begun.length)
       expect([begun.length, ended.length]).toEqual([count, count])
@@ -210,7 +211,7 @@ describe('files that wait', () => {
   })
 
   it('are told the gravest problem of the folder, each of which is logged once when it begins and ends', () => {
-    const { problems, said } = openReporter()
+    const { problems, lines, said } = openReporter()
     for (const kind of [
       'watch',
       'unreadable',
@@ -228,6 +229,13 @@ describe('files that wait', () => {
     problems.end('vanished')
     expect(said().slice(-2)).toEqual(['warn vanished is wrong', 'info over: vanished is wrong'])
     expect(said()).toHaveLength(8)
+    problems.begin('vanished', 'it is gone')
+    expect([lines[0], lines.at(-1)]).toMatchObject([
+      { problem: 'watch', reason: 'why' },
+      { problem: 'vanished' },
+    ])
+    expect(lines.at(-1)).not.toHaveProperty('reason')
+    problems.end('vanished')
     expect(problems.current()?.kind).toBe('accounts')
   })
 })

@@ -36,6 +36,7 @@ describe('a PHP date', () => {
     const date = { date: '2024-10-27 02:30:00.000000', timezone_type: 3, timezone: 'Europe/Berlin' }
     const near = (time: string) => normalizeDate(date, Date.parse(time))?.instant.toISOString()
     expect(near('2024-10-27T01:30:02Z')).toBe('2024-10-27T01:30:00.000Z')
+    expect(near('2024-10-27T01:00:00Z')).toBe('2024-10-27T00:30:00.000Z')
     expect(near('2024-10-27T00:30:02Z')).toBe('2024-10-27T00:30:00.000Z')
   })
 

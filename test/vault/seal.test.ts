@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createCipheriv, createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -111,6 +111,21 @@ describe('sealed credentials', () => {
       )
   })
 
+  it('open as rows hold them: the version, the nonce, the tag, and origin and text bound to account and field', () => {
+    const nonce = Buffer.alloc(12, 5)
+    for (const version of [1, 2, 3]) {
+      const cipher = createCipheriv('aes-256-gcm', ONE, nonce)
+      cipher.setAAD(Buffer.from(version === 1 ? 'musette 7 password' : `musette ${version} 7 password`))
+      const body = Buffer.concat([cipher.update(version === 1 ? 'p' : `${ORIGIN}\np`), cipher.final()])
+      const value = Buffer.concat([Buffer.from([version]), nonce, cipher.getAuthTag(), body])
+      const open = () => sealer.open(value, { accountId: 7, field: 'password' })
+      if (version === 3) expect(open).toThrow(expect.objectContaining({ code: 'login_damaged' }))
+      else expect(open()).toEqual({ text: 'p', origin: version === 1 ? undefined : ORIGIN })
+    }
+    const made = sealer.seal('p', { accountId: 7, field: 'password', origin: ORIGIN })
+    expect([made[0], made.length]).toEqual([2, 1 + 12 + 16 + ORIGIN.length + 2])
+  })
+
   it('that cannot be read are told by the name of the account, with the command', () => {
     const error = new UnreadableLoginError('login_damaged', { accountId: 7 }, { cause: 'why' })
     expect(error.message).toMatch(/^the tokens of account 7 are damaged .*; run: musette login ACCOUNT$/)
@@ -168,7 +183,7 @@ describe('a spool', () => {
 
 describe('the key file', () => {
   it('is made once, of 32 bytes, for its owner only, and is then the same', async () => {
-    const folder = join(await openFolder(), 'data')
+    const folder = join(await openFolder(), 'new', 'data')
     expect(readSecretKeys(folder)).toEqual([])
     const key = readOrMakeSecretKey(folder)
     expect(key).toHaveLength(32)
