@@ -95,7 +95,7 @@ function makeReader(source: AsyncIterable<Buffer>): Reader {
     if (!(await fill(size))) throw cutOff()
     const whole = Buffer.concat(held, length)
     const rest = whole.subarray(size)
-    held = rest.length > 0 ? [rest] : []
+    held = [rest]
     length = rest.length
     return whole.subarray(0, size)
   }

@@ -44,10 +44,8 @@ function listed(
   }
 }
 
-function elapsedSeconds(samples: Samples): number | null {
-  const first = samples.t[0]
-  const last = samples.t[samples.count - 1]
-  return first === undefined || last === undefined ? null : (last - first) / MS_A_SECOND
+function elapsedSeconds({ count, t }: Samples): number | null {
+  return count === 0 ? null : ((t[count - 1] as number) - (t[0] as number)) / MS_A_SECOND
 }
 
 function session(summary: Partial<WireSummary>) {
@@ -130,7 +128,8 @@ export function normalizeListEntry(wire: WireListEntry): ListedActivity {
  * detail"). The order of keys does not matter, so that an answer with reordered keys is no edit.
  */
 export function hashSummary(wire: Pick<WireActivity, 'name' | 'description' | 'summaryAsSent'>): string {
-  const identity = [wire.name ?? null, wire.description ?? null, wire.summaryAsSent ?? null]
+  // In a list JSON writes a missing value as null.
+  const identity = [wire.name, wire.description, wire.summaryAsSent]
   return createHash('sha256').update(JSON.stringify(identity, sortKeys)).digest('hex')
 }
 

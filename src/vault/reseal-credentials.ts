@@ -1,7 +1,7 @@
 import { asc, eq, sql } from 'drizzle-orm'
 import { accounts, credentials } from '../store/schema/index.ts'
 import type { Tx } from '../store/store.ts'
-import { limitLockWait, reseal, type SealedCredentials } from './rows.ts'
+import { lockingTransaction, reseal, type SealedCredentials } from './rows.ts'
 import { makeSealer, type Sealer, UnreadableLoginError } from './seal.ts'
 import { restoreSpooledTokens, type VaultParts } from './stored-credentials.ts'
 import type { Resealed } from './types.ts'
@@ -20,8 +20,7 @@ export async function resealCredentials(
 ): Promise<Resealed> {
   const unreadable: Unreadable = new Map()
   const spooled: SealedCredentials[] = []
-  const logins = await parts.store.transaction(async (tx) => {
-    await limitLockWait(tx)
+  const logins = await lockingTransaction(parts.store, async (tx) => {
     await tx.client.query('LOCK TABLE musette.credentials IN EXCLUSIVE MODE')
     for (const row of await findRows(tx)) {
       await unlessUnreadable(unreadable, row, async () => {

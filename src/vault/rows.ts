@@ -3,7 +3,7 @@ import { SECOND } from '../kit/time.ts'
 import type { Credentials, TokenPair } from '../service/credentials.ts'
 import { cleanText } from '../store/clean.ts'
 import { accounts, credentials } from '../store/schema/index.ts'
-import type { Tx } from '../store/store.ts'
+import type { Store, Tx } from '../store/store.ts'
 import type { Sealer } from './seal.ts'
 import { UnreadableLoginError } from './seal.ts'
 import type { Login } from './types.ts'
@@ -16,9 +16,12 @@ export type SealedCredentials = Readonly<
 // A refresh takes seconds, at most two requests of 40 s; after that the process with the lock hangs.
 const LOCK_TIMEOUT_MS = 90 * SECOND
 
-/** Limits how long this transaction waits for a lock. */
-export async function limitLockWait(tx: Tx): Promise<void> {
-  await tx.client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`)
+/** Runs work in a transaction that waits for each lock 90 s at most. */
+export function lockingTransaction<T>(store: Store, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return store.transaction(async (tx) => {
+    await tx.client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`)
+    return await work(tx)
+  })
 }
 
 /** Locks the credentials row of an account until the transaction ends. Must come before a change of the account's own row. */

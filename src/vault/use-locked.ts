@@ -4,8 +4,8 @@ import { mapDatabaseError } from '../store/database-errors.ts'
 import type { Tx } from '../store/store.ts'
 import {
   findSealed,
-  limitLockWait,
   lockCredentials,
+  lockingTransaction,
   recordNeedsLogin,
   recordRefreshFailure,
   reseal,
@@ -43,8 +43,7 @@ export async function useLocked<T>(
   const empty = { end: undefined, newest: undefined, refused: undefined }
   const state: LockedUse<T> = { ...empty, leftover: false, spooled: false }
   try {
-    await parts.store.transaction(async (tx) => {
-      await limitLockWait(tx)
+    await lockingTransaction(parts.store, async (tx) => {
       await lockCredentials(tx, accountId)
       const held = await readUnderLock(parts, tx, { accountId, state })
       // Commits also when `use` throws: neither a saved pair nor a parked account may be rolled back.

@@ -7,9 +7,9 @@ import { resealCredentials } from './reseal-credentials.ts'
 import {
   findKeyIds,
   findSealed,
-  limitLockWait,
   lockCredentials,
   lockCredentialsOf,
+  lockingTransaction,
   recordNeedsLogin,
   recordUnreadable,
   sealLogin,
@@ -45,8 +45,7 @@ export function makeTokenVault(
     findDoubtful: () => findDoubtfulLogins(parts),
     locked: (accountId, use) => named(store, useLocked(parts, accountId, use)),
     async saveLogin({ name, baseUrl }, login) {
-      const account = await store.transaction(async (tx) => {
-        await limitLockWait(tx)
+      const account = await lockingTransaction(store, async (tx) => {
         const before = await lockCredentialsOf(tx, name)
         const made = await upsertAccount(tx, { name, baseUrl })
         const { accountId } = made
@@ -67,8 +66,7 @@ export function makeTokenVault(
       return account
     },
     async forget(accountId) {
-      await store.transaction(async (tx) => {
-        await limitLockWait(tx)
+      await lockingTransaction(store, async (tx) => {
         await lockCredentials(tx, accountId)
         await tx.db.delete(credentials).where(eq(credentials.accountId, accountId))
         await recordNeedsLogin(tx, accountId, 'signed out')
@@ -76,8 +74,7 @@ export function makeTokenVault(
       await spool.clear(accountId)
     },
     async parkUnreadable({ accountId, code, message }) {
-      const parked = await store.transaction(async (tx) => {
-        await limitLockWait(tx)
+      const parked = await lockingTransaction(store, async (tx) => {
         await lockCredentials(tx, accountId)
         const row = await findSealed(tx, accountId)
         if (await isReadable(tx, parts, accountId)) return false

@@ -62,6 +62,10 @@ describe('a workout list', () => {
     [{ updated_at: '2023-11-14 22:13:20' }, '2023-11-14T22:13:20.000Z'],
     [{ updated_at: 'yesterday' }, undefined],
     [{ last_modified: 1e15 }, undefined],
+    [{ last_modified: -62_135_596_800 }, '0001-01-01T00:00:00.000Z'],
+    [{ last_modified: -62_135_596_801 }, undefined],
+    [{ last_modified: 253_402_300_799 }, '9999-12-31T23:59:59.000Z'],
+    [{ last_modified: 253_402_300_800 }, undefined],
     [{}, undefined],
   ])('says with %j when an entry was changed: %s', (entry, moment) => {
     expect(normalizeWorkoutEntry({ path: 'p', ...entry }, {}).lastModified?.toISOString()).toBe(moment)

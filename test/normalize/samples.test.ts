@@ -97,6 +97,17 @@ describe('numbers that no column can hold', () => {
     expect(drift).toEqual([{ field: 'session_data.unix_time', kind: 'type', example: -3e14 }])
   })
 
+  it('and values of a field whose name is longer than 1,000 bytes are left out and counted', () => {
+    const [kept, long] = ['x'.repeat(1_000), 'x'.repeat(1_001)]
+    const { extras, lost, drift } = normalizeSamples(columns([{ unix_time: 1_000, [kept]: 5, [long]: 6 }]))
+    expect(extras).toEqual([makeExtra(kept, [5])])
+    expect(lost).toEqual({ values: 1, samples: 0 })
+    expect(drift.map(({ kind, example }) => [kind, example])).toEqual([
+      ['unknown', 5],
+      ['range', null],
+    ])
+  })
+
   it('leave the arrays of the answer as they are', () => {
     const sent = columns([{ unix_time: 1_000, power: 1e39 }])
     normalizeSamples(sent)
@@ -152,6 +163,19 @@ describe('the power curve', () => {
       expect(points.at(-1)).toEqual({ durationS: 240 * every, watts: 200 })
       expect(points.every(({ watts }) => watts === 200)).toBe(true)
     }
+  })
+
+  it('has the same durations for every ride, and its own length', () => {
+    const minutes = [
+      ...[
+        1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 12, 14, 15, 18, 20, 25, 30, 35, 40, 45,
+      ],
+      ...[50, 60, 75, 90, 105, 120, 150, 180, 210, 240, 300, 360, 420, 480, 600, 720],
+    ]
+    const seconds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 18, 20, 25, 30, 35, 40, 45, 50]
+    const samples = makeSamplesOf(Array.from({ length: 146 }, (_, index) => ({ at: index * 300, power: 1 })))
+    const durations = normalizePowerCurve(samples)?.points.map(({ durationS }) => durationS)
+    expect(durations).toEqual([...seconds, ...minutes.map((each) => each * 60), 43_800])
   })
 
   it('has a gap where a sample of a recording of every 5 s is missing, and none where one comes late', () => {

@@ -105,6 +105,14 @@ describe('how an answer is judged', () => {
     expect((await account.fetchActivity('ab12', { samples: false })).value.name).toBe('Ride')
   })
 
+  it('names an object by its first characters when it has more than 80', async () => {
+    const { account } = openAccount({ status: 404, body: '' })
+    const messageOf = async (path: string) =>
+      (await errorOf(account.fetchActivity(path, { samples: false }))).message
+    expect(await messageOf('x'.repeat(80))).toMatch(/^activity x{80}: /)
+    expect(await messageOf('x'.repeat(81))).toMatch(/^activity x{79}…: /)
+  })
+
   it('tries a GET twice more after a 5xx and never after a 4xx', async () => {
     const broken = openAccount({ status: 502, body: '' })
     await errorOf(broken.account.listWorkouts())
@@ -149,16 +157,22 @@ describe('a 429', () => {
     expect(slept).toEqual([17_000])
   })
 
-  it('has its pause after a 503 with a Retry-After as well, before the next try', async () => {
-    let down = true
-    const { account, slept } = openAccount(() => {
-      const reply = down
-        ? { status: 503, headers: { 'retry-after': '5' } }
-        : { body: { success: true, workouts: [] } }
-      down = false
-      return reply
-    })
-    await account.listWorkouts()
-    expect(slept.reduce((sum, ms) => sum + ms, 0)).toBe(5_000)
-  })
+  it.each([
+    ['5', 5_000],
+    ['3600', 60_000],
+  ])(
+    'has its pause after a 503 with a Retry-After of %s s as well, of a minute at most, before the next try',
+    async (after, pauseMs) => {
+      let down = true
+      const { account, slept } = openAccount(() => {
+        const reply = down
+          ? { status: 503, headers: { 'retry-after': after } }
+          : { body: { success: true, workouts: [] } }
+        down = false
+        return reply
+      })
+      await account.listWorkouts()
+      expect(slept.reduce((sum, ms) => sum + ms, 0)).toBe(pauseMs)
+    },
+  )
 })

@@ -74,6 +74,48 @@ describe('the pacer', () => {
     for (const gap of gaps.slice(1)) expect(gap).toBeCloseTo(60_000 / 55, -1)
   })
 
+  it.each([
+    [5, 1],
+    [60, 6],
+    [69, 6],
+    [600, 10],
+  ])('lets of %i requests a minute %i go at once: a tenth, and 1 to 10', async (requestsPerMinute, burst) => {
+    const agenda = makeAgenda()
+    const pacer = makePacer(agenda, { concurrency: 100, requestsPerMinute })
+    const { ask, starts } = record(pacer, agenda)
+    const begin = agenda.time()
+    for (let index = 0; index < 20; index += 1) void ask()
+    await agenda.settle()
+    expect(starts).toHaveLength(burst)
+    // The even pace leaves room for the burst in any minute.
+    const intervalMs = Math.ceil(60_000 / (requestsPerMinute - burst + 1))
+    await agenda.runUntil(begin + intervalMs - 1)
+    expect(starts).toHaveLength(burst)
+    await agenda.runUntil(begin + intervalMs)
+    expect(starts).toHaveLength(burst + 1)
+  })
+
+  it('tells by how much each pause is longer than the one that runs already', async () => {
+    const agenda = makeAgenda()
+    const told: number[] = []
+    const pacer = makePacer(
+      { ...agenda, onPause: (ms) => void told.push(ms) },
+      { concurrency: 1, requestsPerMinute: 60, longestPauseMs: 45_000 },
+    )
+    pacer.pause(ORIGIN, 30_000)
+    agenda.jump(10_000)
+    for (const ms of [0, 20_000, 25_000]) pacer.pause(ORIGIN, ms)
+    expect(told).toEqual([30_000, 5_000])
+    agenda.jump(24_999)
+    expect(pacer.pausedMs(ORIGIN)).toBe(1)
+    agenda.jump(1)
+    expect(pacer.pausedMs(ORIGIN)).toBe(0)
+    pacer.pause(ORIGIN, 45_001)
+    const { ask } = record(pacer, agenda)
+    const { message } = await errorOf(ask())
+    expect(message).toBe('the service asked to wait, and 46 s of that are left')
+  })
+
   it('never exceeds the concurrency, nor the rate in any sixty seconds', async () => {
     const plan = fc.record({
       concurrency: fc.integer({ min: 1, max: 5 }),

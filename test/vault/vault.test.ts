@@ -2,7 +2,8 @@ import { createCipheriv, randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { TransientError } from '../../src/kit/errors.ts'
 import { findAccount, upsertAccount } from '../../src/store/account-rows.ts'
-import { makeSealer } from '../../src/vault/seal.ts'
+import type { Store } from '../../src/store/store.ts'
+import { makeSealer, UnreadableLoginError } from '../../src/vault/seal.ts'
 import { rowsOf } from '../store/open.ts'
 import { ACCOUNT, openTestVault, pairAt } from './vault.ts'
 
@@ -154,4 +155,65 @@ test('the vault opens no tokens for an address that they were not made at', asyn
   await expect(vault.locked(accountId, (held) => held.save(pairAt(9)))).rejects.toMatchObject(refusal)
   await store.transaction((tx) => upsertAccount(tx, { ...ACCOUNT, baseUrl: `${ACCOUNT.baseUrl}/elsewhere` }))
   expect(await vault.read(accountId)).toMatchObject(pairAt(0))
+})
+
+test('the vault parks an account whose tokens are unreadable, until they can be read again, and leaves an ended login', async () => {
+  const { store, vault, accountId } = await openTestVault()
+  const [before] = await rowsOf(store, 'SELECT access_token FROM musette.credentials')
+  const setToken = (token: unknown) =>
+    store.transaction((tx) => tx.client.query('UPDATE musette.credentials SET access_token = $1', [token]))
+  const account = async () => {
+    const found = await store.read((tx) => findAccount(tx, 'default'))
+    return { needsLogin: found?.needsLogin, lastError: found?.lastError }
+  }
+  const signedIn = { needsLogin: false, lastError: null }
+  await setToken(Buffer.from('damaged'))
+  const error = await vault.read(accountId).catch((reason: UnreadableLoginError) => reason)
+  if (!(error instanceof UnreadableLoginError)) throw new Error('damaged tokens are read')
+  expect(error.message).toMatch(/^the tokens of account "default" are damaged/)
+  expect(await vault.findDoubtful()).toEqual({ readable: 0, doubtful: [accountId] })
+
+  await setToken(before?.access_token)
+  expect(await vault.findDoubtful()).toEqual({ readable: 1, doubtful: [] })
+  await vault.parkUnreadable(error)
+  expect(await account()).toEqual(signedIn)
+
+  await setToken(Buffer.from('damaged'))
+  await vault.parkUnreadable(error)
+  expect(await account()).toEqual({ needsLogin: true, lastError: error.message })
+  await setToken(before?.access_token)
+  expect(await vault.findDoubtful()).toEqual({ readable: 0, doubtful: [accountId] })
+  expect(await vault.read(accountId)).toMatchObject({ ...pairAt(0), needsLogin: false })
+  expect(await account()).toEqual(signedIn)
+  expect(await vault.findDoubtful()).toEqual({ readable: 1, doubtful: [] })
+
+  const ended = { needsLogin: true, lastError: 'refused' }
+  await vault.locked(accountId, (held) => held.park('refused'))
+  await setToken(Buffer.from('damaged'))
+  await vault.parkUnreadable(error)
+  expect(await account()).toEqual(ended)
+  await setToken(before?.access_token)
+  expect(await vault.read(accountId)).toMatchObject({ needsLogin: true })
+  expect(await account()).toEqual(ended)
+})
+
+test('every lock that the vault waits for, it waits for 90 s at most', async () => {
+  const { store, vaultOn, accountId } = await openTestVault()
+  const limited: string[] = []
+  const watched: Store = {
+    ...store,
+    transaction: (work) =>
+      store.transaction(async (tx) => {
+        const result = await work(tx)
+        const { rows } = await tx.client.query('SHOW lock_timeout')
+        limited.push(rows[0].lock_timeout)
+        return result
+      }),
+  }
+  const vault = vaultOn(watched)
+  await vault.locked(accountId, (held) => held.park('refused'))
+  await vault.saveLogin(ACCOUNT, { clientId: 'client', clientSecret: 's', pair: pairAt(1) })
+  await vault.rotate(async () => randomBytes(32))
+  await vault.forget(accountId)
+  expect(limited.filter((limit) => limit === '90s')).toHaveLength(4)
 })

@@ -18,8 +18,8 @@ export const SECRETS: readonly Breaking[] = [
   {
     promise: 'a login that fails half way leaves the previous one unchanged',
     in: 'src/vault/vault.ts',
-    from: 'const account = await store.transaction(async (tx) => {',
-    to: 'await store.transaction((tx) => upsertAccount(tx, { name, baseUrl })); const account = await store.transaction(async (tx) => {',
+    from: 'const account = await lockingTransaction(store, async (tx) => {',
+    to: 'await store.transaction((tx) => upsertAccount(tx, { name, baseUrl })); const account = await lockingTransaction(store, async (tx) => {',
   },
   {
     promise: 'a redirect sends no token to another host',

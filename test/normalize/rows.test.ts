@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest'
+import { normalizeActivity } from '../../src/normalize/activity-answer.ts'
+import { normalizeDetail, normalizeListEntry } from '../../src/normalize/activity-row.ts'
+import { normalizePlace } from '../../src/normalize/place.ts'
+import { normalizeTrainingInfo } from '../../src/normalize/training-info-row.ts'
+import {
+  normalizeDefinition,
+  normalizeWorkoutEntry,
+  rawEntriesByPath,
+} from '../../src/normalize/workout-rows.ts'
+import type { WireSummary } from '../../src/service/wire/wire-activity.ts'
+import { columnsOf } from '../../src/service/wire/wire-samples.ts'
+import { makeSamples, makeSamplesOf, UNKNOWN } from '../kit/samples.ts'
+
+const NO_SAMPLES = makeSamplesOf([])
+const NOWHERE = normalizePlace(NO_SAMPLES)
+
+/** The columns of a row whose value is not null: an undefined one leaves what the table holds. */
+const notNull = (row: object) => Object.entries(row).filter(([, value]) => value !== null)
+
+describe('a row', () => {
+  it('has null for each field that is missing', () => {
+    expect(notNull(normalizeDetail({ drift: [] }, NO_SAMPLES, NOWHERE))).toEqual([])
+    expect(notNull(normalizeDetail({ summary: {}, drift: [] }, NO_SAMPLES, NOWHERE))).toEqual([])
+    expect(notNull(normalizeTrainingInfo({ drift: [] }))).toEqual([])
+    expect(notNull(normalizeListEntry({ path: 'a' }))).toEqual([['path', 'a']])
+    expect(notNull(normalizeWorkoutEntry({ path: 'a' }, null))).toEqual([['path', 'a']])
+    const { sets, ...workout } = normalizeDefinition({ workout: [{}], bad: [], drift: [] }, null)
+    expect([notNull(workout), sets.map(notNull)]).toEqual([[], [[]]])
+  })
+
+  it('has each value that was sent in a column', () => {
+    const number = counter()
+    const loads = () => ({ low: number(), high: number(), peak: number(), total: number() })
+    const info = {
+      ...{ status: 'Fresh', weight: number(), source: 'account', tl: loads(), targetXSS: loads(), drift: [] },
+      signature: { ftp: number(), ltp: number(), hie: number(), pp: number() },
+      wotd: { type: 'A', name: 'B', workoutId: 'C', description: 'D', difficulty: number(), url: 'E' },
+    }
+    expect(valuesOf(normalizeTrainingInfo(info))).toEqual(valuesOf({ ...info, drift: null }))
+    const summary = {
+      ...{ xss: number(), xlss: number(), xhss: number(), xpss: number(), xep: number(), mep: number() },
+      ...{
+        tws: number(),
+        sp: number(),
+        sfd: number(),
+        focus: number(),
+        specificity: 'Pure',
+        difficulty: number(),
+      },
+      ...{
+        difficulty_rating: 'Hard',
+        distance: number(),
+        duration: number(),
+        medal: 'Gold',
+        breakthrough: true,
+      },
+      ...{
+        total_grams_carbs: number(),
+        total_grams_fat: number(),
+        training_status: 'Tired',
+        freshness: 'Red',
+      },
+      ...{ street_view: 'F', activity_map: 'G', chart_view: 'H' },
+      sig: { ftp: number(), atc: number(), pp: number() },
+      prev_sig: { ftp: number(), atc: number(), pp: number(), ltp: number() },
+      session: {
+        ...{ max_power: number(), avg_power: number(), max_cadence: number() },
+        ...{ total_elevation_gain: number(), total_calories: number() },
+      },
+      progression: {
+        ...{ tl: { ftp: number(), hie: number(), pp: number() }, date: 'I', form: number() },
+        rl: { ftp: number(), hie: number(), pp: number() },
+      },
+    } as unknown as WireSummary
+    const row = normalizeDetail({ summary, drift: [] }, NO_SAMPLES, NOWHERE)
+    expect(valuesOf(row)).toEqual(valuesOf(summary))
+    const set = { name: 'J', index: number(), power: number(), duration: number() }
+    const rest = { power_rest: number(), duration_rest: number(), interval_count: number() }
+    const wire = { name: 'K', description: 'L', workout: [{ ...set, ...rest }], bad: [], drift: [] }
+    expect(valuesOf(normalizeDefinition(wire, null))).toEqual(valuesOf(wire))
+    const entry = { path: 'a', name: 'M', description: 'N', activity_type: 'Cycling' }
+    expect(valuesOf(normalizeListEntry(entry))).toEqual(valuesOf(entry))
+  })
+
+  it('keeps the columns of the list where the answer does not name them, and has the time from the first sample to the last', () => {
+    const row = normalizeDetail({ drift: [] }, makeSamplesOf([{}, { at: 90 }]), NOWHERE)
+    expect(row.elapsedS).toBe(90)
+    for (const name of ['name', 'description', 'activityType', 'startedAt'])
+      expect(row).not.toHaveProperty(name)
+    const cleared = normalizeDetail({ name: null, description: null, drift: [] }, NO_SAMPLES, NOWHERE)
+    expect(cleared).toHaveProperty('description', null)
+    expect(cleared).not.toHaveProperty('name')
+  })
+})
+
+describe('an activity', () => {
+  it('without samples and summary has neither, and no threshold power', () => {
+    const { derived, drift, lost } = normalizeActivity({ drift: [] })
+    expect(derived).toMatchObject({ summary: null, samples: { count: 0 }, sampleExtras: [], place: NOWHERE })
+    expect([derived.powerCurve, derived.intensity, derived.measures]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
+    expect({ drift, lost }).toEqual({ drift: [], lost: { values: 0, samples: 0 } })
+  })
+
+  it('without a signature is measured as far as that goes', () => {
+    const session_data = columnsOf([{ unix_time: 1_000, power: 100 }]) ?? null
+    const { intensity, measures } = normalizeActivity({ session_data, drift: [] }).derived
+    expect(intensity).toMatchObject({ ftp: null, powerZonesS: null, aboveFtpS: null })
+    expect(measures).toMatchObject({ meanPower: 100, intensity: null })
+  })
+})
+
+describe('the place of an activity', () => {
+  const placeOf = (...points: Array<[lat: number, lng: number]>) =>
+    normalizePlace(
+      makeSamples(points.length, (field, index) => points[index]?.[['lat', 'lng'].indexOf(field)] ?? UNKNOWN),
+    )
+
+  it('is the first position and the box around all of them, up to the poles and the 180th meridian', () => {
+    expect(placeOf([0, 0], [0, 7], [5, 0])).toEqual({
+      startLat: 0,
+      startLng: 7,
+      south: 0,
+      north: 5,
+      west: 0,
+      east: 7,
+    })
+    for (const [lat, lng] of [
+      [90, 180],
+      [-90, -180],
+    ] as const)
+      expect(placeOf([lat, lng])).toEqual({
+        ...{ startLat: lat, startLng: lng, south: lat, north: lat, west: lng, east: lng },
+      })
+    expect(placeOf([90.5, 7], [7, 180.5], [UNKNOWN, 7], [0, 0])).toEqual(NOWHERE)
+  })
+})
+
+it('a workout list has each entry as it was sent by its path, a number too, and nothing without one', () => {
+  const [one, two] = [{ path: 'a', any: 1 }, { path: 7 }]
+  const byPath = new Map<string, unknown>([
+    ['a', one],
+    ['7', two],
+  ])
+  for (const workouts of [[one, two, { name: 'no path' }, 'text', null], { 0: one, 2: two }])
+    expect(rawEntriesByPath(Buffer.from(JSON.stringify({ workouts })))).toEqual(byPath)
+})
+
+function counter(): () => number {
+  let last = 0
+  return () => ++last
+}
+
+/** All values of an object and of those in it that are not null, sorted. */
+function valuesOf(value: unknown): string[] {
+  if (value === null || value === undefined) return []
+  return typeof value === 'object'
+    ? Object.values(value).flatMap(valuesOf).sort()
+    : [`${typeof value} ${value}`]
+}

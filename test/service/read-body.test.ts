@@ -1,0 +1,53 @@
+import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { isKnownEncoding, readBody } from '../../src/service/read-body.ts'
+
+/** Reads bytes that come in pieces of 50,000. */
+function read(bytes: Buffer, input: { encoding?: string; length?: number; maxBytes?: number } = {}) {
+  const pieces = Array.from({ length: Math.ceil(bytes.length / 50_000) }, (_, index) =>
+    bytes.subarray(index * 50_000, (index + 1) * 50_000),
+  )
+  const { encoding, length, maxBytes = 1_000_000 } = input
+  return readBody(Readable.from(pieces), { encoding, length, maxBytes, what: 'ride' })
+}
+
+const bytes = Buffer.from(Uint8Array.from({ length: 170_001 }, (_, index) => index % 251))
+const tooLarge = { code: 'too_large', message: 'ride: the answer is larger than 170000 bytes' }
+
+describe('the body of an answer', () => {
+  it('is whole, whether its length is known, not known or wrong', async () => {
+    for (const length of [undefined, 0, 10, bytes.length, 500_000])
+      expect((await read(bytes, length === undefined ? {} : { length })).decoded.equals(bytes)).toBe(true)
+    expect((await read(Buffer.alloc(0))).decoded).toHaveLength(0)
+  })
+
+  it('has the limit as its largest size, as it comes and decoded', async () => {
+    for (const encoding of ['identity', 'gzip']) {
+      const sent = encoding === 'gzip' ? gzipSync(bytes) : bytes
+      expect((await read(sent, { encoding, maxBytes: 170_001 })).decoded.equals(bytes)).toBe(true)
+      await expect(read(sent, { encoding, maxBytes: 170_000 })).rejects.toMatchObject(tooLarge)
+    }
+  })
+
+  it('is kept as it came when that was gzip, under any of its names, and a broken one is no large one', async () => {
+    const sent = gzipSync(bytes)
+    for (const encoding of ['gzip', ' X-GZIP ']) {
+      const { decoded, gzipped } = await read(sent, { encoding })
+      expect([decoded.equals(bytes), gzipped?.equals(sent)]).toEqual([true, true])
+    }
+    expect((await read(bytes, { encoding: '' })).gzipped).toBeUndefined()
+    await expect(read(sent.subarray(0, 100), { encoding: 'gzip' })).rejects.not.toMatchObject(tooLarge)
+  })
+
+  it.each([
+    [undefined, true],
+    ['', true],
+    [' identity', true],
+    ['GZIP', true],
+    ['br', false],
+    ['gzip, gzip', false],
+  ])('in the encoding %j is known: %s', (encoding, isKnown) => {
+    expect(isKnownEncoding(encoding)).toBe(isKnown)
+  })
+})
