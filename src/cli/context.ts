@@ -23,6 +23,8 @@ const SAME_PRESS_MS = 500
 /** Longer than a token request, because it is never cancelled. The next run repairs unfinished work, as after a crash. */
 const STOP_WITHIN_MS = MINUTE
 
+const STOPPED = 'musette: stopped before it was done; run it again to go on from here'
+
 /** The arguments of every verb: configuration, log, output, and the signal that aborts at SIGINT or SIGTERM. */
 export type Context = {
   config: Config
@@ -93,12 +95,16 @@ function listenForStop(): { signal: AbortSignal; dispose(): void } {
   // Every request, pause and job of the process listens to this signal; Node warns of a leak from eleven listeners on.
   setMaxListeners(0, controller.signal)
   let firstAt: number | undefined
+  const endAtOnce = () => {
+    process.stderr.write(`${STOPPED}\n`)
+    process.exit(EXIT.interrupted)
+  }
   const stop = () => {
-    if (firstAt !== undefined && performance.now() - firstAt > SAME_PRESS_MS) process.exit(EXIT.interrupted)
+    if (firstAt !== undefined && performance.now() - firstAt > SAME_PRESS_MS) endAtOnce()
     if (firstAt !== undefined) return
     firstAt = performance.now()
     controller.abort()
-    setTimeout(() => process.exit(EXIT.interrupted), STOP_WITHIN_MS).unref()
+    setTimeout(endAtOnce, STOP_WITHIN_MS).unref()
   }
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
@@ -137,11 +143,7 @@ export function exitFor(
   error: unknown,
   options: { signal?: AbortSignal; config?: RemedyConfig } = {},
 ): { code: number; sentence: string } {
-  if (isAbort(error, options.signal))
-    return {
-      code: EXIT.interrupted,
-      sentence: 'musette: stopped before it was done; run it again to go on from here',
-    }
+  if (isAbort(error, options.signal)) return { code: EXIT.interrupted, sentence: STOPPED }
   if (error instanceof MusetteError) {
     const remedy = options.config ? remedyOf(error, options.config) : {}
     return { code: codeFor(error), sentence: withRemedy(`musette: ${error.message}`, remedy) }

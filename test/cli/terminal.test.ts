@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { makeProgressLine } from '../../src/cli/progress.ts'
 import { readInput } from '../../src/cli/prompt.ts'
+import { sleep } from '../../src/kit/time.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
 import { distPath } from '../kit/processes.ts'
@@ -40,9 +41,12 @@ describe('Ctrl-C on a terminal', () => {
     const sync = type(['sync'])
     await eventually(() => /activities: [1-9]\d* of/.test(sync.screen()))
     sync.press(CTRL_C)
-    const { code, screen } = await sync.finished
-    expect(screen).toMatch(/\nmusette: stopped before it was done; run it again to go on from here\r\n$/)
-    expect(code).toBe(130)
+    expect(await sync.finished).toMatchObject({
+      code: 130,
+      screen: expect.stringMatching(
+        /\nmusette: stopped before it was done; run it again to go on from here\r\n$/,
+      ),
+    })
     expect(await rows(`select * from training.sync_runs where outcome = 'running'`)).toEqual([])
   })
 
@@ -62,6 +66,22 @@ describe('Ctrl-C on a terminal', () => {
     expect(await rig.musette(['sync', '--json'])).toMatchObject({ code: 0 })
     expect(await rows('select needs_login from training.accounts')).toEqual([{ needs_login: false }])
   }, 180_000)
+})
+
+it('a second Ctrl-C ends a sync that waits for a token at once, with the sentence', async () => {
+  const own = await openCliRig({ activities: 1 })
+  onTestFinished(() => own.close())
+  await own.signIn()
+  await own.steer('POST', 'faults', { path: '^/oauth/token$', kind: 'slow', duration_ms: 600_000 })
+  await own.steer('POST', 'tokens/expire', {})
+  const sync = own.start(['sync'])
+  await eventually(async () => (await own.steer<{ faults: number }>('GET', 'counts')).faults > 0)
+  process.kill(sync.pid, 'SIGINT')
+  // Within half a second they count as one.
+  await sleep(600)
+  const end = await sync.kill('SIGINT')
+  expect(end).toMatchObject({ code: 130, signal: null })
+  expect(end.stderr).toMatch(/musette: stopped before it was done; run it again to go on from here\n$/)
 })
 
 describe('Ctrl-C and Ctrl-D at a prompt', () => {
