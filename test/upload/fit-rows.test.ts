@@ -175,6 +175,14 @@ describe('a FIT file as a whole', () => {
     expect(normalize({ records }).file).toMatchObject({
       ...{ minTemperature: 10, avgTemperature: 15, maxTemperature: 20, rightPowerPct: 50, records: 4 },
     })
+    const single = recordsOf(1, {
+      temperature: { numbers: [20] },
+      leftRightBalance: { numbers: [0x80 + 40] },
+      power: { numbers: [1] },
+    })
+    expect(normalize({ records: single }).file).toMatchObject({
+      ...{ minTemperature: 20, avgTemperature: 20, maxTemperature: 20, rightPowerPct: 40 },
+    })
     const without = recordsOf(1, { leftRightBalance: { numbers: [0x80 + 40] } })
     expect(normalize({ records: without }).file).toMatchObject({
       ...{ minTemperature: null, avgTemperature: null, maxTemperature: null, rightPowerPct: null },
