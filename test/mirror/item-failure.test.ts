@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   ConfigError,
   CredentialsRejectedError,
@@ -7,9 +7,11 @@ import {
   TransientError,
   UnexpectedResponseError,
 } from '../../src/kit/errors.ts'
-import { fetchServiceState, inHalves, isItemFailure } from '../../src/mirror/item-failure.ts'
+import { DAY, MINUTE } from '../../src/kit/time.ts'
+import { fetchServiceState, inHalves, isItemFailure, recordFailure } from '../../src/mirror/item-failure.ts'
 import type { MirrorDeps } from '../../src/mirror/mirror.ts'
 import type { Account } from '../../src/store/account-rows.ts'
+import type { WantedActivity } from '../../src/store/activities/wanted.ts'
 
 const away = new TransientError('connect_failed', 'the service cannot be reached')
 const gone = new TransientError('database_unreachable', 'the database cannot be reached')
@@ -25,6 +27,53 @@ it.each([
   [new ConfigError('bad', 'setting'), false],
 ])('%s is a failure of one item: %s', (error, isOfItem) => {
   expect(isItemFailure(error)).toBe(isOfItem)
+})
+
+describe('the failure of an activity', () => {
+  const requestedAt = new Date('2026-05-03T08:00:00Z')
+  /** Returns what is written to the row; the longest of each pause, half of which is random. */
+  const record = async (activity: Partial<WantedActivity>, error: Error) => {
+    vi.spyOn(Math, 'random').mockReturnValue(1)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const written: Array<Record<string, unknown>> = []
+    const set = (values: Record<string, unknown>) => ({ where: async () => void written.push(values) })
+    const tx = { db: { update: () => ({ set }) } }
+    const transaction = (work: (tx: unknown) => Promise<unknown>) => work(tx)
+    const deps = { store: { transaction }, now: () => requestedAt } as unknown as MirrorDeps
+    const known = { activityId: 1, fetchAttempts: 0, startedAt: null, fetchedAt: null, ...activity }
+    await recordFailure(deps, { activity: known as WantedActivity, requestedAt, error })
+    return written[0]
+  }
+  const broken = new UnexpectedResponseError('not_json', 'HTML')
+
+  it.each([
+    [0, 5 * MINUTE],
+    [1, 15 * MINUTE],
+    [2, 45 * MINUTE],
+    [20, DAY],
+  ])(
+    'after %i others is in its row, and it is fetched again after %i ms at most',
+    async (fetchAttempts, ms) => {
+      expect(await record({ fetchAttempts }, broken)).toEqual({
+        ...{ detailState: 'failed', fetchAttempts: fetchAttempts + 1, fetchError: 'HTML' },
+        nextFetchAt: new Date(requestedAt.getTime() + ms),
+      })
+    },
+  )
+
+  it.each<[Partial<WantedActivity>, Error, boolean]>([
+    [{ startedAt: requestedAt }, new RejectedError('http_404', 'no', { status: 404 }), false],
+    [{ fetchedAt: requestedAt }, new RejectedError('http_410', 'no', { status: 410 }), false],
+    [{ startedAt: requestedAt }, new RejectedError('http_403', 'no', { status: 403 }), true],
+    [{}, new RejectedError('http_404', 'no', { status: 404 }), true],
+    [{ startedAt: requestedAt }, broken, true],
+  ])('of %j by %s has a next fetch: %s', async (activity, error, isFetchedAgain) => {
+    expect((await record(activity, error))?.nextFetchAt !== null).toBe(isFetchedAgain)
+  })
+
+  it('that concerns every activity is not its own', async () => {
+    expect(await record({}, away)).toBeUndefined()
+  })
 })
 
 describe('work on items together', () => {
