@@ -213,3 +213,26 @@ it('a daemon looks every second, and a message that fails is sent again after 5 
   const longest = [1, 2, 3, 100].map((attempt) => backoffMs(BACKOFF, attempt, () => 1))
   expect(longest).toEqual([5 * SECOND, 20 * SECOND, 80 * SECOND, 3 * HOUR])
 })
+
+it('conditions that cannot be looked at are said once, and when they can be again', async () => {
+  const { store } = await openTestStore()
+  const { log, lines } = makeTestLog()
+  let looks = 0
+  const conditions = async () => {
+    looks += 1
+    if (looks < 3) throw new Error('no answer')
+    return []
+  }
+  const file = { path: 'webhooks.json', isReadableByOthers: false, webhooks: [] }
+  const { close } = await openWebhooks(
+    { store, log, conditions },
+    { file, pauses: { ...PAUSES, conditionsEveryMs: 10 } },
+  )
+  await eventually(() => looks > 3)
+  await close()
+  const said = lines.filter(({ msg }) => msg?.includes('webhooks: conditions: '))
+  expect(said.map(({ level, times }) => [level, times])).toEqual([
+    ['warn', undefined],
+    ['info', 2],
+  ])
+})
