@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { RejectedError } from '../../src/kit/errors.ts'
+import { RejectedError, TransientError } from '../../src/kit/errors.ts'
 import { DAY, MINUTE, SECOND } from '../../src/kit/time.ts'
 import { findUpload, type Upload } from '../../src/store/uploads/uploads.ts'
 import { checkRefusal, checkUpload } from '../../src/upload/check-upload.ts'
 import type { Listed, UploadDeps } from '../../src/upload/upload-deps.ts'
+import { makeRide } from '../kit/ride.ts'
 import { openUploadRig, type UploadRig } from './rig.ts'
 
 const START = new Date('2026-05-03T08:00:00Z')
@@ -110,6 +111,28 @@ it('an accepted upload is replaced by another activity of its start 30 s after i
     `update training.uploads set state = 'mirrored', mirrored_at = now(), checks = 1, next_try_at = null`,
   )
   expect(await check()).toBeUndefined()
+})
+
+it('a file is sent under a lease of a minute, tried again after 5 s, and checked 10 s after it was accepted', async () => {
+  const ride = makeRide()
+  let sending: Upload | undefined
+  const uploadFit = async () => {
+    sending = await rig.find(ride)
+    throw new TransientError('connect_failed', 'the service cannot be reached')
+  }
+  const away = { ...deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit }) }
+  const at = (ms: number) => new Date(now.getTime() + ms)
+  expect(await rig.importFile('ride.fit', ride, { deps: away })).toEqual({
+    action: 'wait',
+    dueAt: at(5 * SECOND),
+  })
+  expect(sending).toMatchObject({ state: 'sending', sentAt: now, nextTryAt: at(MINUTE), attempts: 1 })
+  expect(await rig.find(ride)).toMatchObject({ state: 'seen', nextTryAt: at(5 * SECOND), attempts: 1 })
+  now = at(5 * SECOND)
+  expect(await rig.importFile('ride.fit', ride, { deps })).toEqual({ action: 'done' })
+  expect(await rig.find(ride)).toMatchObject({
+    ...{ state: 'accepted', acceptedAt: now, nextTryAt: at(10 * SECOND), attempts: 2 },
+  })
 })
 
 it('an activity is near a file when it starts within two minutes of it', async () => {
