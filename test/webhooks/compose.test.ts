@@ -92,7 +92,7 @@ it('an activity that was mirrored before the first webhook was added is history,
 })
 
 describe('many activities at once', () => {
-  it('are six: five that are first seen together have a message each, while they are of these two weeks', async () => {
+  it('have a message each when up to five of these two weeks are first seen together; the others are one message', async () => {
     const { store, told, url } = await openScene()
     const accountId = await makeSignedIn(store)
     await list(store, { accountId, paths: numbered(4) })
@@ -383,7 +383,7 @@ describe('what a person should know', () => {
     expect(await at('unknown', 'wrong')).toHaveLength(2)
     expect((await at('well', 'well')).slice(2)).toEqual(['mirror.recovered', 'backup.recovered'])
     expect(await at('well', 'well')).toHaveLength(4)
-    // Two processes see it at once.
+    // Several processes see it at once.
     await Promise.all(Array.from({ length: 4 }, () => at('wrong', 'well')))
     expect(await at('wrong', 'well')).toHaveLength(5)
   })
