@@ -7,8 +7,11 @@ const PLAIN = [
   'test/{architecture,config,dropfolder,fit,normalize,promises,sandbox,service}/**/*.test.ts',
   'test/{backup/tar,vault/seal}.test.ts',
   'test/jobs/{error-tally,outcome,wanted-schedules}.test.ts',
-  'test/mirror/{shrunken-lists,windows}.test.ts',
+  'test/mirror/{item-failure,list-changes,shrunken-lists,windows}.test.ts',
+  'test/store/activity-rows.test.ts',
+  'test/upload/{fit-rows,match-activity,outcome}.test.ts',
   'test/web/{cached-probe,erg-profile,sessions}.test.ts',
+  'test/webhooks/{send,texts}.test.ts',
 ]
 
 export default defineConfig({

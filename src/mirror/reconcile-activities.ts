@@ -52,7 +52,7 @@ export async function reconcileActivities(
       const { entries, requestedAt, cap } = listing
       const now = await findKnownActivities(tx, account.accountId)
       const listed = new Set(entries.map(({ path }) => cleanText(path)))
-      const { present, removed } = selectRemoved({ before, now, listed, window })
+      const { present, removed } = selectRemoved({ before, now, listed, window, requestedAt })
       if (!input.acceptRemovals)
         assertPlausible({ account: account.name, listed: listed.size, present, removed: removed.length })
       const counts = await upsertListed(tx, { ...key, entries, listedAt: requestedAt, whenSame: 'leave' })
@@ -100,6 +100,7 @@ function selectRemoved(input: {
   now: readonly KnownActivity[]
   listed: ReadonlySet<string>
   window: Window
+  requestedAt: Date
 }): { present: number; removed: KnownActivity[] } {
   const before = new Map(input.before.map((activity) => [activity.activityId, activity]))
   const present = input.now.filter(
@@ -134,8 +135,11 @@ function isWithin({ startedAt }: KnownActivity, { from, to }: Window): boolean {
   return startedAt === null || (startedAt >= from && startedAt <= to)
 }
 
-function awaitsListing({ name, startedAt, detailState, listedAt }: KnownActivity, input: { window: Window }) {
+function awaitsListing(
+  { name, startedAt, detailState, listedAt }: KnownActivity,
+  { requestedAt }: { requestedAt: Date },
+): boolean {
   const neverListed = name === null && startedAt === null
-  const sinceMs = input.window.to.getTime() - listedAt.getTime()
+  const sinceMs = requestedAt.getTime() - listedAt.getTime()
   return neverListed && detailState !== 'failed' && sinceMs < UNLISTED_FOR_MS
 }

@@ -46,6 +46,7 @@ type News = Readonly<{
   data: MessageData
   changeId?: number
 }>
+type NewsOfChange = News & { readonly changeId: number }
 
 /**
  * Makes the messages about everything that happened since the last call, in one transaction with the mark up to which it looked:
@@ -88,7 +89,8 @@ export async function composeConditions(
       const { account, state } = condition
       if (state === 'unknown' || !(await recordCondition(tx, subjectOf(condition), state === 'wrong')))
         continue
-      news.push({ accountId: account?.accountId ?? null, ...formatCondition(condition, state, new Date()) })
+      const accountId = account === null ? null : account.accountId
+      news.push({ accountId, ...formatCondition(condition, state, new Date()) })
     }
     await recordNews(tx, { known, webhooks, news })
   })
@@ -123,7 +125,7 @@ async function recordNews(
 /** A change of an account; the others are those of the default workout list. */
 type AccountChange = Change & { accountId: number; account: string }
 
-async function newsOfChanges(tx: Tx, changes: readonly Change[]): Promise<News[]> {
+async function newsOfChanges(tx: Tx, changes: readonly Change[]): Promise<NewsOfChange[]> {
   const oldest = Date.now() - WORTH_READING_MS
   const fresh = changes.filter(
     (change): change is AccountChange => change.account !== null && Date.parse(change.at) > oldest,
@@ -140,7 +142,7 @@ async function newsOfChanges(tx: Tx, changes: readonly Change[]): Promise<News[]
   for (const [accountId, count] of rescored)
     await recordForDigest(tx, { accountId, event: 'history.recalculated', count })
   return [...newsOfRestores(changes), ...newsOfLogins(fresh), ...(await newsOfUploads(tx, fresh))].toSorted(
-    (a, b) => (a.changeId ?? 0) - (b.changeId ?? 0),
+    (a, b) => a.changeId - b.changeId,
   )
 }
 
@@ -156,7 +158,7 @@ function isRescored({ kind, detail }: Change): boolean {
 }
 
 /** A restore concerns all accounts. */
-function newsOfRestores(changes: readonly Change[]): News[] {
+function newsOfRestores(changes: readonly Change[]): NewsOfChange[] {
   return changes.flatMap(({ kind, at, detail, changeId }) =>
     kind === 'restored' && Date.parse(at) > Date.now() - WORTH_READING_MS
       ? [
@@ -174,7 +176,7 @@ function newsOfRestores(changes: readonly Change[]): News[] {
   )
 }
 
-function newsOfLogins(changes: readonly AccountChange[]): News[] {
+function newsOfLogins(changes: readonly AccountChange[]): NewsOfChange[] {
   return changes.flatMap(({ kind, accountId, account, at, detail, changeId }) =>
     kind === 'login.lost'
       ? [{ accountId, changeId, ...formatLoginLost(account, new Date(at), textOf(detail.reason)) }]
@@ -183,9 +185,9 @@ function newsOfLogins(changes: readonly AccountChange[]): News[] {
 }
 
 /** Some refused files have a message each; the others of an hour are gathered into one. */
-async function newsOfUploads(tx: Tx, changes: readonly AccountChange[]): Promise<News[]> {
+async function newsOfUploads(tx: Tx, changes: readonly AccountChange[]): Promise<NewsOfChange[]> {
   const refused = changes.filter(({ kind }) => kind === 'upload.refused')
-  const news: News[] = []
+  const news: NewsOfChange[] = []
   for (const accountId of new Set(refused.map((change) => change.accountId))) {
     const own = refused.filter((change) => change.accountId === accountId)
     const recent = await findRecentMessageCount(tx, { accountId, event: 'upload.refused' })
@@ -193,7 +195,7 @@ async function newsOfUploads(tx: Tx, changes: readonly AccountChange[]): Promise
     for (const { account, at, changeId, detail } of single) {
       const facts = {
         files: 1,
-        file_name: textOf(detail.file_name) ?? 'a file',
+        file_name: textOf(detail.file_name),
         content_id: textOf(detail.content_id),
         reason: textOf(detail.reason),
       }

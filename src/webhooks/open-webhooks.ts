@@ -27,7 +27,7 @@ export type WebhookPauses = Readonly<{
   backoff: Backoff
 }>
 
-const PAUSES: WebhookPauses = {
+export const PAUSES: WebhookPauses = {
   lookEveryMs: LOOK_EVERY_MS,
   conditionsEveryMs: CONDITIONS_EVERY_MS,
   restMs: REST_MS,

@@ -31,10 +31,11 @@ export function formatActivity(activity: ReadyActivity): Content {
 /** Says that an activity was a breakthrough or has a medal; undefined for any other. */
 export function formatBreakthrough(activity: ReadyActivity): Content | undefined {
   const { account, name, medal, breakthrough } = activity
-  if (!((medal ?? 0) > 0 || (breakthrough ?? 0) > 0)) return undefined
+  const isBreakthrough = breakthrough !== null && breakthrough > 0
+  if (!isBreakthrough && (medal === null || medal <= 0)) return undefined
   const changes = signatureChanges(activity)
   const text = `${nameOf(name)}${changes.length > 0 ? `: ${changes.join(', ')}` : ''}`
-  const title = (breakthrough ?? 0) > 0 ? 'A breakthrough' : 'A medal'
+  const title = isBreakthrough ? 'A breakthrough' : 'A medal'
   return {
     event: 'breakthrough',
     at: activity.ready_at,

@@ -175,6 +175,12 @@ describe('the request of a heartbeat', () => {
       'GET',
       'https://k.example.com/api/push/t?status=down&msg=a+%26+b&ping=',
     ],
+    [
+      'https://k.example.com/api/push/t',
+      'x'.repeat(300),
+      'GET',
+      `https://k.example.com/api/push/t?status=down&msg=${'x'.repeat(199)}%E2%80%A6`,
+    ],
   ])('to %s of %j is a %s to %s', (address, problem, method, url) => {
     expect(makeHeartbeatRequest(address, problem)).toMatchObject({ method, url })
   })

@@ -94,9 +94,10 @@ describe('the mirror of the activities', () => {
     await rig.steer('POST', 'activities', { seconds: 600, sample_delay_ms: 3_600_000, name: 'Fresh' })
     expect(await sync()).toMatchObject({ failed: 0, pending: 1 })
     const [row] = await rig.rows(
-      `select detail_state, next_fetch_at > now() as later from training.activities where name = 'Fresh'`,
+      `select detail_state, fetch_attempts, next_fetch_at - fetched_at between interval '2 s' and interval '4 s' as soon
+       from training.activities where name = 'Fresh'`,
     )
-    expect(row).toEqual({ detail_state: 'awaiting_samples', later: true })
+    expect(row).toEqual({ detail_state: 'awaiting_samples', fetch_attempts: 1, soon: true })
   })
 
   it.each(['html', 'cut', '500', 'no-success'])(
@@ -125,10 +126,15 @@ describe('the mirror of the activities', () => {
       name: 'Never analysed',
     })
     expect(await sync()).toMatchObject({ pending: 1 })
-    await rig.rows(
-      `update training.activities set next_fetch_at = now(), first_seen_at = first_seen_at - interval '8 days'
-       where name = 'Never analysed'`,
-    )
+    const wait = (time: string) =>
+      rig.rows(
+        `update training.activities set next_fetch_at = now(), first_seen_at = first_seen_at - $1::interval
+         where name = 'Never analysed'`,
+        [time],
+      )
+    await wait('6 days 23 hours')
+    expect(await sync()).toMatchObject({ pending: 1 })
+    await wait('1 hour')
     expect(await sync()).toMatchObject({ pending: 0, failed: 0 })
     const [row] = await rig.rows(
       `select detail_state, sample_count, next_fetch_at from training.activities where name = 'Never analysed'`,
@@ -234,8 +240,15 @@ describe('the mirror of the activities', () => {
       if (answers === 3) await vi.waitFor(async () => expect(await mirrored()).toBe(2), 10_000)
     })
     await pollActivities(mirror, rig.app.mirrorOptions, { account: rig.account })
-    const input = { account: rig.account, concurrency: 1 }
+    const told: unknown[] = []
+    const input = {
+      account: rig.account,
+      concurrency: 1,
+      onProgress: (progress: unknown) => void told.push(progress),
+    }
     expect(await fetchWanted(mirror, rig.app.mirrorOptions, input)).toMatchObject({ fetched: ACTIVITIES })
+    const total = ACTIVITIES
+    expect(told).toEqual(Array.from({ length: total }, (_, index) => ({ done: index + 1, total, failed: 0 })))
     await expectMirrored(rig)
   })
 

@@ -163,10 +163,15 @@ describe('reconcile', () => {
     await rig.rows(`update training.activities set started_at = '2001-01-01Z' where path = $1`, [old])
     await rig.rows(
       `insert into training.activities (account_id, path, listed_at, wanted_at, detail_state, next_fetch_at)
-       values (1, 'uploaded', now(), now(), 'awaiting_samples', now() + interval '1 hour')`,
+       select 1, path, at, at, state, now() + interval '1 hour'
+       from (values ('uploaded', now() - interval '6 days 23 hours', 'awaiting_samples'),
+         ('never listed', now() - interval '7 days 1 minute', 'awaiting_samples'), ('unknown there', now(), 'failed')) of (path, at, state)`,
     )
-    expect(await full()).toMatchObject({ absent: 0 })
+    expect(await full()).toMatchObject({ absent: 2 })
+    const absent = await rig.rows(
+      'select path from training.activities where absent_since is not null order by path',
+    )
+    expect(absent).toEqual([{ path: 'never listed' }, { path: 'unknown there' }])
     expect(await rowOf(old)).toMatchObject({ absent: false })
-    expect(await rowOf('uploaded')).toMatchObject({ absent: false })
   })
 })

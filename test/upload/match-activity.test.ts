@@ -15,7 +15,8 @@ describe('an activity is matched with a file', () => {
   it('when it starts within two minutes, before or after', () => {
     expect(match([entry('a', 119)])).toEqual({ kind: 'found', path: 'a' })
     expect(match([entry('a', -119)])).toEqual({ kind: 'found', path: 'a' })
-    expect(match([entry('a', 121)])).toEqual({ kind: 'none' })
+    expect(match([entry('a', 120)])).toEqual({ kind: 'found', path: 'a' })
+    expect(match([entry('a', 120.001)])).toEqual({ kind: 'none' })
     expect(match([entry('a', null)])).toEqual({ kind: 'none' })
     expect(match([])).toEqual({ kind: 'none' })
   })
@@ -31,12 +32,17 @@ describe('an activity is matched with a file', () => {
     expect(match([entry('a', 40)], [at(41)])).toEqual({ kind: 'none' })
     expect(match([entry('a', 40), entry('b', 60)], [at(41)])).toEqual({ kind: 'none' })
     expect(match([entry('a', 5)], [at(41)])).toEqual({ kind: 'found', path: 'a' })
+    // Not by more than a start is rounded.
+    expect(match([entry('a', 40)], [at(90), at(78.5)])).toEqual({ kind: 'found', path: 'a' })
+    expect(match([entry('a', 40)], [at(78.499), at(90)])).toEqual({ kind: 'none' })
   })
 
   it('by the name of the file when several are as near, else not at all', () => {
     expect(match([entry('a', 0), entry('b', 0, 'ride.fit')])).toEqual({ kind: 'found', path: 'b' })
     expect(match([entry('a', 0), entry('b', 0, 'ride')])).toEqual({ kind: 'found', path: 'b' })
     expect(match([entry('a', 0), entry('b', 1)])).toEqual({ kind: 'unclear', paths: ['a', 'b'] })
+    expect(match([entry('a', 0), entry('b', 1.499)])).toMatchObject({ kind: 'unclear' })
+    expect(match([entry('a', 0), entry('b', -1.5)])).toEqual({ kind: 'found', path: 'a' })
     expect(match([entry('a', 0, 'ride.fit'), entry('b', 0, 'ride.fit')])).toMatchObject({ kind: 'unclear' })
   })
 })

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { DAY, HOUR } from '../../src/kit/time.ts'
 import { recordNeedsLogin } from '../../src/vault/rows.ts'
-import { composeConditions } from '../../src/webhooks/compose.ts'
+import { composeConditions, composeMessages } from '../../src/webhooks/compose.ts'
+import { eventually } from '../kit/eventually.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { makeAccount, rowsOf } from '../store/open.ts'
 import { makeWebhook } from './receiver.ts'
@@ -90,6 +92,46 @@ it('an activity that was mirrored before the first webhook was added is history,
 })
 
 describe('many activities at once', () => {
+  it('have a message each when up to five of these two weeks are first seen together; the others are one message', async () => {
+    const { store, told, url } = await openScene()
+    const accountId = await makeSignedIn(store)
+    await list(store, { accountId, paths: numbered(4) })
+    await list(store, { accountId, paths: ['recent'], daysAgo: 13.9 })
+    await fetchAll(store, accountId)
+    expect(eventsOf(await told())).toEqual(Array.from({ length: 5 }, () => 'activity.new'))
+    await queryOnce(url, `update training.activities set first_seen_at = first_seen_at - interval '1 hour'`)
+    await list(store, { accountId, paths: ['old'], daysAgo: 14 })
+    await fetchAll(store, accountId)
+    expect(eventsOf((await told()).slice(5))).toEqual(['history.mirrored'])
+    await list(store, { accountId, paths: numbered(5, 'more') })
+    await fetchAll(store, accountId)
+    expect((await told()).slice(6)).toMatchObject([{ event: 'history.mirrored', data: { activities: 5 } }])
+  })
+
+  it('are counted while they come: new ones, and those whose scores changed', async () => {
+    const { store } = await openScene()
+    const accountId = await makeSignedIn(store)
+    const gathered = async () => {
+      while (await composeMessages({ store }, { webhooks: [HOME], restMs: HOUR }));
+      return await rowsOf(store, 'select event, count from musette.webhook_digests order by event')
+    }
+    const settled = `select from training.changes where change_id > (select min(change_id) from musette.webhooks)`
+    const counts = () =>
+      eventually(async () => {
+        const rows = await gathered()
+        return (await rowsOf(store, settled)).length === 0 && rows
+      })
+    await list(store, { accountId, paths: numbered(3), daysAgo: 100 })
+    await fetchAll(store, accountId)
+    expect(await counts()).toEqual([{ event: 'history.mirrored', count: 3 }])
+    await list(store, { accountId, paths: numbered(2), daysAgo: 100 })
+    await fetchAll(store, accountId, { xss: 79 })
+    expect(await counts()).toEqual([
+      { event: 'history.mirrored', count: 3 },
+      { event: 'history.recalculated', count: 2 },
+    ])
+  })
+
   it('of a backfill are one message, when all are here', async () => {
     const { store, told } = await openScene()
     const accountId = await makeSignedIn(store)
@@ -179,6 +221,25 @@ describe('a webhook', () => {
     ])
   })
 
+  it('gets nothing of a change before it was added, also when that is read later', async () => {
+    const { store, know, told } = await openScene([HOME])
+    const accountId = await makeAccount(store)
+    for (const reason of [null, 'because'])
+      await store.transaction((tx) => recordNeedsLogin(tx, accountId, reason))
+    await know([HOME, PHONE])
+    expect(await told([HOME, PHONE])).toMatchObject([{ webhook: 'home', event: 'login.lost' }])
+  })
+
+  it('that wants no more messages or that no process has recorded yet gets none', async () => {
+    const { store, told, url } = await openScene([HOME, PHONE])
+    const accountId = await makeAccount(store)
+    await queryOnce(url, `update musette.webhooks set gone_at = now() where name = 'phone'`)
+    for (const reason of [null, 'because'])
+      await store.transaction((tx) => recordNeedsLogin(tx, accountId, reason))
+    const unknown = makeWebhook('http://127.0.0.1:9', { name: 'unknown' })
+    expect(await told([HOME, PHONE, unknown])).toMatchObject([{ webhook: 'home', event: 'login.lost' }])
+  })
+
   it('that is gone from the file loses its open messages, and starts anew when it is back', async () => {
     const { store, know, told } = await openScene([HOME, PHONE])
     const accountId = await makeAccount(store)
@@ -263,6 +324,44 @@ describe('what a person should know', () => {
         data: { files: 55, file_name: null, text: '55 more files were refused; run: musette status' },
       },
     ])
+    await refuse(61, 61)
+    expect((await told()).slice(6)).toMatchObject([{ data: { files: 1, file_name: null } }])
+  })
+
+  it('what happened is told in its order, and nothing that is older than three days', async () => {
+    const { told, url } = await openScene()
+    const insert = (kind: string, detail: object, agoMs = 0) =>
+      queryOnce(
+        url,
+        `insert into training.changes (account_id, kind, detail, at)
+         select account_id, $1, $2, clock_timestamp() - $3 * interval '1 ms' from training.accounts`,
+        [kind, JSON.stringify(detail), agoMs],
+      )
+    await queryOnce(
+      url,
+      `insert into training.accounts (name, base_url) values ('default', 'http://127.0.0.1:9')`,
+    )
+    await insert('login.lost', { reason: 'older' }, 3 * DAY)
+    await insert('restored', {}, 3 * DAY)
+    await insert('upload.refused', { file_name: 'a.fit' })
+    await insert('login.lost', { reason: 'newer' }, 3 * DAY - HOUR)
+    await insert('restored', { up_to: 'unknown' })
+    expect(await told()).toMatchObject([
+      { event: 'upload.refused', data: { file_name: 'a.fit', reason: null } },
+      { event: 'login.lost', data: { reason: 'newer' } },
+      { event: 'mirror.restored', account_id: null, data: { up_to: null, backup_made_at: null } },
+    ])
+  })
+
+  it('a thousand changes are read at a time, and more are to come then', async () => {
+    const { store, url } = await openScene()
+    await queryOnce(
+      url,
+      `insert into training.changes (kind) select 'workout.changed' from generate_series(1, 1000)`,
+    )
+    const compose = () => composeMessages({ store }, { webhooks: [HOME], restMs: HOUR })
+    await eventually(compose)
+    expect(await compose()).toBe(false)
   })
 
   it('a stale mirror and a failed backup are told once, and once when they are well again', async () => {
@@ -284,6 +383,9 @@ describe('what a person should know', () => {
     expect(await at('unknown', 'wrong')).toHaveLength(2)
     expect((await at('well', 'well')).slice(2)).toEqual(['mirror.recovered', 'backup.recovered'])
     expect(await at('well', 'well')).toHaveLength(4)
+    // Several processes see it at once.
+    await Promise.all(Array.from({ length: 4 }, () => at('wrong', 'well')))
+    expect(await at('wrong', 'well')).toHaveLength(5)
   })
 })
 

@@ -1,11 +1,18 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Webhook } from '../../src/config/webhooks-file.ts'
+import { backoffMs, HOUR, MINUTE, SECOND } from '../../src/kit/time.ts'
 import type { Store } from '../../src/store/store.ts'
 import { findWebhookStates, recordWebhooks } from '../../src/store/webhooks/known-webhooks.ts'
 import { claimMessage, recordMessages } from '../../src/store/webhooks/outbox.ts'
-import { openWebhooks, type WebhookPauses } from '../../src/webhooks/open-webhooks.ts'
+import { BACKOFF } from '../../src/webhooks/deliver.ts'
+import {
+  PAUSES as DAEMON_PAUSES,
+  openWebhooks,
+  type WebhookPauses,
+} from '../../src/webhooks/open-webhooks.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeTestLog } from '../kit/log.ts'
+import { queryOnce } from '../kit/postgres.ts'
 import type { Received } from '../kit/receiver.ts'
 import { makeAccount, openTestStore, rowsOf } from '../store/open.ts'
 import { makeWebhook, openTestReceiver } from './receiver.ts'
@@ -18,19 +25,19 @@ const PAUSES: WebhookPauses = {
 }
 
 async function open() {
-  const { store } = await openTestStore()
+  const { store, url: databaseUrl } = await openTestStore()
   const log = makeTestLog()
-  const start = async (webhooks: readonly Webhook[]) => {
+  const start = async (webhooks: readonly Webhook[], isReadableByOthers = false) => {
     const opened = await openWebhooks(
       { store, log: log.log, conditions: async () => [] },
-      { file: { path: 'webhooks.json', isReadableByOthers: false, webhooks }, pauses: PAUSES },
+      { file: { path: 'webhooks.json', isReadableByOthers, webhooks }, pauses: PAUSES },
     )
     let closing: Promise<void> | undefined
     const close = () => (closing ??= opened.close())
     onTestFinished(close)
     return { close }
   }
-  return { store, log, start }
+  return { store, databaseUrl, log, start }
 }
 
 /** Records messages for a webhook, one for each text. */
@@ -57,18 +64,20 @@ describe('the messages of a webhook', () => {
     const { store, log, start } = await open()
     const accountId = await makeAccount(store)
     const { url, received } = await openTestReceiver()
-    await start([makeWebhook(`${url}/hidden`)])
+    await start([makeWebhook(`${url}/hidden`)], true)
     const texts = Array.from({ length: 20 }, (_, index) => String(index))
     await tell(store, 'home', accountId, texts)
     await eventually(() => received.length >= texts.length)
     expect(received.map(textOf)).toEqual(texts)
     await eventually(async () => (await statesOf(store)).every(({ state }) => state === 'delivered'))
     expect(log.text()).toContain('message delivered')
+    expect(log.text()).toContain('run: chmod 600 webhooks.json')
+    expect(log.text()).not.toContain('over: ')
     expect(log.text()).not.toMatch(/hidden|127\.0\.0\.1/)
   })
 
   it('are repeated with the same id until they are taken; those of the account wait, those of others do not', async () => {
-    const { store, start } = await open()
+    const { store, log, start } = await open()
     const [first, second] = [await makeAccount(store), await makeAccount(store, 'second')]
     let isDown = true
     const { url, received } = await openTestReceiver((response, got) =>
@@ -84,6 +93,14 @@ describe('the messages of a webhook', () => {
     expect(row).toMatchObject({ state: 'open', last_error: 'HTTP 500' })
     isDown = false
     await eventually(() => received.some((got) => textOf(got) === 'b'))
+    const sentence = 'webhooks: not delivered, HTTP 500; tried again later'
+    const said = () =>
+      log.lines.filter(({ msg }) => msg?.includes(sentence)).map(({ level, msg }) => [level, msg])
+    expect((await eventually(() => said().length > 1 && said())).slice(0, 2)).toEqual([
+      ['warn', sentence],
+      ['info', `over: ${sentence}`],
+    ])
+    expect(log.text()).not.toContain('chmod')
     const ids = received.filter((got) => textOf(got) === 'a').map(({ headers }) => headers['webhook-id'])
     expect(new Set(ids).size).toBe(1)
     const times = received.filter((got) => textOf(got) === 'a').map(({ at }) => at)
@@ -116,9 +133,44 @@ describe('the messages of a webhook', () => {
       tx.client.query(`update musette.webhook_messages set created_at = created_at - interval '3 days'`),
     )
     await eventually(async () => (await statesOf(store)).every(({ state }) => state === 'given_up'))
-    expect(log.lines.filter(({ level }) => level === 'error').length).toBeGreaterThan(0)
+    const said = log.lines.filter(({ level }) => level === 'error').map(({ msg }) => msg)
+    expect(said.length).toBeGreaterThan(0)
+    expect(new Set(said)).toEqual(new Set(['webhooks: message given up; run: musette webhook test']))
     const [state] = await store.read(findWebhookStates)
     expect(state).toMatchObject({ webhook: 'home', open: 0, given_up: 2, last_error: expect.any(String) })
+  })
+
+  it('that are older when a daemon starts are given up, and what ended long ago is deleted', async () => {
+    const { store, databaseUrl, log, start } = await open()
+    const { url, received } = await openTestReceiver()
+    await store.transaction((tx) => recordWebhooks(tx, ['home']))
+    await tell(store, 'home', null, ['open', 'delivered'])
+    await queryOnce(
+      databaseUrl,
+      `update musette.webhook_messages set created_at = created_at - interval '8 days', next_try_at = 'infinity',
+         state = data ->> 'text', ended_at = case when data ->> 'text' = 'delivered' then now() - interval '8 days' end`,
+    )
+    await start([makeWebhook(url)])
+    await eventually(() => log.text().includes('given up after three days'))
+    expect(await statesOf(store)).toMatchObject([{ state: 'given_up', last_error: expect.any(String) }])
+    expect(received).toEqual([])
+  })
+
+  it('wait as long as the receiver requires, where that is longer', async () => {
+    const { store, start } = await open()
+    const { url } = await openTestReceiver((response) =>
+      response.writeHead(503, { 'retry-after': '120' }).end(),
+    )
+    await start([makeWebhook(url)])
+    await tell(store, 'home', null, ['a'])
+    const text = `select extract(epoch from next_try_at - clock_timestamp())::float8 as seconds
+      from musette.webhook_messages where last_error is not null`
+    const [row] = await eventually(async () => {
+      const rows = await rowsOf(store, text)
+      return rows.length > 0 && rows
+    })
+    expect(row?.seconds).toBeGreaterThan(100)
+    expect(row?.seconds).toBeLessThan(121)
   })
 
   it('end when the receiver says 410 Gone, until the next start', async () => {
@@ -151,4 +203,36 @@ describe('the messages of a webhook', () => {
     await eventually(async () => (await statesOf(store)).every(({ state }) => state === 'delivered'))
     expect(received.map(textOf)).toEqual(['dead', ...texts])
   })
+})
+
+it('a daemon looks every second, and a message that fails is sent again after 5 s at most, then ever later up to three hours', () => {
+  expect(DAEMON_PAUSES).toEqual({
+    ...{ lookEveryMs: SECOND, conditionsEveryMs: MINUTE / 2, restMs: 2 * MINUTE },
+    backoff: BACKOFF,
+  })
+  const longest = [1, 2, 3, 100].map((attempt) => backoffMs(BACKOFF, attempt, () => 1))
+  expect(longest).toEqual([5 * SECOND, 20 * SECOND, 80 * SECOND, 3 * HOUR])
+})
+
+it('conditions that cannot be looked at are said once, and when they can be again', async () => {
+  const { store } = await openTestStore()
+  const { log, lines } = makeTestLog()
+  let looks = 0
+  const conditions = async () => {
+    looks += 1
+    if (looks < 3) throw new Error('no answer')
+    return []
+  }
+  const file = { path: 'webhooks.json', isReadableByOthers: false, webhooks: [] }
+  const { close } = await openWebhooks(
+    { store, log, conditions },
+    { file, pauses: { ...PAUSES, conditionsEveryMs: 10 } },
+  )
+  await eventually(() => looks > 3)
+  await close()
+  const said = lines.filter(({ msg }) => msg?.includes('webhooks: conditions: '))
+  expect(said.map(({ level, times }) => [level, times])).toEqual([
+    ['warn', undefined],
+    ['info', 2],
+  ])
 })

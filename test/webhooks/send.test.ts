@@ -1,7 +1,9 @@
 import { createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { WEBHOOK_EVENTS, type Webhook } from '../../src/config/webhooks-file.ts'
 import { type Message, makeRequest, signatureOf } from '../../src/webhooks/message-request.ts'
 import { sendMessage } from '../../src/webhooks/send.ts'
+import { eventually } from '../kit/eventually.ts'
 import { listen } from '../kit/listen.ts'
 import { makeWebhook, openTestReceiver, SECRET } from './receiver.ts'
 
@@ -10,6 +12,10 @@ const MESSAGE: Message = {
   event: 'login.lost',
   at: new Date('2026-03-01T08:00:00Z'),
   data: { title: 'The login is lost', text: 'run: musette login', account: 'default' },
+}
+const PLAIN_NTFY: Webhook = {
+  ...{ name: 'phone', style: 'ntfy', url: 'http://ntfy.local/topic', events: [] },
+  ...{ token: undefined, click: undefined },
 }
 const { signal } = new AbortController()
 const send = (url: string) => sendMessage(makeWebhook(url), MESSAGE, { signal })
@@ -25,8 +31,10 @@ describe('a message', () => {
 
   it('is a POST with id, time, signature, and type, timestamp and data as JSON', async () => {
     const receiver = await openTestReceiver()
+    const startedAt = performance.now()
     const answer = await send(`${receiver.url}/hook?key=1`)
-    expect(answer).toMatchObject({ status: 204, failure: undefined, beginning: '' })
+    expect(answer).toMatchObject({ status: 204, failure: undefined, beginning: '', retryAfterMs: undefined })
+    expect(answer.ms).toBeLessThanOrEqual(Math.ceil(performance.now() - startedAt))
     const [got] = receiver.received
     expect(got?.path).toBe('/hook?key=1')
     const { id, event, at, data } = MESSAGE
@@ -59,6 +67,25 @@ describe('a message', () => {
       click: 'https://musette.example/',
     })
   })
+
+  it('for ntfy without token and click has neither', () => {
+    const { headers, body } = makeRequest(PLAIN_NTFY, MESSAGE, new Date())
+    expect(headers).not.toHaveProperty('authorization')
+    expect(JSON.parse(body)).not.toHaveProperty('click')
+  })
+
+  it('for ntfy rings at night for a lost login, and is louder when something is wrong than when it is well', () => {
+    const priorities = [...WEBHOOK_EVENTS, 'test' as const].map((event) => [
+      event,
+      JSON.parse(makeRequest(PLAIN_NTFY, { ...MESSAGE, event }, new Date()).body).priority,
+    ])
+    expect(Object.fromEntries(priorities)).toEqual({
+      ...{ 'login.lost': 5, breakthrough: 4, 'upload.refused': 4 },
+      ...{ 'mirror.stale': 4, 'mirror.restored': 4, 'backup.failed': 4 },
+      ...{ 'activity.new': 3, 'mirror.recovered': 3, 'backup.recovered': 3, test: 3 },
+      ...{ 'history.mirrored': 2, 'history.recalculated': 2 },
+    })
+  })
 })
 
 describe('an answer', () => {
@@ -74,6 +101,27 @@ describe('an answer', () => {
     })
   })
 
+  it.each([
+    [200, undefined],
+    [299, undefined],
+    [300, 'HTTP 300'],
+  ])('of status %i has the failure %s', async (status, failure) => {
+    const receiver = await openTestReceiver((response) => response.writeHead(status).end())
+    expect(await send(receiver.url)).toMatchObject({ status, failure })
+  })
+
+  it.each([
+    ['0', 0],
+    ['1', 1_000],
+    ['7200', 3_600_000],
+    ['Wed, 21 Oct 2026 07:28:00 GMT', undefined],
+  ])('with Retry-After: %s is waited for %s ms', async (after, retryAfterMs) => {
+    const receiver = await openTestReceiver((response) =>
+      response.writeHead(503, { 'retry-after': after }).end(),
+    )
+    expect(await send(receiver.url)).toMatchObject({ status: 503, retryAfterMs })
+  })
+
   it('that redirects is a failure and is not followed', async () => {
     const target = await openTestReceiver()
     const receiver = await openTestReceiver((response) =>
@@ -85,7 +133,11 @@ describe('an answer', () => {
 
   it('without end is cut off after 4 kB', async () => {
     let written = 0
+    let isOpen = true
     const receiver = await openTestReceiver((response) => {
+      response.on('close', () => {
+        isOpen = false
+      })
       response.writeHead(200)
       const piece = 'x'.repeat(65_536)
       const write = () => {
@@ -103,6 +155,14 @@ describe('an answer', () => {
     })
     // What is on its way in the buffers of both ends.
     expect(written).toBeLessThan(20_000_000)
+    await eventually(() => !isOpen)
+  })
+
+  it('is not waited for beyond these 4 kB', async () => {
+    const receiver = await openTestReceiver((response) => response.writeHead(200).write('x'.repeat(4_096)))
+    const { beginning, ms } = await send(receiver.url)
+    expect(beginning).toHaveLength(4_096)
+    expect(ms).toBeLessThan(10_000)
   })
 
   it('that never comes is a failure after ten seconds', { timeout: 30_000 }, async () => {
@@ -118,6 +178,10 @@ describe('an answer', () => {
       status: undefined,
       failure: 'no connection (ECONNREFUSED)',
     })
+    // A port that no browser connects to has no code.
+    expect((await send('http://127.0.0.1:1/hidden')).failure).toBe(
+      'no connection (the address cannot be used)',
+    )
   })
 
   it('is not waited for when the daemon stops', async () => {

@@ -55,7 +55,7 @@ export async function recordAbsent(
           isNull(activities.absentSince),
         ),
       )
-    marked += result.rowCount ?? 0
+    marked += Number(result.rowCount)
   }
   return marked
 }

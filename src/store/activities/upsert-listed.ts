@@ -140,7 +140,7 @@ export async function upsertListed(
       `${pauses.lastPauseMs} ms`,
     ])
     counts.marked += known.filter(({ wanted }) => wanted).length
-    counts.inserted += (await tx.client.query(INSERT, values)).rowCount ?? 0
+    counts.inserted += Number((await tx.client.query(INSERT, values)).rowCount)
   }
   return counts
 }

@@ -69,5 +69,5 @@ export async function recordZones(tx: Tx, changes: readonly ZoneChange[]): Promi
       of(({ was }) => was.startLng),
     ],
   )
-  return rowCount ?? 0
+  return Number(rowCount)
 }

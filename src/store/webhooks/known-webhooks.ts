@@ -25,7 +25,7 @@ export async function recordWebhooks(
     [names],
   )
   if (added.rowCount === names.length) await beginAnew(tx)
-  return { added: added.rowCount ?? 0, dropped }
+  return { added: Number(added.rowCount), dropped }
 }
 
 /**

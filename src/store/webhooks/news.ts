@@ -18,7 +18,7 @@ export async function findIsNewsThere(tx: Tx, { restMs }: { restMs: number }): P
        or exists (select from musette.webhook_digests d where ${RESTS}) as there`,
     [restMs],
   )
-  return rows[0]?.there ?? false
+  return rows[0]?.there === true
 }
 
 /** Records new activities whose samples and scores are to come. */
@@ -153,7 +153,7 @@ export async function findRecentMessageCount(
        where account_id = $1 and event = $2 and created_at > clock_timestamp() - interval '1 hour' group by webhook) made`,
     [accountId, event],
   )
-  return rows[0]?.count ?? 0
+  return Number(rows[0]?.count)
 }
 
 /** Records that something is wrong (`subject`), or no longer. Returns whether that is new. */

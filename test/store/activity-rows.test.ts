@@ -1,0 +1,157 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { type ActivityChange, diffRows } from '../../src/store/activities/activity-changes.ts'
+import {
+  columnsOfDetail,
+  columnsToWrite,
+  fieldsOfDetail,
+  type KnownStart,
+  SUMMARY_COLUMNS,
+} from '../../src/store/activities/detail-columns.ts'
+import { packDocument, unpackDocument } from '../../src/store/activities/raw-documents.ts'
+import { exactStart } from '../../src/store/activities/upsert-listed.ts'
+import { makeSamples } from '../kit/samples.ts'
+import { detailRow, NOWHERE } from './detail.ts'
+
+const START = new Date('2026-05-03T06:00:00.123Z')
+const EXACT = '2026-05-03T06:00:00.123456Z'
+const LOCAL = '2026-05-03 08:00:00.123456'
+
+describe('the columns that differ', () => {
+  const start = (startedAt: Date | null, startedAtLocal: string | null) => ({ startedAt, startedAtLocal })
+  it.each<[ActivityChange, ActivityChange, object]>([
+    [{ xss: 80 }, { xss: 80 }, {}],
+    [{ xss: 80 }, { xss: null }, { xss: [80, null] }],
+    [{}, { xss: 80 }, { xss: [null, 80] }],
+    [{ xss: 80 }, { xss: undefined as never }, {}],
+    [{ xss: Number.NaN }, { xss: null }, {}],
+    [{ name: 'a' }, { name: 'b', nobody: 1 } as ActivityChange, { name: ['a', 'b'] }],
+    [{ activityId: 1 }, { activityId: 1, sampleCount: 3 }, { sample_count: [null, 3] }],
+    [{ wantedAt: START }, { wantedAt: new Date(START) }, {}],
+    [{ fetchedAt: null }, { fetchedAt: START }, { fetched_at: [null, START.toISOString()] }],
+    [start(START, LOCAL), start(START, LOCAL), {}],
+    [start(START, '2026-05-03 08:00:00.123400'), start(START, '2026-05-03T08:00:00.1234'), {}],
+    [start(null, '2026-05-03 08:00:00.000'), start(null, '2026-05-03 08:00:00'), {}],
+    [
+      start(START, '2026-05-03 08:00:00.123'),
+      start(START, LOCAL),
+      {
+        started_at: ['2026-05-03T06:00:00.123Z', EXACT],
+        started_at_local: ['2026-05-03T08:00:00.123', '2026-05-03T08:00:00.123456'],
+      },
+    ],
+    [start(null, LOCAL), start(null, null), { started_at_local: ['2026-05-03T08:00:00.123456', null] }],
+  ])('from %j to %j are %j', (before, after, changes) => {
+    expect(diffRows(before, after)).toEqual(changes)
+  })
+})
+
+it.each([
+  [null, '2026-05-03T06:00:00.123Z'],
+  ['2026-05-03 08:00:00.123', '2026-05-03T06:00:00.123Z'],
+  [LOCAL, EXACT],
+  ['2026-05-03 08:00:00.1234', '2026-05-03T06:00:00.1234Z'],
+])('a start of the local time %s is written as %s', (local, exact) => {
+  expect(exactStart(START, local)).toBe(exact)
+})
+
+describe('a detail', () => {
+  it('has a value for each column but the pictures, and those of its samples only with these', () => {
+    expect(SUMMARY_COLUMNS).toContain('xss')
+    expect(SUMMARY_COLUMNS).not.toContain('activityMap')
+    const row = detailRow({ xss: 80, elapsedS: 2 })
+    const content = { samples: makeSamples(3), place: { ...NOWHERE, startLat: 1 } }
+    expect(columnsOfDetail(row, content)).toMatchObject({ xss: 80, elapsedS: 2, sampleCount: 3, startLat: 1 })
+    expect(columnsOfDetail(detailRow(), content)).toMatchObject({ elapsedS: null, xss: null })
+    const without = columnsOfDetail(row, undefined)
+    for (const column of ['elapsedS', 'sampleCount', 'startLat']) expect(without).not.toHaveProperty(column)
+  })
+
+  it('names the fields that the list has, too, and not those that it does not tell', () => {
+    expect(fieldsOfDetail(detailRow())).toEqual({})
+    expect(fieldsOfDetail(detailRow({ name: null, description: null, activityType: null }))).toEqual({
+      ...{ name: null, description: null, activity_type: null },
+    })
+    const told = { name: 'a\0', description: 'b', activityType: 'c', startedAt: START, startedAtLocal: LOCAL }
+    expect(fieldsOfDetail(detailRow(told))).toEqual({
+      ...{ name: 'a', description: 'b', activity_type: 'c', started_at: EXACT },
+    })
+    expect(fieldsOfDetail(detailRow({ startedAt: null }))).toEqual({})
+  })
+
+  type Start = { timezone?: string }
+  const zone = {
+    startedAt: START,
+    startedAtLocal: LOCAL,
+    timezone: 'UTC',
+    timezoneSource: 'unknown',
+  } as const
+  const known: KnownStart = {
+    ...{ detail_fields: { started_at: EXACT }, listed_start: null },
+    ...{ started_at: START, timezone_source: 'setting' },
+  }
+  const later = new Date(START.getTime() + 1)
+  it.each<[string, Partial<KnownStart>, object, boolean]>([
+    ['with a zone found elsewhere', {}, {}, false],
+    ['that only the list had said', { detail_fields: null, listed_start: EXACT }, {}, false],
+    ['with no zone', { timezone_source: null }, {}, true],
+    ['with the zone of the service', { timezone_source: 'service' }, {}, true],
+    ['with an unknown zone', { timezone_source: 'unknown' }, {}, true],
+    ['with the zone of a position that stays', { timezone_source: 'position' }, {}, false],
+    ['whose answer tells a zone', {}, { timezoneSource: 'service' }, true],
+    ['that is damaged', { started_at: later }, {}, true],
+    ['that is missing', { started_at: null }, {}, true],
+    ['that nobody had said', { detail_fields: null }, {}, true],
+    ['that is another one', {}, { startedAt: later }, true],
+  ])('with the start %s writes it: %s', (_, before, change, isWritten) => {
+    const row = detailRow({ ...zone, ...change, xss: 80 })
+    const { after } = columnsToWrite(row, { before: { ...known, ...before }, content: undefined })
+    expect(after.xss).toBe(80)
+    expect((after as Start).timezone).toBe(isWritten ? 'UTC' : undefined)
+    expect('startedAt' in after && 'startedAtLocal' in after).toBe(isWritten)
+  })
+
+  it('writes the zone of a position anew with other samples', () => {
+    const content = { samples: makeSamples(3), place: NOWHERE }
+    const before: KnownStart = { ...known, timezone_source: 'position' }
+    expect(columnsToWrite(detailRow(zone), { before, content }).after).toHaveProperty('timezone', 'UTC')
+  })
+
+  it('writes a name and a description where they are others than those of the detail before', () => {
+    const write = (row: { name?: string | null; description?: string | null }, detail: object | null) => {
+      const before: KnownStart = { ...known, detail_fields: detail }
+      const { name, description } = columnsToWrite(detailRow(row), { before, content: undefined }).after
+      return { name, description }
+    }
+    const both = { name: 'a', description: 'b' }
+    expect(write(both, null)).toEqual(both)
+    expect(write(both, both)).toEqual({})
+    expect(write(both, { ...both, name: 'x' })).toEqual({ name: 'a' })
+    expect(write(both, { ...both, description: 'x' })).toEqual({ description: 'b' })
+    expect(write({ name: null, description: null }, both)).toEqual({ name: null, description: null })
+    expect(write({}, both)).toEqual({})
+  })
+})
+
+describe('a stored answer', () => {
+  const document = Buffer.from('{"success":true}')
+  it('is kept as it was compressed, or compressed, and comes back', async () => {
+    const gzipped = gzipSync(document)
+    const sent = await packDocument({ document, gzipped })
+    expect(sent.body).toBe(gzipped)
+    const made = await packDocument({ document })
+    expect(made).toMatchObject({ encoding: 'gzip', sha256: sent.sha256 })
+    for (const packed of [sent, made, { ...made, encoding: 'identity', body: document }])
+      expect(await unpackDocument(packed, 100)).toEqual(document)
+  })
+
+  it('that is damaged says how', async () => {
+    const packed = await packDocument({ document })
+    await expect(unpackDocument({ ...packed, sha256: 'x' }, 100)).rejects.toThrow('its checksum')
+    await expect(unpackDocument({ ...packed, encoding: 'br' }, 100)).rejects.toThrow('its encoding is "br"')
+    await expect(unpackDocument({ ...packed, body: document }, 100)).rejects.toThrow(
+      'its gzip cannot be read',
+    )
+    await expect(unpackDocument(packed, 3)).rejects.toThrow('its gzip cannot be read')
+  })
+})

@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest'
+import type { Digest, ReadyActivity, Recalculation } from '../../src/store/webhooks/news.ts'
+import {
+  type Condition,
+  formatActivity,
+  formatBreakthrough,
+  formatCondition,
+  formatDigest,
+  formatLoginLost,
+  formatRefused,
+  formatRestored,
+} from '../../src/webhooks/texts.ts'
+
+const AT = new Date('2026-05-03T10:00:00Z')
+const LONG = 'x'.repeat(400)
+const CUT = `${'x'.repeat(299)}…`
+
+const NOTHING: ReadyActivity = {
+  ...{ account_id: 1, account: 'default', activity_id: 7, path: 'p1', name: null, activity_type: null },
+  ...{ started_at: null, elapsed_s: null, duration: null, distance: null },
+  ...{ xss: null, xlss: null, xhss: null, xpss: null, sig_ftp: null, sig_atc: null, sig_pp: null },
+  ...{ prev_sig_ftp: null, prev_sig_atc: null, prev_sig_pp: null, medal: null, breakthrough: null },
+  ...{ ready_at: AT, seen_together: 1 },
+}
+const titleAndText = (content: { data: { title: string; text: string } } | undefined) =>
+  content && [content.data.title, content.data.text]
+
+describe('the message about a new activity', () => {
+  it.each<[Partial<ReadyActivity>, string, string]>([
+    [{}, 'New activity', 'mirrored'],
+    [{ name: ' ' }, 'New activity', 'mirrored'],
+    [{ name: LONG, account: 'second' }, `second: ${CUT}`, 'mirrored'],
+    [{ name: 'Ride', elapsed_s: 5_400, xss: 79.6 }, 'Ride', '1 h 30 min, XSS 80'],
+    [{ name: 'Ride', prev_sig_ftp: 250, sig_ftp: 255.4 }, 'Ride', 'FTP 250 → 255 W'],
+    [{ name: 'Ride', prev_sig_ftp: 249.6, sig_ftp: 250.4 }, 'Ride', 'mirrored'],
+    [{ name: 'Ride', prev_sig_pp: 901, sig_pp: 900 }, 'Ride', 'PP 901 → 900 W'],
+    [{ name: 'Ride', prev_sig_ftp: 250, sig_pp: 900 }, 'Ride', 'mirrored'],
+  ])('of %j is titled "%s" and says "%s"', (change, title, text) => {
+    expect(titleAndText(formatActivity({ ...NOTHING, ...change }))).toEqual([title, text])
+  })
+
+  it('has the columns of the activity for programs, and the time at which its scores came', () => {
+    const started = { ...NOTHING, started_at: new Date('2026-05-03T08:00:00Z') }
+    const { account_id: _, ready_at: __, seen_together: ___, ...columns } = started
+    const person = { title: 'New activity', text: 'mirrored' }
+    const data = { ...person, ...columns, started_at: '2026-05-03T08:00:00.000Z' }
+    expect(formatActivity(started)).toEqual({ event: 'activity.new', at: AT, data })
+    expect(formatActivity(NOTHING).data).toEqual({ ...data, started_at: null })
+  })
+})
+
+describe('the message about a breakthrough', () => {
+  it.each<[Partial<ReadyActivity>, [string, string] | undefined]>([
+    [{}, undefined],
+    [{ medal: 0, breakthrough: 0 }, undefined],
+    [{ medal: 1 }, ['A medal', 'New activity']],
+    [{ medal: 1, breakthrough: 0 }, ['A medal', 'New activity']],
+    [{ breakthrough: 1 }, ['A breakthrough', 'New activity']],
+    [{ breakthrough: 1, prev_sig_pp: 900, sig_pp: 910 }, ['A breakthrough', 'New activity: PP 900 → 910 W']],
+  ])('of %j is %j', (change, expected) => {
+    expect(titleAndText(formatBreakthrough({ ...NOTHING, ...change }))).toEqual(expected)
+  })
+})
+
+describe('the message about refused files', () => {
+  const nothing = { files: 1, file_name: null, content_id: null, reason: null }
+  it.each([
+    [{ file_name: 'a.fit' }, 'A file was refused', 'a.fit: no reason is known'],
+    [{ file_name: LONG, reason: LONG }, 'A file was refused', `${CUT}: ${CUT}`],
+    [{ files: 2 }, 'Files were refused', '2 more files were refused; run: musette status'],
+  ])('%j', (change, title, text) => {
+    expect(titleAndText(formatRefused('default', AT, { ...nothing, ...change }))).toEqual([title, text])
+  })
+})
+
+it('the message about a lost login has its reason where one is known', () => {
+  const text = (reason: string | null) => formatLoginLost('default', AT, reason).data.text
+  const wait = 'Nothing is mirrored or uploaded until you sign in again'
+  expect(text(null)).toBe(`${wait}; run: musette login`)
+  expect(text(LONG)).toBe(`${wait} (${CUT}); run: musette login`)
+})
+
+it('the message about a restore concerns no account, and names the backup where it is known', () => {
+  const facts = { up_to: 41, backup_made_at: null, identity: null, line: null }
+  const end = 'what the service has since is mirrored again by itself'
+  expect(formatRestored(AT, facts)).toEqual({
+    ...{ event: 'mirror.restored', at: AT },
+    data: {
+      ...facts,
+      title: 'The mirror was restored',
+      text: `The database is restored from the backup; ${end}`,
+    },
+  })
+})
+
+describe('the message about what was gathered', () => {
+  const digest: Digest = { account_id: 1, account: 'default', event: '', count: 1, began_at: AT, last_at: AT }
+  const scores: Recalculation = {
+    ...{ activities: 40, xss_change: null, ftp_before: null, ftp_after: null },
+    ...{ first_day: '2026-01-01', last_day: '2026-05-03' },
+  }
+  it.each<[Partial<Digest>, Partial<Recalculation> | undefined, string | undefined]>([
+    [{ event: 'upload.refused', count: 3 }, undefined, '3 more files were refused; run: musette status'],
+    [{ event: 'history.mirrored', count: 1 }, undefined, '1 activity was mirrored'],
+    [{ event: 'history.mirrored', count: 2 }, undefined, '2 activities were mirrored'],
+    [{ event: 'history.recalculated' }, undefined, undefined],
+    [{ event: 'history.recalculated' }, {}, ''],
+    [{ event: 'history.recalculated' }, { xss_change: 12.6 }, ', XSS +13 in all'],
+    [{ event: 'history.recalculated' }, { xss_change: 0.4 }, ', XSS +0 in all'],
+    [{ event: 'history.recalculated' }, { xss_change: -3 }, ', XSS -3 in all'],
+    [{ event: 'history.recalculated' }, { xss_change: 0 }, ', XSS +0 in all'],
+  ])('%j with the scores %j says %j', (change, recalculation, expected) => {
+    const content = formatDigest({ ...digest, ...change }, recalculation && { ...scores, ...recalculation })
+    const text = recalculation
+      ? `The scores of 40 activities from 2026-01-01 to 2026-05-03 changed${expected}`
+      : expected
+    expect(content?.data.text).toBe(text)
+  })
+})
+
+it.each<[Condition['kind'], 'wrong' | 'well', string, string, string]>([
+  ['mirror', 'wrong', 'mirror.stale', 'second: The mirror is stale', `${CUT}; run: musette status`],
+  ['mirror', 'well', 'mirror.recovered', 'second: The mirror is up to date again', CUT],
+  ['backup', 'wrong', 'backup.failed', 'The backup failed', `${CUT}; run: musette doctor`],
+  ['backup', 'well', 'backup.recovered', 'The backups are made again', CUT],
+])('the message about the condition %s that is %s', (kind, state, event, title, text) => {
+  const account = kind === 'mirror' ? { accountId: 2, name: 'second' } : null
+  const data = { title, text, ...(account && { account: account.name }) }
+  expect(formatCondition({ kind, account, state, sentence: LONG }, state, AT)).toEqual({
+    event,
+    at: AT,
+    data,
+  })
+})
