@@ -14,7 +14,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { connectReason, errorCode, MusetteError, TransientError } from '../kit/errors.ts'
-import { endPool, PostgresClient, WITHOUT_LIMITS, withClient } from '../kit/postgres-client.ts'
+import { endPool, makePool, WITHOUT_LIMITS, withClient } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND, sleep, within } from '../kit/time.ts'
 
 export type BackendChoice = Readonly<{ kind: 'redis'; url: string } | { kind: 'postgres'; url: string }>
@@ -144,8 +144,7 @@ function withQueueClient<T>(url: string, work: (client: pg.ClientBase) => Promis
  * error is its `cause`. Opens no connection by itself.
  */
 export function makeQueuePool(url: string): PgPool {
-  const pool = new pg.Pool({
-    Client: PostgresClient,
+  const pool = makePool({
     connectionString: url,
     max: QUEUE_CONNECTIONS,
     keepAlive: true,

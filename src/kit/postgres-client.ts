@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { TransientError } from './errors.ts'
 import { acceptPlain, readTlsMode } from './postgres-tls.ts'
+import { SECOND, within } from './time.ts'
 
 /**
  * What every connection of ours sets first. With `"$user", public`, Postgres's default path, a function that another role of the
@@ -91,13 +92,33 @@ export async function withClient<T>(
   }
 }
 
+/** The connections of each pool, also those that are still closing. */
+const connections = new WeakMap<pg.Pool, Set<pg.PoolClient>>()
+/** How long the end of a pool waits for the server, which may be out of reach, ms. */
+const CLOSE_WITHIN_MS = 2 * SECOND
+
+/** Makes a pool of PostgresClient connections, to be ended by endPool. Opens no connection by itself. */
+export function makePool(config: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool({ ...config, Client: PostgresClient })
+  const open = new Set<pg.PoolClient>()
+  pool.on('connect', (client) => void open.add(client))
+  pool.on('remove', (client) => void open.delete(client))
+  connections.set(pool, open)
+  return pool
+}
+
 /**
- * Ends a pool after the running queries of its connections. Later errors of connections are ignored: the server may stop as
- * soon as this is done, and reports that to connections that are still closing.
+ * Ends a pool after the running queries of its connections, and waits until the server has closed them, for 2 s at most: who looks
+ * into pg_stat_activity next sees none of them. Later errors of connections are ignored, because the server may stop meanwhile.
  */
 export async function endPool(pool: pg.Pool): Promise<void> {
   pool.removeAllListeners('error').on('error', () => undefined)
   await pool.end()
+  const open = connections.get(pool)
+  const closed = async () => {
+    while (open && open.size > 0) await new Promise((resolve) => pool.once('remove', resolve))
+  }
+  await within(closed(), CLOSE_WITHIN_MS)
 }
 
 /** Ends a connection at once: the driver cannot be told to leave a statement that it waits for. */

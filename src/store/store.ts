@@ -1,9 +1,9 @@
 import { eq } from 'drizzle-orm'
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
-import pg from 'pg'
+import type pg from 'pg'
 import type { Logger } from 'pino'
 import { errorLine, MusetteError } from '../kit/errors.ts'
-import { endPool, PostgresClient, WITHOUT_LIMITS } from '../kit/postgres-client.ts'
+import { endPool, makePool, WITHOUT_LIMITS } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 import { type DatabaseStep, mapDatabaseError, sqlstateOf } from './database-errors.ts'
 import { locks } from './schema/index.ts'
@@ -39,7 +39,7 @@ const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
  * `database_login_refused`, …) or a MusetteError (`database_error`), and holds no parameters.
  */
 export function openStore(deps: { log: Logger }, options: StoreOptions): Store {
-  const pool = makePool(deps, options)
+  const pool = makeStorePool(deps, options)
   const within = async <T>(begin: string, fn: (tx: Tx) => Promise<T>): Promise<T> => {
     const client = await connect(pool)
     let broken = false
@@ -80,15 +80,14 @@ export function openStore(deps: { log: Logger }, options: StoreOptions): Store {
   }
 }
 
-function makePool(deps: { log: Logger }, options: StoreOptions): pg.Pool {
+function makeStorePool(deps: { log: Logger }, options: StoreOptions): pg.Pool {
   const settings = [
     "SET TimeZone = 'UTC'",
     WITHOUT_LIMITS,
     `SET lock_timeout = ${LOCK_TIMEOUT_MS}`,
     `SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
   ].join('; ')
-  const pool = new pg.Pool({
-    Client: PostgresClient,
+  const pool = makePool({
     connectionString: options.connectionString,
     max: options.maxConnections ?? 10,
     application_name: 'musette',

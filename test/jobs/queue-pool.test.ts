@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { expect, it } from 'vitest'
 import { asQueueError, makeQueuePool } from '../../src/jobs/backend.ts'
+import { withClient } from '../../src/kit/postgres-client.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
 
 it('a queue that is closed does not hear of its connections which the server ends in that moment', async () => {
@@ -20,6 +21,26 @@ it('a queue that is closed does not hear of its connections which the server end
     await ended
     expect(clients).toHaveLength(1)
     expect(heard).toEqual([])
+  } finally {
+    await database.close()
+  }
+})
+
+it('a queue that is closed has no connection at the server any more, nor one that was ended just before', async () => {
+  const database = await openTestDatabase()
+  try {
+    await withClient({ connectionString: database.url }, async (client) => {
+      for (let round = 0; round < 5; round++) {
+        const pool = makeQueuePool(database.url)
+        const clients = await Promise.all(Array.from({ length: 8 }, () => pool.connect()))
+        for (const [place, each] of clients.entries()) each.release(place % 2 === 0)
+        await pool.end()
+        const { rows } = await client.query(
+          'select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+        )
+        expect(rows).toEqual([])
+      }
+    })
   } finally {
     await database.close()
   }
