@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { findFreePort } from './listen.ts'
+import { openTempDir } from './temp-dir.ts'
 
 export type RedisServer = {
   url: string
@@ -14,25 +15,29 @@ export type RedisServer = {
 const DATABASES = 2_000
 const READY_WITHIN_MS = 10_000
 
-/** Starts a Redis server on a free port of 127.0.0.1 that writes nothing to disk. */
+/** Starts a Redis server on a free port of 127.0.0.1 that writes nothing to disk, but to a folder of its own when a test asks it to. */
 export async function openRedisServer(binary: string): Promise<RedisServer> {
   const port = await findFreePort()
-  let child = await startRedis(binary, port)
+  const folder = await openTempDir('redis')
+  let child = await startRedis(binary, port, folder.path)
   const kill = () => end(child, 'SIGKILL')
   return {
     url: `redis://127.0.0.1:${port}`,
     kill,
     async start() {
-      child = await startRedis(binary, port)
+      child = await startRedis(binary, port, folder.path)
     },
-    close: kill,
+    async close() {
+      await kill()
+      await folder.close()
+    },
   }
 }
 
-function startRedis(binary: string, port: number): Promise<ChildProcess> {
+function startRedis(binary: string, port: number, cwd: string): Promise<ChildProcess> {
   const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
   const child = spawn(binary, [...options, '--databases', String(DATABASES)], {
-    cwd: '/',
+    cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
