@@ -46,7 +46,7 @@ async function copyOne(app: string, { stage, target }: Copy, source: string): Pr
 /** Copies the libraries of the image into `app`; with `optional` also those that npm installs where they fit. */
 export async function copyLibraries(app: string, { optional = false } = {}): Promise<void> {
   const fitting = [...readLocked()].filter(
-    ([folder, { dev, devOptional }]) => !dev && !devOptional && existsSync(join(root, folder)),
+    ([folder, { dev, devOptional }]) => !dev && (optional || !devOptional) && existsSync(join(root, folder)),
   )
   for (const folder of optional ? fitting.map(([each]) => each) : listShipped()) {
     const target = join(app, folder)
