@@ -180,7 +180,7 @@ export function splitByYears(window: Window): Window[] {
   while (from < window.to) {
     const next = new Date(from)
     next.setUTCFullYear(from.getUTCFullYear() + 1)
-    const to = new Date(Math.min(next.getTime(), window.to.getTime()))
+    const to = next < window.to ? next : window.to
     parts.push({ from, to })
     from = to
   }

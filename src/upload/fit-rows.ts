@@ -89,7 +89,7 @@ const QUARTER_S = 15 * 60
 /** Devices write both times at the end of a recording, within a second of each other. */
 const APART_S = 60
 /** More than any place on earth has. */
-const LARGEST_OFFSET_S = 60 * QUARTER_S
+const LARGEST_OFFSET_S = 15 * 3_600
 
 /**
  * Computes the wall clock of the device minus UTC, s, from the two times of its activity message; null where one is missing, or
