@@ -15,7 +15,7 @@ import { MINUTE, systemClock } from '../kit/time.ts'
 import { findAccounts } from '../store/account-rows.ts'
 import type { CopyProgress } from '../store/backup/copy-progress.ts'
 import { withThrowAwayDatabase } from '../store/backup/throw-away.ts'
-import { checkSchema, findVersion } from '../store/migration/schema-version.ts'
+import { checkSchema, findVersion, otherVersion } from '../store/migration/schema-version.ts'
 import { openStore, type Store } from '../store/store.ts'
 import { readSecretKeys, secretKeyPath } from '../vault/key-file.ts'
 import { findKeyIds } from '../vault/rows.ts'
@@ -205,8 +205,9 @@ async function findKeyNeeds(store: Store, config: Config): Promise<KeyNeeds> {
 /** Makes the error of a backup of an older database: which tables and columns are whole, only the program of its version knows. */
 async function explainOlder(store: Store): Promise<ConfigError> {
   const { madeBy } = await store.read(({ client }) => findVersion(client))
-  const other = madeBy === undefined || madeBy === VERSION ? 'the version that made it' : `musette ${madeBy}`
-  const message = `the database is older than this version of musette, which cannot tell whether a backup of it would be whole; back it up with ${other} or with pg_dump, or first run: musette migrate`
+  const other = otherVersion(madeBy)
+  const by = other === undefined ? 'the version that made it' : `musette ${other}`
+  const message = `the database is older than this version of musette, which cannot tell whether a backup of it would be whole; back it up with ${by} or with pg_dump, or first run: musette migrate`
   return new ConfigError('database_unmigrated', message)
 }
 

@@ -7,8 +7,7 @@ import { openTestDatabase, type TestDatabase } from './postgres.ts'
 
 /** The names of this version's migrations, in their order. */
 export async function readMigrations(): Promise<string[]> {
-  const { entries } = JSON.parse(await readFile('drizzle/meta/_journal.json', 'utf8'))
-  return entries.map(({ tag }: { tag: string }) => tag)
+  return (await readJournal()).map(({ tag }) => tag)
 }
 
 /**

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api'
 import { expect, onTestFinished, test } from 'vitest'
 import * as schema from '../../src/store/schema/index.ts'
+import { readMigrations } from '../kit/later-migrations.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
 
 type Snapshot = ReturnType<typeof generateDrizzleJson>
@@ -22,8 +23,7 @@ const QUERIES = {
 }
 
 async function readSnapshot(): Promise<Snapshot> {
-  const { entries } = JSON.parse(await readFile('drizzle/meta/_journal.json', 'utf8'))
-  const [number] = entries.at(-1).tag.split('_')
+  const [number] = (await readMigrations()).at(-1)?.split('_') ?? []
   return JSON.parse(await readFile(`drizzle/meta/${number}_snapshot.json`, 'utf8'))
 }
 

@@ -146,10 +146,14 @@ export function migrationsFolder(): string {
   return join(PROGRAM_FOLDER, 'drizzle')
 }
 
+/** Returns the version of musette that made a database when it differs from this one: two checkouts between releases have one number. */
+export function otherVersion(madeBy: string | undefined): string | undefined {
+  return madeBy === VERSION ? undefined : madeBy
+}
+
 function newerDatabase(madeBy: string | undefined): ConfigError {
-  // Two checkouts between releases have one number.
-  const which = madeBy === undefined || madeBy === VERSION ? '' : `, ${madeBy}`
-  const message = `this database was made by a newer musette${which}; install that version`
+  const other = otherVersion(madeBy)
+  const message = `this database was made by a newer musette${other === undefined ? '' : `, ${other}`}; install that version`
   return new ConfigError('database_newer', message)
 }
 
