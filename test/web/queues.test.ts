@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findQueues } from '../../src/web/pages/queues/queries.ts'
 import { describeWithRedis } from '../kit/redis.ts'
 import { openWebRig, type WebRig } from './rig.ts'
 
@@ -46,6 +47,20 @@ function pageTests(queue: 'postgres' | 'redis') {
     expect((await show(worker)).polls?.jobs).toMatchObject([
       { job: 'poll-activities', has_failed: true, reason: expect.stringMatching(/accountId/) },
     ])
+  })
+
+  it('shows a job that fails while the page reads once', async () => {
+    const [polls] = worker.daemon.jobs.queues().filter(({ name }) => name === 'polls')
+    if (!polls) throw new Error('no queue of polls')
+    await expect.poll(async () => (await show(worker)).polls?.failed, { timeout: 20_000 }).toBe(1)
+    const movesMeanwhile = new Proxy(polls, {
+      get: (of, key) =>
+        key === 'getJobs'
+          ? (_: unknown, ...range: [number, number]) => of.getJobs(['failed'], ...range)
+          : Reflect.get(of, key),
+    })
+    const { queues } = await findQueues(worker.daemon.app, [movesMeanwhile])
+    expect(queues[0]?.jobs).toMatchObject([{ job: 'poll-activities', has_failed: true }])
   })
 
   it('changes nothing by any method', async () => {

@@ -20,9 +20,10 @@ export async function findQueues({ store }: Pick<App, 'store'>, queues: readonly
 }
 
 async function readQueue(queue: JobQueue, names: ReadonlyMap<number, string>) {
-  const [counts, active, failed, schedules] = await Promise.all([
+  // The running jobs are read first: one that fails meanwhile is in both lists, but never in none.
+  const active = await queue.getJobs(['active'], 0, JOBS_SHOWN - 1)
+  const [counts, failed, schedules] = await Promise.all([
     queue.getJobCounts(...COUNTED),
-    queue.getJobs(['active'], 0, JOBS_SHOWN - 1),
     queue.getJobs(['failed'], 0, JOBS_SHOWN - 1),
     queue.getJobSchedulers(0, -1, true),
   ])
@@ -40,7 +41,7 @@ async function readQueue(queue: JobQueue, names: ReadonlyMap<number, string>) {
     failed: counts.failed ?? 0,
     /** in the last hour, of the newest 200 */
     completed: counts.completed ?? 0,
-    jobs: [...active, ...failed].map((job) => ({
+    jobs: [...new Map([...active, ...failed].map((job) => [job.id, job])).values()].map((job) => ({
       id: job.id ?? '',
       job: job.name,
       ...aboutOf(job.data),
