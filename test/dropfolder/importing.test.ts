@@ -175,6 +175,7 @@ describe('many files', () => {
     const ride = makeRide()
     const rig = await opened({ restMs: 20, concurrency: 8 })
     await Promise.all(Array.from({ length: 1_000 }, (_, i) => drop(rig.dir, `ride-${i}.fit`, ride)))
+    await eventually(() => rig.imported.length >= 1_000)
     await eventually(
       () =>
         listAll(rig.dir).filter((path) => path.endsWith('.fit') && path.startsWith(`done/${month}/`))

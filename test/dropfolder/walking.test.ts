@@ -4,10 +4,12 @@ import { mkdir, readFile, rename, symlink, utimes, writeFile } from 'node:fs/pro
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { makeRide } from '../kit/ride.ts'
+import { whole } from '../kit/sampling.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { drop, listAll, openRig, type Rig, readOpen } from './rig.ts'
 
 const ride = makeRide()
+const OLD_FILES = whole ? 20_000 : 5_000
 let rig: Rig
 afterEach(() => rig.close())
 
@@ -177,13 +179,13 @@ describe('the scan', () => {
     expect(rig.imported.map((file) => file.name)).toEqual(['a.fit', 'b.fit', 'c.fit'])
   })
 
-  it('does not mind 20,000 old files', async () => {
+  it('does not mind thousands of old files', async () => {
     rig = await openRig({
       afterUpload: 'keep',
       importFile: async () => ({ action: 'keep' }),
       before: async (dir) => {
         mkdirSync(join(dir, 'anna'))
-        for (let i = 0; i < 20_000; i += 500) {
+        for (let i = 0; i < OLD_FILES; i += 500) {
           await Promise.all(
             Array.from({ length: 500 }, (_, j) => writeFile(join(dir, 'anna', `old-${i + j}.fit`), '')),
           )
@@ -193,7 +195,7 @@ describe('the scan', () => {
     })
     await rig.folder.scan()
     await rig.folder.scan()
-    expect(rig.imported).toHaveLength(20_000)
+    expect(rig.imported).toHaveLength(OLD_FILES)
     await drop(rig.dir, 'anna/new.fit', ride)
     await rig.folder.scan()
     expect(rig.imported.at(-1)?.name).toBe('new.fit')
