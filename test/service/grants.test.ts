@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ACCOUNT, CLIENT, errorOf, openTestService, tokenBody } from './open-test-service.ts'
+import { ACCOUNT, CLIENT, errorOf, openTestService, type Reply, tokenBody } from './open-test-service.ts'
 
 describe('a grant', () => {
   it('sends the password with Basic credentials, and returns a pair with its times by our clock', async () => {
@@ -109,5 +109,36 @@ describe('a grant', () => {
       redirect_uri: 'http://127.0.0.1:8000/cb?x=1',
       state: 's&t',
     })
+  })
+})
+
+describe('the page that begins a login', () => {
+  const redirectUri = 'http://127.0.0.1:8000/cb'
+  const refusal = (reply: Reply | Error) =>
+    openTestService(() => reply).service.fetchAuthorizeRefusal(CLIENT, { redirectUri })
+
+  it('is a failure when it cannot be connected to; what comes after that is none of the login', async () => {
+    const failure = (code: string) => Object.assign(new Error(code), { code })
+    expect(await errorOf(refusal(failure('ECONNREFUSED')))).toMatchObject({ code: 'connect_failed' })
+    expect(await refusal(failure('ECONNRESET'))).toBeUndefined()
+  })
+
+  it.each([
+    [200, {}, undefined],
+    [200, { error: 'invalid_client' }, 'invalid_client'],
+    [400, {}, 'status 400'],
+    [403, {}, undefined],
+    [499, { error: 'A <b>' }, 'an error'],
+    [500, { error: 'invalid_client' }, undefined],
+  ])('that answers %s with %j refuses with %s', async (status, body, word) => {
+    expect(await refusal({ status, body })).toBe(word)
+  })
+
+  it.each([
+    [`${redirectUri}?error=invalid_scope`, 'invalid_scope'],
+    [`${redirectUri}?code=1`, undefined],
+    ['http://other.test/cb?error=invalid_scope', undefined],
+  ])('that redirects to %s refuses with %s', async (location, word) => {
+    expect(await refusal({ status: 302, headers: { location } })).toBe(word)
   })
 })

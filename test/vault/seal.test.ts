@@ -113,14 +113,19 @@ describe('sealed credentials', () => {
 
   it('open as rows hold them: the version, the nonce, the tag, and origin and text bound to account and field', () => {
     const nonce = Buffer.alloc(12, 5)
-    for (const version of [1, 2, 3]) {
+    for (const [version, text] of [
+      [1, 'p'],
+      [1, ''],
+      [2, 'p'],
+      [3, 'p'],
+    ] as const) {
       const cipher = createCipheriv('aes-256-gcm', ONE, nonce)
       cipher.setAAD(Buffer.from(version === 1 ? 'musette 7 password' : `musette ${version} 7 password`))
-      const body = Buffer.concat([cipher.update(version === 1 ? 'p' : `${ORIGIN}\np`), cipher.final()])
+      const body = Buffer.concat([cipher.update(version === 1 ? text : `${ORIGIN}\n${text}`), cipher.final()])
       const value = Buffer.concat([Buffer.from([version]), nonce, cipher.getAuthTag(), body])
       const open = () => sealer.open(value, { accountId: 7, field: 'password' })
       if (version === 3) expect(open).toThrow(expect.objectContaining({ code: 'login_damaged' }))
-      else expect(open()).toEqual({ text: 'p', origin: version === 1 ? undefined : ORIGIN })
+      else expect(open()).toEqual({ text, origin: version === 1 ? undefined : ORIGIN })
     }
     const made = sealer.seal('p', { accountId: 7, field: 'password', origin: ORIGIN })
     expect([made[0], made.length]).toEqual([2, 1 + 12 + 16 + ORIGIN.length + 2])

@@ -2,7 +2,7 @@ import type { App } from '../../../app/app.ts'
 import { lineOf, sortWorkouts } from '../../../app/saved-workouts.ts'
 import { findStatus, freshMs, type Status } from '../../../app/status-report.ts'
 import { commandFor } from '../../../kit/errors.ts'
-import { findAccountById, findAccounts } from '../../../store/account-rows.ts'
+import { type Account, findAccountById, findAccounts } from '../../../store/account-rows.ts'
 import type { Tx } from '../../../store/store.ts'
 import { findWeekDays } from '../../../store/training/week-days.ts'
 import { findSavedWorkouts } from '../../../store/training/workout-sets.ts'
@@ -36,30 +36,34 @@ const LINES_SHOWN = 15
 const ACTIVITIES_SHOWN = 8
 /**
  * Makes the finder of the first page's content: the state of the whole mirror, and the day of one account, of the first one when
- * none is named; undefined when there is no such account.
+ * none is named; undefined when there is no such account. Its parts are found at the same time, because they are some 20 queries.
  */
 export function makeFindToday(app: Pick<App, 'config' | 'store'>) {
   const findShared = makeCachedProbe(() => findSharedPart(app), { keepMs: KEEP_MS })
   return async ({ accountId }: { accountId?: number | undefined }) => {
-    const shared = await findShared()
-    const chosen =
-      accountId === undefined
-        ? shared.accounts[0]
-        : shared.accounts.find((account) => account.account_id === accountId)
-    if (accountId !== undefined && !chosen) return undefined
-    const today = chosen ? await app.store.read((tx) => findAccountToday(tx, chosen)) : null
-    return { ...shared, today }
+    const [shared, today] = await Promise.all([
+      findShared(),
+      app.store.read(async (tx) => {
+        const account =
+          accountId === undefined ? (await findAccounts(tx))[0] : await findAccountById(tx, accountId)
+        return account ? findAccountToday(tx, account) : null
+      }),
+    ])
+    const isKnown = shared.accounts.some(({ account_id }) => account_id === accountId)
+    return accountId === undefined || isKnown ? { ...shared, today } : undefined
   }
 }
 
 async function findSharedPart(app: Pick<App, 'config' | 'store'>) {
-  const status = await findStatus(app)
-  const lines = await app.store.read(async (tx) => ({
-    accounts: await findAccounts(tx),
-    uploads: await findUploadLines(tx, { limit: LINES_SHOWN }),
-    activities: await findActivityLines(tx, { limit: ACTIVITIES_SHOWN }),
-    runs: await findRunsOfDay(tx),
-  }))
+  const [status, lines] = await Promise.all([
+    findStatus(app),
+    app.store.read(async (tx) => ({
+      accounts: await findAccounts(tx),
+      uploads: await findUploadLines(tx, { limit: LINES_SHOWN }),
+      activities: await findActivityLines(tx, { limit: ACTIVITIES_SHOWN }),
+      runs: await findRunsOfDay(tx),
+    })),
+  ])
   const ids = new Map(lines.accounts.map(({ accountId, name }) => [name, accountId]))
   const now = new Date()
   return {
@@ -87,18 +91,15 @@ async function findSharedPart(app: Pick<App, 'config' | 'store'>) {
   }
 }
 
-async function findAccountToday(
-  tx: Tx,
-  { account_id: accountId, sync_command }: { account_id: number; sync_command: string },
-) {
+async function findAccountToday(tx: Tx, account: Account) {
+  const { accountId } = account
   const today = await findTodayOf(tx, accountId)
   if (!today) return null
   const workout = await findWorkoutOfDay(tx, accountId)
-  const account = await findAccountById(tx, accountId)
-  const saved = account ? await findSavedWorkouts(tx, account) : []
+  const saved = await findSavedWorkouts(tx, account)
   return {
     account_id: accountId,
-    sync_command,
+    sync_command: commandFor('sync', account.name),
     ...today,
     fitness: (await findFitnessNow(tx, accountId)) ?? null,
     form: (await findFormNow(tx, accountId)) ?? null,
