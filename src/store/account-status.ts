@@ -42,8 +42,8 @@ export type AccountStatus = {
   last_run: { kind: string; outcome: string; started_at: string; error: string | null } | null
 }
 
-/** Long enough for a steady rate, short enough to follow a service that becomes slow. */
-const RATE_OVER = '5 minutes'
+/** Long enough for a steady rate, short enough to follow a service that becomes slow. A query of its own is computed once, not for each row. */
+const FETCHED_LATELY = `fetched_at > (select now() - interval '5 minutes') and fetched_at <= (select now())`
 
 export type FailedActivity = {
   account: string
@@ -64,8 +64,8 @@ export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
            coalesce(n.failed, 0)::int as failed, coalesce(n.absent, 0)::int as absent,
            coalesce(n.samples, 0)::float8 as samples, n.newest_activity_at, a.timezone,
            coalesce(n.without_timezone, 0)::int as without_timezone,
-           f.per_minute as fetched_per_minute,
-           case when n.wanted > 0 and f.per_minute > 0 then n.wanted * 60 / f.per_minute end as seconds_to_go,
+           nullif(n.per_minute, 0)::float8 as fetched_per_minute,
+           case when n.wanted > 0 and n.per_minute > 0 then (n.wanted * 60 / n.per_minute)::float8 end as seconds_to_go,
            s.list_cap, s.list_checked_at as reconciled_at, w.error as reconcile_error, s.updated_from as cursor, p.polled_at,
            coalesce(n.verified, 0)::int as verified, case when n.verified = n.mirrored then n.verified_since end as verified_since,
            d.differed, r.last_run
@@ -83,15 +83,11 @@ export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
              count(verified_at) filter (where detail_state = 'mirrored' and absent_since is null) as verified,
              min(verified_at) filter (where detail_state = 'mirrored' and absent_since is null) as verified_since,
              max(started_at) filter (where absent_since is null) as newest_activity_at,
-             count(*) filter (where timezone_source = 'unknown' and absent_since is null) as without_timezone
+             count(*) filter (where timezone_source = 'unknown' and absent_since is null) as without_timezone,
+             count(*) filter (where ${FETCHED_LATELY}) * 60 / greatest(1, extract(epoch from
+               now() - min(fetched_at) filter (where ${FETCHED_LATELY}))) as per_minute
       from training.activities where account_id = a.account_id
     ) n on true
-    left join lateral (
-      select (count(*) * 60 / greatest(1, extract(epoch from now() - min(fetched_at))))::float8 as per_minute
-      from training.activities
-      where account_id = a.account_id and fetched_at between now() - interval '${RATE_OVER}' and now()
-      having count(*) > 0
-    ) f on true
     left join lateral (
       select finished_at as polled_at from training.sync_runs
       where account_id = a.account_id and resource = 'activities' and kind in ('poll', 'backfill')

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Drift } from '../../src/service/wire/lenient.ts'
+import { findAccountStatuses } from '../../src/store/account-status.ts'
+import { upsertListed } from '../../src/store/activities/upsert-listed.ts'
 import { findCursor, findListCap, recordCursor, recordListCap } from '../../src/store/cursors.ts'
 import { recordDrift } from '../../src/store/drift.ts'
 import {
@@ -9,7 +11,7 @@ import {
   recordRunsAbandoned,
 } from '../../src/store/runs.ts'
 import { findUpload, recordUploadSeen, recordUploadState } from '../../src/store/uploads/uploads.ts'
-import { makeAccount, openTestStore, rowsOf } from './open.ts'
+import { listed, makeAccount, openTestStore, rowsOf } from './open.ts'
 
 const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))
 
@@ -122,4 +124,20 @@ test('a content is in the ledger once, and only one of two senders changes its s
     sentAt: at(1),
   })
   expect(await rowsOf(store, 'SELECT state FROM training.uploads')).toEqual([{ state: 'refused' }])
+})
+
+test('the rate of an account counts what was fetched in the last five minutes, and is unknown without it', async () => {
+  const { store } = await openTestStore()
+  const accountId = await makeAccount(store)
+  const entries = ['a', 'b', 'c', 'd', 'old', 'ahead'].map((path) => listed(path))
+  await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: new Date() }))
+  const rate = async () => (await store.read(findAccountStatuses))[0]
+  expect(await rate()).toMatchObject({ wanted: 6, fetched_per_minute: null, seconds_to_go: null })
+  await store.transaction((tx) =>
+    tx.client.query(`update training.activities set fetched_at = now()
+      + case path when 'old' then '-301 s' when 'ahead' then '1 h' when 'a' then '-2 min' else '-1 min' end::interval`),
+  )
+  const { fetched_per_minute, seconds_to_go } = (await rate()) ?? {}
+  expect(fetched_per_minute).toBeCloseTo(2, 0)
+  expect(seconds_to_go).toBeCloseTo((6 * 60) / (fetched_per_minute ?? 0), 6)
 })

@@ -62,6 +62,7 @@ describe('the keyring', () => {
     [[ONE, TWO], [THREE], TWO],
     [[ONE, TWO], [], TWO],
     [[], [TWO], ONE],
+    [[TWO], [], TWO],
   ])('chooses for a new login the key that seals the others, else the newest', (keys, used, chosen) => {
     const keyring = makeKeyring({ secretKey: ONE, readKeys: () => keys })
     expect(keyring.sealerForNew(new Set(used.map(idOf))).keyId).toBe(idOf(chosen))
