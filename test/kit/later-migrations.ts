@@ -29,6 +29,15 @@ export async function writeLaterMigrations(
   await writeFile(path, JSON.stringify(journal))
 }
 
+/** Writes those migrations of this version into an empty folder that an earlier one had: `had` are their moments, ms since 1970. */
+export async function writeEarlierMigrations(folder: string, had: readonly number[]): Promise<void> {
+  await cp('drizzle', folder, { recursive: true })
+  const path = join(folder, 'meta/_journal.json')
+  const journal = JSON.parse(await readFile(path, 'utf8'))
+  journal.entries = journal.entries.filter(({ when }: { when: number }) => had.includes(when))
+  await writeFile(path, JSON.stringify(journal))
+}
+
 /** Opens a database of its own that has the migrations up to the one of this name, as an earlier version of musette made it. */
 export async function openOlderDatabase(tag: string): Promise<TestDatabase> {
   const last = (await readJournal()).find((migration) => migration.tag === tag)

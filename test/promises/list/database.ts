@@ -5,6 +5,11 @@ const TERMINATED_MIGRATION: Omit<Breaking, 'promise'> = {
   from: 'for (const statement of sql) await client.query(statement)',
   to: "for (const statement of sql) await client.query(statement).then(() => client.query('COMMIT; BEGIN'))",
 }
+const TRIGGERS_LEFT_ON: Omit<Breaking, 'promise'> = {
+  in: 'src/store/triggers.ts',
+  from: "await setAll(before, 'DISABLE')",
+  to: "await setAll([], 'DISABLE')",
+}
 const UNLOCKED_MIGRATION: Omit<Breaking, 'promise'> = {
   in: 'src/store/migration/migration-lock.ts',
   from: 'await client.query(`LOCK TABLE ${VIEW} IN SHARE UPDATE EXCLUSIVE MODE`)',
@@ -34,9 +39,12 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: '… and the rows that it rewrites are no changes in `training.changes`',
-    in: 'src/store/triggers.ts',
-    from: "await setAll(before, 'DISABLE')",
-    to: "await setAll([], 'DISABLE')",
+    ...TRIGGERS_LEFT_ON,
+  },
+  {
+    promise:
+      'Each version upgrades the databases that every release from 1.0.0 on made, without a change of what they hold',
+    ...TRIGGERS_LEFT_ON,
   },
   { promise: 'Several at once apply each step once', ...UNLOCKED_MIGRATION },
   {
