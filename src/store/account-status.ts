@@ -42,7 +42,10 @@ export type AccountStatus = {
   last_run: { kind: string; outcome: string; started_at: string; error: string | null } | null
 }
 
-/** Long enough for a steady rate, short enough to follow a service that becomes slow. A query of its own is computed once, not for each row. */
+/**
+ * Long enough for a steady rate, short enough to follow a service that becomes slow. Postgres computes a moment in a subquery once, and
+ * without one for each row.
+ */
 const FETCHED_LATELY = `fetched_at > (select now() - interval '5 minutes') and fetched_at <= (select now())`
 
 export type FailedActivity = {

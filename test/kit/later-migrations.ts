@@ -18,24 +18,31 @@ export async function writeLaterMigrations(
   folder: string,
   later: Readonly<Record<string, readonly string[]>>,
 ): Promise<void> {
-  await cp('drizzle', folder, { recursive: true })
-  const path = join(folder, 'meta/_journal.json')
-  const journal = JSON.parse(await readFile(path, 'utf8'))
-  for (const [tag, statements] of Object.entries(later)) {
-    const last = journal.entries.at(-1)
-    journal.entries.push({ ...last, idx: last.idx + 1, when: last.when + 1_000, tag })
+  await copyMigrations(folder, (had) => {
+    const entries = [...had]
+    for (const tag of Object.keys(later)) {
+      const last = entries.at(-1)
+      if (last) entries.push({ ...last, idx: last.idx + 1, when: last.when + 1_000, tag })
+    }
+    return entries
+  })
+  for (const [tag, statements] of Object.entries(later))
     await writeFile(join(folder, `${tag}.sql`), statements.join(';\n--> statement-breakpoint\n'))
-  }
-  await writeFile(path, JSON.stringify(journal))
 }
 
 /** Writes those migrations of this version into an empty folder that an earlier one had: `had` are their moments, ms since 1970. */
 export async function writeEarlierMigrations(folder: string, had: readonly number[]): Promise<void> {
+  await copyMigrations(folder, (entries) => entries.filter(({ when }) => had.includes(when)))
+}
+
+type Entry = { idx: number; when: number; tag: string }
+
+/** Copies the migrations of this version into an empty folder, whose journal then has the entries that `change` returns. */
+async function copyMigrations(folder: string, change: (entries: Entry[]) => Entry[]): Promise<void> {
   await cp('drizzle', folder, { recursive: true })
   const path = join(folder, 'meta/_journal.json')
   const journal = JSON.parse(await readFile(path, 'utf8'))
-  journal.entries = journal.entries.filter(({ when }: { when: number }) => had.includes(when))
-  await writeFile(path, JSON.stringify(journal))
+  await writeFile(path, JSON.stringify({ ...journal, entries: change(journal.entries) }))
 }
 
 /** Opens a database of its own that has the migrations up to the one of this name, as an earlier version of musette made it. */
