@@ -15,7 +15,7 @@ import pg from 'pg'
 import type { Logger } from 'pino'
 import { connectReason, errorCode, MusetteError, TransientError } from '../kit/errors.ts'
 import { endPool, makePool, WITHOUT_LIMITS, withClient } from '../kit/postgres-client.ts'
-import { MINUTE, SECOND, sleep, within } from '../kit/time.ts'
+import { MINUTE, SECOND, type Sleep, sleep, within } from '../kit/time.ts'
 
 export type BackendChoice = Readonly<{ kind: 'redis'; url: string } | { kind: 'postgres'; url: string }>
 
@@ -94,11 +94,13 @@ const SCHEMA = 'bullmq'
 export const QUEUE_CONNECTIONS = 10
 /** The only code of an error after which BullMQ's workers reconnect. */
 const REFUSED = 'ECONNREFUSED'
-/** Pause before a failed connection is reported, ms: BullMQ reconnects at once, thousands of times a second. */
-const PAUSE_MS = 250
+/** Pause before a failure is reported, ms: BullMQ tries again at once, a hundred times a second and more. */
+const PAUSE_MS = 1 * SECOND
 
-/** SQLSTATEs of a server that is stopping, crashed, starting or full, in contrast to a failed statement. */
-const SERVER_STATES: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03', '53300'])
+/** SQLSTATEs of a server that fails as a whole (away, full, stopping, read-only, damaged), in contrast to one statement. */
+const SERVER_STATE = /^(08|28|3D|53|57P|58|F0|XX|25006)/
+/** SQLSTATEs by which the functions of BullMQ answer: a parent or a job that is missing. */
+const ANSWER = /^(BM|23)/
 
 /**
  * Brings BullMQ's own tables to its version in schema `bullmq`. BullMQ's runner takes an advisory lock, so several
@@ -140,10 +142,10 @@ function withQueueClient<T>(url: string, work: (client: pg.ClientBase) => Promis
 }
 
 /**
- * Makes the pool that BullMQ works on. Every failure of a connection is delayed and gets the code ECONNREFUSED; the original
- * error is its `cause`. Opens no connection by itself.
+ * Makes the pool that BullMQ works on. Every failure is delayed by `pause`; that of a connection or of the whole server gets the
+ * code ECONNREFUSED, and the original error is its `cause`. Opens no connection by itself.
  */
-export function makeQueuePool(url: string): PgPool {
+export function makeQueuePool(url: string, pause: Sleep = sleep): PgPool {
   const pool = makePool({
     connectionString: url,
     max: QUEUE_CONNECTIONS,
@@ -156,11 +158,27 @@ export function makeQueuePool(url: string): PgPool {
       await client.query(`SET search_path TO pg_catalog, ${quoteSchemaName(SCHEMA)}; ${WITHOUT_LIMITS}`)
     },
   })
+  const delayFailure = async <T>(action: () => Promise<T>, ofServer: RegExp): Promise<T> => {
+    try {
+      return await action()
+    } catch (error) {
+      const state = error instanceof pg.DatabaseError ? (error.code ?? '') : undefined
+      if (state !== undefined && ANSWER.test(state)) throw error
+      await pause(PAUSE_MS)
+      if (state !== undefined && !ofServer.test(state)) throw error
+      const message = `jobs: reach the queue in Postgres: ${connectReason(error)}`
+      throw Object.assign(new Error(message, { cause: error }), { code: REFUSED })
+    }
+  }
+  // Whatever the server answers to a connection, the queue cannot be reached.
+  const connect = () => delayFailure(() => pool.connect(), /^/)
   const delayed: unknown = {
     options: { keepAlive: true },
-    query: (text: string, params?: readonly unknown[]) =>
-      delayFailure(() => pool.query(text, [...(params ?? [])])),
-    connect: () => delayFailure(() => pool.connect()),
+    query: async (text: string, params?: readonly unknown[]) => {
+      const client = await connect()
+      return delayFailure(() => queryOn(client, text, params), SERVER_STATE)
+    },
+    connect,
     end: () => endPool(pool),
     on: pool.on.bind(pool),
     removeAllListeners: pool.removeAllListeners.bind(pool),
@@ -176,21 +194,22 @@ export function asQueueError(error: unknown): unknown {
   return refused ? unreachableQueue('postgres', error.cause ?? error) : error
 }
 
-async function delayFailure<T>(action: () => Promise<T>): Promise<T> {
+/** Runs a statement. The pool's own query ends the connection when the statement fails, and signing in again costs more. */
+async function queryOn(client: pg.PoolClient, text: string, params: readonly unknown[] = []) {
+  const ignore = () => undefined // the statement that fails reports a connection that broke
+  client.on('error', ignore)
+  let broken = true
   try {
-    return await action()
+    const result = await client.query(text, [...params])
+    broken = false
+    return result
   } catch (error) {
-    if (isStatementError(error)) throw error
-    await sleep(PAUSE_MS)
-    const message = `jobs: reach the queue in Postgres: ${connectReason(error)}`
-    throw Object.assign(new Error(message, { cause: error }), { code: REFUSED })
+    broken = !(error instanceof pg.DatabaseError) || error.severity !== 'ERROR'
+    throw error
+  } finally {
+    client.off('error', ignore)
+    client.release(broken)
   }
-}
-
-function isStatementError(error: unknown): boolean {
-  if (!(error instanceof pg.DatabaseError)) return false
-  const state = error.code ?? ''
-  return !SERVER_STATES.has(state) && !state.startsWith('08')
 }
 
 /** Facts from a Redis server's INFO; sizes in bytes, `maxMemory` 0 means no limit. */

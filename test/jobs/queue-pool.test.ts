@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { asQueueError, makeQueuePool } from '../../src/jobs/backend.ts'
 import { withClient } from '../../src/kit/postgres-client.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
@@ -71,4 +71,57 @@ it('a queue for which the server has no connection left is unreachable, with the
     await queryOnce(database.url, `DROP ROLE ${role}`)
     await database.close()
   }
+})
+
+describe('a queue in Postgres pauses before it reports', () => {
+  const states = (sqlstate: string) => `raise exception using errcode = '${sqlstate}', message = 'as told'`
+  it.each([
+    ['a server that is only read', '25006', 'ECONNREFUSED'],
+    ['a full disk', '53100', 'ECONNREFUSED'],
+    ['no memory', '53200', 'ECONNREFUSED'],
+    ['no connection', '53300', 'ECONNREFUSED'],
+    ['a server that stops', '57P01', 'ECONNREFUSED'],
+    ['a lost connection', '08006', 'ECONNREFUSED'],
+    ['a refused login', '28000', 'ECONNREFUSED'],
+    ['a database that is gone', '3D000', 'ECONNREFUSED'],
+    ['an error of the disk', '58030', 'ECONNREFUSED'],
+    ['a damaged page', 'XX001', 'ECONNREFUSED'],
+    ['a table that is gone', '42P01', '42P01'],
+  ])('%s (%s), and keeps the connection', async (_what, sqlstate, code) => {
+    const database = await openTestDatabase()
+    const pauses: number[] = []
+    const pool = makeQueuePool(database.url, async (ms) => void pauses.push(ms))
+    try {
+      const pid = async () => (await pool.query('select pg_backend_pid() as pid')).rows[0]
+      const before = await pid()
+      const failing = pool.query(`do $$ begin ${states(sqlstate)}; end $$`)
+      await expect(failing).rejects.toMatchObject({ code, message: expect.stringContaining('as told') })
+      expect(pauses).toEqual([1_000])
+      expect(await pid()).toEqual(before)
+    } finally {
+      await pool.end()
+      await database.close()
+    }
+  })
+
+  it('every refusal of a connection, and not the answers of BullMQ', async () => {
+    const database = await openTestDatabase()
+    const pauses: number[] = []
+    const pause = async (ms: number) => void pauses.push(ms)
+    const gone = new URL(database.url)
+    gone.pathname = '/no_such_database'
+    const pools = [makeQueuePool(gone.href, pause), makeQueuePool(database.url, pause)]
+    try {
+      for (const work of [() => pools[0]?.connect(), () => pools[0]?.query('select 1')])
+        await expect(work()).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+      expect(pauses).toHaveLength(2)
+      await expect(pools[1]?.query(`do $$ begin ${states('BM001')}; end $$`)).rejects.toMatchObject({
+        code: 'BM001',
+      })
+      expect(pauses).toHaveLength(2)
+    } finally {
+      for (const pool of pools) await pool.end()
+      await database.close()
+    }
+  })
 })

@@ -122,6 +122,13 @@ export const DATABASE: readonly Breaking[] = [
     to: 'return refused ? error.cause : error',
   },
   {
+    promise:
+      'A server that takes no writes, is full or refuses a login is asked about twice a second by the queue in Postgres, not a hundred times, and on the connection that is open',
+    in: 'src/jobs/backend.ts',
+    from: '/^(08|28|3D|53|57P|58|F0|XX|25006)/',
+    to: '/^(08|28|3D|53|57P|58|F0|XX)/',
+  },
+  {
     promise: 'Rows that were read before an error never pass for all of them',
     in: 'src/store/copy.ts',
     from: 'const stream = copyTo(`COPY ${source} TO STDOUT (FORMAT binary)`)',
