@@ -257,6 +257,7 @@ function isUsable(deps: RefreshDeps, state: LoginState, credentials: Credentials
 }
 
 function isDue(deps: RefreshDeps, state: LoginState, credentials: Credentials): boolean {
+  if (credentials.failures > 0) return true
   const begun = credentials.obtainedAt.getTime()
   // A row of an earlier version may have a longer life than is accepted now.
   const life = Math.min(credentials.expiresAt.getTime() - begun, MAX_LIFETIME_MS)

@@ -1,4 +1,7 @@
-/** The tokens of one grant (service document, "Token response"), with their times by this machine's clock. */
+/**
+ * The tokens of one grant (service document, "Token response"), with their times by this machine's clock. The access token is ''
+ * where the service sent none that can be used.
+ */
 export type TokenPair = { accessToken: string; refreshToken: string; obtainedAt: Date; expiresAt: Date }
 
 /** Everything that is stored for signing an account in. */
@@ -23,10 +26,10 @@ export type HeldCredentials = {
   /** as stored at the moment of the lock; undefined when the account was never signed in */
   credentials: Credentials | undefined
   /**
-   * Stores a new pair and clears `needsLogin`, `failures` and `notBefore`. The pair is on the disk when this resolves, even
-   * when the database cannot be written.
+   * Stores a new pair, clears `needsLogin` and `notBefore`, and sets `failures`, by default to 0. The pair is on the disk when
+   * this resolves, even when the database cannot be written.
    */
-  save(pair: TokenPair): Promise<void>
+  save(pair: TokenPair, failures?: number): Promise<void>
   /** Sets `needsLogin`, with the reason for a person to read. */
   park(reason: string): Promise<void>
   /** Counts a failed attempt; no other is made before `notBefore`. */

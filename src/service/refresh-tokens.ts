@@ -10,6 +10,7 @@ import {
 import { type Backoff, backoffMs, HOUR, SECOND } from '../kit/time.ts'
 import { assertOrigin, type CallDeps } from './calls.ts'
 import type { Credentials, HeldCredentials, LoginAccount, TokenPair, TokenVault } from './credentials.ts'
+import { badShape } from './service-errors.ts'
 import { type Grant, requestTokens } from './token-grants.ts'
 
 export type RefreshDeps = { calls: CallDeps; vault: TokenVault; log: Logger }
@@ -91,9 +92,16 @@ async function grantAndSave(
   held: Held,
   grant: Grant,
 ): Promise<RefreshResult> {
-  const { clientId, clientSecret } = held.credentials
+  const { clientId, clientSecret, accessToken, expiresAt, failures } = held.credentials
   const client = { baseUrl: account.baseUrl, clientId, clientSecret }
-  const pair = await requestTokens(deps.calls, { client, grant })
+  let pair = await requestTokens(deps.calls, { client, grant })
+  for (let isSecond = false; pair.accessToken === ''; isSecond = true) {
+    // The refresh token that was sent is spent: the new one is stored first. The access token before serves on while it lasts.
+    await held.save({ ...pair, accessToken, expiresAt }, failures)
+    if (isSecond) throw badShape('renewing the login', 'the answer has no usable access token')
+    const again = { type: 'refresh_token', refreshToken: pair.refreshToken } as const
+    pair = await requestTokens(deps.calls, { client, grant: again })
+  }
   await held.save(pair)
   deps.log.info({ account: account.name, grant: grant.type, expires_at: pair.expiresAt }, 'new tokens stored')
   return { kind: 'refreshed', credentials: withPair(held.credentials, pair) }

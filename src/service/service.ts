@@ -13,7 +13,7 @@ import {
   fetchAuthorizeRefusal,
   type Grant,
   makeAuthorizeUrl,
-  requestTokens,
+  requestLogin,
 } from './token-grants.ts'
 import type { OnAnswer } from './transport.ts'
 import type { WireWorkoutList } from './wire/wire-workouts.ts'
@@ -107,7 +107,7 @@ export function openService(
     signal?: AbortSignal,
   ): Promise<TokenPair> => {
     const call = { queue: 'login', origin: new URL(client.baseUrl).origin }
-    return pacer.run(call, () => requestTokens(calls, { client, grant }, signal), signal)
+    return pacer.run(call, () => requestLogin(calls, { client, grant }, signal), signal)
   }
 
   return {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { TransientError } from '../kit/errors.ts'
+import { CredentialsRejectedError, TransientError } from '../kit/errors.ts'
 import type { Clock } from '../kit/time.ts'
 import { applyRetryAfter, type CallDeps, endpointUrl } from './calls.ts'
 import type { TokenPair } from './credentials.ts'
@@ -51,17 +51,43 @@ export async function requestTokens(
   return interpretTokenAnswer(answer, input.grant, transport.now)
 }
 
-/** Reads a token answer by its content: an empty access token or an error word with status 200 is a refusal. */
+/** Requests tokens for a login, which nothing stores yet; a pair without a usable access token is refreshed once. Throws as requestTokens. */
+export async function requestLogin(
+  deps: Pick<CallDeps, 'transport' | 'pacer'>,
+  { client, grant }: { client: ClientCredentials; grant: Grant },
+  signal?: AbortSignal,
+): Promise<TokenPair> {
+  const pair = await requestTokens(deps, { client, grant }, signal)
+  if (pair.accessToken !== '') return pair
+  const { refreshToken } = pair
+  const again = { client, grant: { type: 'refresh_token', refreshToken } } as const
+  return requestTokens(deps, again, signal).catch((error: unknown) => {
+    signal?.throwIfAborted()
+    if (error instanceof CredentialsRejectedError) throw error
+    return pair
+  })
+}
+
+/**
+ * Reads a token answer by its content: an empty access token or an error word with status 200 is a refusal. With a refresh token
+ * and no error word a missing or odd access token is none: the pair has '' for it, and its time is over.
+ */
 function interpretTokenAnswer(answer: RawAnswer, grant: Grant, now: Clock): TokenPair {
   const what = WHAT[grant.type]
   const good = answer.status >= 200 && answer.status <= 299
-  const token = good ? parseToken(parseQuietly(answer)) : undefined
-  if (!token) throw tokenError(answer, what, now(), grant.type === 'password' ? 'password' : 'other')
+  // A token that is a number is kept with all of its digits.
+  const text = answer.body.toString('utf8').replace(/("refresh_token"\s*:\s*)(\d+)(?=\s*[,}])/, '$1"$2"')
+  const wire = parseQuietly({ ...answer, body: Buffer.from(text) })
+  const token = good ? parseToken(wire) : undefined
+  if (!token || (token.access_token === undefined && parseOAuthError(wire) !== undefined))
+    throw tokenError(answer, what, now(), grant.type === 'password' ? 'password' : 'other')
   // RFC 6749 section 6: without a new refresh token in the answer, the old one remains valid.
   const refreshToken =
     token.refresh_token ?? (grant.type === 'refresh_token' ? grant.refreshToken : undefined)
   if (refreshToken === undefined) throw badShape(what, 'the answer holds no refresh token')
   const obtainedAt = answer.requestedAt
+  if (token.access_token === undefined)
+    return { accessToken: '', refreshToken, obtainedAt, expiresAt: obtainedAt }
   const expiresAt = new Date(obtainedAt.getTime() + Math.round(token.expires_in * 1000))
   return { accessToken: token.access_token, refreshToken, obtainedAt, expiresAt }
 }

@@ -80,12 +80,12 @@ export async function findKeyIds(tx: Tx): Promise<Set<string>> {
   return new Set(rows.map(({ keyId }) => keyId))
 }
 
-/** Writes sealed credentials whole, and marks the account as signed in. */
-export async function upsertSealed(tx: Tx, sealed: SealedCredentials): Promise<void> {
+/** Writes sealed credentials whole, and marks the account as signed in; `failures` of refreshes go on counting after an odd answer. */
+export async function upsertSealed(tx: Tx, sealed: SealedCredentials, failures = 0): Promise<void> {
   const { accountId, ...columns } = sealed
   const fresh = {
     ...columns,
-    failures: 0,
+    failures,
     notBefore: null,
     unreadable: false,
     updatedAt: sql`clock_timestamp()`,

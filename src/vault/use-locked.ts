@@ -74,7 +74,8 @@ async function readUnderLock<T>(
   const found = await findCredentialsAndUnpark(tx, parts, accountId)
   return {
     credentials: found,
-    save: (pair) => savePair(parts, tx, { accountId, origin: found?.origin, pair, state }),
+    save: (pair, failures) =>
+      savePair(parts, tx, { accountId, origin: found?.origin, pair, failures, state }),
     park: (reason) => recordNeedsLogin(tx, accountId, reason),
     recordFailure: (failure) => recordRefreshFailure(tx, accountId, failure),
   }
@@ -83,9 +84,15 @@ async function readUnderLock<T>(
 async function savePair<T>(
   parts: VaultParts,
   tx: Tx,
-  input: { accountId: number; origin: string | undefined; pair: TokenPair; state: LockedUse<T> },
+  input: {
+    accountId: number
+    origin: string | undefined
+    pair: TokenPair
+    failures: number | undefined
+    state: LockedUse<T>
+  },
 ): Promise<void> {
-  const { accountId, origin, pair, state } = input
+  const { accountId, origin, pair, failures, state } = input
   if (!state.newest || origin === undefined) {
     throw new ConfigError('not_signed_in', `account ${accountId} is not signed in; run: musette login`)
   }
@@ -98,7 +105,7 @@ async function savePair<T>(
   state.newest = sealed
   state.spooled = await trySpool(parts, sealed)
   try {
-    await upsertSealed(tx, sealed)
+    await upsertSealed(tx, sealed, failures)
   } catch (error) {
     // With the pair in the spool a lost connection is no failure; its commit fails, too. A refused value lets the commit succeed.
     if (!state.spooled) throw error

@@ -341,7 +341,7 @@ describe('a refresh without a definite answer', () => {
       'an HTML page',
       { status: 200, body: '<html>maintenance</html>', headers: { 'content-type': 'text/html' } },
     ],
-    ['an empty access token', { status: 200, body: { access_token: '', refresh_token: 'x' } }],
+    ['an empty access token', { status: 200, body: { access_token: '' } }],
     ['a refused client', { status: 401, body: { error: 'invalid_client' } }],
     ['a 500 that says invalid_grant', { status: 500, body: { error: 'invalid_grant' } }],
   ]

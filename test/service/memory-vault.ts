@@ -48,8 +48,8 @@ export function makeMemoryVault(rows: Record<number, Credentials> = {}): MemoryV
 
   const hold = (accountId: number): HeldCredentials => ({
     credentials: stored.get(accountId),
-    async save(pair: TokenPair) {
-      change(accountId, { ...pair, needsLogin: false, failures: 0, notBefore: undefined }, 'save')
+    async save(pair: TokenPair, failures = 0) {
+      change(accountId, { ...pair, needsLogin: false, failures, notBefore: undefined }, 'save')
     },
     async park(reason) {
       reasons.push(reason)

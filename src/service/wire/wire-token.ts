@@ -15,24 +15,26 @@ export const MAX_LIFETIME_MS = 14 * DAY
 /** Visible ASCII without spaces: any other character could split a header or be refused in one. */
 const TOKEN = /^[\x21-\x7e]+$/
 
-const tokenSchema = z.looseObject({ access_token: z.string().regex(TOKEN) })
+const tokenSchema = z.looseObject({ access_token: z.string().regex(TOKEN).optional().catch(undefined) })
 
 /**
- * A token response (service document, "Token response"). `refresh_token` is undefined when none was sent; `expires_in` is in
- * seconds, from 1 to 14 days.
+ * A token response (service document, "Token response"). A token is undefined when none was sent, an access token also when no
+ * header can hold it; `expires_in` is in seconds, from 1 to 14 days.
  */
-type WireToken = { access_token: string; refresh_token: string | undefined; expires_in: number }
+type WireToken = {
+  access_token: string | undefined
+  refresh_token: string | undefined
+  expires_in: number
+}
 
-/** Parses a token response by its content; undefined when it holds no usable access token (service document, endpoint 1). */
+/** Parses a token response by its content; undefined without any token (service document, endpoint 1). */
 export function parseToken(wire: unknown): WireToken | undefined {
   const parsed = tokenSchema.safeParse(wire)
   if (!parsed.success) return undefined
-  const { access_token, refresh_token, expires_in } = parsed.data
-  return {
-    access_token,
-    refresh_token: typeof refresh_token === 'string' && refresh_token !== '' ? refresh_token : undefined,
-    expires_in: lifetimeOf(expires_in),
-  }
+  const { access_token, expires_in, refresh_token: sent } = parsed.data
+  const refresh_token = typeof sent === 'string' && sent !== '' ? sent : undefined
+  if (access_token === undefined && refresh_token === undefined) return undefined
+  return { access_token, refresh_token, expires_in: lifetimeOf(expires_in) }
 }
 
 function lifetimeOf(expiresIn: unknown): number {

@@ -34,6 +34,13 @@ export const SECRETS: readonly Breaking[] = [
     to: 'Math.min(lifetime, lifetime)',
   },
   {
+    promise:
+      '… not even one whose access token cannot be used: its refresh token is stored, and then used for another pair',
+    in: 'src/service/wire/wire-token.ts',
+    from: 'if (access_token === undefined && refresh_token === undefined) return undefined',
+    to: 'if (access_token === undefined) return undefined',
+  },
+  {
     promise: 'one unreadable login stops no other account',
     in: 'src/daemon/handlers.ts',
     from: 'if (error instanceof UnreadableLoginError) return void (await app.vault.parkUnreadable(error))',
