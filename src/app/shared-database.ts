@@ -7,7 +7,7 @@ import { readSharedUrl } from '../embedded/embedded.ts'
 import { acquireKeepAlive, isKeptAlive, type KeepAlive, requestKeepAlive } from '../embedded/keep-alive.ts'
 import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
 import { PROGRAM_FOLDER } from '../kit/program-folder.ts'
-import { MINUTE, SECOND, sleep } from '../kit/time.ts'
+import { joinSignals, MINUTE, SECOND, sleep } from '../kit/time.ts'
 import { collectResults, openQueries } from '../query/raw-query.ts'
 import { assertDatabase, findMismatch, openDatabase } from './open-database.ts'
 
@@ -54,11 +54,13 @@ export async function shareDatabaseUrl(
 export async function findSharedMismatch(config: Config): Promise<string | undefined> {
   const url = config.databaseUrl ?? (await readSharedUrl(config.dataDir, { withPassword: true }))
   if (url === undefined) return undefined
-  const signal = AbortSignal.timeout(LOOK_WITHIN_MS)
+  const within = joinSignals([], LOOK_WITHIN_MS)
+  const { signal } = within
   const queries = await openQueries({ connectionString: url, write: false, signal }).catch(() => undefined)
   try {
     return queries && (await findMismatch(queries, signal))
   } finally {
+    within.clear()
     await queries?.close()
   }
 }
@@ -74,7 +76,7 @@ async function startHolder(
     detached: true,
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
-  const giveUp = new AbortController()
+  const giveUp = joinSignals([signal])
   try {
     const report = await new Promise<Report>((resolve, reject) => {
       child.once('message', (message) => resolve(message as Report))
@@ -87,16 +89,14 @@ async function startHolder(
           ),
         ),
       )
-      sleep(SHARE_WITHIN_MS, AbortSignal.any([giveUp.signal, ...(signal ? [signal] : [])])).then(
-        () => resolve({}),
-        reject,
-      )
+      sleep(SHARE_WITHIN_MS, giveUp.signal).then(() => resolve({}), reject)
     })
     const { failure } = report
     if (!failure) return log.debug('a process keeps the embedded Postgres running')
     throw new (failure.mendable ? ConfigError : TransientError)(failure.code, failure.message)
   } finally {
     giveUp.abort()
+    giveUp.clear()
     if (child.connected) child.disconnect()
     child.unref()
   }

@@ -1,5 +1,5 @@
 import { CredentialsRejectedError, errorCode, errorLine, isAbort, TransientError } from '../kit/errors.ts'
-import { HOUR } from '../kit/time.ts'
+import { HOUR, joinSignals } from '../kit/time.ts'
 import { type Comparison, compareActivity } from '../mirror/compare-activities.ts'
 import { completeMeasures } from '../mirror/complete-measures.ts'
 import type { FetchCounts, Progress } from '../mirror/fetch-wanted.ts'
@@ -47,13 +47,14 @@ export async function syncAccount(
   const { name, training, ...rest } = input
   const account = await beginPass(app, name)
   const { concurrency } = app.config.service
-  const halt = new AbortController()
-  const signal = rest.signal ? AbortSignal.any([rest.signal, halt.signal]) : halt.signal
+  const halt = joinSignals([rest.signal])
   const { full = false } = rest
   let trainingFailures: Promise<number> | undefined
   const begin = () => {
     if (trainingFailures) return trainingFailures
-    trainingFailures = training ? syncTraining(app, { account, full, signal }) : Promise.resolve(0)
+    trainingFailures = training
+      ? syncTraining(app, { account, full, signal: halt.signal })
+      : Promise.resolve(0)
     // The error is thrown where this promise is awaited, after the activities.
     trainingFailures.catch(() => undefined)
     return trainingFailures
@@ -80,6 +81,8 @@ export async function syncAccount(
     halt.abort(error)
     await trainingFailures?.catch(() => undefined)
     throw error
+  } finally {
+    halt.clear()
   }
 }
 

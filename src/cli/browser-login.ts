@@ -5,7 +5,7 @@ import type { App } from '../app/app.ts'
 import { beginBrowserLogin } from '../app/sign-in.ts'
 import { ConfigError, errorCode } from '../kit/errors.ts'
 import { isLoopback } from '../kit/loopback.ts'
-import { MINUTE, SECOND } from '../kit/time.ts'
+import { type JoinedSignal, joinSignals, MINUTE, SECOND } from '../kit/time.ts'
 import type { Context } from './context.ts'
 
 /** Long enough to find a password manager and read the consent screen. */
@@ -26,6 +26,7 @@ export function loginInBrowser(context: Context, app: LoginApp, input: Input) {
 
 async function loginByRedirect(context: Context, app: LoginApp, input: Input) {
   const listener = await openRedirectListener(addressOf(input.redirectUri))
+  const within = joinSignals([context.signal], WAIT_MS)
   try {
     const redirectUri = input.redirectUri ?? listener.redirectUri
     const login = await beginBrowserLogin(app, {
@@ -41,9 +42,9 @@ async function loginByRedirect(context: Context, app: LoginApp, input: Input) {
     context.note(
       `If the service shows an error there, it may not know the address ${redirectUri}; --redirect-uri takes a registered one.`,
     )
-    const signal = AbortSignal.any([context.signal, AbortSignal.timeout(WAIT_MS)])
-    return await login.finish(await listener.answer(login.state, signal), context.signal)
+    return await login.finish(await listener.answer(login.state, within), context.signal)
   } finally {
+    within.clear()
     await listener.close()
   }
 }
@@ -104,7 +105,7 @@ function addressOf(redirectUri: string | undefined): { host: string; port: numbe
 type RedirectListener = {
   redirectUri: string
   /** Resolves with the first answer that has this `state`; other requests get an error page and change nothing. */
-  answer(state: string, signal: AbortSignal): Promise<{ code: string; state: string | undefined }>
+  answer(state: string, within: JoinedSignal): Promise<{ code: string; state: string | undefined }>
   close(): Promise<void>
 }
 
@@ -121,11 +122,11 @@ async function openRedirectListener(options: { host: string; port: number }): Pr
   const { port } = server.address() as AddressInfo
   return {
     redirectUri: `http://127.0.0.1:${port}/callback`,
-    answer: (state, signal) =>
+    answer: (state, { signal, isOver }) =>
       new Promise((resolve, reject) => {
         const giveUp = () =>
           reject(
-            isTimeout(signal)
+            isOver()
               ? new ConfigError('login_timeout', 'nobody signed in; run: musette login --browser')
               : signal.reason,
           )
@@ -160,10 +161,6 @@ async function openRedirectListener(options: { host: string; port: number }): Pr
 function cannotListen(port: number, error: Error): ConfigError {
   const message = `port ${port} on this machine cannot be listened on (${errorCode(error)}); end the program that uses it, or run: musette login --paste`
   return new ConfigError('port_unusable', message, { cause: error })
-}
-
-function isTimeout(signal: AbortSignal): boolean {
-  return signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
 }
 
 function sendPage(response: ServerResponse, status: number, sentence: string): void {

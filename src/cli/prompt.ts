@@ -1,4 +1,5 @@
 import { addAbortSignal, type Readable } from 'node:stream'
+import { joinSignals } from '../kit/time.ts'
 
 type Choice = {
   initialValue?: string
@@ -29,18 +30,19 @@ async function untilCancelled(
   signal: AbortSignal,
   ask: (cancel: AbortSignal) => Promise<string | symbol>,
 ): Promise<string> {
-  const cancel = new AbortController()
+  const cancel = joinSignals([signal])
   // The library ignores Ctrl-D and would wait for ever on a closed input.
   const onKey = (_text: string | undefined, key: { ctrl?: boolean; name?: string } | undefined) => {
     if (key?.ctrl && key.name === 'd') cancel.abort()
   }
   process.stdin.on('keypress', onKey)
   try {
-    const answer = await ask(AbortSignal.any([signal, cancel.signal]))
+    const answer = await ask(cancel.signal)
     if (typeof answer === 'string') return answer
     throw new DOMException('the prompt was cancelled', 'AbortError')
   } finally {
     process.stdin.off('keypress', onKey)
+    cancel.clear()
   }
 }
 

@@ -216,9 +216,9 @@ function makeDaemonMcp({
       makeHttpServer({ log, version: VERSION, makeReader }),
     )
   return {
-    async fetch(request, text) {
+    async fetch(...request) {
       made ??= make()
-      return (await made).fetch(request, text)
+      return (await made).fetch(...request)
     },
     async close() {
       await (await made)?.close()

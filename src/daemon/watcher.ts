@@ -4,7 +4,7 @@ import { type DropFolder, type DroppedFile, openDropFolder } from '../dropfolder
 import { isDroppable } from '../fit/fit-names.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { errorLine } from '../kit/errors.ts'
-import { MINUTE, SECOND } from '../kit/time.ts'
+import { joinSignals, MINUTE, SECOND } from '../kit/time.ts'
 import { findAccount, findAccounts } from '../store/account-rows.ts'
 import { findIdentity } from '../store/database-facts.ts'
 import type { Store } from '../store/store.ts'
@@ -49,10 +49,10 @@ export async function openWatcher(
         const account = await store.read((tx) => findAccount(tx, file.account))
         if (!account) return { action: 'wait' }
         // Every request listens to the signal; a separate one per file keeps the listeners of the folder's signal few.
-        const own = AbortSignal.any([signal])
+        const own = joinSignals([signal])
         const { name, restingSince, mtimeMs } = file
-        const input = { account, name, open, restingSince, changedAt: new Date(mtimeMs), signal: own }
-        const outcome = await importFile(deps, input)
+        const input = { account, name, open, restingSince, changedAt: new Date(mtimeMs), signal: own.signal }
+        const outcome = await importFile(deps, input).finally(own.clear)
         if (outcome.action === 'wait') dueUploads.put(file, outcome)
         return outcome
       },

@@ -3,7 +3,7 @@ import type { Config, ConfigProblem } from '../config/config.ts'
 import { hasEmbeddedPostgres, openEmbeddedPostgres } from '../embedded/embedded.ts'
 import { errorCode, TransientError } from '../kit/errors.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
-import { SECOND } from '../kit/time.ts'
+import { joinSignals, SECOND } from '../kit/time.ts'
 import { checkSchema } from '../store/migration/schema-version.ts'
 import { openStore, type Store } from '../store/store.ts'
 
@@ -80,12 +80,14 @@ async function openEmbedded(
   defer: (name: string, release: () => Promise<unknown>) => void,
 ): Promise<string | undefined> {
   if (!(await hasEmbeddedPostgres(dataDir))) return undefined
-  const signal = AbortSignal.timeout(START_WITHIN_MS)
+  const within = joinSignals([], START_WITHIN_MS)
+  const { signal } = within
   const embedded = await openEmbeddedPostgres({ log, signal }, { dataDir }).catch((error: unknown) => {
-    if (error !== signal.reason) throw error
+    if (!within.isOver()) throw error
     const message = `the embedded Postgres did not become ready within ${START_WITHIN_MS / SECOND} s`
     throw new TransientError('embedded_not_ready', message)
   })
+  within.clear()
   defer('embedded Postgres', () => embedded.close())
   return embedded.url
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Config } from '../config/config.ts'
 import { ConfigError, errorLine } from '../kit/errors.ts'
-import { SECOND } from '../kit/time.ts'
+import { joinSignals, SECOND } from '../kit/time.ts'
 import type { Readiness } from '../web/health-routes.ts'
 
 const ANSWER_WITHIN_MS = 5 * SECOND
@@ -14,12 +14,13 @@ export async function fetchReadiness(config: Config): Promise<Pick<Readiness, 'r
   // An address to listen on everywhere is reached on loopback.
   const reachable = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
   const name = reachable.includes(':') ? `[${reachable}]` : reachable
+  const within = joinSignals([], ANSWER_WITHIN_MS)
   try {
-    const answer = await fetch(`http://${name}:${port}/readyz`, {
-      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
-    })
+    const answer = await fetch(`http://${name}:${port}/readyz`, { signal: within.signal })
     return readinessSchema.parse(await answer.json())
   } catch (error) {
     return { ready: false, parts: { daemon: `no answer from ${name}:${port} (${errorLine(error)})` } }
+  } finally {
+    within.clear()
   }
 }

@@ -1,4 +1,5 @@
 import { connectReason, isNotUpYet, TransientError } from '../kit/errors.ts'
+import { joinSignals } from '../kit/time.ts'
 import { fetchRedisFacts } from './backend.ts'
 
 /**
@@ -11,15 +12,17 @@ export async function fetchWhyRedisIsDown(
   { signal, withinMs }: { signal: AbortSignal; withinMs: number },
 ): Promise<string | undefined> {
   signal.throwIfAborted()
-  const timeout = AbortSignal.timeout(withinMs)
+  const ended = joinSignals([signal], withinMs)
   try {
-    const { isLoading } = await fetchRedisFacts(url, AbortSignal.any([signal, timeout]))
+    const { isLoading } = await fetchRedisFacts(url, ended.signal)
     return isLoading ? 'it loads its data' : undefined
   } catch (error) {
     signal.throwIfAborted()
-    if (timeout.aborted) return 'no answer'
+    if (ended.isOver()) return 'no answer'
     const cause = error instanceof TransientError ? error.cause : error
     if (isNotUpYet(cause)) return connectReason(cause)
     throw error
+  } finally {
+    ended.clear()
   }
 }

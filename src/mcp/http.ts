@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { errorLine } from '../kit/errors.ts'
+import { type JoinedSignal, joinSignals } from '../kit/time.ts'
 import type { GuardedReader } from '../query/guarded-reader.ts'
 import { judgeText, VERSION_WITH_BATCHES } from './judge-message.ts'
 import { type McpDeps, makeServerFactory } from './server.ts'
 
 export type HttpServer = {
-  /** Answers one request, whose body is `text`. Its signal aborts when the connection closes, and cancels its calls. */
-  fetch(request: Request, text: string | undefined): Promise<Response>
+  /** Answers one request, whose body is `text`. `closed` aborts when the connection closes, and cancels its calls. */
+  fetch(request: Request, text: string | undefined, closed: AbortSignal): Promise<Response>
   close(): Promise<void>
 }
 
@@ -26,7 +27,8 @@ const SESSION = 'mcp-session-id'
  */
 export function makeHttpServer({ makeReader, ...deps }: HttpDeps): HttpServer {
   const handlers = new Map<string | undefined, Handler>()
-  const running = new Map<string, AbortController>()
+  const running = new Map<string, JoinedSignal>()
+  const open = new Set<Request>()
 
   const handlerFor = (account: string | undefined): Handler => {
     const known = handlers.get(account)
@@ -39,7 +41,7 @@ export function makeHttpServer({ makeReader, ...deps }: HttpDeps): HttpServer {
   }
 
   return {
-    async fetch(request, text) {
+    async fetch(request, text, closed) {
       const judged = text === undefined ? undefined : judgeText(text, versionOf(request))
       const [refusal] = judged?.refusals ?? []
       if (refusal) return Response.json(refusal, { status: 400 })
@@ -48,14 +50,17 @@ export function makeHttpServer({ makeReader, ...deps }: HttpDeps): HttpServer {
       const messages = (Array.isArray(body) ? body : [body]) as Message[]
       const keys = session === null ? [] : messages.flatMap((message) => keyOf(session, message?.id))
       if (session !== null) for (const message of messages) cancel(running, session, message)
-      const stop = new AbortController()
+      const stop = joinSignals([closed])
       for (const key of keys) running.set(key, stop)
-      request.signal.addEventListener('abort', () => {
+      const stoppable = new Request(request, { signal: stop.signal })
+      // A request that is collected as garbage takes its signal with it, although others listen to that.
+      open.add(stoppable)
+      closed.addEventListener('abort', () => {
+        open.delete(stoppable)
         for (const key of keys) if (running.get(key) === stop) running.delete(key)
       })
-      const signal = AbortSignal.any([request.signal, stop.signal])
       const account = new URL(request.url).searchParams.get('account') ?? undefined
-      const response = await handlerFor(account).fetch(new Request(request, { signal }), { parsedBody: body })
+      const response = await handlerFor(account).fetch(stoppable, { parsedBody: body })
       if (messages.some((message) => message?.method === 'initialize')) {
         response.headers.set(SESSION, randomUUID())
       }
@@ -79,7 +84,7 @@ function keyOf(session: string, id: unknown): string[] {
   return typeof id === 'string' || typeof id === 'number' ? [`${session} ${typeof id} ${id}`] : []
 }
 
-function cancel(running: ReadonlyMap<string, AbortController>, session: string, message: Message): void {
+function cancel(running: ReadonlyMap<string, JoinedSignal>, session: string, message: Message): void {
   if (message?.method !== 'notifications/cancelled') return
   for (const key of keyOf(session, message.params?.requestId)) running.get(key)?.abort()
 }

@@ -2,6 +2,7 @@ import { McpServer, type McpServerFactory } from '@modelcontextprotocol/server'
 import type { Logger } from 'pino'
 import { z } from 'zod'
 import { errorLine, isAbort, MusetteError } from '../kit/errors.ts'
+import { joinSignals } from '../kit/time.ts'
 import type { GuardedReader } from '../query/guarded-reader.ts'
 import { ABOUT_TEXTS, makeFailure } from './answer.ts'
 import { COOKBOOK } from './cookbook/cookbook.ts'
@@ -64,8 +65,8 @@ function addTool(server: McpServer, tool: Tool, { reader, log, requestSignal }: 
       annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     },
     async (given, context) => {
-      const { signal: ours } = context.mcpReq
-      const signal = requestSignal ? AbortSignal.any([ours, requestSignal]) : ours
+      const joined = joinSignals([context.mcpReq.signal, requestSignal])
+      const { signal } = joined
       try {
         return await tool.run({ reader, query: makeQuery(reader, signal), signal }, given as never)
       } catch (error) {
@@ -76,6 +77,8 @@ function addTool(server: McpServer, tool: Tool, { reader, log, requestSignal }: 
         }
         log.error({ error, tool: name }, 'mcp: a call failed')
         return makeFailure('musette could not answer; its log says why.')
+      } finally {
+        joined.clear()
       }
     },
   )

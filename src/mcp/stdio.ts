@@ -4,6 +4,7 @@ import { ProtocolErrorCode, STDIO_DEFAULT_MAX_BUFFER_SIZE } from '@modelcontextp
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
 import { errorLine } from '../kit/errors.ts'
 import { formatBytes } from '../kit/text.ts'
+import { joinSignals } from '../kit/time.ts'
 import { judgeText, makeRefusal, type Refusal } from './judge-message.ts'
 import { type McpDeps, makeServerFactory } from './server.ts'
 
@@ -24,12 +25,12 @@ export async function serveStandardStreams(deps: McpDeps, signal: AbortSignal): 
   pipeline(process.stdin, input, () => undefined)
   const transport = new StdioServerTransport(input, process.stdout)
   const connection = serveStdio(makeServerFactory(deps), { onerror, transport })
-  const ended = new AbortController()
-  const stop = { signal: AbortSignal.any([signal, ended.signal]) }
+  const stop = joinSignals([signal])
   try {
     await Promise.race([once(input, 'end', stop), once(input, 'close', stop)]).catch(() => undefined)
   } finally {
-    ended.abort()
+    stop.abort()
+    stop.clear()
     await connection.close()
     // Ends standard input, too, which would keep the process running.
     input.destroy()

@@ -1,6 +1,5 @@
-import { setMaxListeners } from 'node:events'
 import { CredentialsRejectedError, errorLine, isAbort, TransientError } from '../kit/errors.ts'
-import { formatDuration, SECOND, within } from '../kit/time.ts'
+import { formatDuration, joinSignals, SECOND, within } from '../kit/time.ts'
 import type { Account } from '../store/account-rows.ts'
 import { countByState, findWanted, type WantedActivity } from '../store/activities/wanted.ts'
 import { fetchServiceState, OUTAGE_AFTER } from './item-failure.ts'
@@ -111,9 +110,8 @@ type FetchAllInput = {
 async function fetchAll(deps: MirrorDeps, options: MirrorOptions, input: FetchAllInput): Promise<void> {
   const { account, concurrency, count } = input
   const queue = input.activities.values()
-  const halt = new AbortController()
-  const signal = input.signal ? AbortSignal.any([input.signal, halt.signal]) : halt.signal
-  setMaxListeners(0, signal)
+  const halt = joinSignals([input.signal])
+  const { signal } = halt
   const fullBatch = Math.min(BATCH_SAMPLES, UNRECORDED_SAMPLES / concurrency)
   const failedInARow = { fetching: 0, recording: 0 }
   const others = spread(input.activities)
@@ -184,8 +182,8 @@ async function fetchAll(deps: MirrorDeps, options: MirrorOptions, input: FetchAl
     }
   })
   const ends = await Promise.allSettled(workers)
-  input.signal?.throwIfAborted()
-  if (halt.signal.aborted) throw halt.signal.reason
+  halt.clear()
+  signal.throwIfAborted()
   for (const end of ends) if (end.status === 'rejected') throw end.reason
 }
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { errorLine } from '../kit/errors.ts'
 import { makeLogOnce } from '../kit/log-once.ts'
-import { type Backoff, backoffMs, MINUTE, SECOND, sleep } from '../kit/time.ts'
+import { type Backoff, backoffMs, joinSignals, MINUTE, SECOND, sleep } from '../kit/time.ts'
 import { type Account, findAccounts } from '../store/account-rows.ts'
 import { openChangeListener } from '../store/feed/change-listener.ts'
 import { type Change, findChanges } from '../store/feed/change-rows.ts'
@@ -119,7 +119,10 @@ async function publishUntilLost(deps: PublisherDeps, input: SessionInput): Promi
   const { publisherId } = await store.transaction(recordPublisher)
   const availability = availabilityTopicOf(publisherId)
   const sent = new Map<string, string>()
-  let nudge = new AbortController()
+  const listener = openChangeListener(
+    { log },
+    { connectionString: deps.databaseUrl, channel: 'musette_changes' },
+  )
   const broker = await openBroker(input.broker, {
     clientId: clientIdOf(publisherId),
     will: { topic: availability, payload: 'offline' },
@@ -127,7 +130,7 @@ async function publishUntilLost(deps: PublisherDeps, input: SessionInput): Promi
       if (topic === BIRTH_TOPIC) {
         if (isRetained || text !== 'online') return
         sent.clear()
-        nudge.abort()
+        listener.wake()
         return
       }
       // A command that was retained would be carried out at each connection.
@@ -137,30 +140,26 @@ async function publishUntilLost(deps: PublisherDeps, input: SessionInput): Promi
       )
     },
   })
-  const listener = openChangeListener(
-    { log },
-    { connectionString: deps.databaseUrl, channel: 'musette_changes' },
-  )
-  const over = AbortSignal.any([input.signal, broker.lost])
+  const over = joinSignals([input.signal, broker.lost])
   try {
     await broker.subscribe([BIRTH_TOPIC, ...(commands ? [POLL_TOPICS] : [])])
     log.info({ publisher: clientIdOf(publisherId) }, 'mqtt: connected')
-    while (!over.aborted) {
+    while (!over.signal.aborted) {
       const isNew = await publishChanged(deps, broker, { publisherId, sent, ...input })
       const { events, waiting } = await publishEvents(deps, broker, publisherId)
       await store.transaction((tx) =>
         recordPublisherState(tx, { published: isNew || events > 0, problem: null }),
       )
       input.onGood()
-      await sleep(REST_MS, over).catch(() => undefined)
+      await sleep(REST_MS, over.signal).catch(() => undefined)
       const pauseMs = events === PAGE || waiting ? REST_MS : input.pauses.lookEveryMs
-      if (!nudge.signal.aborted) await listener.wait(pauseMs, AbortSignal.any([over, nudge.signal]))
-      nudge = new AbortController()
+      await listener.wait(pauseMs, over.signal)
     }
     if (broker.lost.aborted) throw broker.lost.reason
     await broker.publish(availability, 'offline', { retain: true }).catch(() => undefined)
     return true
   } finally {
+    over.clear()
     await listener.close()
     await broker.close()
   }

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { ConfigError, errorLine, isAbort, TransientError } from '../kit/errors.ts'
 import { withClient } from '../kit/postgres-client.ts'
 import { makeSemaphore } from '../kit/semaphore.ts'
-import { SECOND, sleep } from '../kit/time.ts'
+import { type JoinedSignal, joinSignals, SECOND, sleep } from '../kit/time.ts'
 import { mapDatabaseError, sqlstateOf } from '../store/database-errors.ts'
 import { type AssistantLogin, type AssistantOptions, findAssistantLogin } from './assistant-login.ts'
 import { openGuardedConnection } from './connection.ts'
@@ -107,8 +107,8 @@ async function readAs(found: Found, input: Input): Promise<GuardedAnswer> {
     statementTimeoutMs: limits.timeoutMs,
     signal: input.signal,
   })
-  const deadline = AbortSignal.timeout(limits.timeoutMs + STOP_WITHIN_MS)
-  const signal = input.signal ? AbortSignal.any([input.signal, deadline]) : deadline
+  const deadline = joinSignals([input.signal], limits.timeoutMs + STOP_WITHIN_MS)
+  const { signal } = deadline
   const done = new AbortController()
   const ending = endWhenIgnored(signal, done.signal).then(async (ignored) => {
     if (!ignored) return
@@ -120,6 +120,7 @@ async function readAs(found: Found, input: Input): Promise<GuardedAnswer> {
   } catch (error) {
     throw rejected(error, { input, deadline })
   } finally {
+    deadline.clear()
     done.abort()
     await ending
     await connection.close()
@@ -187,10 +188,10 @@ async function terminate(found: Found, pid: number): Promise<void> {
   }
 }
 
-function rejected(error: unknown, { input, deadline }: { input: Input; deadline: AbortSignal }): unknown {
+function rejected(error: unknown, { input, deadline }: { input: Input; deadline: JoinedSignal }): unknown {
   if (input.signal?.aborted) return input.signal.reason
   const isPostgres = error instanceof pg.DatabaseError
-  if (deadline.aborted || (isPostgres && error.code === CANCELLED)) return timedOut(input.limits)
+  if (deadline.isOver() || (isPostgres && error.code === CANCELLED)) return timedOut(input.limits)
   if (error instanceof ConfigError || isAbort(error, input.signal)) return error
   if (!isPostgres || /^(57P|08(?!P01))/.test(error.code ?? '')) return mapDatabaseError(error, 'query', true)
   const hint = error.hint ? ` (${error.hint})` : ''

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { errorCode, MusetteError, UnexpectedResponseError } from '../kit/errors.ts'
-import type { Clock } from '../kit/time.ts'
+import { type Clock, joinSignals } from '../kit/time.ts'
 import type { Endpoint, RawAnswer, RequestBody, ServiceRequest, Timeouts } from './http-message.ts'
 import { isKnownEncoding, readBody } from './read-body.ts'
 import { networkError, redirectError, tooLarge } from './service-errors.ts'
@@ -32,7 +32,7 @@ async function sendAndFollow(
   request: ServiceRequest,
   signal: AbortSignal | undefined,
 ): Promise<RawAnswer> {
-  const deadline = makeDeadline(request.totalMs ?? deps.options.timeouts.totalMs, signal)
+  const deadline = joinSignals([signal], request.totalMs ?? deps.options.timeouts.totalMs)
   const state = { answered: false, requestSent: false }
   try {
     let url = request.url
@@ -203,30 +203,6 @@ async function observed(
     // Our own errors have a fixed set of codes; any other error is the signal's reason.
     report({ status: undefined, failure: error instanceof MusetteError ? errorCode(error) : 'aborted' })
     throw error
-  }
-}
-
-/** A signal that aborts with the outer one, or with an error of code `ETIMEDOUT` after a time. */
-type Deadline = { signal: AbortSignal; clear(): void }
-
-/**
- * Makes a deadline of `ms` under an outer signal. The listener is taken off again by `clear`: the outer signal lives as
- * long as the process, and AbortSignal.any would hold on to every request made under it.
- */
-function makeDeadline(ms: number, outer?: AbortSignal): Deadline {
-  const controller = new AbortController()
-  const follow = (): void => controller.abort(outer?.reason)
-  if (outer?.aborted) follow()
-  else outer?.addEventListener('abort', follow, { once: true })
-  const timer = setTimeout(() => {
-    controller.abort(Object.assign(new Error('the deadline has passed'), { code: 'ETIMEDOUT' }))
-  }, ms)
-  return {
-    signal: controller.signal,
-    clear() {
-      clearTimeout(timer)
-      outer?.removeEventListener('abort', follow)
-    },
   }
 }
 

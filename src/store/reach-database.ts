@@ -1,5 +1,6 @@
 import { connectReason, isNotUpYet } from '../kit/errors.ts'
 import { dropConnection, PostgresClient } from '../kit/postgres-client.ts'
+import { joinSignals } from '../kit/time.ts'
 import { mapDatabaseError } from './database-errors.ts'
 
 /**
@@ -12,23 +13,22 @@ export async function findWhyDatabaseIsDown(
   { signal, withinMs }: { signal: AbortSignal; withinMs: number },
 ): Promise<string | undefined> {
   signal.throwIfAborted()
-  const timeout = AbortSignal.timeout(withinMs)
-  const ended = AbortSignal.any([signal, timeout])
+  const ended = joinSignals([signal], withinMs)
   let client: PostgresClient | undefined
   const drop = () => client && dropConnection(client)
   try {
     client = new PostgresClient({ connectionString, application_name: 'musette' })
     client.on('error', () => undefined)
-    ended.addEventListener('abort', drop, { once: true })
+    ended.signal.addEventListener('abort', drop, { once: true })
     await client.connect()
     return undefined
   } catch (error) {
     signal.throwIfAborted()
-    if (timeout.aborted) return 'no answer'
+    if (ended.isOver()) return 'no answer'
     if (client && isNotUpYet(error)) return connectReason(error)
     throw mapDatabaseError(error, 'connect')
   } finally {
-    ended.removeEventListener('abort', drop)
+    ended.clear()
     await client?.end().catch(() => undefined)
   }
 }

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
-/** Answers one request of an MCP client, whose body is `text`. */
-export type McpFetch = (request: Request, text: string | undefined) => Promise<Response>
+/** Answers one request of an MCP client, whose body is `text`; `closed` aborts when its connection closes. */
+export type McpFetch = (request: Request, text: string | undefined, closed: AbortSignal) => Promise<Response>
 
 /** Questions are short; a long statement has some 10 kB. */
 const MOST_BODY_BYTES = 256 * 1024
@@ -27,17 +27,17 @@ export async function registerMcp(server: FastifyInstance, fetch: McpFetch): Pro
         const gone = new AbortController()
         reply.raw.once('close', () => gone.abort())
         const text = request.body as string | undefined
-        return sendResponse(reply, await fetch(toWebRequest(request, gone.signal), text))
+        return sendResponse(reply, await fetch(toWebRequest(request), text, gone.signal))
       },
     })
   })
 }
 
-function toWebRequest(request: FastifyRequest, signal: AbortSignal): Request {
+function toWebRequest(request: FastifyRequest): Request {
   const headers = new Headers()
   for (const [name, value] of Object.entries(request.headers))
     if (value !== undefined && !KEPT_BACK.has(name)) headers.set(name, String(value))
-  return new Request(new URL(request.url, 'http://localhost'), { method: request.method, headers, signal })
+  return new Request(new URL(request.url, 'http://localhost'), { method: request.method, headers })
 }
 
 function sendResponse(reply: FastifyReply, response: Response): FastifyReply {

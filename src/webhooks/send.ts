@@ -3,7 +3,7 @@ import { type Dispatcher, fetch, type Response } from 'undici'
 import type { Webhook } from '../config/webhooks-file.ts'
 import { errorCode } from '../kit/errors.ts'
 import { makeAgent, type Proxies } from '../kit/http-agent.ts'
-import { SECOND } from '../kit/time.ts'
+import { joinSignals, SECOND } from '../kit/time.ts'
 import { type Message, makeRequest } from './message-request.ts'
 
 /** A receiver should answer at once and work later; one that does not holds up its own messages only. */
@@ -57,14 +57,13 @@ export async function sendRequest(
   { signal, dispatcher }: SendOptions,
 ): Promise<Answer> {
   const startedAt = performance.now()
-  const timeout = AbortSignal.timeout(ANSWER_WITHIN_MS)
-  const within = AbortSignal.any([signal, timeout])
+  const within = joinSignals([signal], ANSWER_WITHIN_MS)
   const tookMs = () => Math.round(performance.now() - startedAt)
   try {
     const answer = await fetch(url, {
       ...request,
       redirect: 'manual',
-      signal: within,
+      signal: within.signal,
       ...(dispatcher && { dispatcher }),
     })
     const beginning = await readBeginning(answer)
@@ -73,8 +72,10 @@ export async function sendRequest(
     return { status, failure, ms: tookMs(), beginning, retryAfterMs: retryAfterOf(answer) }
   } catch (error) {
     signal.throwIfAborted()
-    const failure = timeout.aborted ? `no answer within ${ANSWER_WITHIN_MS / SECOND} s` : failureOf(error)
+    const failure = within.isOver() ? `no answer within ${ANSWER_WITHIN_MS / SECOND} s` : failureOf(error)
     return { status: undefined, failure, ms: tookMs(), beginning: '', retryAfterMs: undefined }
+  } finally {
+    within.clear()
   }
 }
 

@@ -88,6 +88,14 @@ describe('the rooms of src', () => {
     expect(strays.map((file) => file.path)).toEqual([])
   })
 
+  it('join signals and end waits in time by joinSignals alone, because Node 20 forgets what AbortSignal makes', () => {
+    const forgets = /AbortSignal\.(?:any|timeout)\(/
+    // In a browser nothing is forgotten.
+    const strays = sources.filter(({ path, text }) => forgets.test(text) && !path.startsWith('web/shared/'))
+    expect(strays.map((file) => file.path)).toEqual([])
+    expect(forgets.test('const over = AbortSignal.any([signal, AbortSignal.timeout(ms)])')).toBe(true)
+  })
+
   it('take only such parts of undici as the built program has', () => {
     const parts: object = createRequire(import.meta.url)('../../config/undici.cjs')
     const imported = sources.flatMap(({ text }) =>

@@ -12,6 +12,11 @@ const parse = (stdout: string): Line[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
 
+const THEIRS = `from pg_stat_activity
+  where application_name in ('musette', 'musette changes') and datname = current_database() and backend_type = 'client backend'`
+const LISTENING = `select ${THEIRS} and application_name = 'musette changes'`
+const END_THEM = `select pg_terminate_backend(pid) ${THEIRS}`
+
 describe('musette changes', () => {
   let rig: CliRig
   beforeAll(async () => {
@@ -84,7 +89,7 @@ describe('musette changes', () => {
     )
   })
 
-  it('--follow tells the next change at once, and ends cleanly when its reader goes away', async () => {
+  it('--follow tells the next change at once, outlives its connections, and ends cleanly when its reader goes away', async () => {
     const [row] = await queryOnce(rig.databaseUrl, 'select max(change_id)::int as last from training.changes')
     const args = ['changes', '--follow', '--json', '--since', String(row?.last)]
     const pipe = startNode([distPath('main.js'), ...args], {
@@ -92,13 +97,9 @@ describe('musette changes', () => {
       env: rig.env,
       cwd: rig.dataDir,
     })
-    await eventually(async () => {
-      const [listening] = await queryOnce(
-        rig.databaseUrl,
-        `select from pg_stat_activity where application_name = 'musette changes' and datname = current_database()`,
-      )
-      return listening !== undefined
-    })
+    const isListening = async () => (await queryOnce(rig.databaseUrl, LISTENING)).length > 0
+    await eventually(isListening)
+    await queryOnce(rig.databaseUrl, END_THEM)
     await rename('First')
     await eventually(() => pipe.stdout().includes('First'))
     // The next line finds the pipe closed.

@@ -1,7 +1,9 @@
+import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { connectReason, errorCode, errorLine, isAbort } from '../../src/kit/errors.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
-import { backoffMs, formatDuration, parseDuration, sleep } from '../../src/kit/time.ts'
+import { backoffMs, formatDuration, joinSignals, parseDuration, sleep } from '../../src/kit/time.ts'
+import { collectGarbage } from './collect-garbage.ts'
 
 describe('durations', () => {
   it.each([
@@ -79,6 +81,34 @@ describe('errors', () => {
   it('have a code, whoever threw them', () => {
     expect(errorCode(Object.assign(new Error('gone'), { code: 'ECONNRESET' }))).toBe('ECONNRESET')
     expect(errorCode(new Error('plain'))).toBe('unexpected')
+  })
+})
+
+describe('a joined signal', () => {
+  it.each<[string, (first: AbortController, own: ReturnType<typeof joinSignals>) => void, object]>([
+    ['the first of the others', (first) => first.abort(new Error('first')), { message: 'first' }],
+    ['its own abort', (_, own) => own.abort(new Error('own')), { message: 'own' }],
+    ['its time', () => undefined, { code: 'ETIMEDOUT' }],
+  ])('aborts with %s, also after garbage was collected', async (_, act, reason) => {
+    const [first, second] = [new AbortController(), new AbortController()]
+    const own = joinSignals([first.signal, undefined, second.signal], 30)
+    const ended = once(own.signal, 'abort')
+    collectGarbage()
+    act(first, own)
+    await ended
+    second.abort(new Error('too late'))
+    expect(own.signal.reason).toMatchObject(reason)
+    expect(own.isOver()).toBe('code' in reason)
+    expect(joinSignals([undefined, second.signal]).signal.reason).toMatchObject({ message: 'too late' })
+  })
+
+  it('follows nothing after the end of its work', async () => {
+    const outer = new AbortController()
+    const own = joinSignals([outer.signal], 1)
+    own.clear()
+    outer.abort()
+    await sleep(10)
+    expect(own.signal.aborted).toBe(false)
   })
 })
 

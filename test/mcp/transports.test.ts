@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { collectGarbage } from '../kit/collect-garbage.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
 import { openLine } from '../kit/postgres-line.ts'
@@ -35,9 +36,10 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     const call = callTool(client, 'run_query', { sql: 'select pg_sleep(15)' }, stop.signal)
     call.catch(() => undefined)
     await eventually(async () => (await countActive()) === 1)
+    collectGarbage()
     stop.abort()
     await expect(call).rejects.toThrow()
-    await eventually(async () => (await countActive()) === 0)
+    await eventually(async () => (await countActive()) === 0, { timeoutMs: 10_000 })
     expect((await callTool(client, 'run_query', { sql: 'select 2' })).data.rows).toEqual([[2]])
   })
 

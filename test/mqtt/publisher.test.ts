@@ -12,9 +12,11 @@ import { topicsOf } from '../../src/mqtt/entities.ts'
 import { openPublisher } from '../../src/mqtt/publisher.ts'
 import { findBinary } from '../kit/binaries.ts'
 import { makeCertificates } from '../kit/certificates.ts'
+import { collectGarbage } from '../kit/collect-garbage.ts'
 import { eventually } from '../kit/eventually.ts'
 import { listen } from '../kit/listen.ts'
 import { openHold } from '../kit/postgres.ts'
+import { openLine } from '../kit/postgres-line.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 import { mosquitto, openMosquitto, PASSWORD, type TestBroker, USER, WITHOUT_MOSQUITTO } from './mosquitto.ts'
@@ -48,12 +50,12 @@ describeWithBroker('the publisher by MQTT', () => {
     await broker?.close()
   })
 
-  const open = (change: Partial<BrokerOptions> = {}) =>
+  const open = (change: Partial<BrokerOptions> = {}, databaseUrl = rig.databaseUrl) =>
     openPublisher(
       {
         store: rig.app.store,
         log: rig.app.log,
-        databaseUrl: rig.databaseUrl,
+        databaseUrl,
         findBackupTime: async () => new Date('2026-01-02T03:04:05Z'),
         poll: async (accountId) => void polled.push(accountId),
       },
@@ -143,6 +145,31 @@ describeWithBroker('the publisher by MQTT', () => {
         expect(sent.filter((one) => one === topic)).toHaveLength(1)
     } finally {
       await publisher.close()
+    }
+  })
+
+  it('publishes in its time after its connection for changes was lost, and as the week of the rider turns', async () => {
+    broker.seen.length = 0
+    const line = await openLine(rig.databaseUrl)
+    const publisher = open({}, line.url)
+    const collecting = setInterval(collectGarbage, 50)
+    try {
+      await connected()
+      line.become('cut')
+      // Each moves the rider's Monday before or behind now, as its midnight does.
+      for (const zone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago']) {
+        await rig.rows('update training.accounts set timezone = $1', [zone])
+        const [row] = await rig.rows(
+          `select to_char(date_trunc('week', now() at time zone $1) at time zone $1 at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as monday`,
+          [zone],
+        )
+        await eventually(() => stateOf().week_started_at === row?.monday, OFTEN)
+      }
+    } finally {
+      clearInterval(collecting)
+      await publisher.close()
+      await line.close()
+      await rig.rows('update training.accounts set timezone = null')
     }
   })
 

@@ -1,13 +1,14 @@
-import { once } from 'node:events'
 import type { Logger } from 'pino'
 import { errorLine } from '../../kit/errors.ts'
 import { PostgresClient, WITHOUT_LIMITS } from '../../kit/postgres-client.ts'
-import { MINUTE, SECOND } from '../../kit/time.ts'
+import { type JoinedSignal, joinSignals, MINUTE, SECOND, sleep } from '../../kit/time.ts'
 
 /** Waits for changes in the database. */
 export type ChangeListener = {
   /** Resolves when changes were committed since the last call, after `ms`, or when the signal aborts; it never throws. */
   wait(ms: number, signal: AbortSignal): Promise<void>
+  /** Ends this wait, or the next one, as a change does. */
+  wake(): void
   close(): Promise<void>
 }
 
@@ -23,14 +24,14 @@ export function openChangeListener(
   deps: { log: Logger },
   options: { connectionString: string; channel: 'musette_changes' | 'musette_accounts' },
 ): ChangeListener {
-  const wakeUps = new EventTarget()
+  let waiting: JoinedSignal | undefined
   let heard = false
   let client: PostgresClient | undefined
   let triedAt = Number.NEGATIVE_INFINITY
 
   const wake = () => {
     heard = true
-    wakeUps.dispatchEvent(new Event('wake'))
+    waiting?.abort()
   }
   const connect = async (): Promise<void> => {
     if (client || performance.now() - triedAt < CONNECT_AGAIN_MS) return
@@ -62,14 +63,14 @@ export function openChangeListener(
   return {
     async wait(ms, signal) {
       await connect()
-      if (heard || signal.aborted) {
-        heard = false
-        return
+      if (!heard) {
+        waiting = joinSignals([signal])
+        await sleep(ms, waiting.signal).catch(() => undefined)
+        waiting.clear()
       }
-      const over = AbortSignal.any([signal, AbortSignal.timeout(ms)])
-      await once(wakeUps, 'wake', { signal: over }).catch(() => undefined)
       heard = false
     },
+    wake,
     async close() {
       const last = client
       client = undefined

@@ -90,6 +90,12 @@ export const LOGINS: readonly Breaking[] = [
     to: 'for (const { accountId, payload } of events.slice(1)) {',
   },
   {
+    promise: 'What waits for changes looks again in its time, also after its connection was lost',
+    in: 'src/store/feed/change-listener.ts',
+    from: 'await sleep(ms, waiting.signal)',
+    to: 'await sleep(1e9, waiting.signal)',
+  },
+  {
     promise:
       'A heartbeat is sent only when every login, poll, upload, backup and comparison was found in order just then',
     in: 'src/daemon/round-heartbeat.ts',
