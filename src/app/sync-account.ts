@@ -13,7 +13,7 @@ import {
   unknownActivity,
 } from '../mirror/sync-activities.ts'
 import { mirrorTrainingInfo } from '../mirror/training/poll-training-info.ts'
-import { findWorkoutsMirrored, mirrorWorkouts } from '../mirror/training/poll-workouts.ts'
+import { mirrorWorkouts } from '../mirror/training/poll-workouts.ts'
 import type { Account } from '../store/account-rows.ts'
 import { countByState, findFetched, findToVerify, type VerifyChoice } from '../store/activities/wanted.ts'
 import { recordRunsAbandoned } from '../store/runs.ts'
@@ -110,12 +110,12 @@ async function beginPass(app: SyncApp, name: string): Promise<Account> {
   return account
 }
 
-/** `sync` lists the workouts once a day, like the daemon; less than 24 hours, for a `sync` that runs at a fixed hour. */
-const WORKOUTS_EVERY_MS = 20 * HOUR
+/** A workout that failed is tried once a day, like by the daemon; less than 24 hours, for a `sync` that runs at a fixed hour. */
+const FAILED_WORKOUTS_EVERY_MS = 20 * HOUR
 
 /**
- * Mirrors training info and the workout of the day, and the workouts when they are due or with `full`. A failure is logged and
- * counted and does not stop the other items; only an abort is thrown. Returns the number of failed items.
+ * Mirrors training info, the workout of the day and the workouts; those that failed when they are due or with `full`. A failure is
+ * logged and counted and does not stop the other items; only an abort is thrown. Returns the number of failed items.
  */
 export async function syncTraining(
   app: Pick<App, 'mirror'>,
@@ -124,14 +124,11 @@ export async function syncTraining(
   const { account, full = false, signal } = input
   const deps = app.mirror
   const mirrorInput = { account, ...(signal && { signal }) }
-  const { accountId } = account
+  const failedBefore = full ? undefined : new Date(deps.now().getTime() - FAILED_WORKOUTS_EVERY_MS)
   const steps: Array<readonly [string, () => Promise<MirrorCounts>]> = [
     ['training info', () => mirrorTrainingInfo(deps, mirrorInput)],
+    ['workouts', () => mirrorWorkouts(deps, { ...mirrorInput, failedBefore })],
   ]
-  const since = new Date(deps.now().getTime() - WORKOUTS_EVERY_MS)
-  if (full || !(await findWorkoutsMirrored(deps, { accountId, since }))) {
-    steps.push(['workouts', () => mirrorWorkouts(deps, mirrorInput)])
-  }
   let failed = 0
   for (const [what, step] of steps) {
     try {

@@ -48,7 +48,7 @@ export async function listEverything(
   const wide = await listPart(deps, whole, query.window)
   const [halves, years] = await Promise.all([
     wide.size < LEAST_TO_COMPARE ? [] : listHalves(deps, whole, wide),
-    Promise.all(splitByYears(query.window).map((year) => listPart(deps, whole, year))),
+    Promise.all(splitByYears(query.window, deps.now()).map((year) => listPart(deps, whole, year))),
   ])
   const parts = [...halves, ...years]
   const cap = await fetchCap(deps, whole, wide, parts)
@@ -171,16 +171,16 @@ export async function listPart(deps: MirrorDeps, query: ListQuery, window: Windo
 export type Window = Readonly<{ from: Date; to: Date }>
 
 /**
- * Splits a window by years from its beginning; the last part may be shorter. Neighbours share their boundary, so that
- * nothing is missed whether or not the service includes the ends of a window.
+ * Splits a window by years from its beginning; the last part begins within a year of `now` and holds all that is dated ahead.
+ * Neighbours share their boundary, so that nothing is missed whether or not the service includes the ends of a window.
  */
-export function splitByYears(window: Window): Window[] {
+export function splitByYears(window: Window, now: Date): Window[] {
   const parts: Window[] = []
   let from = window.from
   while (from < window.to) {
     const next = new Date(from)
     next.setUTCFullYear(from.getUTCFullYear() + 1)
-    const to = next < window.to ? next : window.to
+    const to = next < now && next < window.to ? next : window.to
     parts.push({ from, to })
     from = to
   }

@@ -184,9 +184,10 @@ function isLoss({ field, kind }: Drift): boolean {
   return kind === 'range' || field === 'session_data.unix_time'
 }
 
-function isYoung(activity: WantedActivity, now: Date): boolean {
-  const since = Math.max(activity.startedAt?.getTime() ?? 0, activity.firstSeenAt.getTime())
-  return now.getTime() - since < SAMPLES_WITHIN_MS
+function isYoung({ startedAt, firstSeenAt }: WantedActivity, now: Date): boolean {
+  // One that is dated years ahead would be awaited for years.
+  const since = startedAt !== null && startedAt <= now && startedAt > firstSeenAt ? startedAt : firstSeenAt
+  return now.getTime() - since.getTime() < SAMPLES_WITHIN_MS
 }
 
 async function recordBatch(

@@ -13,8 +13,8 @@ export const ACTIVITIES = 'activities'
 /** `bad` counts entries that cannot be read, and 1 for a list that is cut even in the smallest window. */
 type PollResult = { listed: number; inserted: number; marked: number; bad: number }
 
-/** Activities can start in our future: head units with a wrong clock, and time zones east of the service. */
-const AHEAD_MS = 2 * DAY
+/** The end of every list: a head unit with a wrong clock dates its activities years ahead. The service keeps times in 64 bits. */
+const FAR_DAY = new Date('2100-01-01T00:00:00Z')
 
 /** The service counts in whole seconds, and the document does not say whether `updated_from` itself is included. */
 const NEWS_OVERLAP_MS = 2 * SECOND
@@ -69,9 +69,9 @@ export async function pollActivities(
   })
 }
 
-/** The window of every list: from the first day that is mirrored to two days ahead of now. */
-export function historyWindow(deps: MirrorDeps, options: MirrorOptions): Window {
-  return { from: options.historyStart, to: new Date(deps.now().getTime() + AHEAD_MS) }
+/** The window of every list: from the first day that is mirrored to a far day. */
+export function historyWindow(options: MirrorOptions): Window {
+  return { from: options.historyStart, to: FAR_DAY }
 }
 
 /** Logs what a person should know of a list: that the service cuts it, and which entries cannot be read. */
@@ -99,7 +99,7 @@ async function listSince(
   known: Known,
 ): Promise<Listing & { whole: boolean }> {
   const { cursor, listCap } = known
-  const query = { ...input, window: historyWindow(deps, options) }
+  const query = { ...input, window: historyWindow(options) }
   if (!cursor) return { ...(await listEverything(deps, query)), whole: true }
   const updatedFrom = new Date(cursor.updatedFrom.getTime() - options.lagMs)
   const listing = await listChanges(deps, { ...query, updatedFrom }, listCap)
@@ -128,7 +128,7 @@ async function fetchWhenSame(
   const { cursor, listing } = found
   if (!cursor || listing.whole || listing.cap !== null || listing.entries.length === 0) return 'fetch'
   const updatedFrom = new Date(cursor.updatedFrom.getTime() - NEWS_OVERLAP_MS)
-  const window = historyWindow(deps, options)
+  const window = historyWindow(options)
   const news = await listPart(deps, { ...input, window, updatedFrom }, window)
   const { lagMs } = options
   return { changed: new Set(news.entries.keys()), firstPauseMs: lagMs / 2, lastPauseMs: lagMs }

@@ -38,7 +38,7 @@ export async function reconcileActivities(
   const { account } = input
   const key = { accountId: account.accountId, resource: ACTIVITIES }
   return withRun(deps.store, { ...key, kind: 'reconcile' }, async (tally) => {
-    const window = historyWindow(deps, options)
+    const window = historyWindow(options)
     const { before, listCap } = await deps.store.read(async (tx) => ({
       before: await findKnownActivities(tx, account.accountId),
       listCap: (await findListCap(tx, key))?.listCap ?? null,

@@ -2,6 +2,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { openScene, type Scene } from '../mirror/training-scene.ts'
 
+/** What a pass asks for when nothing has changed. */
+const QUIET = {
+  ...{ 'GET /oauth/activity': 1, 'GET /oauth/training_info': 1 },
+  ...{ 'GET /oauth/workout': 1, 'GET /oauth/workouts': 1 },
+}
+
 describe('sync', () => {
   let scene: Scene
   const sync = (full = false) => syncAccount(scene.app, { name: 'default', training: true, full })
@@ -24,13 +30,16 @@ describe('sync', () => {
     expect(new Set(runs.map((run) => run.outcome))).toEqual(new Set(['done']))
   })
 
-  it('asks for little when it has just been done, and for everything with full', async () => {
+  it('asks for the lists alone when it has just been done, and brings a workout that was added since', async () => {
     await sync()
     await scene.requests()
     await sync()
-    expect(await scene.requests()).toEqual({ 'GET /oauth/activity': 1, 'GET /oauth/training_info': 1 })
-    await sync(true)
-    expect(await scene.requests()).toMatchObject({ 'GET /oauth/workout': 1, 'GET /oauth/workouts': 1 })
+    expect(await scene.requests()).toEqual(QUIET)
+    await scene.rows(`delete from training.workouts where path = 'own0tempo0000001' returning 1`)
+    expect(await sync()).toMatchObject({ failed: 0 })
+    expect(await scene.rows(`select 1 from training.workouts where path = 'own0tempo0000001'`)).toHaveLength(
+      1,
+    )
   })
 
   it('measures the activities that an earlier version mirrored, without fetching them', async () => {
@@ -42,7 +51,7 @@ describe('sync', () => {
     await scene.requests()
     expect(await sync()).toMatchObject({ fetched: 0, failed: 0 })
     expect(await measures()).toEqual(before)
-    expect(await scene.requests()).toEqual({ 'GET /oauth/activity': 1, 'GET /oauth/training_info': 1 })
+    expect(await scene.requests()).toEqual(QUIET)
   })
 
   it('reports the counts of the activities when the rest fails, and counts the failures', async () => {
@@ -60,8 +69,8 @@ describe('sync', () => {
     expect(await sync()).toMatchObject({ failed: 1 })
     await scene.requests()
     expect(await sync()).toMatchObject({ failed: 0 })
-    expect(await scene.requests()).toEqual({ 'GET /oauth/activity': 1, 'GET /oauth/training_info': 1 })
-    await scene.rows(`update training.sync_runs set started_at = started_at - interval '21 hours'`)
+    expect(await scene.requests()).toEqual(QUIET)
+    await scene.rows(`update training.workout_definitions set failed_at = failed_at - interval '21 hours'`)
     expect(await sync()).toMatchObject({ failed: 1 })
   })
 

@@ -181,11 +181,12 @@ describe('the whole history', () => {
     expect(listing).toMatchObject({ cap: 2, cut: [] })
   })
 
-  it('reaches two days ahead of now', () => {
-    const options = { historyStart: HISTORY.from, lagMs: 0, keepRaw: false }
-    expect(historyWindow({ now: () => NOW } as MirrorDeps, options)).toEqual({
-      from: HISTORY.from,
-      to: new Date('2026-05-05T08:00:00Z'),
-    })
+  it('reaches far ahead of now with no more requests', async () => {
+    const window = historyWindow({ historyStart: HISTORY.from, lagMs: 0, keepRaw: false })
+    expect(window.from).toEqual(HISTORY.from)
+    const activities = [...days(2), { path: 'ahead', at: '2099-05-05T05:00:00.000Z' }]
+    const { deps, queries } = serve({ activities })
+    expect(pathsOf(await listEverything(deps, { account, window }))).toContain('ahead')
+    expect(queries).toHaveLength(4)
   })
 })

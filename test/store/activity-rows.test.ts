@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { type ActivityChange, diffRows } from '../../src/store/activities/activity-changes.ts'
+import { exactStart } from '../../src/store/activities/activity-changes.ts'
 import {
   columnsOfDetail,
   columnsToWrite,
@@ -9,42 +9,12 @@ import {
   SUMMARY_COLUMNS,
 } from '../../src/store/activities/detail-columns.ts'
 import { packDocument, unpackDocument } from '../../src/store/activities/raw-documents.ts'
-import { exactStart } from '../../src/store/activities/upsert-listed.ts'
 import { makeSamples } from '../kit/samples.ts'
 import { detailRow, NOWHERE } from './detail.ts'
 
 const START = new Date('2026-05-03T06:00:00.123Z')
 const EXACT = '2026-05-03T06:00:00.123456Z'
 const LOCAL = '2026-05-03 08:00:00.123456'
-
-describe('the columns that differ', () => {
-  const start = (startedAt: Date | null, startedAtLocal: string | null) => ({ startedAt, startedAtLocal })
-  it.each<[ActivityChange, ActivityChange, object]>([
-    [{ xss: 80 }, { xss: 80 }, {}],
-    [{ xss: 80 }, { xss: null }, { xss: [80, null] }],
-    [{}, { xss: 80 }, { xss: [null, 80] }],
-    [{ xss: 80 }, { xss: undefined as never }, {}],
-    [{ xss: Number.NaN }, { xss: null }, {}],
-    [{ name: 'a' }, { name: 'b', nobody: 1 } as ActivityChange, { name: ['a', 'b'] }],
-    [{ activityId: 1 }, { activityId: 1, sampleCount: 3 }, { sample_count: [null, 3] }],
-    [{ wantedAt: START }, { wantedAt: new Date(START) }, {}],
-    [{ fetchedAt: null }, { fetchedAt: START }, { fetched_at: [null, START.toISOString()] }],
-    [start(START, LOCAL), start(START, LOCAL), {}],
-    [start(START, '2026-05-03 08:00:00.123400'), start(START, '2026-05-03T08:00:00.1234'), {}],
-    [start(null, '2026-05-03 08:00:00.000'), start(null, '2026-05-03 08:00:00'), {}],
-    [
-      start(START, '2026-05-03 08:00:00.123'),
-      start(START, LOCAL),
-      {
-        started_at: ['2026-05-03T06:00:00.123Z', EXACT],
-        started_at_local: ['2026-05-03T08:00:00.123', '2026-05-03T08:00:00.123456'],
-      },
-    ],
-    [start(null, LOCAL), start(null, null), { started_at_local: ['2026-05-03T08:00:00.123456', null] }],
-  ])('from %j to %j are %j', (before, after, changes) => {
-    expect(diffRows(before, after)).toEqual(changes)
-  })
-})
 
 it.each([
   [null, '2026-05-03T06:00:00.123Z'],

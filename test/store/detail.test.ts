@@ -94,26 +94,34 @@ test('a revision says what changed since the last fetch, and the first fetch mak
   ])
 })
 
-test('a revision keeps the microseconds of a start, and one of the same start is none', async () => {
-  const { store } = await openTestStore()
-  const { activityId } = await makeActivity(store, at(0))
-  const record = (second: number, fraction: string) => {
-    const start = { startedAt: new Date(`2024-05-01T06:00:00.${fraction.slice(0, 3)}Z`), timezone: 'UTC' }
-    const row = detailRow({ ...start, startedAtLocal: `2024-05-01 06:00:00.${fraction}` })
-    return store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(second), { row })))
-  }
-  await record(1, '123400')
-  await record(2, '123400')
-  await record(3, '123456')
-  expect(await rowsOf(store, 'SELECT changes FROM training.activity_revisions')).toEqual([
-    {
-      changes: {
-        started_at: ['2024-05-01T06:00:00.1234Z', '2024-05-01T06:00:00.123456Z'],
-        started_at_local: ['2024-05-01T06:00:00.1234', '2024-05-01T06:00:00.123456'],
+test.each(['detail', 'list'])(
+  'a revision has a start in one format, to the microsecond, when the %s told it, and none for the same start',
+  async (by) => {
+    const { store } = await openTestStore()
+    const { accountId, activityId } = await makeActivity(store, at(0))
+    const record = (second: number, fraction: string) => {
+      const start = { startedAt: new Date(`2024-05-01T06:00:00.${fraction.slice(0, 3)}Z`), timezone: 'UTC' }
+      const told = { ...start, startedAtLocal: `2024-05-01 06:00:00.${fraction}` }
+      return store.transaction(async (tx) => {
+        const row = detailRow(by === 'detail' ? told : {})
+        const entries = by === 'list' ? [listed('p1', told)] : []
+        await upsertListed(tx, { accountId, entries, listedAt: at(second) })
+        await recordDetail(tx, detailInput(activityId, at(second), { row }))
+      })
+    }
+    await record(1, '123400')
+    await record(2, '123400')
+    await record(3, '123456')
+    expect(await rowsOf(store, 'SELECT changes FROM training.activity_revisions')).toEqual([
+      {
+        changes: {
+          started_at: ['2024-05-01T06:00:00.1234+00:00', '2024-05-01T06:00:00.123456+00:00'],
+          started_at_local: ['2024-05-01T06:00:00.1234', '2024-05-01T06:00:00.123456'],
+        },
       },
-    },
-  ])
-})
+    ])
+  },
+)
 
 test('an answer without samples does not delete samples that are stored', async () => {
   const { store } = await openTestStore()

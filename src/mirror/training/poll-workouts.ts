@@ -3,7 +3,6 @@ import { normalizeWorkoutEntry, rawEntriesByPath } from '../../normalize/workout
 import type { Answer } from '../../service/service.ts'
 import type { WireWorkoutList } from '../../service/wire/wire-workouts.ts'
 import { recordDrift } from '../../store/drift.ts'
-import { findRecentRuns } from '../../store/runs.ts'
 import { acquireNamedLock, type Tx } from '../../store/store.ts'
 import { findTrainingInfo } from '../../store/training/training-info-rows.ts'
 import {
@@ -16,7 +15,7 @@ import { type MirrorCounts, type MirrorDeps, type MirrorInput, type RunTally, wi
 import { assertAccepted, isShrunken } from '../poorer-answers.ts'
 import { pollTrainingInfo } from './poll-training-info.ts'
 import { writeWorkoutFolder } from './poll-workout-of-day.ts'
-import { DEFINITIONS, mirrorDefinitions } from './workout-definitions.ts'
+import { mirrorDefinitions, type WorkoutsInput } from './workout-definitions.ts'
 
 const DEFAULT_WORKOUTS = 'default_workouts'
 const OWN_WORKOUTS = 'workouts'
@@ -27,10 +26,10 @@ const EMPTY_ALLOWED = 2
 /**
  * Mirrors both workout lists (service document, endpoints 5 and 6), then the definitions of the workouts in them (endpoint 7),
  * and writes the workout folder where it holds them all.
- * RejectedError and UnexpectedResponseError of one list stop neither the other list nor the definitions; the first of them is
+ * With `failedBefore` a workout that failed since is left out. RejectedError and UnexpectedResponseError of one list stop neither the other list nor the definitions; the first of them is
  * thrown at the end. Other errors, such as an outage or a rejected login, are thrown at once.
  */
-export async function mirrorWorkouts(deps: MirrorDeps, input: MirrorInput): Promise<MirrorCounts> {
+export async function mirrorWorkouts(deps: MirrorDeps, input: WorkoutsInput): Promise<MirrorCounts> {
   const { accountId } = input.account
   const counts: MirrorCounts = { changed: 0, fetched: 0, failed: 0 }
   const errors: unknown[] = []
@@ -54,26 +53,6 @@ export async function mirrorWorkouts(deps: MirrorDeps, input: MirrorInput): Prom
   if (deps.workoutFolder?.holdsSaved && !(await writeWorkoutFolder(deps, input))) counts.failed++
   if (errors.length > 0) throw errors[0]
   return counts
-}
-
-/**
- * Finds whether both lists and the definitions were mirrored since a time. Single workouts may have failed: the next run
- * fetches them again.
- */
-export async function findWorkoutsMirrored(
-  deps: Pick<MirrorDeps, 'store'>,
-  input: { accountId: number; since: Date },
-): Promise<boolean> {
-  const { accountId, since } = input
-  const latest = await deps.store.read(async (tx) => [
-    ...(await findRecentRuns(tx, { accountId, resource: DEFAULT_WORKOUTS, limit: 1 })),
-    ...(await findRecentRuns(tx, { accountId, resource: OWN_WORKOUTS, limit: 1 })),
-    ...(await findRecentRuns(tx, { accountId, resource: DEFINITIONS, limit: 1 })),
-  ])
-  const good = latest.filter(
-    ({ outcome, startedAt }) => ['done', 'partial'].includes(outcome) && startedAt >= since,
-  )
-  return good.length === 3
 }
 
 /** Mirrors the default workouts of the account's service (service document, endpoint 5), which needs no token. */

@@ -14,14 +14,17 @@ import { fetchServiceState, isItemFailure, OUTAGE_AFTER } from '../item-failure.
 import { type MirrorDeps, type MirrorInput, type RunTally, withRun } from '../mirror.ts'
 import { poorerDefinition } from '../poorer-answers.ts'
 
-export const DEFINITIONS = 'workout_definitions'
+const DEFINITIONS = 'workout_definitions'
+
+export type WorkoutsInput = MirrorInput & { failedBefore?: Date | undefined }
 
 /**
  * Mirrors the definitions of the listed workouts, resolved for the rider (service document, endpoint 7): those that were
  * never resolved, and those whose entry or whose rider's signature has changed since. One that fails is counted, named in the
- * log and in its row, keeps the sets it has, and is fetched again at the next run; an outage ends the run.
+ * log and in its row, keeps the sets it has, and is fetched again at the next run, with `failedBefore` when it failed before that
+ * time; an outage ends the run.
  */
-export async function mirrorDefinitions(deps: MirrorDeps, input: MirrorInput): Promise<RunTally> {
+export async function mirrorDefinitions(deps: MirrorDeps, input: WorkoutsInput): Promise<RunTally> {
   const { accountId, baseUrl } = input.account
   return withRun(deps.store, { accountId, resource: DEFINITIONS, kind: 'fetch' }, async (tally) => {
     const { states, signature } = await deps.store.read(async (tx) => ({
@@ -30,7 +33,9 @@ export async function mirrorDefinitions(deps: MirrorDeps, input: MirrorInput): P
     }))
     tally.listed = states.length
     let failedInARow = 0
-    for (const { path, hasSets } of states.filter((state) => isStale(state, signature))) {
+    for (const { path, hasSets } of states.filter(
+      (state) => isStale(state, signature) && !isResting(state, input),
+    )) {
       input.signal?.throwIfAborted()
       try {
         await fetchDefinition(deps, input, { path, hasSets, signature })
@@ -59,6 +64,15 @@ function isStale(state: DefinitionState, signature: Signature): boolean {
   // Without a signature the service has not told that it changed.
   const isKnown = Object.values(signature).some((value) => value !== null)
   return isKnown && !isSameSignature(state.signature, signature)
+}
+
+function isResting({ failedAt, changedAt }: DefinitionState, { failedBefore }: WorkoutsInput): boolean {
+  return (
+    failedBefore !== undefined &&
+    failedAt !== null &&
+    failedAt > failedBefore &&
+    !(changedAt && changedAt > failedAt)
+  )
 }
 
 async function fetchDefinition(

@@ -1,8 +1,7 @@
-import { eq, getTableColumns } from 'drizzle-orm'
-import { activities, activityRevisions } from '../schema/index.ts'
+import { getTableColumns } from 'drizzle-orm'
+import { activities } from '../schema/index.ts'
 import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
-import { exactStart } from './upsert-listed.ts'
 
 /** The columns of an activity that are set; the others stay. */
 export type ActivityChange = Readonly<Partial<typeof activities.$inferSelect>>
@@ -50,6 +49,24 @@ function statementFor(keys: string): string {
 export type Changes = Record<string, [Json, Json]>
 
 /**
+ * Makes the SQL of the members that the jsonb `now` has otherwise than `was`, each before and after as Postgres writes it; NULL when
+ * there are none. Every revision and every comparison goes by it.
+ */
+export function changesSql(was: string, now: string): string {
+  return `(SELECT jsonb_object_agg(n.key, jsonb_build_array(${was} -> n.key, n.value))
+    FROM jsonb_each(${now}) AS n WHERE ${was} -> n.key IS DISTINCT FROM n.value)`
+}
+
+const CHANGES = `SELECT a.activity_id, coalesce(${changesSql('to_jsonb(a)', 'to_jsonb(jsonb_populate_record(a, $2::jsonb))')}, '{}') AS changes
+  FROM training.activities a WHERE a.activity_id = $1`
+
+/** Finds the columns of an activity whose values `after` changes, by their names in the table. */
+export async function findChanges(tx: Tx, activityId: number, after: ActivityChange): Promise<Changes> {
+  const { rows } = await tx.client.query<{ changes: Changes }>(CHANGES, [activityId, toRecord(after)])
+  return rows[0]?.changes ?? {}
+}
+
+/**
  * Records the columns that an answer changes in an activity that was fetched before, and `others` that a comparison found beside
  * them; nothing when nothing changes. `observedAt` is the time of the request.
  */
@@ -57,46 +74,30 @@ export async function recordRevision(
   tx: Tx,
   input: { activityId: number; after: ActivityChange; observedAt: Date; others?: Changes | undefined },
 ): Promise<void> {
-  const { activityId, after, observedAt, others } = input
-  const [before] = await tx.db.select().from(activities).where(eq(activities.activityId, activityId))
-  const changes = { ...(before ? diffRows(before, after) : {}), ...others }
-  if (Object.keys(changes).length === 0) return
-  await tx.db.insert(activityRevisions).values({ activityId, observedAt, changes })
+  const { activityId, after, observedAt, others = {} } = input
+  await tx.client.query(
+    `WITH found AS (${CHANGES})
+     INSERT INTO training.activity_revisions (activity_id, observed_at, changes)
+     SELECT activity_id, $3, changes || $4::jsonb FROM found WHERE changes || $4::jsonb <> '{}'`,
+    [activityId, toRecord(after), observedAt, JSON.stringify(others)],
+  )
 }
 
-/** Returns the columns whose values differ, by their names in the table. */
-export function diffRows(before: ActivityChange, after: ActivityChange): Changes {
-  const changes: Changes = {}
-  for (const [key, value] of Object.entries(after)) {
+/** Writes columns as JSON by their names in the table. */
+function toRecord(after: ActivityChange): string {
+  const start = after.startedAt && { startedAt: exactStart(after.startedAt, after.startedAtLocal) }
+  const columns = Object.entries({ ...after, ...start }).flatMap(([key, value]) => {
     const column = COLUMNS[key]
-    if (!column || value === undefined) continue
-    const was = readColumn(before, key)
-    const now = readColumn(after, key)
-    if (was !== now) changes[column.name] = [was, now]
-  }
-  return changes
+    return column && value !== undefined ? [[column.name, value] as const] : []
+  })
+  return JSON.stringify(Object.fromEntries(columns))
 }
 
-/** A start has the microseconds of its local time, which a Date does not hold, without the trailing zeros of what was sent. */
-function readColumn(row: ActivityChange, key: string): Json {
-  if (key === 'startedAt' && row.startedAt)
-    return exactStart(row.startedAt, row.startedAtLocal).replace(/(\.\d{3}\d*?)0+Z$/, '$1Z')
-  const value = (row as Readonly<Record<string, unknown>>)[key]
-  return key === 'startedAtLocal' ? toWallClock(value) : toJson(value)
-}
-
-/** Writes a local time as Postgres does in JSON: with a T, and without trailing zeros, which the table does not keep. */
-function toWallClock(value: unknown): string | null {
-  if (typeof value !== 'string') return null
-  return value
-    .replace(' ', 'T')
-    .replace(/(\.\d*?)0+$/, '$1')
-    .replace(/\.$/, '')
-}
-
-function toJson(value: unknown): string | number | boolean | null {
-  if (value instanceof Date) return value.toISOString()
-  if (typeof value === 'string' || typeof value === 'boolean') return value
-  if (typeof value === 'number') return Number.isFinite(value) ? value : null
-  return null
+/**
+ * Writes a start as ISO 8601 in UTC with the microseconds of its local time, which a Date does not hold. The offset of a time
+ * zone has no fractions of a second. `local` is `YYYY-MM-DD HH:MM:SS.ffffff`.
+ */
+export function exactStart(startedAt: Date, local: string | null | undefined): string {
+  const beyondMs = /\.\d{3}(\d+)$/.exec(local ?? '')?.[1] ?? ''
+  return startedAt.toISOString().replace('Z', `${beyondMs}Z`)
 }

@@ -2,8 +2,7 @@ import { cleanRow } from '../clean.ts'
 import type { Samples } from '../samples/encode-samples.ts'
 import type { Content } from '../samples/replace-content.ts'
 import { type activities, DETAIL_COLUMNS, type DetailColumn, type ListColumn } from '../schema/activities.ts'
-import type { ActivityChange } from './activity-changes.ts'
-import { exactStart } from './upsert-listed.ts'
+import { type ActivityChange, exactStart } from './activity-changes.ts'
 
 /** Everything that is derived from one answer with samples. */
 export type DerivedDetail = Omit<Content, 'activityId'> & {

@@ -8,7 +8,7 @@ import { othersOf } from '../samples/sample-extras.ts'
 import { activities } from '../schema/index.ts'
 import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
-import { diffRows } from './activity-changes.ts'
+import { findChanges } from './activity-changes.ts'
 import { type AnswerKey, isNotOlder } from './activity-outcome.ts'
 import { columnsToWrite, type DerivedDetail, type KnownStart } from './detail-columns.ts'
 
@@ -40,9 +40,11 @@ export async function findDifferences(
   }
   const content = hasContent ? { samples, place } : undefined
   const { after } = columnsToWrite(row, { before, content })
-  const inColumns = Object.entries(diffRows(held, after)).map(([field, [mirrored, service]]) => ({
-    ...{ field, mirrored, service, cells: 1 },
-  }))
+  const inColumns = Object.entries(await findChanges(tx, held.activityId, after)).map(
+    ([field, [mirrored, service]]) => ({
+      ...{ field, mirrored, service, cells: 1 },
+    }),
+  )
   const inSummary =
     inColumns.length > 0
       ? []

@@ -1,6 +1,7 @@
 import { cleanNullable, cleanText } from '../clean.ts'
 import type { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
+import { changesSql, exactStart } from './activity-changes.ts'
 
 /**
  * An entry of the activity list. `startedAtLocal` is `YYYY-MM-DD HH:MM:SS` on the wall clock of `timezone`, which is `unknown` where
@@ -37,6 +38,10 @@ const ENTRIES = `entries AS (
     started_at timestamptz, timezone text, started_at_local timestamp, timezone_source text, fields jsonb, wanted boolean))
   WITH ORDINALITY)`
 
+/** The columns that a list sets. */
+const SHOWN = `jsonb_build_object('name', b.name, 'description', b.description, 'activity_type', b.activity_type,
+  'started_at', b.started_at, 'timezone', b.timezone, 'started_at_local', b.started_at_local, 'timezone_source', b.timezone_source)`
+
 // A value of the detail stays until a newer detail comes. Only a name or description also changes when the list's own value
 // changes. An entry without a name or type keeps what is known. A name that neither the list nor the detail has sent was not set by
 // the service, and counts as changed. An unreadable start is no change and does not replace a readable one. An entry that says only
@@ -68,16 +73,10 @@ before AS (
   WHERE NOT $4::boolean OR known.changed
   ORDER BY a.activity_id
   FOR UPDATE OF a),
-diff AS (
-  SELECT b.activity_id, jsonb_object_agg(now.key, jsonb_build_array(b.was -> now.key, now.value)) AS changes
-  FROM before b CROSS JOIN LATERAL jsonb_each(jsonb_build_object('name', b.name, 'description', b.description,
-    'activity_type', b.activity_type, 'started_at', b.started_at, 'timezone', b.timezone,
-    'started_at_local', b.started_at_local, 'timezone_source', b.timezone_source)) AS now
-  WHERE b.fetched_at IS NOT NULL AND b.was -> now.key IS DISTINCT FROM now.value
-  GROUP BY b.activity_id),
 revised AS (
   INSERT INTO training.activity_revisions (activity_id, observed_at, changes)
-  SELECT activity_id, $3::timestamptz, changes FROM diff)
+  SELECT b.activity_id, $3::timestamptz, diff.changes FROM before b CROSS JOIN LATERAL (SELECT ${changesSql('b.was', SHOWN)} AS changes) diff
+  WHERE b.fetched_at IS NOT NULL AND diff.changes IS NOT NULL)
 UPDATE training.activities a SET
   name = b.name, description = b.description, activity_type = b.activity_type,
   started_at = b.started_at, timezone = b.timezone, started_at_local = b.started_at_local,
@@ -172,13 +171,4 @@ function toRow(entry: ListedActivity, wanted: boolean) {
     },
     wanted,
   }
-}
-
-/**
- * Writes a start as ISO 8601 in UTC with the microseconds of its local time, which a Date does not hold. The offset of a time
- * zone has no fractions of a second. `local` is `YYYY-MM-DD HH:MM:SS.ffffff`.
- */
-export function exactStart(startedAt: Date, local: string | null | undefined): string {
-  const beyondMs = /\.\d{3}(\d+)$/.exec(local ?? '')?.[1] ?? ''
-  return startedAt.toISOString().replace('Z', `${beyondMs}Z`)
 }

@@ -22,11 +22,12 @@ export type WorkoutDefinition = Readonly<{
   sets: readonly WorkoutSetRow[]
 }>
 
-/** A listed workout, with the time and the signature of its definition; null before the first. */
+/** A listed workout, with the time and the signature of its definition; null before the first. `failedAt`: of a fetch since then. */
 export type DefinitionState = Readonly<{
   path: string
   changedAt: Date | null
   resolvedAt: Date | null
+  failedAt: Date | null
   signature: unknown
   hasSets: boolean
 }>
@@ -37,7 +38,7 @@ export async function findDefinitionStates(
   input: { accountId: number; baseUrl: string },
 ): Promise<DefinitionState[]> {
   const { rows } = await tx.client.query<DefinitionState>(
-    `select w.path, w.changed_at as "changedAt", d.resolved_at as "resolvedAt", d.signature,
+    `select w.path, w.changed_at as "changedAt", d.resolved_at as "resolvedAt", d.failed_at as "failedAt", d.signature,
        exists (select from training.workout_sets s where s.account_id = $1 and s.path = w.path) as "hasSets"
      from (select path, max(changed_at) as changed_at from training.workouts
            where absent_since is null and (account_id = $1 or (account_id is null and base_url = $2))

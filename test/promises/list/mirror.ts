@@ -47,8 +47,8 @@ export const MIRROR: readonly Breaking[] = [
   {
     promise: '… also of an old activity that is uploaded late',
     in: 'src/mirror/poll-activities.ts',
-    from: 'const query = { ...input, window: historyWindow(deps, options) }',
-    to: 'const query = { ...input, window: { ...historyWindow(deps, options), ...(cursor && { from: cursor.updatedFrom }) } }',
+    from: 'const query = { ...input, window: historyWindow(options) }',
+    to: 'const query = { ...input, window: { ...historyWindow(options), ...(cursor && { from: cursor.updatedFrom }) } }',
   },
   {
     promise: '… also when the service dates it before the last poll, by `MUSETTE_LAG` at most',
