@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { DEVELOPMENT, FILE_ID, FIT_EPOCH_S, WORKOUT_FILE } from '../fit/profile.ts'
 import { encodeFit, type Message } from '../fit/write-fit.ts'
 import type { SavedWorkout } from '../store/training/workout-sets.ts'
-import { type Step, stepsOfSet } from './workout-steps.ts'
+import type { Repeated, Step } from './workout-steps.ts'
 
 /** Values of the FIT profile for workouts. */
 const CYCLING = 2
@@ -14,9 +14,9 @@ const WATTS_FROM = 1_000
 /** The most bytes of a name that devices are known to read. */
 const NAME_BYTES = 100
 
-/** Formats a workout that can be ridden (see stepsOf) as a FIT file of whole watts; repetitions stay repetitions. */
-export function formatFitWorkout(workout: SavedWorkout): Uint8Array {
-  const steps = makeSteps(workout)
+/** Formats a workout with the sets of stepsOf as a FIT file of whole watts; repetitions stay repetitions. */
+export function formatFitWorkout(workout: SavedWorkout, sets: readonly Repeated[]): Uint8Array {
+  const steps = makeSteps(sets)
   return encodeFit([
     {
       number: FILE_ID.message,
@@ -40,10 +40,9 @@ export function formatFitWorkout(workout: SavedWorkout): Uint8Array {
   ])
 }
 
-function makeSteps({ sets }: SavedWorkout): Message[] {
+function makeSteps(sets: readonly Repeated[]): Message[] {
   const messages: Message[] = []
-  for (const set of sets) {
-    const { count, work, rest } = stepsOfSet(set)
+  for (const { count, work, rest } of sets) {
     const first = messages.length
     const ridden = (rest ? [work, rest] : [work]).filter(({ seconds }) => seconds > 0)
     if (count < 1 || ridden.length === 0) continue

@@ -1,6 +1,6 @@
 import type { SavedWorkout } from '../store/training/workout-sets.ts'
 import { formatFitWorkout } from './fit-workout.ts'
-import { type Step, stepsOf, stepsOfSet } from './workout-steps.ts'
+import { type Repeated, type Step, stepsOf } from './workout-steps.ts'
 
 /** The file formats of a workout. */
 export const WORKOUT_FORMATS = ['zwo', 'erg', 'mrc', 'fit', 'json'] as const
@@ -16,8 +16,8 @@ export type FormattedWorkout = { content: string | Uint8Array } | { problem: str
 export function formatWorkout(workout: SavedWorkout, format: WorkoutFileFormat): FormattedWorkout {
   const listed = stepsOf(workout)
   if ('problem' in listed) return listed
-  const { steps } = listed
-  if (format === 'fit') return { content: formatFitWorkout(workout) }
+  const { steps, sets } = listed
+  if (format === 'fit') return { content: formatFitWorkout(workout, sets) }
   if (format === 'erg')
     return { content: formatCourse(workout, steps, { unit: 'WATTS', ofWatts: formatWatts }) }
   const { ftp } = workout
@@ -26,7 +26,7 @@ export function formatWorkout(workout: SavedWorkout, format: WorkoutFileFormat):
     return {
       problem: `the FTP of workout ${workout.path} is not known, and its ${format} file holds shares of it`,
     }
-  if (format === 'zwo') return { content: formatZwo(workout, ftp) }
+  if (format === 'zwo') return { content: formatZwo({ ...workout, sets, ftp }) }
   const ofWatts = (watts: number) => ((100 * watts) / ftp).toFixed(4)
   return { content: formatCourse(workout, steps, { unit: 'PERCENT', ofWatts }) }
 }
@@ -89,10 +89,13 @@ function formatLine(text: string): string {
     .replaceAll(']', ')')
 }
 
-function formatZwo(workout: SavedWorkout, ftp: number): string {
+function formatZwo({
+  sets,
+  ftp,
+  ...workout
+}: Omit<SavedWorkout, 'sets'> & { sets: readonly Repeated[]; ftp: number }): string {
   const share = (watts: number) => (watts / ftp).toFixed(6)
-  const elements = workout.sets.flatMap((set) => {
-    const { count, work, rest } = stepsOfSet(set)
+  const elements = sets.flatMap(({ count, work, rest }) => {
     const text = work.name
       ? [`      <textevent timeoffset="0" message="${escapeXml(formatLine(work.name))}"/>`]
       : []

@@ -5,23 +5,30 @@ export type Step = { name: string | null; seconds: number; watts: number }
 
 type WorkoutSet = SavedWorkout['sets'][number]
 
-/** A set as it is ridden: `count` times the work, each followed by the rest if it has one. */
-type SetSteps = { count: number; work: Step; rest: Step | undefined }
+/** A set, or a part of its repetitions, as it is ridden: `count` times the work, each followed by the rest if it has one. */
+export type Repeated = { count: number; work: Step; rest: Step | undefined }
 
 /** More than a trainer's program reads, and far more than a person rides. */
 const MOST_STEPS = 10_000
 const LONGEST_S = 7 * 86_400
 const MOST_WATTS = 10_000
 
-/** Lists the steps of a workout in their order, without those that last no second; or says why it cannot be ridden. */
-export function stepsOf({ path, sets }: SavedWorkout): { steps: Step[] } | { problem: string } {
-  const parts = sets.map(stepsOfSet)
-  const all = parts.flatMap(({ work, rest }) => (rest ? [work, rest] : [work]))
-  if (!all.every(isPossible) || !parts.every(({ count }) => Number.isInteger(count) && count >= 0))
+/**
+ * Lists the steps of a workout in their order, without those that last no second, and its sets, in whole seconds; or says why it cannot
+ * be ridden.
+ */
+export function stepsOf({
+  path,
+  sets,
+}: SavedWorkout): { steps: Step[]; sets: Repeated[] } | { problem: string } {
+  const exact = sets.map(exactSet)
+  const all = exact.flatMap(({ work, rest }) => (rest ? [work, rest] : [work]))
+  if (!all.every(isPossible) || !exact.every(({ count }) => Number.isInteger(count) && count >= 0))
     return { problem: `workout ${path} has a set without a possible power, duration or count` }
-  if (parts.reduce((sum, { count, rest }) => sum + count * (rest ? 2 : 1), 0) > MOST_STEPS)
+  if (exact.reduce((sum, { count, rest }) => sum + count * (rest ? 2 : 1), 0) > MOST_STEPS)
     return { problem: `workout ${path} has more than ${MOST_STEPS} steps` }
-  const steps = parts
+  const whole = roundSets(exact)
+  const steps = whole
     .flatMap(({ count, work, rest }) =>
       Array.from({ length: count }, () => (rest ? [work, rest] : [work])).flat(),
     )
@@ -29,18 +36,43 @@ export function stepsOf({ path, sets }: SavedWorkout): { steps: Step[] } | { pro
   if (steps.length === 0) return { problem: `workout ${path} has no steps` }
   if (steps.reduce((sum, { seconds }) => sum + seconds, 0) > LONGEST_S)
     return { problem: `workout ${path} is longer than a week` }
-  return { steps }
+  return { steps, sets: whole }
 }
 
-/** Returns the steps of a set in whole seconds; NaN stands for a power or duration that the set lacks. */
-export function stepsOfSet(set: WorkoutSet): SetSteps {
+/** Returns a set with its own seconds; NaN stands for a power or duration that the set lacks. */
+function exactSet(set: WorkoutSet): Repeated {
   const { name, power, duration, power_rest: powerRest, duration_rest: durationRest } = set
-  const rest = { name: null, seconds: Math.round(durationRest ?? Number.NaN), watts: powerRest ?? Number.NaN }
+  const rest = { name: null, seconds: durationRest ?? Number.NaN, watts: powerRest ?? Number.NaN }
   return {
     count: set.interval_count ?? 1,
-    work: { name, seconds: Math.round(duration ?? Number.NaN), watts: power ?? Number.NaN },
+    work: { name, seconds: duration ?? Number.NaN, watts: power ?? Number.NaN },
     rest: powerRest === null || durationRest === null ? undefined : rest,
   }
+}
+
+/**
+ * Rounds the moment at which each step ends, and not its seconds: so the workout keeps its length, and no step ends half a second from
+ * its moment. Repetitions of one set whose seconds then differ are sets of their own.
+ */
+function roundSets(sets: readonly Repeated[]): Repeated[] {
+  let [exactEnd, end] = [0, 0]
+  const round = (step: Step): Step => {
+    exactEnd += step.seconds
+    const seconds = Math.round(exactEnd) - end
+    end += seconds
+    return { ...step, seconds }
+  }
+  return sets.flatMap(({ count, ...set }) => {
+    const parts: Repeated[] = []
+    for (let i = 0; i < count; i++) {
+      const work = round(set.work)
+      const rest = set.rest && round(set.rest)
+      const last = parts.at(-1)
+      if (last && last.work.seconds === work.seconds && last.rest?.seconds === rest?.seconds) last.count++
+      else parts.push({ count: 1, work, rest })
+    }
+    return parts
+  })
 }
 
 function isPossible({ seconds, watts }: Step): boolean {

@@ -92,6 +92,45 @@ describe('a workout as a file', () => {
     fc.assert(property, { numRuns: 60 })
   })
 
+  const quarters = fc.integer({ min: 1, max: 400 }).map((count) => count / 4)
+  const fractions = fc.array(
+    fc
+      .record({
+        duration: quarters,
+        duration_rest: fc.option(quarters),
+        interval_count: fc.integer({ min: 1, max: 9 }),
+      })
+      .map((set) => ({ ...steady('x', 200, 1), ...set, power_rest: 100 })),
+    { minLength: 1, maxLength: 8 },
+  )
+
+  it('keeps its length in whole seconds, and each moment within half a second, in every format', () => {
+    const eight = { ...WORKOUT, sets: [steady('x', 200, 10.5, 8)] }
+    for (const format of ['zwo', 'erg', 'mrc', 'fit'] as const)
+      expect(readBack(eight, format).watts, format).toHaveLength(84)
+    const property = fc.property(fractions, (some) => {
+      const workout = { ...WORKOUT, sets: some }
+      const exactly = wattsOf({
+        ...workout,
+        sets: some.map((set) => ({
+          ...{ ...set, duration: set.duration * 4 },
+          duration_rest: set.duration_rest === null ? null : set.duration_rest * 4,
+        })),
+      })
+      const files = (['zwo', 'erg', 'mrc', 'fit'] as const).map((format) => readBack(workout, format).watts)
+      for (const watts of files) {
+        expect(watts).toHaveLength(Math.round(exactly.length / 4))
+        for (const [second, power] of watts.entries()) {
+          const near = exactly.slice(Math.max(0, second * 4 - 2), second * 4 + 6)
+          expect(near.some((exact) => Math.abs(exact - power) < 1)).toBe(true)
+        }
+      }
+      const { seconds } = JSON.parse(contentOf(workout, 'json'))
+      expect(seconds).toBe(files[0]?.length)
+    })
+    fc.assert(property, { numRuns: 60 })
+  })
+
   it('keeps name, description and the names of its sets', () => {
     expect(readBack(WORKOUT, 'zwo')).toMatchObject({
       name: WORKOUT.name,
