@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { open, readFile, rename, stat } from 'node:fs/promises'
+import { copyFile, open, readFile, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ConfigError, errorCode, TransientError } from '../kit/errors.ts'
@@ -23,6 +23,8 @@ export type Server = {
 type Launch = { runAs: RunAs; binaries: Binaries; dataDir: string; port: number }
 
 const LOG_LIMIT_BYTES = 5 * 1024 * 1024
+/** Each failed login of any user of the machine writes two lines, a hundred times a second and more. */
+const LOG_CHECK_EVERY_MS = 5 * SECOND
 /** A fast shutdown first writes everything in memory to disk, which takes a while on a slow disk. */
 const FAST_MS = 30 * SECOND
 const IMMEDIATE_MS = 5 * SECOND
@@ -33,7 +35,7 @@ export async function startServer(launch: Launch): Promise<Server> {
   const logPath = join(launch.dataDir, 'postgres.log')
   await rotateLog(logPath)
   const logFile = await open(logPath, 'a', 0o600)
-  const logStart = (await logFile.stat()).size
+  let logStart = (await logFile.stat()).size
   let child: ChildProcess
   let watchdog: Watchdog | undefined
   let ended: Promise<string>
@@ -51,7 +53,11 @@ export async function startServer(launch: Launch): Promise<Server> {
   } finally {
     await logFile.close()
   }
+  const checkingLog = setInterval(async () => {
+    if (await rotateLog(logPath).catch(() => false)) logStart = 0
+  }, LOG_CHECK_EVERY_MS).unref()
   const gone = ended.then(async (how) => {
+    clearInterval(checkingLog)
     await watchdog?.dismiss()
     return how
   })
@@ -89,12 +95,16 @@ function serverOptions(cluster: string, port: number): string[] {
   ]
 }
 
-async function rotateLog(path: string): Promise<void> {
+/** Moves a long log to `….1`. The server keeps its file open and appends to it, so the file is copied and emptied. */
+async function rotateLog(path: string): Promise<boolean> {
   const size = await stat(path).then(
     (found) => found.size,
     () => 0,
   )
-  if (size > LOG_LIMIT_BYTES) await rename(path, `${path}.1`)
+  if (size <= LOG_LIMIT_BYTES) return false
+  await copyFile(path, `${path}.1`)
+  await truncate(path)
+  return true
 }
 
 const CHECK_EVERY_MS = 20

@@ -1,8 +1,9 @@
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openEmbeddedPostgres, readSharedUrl } from '../../src/embedded/embedded.ts'
+import { eventually } from '../kit/eventually.ts'
 import { makeTestLog } from '../kit/log.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { listProcessesNaming } from '../kit/processes.ts'
@@ -132,6 +133,20 @@ describe('openEmbeddedPostgres', () => {
     await (await open()).close()
     expect((await stat(join(folder.path, 'postgres.log.1'))).size).toBe(6 * 1024 * 1024)
     expect((await stat(join(folder.path, 'postgres.log'))).size).toBeLessThan(100_000)
+  })
+
+  it('begins a new server log also while it runs, and goes on in it', async () => {
+    const database = await open()
+    const path = join(folder.path, 'postgres.log')
+    await appendFile(path, 'x'.repeat(6 * 1024 * 1024))
+    const isShort = async () => (await stat(path)).size < 100_000
+    await eventually(isShort, { what: 'a new log', timeoutMs: 30_000 })
+    expect((await stat(`${path}.1`)).mode & 0o777).toBe(0o600)
+    const wrong = new URL(database.url)
+    wrong.password = 'guess'
+    await expect(queryOnce(wrong.href, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' })
+    expect(await readFile(path, 'utf8')).toContain('password authentication failed')
+    await database.close()
   })
 
   it('begins anew after a crash in the midst of making the files', async () => {
