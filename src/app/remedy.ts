@@ -19,6 +19,7 @@ const REMEDIES: Readonly<Record<string, (config: RemedyConfig) => Remedy>> = {
   database_unreachable: ofDatabase,
   database_busy: () => ({ hint: 'run it again in a moment' }),
   database_error: () => ({ hint: 'run it again with MUSETTE_LOG_LEVEL=debug' }),
+  database_damaged: () => ({ hint: 'the doctor names the tables and what to do', run: 'musette doctor' }),
   queue_unreachable: (config) => (config.redisUrl === undefined ? ofDatabase(config) : ofRedis()),
   connect_failed: (config) => ({ hint: 'look at MUSETTE_BASE_URL and the network', ...probeOf(config) }),
   certificate_refused: probeOf,

@@ -1,16 +1,22 @@
 import { CONNECTIONS_BESIDE_FETCHES } from '../app/local-app.ts'
 import { remedyOf } from '../app/remedy.ts'
 import { QUEUE_CONNECTIONS } from '../jobs/backend.ts'
-import { errorCode } from '../kit/errors.ts'
+import { ConfigError, errorCode } from '../kit/errors.ts'
 import { formatBytes } from '../kit/text.ts'
-import { type DatabaseFacts, findDatabaseFacts } from '../store/database-facts.ts'
+import { formatMoment, SECOND } from '../kit/time.ts'
+import { type DatabaseFacts, findDatabaseFacts, findUnreadableTables } from '../store/database-facts.ts'
 import { checkServer } from '../store/migration/check-server.ts'
+import type { Store } from '../store/store.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, ok, problem, problemOf, warning } from './finding.ts'
 
 const LEAST_VERSION = 14
 /** For `status`, `sync`, `sql`, a migration and the doctor, beside the daemon. */
 const CONNECTIONS_OF_VERBS = 8
+/** How long one table is read to find damage, ms. */
+const LOOK_WITHIN_MS = 4 * SECOND
+/** What is set for the user counts more than what is set for the database or the server. */
+const WRITE_AGAIN = 'musette sql --write "alter role current_user set default_transaction_read_only = off"'
 
 /** Checks that the database answers, is at this version, and has room for all connections of a daemon. */
 export async function checkDatabase({ config, database }: DoctorContext): Promise<Finding[]> {
@@ -25,9 +31,35 @@ export async function checkDatabase({ config, database }: DoctorContext): Promis
     ...(unfit ? [problemOf(unfit)] : []),
     ...schemaFindings(found.mismatch, isOwn),
     ...serverFindings(facts, connectionsOf(config)),
+    ...(unfit || found.mismatch ? [] : await writeFindings(found.store)),
+    ...(facts.checksum_failures === 0
+      ? []
+      : [damageFinding(facts, await findUnreadableTables(found.store, LOOK_WITHIN_MS))]),
   ]
   if (findings.some(({ state }) => state === 'problem')) return findings
   return [ok(`${which}, Postgres ${facts.version}, ${formatBytes(facts.size_bytes)}`), ...findings]
+}
+
+/** Tries a write, and rolls it back. */
+async function writeFindings({ transaction }: Store): Promise<Finding[]> {
+  const undo = new ConfigError('rolled_back', 'a write that was only tried')
+  const tried = transaction(async ({ client }) => {
+    await client.query("INSERT INTO musette.locks (name) VALUES ('doctor') ON CONFLICT DO NOTHING")
+    throw undo
+  })
+  const error = await tried.catch((thrown: unknown) => thrown)
+  return error === undo ? [] : [problemOf(error, { run: WRITE_AGAIN })]
+}
+
+/** Says which tables cannot be read now: the server counts damaged pages, and not whose they are. */
+export function damageFinding(facts: DatabaseFacts, unreadable: readonly string[]): Finding {
+  const { checksum_failures: count, checksum_last_failure: last } = facts
+  const found = `the disk gave the server ${count} damaged pages${last ? `, the last on ${formatMoment(last)}` : ''}`
+  if (unreadable.length === 0)
+    return warning(`${found}; every table could be read just now; look at the disk`, 'musette backup FILE')
+  const mend =
+    'stop musette, keep a copy of its files, and restore the newest backup into an empty database; without one see "A damaged page" in docs/troubleshooting.md'
+  return problem('unexpected', `${found}; ${unreadable.join(', ')}; ${mend}`, 'musette restore FILE')
 }
 
 /** How many connections a daemon and the verbs beside it may open at once. */
@@ -67,7 +99,8 @@ export function serverFindings(facts: DatabaseFacts, needed: number): Finding[] 
   }
   if (!facts.autovacuum) {
     const found = 'autovacuum is off, so tables grow and become slow'
-    const run = 'musette sql --write "alter system set autovacuum = on; select pg_reload_conf()"'
+    const run =
+      'musette sql --write "alter system set autovacuum = on" && musette sql "select pg_reload_conf()"'
     findings.push(warning(found, run))
   }
   if (facts.creators_in_public.length > 0) {

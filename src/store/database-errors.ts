@@ -107,6 +107,9 @@ function mapSqlstate(error: pg.DatabaseError, query: string | undefined, step: D
     const message = `the database accepts no writes at the moment (${cause.message}); musette goes on when it does`
     return new TransientError('database_read_only', message, { cause, requestSent })
   }
+  // data_corrupted (the checksum of a page is wrong) and index_corrupted
+  if (/^XX00[12]$/.test(sqlstate))
+    return new MusetteError('database_damaged', `the database is damaged: ${cause.message}`, { cause })
   if (NO_SUCH_TABLE.has(sqlstate)) return unmigrated(cause)
   if (LOGIN_REFUSED.has(sqlstate)) {
     const message = `the database refused the connection: ${cause.message}; ${mendLogin(cause.message)}`
@@ -170,7 +173,7 @@ function mendLogin(message: string): string {
 // Messages of these classes quote names only; those of class 22 and of unknown classes may quote a value.
 function speakableMessage(error: pg.DatabaseError): string {
   const sqlstate = error.code ?? ''
-  return /^(08|23|25|28|3D|3F|40|42|53|55|57|58)/.test(sqlstate)
+  return /^(08|23|25|28|3D|3F|40|42|53|55|57|58|XX00[12])/.test(sqlstate)
     ? errorLine(error)
     : 'Postgres refused a value'
 }

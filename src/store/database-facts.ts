@@ -1,6 +1,6 @@
-import { MusetteError } from '../kit/errors.ts'
+import { errorLine, MusetteError } from '../kit/errors.ts'
 import type { DatabaseIdentity } from '../kit/folders/folder-owner.ts'
-import type { Tx } from './store.ts'
+import type { Store, Tx } from './store.ts'
 
 /** Facts that a Postgres server reports about itself and this database. */
 export type DatabaseFacts = {
@@ -15,6 +15,9 @@ export type DatabaseFacts = {
   autovacuum: boolean
   /** other roles than superusers that may create functions in schema public */
   creators_in_public: string[]
+  /** pages of this database whose checksum was found wrong since the statistics began, and when the last time */
+  checksum_failures: number
+  checksum_last_failure: Date | null
 }
 
 /** A slow server must not block the doctor, which looks for the cause. */
@@ -34,10 +37,36 @@ export async function findDatabaseFacts(tx: Tx): Promise<DatabaseFacts> {
            current_setting('autovacuum')::bool AS autovacuum,
            ARRAY(SELECT rolname::text FROM pg_roles
                  WHERE NOT rolsuper AND rolname !~ '^pg_' AND rolname <> current_user
-                   AND has_schema_privilege(oid, to_regnamespace('public'), 'CREATE') ORDER BY 1) AS creators_in_public`)
+                   AND has_schema_privilege(oid, to_regnamespace('public'), 'CREATE') ORDER BY 1) AS creators_in_public,
+           coalesce(checksum_failures, 0)::int AS checksum_failures, checksum_last_failure
+    FROM pg_stat_database WHERE datname = current_database()`)
   const [facts] = rows
   if (!facts) throw new Error('a query without FROM returns its row')
   return facts
+}
+
+/** Reads each table of ours, also what it keeps in TOAST where the user may, for `withinMs` at most; returns those that fail, with why. */
+export async function findUnreadableTables(store: Pick<Store, 'read'>, withinMs: number): Promise<string[]> {
+  const { rows } = await store.read(({ client }) =>
+    client.query<{ name: string; relation: string }>(`
+      SELECT coalesce(t.oid, c.oid)::regclass::text AS name, c.oid::regclass::text AS relation
+      FROM pg_class c LEFT JOIN pg_class t ON t.reltoastrelid = c.oid
+      WHERE c.relkind IN ('r', 't') AND coalesce(t.relnamespace, c.relnamespace)::regnamespace::text IN ('training', 'musette', 'bullmq')
+        AND has_schema_privilege(c.relnamespace, 'USAGE') ORDER BY 1, 2`),
+  )
+  const read = (relation: string) =>
+    store.read(({ client }) =>
+      client.query(
+        `SET LOCAL statement_timeout = ${withinMs}; SET LOCAL enable_indexonlyscan = off; SELECT count(*) FROM ${relation}`,
+      ),
+    )
+  const failed = rows.map(({ name, relation }) =>
+    read(relation).then(
+      () => [],
+      (error: unknown) => [`${name} (${errorLine(error)})`],
+    ),
+  )
+  return (await Promise.all(failed)).flat()
 }
 
 /** Finds what tells this database from every other one, and from those that were restored from its backups. */

@@ -59,6 +59,8 @@ describe('a Postgres server', () => {
     size_bytes: 1e9,
     autovacuum: true,
     creators_in_public: [],
+    checksum_failures: 0,
+    checksum_last_failure: null,
   }
 
   it('with room for everything is fine', () => {

@@ -129,6 +129,20 @@ export const DATABASE: readonly Breaking[] = [
     to: '/^(08|28|3D|53|57P|58|F0|XX)/',
   },
   {
+    promise:
+      'A damaged page of the database is named with its table, and what can be made anew is made anew without the service',
+    in: 'src/store/database-errors.ts',
+    from: '/^XX00[12]$/',
+    to: '/^XX002$/',
+  },
+  {
+    promise:
+      'A database that takes no writes by its settings is found before work fails, with a command that ends it',
+    in: 'src/doctor/check-database.ts',
+    from: 'return error === undo ? []',
+    to: 'return error ? []',
+  },
+  {
     promise: 'Rows that were read before an error never pass for all of them',
     in: 'src/store/copy.ts',
     from: 'const stream = copyTo(`COPY ${source} TO STDOUT (FORMAT binary)`)',

@@ -280,4 +280,10 @@ export const RIGHTS: readonly Breaking[] = [
     from: "command: ['redis-server', '/run/secrets/redis_settings',",
     to: "command: ['redis-server',",
   },
+  {
+    promise: 'failed logins at the embedded database do not fill the disk with its log',
+    in: 'src/embedded/postgres-server.ts',
+    from: 'if (size <= LOG_LIMIT_BYTES) return false',
+    to: 'if (size > 0) return false',
+  },
 ]
