@@ -1,6 +1,15 @@
 import { type FitRecords, makeRecordsReader } from './fit-records.ts'
-import { dateOf, type FitFields, type FitValue, readAppField, readFields } from './fit-values.ts'
-import { type FitMessage, type FitWalk, makeFitWalker } from './fit-walker.ts'
+import {
+  BYTE,
+  dateOf,
+  type FitFields,
+  type FitValue,
+  firstOf,
+  isReadable,
+  readAppField,
+  readFields,
+} from './fit-values.ts'
+import { type DeveloperField, type FitMessage, type FitWalk, makeFitWalker } from './fit-walker.ts'
 import {
   ACTIVITY,
   DEVELOPER_DATA_ID,
@@ -22,7 +31,7 @@ export type FitMessageFields = { fields: FitFields; developerFields: FitFields }
 
 /**
  * A field that an app describes in the file, and its values in the records, each with the number of its record from 1. `app`: the
- * message that names the app, when there is one.
+ * message that names the app, when there is one. A field that nothing describes has the bytes of its values, and no `fields`.
  */
 export type DescribedField = {
   developer: number
@@ -65,6 +74,8 @@ const MOST_OTHERS = 300_000
 const MOST_OTHER_FIELDS = 3_000_000
 /** The values of 20 fields in each second of a day. */
 const MOST_VALUES = 2_000_000
+/** Enough names for a person to read. */
+const MOST_UNREADABLE = 10
 
 /** Messages that describe the file; the first of each kind counts. */
 const HEAD: readonly number[] = [FILE_ID.message, FILE_CREATOR.message, ACTIVITY.message]
@@ -75,13 +86,45 @@ const HEAD: readonly number[] = [FILE_ID.message, FILE_CREATOR.message, ACTIVITY
  * more. Never throws.
  */
 export function readContents(bytes: Uint8Array): FitContents {
+  const parts = readDescribed(bytes)
   const reader = makeContentsReader()
   const walker = makeFitWalker(() => {
-    reader.openPart()
+    reader.openPart(parts.shift() ?? { descriptions: [], apps: new Map() })
     return { onMessage: reader.onMessage, end: (complete: boolean) => complete }
   })
   walker.push(bytes)
   return reader.end(walker.end())
+}
+
+/** The descriptions of the fields of apps in a part, and the apps by their numbers. */
+type Described = { descriptions: FitFields[]; apps: Map<unknown, FitFields> }
+
+/** Reads what describes the fields of apps in each part. */
+function readDescribed(bytes: Uint8Array): Described[] {
+  const parts: Described[] = []
+  const walker = makeFitWalker(() => {
+    const part: Described = { descriptions: [], apps: new Map() }
+    parts.push(part)
+    const onMessage = (message: FitMessage) => {
+      if (part.descriptions.length + part.apps.size >= MOST_MESSAGES) return
+      if (message.number === FIELD_DESCRIPTION.message) part.descriptions.push(readFields(message))
+      if (message.number !== DEVELOPER_DATA_ID.message) return
+      const fields = readFields(message)
+      part.apps.set(firstOf(fields.developerDataIndex), fields)
+    }
+    return { onMessage, end: () => undefined }
+  })
+  walker.push(bytes)
+  walker.end()
+  return parts
+}
+
+function describe(fields: FitFields, apps: Described['apps']): DescribedField | undefined {
+  const { developerDataIndex, fieldDefinitionNumber, fitBaseTypeId } = fields
+  const [developer, number, type] = [developerDataIndex, fieldDefinitionNumber, fitBaseTypeId].map(firstOf)
+  if (typeof developer !== 'number' || typeof number !== 'number') return undefined
+  const app = apps.get(developer)
+  return { developer, number, type: Number(type ?? BYTE), fields, app, records: [], values: [] }
 }
 
 function makeContentsReader() {
@@ -92,8 +135,9 @@ function makeContentsReader() {
   const records = makeRecordsReader()
   const times = { firstStart: Number.POSITIVE_INFINITY, first: Number.POSITIVE_INFINITY, last: 0 }
   const counts = { messages: 0, values: 0, otherFields: 0, leftOut: 0, record: 0 }
-  let apps = new Map<number, FitFields>()
+  let own: Array<DescribedField | undefined> = []
   let current = new Map<number, DescribedField>()
+  const unreadable = new Set<string>()
 
   const onRecord = (message: FitMessage) => {
     const { time } = message
@@ -105,7 +149,7 @@ function makeContentsReader() {
       times.last = time
     }
     for (const place of message.definition.developerFields) {
-      const field = current.get(keyOf(place.developer, place.number))
+      const field = fieldOf(place)
       const value = field && readAppField(message, place, field.type)
       if (!field || value === undefined) continue
       if (counts.values >= MOST_VALUES) counts.leftOut += 1
@@ -116,15 +160,27 @@ function makeContentsReader() {
       }
     }
   }
-  const onDescription = (fields: FitFields) => {
-    const { developerDataIndex: developer, fieldDefinitionNumber: number, fitBaseTypeId: type } = fields
-    if (typeof developer !== 'number' || typeof number !== 'number' || typeof type !== 'number') return
-    const field = { developer, number, type, fields, app: apps.get(developer), records: [], values: [] }
+  /** Finds the description of a field in its part; one that nothing describes is kept as bytes. */
+  const fieldOf = ({ developer, number }: DeveloperField): DescribedField | undefined => {
+    const known = current.get(keyOf(developer, number))
+    if (known || described.length >= MOST_MESSAGES) return known
+    const field = { developer, number, type: BYTE, fields: {}, app: undefined, records: [], values: [] }
     current.set(keyOf(developer, number), field)
     described.push(field)
+    return field
   }
-  const onEvent = ({ event, data }: FitFields) => {
+  const noteUnreadable = ({ definition, bytes, number }: FitMessage) => {
+    for (const place of definition.fields) {
+      if (isReadable(place) || unreadable.size >= MOST_UNREADABLE) continue
+      const message = MESSAGES.get(number)
+      const name = message?.fields.get(place.number)?.name ?? `field_${place.number}`
+      const isNothing = bytes.subarray(place.offset, place.offset + place.size).every((byte) => byte === 0xff)
+      if (!isNothing) unreadable.add(`${message?.name ?? `message_${number}`}.${name}`)
+    }
+  }
+  const onEvent = ({ event, data: all }: FitFields) => {
     if (event !== EVENT.frontGearChange && event !== EVENT.rearGearChange) return
+    const data = firstOf(all)
     if (typeof data === 'number') records.shift({ front: teethOf(data, 24), rear: teethOf(data, 8) })
   }
   const onOther = (message: FitMessage, name: string) => {
@@ -135,12 +191,13 @@ function makeContentsReader() {
     }
     const time = message.time !== null && message.time >= FIRST_ABSOLUTE_TIME ? message.time : null
     const fields = readFields(message, time === null ? undefined : TIMESTAMP)
-    const developerFields = readDeveloperFields(message, current)
+    const developerFields = readDeveloperFields(message, fieldOf)
     others.push({ name, time, record: counts.record, fields, developerFields })
     if (message.number === EVENT.message) onEvent(fields)
   }
   const onMessage = (message: FitMessage) => {
     const { number } = message
+    noteUnreadable(message)
     if (number === RECORD.message) return onRecord(message)
     const list = summariesOf(lists, number)
     const name = MESSAGES.get(number)?.name ?? `message_${number}`
@@ -154,19 +211,22 @@ function makeContentsReader() {
       return
     }
     const fields = readFields(message)
-    if (number === FIELD_DESCRIPTION.message) onDescription(fields)
-    else if (isOfApps) {
-      if (typeof fields.developerDataIndex === 'number') apps.set(fields.developerDataIndex, fields)
+    if (isOfApps) {
+      const field = number === FIELD_DESCRIPTION.message ? own.shift() : undefined
+      if (field) current.set(keyOf(field.developer, field.number), field)
     } else if (list) {
-      list.push({ fields, developerFields: readDeveloperFields(message, current) })
-      const start = number === SESSION.message ? fields.startTime : undefined
+      list.push({ fields, developerFields: readDeveloperFields(message, fieldOf) })
+      const start = number === SESSION.message ? firstOf(fields.startTime) : undefined
       if (typeof start === 'string') times.firstStart = Math.min(times.firstStart, Date.parse(start))
     } else head[name] ??= fields
   }
   return {
-    openPart() {
-      apps = new Map()
-      current = new Map()
+    openPart({ descriptions, apps }: Described) {
+      own = descriptions.map((fields) => describe(fields, apps))
+      const known = own.filter((field) => field !== undefined)
+      described.push(...known)
+      // Some devices write values before their description; of several the first one counts until the next.
+      current = new Map(known.toReversed().map((field) => [keyOf(field.developer, field.number), field]))
     },
     onMessage,
     end({ parts, fault }: FitWalk<boolean>): FitContents {
@@ -178,6 +238,10 @@ function makeContentsReader() {
       if (fault && !fault.padding) problems.push(fault.reason)
       else if (parts.includes(false))
         problems.push('its messages cannot be read to the end, although its checksum is right')
+      if (unreadable.size > 0)
+        problems.push(
+          `these fields are left out, because their size or type is not valid: ${[...unreadable].join(', ')}`,
+        )
       if (leftOut > 0) problems.push(`${leftOut} messages or values of it are more than any device writes`)
       return {
         parts: parts.length,
@@ -216,15 +280,19 @@ const NO_FIELDS: FitFields = {}
  * Reads the fields that apps added to a message, by the names of their descriptions. Two of one name, as of two sensors of a kind, stay
  * apart: the second is named with the numbers of its app and its field, too.
  */
-function readDeveloperFields(message: FitMessage, described: ReadonlyMap<number, DescribedField>): FitFields {
+function readDeveloperFields(
+  message: FitMessage,
+  fieldOf: (place: DeveloperField) => DescribedField | undefined,
+): FitFields {
   if (message.definition.developerFields.length === 0) return NO_FIELDS
   const fields: Record<string, FitValue> = {}
   for (const place of message.definition.developerFields) {
-    const field = described.get(keyOf(place.developer, place.number))
+    const field = fieldOf(place)
     const value = field && readAppField(message, place, field.type)
     if (!field || value === undefined) continue
-    const name = String(field.fields.fieldName ?? 'field')
-    const isFirst = field.fields.fieldName !== undefined && !Object.hasOwn(fields, name)
+    const { fieldName } = field.fields
+    const name = String(firstOf(fieldName) ?? 'field')
+    const isFirst = fieldName !== undefined && !Object.hasOwn(fields, name)
     fields[isFirst ? name : `${name}_${place.developer}_${place.number}`] = value
   }
   return fields

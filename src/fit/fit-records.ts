@@ -1,4 +1,10 @@
-import { type FitValue, makeNumberReader, type NumberReader, readFieldValue } from './fit-values.ts'
+import {
+  type FitValue,
+  makeNumberReader,
+  type NumberReader,
+  readFieldValue,
+  valueSizeOf,
+} from './fit-values.ts'
 import type { Field, FitMessage } from './fit-walker.ts'
 import { FIRST_ABSOLUTE_TIME, FIT_EPOCH_S, RECORD, TIMESTAMP } from './profile.ts'
 import { MESSAGES } from './profile-fields.ts'
@@ -49,8 +55,11 @@ type OpenField = {
   pair: [Column, Column] | undefined
   others: Map<number, FitValue>
 }
-/** How a field of a definition is read: as numbers of `width` bytes each, one or two of them, or as any value. */
-type Step = { place: Field; field: OpenField; read: NumberReader | undefined; width: number }
+/**
+ * How a field of a definition is read: as numbers of `width` bytes each, one or two of them, or as any value. `all`: its places, when
+ * they may hold more values than the profile gives it.
+ */
+type Step = { place: Field; field: OpenField; read: NumberReader | undefined; width: number; all: Field[] }
 type Definition = FitMessage['definition']
 
 /** Makes a reader of record messages, one after the other, into columns. */
@@ -76,7 +85,10 @@ export function makeRecordsReader() {
   const stepsOf = (definition: Definition): Step[] => {
     const known = steps.get(definition)
     if (known) return known
-    const made = definition.fields.map((place) => {
+    const first = definition.fields.filter(
+      ({ number }, index) => definition.fields.findIndex((place) => place.number === number) === index,
+    )
+    const made = first.map((place): Step => {
       const profile = MESSAGES.get(RECORD.message)?.fields.get(place.number)
       const { number } = place
       const field = fields.get(number) ?? {
@@ -85,12 +97,26 @@ export function makeRecordsReader() {
       }
       fields.set(number, field)
       const isPair = profile?.isList && place.size % 2 === 0
-      const width = isPair ? place.size / 2 : place.size
-      const read = makeNumberReader({ ...place, size: width }, profile)
-      return { place, field, width, read: profile?.isList && !isPair ? undefined : read }
+      const isOne = profile !== undefined && !profile.isList
+      const width = isPair ? place.size / 2 : isOne ? valueSizeOf(place) : place.size
+      const places = definition.fields.filter((other) => other.number === number)
+      const all = places.length > 1 || (isOne && width < place.size) ? places : []
+      const isList = profile?.isList && (!isPair || all.length > 0)
+      return {
+        place,
+        field,
+        width,
+        all,
+        read: isList ? undefined : makeNumberReader({ ...place, size: width }, profile),
+      }
     })
     steps.set(definition, made)
     return made
+  }
+  const keepOther = (row: number, field: OpenField, value: FitValue | undefined) => {
+    if (value === undefined) return
+    if (otherValues++ < MOST_OTHERS) field.others.set(row + 1, value)
+    else leftOut += 1
   }
   const makeRoom = () => {
     capacity *= 2
@@ -113,9 +139,11 @@ export function makeRecordsReader() {
       const isDated = time !== null && time >= FIRST_ABSOLUTE_TIME
       if (isDated) times.numbers[row] = (time + FIT_EPOCH_S) * 1_000
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-      for (const { place, field, read, width } of stepsOf(definition)) {
+      for (const { place, field, read, width, all } of stepsOf(definition)) {
         if (isDated && place.number === TIMESTAMP) continue
-        if (read && width < place.size) {
+        const values = all.flatMap((one) => readFieldValue(message, one) ?? null)
+        if (values.slice(1).some((value) => value !== null)) keepOther(row, field, values)
+        if (read && width < place.size && all.length === 0) {
           const first = read(view, place.offset, definition.little)
           const second = read(view, place.offset + width, definition.little)
           if (Number.isNaN(first) && Number.isNaN(second)) continue
@@ -131,12 +159,7 @@ export function makeRecordsReader() {
           if (!field.column && hasRoom(capacity, 1)) field.column = addColumn()
           if (field.column) field.column.numbers[row] = value
           else leftOut += 1
-        } else {
-          const value = readFieldValue(message, place)
-          if (value === undefined) continue
-          if (otherValues++ < MOST_OTHERS) field.others.set(row + 1, value)
-          else leftOut += 1
-        }
+        } else if (!field.others.has(row + 1)) keepOther(row, field, readFieldValue(message, place))
       }
       if (gears.front) gears.front.numbers[row] = inUse.front
       if (gears.rear) gears.rear.numbers[row] = inUse.rear

@@ -32,7 +32,8 @@ const BASE_TYPES: ReadonlyMap<number, BaseType> = new Map<number, BaseType>([
   [0x10, { size: 8, nothing: 0n, read: (view, at, little) => view.getBigUint64(at, little) }],
 ])
 const STRING = 0x07
-const BYTE = 0x0d
+/** The type of bytes that nothing describes. */
+export const BYTE = 0x0d
 /** The upper bits of a base type say how its bytes are ordered. */
 const TYPE_BITS = 0x1f
 
@@ -47,20 +48,42 @@ function unsigned8(nothing: number): BaseType {
 export function readFields(message: FitMessage, except?: number): FitFields {
   const { definition } = message
   const known = MESSAGES.get(definition.number)?.fields
-  const fields: [string, FitValue][] = []
+  const fields: Record<string, FitValue> = {}
   for (const place of definition.fields) {
     if (place.number === except) continue
     const value = readFieldValue(message, place)
-    if (value !== undefined) fields.push([known?.get(place.number)?.name ?? `field_${place.number}`, value])
+    if (value === undefined) continue
+    const name = known?.get(place.number)?.name ?? `field_${place.number}`
+    const first = fields[name]
+    fields[name] = first === undefined ? value : [first, value].flat()
   }
-  return Object.fromEntries(fields)
+  return fields
 }
 
-/** Reads a field of a message, see readFields; undefined when it has no value. */
+/** Reads a field of a message, see readFields: several values as a list; undefined when it has none. */
 export function readFieldValue(message: FitMessage, place: Field): FitValue | undefined {
   const field = MESSAGES.get(message.definition.number)?.fields.get(place.number)
   const raw = readRaw(message, place)
   return (raw && (field ? scaleField(raw, field) : simplify(raw))) ?? undefined
+}
+
+/** Returns the value of a field that has one in the profile: of several the first, of texts the first that is not empty. */
+export function firstOf(value: FitValue | undefined): number | string | null {
+  return (typeof value === 'object' ? value : [value]).find((one) => one !== '') ?? null
+}
+
+/** Whether a field has a base type of the protocol and a size that fits it; another one has no value that can be read. */
+export function isReadable({ size, type }: Pick<Field, 'size' | 'type'>): boolean {
+  const number = type & TYPE_BITS
+  if (number === STRING || number === BYTE) return true
+  const base = BASE_TYPES.get(number)
+  return base !== undefined && size % base.size === 0
+}
+
+/** Returns how many bytes one value of a place has: all of them in a text, a list of bytes, and where the size does not fit. */
+export function valueSizeOf({ size, type }: Pick<Field, 'size' | 'type'>): number {
+  const base = BASE_TYPES.get(type & TYPE_BITS)
+  return base && size % base.size === 0 ? Math.min(base.size, size) : size
 }
 
 /** Reads a number of a message at an offset, in the profile's unit; NaN where it stands for nothing. */
@@ -83,13 +106,21 @@ export function makeNumberReader(
 
 const appReaders = new Map<number, NumberReader | undefined>()
 
+/** The bytes of a message, and their order. */
+type Bytes = { bytes: Uint8Array; definition: { little: boolean } }
+
 /**
- * Reads the value of a field of an app, whose type is in its description: a number, a text or a list; undefined when there is
- * none.
+ * Reads the value of a field of an app, whose type is in its description: a number, a text or a list, and the bytes of one whose
+ * type is not known or does not fit; undefined when there is none.
  */
-export function readAppField(message: FitMessage, place: DeveloperField, type: number): FitValue | undefined {
+export function readAppField(
+  message: Bytes,
+  place: Pick<DeveloperField, 'offset' | 'size'>,
+  described: number,
+): FitValue | undefined {
   const { bytes, definition } = message
   const { offset, size } = place
+  const type = isReadable({ size, type: described }) ? described : BYTE
   const key = type * 256 + size
   if (!appReaders.has(key)) appReaders.set(key, makeNumberReader({ size, type }, undefined))
   const read = appReaders.get(key)
@@ -109,16 +140,15 @@ type RawValues = readonly (number | bigint | string | null)[]
 
 /** Reads the raw values of a place in a message; undefined when all of them stand for nothing, or none can be read. */
 function readRaw(
-  { bytes, definition }: Pick<FitMessage, 'bytes' | 'definition'>,
+  { bytes, definition }: Bytes,
   { offset, size, type }: { offset: number; size: number; type: number },
 ): RawValues | undefined {
   const number = type & TYPE_BITS
   const part = bytes.subarray(offset, offset + size)
   if (number === STRING) {
-    // A list of texts has a zero after each.
-    const texts = new TextDecoder().decode(part).replaceAll('\ufffd', '').split('\0')
-    const known = texts.filter((text) => text !== '')
-    return texts[0] === '' || known.length === 0 ? undefined : known
+    // A list of texts has a zero after each; some of them may be empty.
+    const texts = new TextDecoder().decode(part).replaceAll('\ufffd', '').replace(/\0+$/, '')
+    return texts === '' ? undefined : texts.split('\0')
   }
   // A byte list has no gaps: it stands for nothing only as a whole.
   if (number === BYTE) return part.every((byte) => byte === 0xff) ? undefined : [...part]
@@ -141,7 +171,11 @@ function scaleField(raw: RawValues, field: ProfileField): FitValue | null {
     if (typeof value !== 'number') return value
     return isTime ? timeText(value) : value / scale - offset
   })
-  return isList ? scaled : (scaled[0] ?? null)
+  if (isList) return scaled
+  const [first = null, ...more] = scaled
+  // Behind the end of one text, devices leave what was in their memory.
+  const isOne = typeof raw[0] === 'string' ? raw[0] !== '' : more.every((value) => value === null)
+  return isOne ? first : scaled
 }
 
 function simplify(raw: RawValues): FitValue | null {

@@ -10,7 +10,7 @@ export type ProfileField = Readonly<{
 }>
 export type ProfileMessage = Readonly<{ name: string; fields: ReadonlyMap<number, ProfileField> }>
 
-/** The messages of the profile whose fields are read, by their numbers. */
+/** The messages of the profile, by their numbers. */
 export const MESSAGES: ReadonlyMap<number, ProfileMessage> = new Map(
   PROFILE.split(/^ {2}(?=\d)/m)
     .slice(1)
@@ -24,7 +24,7 @@ export const MESSAGES: ReadonlyMap<number, ProfileMessage> = new Map(
 function parseFields(list: string): ReadonlyMap<number, ProfileField> {
   const fields = new Map<number, ProfileField>()
   let number = 0
-  for (const entry of list.split(/,\s+/)) {
+  for (const entry of list === '' ? [] : list.split(/,\s+/)) {
     const [, at, name = '', isList, isTime, scale = '1', offset = '0'] =
       /^(?:(\d+) )?(\w+)(\[\])?(@)?(?:\/([\d.]+))?(?:-(-?\d+))?$/.exec(entry) ?? []
     if (at !== undefined) number = Number(at)

@@ -1,5 +1,5 @@
 import type { FitMessageFields } from '../fit/fit-contents.ts'
-import type { FitValue } from '../fit/fit-values.ts'
+import { type FitValue, firstOf } from '../fit/fit-values.ts'
 
 export const SEMICIRCLES_PER_DEGREE = 2 ** 31 / 180
 export const LARGEST_INTEGER = 2 ** 31 - 1
@@ -14,23 +14,26 @@ export function hexOf(value: FitValue | undefined): string | null {
 }
 
 export function nameOf(names: ReadonlyMap<number, string>, value: FitValue | undefined): string | null {
-  return typeof value === 'number' ? (names.get(value) ?? String(value)) : null
+  const one = firstOf(value)
+  return typeof one === 'number' ? (names.get(one) ?? String(one)) : null
 }
 
 export function textOf(value: FitValue | undefined): string | null {
-  return typeof value === 'string' ? value : null
+  const one = firstOf(value)
+  return typeof one === 'string' ? one : null
 }
 
 export function numberOf(value: FitValue | undefined): number | null {
-  return typeof value === 'number' ? value : null
+  const one = firstOf(value)
+  return typeof one === 'number' ? one : null
 }
 
 export function integerOf(value: FitValue | undefined): number | null {
-  return typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= LARGEST_INTEGER
-    ? value
-    : null
+  const one = numberOf(value)
+  return one !== null && Number.isInteger(one) && Math.abs(one) <= LARGEST_INTEGER ? one : null
 }
 
 export function momentOf(value: FitValue | undefined): Date | null {
-  return typeof value === 'string' ? new Date(value) : null
+  const one = textOf(value)
+  return one === null ? null : new Date(one)
 }

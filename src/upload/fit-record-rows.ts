@@ -100,6 +100,10 @@ export function normalizeRecords(records: FitRecords): { columns: Columns; left:
     field.records.push(row + 1)
     field.values.push(value)
   }
+  const leaveNumber = (field: RecordField, row: number, value: number) => {
+    // Of several values of one record all are left together.
+    if (!field.others.has(row + 1)) leave(field, row, value)
+  }
   if (timesMs.some((time) => !Number.isNaN(time))) columns.t = timesMs
   if (gears) Object.assign(columns, { frontGear: gears.front, rearGear: gears.rear })
 
@@ -115,7 +119,7 @@ export function normalizeRecords(records: FitRecords): { columns: Columns; left:
     for (const [row, value] of field.numbers.entries()) {
       if (Number.isNaN(value)) continue
       if (fits(value)) target[row] = convert ? convert(value) : value
-      else leave(field, row, value)
+      else leaveNumber(field, row, value)
     }
   }
   for (const [column, name] of NARROW) {
@@ -125,14 +129,14 @@ export function normalizeRecords(records: FitRecords): { columns: Columns; left:
     for (const [row, value] of field.numbers.entries()) {
       if (Number.isNaN(value) || target[row] === value) continue
       if (Number.isNaN(target[row]) && isReal(value)) target[row] = value
-      else leave(field, row, value)
+      else leaveNumber(field, row, value)
     }
   }
   const fraction = take('fractionalCadence')
   for (const [row, value] of fraction?.numbers.entries() ?? []) {
     if (Number.isNaN(value) || !fraction) continue
     const cadence = columns.cadence?.[row] ?? Number.NaN
-    if (Number.isNaN(cadence)) leave(fraction, row, value)
+    if (Number.isNaN(cadence)) leaveNumber(fraction, row, value)
     else columnOf('cadence')[row] = cadence + value
   }
   for (const [name, start, end] of PHASES) {
@@ -144,7 +148,7 @@ export function normalizeRecords(records: FitRecords): { columns: Columns; left:
     const { name, numbers, pairs, others } = field
     for (const [record, value] of others) leave(field, record - 1, value)
     if (!done.has(name))
-      for (const [row, value] of numbers.entries()) if (!Number.isNaN(value)) leave(field, row, value)
+      for (const [row, value] of numbers.entries()) if (!Number.isNaN(value)) leaveNumber(field, row, value)
     if (pairs && !PHASES.some(([phase]) => phase === name))
       for (const [row, value] of makePairs(pairs)) leave(field, row, value)
   }

@@ -1,5 +1,5 @@
 import type { DescribedField, FitContents, FitMessageFields } from '../fit/fit-contents.ts'
-import type { FitFields, FitValue } from '../fit/fit-values.ts'
+import type { FitFields } from '../fit/fit-values.ts'
 import { FIT_EPOCH_S, RECORD, SPORTS } from '../fit/profile.ts'
 import { MESSAGES } from '../fit/profile-fields.ts'
 import {
@@ -96,8 +96,9 @@ const LARGEST_OFFSET_S = 15 * 3_600
  * where they are not apart as time zones are.
  */
 function utcOffsetOf({ timestamp, localTimestamp }: FitFields): number | null {
-  if (typeof timestamp !== 'string' || typeof localTimestamp !== 'number') return null
-  const apart = localTimestamp + FIT_EPOCH_S - Date.parse(timestamp) / 1_000
+  const [at, local] = [momentOf(timestamp), numberOf(localTimestamp)]
+  if (at === null || local === null) return null
+  const apart = local + FIT_EPOCH_S - at.getTime() / 1_000
   const offset = Math.round(apart / QUARTER_S) * QUARTER_S
   return Math.abs(apart - offset) <= APART_S && Math.abs(offset) <= LARGEST_OFFSET_S ? offset : null
 }
@@ -161,12 +162,13 @@ function sumOf(message: FitMessageFields) {
  */
 function devicesOf(messages: readonly FitMessageFields[]): FitRows['devices'] {
   const devices: { fields: FitFields; developerFields: FitFields; times: string[]; messages: number }[] = []
-  const latest = new Map<FitValue | undefined, (typeof devices)[number]>()
+  const latest = new Map<number | null, (typeof devices)[number]>()
   for (const { fields, developerFields } of messages) {
-    const { deviceIndex, serialNumber, timestamp } = fields
+    const [deviceIndex, serialNumber] = [numberOf(fields.deviceIndex), numberOf(fields.serialNumber)]
+    const timestamp = textOf(fields.timestamp)
     let device = latest.get(deviceIndex)
-    const known = device?.fields.serialNumber
-    if (!device || (known !== undefined && serialNumber !== undefined && known !== serialNumber)) {
+    const known = numberOf(device?.fields.serialNumber)
+    if (!device || (known !== null && serialNumber !== null && known !== serialNumber)) {
       device = { fields: {}, developerFields: {}, times: [], messages: 0 }
       devices.push(device)
       latest.set(deviceIndex, device)
@@ -174,7 +176,7 @@ function devicesOf(messages: readonly FitMessageFields[]): FitRows['devices'] {
     device.fields = { ...device.fields, ...fields }
     device.developerFields = { ...device.developerFields, ...developerFields }
     device.messages += 1
-    if (typeof timestamp === 'string') device.times.push(timestamp)
+    if (timestamp !== null) device.times.push(timestamp)
   }
   return devices.map(({ times, messages: count, ...device }, index) => {
     const { fields } = device
@@ -210,20 +212,19 @@ function kindOf({ deviceType, sourceType }: FitFields): string | null {
 
 function productOf(fields: FitFields) {
   const manufacturer = nameOf(MANUFACTURERS, fields.manufacturer)
-  const { productName, product } = fields
+  const product = numberOf(fields.product)
   const isGarmin = manufacturer !== null && GARMIN_MAKERS.includes(manufacturer)
-  const known = isGarmin && typeof product === 'number' ? GARMIN_PRODUCTS.get(product) : undefined
+  const known = isGarmin && product !== null ? GARMIN_PRODUCTS.get(product) : undefined
   return {
     manufacturer,
-    product: typeof productName === 'string' ? productName : (known ?? null),
-    productNumber: integerOf(product),
+    product: textOf(fields.productName) ?? known ?? null,
+    productNumber: integerOf(fields.product),
   }
 }
 
 function describedOf({ developer, number, fields, app }: DescribedField) {
-  const { nativeMesgNum, nativeFieldNum } = fields
-  const message = typeof nativeMesgNum === 'number' ? MESSAGES.get(nativeMesgNum) : undefined
-  const native = typeof nativeFieldNum === 'number' ? message?.fields.get(nativeFieldNum) : undefined
+  const message = MESSAGES.get(numberOf(fields.nativeMesgNum) ?? -1)
+  const native = message?.fields.get(numberOf(fields.nativeFieldNum) ?? -1)
   return {
     name: textOf(fields.fieldName),
     units: textOf(fields.units),

@@ -77,10 +77,11 @@ describe('what a FIT file says beside its records', () => {
     expect(both).toMatchObject({ parts: 3, records: { count: 840 }, problem: null })
     expect([both.sessions, both.laps, both.described].map(({ length }) => length)).toEqual([5, 9, 8])
     expect(both.described[4]?.values).toEqual(both.described[0]?.values)
-    // The description of a part that is over does not count.
+    // The description of a part that is over does not count: the value stays as its bytes.
     const record = [0x62, 0, 0, 20, 0, 1, 253, 4, 0x86, 1, 0, 2, 0, 0x02, ...littleEndian(T0), 1, 2]
     const undescribed = readContents(Buffer.concat([rich, wrap([...FILE_ID_ACTIVITY, ...record])]))
-    expect(undescribed.described.map(({ values }) => values.length)).toEqual([24, 120, 0, 0])
+    expect(undescribed.described.map(({ values }) => values.length)).toEqual([24, 120, 0, 0, 1])
+    expect(undescribed.described.at(-1)).toMatchObject({ fields: {}, values: [[1, 2]] })
   })
 
   it('keeps the fields of two sensors apart that have one name, and all texts of a field', () => {
@@ -124,7 +125,7 @@ describe('what a FIT file says beside its records', () => {
     expect(readContents(Buffer.concat([ride, Buffer.alloc(4_096)]))).toEqual(readContents(ride))
   })
 
-  it('has fields of odd types as far as they can be read, and no field without a value', () => {
+  it('has fields of odd types as far as they can be read, names the others, and has no field without a value', () => {
     const lap = [
       ...[
         0x43, 0, 1, 0, 19, 7, 253, 4, 0x86, 19, 2, 0x84, 20, 3, 0x84, 15, 4, 0x88, 200, 8, 0x8f, 41, 0, 0x86,
@@ -134,7 +135,7 @@ describe('what a FIT file says beside its records', () => {
       ...[0x20, 0, 0, 0, 0, 0, 0, 1, 9],
     ]
     const { laps, problem } = readContents(wrap([...FILE_ID_ACTIVITY, ...lap]))
-    expect(problem).toBeNull()
+    expect(problem).toContain('lap.maxPower, lap.maxHeartRate')
     const timestamp = new Date((T0 + 631_065_600) * 1_000).toISOString()
     expect(laps).toEqual([
       { fields: { timestamp, avgPower: 250, field_200: '2305843009213693953' }, developerFields: {} },
@@ -205,6 +206,10 @@ describe('a hostile FIT file', () => {
 })
 
 describe('the profile', () => {
+  it('has every message that @garmin/fitsdk has', () => {
+    expect([...MESSAGES.keys()]).toEqual(Object.keys(Profile.messages).map(Number))
+  })
+
   const NUMERIC = /^(s|u)int|^float|^byte$/
 
   it.each([...MESSAGES])('has every field of message %i as @garmin/fitsdk has it', (number, message) => {

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rebuildAccount } from '../../src/app/rebuild-account.ts'
 import { checkFitFiles } from '../../src/doctor/check-folders.ts'
+import { FIT_READER_VERSION } from '../../src/store/uploads/kept-fit.ts'
 import { makeRecordedFit } from '../fit/make-recorded-fit.ts'
 import { makeRichFit } from '../fit/make-rich-fit.ts'
 import { readMessagesWithSdk } from '../fit/sdk-reader.ts'
@@ -351,7 +352,7 @@ describe('the records and messages of a FIT file', () => {
       ])
     }
     expect(await rig.rows('select distinct reader_version from training.fit_files')).toEqual([
-      { reader_version: 2 },
+      { reader_version: FIT_READER_VERSION },
     ])
   })
 

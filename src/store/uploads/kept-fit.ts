@@ -18,7 +18,7 @@ export type FitRows = {
 } & RecordedRows
 
 /** The version of what is read of a FIT file: is raised when the rows of a file hold more. */
-export const FIT_READER_VERSION = 2
+export const FIT_READER_VERSION = 3
 
 /**
  * Counts the FIT files that an earlier version read: those whose bytes are kept, which a rebuild reads anew, and the others,

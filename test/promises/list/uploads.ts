@@ -99,6 +99,12 @@ export const UPLOADS: readonly Breaking[] = [
     to: 'field.values.push(Math.round(Number(value)))',
   },
   {
+    promise: '… and what no value can be made of is named in `fit_files.problem`',
+    in: 'src/fit/fit-contents.ts',
+    from: 'if (unreadable.size > 0)',
+    to: 'if (unreadable.size > 99)',
+  },
+  {
     promise: 'Every record and every other message of it is in SQL, value by value',
     in: 'src/upload/fit-record-rows.ts',
     from: "else columnOf('cadence')[row] = cadence + value",
