@@ -4,6 +4,7 @@ import { type Comparison, compareActivity } from '../mirror/compare-activities.t
 import { completeMeasures } from '../mirror/complete-measures.ts'
 import type { FetchCounts, Progress } from '../mirror/fetch-wanted.ts'
 import { OUTAGE_AFTER } from '../mirror/item-failure.ts'
+import { makeEntryLookup } from '../mirror/list-activities.ts'
 import { type MirrorCounts, retryWhenRateLimited } from '../mirror/mirror.ts'
 import {
   type PassCounts,
@@ -186,11 +187,18 @@ export async function verifyAccount(
   }
   const counts: VerifyCounts = { compared: 0, equal: 0, different: 0, repaired: 0, older: 0, failed: 0 }
   let failedInARow = 0
+  const entryOf = makeEntryLookup(mirror, { account, signal })
   const compare = async (activity: (typeof activities)[number]): Promise<Verified> => {
     const { path } = activity
     try {
       const work = () =>
-        compareActivity(mirror, mirrorOptions, { account, activity, repair, ...(signal && { signal }) })
+        compareActivity(mirror, mirrorOptions, {
+          account,
+          activity,
+          repair,
+          entryOf,
+          ...(signal && { signal }),
+        })
       const compared = await retryWhenRateLimited(mirror, work)
       failedInARow = 0
       return { path, ...compared }

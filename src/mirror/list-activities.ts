@@ -1,4 +1,4 @@
-import { SECOND } from '../kit/time.ts'
+import { DAY, SECOND } from '../kit/time.ts'
 import { normalizeListEntry } from '../normalize/activity-row.ts'
 import { driftOfDate } from '../normalize/dates.ts'
 import type { Drift } from '../service/wire/lenient.ts'
@@ -164,6 +164,33 @@ export async function listPart(deps: MirrorDeps, query: ListQuery, window: Windo
     ],
     requestedAt,
     knownUpTo: serviceTime && new Date(serviceTime.getTime() - Math.max(0, took)),
+  }
+}
+
+/** An entry of the list, and when it was requested. */
+export type Listed = { activity: ListedActivity; listedAt: Date }
+
+/**
+ * Makes the function that fetches the list's entry of an activity (endpoint 9): one request for all that started in a month.
+ * Undefined when the list of that month lacks it.
+ */
+export function makeEntryLookup(
+  deps: MirrorDeps,
+  input: Pick<ListQuery, 'account' | 'signal'>,
+): (activity: { path: string; startedAt: Date | null }) => Promise<Listed | undefined> {
+  const months = new Map<number, Promise<ListPart>>()
+  return async ({ path, startedAt }) => {
+    if (!startedAt) return undefined
+    const [year, month] = [startedAt.getUTCFullYear(), startedAt.getUTCMonth()]
+    const from = Date.UTC(year, month, 1)
+    // A service may take the ends as the wall clock of some zone.
+    const window = { from: new Date(from - DAY), to: new Date(Date.UTC(year, month + 1, 1) + DAY) }
+    const part = months.get(from) ?? listPart(deps, { ...input, window, updatedFrom: undefined }, window)
+    months.set(from, part)
+    part.catch(() => months.delete(from))
+    const { entries, requestedAt } = await part
+    const activity = entries.get(path)
+    return activity && { activity, listedAt: requestedAt }
   }
 }
 

@@ -104,7 +104,12 @@ async function rebuildBatch(deps: RebuildDeps, items: readonly RebuildItem[]): P
   return [...ends, ...(await record(deps, derived))]
 }
 
-function derive({ activityId, path }: RebuildItem, body: Buffer, sha256: string): RebuiltDetail {
+/** Derives from a stored answer what its activity's rows are made of. Throws UnexpectedResponseError when it cannot be read. */
+export function derive(
+  { activityId, path }: Pick<RebuildItem, 'activityId' | 'path'>,
+  body: Buffer,
+  sha256: string,
+): RebuiltDetail {
   const wire = readActivity({ status: 200, headers: {}, body }, `the stored answer of activity ${path}`)
   return { ...normalizeActivity(wire).derived, activityId, sha256 }
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { syncAccount } from '../../src/app/sync-account.ts'
+import { resyncAccount, syncAccount } from '../../src/app/sync-account.ts'
 import { reconcileActivities } from '../../src/mirror/reconcile-activities.ts'
 import { openRig, type Rig } from './rig.ts'
 
@@ -99,6 +99,19 @@ describe('an activity of which list and detail say different things', () => {
     await sync(true)
     expect(await row()).toEqual(AS_DETAIL)
     expect(await revisions()).toEqual([])
+  })
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['a whole list', () => sync(true)],
+    ['fetching it again', () => resyncAccount(rig.app, { name: 'default', choice: { paths: ['p1'] } })],
+  ])('has neither name, description nor type that nobody has sent, after %s', async (_, mend) => {
+    for (const value of ["'nobody said so'", 'null']) {
+      await rig.rows(
+        `update training.activities set (name, description, activity_type) = (${value}, ${value}, ${value})`,
+      )
+      await mend()
+      expect(await row()).toEqual(AS_DETAIL)
+    }
   })
 
   it('takes the word of the list where the detail has none', async () => {

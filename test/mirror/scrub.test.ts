@@ -4,10 +4,36 @@ import { syncAccount } from '../../src/app/sync-account.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { intervalsOf, scrubOf } from '../../src/jobs/schedules.ts'
 import { compareActivity, scrubActivities } from '../../src/mirror/compare-activities.ts'
+import { makeEntryLookup } from '../../src/mirror/list-activities.ts'
 import { findActivity } from '../../src/store/activities/wanted.ts'
 import { contentOf } from '../flows/upgrade/database-state.ts'
 import { openRig, type Rig } from './rig.ts'
 import { expectMirrored } from './truth.ts'
+
+/** Columns of an activity that are no value of the service: keys, and what is remembered about fetching. */
+const NOT_TOLD = [
+  ...[
+    'path',
+    'detail_state',
+    'absent_since',
+    'first_seen_at',
+    'updated_at',
+    'listed_at',
+    'fetched_at',
+    'verified_at',
+  ],
+  ...['wanted_at', 'next_fetch_at', 'fetch_attempts', 'fetch_error', 'samples_at', 'summary', 'summary_hash'],
+]
+
+function otherValue(column: string, type: string): string {
+  if (column === '"timezone_source"') return `'service'`
+  if (type === 'text') return `coalesce(${column}, '') || 'x'`
+  if (type === 'jsonb') return `'{}'`
+  if (type.startsWith('timestamp')) return `${column} + interval '1 microsecond'`
+  if (type === 'date') return `${column} + 1`
+  if (type === 'ARRAY') return `'{7}'`
+  return `coalesce(${column}, 0) + 1`
+}
 
 describe('comparing activities with the service', () => {
   let rig: Rig
@@ -32,7 +58,13 @@ describe('comparing activities with the service', () => {
     const [row] = await rig.rows('select activity_id from training.activities where path = $1', [path])
     const activity = await rig.app.mirror.store.read((tx) => findActivity(tx, Number(row?.activity_id)))
     if (!activity) throw new Error('it is mirrored')
-    return compareActivity(rig.app.mirror, rig.app.mirrorOptions, { account: rig.account, activity, repair })
+    const entryOf = makeEntryLookup(rig.app.mirror, { account: rig.account, signal })
+    return compareActivity(rig.app.mirror, rig.app.mirrorOptions, {
+      account: rig.account,
+      activity,
+      repair,
+      entryOf,
+    })
   }
   const one = (text: string) => rig.rows(text).then(([row]) => row)
 
@@ -122,6 +154,37 @@ describe('comparing activities with the service', () => {
       `update training.ride_measures set work_kj = work_kj + 1 where activity_id = $1`,
       'ride_measures.work_kj',
     ],
+    [
+      'a stored answer',
+      `update training.raw_documents set body = body || 'x'::bytea where activity_id = $1`,
+      'raw_documents',
+    ],
+    [
+      'a stored answer that is gone',
+      `delete from training.raw_documents where activity_id = $1`,
+      'raw_documents',
+    ],
+    [
+      'the checksum of a stored answer',
+      `update training.raw_documents set sha256 = 'x' where activity_id = $1`,
+      'raw_documents',
+    ],
+    [
+      'a stored answer, which is that of another activity,',
+      `update training.raw_documents r set (sha256, body) = (select sha256, body from training.raw_documents
+         where activity_id <> r.activity_id order by activity_id limit 1) where activity_id = $1`,
+      'raw_documents',
+    ],
+    [
+      'the number of its samples',
+      `update training.activities set sample_count = null where activity_id = $1`,
+      'sample_count',
+    ],
+    [
+      'what the list said last',
+      `update training.activities set list_fields = list_fields || '{"name": "x"}' where activity_id = $1`,
+      'list_fields.name',
+    ],
   ])(
     'finds %s that is another one here, writes nothing by itself, and mends it',
     async (_, damage, field) => {
@@ -137,6 +200,75 @@ describe('comparing activities with the service', () => {
       expect(await compare(String(row?.path), true)).toMatchObject({ result: 'different', isRepaired: true })
       expect(await compare(String(row?.path))).toEqual({ result: 'equal' })
       await expectMirrored(rig)
+    },
+  )
+
+  /** Columns of what is compared, with an SQL expression for a value that none of them has. */
+  const columnsOf = async (table: string, not: readonly string[] = []) => {
+    const found = await rig.rows(
+      `select column_name as name, data_type as type from information_schema.columns where table_schema = 'training'
+       and table_name = $1 and is_generated = 'NEVER' and column_name <> all ($2) order by ordinal_position`,
+      [table, ['activity_id', 'account_id', ...not]],
+    )
+    return found.map(({ name, type }) => ({ name: `${name}`, other: otherValue(`"${name}"`, String(type)) }))
+  }
+
+  it.each(['another value', 'none'])(
+    'finds %s in every column that the service tells, in every field of the samples and all that is derived, and mends them',
+    async (damage) => {
+      const [activity] = await rig.rows(
+        `select * from training.activities where timezone_source = 'position' order by activity_id limit 1`,
+      )
+      const [id, path] = [activity?.activity_id, String(activity?.path)]
+      const set = async (table: string, columns: Array<{ name: string; other: string }>) => {
+        const cells = columns.map(({ name, other }) => `"${name}" = ${damage === 'none' ? 'null' : other}`)
+        await rig.rows(`update training.${table} set ${cells.join(', ')} where activity_id = $1`, [id])
+      }
+      const told = await columnsOf('activities', NOT_TOLD)
+      const measures = await columnsOf('ride_measures')
+      const [measured] = await rig.rows('select * from training.ride_measures where activity_id = $1', [id])
+      const fields = await columnsOf('samples', ['ordinal'])
+      await set('activities', told)
+      await set('ride_measures', measures)
+      await set('activity_intensity', await columnsOf('activity_intensity', ['month', 'absent']))
+      for (const [index, { name, other }] of fields.entries())
+        await rig.rows(
+          `update training.samples set "${name}" = ${other} where ctid =
+             (select ctid from training.samples where activity_id = $1 order by t, ctid offset ${index * 2} limit 1)`,
+          [id],
+        )
+      const others =
+        damage === 'none'
+          ? ['sample_extras', 'power_curves'].map((table) => `delete from training.${table}`)
+          : ['sample_extras set "values"[3] = 5', 'power_curves set season = season + 1'].map(
+              (change) => `update training.${change}`,
+            )
+      for (const statement of others) await rig.rows(`${statement} where activity_id = $1`, [id])
+
+      const found = await compare(path)
+      const differing = new Set('differences' in found ? found.differences.map(({ field }) => field) : [])
+      const isTold = (row: typeof activity) => (column: { name: string }) =>
+        damage !== 'none' || row?.[column.name] !== null
+      const expected = [
+        ...told
+          .filter(({ name }) => !name.endsWith('_fields'))
+          .filter(isTold(activity))
+          .map(({ name }) => name),
+        ...['list_fields.name', 'detail_fields.name', 'list_fields.started_at', 'detail_fields.started_at'],
+        ...measures.filter(isTold(measured)).map(({ name }) => `ride_measures.${name}`),
+        ...['ftp', 'powerZonesS', 'hrPeak'].map((name) => `activity_intensity.${name}`),
+        ...fields.map(({ name }) => `samples.${name}`),
+        'power_curves',
+        // Without a local start there is no day.
+        ...(damage === 'none' ? [] : ['activity_intensity.ofActivity']),
+      ]
+      expect(expected.filter((field) => !differing.has(field))).toEqual([])
+      expect([...differing].filter((field) => /^samples\./.test(field)).length).toBeGreaterThan(fields.length)
+      expect(await compare(path, true)).toMatchObject({ result: 'different', isRepaired: true })
+      expect(await compare(path)).toEqual({ result: 'equal' })
+      await expectMirrored(rig)
+      const [mended] = await rig.rows('select * from training.activities where activity_id = $1', [id])
+      for (const { name } of told) expect([name, mended?.[name]]).toEqual([name, activity?.[name]])
     },
   )
 

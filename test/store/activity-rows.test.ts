@@ -5,7 +5,7 @@ import {
   columnsOfDetail,
   columnsToWrite,
   fieldsOfDetail,
-  type KnownStart,
+  type KnownRow,
   SUMMARY_COLUMNS,
 } from '../../src/store/activities/detail-columns.ts'
 import { packDocument, unpackDocument } from '../../src/store/activities/raw-documents.ts'
@@ -56,20 +56,21 @@ describe('a detail', () => {
     timezone: 'UTC',
     timezoneSource: 'unknown',
   } as const
-  const known: KnownStart = {
-    ...{ detail_fields: { started_at: EXACT }, listed_start: null },
-    ...{ started_at: START, timezone_source: 'setting' },
+  const known: KnownRow = {
+    ...{ name: null, description: null, activity_type: null },
+    ...{ detail_fields: { started_at: EXACT }, list_fields: null },
+    ...{ started_at: '2026-05-03T06:00:00.123456+00:00', timezone_source: 'setting' },
   }
   const later = new Date(START.getTime() + 1)
-  it.each<[string, Partial<KnownStart>, object, boolean]>([
+  it.each<[string, Partial<KnownRow>, object, boolean]>([
     ['with a zone found elsewhere', {}, {}, false],
-    ['that only the list had said', { detail_fields: null, listed_start: EXACT }, {}, false],
+    ['that only the list had said', { detail_fields: null, list_fields: { started_at: EXACT } }, {}, false],
     ['with no zone', { timezone_source: null }, {}, true],
     ['with the zone of the service', { timezone_source: 'service' }, {}, true],
     ['with an unknown zone', { timezone_source: 'unknown' }, {}, true],
     ['with the zone of a position that stays', { timezone_source: 'position' }, {}, false],
     ['whose answer tells a zone', {}, { timezoneSource: 'service' }, true],
-    ['that is damaged', { started_at: later }, {}, true],
+    ['that is damaged by a microsecond', { started_at: '2026-05-03T06:00:00.123457+00:00' }, {}, true],
     ['that is missing', { started_at: null }, {}, true],
     ['that nobody had said', { detail_fields: null }, {}, true],
     ['that is another one', {}, { startedAt: later }, true],
@@ -83,23 +84,65 @@ describe('a detail', () => {
 
   it('writes the zone of a position anew with other samples', () => {
     const content = { samples: makeSamples(3), place: NOWHERE }
-    const before: KnownStart = { ...known, timezone_source: 'position' }
+    const before: KnownRow = { ...known, timezone_source: 'position' }
     expect(columnsToWrite(detailRow(zone), { before, content }).after).toHaveProperty('timezone', 'UTC')
   })
 
-  it('writes a name and a description where they are others than those of the detail before', () => {
-    const write = (row: { name?: string | null; description?: string | null }, detail: object | null) => {
-      const before: KnownStart = { ...known, detail_fields: detail }
-      const { name, description } = columnsToWrite(detailRow(row), { before, content: undefined }).after
-      return { name, description }
+  it.each<[string, object, object, object, object]>([
+    ['what the detail tells anew', { name: 'a' }, { name: 'b' }, { name: 'a' }, { name: 'b' }],
+    ['nothing that is known', { name: 'a' }, { name: 'a' }, { name: 'a' }, {}],
+    ['nothing over a later rename of the list', { name: 'b' }, { name: 'a' }, { name: 'a', list: 'b' }, {}],
+    ['nothing where it tells none', { name: 'a' }, {}, { name: 'a' }, {}],
+    [
+      'the name over one that neither told',
+      { name: 'x' },
+      { name: 'a' },
+      { name: 'a', list: 'b' },
+      { name: 'a' },
+    ],
+    ['the name of the list where it tells none', { name: 'x' }, {}, { list: 'b' }, { name: 'b' }],
+    [
+      'an emptied description',
+      { description: 'b' },
+      { description: null },
+      { description: 'b' },
+      { description: null },
+    ],
+    [
+      'a description that is gone, of which the list says nothing',
+      {},
+      { description: 'b' },
+      { description: 'b', listed: null },
+      { description: 'b' },
+    ],
+    [
+      'none where the list alone tells of it',
+      { description: 'x' },
+      {},
+      { listed: null },
+      { description: null },
+    ],
+    ['its type', { activity_type: 'x' }, { activityType: 'a' }, { type: 'b' }, { activityType: 'a' }],
+    [
+      'the type of the list where it tells none',
+      { activity_type: 'x' },
+      {},
+      { type: 'b' },
+      { activityType: 'b' },
+    ],
+  ])('writes %s', (_, held, row, told, written) => {
+    const { list, listed, type, ...detail } = told as Record<string, string>
+    const list_fields = {
+      ...(list !== undefined && { name: list }),
+      ...(listed !== undefined && { description: listed }),
+      ...(type !== undefined && { activity_type: type }),
     }
-    const both = { name: 'a', description: 'b' }
-    expect(write(both, null)).toEqual(both)
-    expect(write(both, both)).toEqual({})
-    expect(write(both, { ...both, name: 'x' })).toEqual({ name: 'a' })
-    expect(write(both, { ...both, description: 'x' })).toEqual({ description: 'b' })
-    expect(write({ name: null, description: null }, both)).toEqual({ name: null, description: null })
-    expect(write({}, both)).toEqual({})
+    const before: KnownRow = { ...known, ...held, list_fields, detail_fields: detail }
+    const { name, description, activityType } = columnsToWrite(detailRow(row), {
+      before,
+      content: undefined,
+    }).after
+    expect({ name, description, activityType }).toEqual(written)
   })
 })
 

@@ -47,29 +47,35 @@ export function columnsOfDetail(
   return { ...rest, elapsedS: elapsedS ?? null, sampleCount: samples.count, ...place }
 }
 
-/** What a row holds about its start before an answer is recorded. */
-export type KnownStart = Readonly<{
-  detail_fields: DetailFields | null
-  /** the start as the list said it last */
-  listed_start: string | null
-  started_at: Date | null
+/** What a row holds of what the list and the detail both tell, before an answer is recorded; `started_at` as Postgres writes it in JSON. */
+export type KnownRow = Readonly<{
+  name: string | null
+  description: string | null
+  activity_type: string | null
+  started_at: string | null
   timezone_source: Row['timezoneSource']
+  list_fields: DetailFields | null
+  detail_fields: DetailFields | null
 }>
+
+/** The SQL of the columns of KnownRow, of the activity `a`. */
+export const KNOWN_ROW = `a.name, a.description, a.activity_type, to_jsonb(a.started_at) #>> '{}' AS started_at, a.timezone_source,
+  a.list_fields, a.detail_fields`
 
 /**
  * Leaves out a start that is the known one when the answer tells no time zone for it and the row has one from elsewhere: from a
  * file, an activity nearby, a setting, or from the position of samples that stay.
  */
-export function withoutKnownStart(
+function withoutKnownStart(
   after: ActivityChange,
   fields: DetailFields,
-  { before, hasPlace }: { before: KnownStart; hasPlace: boolean },
+  { before, hasPlace }: { before: KnownRow; hasPlace: boolean },
 ): ActivityChange {
   const { startedAt: _at, startedAtLocal: _local, timezone: _zone, timezoneSource, ...rest } = after
-  const known = before.detail_fields?.started_at ?? before.listed_start
+  const known = before.detail_fields?.started_at ?? before.list_fields?.started_at
   const isFound = !['service', 'unknown', hasPlace ? 'position' : null, null].includes(before.timezone_source)
-  // A rebuild mends a start that is damaged.
-  const isIntact = known !== undefined && known !== null && before.started_at?.getTime() === Date.parse(known)
+  // A start that is damaged is mended.
+  const isIntact = known !== undefined && before.started_at === known.replace(/\.?0*Z$/, '+00:00')
   return timezoneSource === 'unknown' && isFound && isIntact && fields.started_at === known ? rest : after
 }
 
@@ -92,26 +98,33 @@ export function fieldsOfDetail(row: ActivityDetailRow): DetailFields {
   }
 }
 
-/** Leaves out a name or description that equals the last detail's: the row may hold a later one from the list. */
-export function withoutKnownNames(
-  after: ActivityChange,
-  { name, description }: DetailFields,
-  before: DetailFields | null,
-): ActivityChange {
-  const { name: _name, description: _description, ...rest } = after
-  return {
-    ...rest,
-    ...(name !== undefined && name !== before?.name && { name }),
-    ...(description !== undefined && description !== before?.description && { description }),
+/**
+ * Returns the name, description and type that a detail sets. A name or description changes when the detail's own value does, because
+ * the row may hold a later one from the list; one that neither has sent was not set by the service. A list without a description
+ * says nothing about it where the detail has one. What neither sends stays.
+ */
+function shownFields(fields: DetailFields, before: KnownRow): ActivityChange {
+  const { list_fields: list, detail_fields: detail } = before
+  const shown = (field: 'name' | 'description') => {
+    const listed = list?.[field]
+    const sent = [fields[field], fields[field] === undefined ? listed : (listed ?? undefined)].filter(
+      (value) => value !== undefined,
+    )
+    const isNews = fields[field] !== undefined && fields[field] !== detail?.[field]
+    const [value] = sent
+    return value !== undefined && (isNews || !sent.includes(before[field])) ? { [field]: value } : {}
   }
+  const activityType = fields.activity_type ?? list?.activity_type
+  return { ...shown('name'), ...shown('description'), ...(activityType != null && { activityType }) }
 }
 
 /** Returns the columns that an answer sets in a row, without `content` those of its samples stay, and its fields that the list has, too. */
 export function columnsToWrite(
   row: ActivityDetailRow,
-  { before, content }: { before: KnownStart; content: { samples: Samples; place: Place } | undefined },
+  { before, content }: { before: KnownRow; content: { samples: Samples; place: Place } | undefined },
 ): { fields: DetailFields; after: ActivityChange } {
   const fields = fieldsOfDetail(row)
-  const named = withoutKnownNames(columnsOfDetail(row, content), fields, before.detail_fields)
-  return { fields, after: withoutKnownStart(named, fields, { before, hasPlace: content !== undefined }) }
+  const { name: _name, description: _description, ...rest } = columnsOfDetail(row, content)
+  const after = { ...rest, ...shownFields(fields, before) }
+  return { fields, after: withoutKnownStart(after, fields, { before, hasPlace: content !== undefined }) }
 }

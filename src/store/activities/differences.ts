@@ -10,49 +10,57 @@ import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
 import { findChanges } from './activity-changes.ts'
 import { type AnswerKey, isNotOlder } from './activity-outcome.ts'
-import { columnsToWrite, type DerivedDetail, type KnownStart } from './detail-columns.ts'
+import { columnsToWrite, type DerivedDetail, KNOWN_ROW, type KnownRow } from './detail-columns.ts'
+import { fieldsOfEntry, type ListedActivity } from './upsert-listed.ts'
 
 /**
- * A field whose value in the tables is another one than in the service's answer: a column, `summary.NAME`, or `samples.NAME`,
- * `power_curves`, `activity_intensity.NAME` and `ride_measures.NAME`, which have the first of `cells` values that differ.
+ * A field whose value in the tables is another one than in the service's answer: a column, `summary.NAME`, `list_fields.NAME` and
+ * `detail_fields.NAME` (what the list and the detail said last), `raw_documents`, or `samples.NAME`, `power_curves`,
+ * `activity_intensity.NAME` and `ride_measures.NAME`, which have the first of `cells` values that differ.
  */
 export type Difference = { field: string; mirrored: Json; service: Json; cells: number }
 
 /**
  * Compares everything that the tables hold of an activity with what would be written for an answer with samples: columns,
- * summary, every sample with its extras, power curve, intensity and measures. Returns undefined when the row has a newer
- * answer. The row is locked against changes until the transaction ends; nothing is written.
+ * summary, every sample with its extras, power curve, intensity and measures; and what the list said last with `entry`, when it was
+ * listed after that. Returns undefined when the row has a newer answer. The row is locked against changes until the transaction
+ * ends; nothing is written.
  */
 export async function findDifferences(
   tx: Tx,
-  input: DerivedDetail & AnswerKey,
+  input: DerivedDetail & AnswerKey & { entry?: { activity: ListedActivity; listedAt: Date } | undefined },
 ): Promise<Difference[] | undefined> {
-  const { row, samples, place } = input
+  const { activityId, row, samples, place, entry } = input
   const [held] = await tx.db.select().from(activities).where(isNotOlder(input)).for('share')
   if (!held) return undefined
-  const hasContent = samples.count > 0 || (held.sampleCount ?? 0) === 0
-  const listFields = held.listFields as { started_at?: string } | null
-  const before = {
-    detail_fields: held.detailFields as KnownStart['detail_fields'],
-    listed_start: listFields?.started_at ?? null,
-    started_at: held.startedAt,
-    timezone_source: held.timezoneSource,
+  const known = `SELECT ${KNOWN_ROW} FROM training.activities a WHERE a.activity_id = $1`
+  const { rows } = await tx.client.query<KnownRow>(known, [activityId])
+  const [before] = rows
+  if (!before) return undefined
+  const list = {
+    ...before.list_fields,
+    ...(entry && entry.listedAt >= held.listedAt && fieldsOfEntry(entry.activity)),
   }
+  const hasContent = samples.count > 0 || (held.sampleCount ?? 0) === 0
   const content = hasContent ? { samples, place } : undefined
-  const { after } = columnsToWrite(row, { before, content })
-  const inColumns = Object.entries(await findChanges(tx, held.activityId, after)).map(
-    ([field, [mirrored, service]]) => ({
-      ...{ field, mirrored, service, cells: 1 },
-    }),
-  )
+  const { after, fields } = columnsToWrite(row, { before: { ...before, list_fields: list }, content })
+  const changes = await findChanges(tx, activityId, after)
+  const inColumns = Object.entries(changes).map(([field, [mirrored, service]]) => ({
+    ...{ field, mirrored, service, cells: 1 },
+  }))
+  const inFields = [
+    ...compareMembers('list_fields', membersOf(held.listFields), list),
+    ...compareMembers('detail_fields', membersOf(held.detailFields), fields),
+  ]
   const inSummary =
     inColumns.length > 0
       ? []
       : compareMembers('summary', membersOf(held.summary), membersOf(cleanJson(input.summary) as Json))
-  if (!hasContent) return [...inColumns, ...inSummary]
+  if (!hasContent) return [...inColumns, ...inFields, ...inSummary]
   const same = await findSameSamples(tx, input)
   return [
     ...inColumns,
+    ...inFields,
     ...inSummary,
     ...(same ? [] : await findSampleDifferences(tx, input)),
     ...(await findDerivedDifferences(tx, input)),
@@ -168,20 +176,27 @@ async function findDerivedDifferences(
     intensity: Record<string, Json> | null
     measures: Record<string, Json> | null
   }>(
-    `SELECT (SELECT coalesce(jsonb_agg(jsonb_build_array(duration_s, watts::float8, source) ORDER BY duration_s), '[]')
-       FROM training.power_curves WHERE activity_id = $1) AS curve,
+    `SELECT (SELECT coalesce(jsonb_agg(jsonb_build_array(duration_s, watts::float8, source,
+         (c.account_id, c.season, c.started_at_local) IS NOT DISTINCT FROM
+         (a.account_id, date_part('year', a.started_at_local)::int, a.started_at_local)) ORDER BY duration_s), '[]')
+       FROM training.power_curves c WHERE activity_id = $1) AS curve,
        (SELECT jsonb_build_object('ftp', ftp, 'powerZonesS', CASE WHEN power_z1_s IS NOT NULL THEN
           jsonb_build_array(power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s) END,
           'aboveFtpS', above_ftp_s, 'nearMpaS', near_mpa_s, 'hrPeak', hr_peak, 'hrAtLeastS', to_jsonb(hr_at_least_s),
-          'spacingS', sample_spacing_s)
-        FROM training.activity_intensity WHERE activity_id = $1) AS intensity,
-       (SELECT to_jsonb(m) - '{activity_id,account_id}'::text[] FROM training.ride_measures m WHERE activity_id = $1) AS measures`,
+          'spacingS', sample_spacing_s, 'ofActivity', (i.account_id, i.day, i.absent) IS NOT DISTINCT FROM
+          (a.account_id, a.started_at_local::date, a.absent_since IS NOT NULL)
+          AND i.month = coalesce(date_trunc('month', a.started_at_local)::date, '-infinity'))
+        FROM training.activity_intensity i WHERE activity_id = $1) AS intensity,
+       (SELECT to_jsonb(m) - '{activity_id,account_id}'::text[] FROM training.ride_measures m
+        WHERE activity_id = $1 AND m.account_id = a.account_id) AS measures
+     FROM training.activities a WHERE a.activity_id = $1`,
     [activityId],
   )
   const points = (powerCurve?.points ?? []).map(({ durationS, watts }) => [
-    ...[durationS, Math.fround(watts), powerCurve?.source ?? null],
+    ...[durationS, Math.fround(watts), powerCurve?.source ?? null, true],
   ])
-  const sent = (intensity ?? {}) as Record<string, Json>
+  // What the rows repeat of their activity is right or not.
+  const sent = (intensity ? { ...intensity, ofActivity: true } : {}) as Record<string, Json>
   const inIntensity = compareMembers('activity_intensity', rows[0]?.intensity ?? {}, sent)
   const curve = { field: 'power_curves', held: rows[0]?.curve as unknown[], sent: points }
   const inMeasures = compareMembers(

@@ -5,7 +5,7 @@ import { replaceContent } from '../samples/replace-content.ts'
 import type { Tx } from '../store.ts'
 import { type ActivityChange, type Changes, recordRevision, updateActivities } from './activity-changes.ts'
 import type { AnswerKey } from './activity-outcome.ts'
-import { columnsToWrite, type DerivedDetail, type KnownStart } from './detail-columns.ts'
+import { columnsToWrite, type DerivedDetail, KNOWN_ROW, type KnownRow } from './detail-columns.ts'
 import { type PackedDocument, replaceRawDocuments } from './raw-documents.ts'
 
 /** One answer about one activity. It is dropped when it was requested before the row's own. */
@@ -41,9 +41,11 @@ export async function recordDetails(tx: Tx, inputs: readonly RecordDetailInput[]
     const before = known.get(activityId)
     if (!before) throw unavailable(activityId, inputs.length)
     if (before.older) continue
-    // Samples are only written while the row is locked, so a row that counts none has none to delete.
-    const hasContent = (before.sample_count ?? 0) > 0
-    const replacing = samples !== undefined && (samples.count > 0 || !hasContent)
+    // An answer without samples does not delete existing ones.
+    const count = before.sample_count ?? 0
+    const replacing = samples !== undefined && (samples.count > 0 || count === 0)
+    // The count may be damaged. Before the first fetch there are none to delete.
+    const hasContent = count > 0 || (before.fetched && samples?.count !== 0)
     if (replacing) replaced.push({ ...input, samples, hasContent })
     const content = replacing ? { samples, place: input.place } : undefined
     const { fields, after } = columnsToWrite(input.row, { before, content })
@@ -68,7 +70,7 @@ export async function recordDetails(tx: Tx, inputs: readonly RecordDetailInput[]
 
 type Replaced = RecordDetailInput & { samples: Samples; hasContent: boolean }
 
-type Before = KnownStart & {
+type Before = KnownRow & {
   activity_id: number
   fetched: boolean
   older: boolean
@@ -80,8 +82,7 @@ type Before = KnownStart & {
 
 // Postgres compares the times, which it holds to the microsecond; one after `recordedAt` was written by a clock that was ahead.
 const LOCK = `
-  SELECT a.activity_id, a.fetched_at IS NOT NULL AS fetched, a.sample_count, a.detail_fields,
-    a.list_fields ->> 'started_at' AS listed_start, a.started_at, a.timezone_source,
+  SELECT a.activity_id, a.fetched_at IS NOT NULL AS fetched, a.sample_count, ${KNOWN_ROW},
     coalesce(a.fetched_at > asked.at AND a.fetched_at <= coalesce(asked.recorded_at, 'infinity'), false) AS older,
     coalesce(a.wanted_at > asked.at AND a.wanted_at <= coalesce(asked.recorded_at, 'infinity'), false) AS wanted_since,
     coalesce(a.listed_at > asked.at AND a.listed_at <= coalesce(asked.recorded_at, 'infinity'), false) AS listed_since

@@ -5,13 +5,11 @@ import { findSameSamples } from '../samples/same-samples.ts'
 import type { Tx } from '../store.ts'
 import { type ActivityChange, updateActivities } from './activity-changes.ts'
 import {
-  columnsOfDetail,
+  columnsToWrite,
   type DerivedDetail,
   type DetailFields,
-  fieldsOfDetail,
-  type KnownStart,
-  withoutKnownNames,
-  withoutKnownStart,
+  KNOWN_ROW,
+  type KnownRow,
 } from './detail-columns.ts'
 
 /** What was derived from the stored answer of an activity, and the checksum of that answer. */
@@ -65,7 +63,7 @@ export async function recordRebuilt(tx: Tx, inputs: readonly RebuiltDetail[]): P
   })
 }
 
-type Before = KnownStart & {
+type Before = KnownRow & {
   activity_id: number
   sample_count: number | null
   /** of the stored answer; null without one */
@@ -75,21 +73,14 @@ type Before = KnownStart & {
   answered_since: boolean
   summary: unknown
   summary_hash: string | null
-  /** whether the row has a name, a description, that neither the list nor the detail has sent */
-  name_unsent: boolean
-  description_unsent: boolean
 }
 
 const LOCK = 'SELECT activity_id FROM training.activities WHERE activity_id = ANY ($1) FOR UPDATE'
 
 // A statement of its own: the one above, when it waits for a lock, still sees the stored answers of before.
 const FIND = `
-  SELECT a.activity_id, a.sample_count, a.summary, a.summary_hash, a.detail_fields,
-    a.list_fields ->> 'started_at' AS listed_start, a.started_at, a.timezone_source, r.sha256, r.fetched_at AS document_at,
-    coalesce(a.fetched_at > r.fetched_at, false) AS answered_since,
-    a.name IS DISTINCT FROM a.list_fields ->> 'name' AND a.name IS DISTINCT FROM a.detail_fields ->> 'name' AS name_unsent,
-    a.description IS DISTINCT FROM a.list_fields ->> 'description'
-      AND a.description IS DISTINCT FROM a.detail_fields ->> 'description' AS description_unsent
+  SELECT a.activity_id, a.sample_count, a.summary, a.summary_hash, ${KNOWN_ROW}, r.sha256, r.fetched_at AS document_at,
+    coalesce(a.fetched_at > r.fetched_at, false) AS answered_since
   FROM training.activities a LEFT JOIN training.raw_documents r USING (activity_id) WHERE a.activity_id = ANY ($1)`
 
 async function lockRows(tx: Tx, activityIds: readonly number[]): Promise<Map<number, Before>> {
@@ -101,8 +92,7 @@ async function lockRows(tx: Tx, activityIds: readonly number[]): Promise<Map<num
 
 function toChange(input: RebuiltDetail, before: Before): ActivityChange & { activityId: number } {
   const { activityId } = input
-  const fields = fieldsOfDetail(input.row)
-  const columns = columnsOfDetail(input.row, input)
+  const { fields, after } = columnsToWrite(input.row, { before, content: input })
   const samplesAt = input.samples.count > 0 && { samplesAt: before.document_at }
   if (!isShown(input, fields, before)) {
     return {
@@ -113,16 +103,9 @@ function toChange(input: RebuiltDetail, before: Before): ActivityChange & { acti
       ...samplesAt,
     }
   }
-  const { name, description, ...known } = before.detail_fields ?? {}
-  const namesThatStay = {
-    ...known,
-    ...(name !== undefined && !before.name_unsent && { name }),
-    ...(description !== undefined && !before.description_unsent && { description }),
-  }
-  const named = withoutKnownNames(columns, fields, namesThatStay)
   return {
     activityId,
-    ...withoutKnownStart(named, fields, { before, hasPlace: true }),
+    ...after,
     ...samplesAt,
     detailFields: fields,
     summary: cleanJson(input.summary),

@@ -43,28 +43,35 @@ const SHOWN = `jsonb_build_object('name', b.name, 'description', b.description, 
   'started_at', b.started_at, 'timezone', b.timezone, 'started_at_local', b.started_at_local, 'timezone_source', b.timezone_source)`
 
 // A value of the detail stays until a newer detail comes. Only a name or description also changes when the list's own value
-// changes. An entry without a name or type keeps what is known. A name that neither the list nor the detail has sent was not set by
-// the service, and counts as changed. An unreadable start is no change and does not replace a readable one. An entry that says only
+// changes. An entry without a name or type keeps what is known. A name, description or type that neither the list nor the detail has
+// sent was not set by the service, and counts as changed. An unreadable start is no change and does not replace a readable one. An entry that says only
 // UTC does not replace a zone that was found.
 const UPDATE = `WITH ${ENTRIES},
 before AS (
   SELECT a.activity_id, a.fetched_at, to_jsonb(a) AS was, known.list AS list_fields, known.changed OR e.wanted AS wanted,
-    CASE WHEN known.renamed OR NOT known.detail ? 'name' THEN coalesce(e.name, a.name) ELSE a.name END AS name,
-    CASE WHEN known.redescribed OR NOT known.detail ? 'description' THEN e.description ELSE a.description END AS description,
-    CASE WHEN known.detail ? 'activity_type' THEN a.activity_type ELSE coalesce(e.activity_type, a.activity_type) END AS activity_type,
+    CASE WHEN known.renamed OR NOT known.detail ? 'name' THEN coalesce(e.name, a.name)
+      WHEN unsent.name THEN known.detail ->> 'name' ELSE a.name END AS name,
+    CASE WHEN known.redescribed OR NOT known.detail ? 'description' THEN e.description
+      WHEN unsent.description THEN known.detail ->> 'description' ELSE a.description END AS description,
+    coalesce(known.detail ->> 'activity_type', e.activity_type, a.activity_type) AS activity_type,
     CASE WHEN known.keeps_start THEN a.started_at ELSE e.started_at END AS started_at,
     CASE WHEN zone.stays THEN a.timezone ELSE e.timezone END AS timezone,
     CASE WHEN zone.stays THEN a.started_at_local ELSE e.started_at_local END AS started_at_local,
     CASE WHEN zone.stays THEN a.timezone_source ELSE e.timezone_source END AS timezone_source
   FROM entries e JOIN training.activities a ON a.account_id = $2 AND a.path = e.path
-  CROSS JOIN LATERAL (SELECT a.name IS DISTINCT FROM a.list_fields ->> 'name'
-    AND a.name IS DISTINCT FROM a.detail_fields ->> 'name' AS name) unsent
+  CROSS JOIN LATERAL (SELECT a.name IS DISTINCT FROM a.list_fields ->> 'name' AND a.name IS DISTINCT FROM a.detail_fields ->> 'name'
+      AND coalesce(a.list_fields ->> 'name', a.detail_fields ->> 'name') IS NOT NULL AS name,
+    NOT (coalesce(a.detail_fields ? 'description', false) AND a.description IS NOT DISTINCT FROM a.detail_fields ->> 'description'
+      OR coalesce(a.description = a.list_fields ->> 'description', a.description IS NULL
+        AND a.list_fields ->> 'description' IS NULL AND NOT coalesce(a.detail_fields ? 'description', false))) AS description,
+    a.activity_type IS DISTINCT FROM
+      coalesce(a.detail_fields ->> 'activity_type', a.list_fields ->> 'activity_type', a.activity_type) AS type) unsent
   CROSS JOIN LATERAL (SELECT
     coalesce(a.list_fields, '{}') || e.fields AS list,
     coalesce(a.detail_fields, '{}') AS detail,
     a.list_fields IS DISTINCT FROM coalesce(a.list_fields, '{}') || e.fields OR a.absent_since IS NOT NULL
-      OR (a.detail_state = 'failed' AND a.next_fetch_at IS NULL) OR unsent.name AS changed,
-    e.name <> a.list_fields ->> 'name' OR unsent.name AS renamed,
+      OR (a.detail_state = 'failed' AND a.next_fetch_at IS NULL) OR unsent.name OR unsent.description OR unsent.type AS changed,
+    e.name <> a.list_fields ->> 'name' AS renamed,
     a.list_fields IS NOT NULL AND e.description IS NOT NULL
       AND e.description IS DISTINCT FROM a.list_fields ->> 'description' AS redescribed,
     e.started_at IS NULL OR coalesce(a.detail_fields, '{}') ? 'started_at' AS keeps_start) known
@@ -150,25 +157,32 @@ function startOf({ startedAt }: ListedActivity): number {
 }
 
 function toRow(entry: ListedActivity, wanted: boolean) {
-  const [name, type] = [cleanNullable(entry.name), cleanNullable(entry.activityType)]
-  const description = cleanNullable(entry.description)
-  const start = {
-    started_at: entry.startedAt && exactStart(entry.startedAt, entry.startedAtLocal),
-    timezone: cleanNullable(entry.timezone),
-    started_at_local: cleanNullable(entry.startedAtLocal),
-  }
+  const { startedAt, startedAtLocal, timezone } = entry
   return {
     path: cleanText(entry.path),
-    ...{ name, description, activity_type: type },
-    ...start,
+    name: cleanNullable(entry.name),
+    description: cleanNullable(entry.description),
+    activity_type: cleanNullable(entry.activityType),
+    started_at: startedAt && exactStart(startedAt, startedAtLocal),
+    timezone: cleanNullable(timezone),
+    started_at_local: cleanNullable(startedAtLocal),
     timezone_source: entry.timezoneSource,
-    // An entry without a name or type does not replace the one that was listed before.
-    fields: {
-      ...(name !== null && { name }),
-      ...{ description },
-      ...(type !== null && { activity_type: type }),
-      ...(start.started_at && start),
-    },
+    fields: fieldsOfEntry(entry),
     wanted,
+  }
+}
+
+/** Returns what an entry tells; one without a name, type or start does not replace the one that was listed before. */
+export function fieldsOfEntry(entry: ListedActivity): Record<string, string | null> {
+  const [name, type] = [cleanNullable(entry.name), cleanNullable(entry.activityType)]
+  const { startedAt, startedAtLocal, timezone } = entry
+  return {
+    ...(name !== null && { name }),
+    description: cleanNullable(entry.description),
+    ...(type !== null && { activity_type: type }),
+    ...(startedAt && {
+      started_at: exactStart(startedAt, startedAtLocal),
+      ...{ timezone: cleanNullable(timezone), started_at_local: cleanNullable(startedAtLocal) },
+    }),
   }
 }

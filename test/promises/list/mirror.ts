@@ -88,6 +88,13 @@ export const MIRROR: readonly Breaking[] = [
     to: 'return [...inIntensity]',
   },
   {
+    promise:
+      '… in whichever column, and a stored answer that is damaged or gone, too; `--repair` brings each back',
+    in: 'src/store/activities/differences.ts',
+    from: "...compareMembers('detail_fields', membersOf(held.detailFields), fields),",
+    to: '',
+  },
+  {
     promise: 'A deleted activity is marked with `absent_since`, and its rows stay',
     in: 'src/mirror/reconcile-activities.ts',
     from: 'const activityIds = removed.map(({ activityId }) => activityId)',
