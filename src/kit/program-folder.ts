@@ -26,9 +26,11 @@ export function nameSourceLines(text: string): string {
       if (!file.startsWith(BUILT)) return place
       if (!maps.has(file)) maps.set(file, readSourceMap(file))
       const entry = maps.get(file)?.findEntry(Number(line) - 1, Number(column) - 1)
-      // A line of a library has no source.
-      if (!entry || !('originalSource' in entry) || !entry.originalSource.endsWith('.ts')) return place
-      return `${new URL(entry.originalSource, file).href}:${entry.originalLine + 1}:${entry.originalColumn + 1}`
+      if (!entry || !('originalSource' in entry)) return place
+      // A line of a library has no source of ours, and a line without any has no value here, unlike its type says.
+      const source = String(entry.originalSource)
+      if (!source.endsWith('.ts') || !URL.canParse(source, file)) return place
+      return `${new URL(source, file).href}:${entry.originalLine + 1}:${entry.originalColumn + 1}`
     },
   )
 }

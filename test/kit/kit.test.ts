@@ -1,6 +1,10 @@
 import { once } from 'node:events'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { connectReason, errorCode, errorLine, isAbort } from '../../src/kit/errors.ts'
+import { nameSourceLines, PROGRAM_FOLDER } from '../../src/kit/program-folder.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { backoffMs, formatDuration, joinSignals, parseDuration, sleep } from '../../src/kit/time.ts'
 import { collectGarbage } from './collect-garbage.ts'
@@ -120,5 +124,27 @@ describe('sleep', () => {
     controller.abort(reason)
     await expect(sleeping).rejects.toBe(reason)
     expect(isAbort(reason, controller.signal)).toBe(true)
+  })
+})
+
+describe('the lines of a stack', () => {
+  // The first column of the first line belongs to a source, the second to none.
+  const WHOLE = { version: 3, sources: ['../src/main.ts'], sourcesContent: [null], names: [], mappings: 'AAAA,C,C' }
+
+  it.each([
+    ['become those of the source', WHOLE, 1, 'src/main.ts:1:1'],
+    ['stay when no source has them', WHOLE, 2, 'dist/planted.js:1:2'],
+    ['stay when the map names no source', { ...WHOLE, sources: [null] }, 1, 'dist/planted.js:1:1'],
+    ['stay when the map is none', 'no map', 1, 'dist/planted.js:1:1'],
+    ['stay when the source has no address', { ...WHOLE, sources: ['http://[.ts'] }, 1, 'dist/planted.js:1:1'],
+  ])('%s', async (_what, map, column, named) => {
+    const file = join(PROGRAM_FOLDER, 'dist', 'planted.js')
+    await writeFile(`${file}.map`, JSON.stringify(map))
+    try {
+      const line = nameSourceLines(`Error: the true one\n    at ${pathToFileURL(file).href}:1:${column}`)
+      expect(line).toBe(`Error: the true one\n    at ${pathToFileURL(join(PROGRAM_FOLDER, named)).href}`)
+    } finally {
+      await rm(`${file}.map`)
+    }
   })
 })

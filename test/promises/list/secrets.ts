@@ -59,6 +59,12 @@ export const SECRETS: readonly Breaking[] = [
     to: "const words = request.endpoint === 'POST /oauth/upload' ? '' : String(answer.body)",
   },
   {
+    promise: '… not even for `DEBUG`, for which libraries print passwords',
+    in: 'src/config/config.ts',
+    from: 'delete process.env.DEBUG',
+    to: 'delete process.env.NOTHING',
+  },
+  {
     promise: 'a backup holds the tokens encrypted only, and not the key; its file is for its owner alone',
     in: 'src/kit/files.ts',
     from: "const file = await open(scratch, 'wx', 0o600)",
