@@ -6,6 +6,8 @@ Object.assign(Dispatcher.prototype, require('undici/lib/api'))
 module.exports = {
   Agent: require('undici/lib/dispatcher/agent'),
   EnvHttpProxyAgent: require('undici/lib/dispatcher/env-http-proxy-agent'),
+  Pool: require('undici/lib/dispatcher/pool'),
+  ProxyAgent: require('undici/lib/dispatcher/proxy-agent'),
   // These are loaded at their first use.
   get fetch() {
     return require('undici/lib/web/fetch').fetch

@@ -48,7 +48,7 @@ const ONCE = { jitless: true } as const
  * Reads the settings as readConfig does, but never throws: a wrong variable gets its default and is listed in `problems`. The
  * environment is stronger than the file of `--env-file`, and that one stronger than `musette.env` in the data directory.
  */
-export function readSettings(env: Environment = takeEnvironment(), envFile?: string): Settings {
+export function readSettings(env: Environment = readEnvironment(), envFile?: string): Settings {
   const { sources, problems } = readSources(env, envFile)
   const origins = readOrigins(sources, problems)
   const raw: Record<string, string> = {}
@@ -71,7 +71,7 @@ export function readSettings(env: Environment = takeEnvironment(), envFile?: str
 }
 
 /** Returns the environment of the process. Libraries that are loaded later would print passwords for DEBUG, so it is taken out. */
-function takeEnvironment(): Environment {
+function readEnvironment(): Environment {
   delete process.env.DEBUG
   return process.env
 }

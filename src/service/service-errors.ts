@@ -9,6 +9,7 @@ import {
   TransientError,
   UnexpectedResponseError,
 } from '../kit/errors.ts'
+import { ProxyError } from '../kit/http-agent.ts'
 import { decodeUtf8, isObject } from '../kit/json.ts'
 import { type RawAnswer, retryAfterMs } from './http-message.ts'
 
@@ -34,8 +35,7 @@ export function networkError(
   what: string,
   at: { requestSent: boolean; answered: boolean; origin: string },
 ): TransientError {
-  const code = networkCodeOf(error)
-  const kind = networkKind(code, at)
+  const kind = error instanceof ProxyError ? proxyKind(error) : networkKind(networkCodeOf(error), at)
   const requestSent = at.requestSent && !BEFORE_SENDING.includes(kind.code)
   return new TransientError(kind.code, `${what}: ${kind.text}`, {
     cause: plainCause(error),
@@ -44,7 +44,9 @@ export function networkError(
 }
 
 /** Codes of failures before anything was sent. */
-const BEFORE_SENDING: readonly string[] = ['connect_failed', 'certificate_refused']
+const BEFORE_SENDING: readonly string[] = ['connect_failed', 'proxy_failed', 'certificate_refused']
+
+const proxyKind = ({ message }: ProxyError) => ({ code: 'proxy_failed', text: message })
 
 function networkKind(
   code: string,
@@ -53,12 +55,6 @@ function networkKind(
   if (/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/.test(code)) {
     const cause = CAUSES[code] ? `, because ${CAUSES[code]}` : ''
     return { code: 'connect_failed', text: `the service at ${origin} cannot be reached${cause} (${code})` }
-  }
-  if (code === 'UND_ERR_ABORTED') {
-    return {
-      code: 'connect_failed',
-      text: `the proxy that HTTPS_PROXY or HTTP_PROXY names refused (${code})`,
-    }
   }
   if (/TIMEOUT|ETIMEDOUT/.test(code))
     return { code: 'timeout', text: `the service did not answer in time (${code})` }

@@ -132,7 +132,7 @@ function formEncode(text: string): string {
  * Requests the page that begins a login, as a browser would, without following redirects (service document, endpoint 2): a
  * service that refuses the client or the redirect address shows a page with the reason and never redirects (RFC 6749 section
  * 4.1.2.1). Returns the refusal as a few words; undefined when there is none or the answer is unclear. Throws TransientError
- * `connect_failed`.
+ * `connect_failed` or `proxy_failed`.
  */
 export async function fetchAuthorizeRefusal(
   deps: Pick<CallDeps, 'transport'>,
@@ -155,7 +155,7 @@ export async function fetchAuthorizeRefusal(
     return refusalOf(await send(deps.transport, request, signal), redirectUri)
   } catch (error) {
     signal?.throwIfAborted()
-    if (error instanceof TransientError && error.code === 'connect_failed') throw error
+    if (error instanceof TransientError && /^(connect|proxy)_failed$/.test(error.code)) throw error
     return undefined
   }
 }

@@ -1,9 +1,41 @@
+import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { ConfigError, errorCode } from '../kit/errors.ts'
 import { SECOND } from '../kit/time.ts'
 
 /** How long a whole request may take to arrive, ms, but for a file: a slow sender holds a connection. */
 export const REQUEST_MS = 10 * SECOND
+
+/** A browser opens six; the rest of a process's 1,024 file descriptors are for Postgres, the service and the drop folder. */
+const MAX_CONNECTIONS = 256
+
+/**
+ * Limits the connections of a server, before its routes are added. A request without token or session ends its connection, and when too many are open,
+ * a new one takes the place of the oldest without an authenticated request: nobody else is locked out.
+ */
+export function limitConnections(server: FastifyInstance): void {
+  const unauthenticated = new Set<Socket>()
+  let open = 0
+  server.server.on('connection', (socket: Socket) => {
+    open += 1
+    unauthenticated.add(socket)
+    socket.once('close', () => {
+      open -= 1
+      unauthenticated.delete(socket)
+    })
+    if (open <= MAX_CONNECTIONS) return
+    const [oldest = socket] = unauthenticated
+    unauthenticated.delete(oldest)
+    oldest.destroy()
+  })
+  // This hook is the first that runs after the check of the token.
+  server.addHook('preParsing', async ({ authenticated, raw }) => {
+    if (authenticated) unauthenticated.delete(raw.socket)
+  })
+  server.addHook('onSend', async ({ authenticated }, reply) => {
+    if (!authenticated) reply.header('connection', 'close')
+  })
+}
 
 /** Opens a server on the address of MUSETTE_HTTP. Throws ConfigError `http_cannot_listen`. */
 export async function listenOn(

@@ -1,6 +1,6 @@
 import { fastify } from 'fastify'
 import { registerHealth } from './health-routes.ts'
-import { listenOn, REQUEST_MS } from './listen.ts'
+import { limitConnections, listenOn, REQUEST_MS } from './listen.ts'
 import { registerSecurityHeaders } from './security-headers.ts'
 
 /**
@@ -12,6 +12,7 @@ export async function openWaitingWeb(
   options: { host: string; port: number },
 ): Promise<{ close(): Promise<void> }> {
   const server = fastify({ logger: false, forceCloseConnections: true, requestTimeout: REQUEST_MS })
+  limitConnections(server)
   await registerSecurityHeaders(server, { mapTiles: undefined })
   registerHealth(server, { readiness: async () => ({ ready: false, parts: deps.parts(), accounts: {} }) })
   server.setNotFoundHandler((_request, reply) => {

@@ -5,7 +5,7 @@ import { isLoopback } from '../kit/loopback.ts'
 import { isPageVisit, registerAuth, requireAuth } from './auth.ts'
 import type { HealthSnapshot } from './gauges.ts'
 import { type Readiness, registerHealth } from './health-routes.ts'
-import { listenOn, REQUEST_MS } from './listen.ts'
+import { limitConnections, listenOn, REQUEST_MS } from './listen.ts'
 import { registerLogin } from './login-page.ts'
 import { type McpFetch, registerMcp } from './mcp-route.ts'
 import { type Metrics, registerMetrics } from './metrics.ts'
@@ -27,9 +27,6 @@ export type WebDeps = {
   endedSessions: EndedSessions
   mcp: McpFetch
 }
-
-/** A browser opens six; the rest of a process's 1,024 file descriptors are for Postgres, the service and the drop folder. */
-const MOST_CONNECTIONS = 256
 
 /** `mapTiles`: address of the map tiles that its pages may show, see MUSETTE_MAP_TILES. */
 export type WebOptions = {
@@ -63,7 +60,7 @@ export async function openWeb(
     // Node waits 60 s for headers by default, and looks every 30 s which requests are late.
     http: { headersTimeout: REQUEST_MS, connectionsCheckingInterval: REQUEST_MS / 2 },
   })
-  server.server.maxConnections = MOST_CONNECTIONS
+  limitConnections(server)
   server.setErrorHandler<Error & { statusCode?: number }>((error, _request, reply) => {
     const { statusCode = 500 } = error
     // The client gets fastify's message of its own mistake; an error of ours goes to the log only.

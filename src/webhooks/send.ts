@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type Dispatcher, fetch, type Response } from 'undici'
 import type { Webhook } from '../config/webhooks-file.ts'
 import { errorCode } from '../kit/errors.ts'
-import { makeAgent, type Proxies } from '../kit/http-agent.ts'
+import { makeAgent, type Proxies, ProxyError } from '../kit/http-agent.ts'
 import { joinSignals, SECOND } from '../kit/time.ts'
 import { type Message, makeRequest } from './message-request.ts'
 
@@ -105,9 +105,10 @@ async function readBeginning({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).subarray(0, READ_BYTES).toString('utf8')
 }
 
-/** The message of the error may name the address, so only its code is used. */
+/** The message of the error may name the address, so only its code is used; that of a proxy's failure names none. */
 function failureOf(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+  if (cause instanceof ProxyError) return cause.message
   const code = errorCode(cause)
   return `no connection (${code === 'unexpected' ? 'the address cannot be used' : code})`
 }

@@ -37,7 +37,8 @@ it(
     const wrong = proxy.url.replace('proxy-secret', 'wrong-secret')
     const refused = await rig.musette(['sync'], { env: { ...env, http_proxy: wrong } })
     expect(refused.code).toBe(4)
-    expect(refused.stderr).toContain('the proxy that HTTPS_PROXY or HTTP_PROXY names refused')
+    expect(refused.stderr).toContain(`the proxy ${new URL(wrong).origin} wants a user and a password`)
+    expect(refused.stderr).toContain('run: musette config')
     for (const { stdout, stderr } of [signedIn, synced, shown, refused])
       expect(stdout + stderr).not.toMatch(/proxy-secret|wrong-secret|cmlkZXI6/)
   },

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eventually } from '../kit/eventually.ts'
@@ -43,5 +44,21 @@ it('the web server accepts no more than a fixed number of connections', async ()
   } finally {
     for (const { socket } of idle) socket.destroy()
   }
-  await eventually(async () => (await rig.ask('/healthz').catch(() => undefined))?.status === 200)
+})
+
+it('connections of strangers, whether they ask something or nothing, lock nobody out', async () => {
+  const ask = (more = '') => `GET /healthz HTTP/1.1\r\nHost: x\r\n${more}\r\n`
+  const own = openSlow(ask(`Authorization: Bearer ${TOKEN}\r\n`))
+  await once(own.socket, 'data')
+  const idle = ['', ask()].flatMap((text) => Array.from({ length: 300 }, () => openSlow(text)))
+  try {
+    await eventually(async () => idle.filter(({ closed }) => closed()).length >= 300, {
+      what: 'the end of connections after their answer',
+    })
+    expect(idle.some(({ closed }) => !closed())).toBe(true)
+    expect(await rig.ask('/healthz')).toMatchObject({ status: 200 })
+    expect(own.closed()).toBe(false)
+  } finally {
+    for (const { socket } of [own, ...idle]) socket.destroy()
+  }
 })

@@ -129,7 +129,13 @@ describe('sleep', () => {
 
 describe('the lines of a stack', () => {
   // The first column of the first line belongs to a source, the second to none.
-  const WHOLE = { version: 3, sources: ['../src/main.ts'], sourcesContent: [null], names: [], mappings: 'AAAA,C,C' }
+  const WHOLE = {
+    version: 3,
+    sources: ['../src/main.ts'],
+    sourcesContent: [null],
+    names: [],
+    mappings: 'AAAA,C,C',
+  }
 
   it.each([
     ['become those of the source', WHOLE, 1, 'src/main.ts:1:1'],

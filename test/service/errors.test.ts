@@ -71,7 +71,6 @@ describe('the error of a connection', () => {
   it.each([
     ['ECONNREFUSED', 'connect_failed', 'because no program answers at its address (ECONNREFUSED)'],
     ['UND_ERR_CONNECT_TIMEOUT', 'connect_failed', 'cannot be reached (UND_ERR_CONNECT_TIMEOUT)'],
-    ['UND_ERR_ABORTED', 'connect_failed', 'the proxy that HTTPS_PROXY or HTTP_PROXY names refused'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificate_refused', 'look at the clock of this machine'],
     ['UND_ERR_HEADERS_TIMEOUT', 'timeout', 'the service did not answer in time'],
     ['ECONNRESET', 'connection_lost', 'the connection was lost (ECONNRESET)'],

@@ -89,9 +89,15 @@ export const RIGHTS: readonly Breaking[] = [
   },
   {
     promise: '… and no more connections are open than a fixed number',
-    in: 'src/web/web.ts',
-    from: 'server.server.maxConnections = MOST_CONNECTIONS',
-    to: 'server.server.maxConnections = 100 * MOST_CONNECTIONS',
+    in: 'src/web/listen.ts',
+    from: 'if (open <= MAX_CONNECTIONS) return',
+    to: 'if (open <= 100 * MAX_CONNECTIONS) return',
+  },
+  {
+    promise: '… and connections of others without the token lock nobody out',
+    in: 'src/web/listen.ts',
+    from: 'const [oldest = socket] = unauthenticated',
+    to: 'const oldest = socket',
   },
   {
     promise: 'no page changes the queue',
