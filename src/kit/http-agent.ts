@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent } from 'undici'
 import { errorCode } from './errors.ts'
-import { SECOND } from './time.ts'
+import { joinSignals, SECOND } from './time.ts'
 
 /** The HTTP proxies between this machine and others; `none` lists the hosts that are reached without one, as NO_PROXY does. */
 export type Proxies = Readonly<{ http: string | undefined; https: string | undefined; none: string }>
@@ -64,9 +64,11 @@ export class ProxyError extends Error {
 function makeTunnelPool(proxy: URL, options: Pool.Options, connectMs: number): Pool {
   class TunnelPool extends Pool {
     override async connect(request: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
-      const signal = AbortSignal.timeout(connectMs)
-      const answer = await super.connect({ ...request, signal }).catch((error: unknown) => {
-        if (signal.aborted) throw new ProxyError(proxy, `did not answer within ${connectMs / SECOND} s`)
+      const within = joinSignals([], connectMs)
+      const { signal } = within
+      const answering = super.connect({ ...request, signal }).finally(within.clear)
+      const answer = await answering.catch((error: unknown) => {
+        if (within.isOver()) throw new ProxyError(proxy, `did not answer within ${connectMs / SECOND} s`)
         const code = errorCode(error)
         const isClosed = code === 'UND_ERR_SOCKET' || code === 'ECONNRESET'
         throw new ProxyError(proxy, `${isClosed ? 'closed the connection' : 'cannot be used'} (${code})`)
