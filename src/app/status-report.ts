@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import { commandFor, errorLine } from '../kit/errors.ts'
 import { formatCount } from '../kit/text.ts'
-import { formatDuration } from '../kit/time.ts'
+import { formatDuration, HOUR } from '../kit/time.ts'
 import {
   type AccountStatus,
   findAccountStatuses,
@@ -18,6 +18,21 @@ import type { App } from './app.ts'
 
 /** What `findStatus` returns, which says what each member is. */
 export type Status = Awaited<ReturnType<typeof findStatus>>
+
+/** From then on tokens that the service refuses are told; most outages are shorter. */
+const REFUSED_WARNING_MS = HOUR
+
+/** Describes what is wrong with the login of an account, with the next command; undefined when nothing is. */
+export function describeLoginProblem({ account, needs_login, refused_since, other_rider }: AccountStatus) {
+  const run = commandFor('login', account)
+  if (other_rider)
+    return { code: 'other_rider', found: 'is signed in as another rider than that of its activities', run }
+  if (needs_login) return { code: 'needs_login', found: 'needs a login', run }
+  const refusedMs = refused_since ? Date.now() - refused_since.getTime() : 0
+  if (refusedMs < REFUSED_WARNING_MS) return undefined
+  const found = `gets tokens that the service refuses, for ${formatDuration(refusedMs)}; the next attempt comes by itself`
+  return { code: 'token_refused', found, run: commandFor('sync', account) }
+}
 
 const NEVER_CONNECTED: PublisherState = { connected: false, published_at: null, problem: null }
 
@@ -57,7 +72,9 @@ export async function findStatus(app: Pick<App, 'config' | 'store'>) {
     accounts: statuses.map((status) => ({
       ...status,
       login: status.needs_login ? ('needs login' as const) : ('signed in' as const),
-      next_command: status.needs_login ? commandFor('login', status.account) : null,
+      /** why the login needs a look: other_rider, needs_login, token_refused; null when nothing is wrong */
+      login_code: describeLoginProblem(status)?.code ?? null,
+      next_command: describeLoginProblem(status)?.run ?? null,
       /** that days of the account are those of UTC; null when all time zones are known */
       timezone_note: describeUtcDays(status),
       /** the command that sets the time zone of its home */

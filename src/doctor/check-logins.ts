@@ -1,4 +1,4 @@
-import { describeUtcDays, freshMs, homeCommandFor } from '../app/status-report.ts'
+import { describeLoginProblem, describeUtcDays, freshMs, homeCommandFor } from '../app/status-report.ts'
 import { commandFor } from '../kit/errors.ts'
 import { formatDuration } from '../kit/time.ts'
 import { type AccountStatus, findAccountStatuses } from '../store/account-status.ts'
@@ -29,10 +29,12 @@ export async function checkLogins({ config, mirror }: DoctorContext): Promise<Fi
   })
 }
 
-function loginFinding({ account, needs_login }: AccountStatus, login: LoginFacts | undefined): Finding {
+function loginFinding(status: AccountStatus, login: LoginFacts | undefined): Finding {
+  const { account } = status
   const name = `account "${account}"`
-  if (needs_login || !login)
-    return problem('credentials', `${name} needs a login`, commandFor('login', account))
+  const wrong = describeLoginProblem({ ...status, needs_login: status.needs_login || !login })
+  if (wrong?.code === 'token_refused') return warning(`${name} ${wrong.found}`, wrong.run)
+  if (wrong || !login) return problem('credentials', `${name} ${wrong?.found}`, wrong?.run)
   if (login.opens !== true) return leftOut(`${name}: its login cannot be opened; see "secret key"`)
   const now = Date.now()
   const age = now - login.obtainedAt.getTime()

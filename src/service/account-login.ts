@@ -3,12 +3,15 @@ import { SECOND, waitFor } from '../kit/time.ts'
 import { assertOrigin } from './calls.ts'
 import type { Credentials, LoginAccount } from './credentials.ts'
 import {
+  endRefusals,
+  isEnded,
   loginEnded,
-  parkAccount,
   type RefreshDeps,
   type RefreshResult,
+  recordRefusal,
   refreshPending,
   refreshTokens,
+  tokensRefused,
 } from './refresh-tokens.ts'
 import { MAX_LIFETIME_MS } from './wire/wire-token.ts'
 
@@ -61,9 +64,10 @@ type TokenCall<T> = {
  * then the call is repeated once. The vault is read for each call, because another process may have refreshed the pair or another
  * rider may have signed in; for an object that only one rider has, a read that is `maxAgeMs` old is enough. When the 401
  * remains with a new token, or no new token can be obtained, the token is tried at another endpoint: if it is accepted there, the
- * 401 belongs to the object. Throws CredentialsRejectedError when the login has ended (`needs_login`) or a new token was refused
- * (`token_refused`), TransientError `refresh_pending`, RejectedError `refused_here` for a 401 of the object, and the errors of
- * `send`.
+ * 401 belongs to the object. A new token that is refused is an outage of the service: TransientError `token_refused`, after a day of
+ * them CredentialsRejectedError of that code, and no request until the stored pause is over. Throws CredentialsRejectedError
+ * `needs_login` when the login has ended, TransientError `refresh_pending`, RejectedError `refused_here` for a 401 of the object,
+ * and the errors of `send`.
  */
 export async function withToken<T>(
   deps: RefreshDeps,
@@ -73,17 +77,20 @@ export async function withToken<T>(
 ): Promise<T> {
   const { signal } = options
   let { maxAgeMs = 0 } = options
-  let held = await usableCredentials(deps, state, { signal, maxAgeMs })
-  for (let brandNew = false; ; ) {
+  let { held, brandNew } = await usableCredentials(deps, state, { signal, maxAgeMs })
+  for (;;) {
     try {
-      return await call.send(held.accessToken)
+      const result = await call.send(held.accessToken)
+      await acceptTokens(deps, state, held)
+      return result
     } catch (error) {
       if (maxAgeMs > 0 && isMissing(error)) {
         // Another rider, who has this object, may have signed in since the vault was read.
         maxAgeMs = 0
         const latest = await usableCredentials(deps, state, { signal, maxAgeMs })
-        if (latest.accessToken === held.accessToken) throw error
-        held = latest
+        if (latest.held.accessToken === held.accessToken) throw error
+        held = latest.held
+        brandNew = latest.brandNew
         continue
       }
       if (!isUnauthorized(error)) throw error
@@ -91,12 +98,15 @@ export async function withToken<T>(
       // A token that another endpoint has accepted is not refreshed for each object that is refused.
       if (brandNew || state.accepted === accessToken) {
         const verdict = await tryElsewhere(state, call, { accessToken, signal })
-        if (verdict === 'accepted') throw refusedHere(error)
+        if (verdict === 'accepted') {
+          await acceptTokens(deps, state, held)
+          throw refusedHere(error)
+        }
         if (verdict === 'unclear' && brandNew) throw error
       }
       state.refused = accessToken
       state.lastRead = undefined
-      if (brandNew) return await giveUp(deps, state, held)
+      if (brandNew) throw await recordRefusal(deps, { account: state.account, seen: held })
       const result = await replaceRefused(deps, state, held, signal).catch(async (reason: unknown) => {
         const verdict = await tryElsewhere(state, call, { accessToken, signal })
         throw verdict === 'accepted' ? refusedHere(error) : reason
@@ -106,6 +116,13 @@ export async function withToken<T>(
       brandNew = result.kind === 'refreshed'
     }
   }
+}
+
+/** Ends the count of refused tokens when one is accepted. */
+async function acceptTokens(deps: RefreshDeps, state: LoginState, held: Credentials): Promise<void> {
+  if (held.refusals === 0) return
+  state.lastRead = undefined
+  await endRefusals(deps, { account: state.account, seen: held })
 }
 
 /** Tells whether another endpoint accepts a token that was refused; `unclear` when that one fails in another way. */
@@ -154,24 +171,28 @@ async function usableCredentials(
   deps: RefreshDeps,
   state: LoginState,
   { signal, maxAgeMs }: { signal: AbortSignal | undefined; maxAgeMs: number },
-): Promise<Credentials> {
+): Promise<{ held: Credentials; brandNew: boolean }> {
   const { account } = state
   const stored = await readCredentials(deps, state, maxAgeMs)
   if (!stored) throw loginEnded(account)
   assertOrigin(account, stored)
   const usable = isUsable(deps, state, stored)
-  if (stored.needsLogin) {
-    if (usable) return stored
+  const held = { held: stored, brandNew: false }
+  if (isEnded(stored)) {
+    if (usable) return held
     throw loginEnded(account)
   }
-  if (usable && !isDue(deps, state, stored)) return stored
-  if (stored.notBefore && stored.notBefore > now(deps) && (usable || !state.mayTryNow)) {
-    if (usable) return stored
+  const isPaused = stored.notBefore !== undefined && stored.notBefore > now(deps)
+  if (stored.refusals > 0 && isPaused && !state.mayTryNow) throw tokensRefused(account, stored)
+  // During an outage the token that was refused is tried before another one is made.
+  if (usable && (stored.refusals > 0 || !isDue(deps, state, stored))) return held
+  if (stored.notBefore && isPaused && (usable || !state.mayTryNow)) {
+    if (usable) return held
     throw refreshPending(account, { until: stored.notBefore })
   }
   const result = await refreshOnce(deps, state, stored, signal)
-  if (result.kind === 'refreshed' || result.kind === 'newer') return result.credentials
-  if (isUsable(deps, state, stored)) return stored
+  if ('credentials' in result) return { held: result.credentials, brandNew: result.kind === 'refreshed' }
+  if (isUsable(deps, state, stored)) return held
   throw pendingError(state, result)
 }
 
@@ -222,12 +243,6 @@ function pendingError(state: LoginState, result: RefreshResult): Error {
   return result.error instanceof RateLimitedError
     ? result.error
     : refreshPending(state.account, { cause: result.error })
-}
-
-async function giveUp(deps: RefreshDeps, state: LoginState, held: Credentials): Promise<never> {
-  const refused = loginEnded(state.account, 'token_refused')
-  await parkAccount(deps, { account: state.account, seen: held, reason: refused.message })
-  throw refused
 }
 
 /** Runs one refresh at a time in this process. It continues when its callers stop waiting: a new pair must be stored. */

@@ -19,19 +19,26 @@ export type Credentials = TokenPair & {
   failures: number
   /** no attempt before this moment; remembered across restarts */
   notBefore: Date | undefined
-}
+} & Refusals
+
+/** New tokens in a row that the service refused, each just made, and when the first of them was. */
+export type Refusals = { refusals: number; refusedSince: Date | undefined }
 
 /** An account's credentials while its row is locked, so that no other process can change them. */
 export type HeldCredentials = {
   /** as stored at the moment of the lock; undefined when the account was never signed in */
   credentials: Credentials | undefined
   /**
-   * Stores a new pair, clears `needsLogin` and `notBefore`, and sets `failures`, by default to 0. The pair is on the disk when
-   * this resolves, even when the database cannot be written.
+   * Stores a new pair, clears `notBefore`, without refusals `needsLogin`, too, and sets `failures`, by default to 0. The pair is on
+   * the disk when this resolves, even when the database cannot be written.
    */
   save(pair: TokenPair, failures?: number): Promise<void>
-  /** Sets `needsLogin`, with the reason for a person to read. */
+  /** Sets `needsLogin`, with the reason for a person to read, and ends the count of refusals. */
   park(reason: string): Promise<void>
+  /** Sets the count of refusals and what follows from it; `reason` is for a person to read. */
+  recordRefusals(
+    input: Refusals & Pick<Credentials, 'needsLogin' | 'notBefore'> & { reason: string | null },
+  ): Promise<void>
   /** Counts a failed attempt; no other is made before `notBefore`. */
   recordFailure(input: { notBefore: Date; reason: string }): Promise<void>
 }

@@ -7,7 +7,7 @@ import {
   RateLimitedError,
   TransientError,
 } from '../kit/errors.ts'
-import { type Backoff, backoffMs, HOUR, SECOND } from '../kit/time.ts'
+import { type Backoff, backoffMs, DAY, HOUR, SECOND } from '../kit/time.ts'
 import { assertOrigin, type CallDeps } from './calls.ts'
 import type { Credentials, HeldCredentials, LoginAccount, TokenPair, TokenVault } from './credentials.ts'
 import { badShape } from './service-errors.ts'
@@ -46,7 +46,7 @@ export async function refreshTokens(
       if (!stored) return { kind: 'parked' }
       assertOrigin(account, stored)
       if (!isSamePair(stored, seen)) return { kind: 'newer', credentials: stored }
-      if (stored.needsLogin) return { kind: 'parked' }
+      if (isEnded(stored)) return { kind: 'parked' }
       if (respectPause && stored.notBefore && stored.notBefore > deps.calls.transport.now()) {
         return { kind: 'waiting', until: stored.notBefore }
       }
@@ -55,17 +55,68 @@ export async function refreshTokens(
   )
 }
 
-/** Parks an account whose brand-new token was refused, unless its tokens have changed in the meantime. */
-export async function parkAccount(
+/** Pauses while the service refuses tokens that it has just made: an outage, of seconds or of days. */
+const REFUSAL_BACKOFF: Backoff = { firstMs: 30 * SECOND, maxMs: HOUR, factor: 3 }
+/** An outage that lasts longer is told, see findAccountStatuses. */
+const WARN_AFTER_MS = HOUR
+/** A person is asked to sign in when so many tokens were refused over so long; attempts go on, because an outage ends by itself. */
+const MIN_REFUSALS = 3
+const PARK_AFTER_MS = DAY
+
+/** Tells whether a login has ended for good. While the service refuses new tokens it has not, even when a person was asked. */
+export function isEnded({ needsLogin, refusals }: Credentials): boolean {
+  return needsLogin && refusals === 0
+}
+
+/** Counts a new token that was refused, once for all callers, and returns the error for them. */
+export async function recordRefusal(
   deps: RefreshDeps,
-  input: { account: LoginAccount; seen: Credentials; reason: string },
-): Promise<void> {
-  const { account, seen, reason } = input
-  await deps.vault.locked(account.accountId, async (held) => {
-    if (!held.credentials || held.credentials.needsLogin || !isSamePair(held.credentials, seen)) return
-    await held.park(reason)
-    deps.log.error({ account: account.name }, reason)
+  { account, seen }: { account: LoginAccount; seen: Credentials },
+): Promise<CredentialsRejectedError | TransientError> {
+  const { transport, random } = deps.calls
+  return deps.vault.locked(account.accountId, async (held) => {
+    const stored = held.credentials
+    if (!stored || isEnded(stored)) return loginEnded(account)
+    if (!isSamePair(stored, seen) || stored.refusals !== seen.refusals) return tokensRefused(account, stored)
+    const now = transport.now()
+    const refusedSince = stored.refusedSince ?? now
+    const refusals = stored.refusals + 1
+    const lastedMs = now.getTime() - refusedSince.getTime()
+    const needsLogin = stored.needsLogin || (refusals >= MIN_REFUSALS && lastedMs >= PARK_AFTER_MS)
+    const notBefore = new Date(now.getTime() + backoffMs(REFUSAL_BACKOFF, refusals, random))
+    const error = tokensRefused(account, { needsLogin, refusedSince, notBefore })
+    const isLong = lastedMs >= WARN_AFTER_MS
+    const reason = isLong ? error.message : null
+    await held.recordRefusals({ refusals, refusedSince, needsLogin, notBefore, reason })
+    deps.log[isLong ? 'error' : 'warn']({ account: account.name, refusals }, error.message)
+    return error
   })
+}
+
+/** Ends the count of refusals: the service has accepted this pair. */
+export async function endRefusals(
+  deps: RefreshDeps,
+  { account, seen }: { account: LoginAccount; seen: Credentials },
+): Promise<void> {
+  await deps.vault.locked(account.accountId, async (held) => {
+    if (!held.credentials?.refusals || !isSamePair(held.credentials, seen)) return
+    const none = { refusals: 0, refusedSince: undefined, notBefore: undefined }
+    await held.recordRefusals({ ...none, needsLogin: false, reason: null })
+    deps.log.info({ account: account.name }, 'the service accepts tokens again')
+  })
+}
+
+/** Makes the error of an account whose new tokens the service refuses. */
+export function tokensRefused(
+  account: { name: string },
+  state: Pick<Credentials, 'needsLogin' | 'refusedSince' | 'notBefore'>,
+): CredentialsRejectedError | TransientError {
+  const since = state.refusedSince ? `, since ${state.refusedSince.toISOString()}` : ''
+  const next = state.notBefore ? ` after ${state.notBefore.toISOString()}` : ''
+  const text = `the service refuses tokens of account "${account.name}" that it has just made${since}; the next attempt comes by itself${next}`
+  if (!state.needsLogin) return new TransientError('token_refused', text)
+  const withCommand = `${text}; if the service is well otherwise, run: ${commandFor('login', account.name)}`
+  return new CredentialsRejectedError('token_refused', withCommand)
 }
 
 type Held = HeldCredentials & { credentials: Credentials }
@@ -139,9 +190,9 @@ function withPair(credentials: Credentials, pair: TokenPair): Credentials {
 }
 
 /** Makes the error of an account that only a person can sign in again, with the command for it. */
-export function loginEnded(account: { name: string }, code: 'needs_login' | 'token_refused' = 'needs_login') {
+export function loginEnded(account: { name: string }) {
   return new CredentialsRejectedError(
-    code,
+    'needs_login',
     `login of account "${account.name}" has ended; run: ${commandFor('login', account.name)}`,
   )
 }

@@ -8,6 +8,10 @@ export type AccountStatus = {
   needs_login: boolean
   last_error: string | null
   login_expires_at: Date | null
+  /** since when the service refuses the tokens that it makes; null while it accepts them */
+  refused_since: Date | null
+  /** whether its tokens belong to another rider than its activities */
+  other_rider: boolean
   activities: number
   mirrored: number
   wanted: number
@@ -62,6 +66,7 @@ export type FailedActivity = {
 export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
   const { rows } = await tx.client.query<AccountStatus>(`
     select a.name as account, a.base_url, a.needs_login, a.last_error, c.expires_at as login_expires_at,
+           c.refused_since, coalesce(o.is_other and o.pair = sha256(c.access_token), false) as other_rider,
            coalesce(n.activities, 0)::int as activities, coalesce(n.mirrored, 0)::int as mirrored,
            coalesce(n.wanted, 0)::int as wanted, coalesce(n.awaiting_samples, 0)::int as awaiting_samples,
            coalesce(n.failed, 0)::int as failed, coalesce(n.absent, 0)::int as absent,
@@ -74,6 +79,7 @@ export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
            d.differed, r.last_run
     from training.accounts a
     left join musette.credentials c using (account_id)
+    left join musette.riders o using (account_id)
     left join training.sync_cursors s on s.account_id = a.account_id and s.resource = 'activities'
     left join lateral (
       select count(*) filter (where absent_since is null) as activities,

@@ -14,6 +14,8 @@ export type AccountHealth = {
   token_obtained_at: Date | null
   token_expires_at: Date | null
   refresh_failures: number | null
+  /** since when the service refuses the tokens that it makes */
+  refused_since: Date | null
 }
 
 /**
@@ -23,7 +25,7 @@ export type AccountHealth = {
 export async function findAccountHealth(tx: Tx): Promise<AccountHealth[]> {
   const { rows } = await tx.client.query<AccountHealth>(`
     select a.name as account, a.needs_login, p.polled_at, c.obtained_at as token_obtained_at,
-           c.expires_at as token_expires_at, c.failures as refresh_failures
+           c.expires_at as token_expires_at, c.failures as refresh_failures, c.refused_since
     from training.accounts a
     left join musette.credentials c using (account_id)
     left join lateral (

@@ -1,6 +1,6 @@
 import { eq, inArray, sql } from 'drizzle-orm'
 import { SECOND } from '../kit/time.ts'
-import type { Credentials, TokenPair } from '../service/credentials.ts'
+import type { Credentials, HeldCredentials, Refusals, TokenPair } from '../service/credentials.ts'
 import { cleanText } from '../store/clean.ts'
 import { accounts, credentials } from '../store/schema/index.ts'
 import type { Store, Tx } from '../store/store.ts'
@@ -10,7 +10,10 @@ import type { Login } from './types.ts'
 
 /** Sealed credentials, as in the table and in a spool file. */
 export type SealedCredentials = Readonly<
-  Omit<typeof credentials.$inferSelect, 'updatedAt' | 'failures' | 'notBefore' | 'unreadable'>
+  Omit<
+    typeof credentials.$inferSelect,
+    'updatedAt' | 'failures' | 'notBefore' | 'unreadable' | keyof Refusals
+  >
 >
 
 // A refresh takes seconds, at most two requests of 40 s; after that the process with the lock hangs.
@@ -80,21 +83,42 @@ export async function findKeyIds(tx: Tx): Promise<Set<string>> {
   return new Set(rows.map(({ keyId }) => keyId))
 }
 
-/** Writes sealed credentials whole, and marks the account as signed in; `failures` of refreshes go on counting after an odd answer. */
-export async function upsertSealed(tx: Tx, sealed: SealedCredentials, failures = 0): Promise<void> {
+/** Writes sealed credentials whole, and marks the account as signed in unless the service refuses its tokens. */
+export async function upsertSealed(
+  tx: Tx,
+  sealed: SealedCredentials,
+  counts: { failures?: number | undefined; refusals?: number; refusedSince?: null } = {},
+): Promise<void> {
   const { accountId, ...columns } = sealed
   const fresh = {
     ...columns,
-    failures,
+    ...counts,
+    failures: counts.failures ?? 0,
     notBefore: null,
     unreadable: false,
     updatedAt: sql`clock_timestamp()`,
   }
-  await tx.db
+  const [row] = await tx.db
     .insert(credentials)
     .values({ accountId, ...fresh })
     .onConflictDoUpdate({ target: credentials.accountId, set: fresh })
-  await recordNeedsLogin(tx, accountId, null)
+    .returning({ refusals: credentials.refusals })
+  if (!row?.refusals) await recordNeedsLogin(tx, accountId, null)
+}
+
+/** Records the count of refused tokens, and whether a person is asked to sign in. */
+export async function recordRefusals(
+  tx: Tx,
+  accountId: number,
+  input: Parameters<HeldCredentials['recordRefusals']>[0],
+): Promise<void> {
+  const { refusals, refusedSince = null, notBefore = null, needsLogin, reason } = input
+  await tx.db
+    .update(credentials)
+    .set({ refusals, refusedSince, notBefore, updatedAt: sql`clock_timestamp()` })
+    .where(eq(credentials.accountId, accountId))
+  const lastError = reason === null ? null : cleanText(reason)
+  await tx.db.update(accounts).set({ needsLogin, lastError }).where(eq(accounts.accountId, accountId))
 }
 
 /** Sets or, with a null reason, clears an account's need of a login. */
@@ -184,16 +208,15 @@ export function reseal(
   }
 }
 
+type LoginState = Pick<typeof credentials.$inferSelect, 'failures' | 'notBefore' | keyof Refusals> &
+  Pick<typeof accounts.$inferSelect, 'needsLogin' | 'baseUrl'>
+
 /**
  * Opens sealed credentials. Those without an origin belong to the origin of the account's base URL. Throws
  * UnreadableLoginError `secret_key_mismatch` when another key sealed them, `login_damaged`, or `login_elsewhere` when they were
  * sealed for another origin than the base URL's: they must not be sent there.
  */
-export function unsealCredentials(
-  sealer: Sealer,
-  sealed: SealedCredentials,
-  state: { needsLogin: boolean; failures: number; notBefore: Date | null; baseUrl: string },
-): Credentials {
+export function unsealCredentials(sealer: Sealer, sealed: SealedCredentials, state: LoginState): Credentials {
   const opened = unsealFields(sealer, sealed)
   const origin = new URL(state.baseUrl).origin
   if (opened.origin !== undefined && opened.origin !== origin)
@@ -208,6 +231,8 @@ export function unsealCredentials(
     needsLogin: state.needsLogin,
     failures: state.failures,
     notBefore: state.notBefore ?? undefined,
+    refusals: state.refusals,
+    refusedSince: state.refusedSince ?? undefined,
   }
 }
 

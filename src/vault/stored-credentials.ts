@@ -23,7 +23,7 @@ import { type Keyring, type Sealer, spoolName, UnreadableLoginError } from './se
 export type VaultParts = Readonly<{ store: Store; log: Logger; keys: Keyring; spool: Spool }>
 
 // The values of the row while the database is unreachable.
-const UNKNOWN_STATE = { needsLogin: false, failures: 0, notBefore: null }
+const UNKNOWN_STATE = { needsLogin: false, failures: 0, notBefore: null, refusals: 0, refusedSince: null }
 
 /**
  * Reads an account's credentials. Newer tokens in a spool file are written to the table first. While the database is

@@ -6,14 +6,16 @@ import {
   findSealed,
   lockCredentials,
   lockingTransaction,
-  recordNeedsLogin,
   recordRefreshFailure,
+  recordRefusals,
   reseal,
   type SealedCredentials,
   sealPair,
   upsertSealed,
 } from './rows.ts'
 import { findCredentialsAndUnpark, restoreSpooledTokens, type VaultParts } from './stored-credentials.ts'
+
+const NO_REFUSALS = { refusals: 0, refusedSince: undefined, notBefore: undefined }
 
 type Settled<T> = { ok: true; result: T } | { ok: false; error: unknown }
 
@@ -76,7 +78,8 @@ async function readUnderLock<T>(
     credentials: found,
     save: (pair, failures) =>
       savePair(parts, tx, { accountId, origin: found?.origin, pair, failures, state }),
-    park: (reason) => recordNeedsLogin(tx, accountId, reason),
+    park: (reason) => recordRefusals(tx, accountId, { ...NO_REFUSALS, needsLogin: true, reason }),
+    recordRefusals: (input) => recordRefusals(tx, accountId, input),
     recordFailure: (failure) => recordRefreshFailure(tx, accountId, failure),
   }
 }
@@ -105,7 +108,7 @@ async function savePair<T>(
   state.newest = sealed
   state.spooled = await trySpool(parts, sealed)
   try {
-    await upsertSealed(tx, sealed, failures)
+    await upsertSealed(tx, sealed, { failures })
   } catch (error) {
     // With the pair in the spool a lost connection is no failure; its commit fails, too. A refused value lets the commit succeed.
     if (!state.spooled) throw error

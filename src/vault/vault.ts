@@ -53,7 +53,8 @@ export function makeTokenVault(
         if (before?.username !== (login.username ?? null)) await forgetCursors(tx, accountId)
         const sealer = keys.sealerForNew(await findKeyIds(tx))
         const { origin } = new URL(baseUrl)
-        await upsertSealed(tx, sealLogin(sealer, { accountId, origin }, login))
+        const sealed = sealLogin(sealer, { accountId, origin }, login)
+        await upsertSealed(tx, sealed, { refusals: 0, refusedSince: null })
         return { ...made, needsLogin: false, lastError: null }
       })
       const { accountId } = account

@@ -76,6 +76,11 @@ function makeAccountGauges(gauge: MakeGauge) {
     'Attempts in a row that failed to renew the access token.',
     'account',
   )
+  const refused = gauge(
+    'musette_token_refused_seconds',
+    'Seconds since the service refuses the tokens that it makes; 0: it accepts them.',
+    'account',
+  )
   return ({ account, ...health }: AccountHealth, now: Date) => {
     const { polled_at: polledAt, token_obtained_at: obtainedAt, token_expires_at: expiresAt } = health
     freshness.set({ account }, polledAt ? secondsBetween(polledAt, now) : Number.POSITIVE_INFINITY)
@@ -84,6 +89,7 @@ function makeAccountGauges(gauge: MakeGauge) {
     age.set({ account }, secondsBetween(obtainedAt, now))
     expires.set({ account }, secondsBetween(now, expiresAt))
     failures.set({ account }, health.refresh_failures ?? 0)
+    refused.set({ account }, health.refused_since ? secondsBetween(health.refused_since, now) : 0)
   }
 }
 

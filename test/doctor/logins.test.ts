@@ -35,6 +35,18 @@ describe('a login', () => {
       'update musette.credentials set failures = 0, not_before = null, obtained_at = $1, expires_at = $2',
       [before?.obtained_at, before?.expires_at],
     )
+    await setLogin(`refused_since = now() - interval '50 minutes'`)
+    expect((await doctor(rig)).of('login')[0]?.state).toBe('ok')
+    await setLogin(`refused_since = now() - interval '3 hours'`)
+    const refused = (await doctor(rig)).of('login')[0]
+    expect(refused).toMatchObject({ state: 'warning', run: 'musette sync' })
+    expect(refused?.found).toContain('tokens that the service refuses, for 3 h')
+    const status = await rig.musette(['status', '--json'])
+    expect(JSON.parse(status.stdout).accounts[0]).toMatchObject({
+      login_code: 'token_refused',
+      next_command: 'musette sync',
+    })
+    await setLogin('refused_since = null')
     await queryOnce(rig.databaseUrl, `update training.accounts set needs_login = true`)
     const parked = await doctor(rig)
     expect(parked.code).toBe(3)

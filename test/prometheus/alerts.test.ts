@@ -52,6 +52,11 @@ const CASES: ReadonlyArray<{
     labels: { account: 'me' },
   },
   {
+    alert: 'MusetteTokensRefused',
+    series: { 'musette_token_refused_seconds{account="me"}': ['4000+60x60', '0x60'] },
+    labels: { account: 'me' },
+  },
+  {
     alert: 'MusetteTokenEnds',
     series: {
       'musette_token_expires_seconds{account="me"}': ['80000-60x60', '80000-60x60'],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isAbort } from '../../src/kit/errors.ts'
-import { DAY, HOUR } from '../../src/kit/time.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/kit/time.ts'
+import type { Credentials } from '../../src/service/credentials.ts'
 import { makeCredentials, makeMemoryVault } from './memory-vault.ts'
 import {
   ACCOUNT,
@@ -196,20 +197,112 @@ describe('a session', () => {
     await service.forAccount(ACCOUNT).fetchTrainingInfo({})
     expect(requests.filter(isToken)).toHaveLength(1)
   })
+})
 
-  it('parks the account when a new token is refused, and then sends no more requests', async () => {
-    const { service, requests, vault } = openTestService((one) =>
-      isToken(one) ? { body: tokenBody(1) } : { status: 401, body: {} },
+describe('new tokens that the service refuses', () => {
+  /** A service whose token endpoint works, and whose other endpoints answer 401 until `endsAt` (ms after the start). */
+  function openOutage(endsAt: number, vault = makeMemoryVault({ 1: makeCredentials(START) })) {
+    let made = 0
+    const dead = new Set(['refresh-dead'])
+    const opened = openTestService(
+      (one) => {
+        if (!isToken(one))
+          return opened.clock.now().getTime() < START.getTime() + endsAt
+            ? { status: 401, body: {} }
+            : { body: INFO }
+        const sent = new URLSearchParams(one.body).get('refresh_token') ?? ''
+        if (dead.has(sent)) return { status: 400, body: { error: 'invalid_grant' } }
+        dead.add(sent)
+        made += 1
+        return { body: tokenBody(made) }
+      },
+      { vault },
     )
-    const account = service.forAccount(ACCOUNT)
-    expect(await errorOf(account.fetchTrainingInfo({}))).toMatchObject({
-      name: 'CredentialsRejectedError',
+    const account = opened.service.forAccount(ACCOUNT)
+    /** Calls every `ms` until the time is over; returns the names of the errors, each once, in their order. */
+    const callEvery = async (ms: number, until: number) => {
+      const names: string[] = []
+      while (opened.clock.now().getTime() < START.getTime() + until) {
+        const error = await account.fetchTrainingInfo({}).then(
+          () => undefined,
+          (reason: Error) => reason,
+        )
+        const name = error?.name ?? 'good'
+        if (names.at(-1) !== name) names.push(name)
+        opened.clock.advance(ms)
+      }
+      return names
+    }
+    const row = () => vault.rows.get(1)
+    return { ...opened, vault, account, callEvery, row, made: () => made }
+  }
+
+  it.each([
+    ['14 seconds', 14 * SECOND, ['TransientError', 'good'], 0],
+    ['six hours', 6 * HOUR, ['TransientError', 'good'], 1],
+    ['30 hours', 30 * HOUR, ['TransientError', 'CredentialsRejectedError', 'good'], 1],
+  ])('for %s are an outage, after which the account goes on by itself', async (_what, ms, names, told) => {
+    const outage = openOutage(ms)
+    expect(await outage.callEvery(5 * MINUTE, ms + 2 * HOUR)).toEqual(names)
+    expect(outage.row()).toMatchObject({ needsLogin: false, refusals: 0, refusedSince: undefined })
+    // Pauses grow to an hour, half of which is chance: in a day some fifty tokens.
+    expect(outage.made()).toBeLessThan(8 + (2 * ms) / HOUR)
+    const errors = outage.lines.filter((line) => JSON.parse(line).level === 50)
+    expect(errors.length > 0).toBe(told > 0)
+    expect(outage.vault.reasons.length > 0).toBe(told > 0)
+  })
+
+  it('make no request during the stored pause, also in another process', async () => {
+    const outage = openOutage(DAY)
+    expect(await errorOf(outage.account.fetchTrainingInfo({}))).toMatchObject({
+      name: 'TransientError',
       code: 'token_refused',
     })
-    expect(vault.rows.get(1)?.needsLogin).toBe(true)
-    const count = requests.length
-    expect(await errorOf(account.fetchTrainingInfo({}))).toMatchObject({ code: 'needs_login' })
-    expect(requests).toHaveLength(count)
+    expect(outage.row()).toMatchObject({ needsLogin: false, refusals: 1, refusedSince: START })
+    const other = openOutage(DAY, outage.vault)
+    for (const { account } of [outage, other]) {
+      expect(await errorOf(account.fetchTrainingInfo({}))).toMatchObject({ code: 'token_refused' })
+    }
+    expect(other.requests).toEqual([])
+    expect(outage.requests.map(({ path }) => path)).toEqual([
+      '/oauth/training_info',
+      '/oauth/token',
+      '/oauth/training_info',
+      '/oauth/workouts',
+    ])
+  })
+
+  it('are counted once, however many calls meet one', async () => {
+    const outage = openOutage(DAY)
+    await Promise.all(Array.from({ length: 20 }, () => errorOf(outage.account.fetchTrainingInfo({}))))
+    expect(outage.row()).toMatchObject({ refusals: 1 })
+    expect(outage.made()).toBe(1)
+  })
+
+  it('ask for a person only after three of them over a day, and are tried on once an hour', async () => {
+    const outage = openOutage(40 * HOUR)
+    await outage.callEvery(5 * HOUR, 20 * HOUR)
+    expect(outage.row()).toMatchObject({ needsLogin: false })
+    expect(outage.row()?.refusals).toBeGreaterThan(3)
+    await outage.callEvery(5 * HOUR, 26 * HOUR)
+    expect(outage.row()).toMatchObject({ needsLogin: true })
+    expect(outage.vault.reasons.at(-1)).toContain('run: musette login')
+    const before = outage.made()
+    expect(await outage.callEvery(15 * MINUTE, 35 * HOUR)).toEqual(['CredentialsRejectedError'])
+    expect(outage.made() - before).toBeGreaterThan(8)
+  })
+
+  it('leave a definite invalid_grant of the token endpoint what it is', async () => {
+    const outage = openOutage(40 * HOUR)
+    await outage.callEvery(5 * MINUTE, 3 * HOUR)
+    outage.vault.rows.set(1, { ...(outage.row() as Credentials), refreshToken: 'refresh-dead' })
+    outage.clock.advance(2 * HOUR)
+    expect(await errorOf(outage.account.fetchTrainingInfo({}))).toMatchObject({ code: 'needs_login' })
+    expect(outage.row()).toMatchObject({ needsLogin: true, refusals: 0 })
+    const count = outage.requests.length
+    outage.clock.advance(DAY)
+    expect(await errorOf(outage.account.fetchTrainingInfo({}))).toMatchObject({ code: 'needs_login' })
+    expect(outage.requests).toHaveLength(count)
   })
 })
 

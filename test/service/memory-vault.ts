@@ -6,7 +6,7 @@ export type MemoryVault = TokenVault & {
   reads(): number
   /** how often the lock of an account was asked for */
   locks(): number
-  /** what was written, in order: `save`, `park`, `failure` */
+  /** what was written, in order: `save`, `park`, `failure`, `refusals` */
   writes: string[]
   /** what `park` and `recordFailure` were told to keep for a person to read */
   reasons: string[]
@@ -27,6 +27,8 @@ export function makeCredentials(obtainedAt: Date, changes: Partial<Credentials> 
     needsLogin: false,
     failures: 0,
     notBefore: undefined,
+    refusals: 0,
+    refusedSince: undefined,
     ...changes,
   }
 }
@@ -49,11 +51,16 @@ export function makeMemoryVault(rows: Record<number, Credentials> = {}): MemoryV
   const hold = (accountId: number): HeldCredentials => ({
     credentials: stored.get(accountId),
     async save(pair: TokenPair, failures = 0) {
-      change(accountId, { ...pair, needsLogin: false, failures, notBefore: undefined }, 'save')
+      const needsLogin = Boolean(stored.get(accountId)?.refusals && stored.get(accountId)?.needsLogin)
+      change(accountId, { ...pair, needsLogin, failures, notBefore: undefined }, 'save')
     },
     async park(reason) {
       reasons.push(reason)
-      change(accountId, { needsLogin: true }, 'park')
+      change(accountId, { needsLogin: true, refusals: 0, refusedSince: undefined }, 'park')
+    },
+    async recordRefusals({ reason, ...changes }) {
+      if (reason !== null) reasons.push(reason)
+      change(accountId, changes, 'refusals')
     },
     async recordFailure({ notBefore, reason }) {
       reasons.push(reason)

@@ -27,7 +27,14 @@ import { openTempDir } from '../kit/temp-dir.ts'
 const [ONE, TWO, THREE] = [1, 2, 3].map((byte) => Buffer.alloc(32, byte)) as [Buffer, Buffer, Buffer]
 const idOf = (key: Buffer) => createHash('sha256').update(key).digest('hex').slice(0, 8)
 const ORIGIN = 'https://service.test'
-const STATE = { needsLogin: false, failures: 2, notBefore: null, baseUrl: `${ORIGIN}/api` }
+const STATE = {
+  needsLogin: false,
+  failures: 2,
+  notBefore: null,
+  refusals: 0,
+  refusedSince: null,
+  baseUrl: `${ORIGIN}/api`,
+}
 const PAIR = { accessToken: 'a', refreshToken: 'r', obtainedAt: new Date(1_000), expiresAt: new Date(2_000) }
 const LOGIN = { clientId: 'c', clientSecret: 's', username: 'u', password: 'p', pair: PAIR }
 
@@ -76,7 +83,16 @@ describe('sealed credentials', () => {
 
   it('open to what was sealed, with the state of the row', () => {
     const { pair, ...login } = LOGIN
-    const opened = { ...login, ...pair, origin: ORIGIN, needsLogin: false, failures: 2, notBefore: undefined }
+    const opened = {
+      ...login,
+      ...pair,
+      origin: ORIGIN,
+      needsLogin: false,
+      failures: 2,
+      notBefore: undefined,
+      refusals: 0,
+      refusedSince: undefined,
+    }
     expect(unsealCredentials(sealer, sealed, STATE)).toEqual(opened)
     const notBefore = new Date(3_000)
     expect(unsealCredentials(sealer, sealed, { ...STATE, notBefore })).toEqual({ ...opened, notBefore })

@@ -19,6 +19,8 @@ test('the vault returns the credentials of a login, and stores none of them in c
     needsLogin: false,
     failures: 0,
     notBefore: undefined,
+    refusals: 0,
+    refusedSince: undefined,
   })
   const [row] = await rowsOf(store, 'SELECT c::text FROM musette.credentials c')
   const hex = (text: string) => Buffer.from(text).toString('hex')

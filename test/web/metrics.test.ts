@@ -34,6 +34,7 @@ describe('the metrics of a daemon that mirrors', () => {
     expect(seen.get('musette_token_expires_seconds{account="default"}')).toBeGreaterThan(86_400)
     expect(seen.get('musette_token_age_seconds{account="default"}')).toBeGreaterThan(0)
     expect(seen.get('musette_token_refresh_failures{account="default"}')).toBe(0)
+    expect(seen.get('musette_token_refused_seconds{account="default"}')).toBe(0)
   })
 
   it('count activities and uploads in every state, also at 0', async () => {

@@ -46,6 +46,18 @@ export const credentials = musette.table('credentials', {
   notBefore: instant('not_before'),
   unreadable: boolean('unreadable').notNull().default(false),
   updatedAt: instant('updated_at').notNull().default(sql`now()`),
+  refusals: integer('refusals').notNull().default(0),
+  refusedSince: instant('refused_since'),
+})
+
+export const riders = musette.table('riders', {
+  accountId: integer('account_id')
+    .primaryKey()
+    .references(() => accounts.accountId, { onDelete: 'cascade' }),
+  nameHash: bytea('name_hash'),
+  keyId: text('key_id'),
+  pair: bytea('pair'),
+  isOther: boolean('is_other').notNull().default(false),
 })
 
 export const endedSessions = musette.table('ended_sessions', {

@@ -17,8 +17,8 @@ import { type NextVersion, openNextVersion } from './next-version.ts'
 const made = fileURLToPath(new URL('made-by/', import.meta.url))
 const VERSIONS = readdirSync(made).flatMap((name) => /^(.*)\.backup$/.exec(name)?.[1] ?? [])
 const SLOW = 240_000
-/** While a command reads, the migration may have taken the table away from this version: then it must say so. */
-const OTHER_VERSION = /this database was made by a newer musette/
+/** While a command reads, the database may be older or newer than its version: then it must say so, with the command. */
+const OTHER_VERSION = /made by a newer musette|older than this version of musette; run: musette migrate/
 
 type Run = (args: readonly string[], env: Record<string, string>) => Promise<Finished>
 

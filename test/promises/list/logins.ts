@@ -9,6 +9,13 @@ export const LOGINS: readonly Breaking[] = [
     to: 'if (!(error instanceof CredentialsRejectedError)) return park(deps, account, held)',
   },
   {
+    promise:
+      '… and 401 answers to new tokens do not, for seconds or days: musette goes on by itself when they end',
+    in: 'src/service/refresh-tokens.ts',
+    from: 'return needsLogin && refusals === 0',
+    to: 'return needsLogin || refusals > 0',
+  },
+  {
     promise: 'Processes that share a database refresh a token once',
     in: 'src/vault/use-locked.ts',
     from: 'await lockCredentials(tx, accountId)',

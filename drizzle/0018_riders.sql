@@ -1,0 +1,20 @@
+-- Whose account it is. The user name of a login is kept as a keyed hash only, unless its password is kept.
+CREATE TABLE musette.riders (
+  account_id integer PRIMARY KEY,
+  name_hash bytea,
+  key_id text,
+  pair bytea,
+  is_other boolean DEFAULT false NOT NULL,
+  CONSTRAINT riders_account_id_accounts_account_id_fk FOREIGN KEY (account_id) REFERENCES training.accounts ON DELETE CASCADE
+);
+COMMENT ON TABLE musette.riders IS 'Whose account it is: one row an account that was signed in. It stays after a logout.';
+COMMENT ON COLUMN musette.riders.account_id IS 'Account, see accounts';
+COMMENT ON COLUMN musette.riders.name_hash IS 'HMAC-SHA-256 of the user name of the last login by password and the address of its service, with a key made from the secret key; NULL when none is known';
+COMMENT ON COLUMN musette.riders.key_id IS 'Key of name_hash, as in credentials; after a rotation of the key the hash says nothing any more';
+COMMENT ON COLUMN musette.riders.pair IS 'The tokens that were compared with the account: SHA-256 of credentials.access_token as it is stored. Other tokens are compared before their first use';
+COMMENT ON COLUMN musette.riders.is_other IS 'Whether those tokens belong to another rider than the activities of the account';
+ALTER TABLE musette.credentials ADD COLUMN refusals integer DEFAULT 0 NOT NULL;
+ALTER TABLE musette.credentials ADD COLUMN refused_since timestamptz;
+COMMENT ON COLUMN musette.credentials.refusals IS 'New tokens in a row that the service refused, each just made';
+COMMENT ON COLUMN musette.credentials.refused_since IS 'When the first of them was refused; NULL while tokens are accepted';
+COMMENT ON COLUMN musette.credentials.username IS 'Login name, only where the password is kept, too';
