@@ -7,7 +7,7 @@ import { findRawDocuments, unpackDocument } from '../store/activities/raw-docume
 import { upsertListed } from '../store/activities/upsert-listed.ts'
 import { findLeastVerified, type WantedActivity } from '../store/activities/wanted.ts'
 import { acquireNamedLock } from '../store/store.ts'
-import { isItemFailure, recordFailure } from './item-failure.ts'
+import { isGone, isItemFailure, recordFailure } from './item-failure.ts'
 import { type Listed, makeEntryLookup } from './list-activities.ts'
 import {
   type MirrorDeps,
@@ -18,6 +18,7 @@ import {
 } from './mirror.ts'
 import { assertNotPoorer, type FetchedActivity, fetchWhole, recordActivities } from './mirror-activity.ts'
 import { derive } from './rebuild-activities.ts'
+import { recordIfGone } from './reconcile-activities.ts'
 
 /** The resource of the runs that compare on a schedule. */
 const SCRUB = 'scrub'
@@ -30,6 +31,9 @@ export type Comparison =
   | { result: 'equal' }
   | { result: 'different'; differences: Difference[]; isRepaired: boolean }
   | { result: 'older' }
+
+/** The difference of an activity that the service has neither by itself nor in its list. */
+const GONE: Difference = { field: 'absent_since', mirrored: null, service: 'no longer there', cells: 1 }
 
 type CompareInput = MirrorInput & { activity: WantedActivity; entryOf: ReturnType<typeof makeEntryLookup> }
 
@@ -45,9 +49,17 @@ export async function compareActivity(
   options: MirrorOptions,
   { activity, repair, entryOf, ...input }: CompareInput & { repair: boolean },
 ): Promise<Comparison> {
-  const fetched = await fetchWhole(deps, options, { ...input, activity })
-  const { path } = activity
-  const entry = await entryOf({ path, startedAt: fetched.detail.row.startedAt ?? activity.startedAt })
+  const { path, startedAt } = activity
+  let fetched: FetchedActivity
+  try {
+    fetched = await fetchWhole(deps, options, { ...input, activity })
+  } catch (error) {
+    const isRepaired = repair && (await recordIfGone(deps, options, { ...input, activity, error }))
+    const isUnlisted = async () => isGone(activity, error) && startedAt !== null && !(await entryOf(activity))
+    if (!isRepaired && (repair || !(await isUnlisted()))) throw error
+    return { result: 'different', differences: [GONE], isRepaired }
+  }
+  const entry = await entryOf({ path, startedAt: fetched.detail.row.startedAt ?? startedAt })
   const document = await findDocumentDifferences(deps, fetched)
   const detail = { ...fetched.detail, entry, recordedAt: deps.now() }
   const differences = await deps.store.transaction(async (tx) => {

@@ -29,8 +29,8 @@ export type FetchWantedInput = {
   onProgress?: (progress: Progress) => void
 }
 
-type FetchResult = 'fetched' | 'unchanged' | 'failed'
-/** Activities by result; `reason` is the message of the first failure. */
+type FetchResult = 'fetched' | 'unchanged' | 'failed' | 'absent'
+/** Activities by result; `absent`: the service no longer has them; `reason` is the message of the first failure. */
 export type FetchCounts = Record<FetchResult, number> & { reason?: string }
 
 /**
@@ -44,7 +44,7 @@ export async function fetchWanted(
   input: FetchWantedInput,
 ): Promise<FetchCounts> {
   const { accountId } = input.account
-  const tally: FetchCounts = { fetched: 0, unchanged: 0, failed: 0 }
+  const tally: FetchCounts = { fetched: 0, unchanged: 0, failed: 0, absent: 0 }
   const seen = new Set<number>()
   let due = await findDue(deps, accountId, seen)
   if (due.length === 0) return tally
@@ -59,7 +59,7 @@ export async function fetchWanted(
         if (error !== undefined) tally.reason ??= errorLine(error)
         run.fetched = tally.fetched
         run.failed = tally.failed
-        const done = tally.fetched + tally.unchanged + tally.failed
+        const done = tally.fetched + tally.unchanged + tally.failed + tally.absent
         const progress = { done, total: Math.max(total, done), failed: tally.failed }
         logProgress(progress)
         input.onProgress?.(progress)
@@ -137,8 +137,8 @@ async function fetchAll(deps: MirrorDeps, options: MirrorOptions, input: FetchAl
         fetchActivity(deps, options, { account, activity, signal }),
       )
       failedInARow.fetching = 0
-      if (fetched !== 'unchanged') return [fetched]
-      count('unchanged')
+      if (typeof fetched !== 'string') return [fetched]
+      count(fetched)
     } catch (error) {
       await fail('fetching', activity, error)
     }

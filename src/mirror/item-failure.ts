@@ -36,7 +36,7 @@ export async function recordFailure(
       requestedAt,
       recordedAt: deps.now(),
       error: errorLine(error),
-      nextFetchAt: isGone(activity, error) ? null : nextFetchAt,
+      nextFetchAt,
       attempts,
     }),
   )
@@ -112,11 +112,8 @@ export async function fetchServiceState(
   return paths.length > 0 ? 'outage' : 'answers'
 }
 
-/**
- * Tells whether the service no longer knows an activity that it listed: it is fetched again only when a list names it, and
- * reconcile checks whether one does. An activity known from an upload only may not exist yet.
- */
-function isGone(activity: WantedActivity, error: unknown): boolean {
+/** Tells whether the service no longer knows an activity that it listed. An activity known from an upload only may not exist yet. */
+export function isGone(activity: WantedActivity, error: unknown): boolean {
   const wasListed = activity.startedAt !== null || activity.fetchedAt !== null
   return wasListed && error instanceof RejectedError && (error.status === 404 || error.status === 410)
 }

@@ -19,6 +19,7 @@ import { findLostFields } from '../store/samples/same-samples.ts'
 import { inHalves, recordFailure } from './item-failure.ts'
 import type { MirrorDeps, MirrorOptions } from './mirror.ts'
 import { poorerActivity } from './poorer-answers.ts'
+import { recordIfGone } from './reconcile-activities.ts'
 
 /** How long after its start, or after it was first seen, an activity without samples is fetched again. */
 const SAMPLES_WITHIN_MS = 7 * DAY
@@ -27,8 +28,8 @@ const SAMPLES_BACKOFF: Backoff = { firstMs: 4 * SECOND, maxMs: 1 * DAY, factor: 
 
 type ActivityInput = { account: Account; activity: WantedActivity; signal?: AbortSignal }
 
-/** How mirroring an activity ended; `older`: the row holds a newer answer already. */
-type ActivityResult = 'fetched' | 'unchanged' | 'awaiting_samples' | 'older'
+/** How mirroring an activity ended; `older`: the row holds a newer answer already; `absent`: the service no longer has it. */
+type ActivityResult = 'fetched' | 'unchanged' | 'awaiting_samples' | 'older' | 'absent'
 
 /** An answer that is normalized and not recorded yet. */
 export type FetchedActivity = {
@@ -50,7 +51,7 @@ export async function mirrorActivity(
   input: ActivityInput,
 ): Promise<ActivityResult> {
   const fetched = await fetchActivity(deps, options, input)
-  if (fetched === 'unchanged') return fetched
+  if (typeof fetched === 'string') return fetched
   const [end] = await recordActivities(deps, [fetched])
   if (end && 'result' in end) return end.result
   throw end?.error
@@ -58,20 +59,22 @@ export async function mirrorActivity(
 
 /**
  * Fetches one activity (service document, endpoint 8) and normalizes the answer, for `recordActivities`. The summary of a
- * known activity is fetched first, and its samples only when the summary has changed. A failure of its own is recorded on its
- * row, with the time of the next attempt, and thrown.
+ * known activity is fetched first, and its samples only when the summary has changed. One that neither the service nor its list knows
+ * any more is recorded as absent. A failure of its own is recorded on its row, with the time of the next attempt, and thrown.
  */
 export async function fetchActivity(
   deps: MirrorDeps,
   options: MirrorOptions,
   input: ActivityInput,
-): Promise<FetchedActivity | 'unchanged'> {
+): Promise<FetchedActivity | 'unchanged' | 'absent'> {
   const requestedAt = deps.now()
   try {
     if (await recordIfUnchanged(deps, input, requestedAt)) return 'unchanged'
     return await fetchWithSamples(deps, options, input)
   } catch (error) {
-    if (!isAbort(error, input.signal)) await recordFailure(deps, { ...input, requestedAt, error })
+    if (isAbort(error, input.signal)) throw error
+    if (await recordIfGone(deps, options, { ...input, error })) return 'absent'
+    await recordFailure(deps, { ...input, requestedAt, error })
     throw error
   }
 }

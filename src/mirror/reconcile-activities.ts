@@ -1,13 +1,15 @@
-import { commandFor, UnexpectedResponseError } from '../kit/errors.ts'
+import { commandFor, errorLine, isAbort, UnexpectedResponseError } from '../kit/errors.ts'
 import { DAY } from '../kit/time.ts'
 import type { Account } from '../store/account-rows.ts'
 import { findKnownActivities, type KnownActivity, recordAbsent } from '../store/activities/absent.ts'
 import { upsertListed } from '../store/activities/upsert-listed.ts'
+import type { WantedActivity } from '../store/activities/wanted.ts'
 import { cleanText } from '../store/clean.ts'
 import { findListCap, recordListCap } from '../store/cursors.ts'
 import { recordDrift } from '../store/drift.ts'
 import { acquireNamedLock } from '../store/store.ts'
-import { type Listing, listEverything, type Window } from './list-activities.ts'
+import { isGone } from './item-failure.ts'
+import { type Listing, listChanges, listEverything, type Window } from './list-activities.ts'
 import { type MirrorDeps, type MirrorOptions, type RunTally, withRun } from './mirror.ts'
 import { ACTIVITIES, historyWindow, logListing } from './poll-activities.ts'
 import { isShrunken } from './poorer-answers.ts'
@@ -21,6 +23,8 @@ type ReconcileInput = {
   account: Account
   /** accepts the list even when most of the activities are missing in it */
   acceptRemovals?: boolean
+  /** compares the list with its halves only, as a poll does */
+  isQuick?: boolean
   signal?: AbortSignal
 }
 
@@ -43,7 +47,9 @@ export async function reconcileActivities(
       before: await findKnownActivities(tx, account.accountId),
       listCap: (await findListCap(tx, key))?.listCap ?? null,
     }))
-    const listing = await listEverything(deps, { ...input, window })
+    const listing = input.isQuick
+      ? await listChanges(deps, { ...input, window, updatedFrom: undefined }, listCap)
+      : await listEverything(deps, { ...input, window })
     tally.listed = listing.entries.length
     logListing(deps, account, listing, listCap)
     assertWhole(account, listing)
@@ -59,12 +65,40 @@ export async function reconcileActivities(
       const activityIds = removed.map(({ activityId }) => activityId)
       const absent = await recordAbsent(tx, { ...key, activityIds, absentSince: requestedAt })
       await recordDrift(tx, 'activity', listing.drift)
-      await recordListCap(tx, { ...key, listCap: cap, checkedAt: requestedAt })
+      if (!input.isQuick) await recordListCap(tx, { ...key, listCap: cap, checkedAt: requestedAt })
       return { listed: listed.size, ...counts, absent }
     })
     logResult(deps, account, tally, result)
     return result
   })
+}
+
+/**
+ * Records an activity as absent when the service no longer knows it (404) and the list does not name it either; tells whether it did.
+ * A list that cannot be had or trusted is named in the log, and the activity stays. Throws the signal's reason and database errors.
+ */
+export async function recordIfGone(
+  deps: MirrorDeps,
+  options: MirrorOptions,
+  { activity, error, ...input }: ReconcileInput & { activity: WantedActivity; error: unknown },
+): Promise<boolean> {
+  if (!isGone(activity, error)) return false
+  const { accountId, activityId } = activity
+  const isAbsent = async () => {
+    const known = await deps.store.read((tx) => findKnownActivities(tx, accountId))
+    return known.some((one) => one.activityId === activityId && one.absentSince !== null)
+  }
+  if (await isAbsent()) return true
+  try {
+    await reconcileActivities(deps, options, { ...input, isQuick: true })
+  } catch (failure) {
+    if (isAbort(failure, input.signal)) throw failure
+    deps.log.warn(
+      { path: activity.path, reason: errorLine(failure) },
+      'could not find out whether the activity is gone',
+    )
+  }
+  return isAbsent()
 }
 
 function assertWhole(account: Account, { bad, cut }: Listing): void {

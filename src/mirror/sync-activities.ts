@@ -49,7 +49,7 @@ export async function syncActivities(
     listed: reconciled?.listed ?? poll.listed,
     fetched: fetched.fetched,
     unchanged: fetched.unchanged,
-    absent: reconciled?.absent ?? 0,
+    absent: (reconciled?.absent ?? 0) + fetched.absent,
     failed: states.failed + Math.max(poll.bad, refused),
     pending: states.wanted + states.awaiting_samples,
     ...(fetched.reason !== undefined && { reason: fetched.reason }),

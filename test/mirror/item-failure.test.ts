@@ -8,7 +8,13 @@ import {
   UnexpectedResponseError,
 } from '../../src/kit/errors.ts'
 import { DAY, MINUTE } from '../../src/kit/time.ts'
-import { fetchServiceState, inHalves, isItemFailure, recordFailure } from '../../src/mirror/item-failure.ts'
+import {
+  fetchServiceState,
+  inHalves,
+  isGone,
+  isItemFailure,
+  recordFailure,
+} from '../../src/mirror/item-failure.ts'
 import type { MirrorDeps } from '../../src/mirror/mirror.ts'
 import type { Account } from '../../src/store/account-rows.ts'
 import type { WantedActivity } from '../../src/store/activities/wanted.ts'
@@ -62,13 +68,15 @@ describe('the failure of an activity', () => {
   )
 
   it.each<[Partial<WantedActivity>, Error, boolean]>([
-    [{ startedAt: requestedAt }, new RejectedError('http_404', 'no', { status: 404 }), false],
-    [{ fetchedAt: requestedAt }, new RejectedError('http_410', 'no', { status: 410 }), false],
-    [{ startedAt: requestedAt }, new RejectedError('http_403', 'no', { status: 403 }), true],
-    [{}, new RejectedError('http_404', 'no', { status: 404 }), true],
-    [{ startedAt: requestedAt }, broken, true],
-  ])('of %j by %s has a next fetch: %s', async (activity, error, isFetchedAgain) => {
-    expect((await record(activity, error))?.nextFetchAt !== null).toBe(isFetchedAgain)
+    [{ startedAt: requestedAt }, new RejectedError('http_404', 'no', { status: 404 }), true],
+    [{ fetchedAt: requestedAt }, new RejectedError('http_410', 'no', { status: 410 }), true],
+    [{ startedAt: requestedAt }, new RejectedError('http_403', 'no', { status: 403 }), false],
+    [{}, new RejectedError('http_404', 'no', { status: 404 }), false],
+    [{ startedAt: requestedAt }, broken, false],
+  ])('of %j by %s may be the end of it: %s; it has a next fetch', async (activity, error, mayBeGone) => {
+    const known = { startedAt: null, fetchedAt: null, ...activity } as WantedActivity
+    expect(isGone(known, error)).toBe(mayBeGone)
+    expect((await record(activity, error))?.nextFetchAt).toBeInstanceOf(Date)
   })
 
   it('that concerns every activity is not its own', async () => {

@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { syncAccount } from '../../src/app/sync-account.ts'
+import { resyncAccount, syncAccount, verifyAccount } from '../../src/app/sync-account.ts'
+import { scrubActivities } from '../../src/mirror/compare-activities.ts'
+import { mirrorActivity } from '../../src/mirror/mirror-activity.ts'
 import { reconcileActivities } from '../../src/mirror/reconcile-activities.ts'
+import { findActivity } from '../../src/store/activities/wanted.ts'
 import { LONGEST_ACTIVITY_SECONDS } from '../kit/ride.ts'
 import { openRig, type Rig } from './rig.ts'
 import { expectMirrored } from './truth.ts'
@@ -140,22 +143,67 @@ describe('reconcile', () => {
     expect(await rowOf(path)).toMatchObject({ absent: false })
   })
 
-  it('settles an activity that is listed here and gone there: failed with the reason, then absent', async () => {
-    const [path] = await paths()
+  const verify = (path: string, repair: boolean) =>
+    verifyAccount(rig.app, { name: 'default', choice: { paths: [path] }, repair, onEnd: () => undefined })
+  const resync = (path: string) => resyncAccount(rig.app, { name: 'default', choice: { paths: [path] } })
+  const want = (path: string) =>
+    rig.rows(`update training.activities set detail_state = 'wanted' where path = $1`, [path])
+
+  it.each<[string, (path: string) => Promise<unknown>, object]>([
+    ['a pass', (path) => want(path).then(() => sync()), { absent: 1, failed: 0, pending: 0 }],
+    ['fetching it again', resync, { marked: 1, fetched: 0, absent: 1, failed: 0 }],
+    ['verify --repair', (path) => verify(path, true), { different: 1, repaired: 1, failed: 0 }],
+    [
+      'the comparison of each day',
+      async (path) => {
+        await rig.rows('update training.activities set verified_at = null where path = $1', [path])
+        const { mirror, mirrorOptions } = rig.app
+        return scrubActivities(mirror, mirrorOptions, { account: rig.account, limit: 1 })
+      },
+      { compared: 1, different: 1 },
+    ],
+    [
+      'a fetch of the daemon',
+      async (path) => {
+        await want(path)
+        const { activity_id: id } = (await rowOf(path)) ?? {}
+        const activity = await rig.app.mirror.store.read((tx) => findActivity(tx, Number(id)))
+        if (!activity) throw new Error('it is mirrored')
+        const { mirror, mirrorOptions } = rig.app
+        return { result: await mirrorActivity(mirror, mirrorOptions, { account: rig.account, activity }) }
+      },
+      { result: 'absent' },
+    ],
+  ])('marks an activity that neither the service nor its list knows any more: %s', async (_, act, counts) => {
+    const [path = ''] = await paths()
     await rig.steer('DELETE', `activities/${path}`)
-    await rig.rows(`update training.activities set detail_state = 'wanted' where path = $1`, [path])
-    expect(await sync()).toMatchObject({ failed: 1, pending: 0 })
-    expect(await rowOf(path)).toMatchObject({
-      detail_state: 'failed',
-      next_fetch_at: null,
-      fetch_error: expect.stringContaining('404'),
-    })
-    expect(await sync()).toMatchObject({ fetched: 0, failed: 1 })
-    expect(await full()).toMatchObject({ absent: 1, failed: 0 })
+    expect(await verify(path, false)).toMatchObject({ different: 1, repaired: 0, failed: 0 })
+    expect(await rowOf(path)).toMatchObject({ absent: false })
+    expect(await act(path)).toMatchObject(counts)
+    expect(await rowOf(path)).toMatchObject({ absent: true })
+    expect(await sync()).toMatchObject({ failed: 0, pending: 0 })
     await rig.steer('POST', `activities/${path}/revive`)
     expect(await sync()).toMatchObject({ failed: 0, pending: 0 })
     await expectMirrored(rig)
   })
+
+  it.each<[string, object]>([
+    ['that the list still names', { method: 'GET', path: '^/oauth/activity/', kind: 'status', status: 404 }],
+    ['of which the list cannot be had', { method: 'GET', path: '^/oauth/activity$', kind: 'html' }],
+  ])(
+    'keeps an activity that the service does not know and %s, with the reason and a next fetch',
+    async (_, fault) => {
+      const [path = ''] = await paths()
+      if ('status' in fault === false) await rig.steer('DELETE', `activities/${path}`)
+      await rig.steer('POST', 'faults', { ...fault, times: 'always' })
+      expect(await resync(path)).toMatchObject({ fetched: 0, absent: 0, failed: 1 })
+      expect(await verify(path, true).catch((error) => error)).toMatchObject({ code: 'unknown_activity' })
+      expect(await rowOf(path)).toMatchObject({
+        ...{ absent: false, detail_state: 'failed', next_fetch_at: expect.any(Date) },
+        fetch_error: expect.stringContaining('404'),
+      })
+    },
+  )
 
   it('leaves alone what the window of the list does not reach, and an upload that no list has named yet', async () => {
     const [old] = (await paths()).slice(-1)

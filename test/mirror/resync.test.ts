@@ -26,6 +26,7 @@ describe('resync', () => {
       fetched: 1,
       unchanged: 0,
       failed: 0,
+      absent: 0,
     })
     await expectMirrored(rig)
   })

@@ -127,8 +127,9 @@ async function resync(context: Context, paths: readonly string[], options: Resyn
     const why = reason === undefined ? '' : ` (${reason})`
     const failed =
       counts.failed > 0 ? `; ${formatCount(counts.failed)} failed${why}; run: musette status` : ''
+    const gone = counts.absent > 0 ? `; ${formatCount(counts.absent)} no longer at the service` : ''
     line.finish(
-      `account "${account}": ${formatCount(counts.fetched)} of ${countActivities(counts.marked)} fetched again${failed}`,
+      `account "${account}": ${formatCount(counts.fetched)} of ${countActivities(counts.marked)} fetched again${gone}${failed}`,
     )
     const duration = Date.now() - startedAt
     if (options.json) context.printJson({ account, ...counts, duration_ms: duration })

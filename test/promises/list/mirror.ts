@@ -101,6 +101,12 @@ export const MIRROR: readonly Breaking[] = [
     to: 'const activityIds: number[] = []',
   },
   {
+    promise: '… at once, when it is fetched and neither the service nor its list knows it',
+    in: 'src/mirror/reconcile-activities.ts',
+    from: 'if (!isGone(activity, error)) return false',
+    to: 'if (isGone(activity, error)) return false',
+  },
+  {
     promise: '… it leaves the views, but for the change feed',
     in: 'drizzle/0000_schema.sql',
     from: 'WHERE absent_since IS NULL AND (medal > 0 OR breakthrough > 0);',
