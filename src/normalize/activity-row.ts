@@ -10,7 +10,7 @@ const MS_A_SECOND = 1_000
 
 /**
  * Normalizes an activity (service document, "Activity detail") to its row: one column for each field, null where a field is
- * missing, numbers as sent. `elapsedS` is computed: seconds from the first sample to the last. The wall clock is that of the zone
+ * missing, numbers as sent. `elapsedS` is computed: seconds from the first of the `samples` to the last. The wall clock is that of the zone
  * that was sent, or where that is plain UTC, of `place`.
  */
 export function normalizeDetail(wire: WireActivity, samples: Samples, place: Place): ActivityDetailRow {
@@ -44,7 +44,8 @@ function listed(
   }
 }
 
-function elapsedSeconds({ count, t }: Samples): number | null {
+/** Seconds from the first sample to the last; null without samples. */
+export function elapsedSeconds({ count, t }: Samples): number | null {
   return count === 0 ? null : ((t[count - 1] as number) - (t[0] as number)) / MS_A_SECOND
 }
 

@@ -1,12 +1,11 @@
 import type { SampleSpacing } from './sample-spacing.ts'
 
 /** Longer than any ride: timestamps further apart than this are a broken clock, and a grid would not fit in memory. */
-const LONGEST_S = 7 * 24 * 3_600
+export const LONGEST_S = 7 * 24 * 3_600
 
 /**
- * Spreads values of samples, in the order of time, over the seconds from the first to the end of the last: a sample fills the
- * seconds that it lasts, of two samples in one second the later one counts, and seconds without a value are 0, gaps of the
- * recording too. Undefined without any value, and for times that no ride has.
+ * Spreads values of recorded samples over the seconds from the first to the end of the last: a sample fills the seconds that it
+ * lasts, and seconds without a value are 0, gaps of the recording too. Undefined without any value, and for times that no ride has.
  */
 export function spreadOverSeconds(
   values: Float64Array,

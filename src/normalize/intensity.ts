@@ -1,7 +1,6 @@
 import type { Samples } from '../store/samples/encode-samples.ts'
 import type { Intensity } from '../store/samples/write-samples.ts'
-import { powerSourceOf } from './power-curve.ts'
-import { measureSampleSpacing, type SampleSpacing } from './sample-spacing.ts'
+import { measureSampleSpacing, powerSourceOf, type SampleSpacing } from './sample-spacing.ts'
 
 /** Where zones 2 to 7 begin, in percent of threshold power: whole numbers, so that 110 W are 55 % of 200 W. */
 const ZONE_STARTS = [55, 75, 90, 105, 120, 150] as const
@@ -9,7 +8,7 @@ const ZONE_STARTS = [55, 75, 90, 105, 120, 150] as const
 const NEAR_MPA = 90
 /** The highest heart rate that is one, 1/min; sensors send 0 and 255 when they know none. */
 export const HIGHEST_HR = 250
-/** How long a heart rate must have been reached, s, to be the peak and not a spike of the sensor. */
+/** How long a heart rate must be reached without a break, s, to be the peak and not a spike of the sensor. */
 const PEAK_HELD_S = 10
 
 /**
@@ -28,7 +27,7 @@ export function normalizeIntensity(
   const { spacingS, heldS } = spacing
   return {
     ...countPower(samples, heldS, ftp !== null && ftp > 0 ? ftp : null),
-    ...countHeartRate(samples, heldS),
+    ...countHeartRate(samples, spacing),
     spacingS,
   }
 }
@@ -72,23 +71,33 @@ function zoneOf(power: number, starts: Float64Array): number {
   return zone === 5 && power > (starts[5] as number) ? 6 : zone
 }
 
-function countHeartRate(samples: Samples, heldS: Uint16Array) {
+function countHeartRate(samples: Samples, { seconds, heldS }: SampleSpacing) {
   const { hr } = samples.columns
   const atLeastS = new Array<number>(HIGHEST_HR).fill(0)
-  let highest = 0
-  for (let index = 0; index < samples.count; index++) {
+  const beatsAt = (index: number) => {
     const beats = Math.floor(Math.fround(hr[index] as number))
-    const seconds = heldS[index] as number
-    if (!(beats >= 1 && beats <= HIGHEST_HR) || seconds === 0) continue
-    atLeastS[beats - 1] = (atLeastS[beats - 1] as number) + seconds
+    return beats >= 1 && beats <= HIGHEST_HR ? beats : 0
+  }
+  let [highest, peak] = [0, 0]
+  for (let index = 0; index < samples.count; index++) {
+    const beats = beatsAt(index)
+    const held = heldS[index] as number
+    if (beats === 0 || held === 0) continue
+    atLeastS[beats - 1] = (atLeastS[beats - 1] as number) + held
     if (beats > highest) highest = beats
+    let [lowest, end] = [beats, (seconds[index] as number) + held]
+    // From here on, as long as it is more than the peak so far, the next sample begins where one ends, and 10 s are not full.
+    for (let next = index + 1; lowest > peak; next++) {
+      if (end - (seconds[index] as number) >= PEAK_HELD_S) peak = lowest
+      else if (seconds[next] !== end) break
+      else if (heldS[next] !== 0) {
+        lowest = Math.min(lowest, beatsAt(next))
+        end += heldS[next] as number
+      }
+    }
   }
   if (highest === 0) return { hrPeak: null, hrAtLeastS: null }
-  let peak = 0
-  for (let beats = highest; beats >= 1; beats--) {
-    const seconds = (atLeastS[beats - 1] as number) + (atLeastS[beats] ?? 0)
-    atLeastS[beats - 1] = seconds
-    if (peak === 0 && seconds >= PEAK_HELD_S) peak = beats
-  }
+  for (let beats = highest - 1; beats >= 1; beats--)
+    atLeastS[beats - 1] = (atLeastS[beats - 1] as number) + (atLeastS[beats] as number)
   return { hrPeak: peak || null, hrAtLeastS: atLeastS.slice(0, highest) }
 }

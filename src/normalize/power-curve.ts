@@ -1,8 +1,8 @@
-import { hasValue } from '../kit/floats.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
-import type { PowerBest, PowerCurve, PowerSource } from '../store/samples/write-samples.ts'
+import type { PowerBest, PowerCurve } from '../store/samples/write-samples.ts'
 import { addUp, bestSum, spreadOverSeconds } from './by-second.ts'
-import { measureSampleSpacing, type SampleSpacing } from './sample-spacing.ts'
+import { makeRecorded, type Recorded } from './measures/recorded-seconds.ts'
+import { powerSourceOf } from './sample-spacing.ts'
 
 /** About 60 durations: each second at first, then steps that grow with the duration. */
 const DURATIONS_S: readonly number[] = [
@@ -14,16 +14,16 @@ const DURATIONS_S: readonly number[] = [
 
 /**
  * Computes the exact best mean power at each duration up to the activity's length by prefix sums on a one-second grid
- * built from the timestamps: a sample fills the seconds that it lasts, gaps of the recording count as zero watts, and of two
- * samples in one second the later one counts. Samples are in the order of time. Reads `p_raw` (power of each second) where the
+ * built from the timestamps: a sample fills the seconds that it lasts, gaps of the recording count as zero watts, and of
+ * several samples in one second the last one counts, whether it has power or not. Samples are in the order of time. Reads `p_raw` (power of each second) where the
  * activity has it, else `power`, and says which. Undefined without any power.
  */
 export function normalizePowerCurve(
   samples: Samples,
-  spacing: SampleSpacing = measureSampleSpacing(samples),
+  recorded: Recorded = makeRecorded(samples),
 ): PowerCurve | undefined {
   const source = powerSourceOf(samples)
-  const watts = spreadOverSeconds(samples.columns[source], spacing)
+  const watts = spreadOverSeconds(recorded.power, recorded)
   if (!watts) return undefined
   const sums = addUp(watts)
   const points: PowerBest[] = []
@@ -34,9 +34,4 @@ export function normalizePowerCurve(
     points.push({ durationS, watts: best / durationS })
   }
   return { source, points }
-}
-
-/** Chooses the power that curve and zones are computed from: that of each second (`p_raw`) if present, else the mean of 5 s (`power`). */
-export function powerSourceOf({ columns, count }: Samples): PowerSource {
-  return hasValue(columns.p_raw, count) ? 'p_raw' : 'power'
 }

@@ -1,4 +1,6 @@
+import { hasValue } from '../kit/floats.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
+import type { PowerSource } from '../store/samples/write-samples.ts'
 
 const MS_A_SECOND = 1_000
 /** Samples further apart than this are no recording of a course, s: each stands for its own second. */
@@ -51,4 +53,9 @@ function medianStep(seconds: Float64Array): number {
     if (seen > 0 && seen * 2 >= steps) return step
   }
   return 1
+}
+
+/** Chooses the power that is computed with: that of each second (`p_raw`) if present, else the mean of 5 s (`power`). */
+export function powerSourceOf({ columns, count }: Samples): PowerSource {
+  return hasValue(columns.p_raw, count) ? 'p_raw' : 'power'
 }

@@ -1,7 +1,7 @@
 import { updateTimeZones } from '../../src/mirror/time-zones.ts'
 import { normalizeMeasures } from '../../src/normalize/measures/measures.ts'
+import { makeRecorded } from '../../src/normalize/measures/recorded-seconds.ts'
 import { normalizeSamples } from '../../src/normalize/sample-columns.ts'
-import { measureSampleSpacing } from '../../src/normalize/sample-spacing.ts'
 import { zoneAt } from '../../src/normalize/zone-at.ts'
 import { columnsOf } from '../../src/service/wire/wire-samples.ts'
 import { SAMPLE_FIELDS } from '../../src/store/samples/encode-samples.ts'
@@ -239,14 +239,14 @@ async function measureMeasures(bench: Bench, pass: number): Promise<Row[]> {
     const wire = columnsOf(answer.session_data)
     if (!wire) throw new Error('the answer has too many samples')
     const { samples } = normalizeSamples(wire)
-    return { activityId, samples, spacing: measureSampleSpacing(samples) }
+    return { activityId, samples, recorded: makeRecorded(samples) }
   })
   await bench.client.query('truncate training.ride_measures')
   await store.read((tx) => tx.client.query('select'))
   const measured: Parameters<typeof replaceMeasures>[1][number][] = []
   const computed = await timed(async () => {
-    for (const { activityId, samples, spacing } of rides) {
-      const measures = normalizeMeasures(samples, 250, spacing)
+    for (const { activityId, samples, recorded } of rides) {
+      const measures = normalizeMeasures(samples, 250, recorded)
       if (measures) measured.push({ activityId, measures })
     }
   })

@@ -35,6 +35,7 @@ export function detailInput(
     summary: { xss: 80 },
     summaryHash: 'first',
     place: NOWHERE,
+    run: { straySamples: 0, recordedFrom: null },
     samples: makeSamples(3),
     detailState: 'mirrored',
     nextFetchAt: null,

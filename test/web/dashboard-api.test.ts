@@ -233,6 +233,7 @@ describe('the JSON of the dashboard', () => {
   it('has every second of an activity of twelve hours, in order, and no sample without a time', async () => {
     const id = await key()
     await rig.rows(`delete from training.samples where activity_id = ${id}`)
+    await rig.rows(`update training.activities set recorded_from = null where activity_id = ${id}`)
     await rig.rows(
       `insert into training.samples (activity_id, t, power, mpa, hr)
        select ${id}, timestamptz '2026-05-01 05:00Z' + s * interval '1 s', s % 400, 900, case when s % 2 = 0 then 120.4 end

@@ -1,7 +1,7 @@
+import { measureHeight } from '../../kit/heights/climbed-height.ts'
 import type { Samples } from '../../store/samples/encode-samples.ts'
 import type { Measures } from '../../store/samples/measures-rows.ts'
 import { addUp, bestSum, type Sums, spreadOverSeconds } from '../by-second.ts'
-import { measureSampleSpacing, type SampleSpacing } from '../sample-spacing.ts'
 import { type Climb, normalizeClimbs } from './climbs.ts'
 import { makeRecorded, type Recorded } from './recorded-seconds.ts'
 
@@ -9,8 +9,10 @@ import { makeRecorded, type Recorded } from './recorded-seconds.ts'
 const WEIGHTED_WINDOW_S = 30
 /** Slower than a walk beside the bicycle is standing still, m/s. */
 const SLOWEST_MPS = 0.5
-/** Smaller ups and downs are the noise of a barometer, m. */
-const HEIGHT_NOISE_M = 2
+/** Nobody rides faster; such a step is a jump of the distance and not a way, m/s. */
+const FASTEST_MPS = 50
+/** A distance that is off for longer has begun anew, s. */
+const MOST_OFF_S = 10
 /** The width of a step of cadence, and the highest one that is a cadence, 1/min. */
 const [CADENCE_STEP, HIGHEST_CADENCE] = [5, 250] as const
 const MPS_TO_KMH = 3.6
@@ -25,10 +27,9 @@ const [MINUTE_S, J_A_KJ] = [60, 1_000] as const
 export function normalizeMeasures(
   samples: Samples,
   ftp: number | null,
-  spacing: SampleSpacing = measureSampleSpacing(samples),
+  recorded: Recorded = makeRecorded(samples),
 ): Measures | undefined {
   if (samples.count === 0) return undefined
-  const recorded = makeRecorded(samples, spacing)
   const sumsOf = (values: Float64Array) => {
     const spread = spreadOverSeconds(values, recorded)
     return spread && addUp(spread)
@@ -49,7 +50,7 @@ export function normalizeMeasures(
     meanHr,
     efficiency: ratio(weightedPower, meanHr),
     ...measureDrift(recorded),
-    ...measureHeight(recorded),
+    ...measureHeight(recorded.seconds, recorded.alt),
     ...longestClimb(largest(climbs, ({ lengthM }) => lengthM)),
     ...steepestClimb(largest(climbs, ({ gradePct }) => gradePct)),
     ...measureBestHr(sumsOf(recorded.hr)),
@@ -78,22 +79,32 @@ function meanOf({ count, heldS }: Recorded, values: Float64Array): number | null
 }
 
 /**
- * The speed of each sample, m/s, by the distance to the next one; NaN before a gap and where the distance is not known. A distance
- * that falls back is a speed of zero.
+ * The speed of each sample, m/s, by the way until the next one; NaN before a gap and where the distance is not known. A distance that
+ * falls back or jumps is off, which is no way, until it goes on from its highest, so that nothing is ridden twice; when it is off for
+ * more than 10 s, it begins anew.
  */
 function measureMovement({ count, seconds, heldS, dist, cad, power }: Recorded) {
   const speed = new Float64Array(count).fill(Number.NaN)
   const pedalling = isKnown(cad) ? cad : power
   let distanceKnown = false
   let [movingS, coastingS, pedallingKnownS] = [0, 0, 0]
+  let [highest, offS] = [Number.NaN, 0]
   for (let index = 0; index < count; index++) {
     if (Number.isNaN(dist[index])) continue
     distanceKnown = true
     const held = heldS[index] as number
-    if (index + 1 === count || (seconds[index + 1] as number) - (seconds[index] as number) !== held) continue
-    const metres = (dist[index + 1] as number) - (dist[index] as number)
-    if (Number.isNaN(metres)) continue
-    speed[index] = Math.max(0, metres) / held
+    if (Number.isNaN(highest)) highest = dist[index] as number
+    const isGap = index + 1 === count || (seconds[index + 1] as number) - (seconds[index] as number) !== held
+    const next = isGap ? Number.NaN : (dist[index + 1] as number)
+    if (Number.isNaN(next)) {
+      ;[highest, offS] = [Number.NaN, 0]
+      continue
+    }
+    const goesOn = next >= highest && next - highest <= FASTEST_MPS * held
+    const metres = goesOn && offS === 0 ? next - highest : 0
+    offS = goesOn ? 0 : offS + held
+    if (goesOn || offS > MOST_OFF_S) [highest, offS] = [next, 0]
+    speed[index] = metres / held
     if (!(metres > SLOWEST_MPS * held)) continue
     movingS += held
     const revolutions = pedalling[index] as number
@@ -191,22 +202,6 @@ function addToHalf({ total, first, second }: Halves, value: number, beats: numbe
 
 function isWhole({ second }: Halves): boolean {
   return second.seconds > 0
-}
-
-/** A height counts when it is 2 m or more from the last one that counted. */
-function measureHeight({ count, alt }: Recorded) {
-  let counted = Number.NaN
-  let [ascentM, descentM] = [0, 0]
-  for (let index = 0; index < count; index++) {
-    const height = alt[index] as number
-    if (Number.isNaN(height)) continue
-    const change = height - counted
-    if (Math.abs(change) < HEIGHT_NOISE_M) continue
-    if (change > 0) ascentM += change
-    else if (change < 0) descentM -= change
-    counted = height
-  }
-  return Number.isNaN(counted) ? { ascentM: null, descentM: null } : { ascentM, descentM }
 }
 
 /** Returns the climb with the largest value, the earliest of equal ones. */

@@ -1,7 +1,6 @@
 import type { Samples } from '../../store/samples/encode-samples.ts'
 import { HIGHEST_HR } from '../intensity.ts'
-import { powerSourceOf } from '../power-curve.ts'
-import type { SampleSpacing } from '../sample-spacing.ts'
+import { measureSampleSpacing, powerSourceOf, type SampleSpacing } from '../sample-spacing.ts'
 
 /**
  * The samples of an activity that last: of several in one second only the last, in the order of time. Numbers are rounded to float4
@@ -23,10 +22,13 @@ export type Recorded = SampleSpacing &
   }>
 
 /**
- * Takes what the measures need out of samples. The next one follows without a gap when it is as many seconds later as one
+ * Takes what curve and measures need out of samples. The next one follows without a gap when it is as many seconds later as one
  * lasts.
  */
-export function makeRecorded(samples: Samples, { spacingS, seconds, heldS }: SampleSpacing): Recorded {
+export function makeRecorded(
+  samples: Samples,
+  { spacingS, seconds, heldS }: SampleSpacing = measureSampleSpacing(samples),
+): Recorded {
   const { columns } = samples
   const source = columns[powerSourceOf(samples)]
   const values = () => new Float64Array(samples.count)

@@ -8,6 +8,7 @@ import { type ActivityChange, exactStart } from './activity-changes.ts'
 export type DerivedDetail = Omit<Content, 'activityId'> & {
   readonly row: ActivityDetailRow
   readonly place: Place
+  readonly run: Run
   readonly summary: unknown
   readonly summaryHash: string
 }
@@ -16,6 +17,9 @@ type Row = typeof activities.$inferSelect
 
 /** Where an activity began, and the box around it, degrees; null without a position. */
 export type Place = Readonly<Pick<Row, 'startLat' | 'startLng' | 'south' | 'north' | 'west' | 'east'>>
+
+/** The main run of the samples: how many are not of it, and when it begins; null without samples. */
+export type Run = Readonly<Pick<Row, 'straySamples' | 'recordedFrom'>>
 
 /** Columns with the address of a picture. */
 const PICTURE_COLUMNS: ReadonlySet<string> = new Set([
@@ -29,7 +33,7 @@ export const SUMMARY_COLUMNS = DETAIL_COLUMNS.filter((column) => !PICTURE_COLUMN
 
 /**
  * An activity's detail, one member for each column of `training.activities`; null where the service sent nothing. `elapsedS`
- * is the time from the first sample to the last, s, and is written only together with samples. Columns of the list that are
+ * is the time from the first sample of the main run to the last, s, and is written only together with samples. Columns of the list that are
  * left out stay as they are.
  */
 export type ActivityDetailRow = Readonly<

@@ -93,7 +93,7 @@ async function lockRows(tx: Tx, activityIds: readonly number[]): Promise<Map<num
 function toChange(input: RebuiltDetail, before: Before): ActivityChange & { activityId: number } {
   const { activityId } = input
   const { fields, after } = columnsToWrite(input.row, { before, content: input })
-  const samplesAt = input.samples.count > 0 && { samplesAt: before.document_at }
+  const samplesAt = input.samples.count > 0 && { samplesAt: before.document_at, ...input.run }
   if (!isShown(input, fields, before)) {
     return {
       activityId,

@@ -27,7 +27,7 @@ export async function recordRefetch(
 const IS_INCOMPLETE = or(
   sql`${activities.startedAtLocal} IS NOT NULL AND EXISTS (
     SELECT FROM training.power_curves c WHERE c.activity_id = ${activities.activityId} AND c.duration_s = 1
-      AND (c.account_id IS NULL OR c.season IS NULL OR c.started_at_local IS NULL))`,
+      AND (c.account_id IS NULL OR c.season IS NULL OR c.started_at_local IS NULL OR c.sport IS NULL))`,
   sql`${activities.sampleCount} > 0 AND NOT EXISTS (
     SELECT FROM training.activity_intensity i WHERE i.activity_id = ${activities.activityId} AND i.account_id IS NOT NULL
       AND i.sample_spacing_s IS NOT NULL)`,

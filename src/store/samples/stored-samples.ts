@@ -7,8 +7,18 @@ import { SAMPLE_FIELDS, type SampleField, type Samples } from './encode-samples.
 const MICROS_A_MS = 1_000
 const COLUMNS = columnsOf(samplesTable, ['activity_id', 'ordinal'])
 
-/** Finds the samples of an activity that are here, in the order of time; those whose time is NULL are left out. */
-export async function findStoredSamples(tx: Tx, activityId: number): Promise<Samples> {
+/** The condition that a sample `s` is of the main run of its activity `a`. */
+export const IN_MAIN_RUN = 's.t IS NOT NULL AND training.in_main_run(s.t, a.recorded_from, a.elapsed_s)'
+
+/**
+ * Finds the samples of an activity that are here, in the order of time; those whose time is NULL are left out, and with
+ * `withoutStrays` those that are not of the main run.
+ */
+export async function findStoredSamples(
+  tx: Tx,
+  activityId: number,
+  { withoutStrays = false } = {},
+): Promise<Samples> {
   const { rows } = await tx.client.query<{ count: number }>(
     'SELECT count(t)::int AS count FROM training.samples WHERE activity_id = $1',
     [activityId],
@@ -19,7 +29,8 @@ export async function findStoredSamples(tx: Tx, activityId: number): Promise<Sam
   ) as Record<SampleField, Float64Array>
   const t = new Float64Array(count)
   const query = `SELECT ${COLUMNS.map((column) => makeSelection('s', column)).join(', ')} FROM training.samples s
-    WHERE activity_id = ${Number(activityId)} AND isfinite(t) ORDER BY t, ordinal, ctid`
+    JOIN training.activities a USING (activity_id)
+    WHERE activity_id = ${Number(activityId)} AND isfinite(t) AND ${withoutStrays ? IN_MAIN_RUN : true} ORDER BY t, ordinal, s.ctid`
   let from = 0
   for await (const page of findColumnPages(tx, query, COLUMNS)) {
     for (const [at, { values, nulls }] of page.columns.entries()) {

@@ -1,9 +1,10 @@
 import type { Tx } from '../store.ts'
 
-const IS_UNMEASURED = `a.sample_count > 0
-  AND NOT EXISTS (SELECT FROM training.ride_measures m WHERE m.activity_id = a.activity_id)`
+// A migration that changes a definition clears stray_samples.
+const IS_UNMEASURED = `a.sample_count > 0 AND (a.stray_samples IS NULL
+  OR NOT EXISTS (SELECT FROM training.ride_measures m WHERE m.activity_id = a.activity_id))`
 
-/** Finds the activities that have samples and no measures, the newest first. */
+/** Finds the activities that have samples and lack what is derived from them, the newest first. */
 export async function findUnmeasured(tx: Tx): Promise<number[]> {
   const { rows } = await tx.client.query<{ activity_id: number }>(
     `SELECT activity_id FROM training.activities a WHERE ${IS_UNMEASURED} ORDER BY started_at DESC NULLS LAST, activity_id`,
@@ -12,15 +13,15 @@ export async function findUnmeasured(tx: Tx): Promise<number[]> {
 }
 
 /**
- * Locks an activity that has samples and no measures, and finds the threshold power that its samples were counted with, W;
- * undefined when it has measures by now, or another transaction holds its row, which writes them.
+ * Locks an activity of findUnmeasured, and finds the threshold power that its samples were counted with, W, and the service's
+ * duration, s; undefined when it lacks nothing by now, or another transaction holds its row, which writes it.
  */
 export async function lockUnmeasured(
   tx: Tx,
   activityId: number,
-): Promise<{ ftp: number | null } | undefined> {
-  const { rows } = await tx.client.query<{ ftp: number | null }>(
-    `SELECT (SELECT ftp FROM training.activity_intensity i WHERE i.activity_id = a.activity_id) AS ftp
+): Promise<{ ftp: number | null; durationS: number | null } | undefined> {
+  const { rows } = await tx.client.query<{ ftp: number | null; durationS: number | null }>(
+    `SELECT (SELECT ftp FROM training.activity_intensity i WHERE i.activity_id = a.activity_id) AS ftp, duration AS "durationS"
      FROM training.activities a WHERE activity_id = $1 AND ${IS_UNMEASURED} FOR UPDATE OF a SKIP LOCKED`,
     [activityId],
   )

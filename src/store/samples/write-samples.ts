@@ -45,12 +45,12 @@ const REPLACE_CURVES = `WITH point AS (
     AND NOT EXISTS (SELECT FROM point WHERE point.activity_id = c.activity_id AND point.duration_s = c.duration_s)
   RETURNING c.activity_id
 ), written AS (
-INSERT INTO training.power_curves AS c (activity_id, duration_s, watts, account_id, season, started_at_local, source)
-SELECT activity_id, duration_s, watts, account_id, date_part('year', started_at_local), started_at_local, source
+INSERT INTO training.power_curves AS c (activity_id, duration_s, watts, account_id, season, started_at_local, source, sport)
+SELECT activity_id, duration_s, watts, account_id, date_part('year', started_at_local), started_at_local, source, sport
 FROM point JOIN training.activities USING (activity_id)
 ON CONFLICT (activity_id, duration_s) DO UPDATE SET
-  (watts, account_id, season, started_at_local, source) =
-  (excluded.watts, excluded.account_id, excluded.season, excluded.started_at_local, excluded.source)
+  (watts, account_id, season, started_at_local, source, sport) =
+  (excluded.watts, excluded.account_id, excluded.season, excluded.started_at_local, excluded.source, excluded.sport)
 WHERE c.* IS DISTINCT FROM excluded.*
 RETURNING c.activity_id
 )

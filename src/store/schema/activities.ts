@@ -6,6 +6,9 @@ import { instant, type Json, training } from './schemas.ts'
 /** What told the time zone of an activity; each counts only where those before it tell nothing. */
 const TIMEZONE_SOURCES = ['service', 'position', 'file', 'nearest', 'setting', 'unknown'] as const
 
+/** The kinds of sport, see training.sport_of(). */
+export const SPORTS = ['cycling', 'running', 'swimming', 'other'] as const
+
 /** What the activity list says, and the time zone, which is derived where the list says only UTC. `started_at` is null when the service's date cannot be read. */
 const listColumns = () => ({
   name: text('name'),
@@ -111,6 +114,10 @@ export const activities = training.table(
     ...detailColumns(),
     summary: jsonb('summary').$type<Json>(),
     ...fetchColumns(),
+    straySamples: integer('stray_samples'),
+    recordedFrom: instant('recorded_from'),
+    // A trigger derives it from the type.
+    sport: text('sport', { enum: SPORTS }).notNull().default('other'),
   },
   (table) => [
     unique('activities_account_path').on(table.accountId, table.path),

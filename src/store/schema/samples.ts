@@ -14,7 +14,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import { ownAccount } from './accounts.ts'
-import { activities } from './activities.ts'
+import { activities, SPORTS } from './activities.ts'
 import { bytea, instant, type Json, musette, training } from './schemas.ts'
 
 // A primary key or a foreign key would cost four fifths of the speed of COPY; replacing an activity's samples as
@@ -78,17 +78,19 @@ export const powerCurves = training.table(
       .references(() => activities.activityId, { onDelete: 'cascade' }),
     durationS: integer('duration_s').notNull(),
     watts: real('watts').notNull(),
-    // Those of the activity, for the index; a trigger moves the season and the start with it. The best of a season is one
+    // Those of the activity, for the index; a trigger moves season, sport and start with it. The best of a season is one
     // look each, the earliest of equals included: 1,200 looks for 25 seasons. A join over all curves reads every point.
     accountId: integer('account_id'),
     season: integer('season'),
     startedAtLocal: timestamp('started_at_local', { withTimezone: false, mode: 'string' }),
     source: text('source', { enum: ['p_raw', 'power'] }),
+    sport: text('sport', { enum: SPORTS }),
   },
   (table) => [
     primaryKey({ columns: [table.activityId, table.durationS] }),
     index('power_curves_best').on(
       table.accountId,
+      table.sport,
       table.season,
       table.durationS,
       desc(table.watts),

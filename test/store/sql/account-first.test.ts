@@ -25,8 +25,8 @@ const FILL = `
   cross join lateral generate_series(1, case a when ${BIG} then ${BIG_ACTIVITIES} else ${SMALL_ACTIVITIES} end) n
   cross join lateral (select date_trunc('day', now()) - (n / 3) * interval '3 days' as at) s
   order by a, n;
-  insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local)
-  select activity_id, duration_s, 300, account_id, date_part('year', started_at_local), started_at_local
+  insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local, sport)
+  select activity_id, duration_s, 300, account_id, date_part('year', started_at_local), started_at_local, sport
   from training.activities, unnest('{5, 60, 300, 1200}'::int[]) as duration_s order by activity_id;
   insert into training.activity_intensity (activity_id, ftp, power_z1_s, hr_peak, hr_at_least_s, account_id, day, month)
   select activity_id, 250, 9, 150, '{9, 8}', account_id, started_at_local::date, date_trunc('month', started_at_local)
@@ -184,7 +184,7 @@ describe('a page of the dashboard', () => {
     expectRead(await read((tx) => findNeighbours(tx, middle)), 3)
     const season = new Date().getUTCFullYear() - 3
     expectRead(
-      await read((tx) => findBestsOfSpan(tx, { accountId: BIG, span: 'season', season })),
+      await read((tx) => findBestsOfSpan(tx, { accountId: BIG, sport: 'cycling', span: 'season', season })),
       BIG_ACTIVITIES / 2,
     )
     expectRead(await read((tx) => findBests(tx, { accountId: BIG, season })), BIG_ACTIVITIES / 2)

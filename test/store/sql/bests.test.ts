@@ -6,8 +6,16 @@ import { openScene, type Row, type Scene } from './scene.ts'
 
 const HALF_A_DAY_S = 12 * 3_600
 
+/** Types of activities and their kinds of sport. */
+const TYPES = [
+  ['Virtual Cycling', 'cycling'],
+  ['Trail Run', 'running'],
+  [null, 'other'],
+] as const
+
 type MadeRide = {
   account: number
+  sport: string
   day: string
   watts: Record<number, number>
   absent: boolean
@@ -16,8 +24,8 @@ type MadeRide = {
 
 const addCurve = (scene: Scene, activityId: number, watts: Readonly<Record<number, number>>) =>
   scene.query(
-    `insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local)
-     select activity_id, duration_s, watts, account_id, date_part('year', started_at_local), started_at_local
+    `insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local, sport)
+     select activity_id, duration_s, watts, account_id, date_part('year', started_at_local), started_at_local, sport
      from training.activities, unnest($2::int[], $3::real[]) as curve (duration_s, watts) where activity_id = $1`,
     [activityId, Object.keys(watts), Object.values(watts)],
   )
@@ -26,7 +34,7 @@ const addCurve = (scene: Scene, activityId: number, watts: Readonly<Record<numbe
 function bestsOf(rides: readonly MadeRide[], oldest: string): Row[] {
   const bests = new Map<string, Row & { watts: number; day: string; activity_id: number }>()
   const present = rides.filter(({ absent }) => !absent).sort((a, b) => (a.day < b.day ? -1 : 1))
-  for (const { account, day, watts, activityId } of present) {
+  for (const { account, sport, day, watts, activityId } of present) {
     const season = Number(day.slice(0, 4))
     const spans = [
       { span: 'all time', season: null },
@@ -36,7 +44,7 @@ function bestsOf(rides: readonly MadeRide[], oldest: string): Row[] {
     for (const [duration, value] of Object.entries(watts)) {
       if (duration === '77') continue
       for (const span of spans) {
-        const key = JSON.stringify([account, span, duration])
+        const key = JSON.stringify([account, sport, span, duration])
         const best = {
           account_id: account,
           ...span,
@@ -44,6 +52,7 @@ function bestsOf(rides: readonly MadeRide[], oldest: string): Row[] {
           watts: value,
           activity_id: activityId,
           day,
+          sport,
         }
         if (!((bests.get(key)?.watts ?? -1) >= value)) bests.set(key, best)
       }
@@ -55,12 +64,13 @@ function bestsOf(rides: readonly MadeRide[], oldest: string): Row[] {
 const sorted = (rows: readonly Row[]) => rows.map((row) => JSON.stringify(row)).sort()
 
 describe('power_bests', () => {
-  it('has what a search of every ride finds: per account, season and the last 90 days, the earliest of equals', async () => {
+  it('has what a search of every ride finds: per account and sport, season and the last 90 days, the earliest of equals', async () => {
     const scene = await openScene()
     const accounts = [await scene.account('one'), await scene.account('two')]
     const watts = fc.option(fc.integer({ min: 0, max: 6 }), { nil: undefined })
     const made = fc.record({
       account: fc.constantFrom(...accounts),
+      type: fc.constantFrom(...TYPES),
       daysAgo: fc.oneof(fc.integer({ min: 0, max: 1_500 }), fc.integer({ min: 85, max: 95 })),
       watts: fc.record({ 5: watts, 60: watts, 77: watts, 1200: watts }),
       absent: fc.boolean(),
@@ -69,14 +79,16 @@ describe('power_bests', () => {
     await fc.assert(
       fc.asyncProperty(oneADay, async (wishes) => {
         const rides: MadeRide[] = []
-        for (const { account, daysAgo, watts, absent } of wishes) {
+        for (const { account, type, daysAgo, watts, absent } of wishes) {
           const day = new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 10)
           const activityId = await scene.ride(account, `${day}T00:00:00Z`, {
             absent_since: absent ? new Date() : null,
+            activity_type: type[0],
           })
           const known = Object.entries(watts).filter(([, value]) => value !== undefined)
           const ride = {
             account,
+            sport: type[1],
             day,
             watts: Object.fromEntries(known) as Record<number, number>,
             absent,
@@ -86,7 +98,7 @@ describe('power_bests', () => {
           rides.push(ride)
         }
         const [{ oldest } = {}] = await scene.query(`select (now() at time zone 'UTC')::date - 89 as oldest`)
-        const names = 'account_id, span, season, duration_s, watts, activity_id, day'
+        const names = 'account_id, span, season, duration_s, watts, activity_id, day, sport'
         const bests = await scene.query(`select ${names} from training.power_bests`)
         expect(sorted(bests)).toEqual(sorted(bestsOf(rides, String(oldest))))
         await scene.query('truncate training.activities cascade')
@@ -112,7 +124,7 @@ describe('power_bests', () => {
     )
   })
 
-  it('follows a ride whose start moves to another year or becomes known', async () => {
+  it('follows a ride whose start moves to another year or becomes known, and one of another sport', async () => {
     const scene = await openScene()
     const activityId = await scene.ride(await scene.account(), '2024-12-31T23:30:00Z')
     await addCurve(scene, activityId, { 5: 500 })
@@ -123,6 +135,8 @@ describe('power_bests', () => {
       `update training.activities set started_at_local = started_at_local + interval '1 hour'`,
     )
     expect(await seasons()).toEqual([[2025, '2025-01-01']])
+    await scene.query(`update training.activities set activity_type = 'Running'`)
+    expect(await scene.view('power_bests', `where span = 'season'`)).toMatchObject([{ sport: 'running' }])
     await scene.query('update training.activities set started_at_local = null')
     expect(await seasons()).toEqual([])
     await scene.query(`update training.activities set started_at_local = '2019-05-01 08:00'`)

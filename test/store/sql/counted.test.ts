@@ -16,13 +16,14 @@ const COUNTED = `
   CROSS JOIN LATERAL (
     WITH stepped AS (
       SELECT CASE WHEN bool_or(p_raw IS NOT NULL) OVER () THEN p_raw ELSE power END::float8 AS watts, mpa::float8 AS mpa, hr,
+        extract(epoch FROM date_trunc('second', t))::bigint AS at,
         extract(epoch FROM lead(date_trunc('second', t)) OVER (ORDER BY t, ctid) - date_trunc('second', t))::int AS step
       FROM training.samples WHERE samples.activity_id = a.activity_id AND t IS NOT NULL
     ), recording AS (
       SELECT CASE WHEN median <= 300 THEN median ELSE 1 END AS spacing
       FROM (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY step) AS median FROM stepped WHERE step > 0) m
     ), sample AS (
-      SELECT watts, mpa, hr, CASE WHEN step < 2 * spacing THEN step ELSE spacing END AS seconds FROM stepped, recording
+      SELECT at, watts, mpa, hr, CASE WHEN step < 2 * spacing THEN step ELSE spacing END AS seconds FROM stepped, recording
     ), power AS (
       SELECT watts, CASE WHEN mpa > 0 AND mpa < 'Infinity' THEN mpa END AS mpa FROM sample, generate_series(1, seconds)
       WHERE watts > '-Infinity' AND watts < 'Infinity'
@@ -32,6 +33,10 @@ const COUNTED = `
     ), hr AS (
       SELECT bpm, sum(coalesce(seconds, 0)) OVER (ORDER BY bpm DESC)::int AS at_least
       FROM generate_series(1, (SELECT max(bpm) FROM beat)) AS each(bpm) LEFT JOIN beat USING (bpm)
+    ), ten AS (
+      SELECT min(bpm) OVER w AS lowest, count(*) OVER w AS seconds FROM (
+        SELECT at + n AS at, floor(hr)::int AS bpm FROM sample, generate_series(0, seconds - 1) AS n WHERE hr >= 1 AND hr < 251
+      ) s WINDOW w AS (ORDER BY at RANGE BETWEEN CURRENT ROW AND 9 FOLLOWING)
     ), zone AS (
       SELECT count(*) FILTER (WHERE watts * 100 < a.ftp * 55) AS power_z1_s,
         count(*) FILTER (WHERE watts * 100 >= a.ftp * 55 AND watts * 100 < a.ftp * 75) AS power_z2_s,
@@ -45,7 +50,7 @@ const COUNTED = `
     )
     SELECT zone.*, (SELECT spacing FROM recording) AS sample_spacing_s,
       (SELECT count(*) FILTER (WHERE watts * 100 >= mpa * 90) FROM power HAVING count(mpa) > 0) AS near_mpa_s,
-      (SELECT max(bpm) FROM hr WHERE at_least >= 10) AS hr_peak,
+      (SELECT max(lowest) FROM ten WHERE seconds = 10) AS hr_peak,
       (SELECT array_agg(at_least ORDER BY bpm) FROM hr) AS hr_at_least_s
     FROM (SELECT) one LEFT JOIN zone ON true
   ) counted

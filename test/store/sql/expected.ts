@@ -28,6 +28,7 @@ export function toKnown({ path, started_at, detail }: Truth, wallClock: string) 
     month: wallClock.slice(0, 7),
     season: Number(wallClock.slice(0, 4)),
     type: String(summary.activity_type),
+    sport: summary.activity_type === 'Running' ? 'running' : 'cycling',
     number: (name: string) => numberOf(name.split('.').reduce<unknown>(deeper, summary)),
     text: (name: string) => (summary[name] ?? null) as string | null,
     seconds,
@@ -49,7 +50,13 @@ export function intensityOf(ride: Known) {
     if (mpa !== null && power / mpa >= 0.9) nearMpa++
   }
   const beats = ride.seconds.flatMap(({ hr }) => (hr === null ? [] : [hr])).sort((a, b) => b - a)
-  return { zones, nearMpa, aboveFtp, beats, hrPeak: beats[9] ?? null }
+  // The highest that ten seconds in a row have.
+  const peaks = ride.seconds.flatMap(({ unix }, index) => {
+    const ten = ride.seconds.slice(index, index + 10)
+    const held = ten.flatMap(({ hr }) => (hr === null ? [] : [hr]))
+    return held.length === 10 && ten[9]?.unix === unix + 9 ? [Math.min(...held)] : []
+  })
+  return { zones, nearMpa, aboveFtp, beats, hrPeak: peaks.length > 0 ? Math.max(...peaks) : null }
 }
 
 /** Counts the seconds of a ride in the five zones of a highest heart rate. */

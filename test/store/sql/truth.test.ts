@@ -83,6 +83,7 @@ const CLAIMS: Record<string, Claim> = {
     const expected = [...groups.values()].map((ridden) => ({
       week: ridden[0]?.week,
       activity_type: ridden[0]?.type,
+      sport: ridden[0]?.sport,
       activities: ridden.length,
       elapsed_s: sum(ridden.map(wholeLength)),
       distance: sum(ridden.map((ride) => ride.number('distance'))),
@@ -147,10 +148,12 @@ const CLAIMS: Record<string, Claim> = {
     )
   },
 
-  'zones_by_week sums up the seconds of each week': async (rig, rides) => {
-    const expected = [...groupBy(rides, ({ week }) => week)].map(([week, ridden]) => {
+  'zones_by_week sums up the seconds of each week and sport': async (rig, rides) => {
+    const groups = groupBy(rides, ({ week, sport }) => `${week} ${sport}`)
+    const expected = [...groups.values()].map((ridden) => {
+      const { week, sport } = ridden[0] as Known
       const { hr_max, hr_peak, ftp, ...counted } = sumRows(ridden.map((ride) => intensityRow(rides, ride)))
-      return { week, activities: ridden.length, ...counted }
+      return { week, sport, activities: ridden.length, ...counted }
     })
     expectSame(await rowsOf(rig, 'select * from training.zones_by_week'), expected)
   },
@@ -167,13 +170,15 @@ const CLAIMS: Record<string, Claim> = {
       { span: 'last 90 days', season: null, ridden: rides.filter(({ day }) => day > dayAfter(today, -90)) },
     ]
     const expected = spans.flatMap(({ span, season, ridden }) =>
-      BESTS_S.flatMap((duration_s) => {
-        const bests = ridden.map((ride) => bestPower(ride, duration_s) ?? Number.NEGATIVE_INFINITY)
-        const watts = Math.max(...bests)
-        return watts >= 0 ? [{ span, season, duration_s, watts: Math.fround(watts) }] : []
-      }),
+      [...groupBy(ridden, ({ sport }) => sport)].flatMap(([sport, ofSport]) =>
+        BESTS_S.flatMap((duration_s) => {
+          const bests = ofSport.map((ride) => bestPower(ride, duration_s) ?? Number.NEGATIVE_INFINITY)
+          const watts = Math.max(...bests)
+          return watts >= 0 ? [{ span, season, sport, duration_s, watts: Math.fround(watts) }] : []
+        }),
+      ),
     )
-    const bests = `select span, season, duration_s, watts::float8 from training.power_bests where duration_s = any($1)`
+    const bests = `select span, season, sport, duration_s, watts::float8 from training.power_bests where duration_s = any($1)`
     expectSame(await rowsOf(rig, bests, [BESTS_S]), expected)
   },
 }

@@ -1,6 +1,6 @@
 import { hasValue } from '../../../kit/floats.ts'
 import { SECOND } from '../../../kit/time.ts'
-import { findStoredSamples } from '../../../store/samples/stored-samples.ts'
+import { findStoredSamples, IN_MAIN_RUN } from '../../../store/samples/stored-samples.ts'
 import type { Tx } from '../../../store/store.ts'
 
 /** What a page plots by itself, each with the decimals that can be seen, because a day has 86,400 seconds. */
@@ -10,8 +10,9 @@ const NAMES = Object.keys(PLOTTED) as ReadonlyArray<keyof typeof PLOTTED>
 const LARGEST = 1e9
 /** The columns of samples that a page plots on demand. */
 const ON_DEMAND = ['spd', 'tgt', 'tws', 'xds', 'lws', 'hws', 'pws'] as const
-// The order of sample_extras, without the samples that have no time, which come first.
-const IN_ORDER = 'from training.samples where activity_id = $1 and t is not null order by t, ordinal, ctid'
+/** The samples of the activity `$1` that a page shows: those of its main run. */
+export const PLOTTED_SAMPLES = `from training.samples s join training.activities a using (activity_id)
+  where activity_id = $1 and ${IN_MAIN_RUN}`
 
 export type SampledColumn = keyof typeof PLOTTED
 
@@ -38,7 +39,7 @@ export type SampleColumns = Record<SampledColumn, Array<number | null>> & {
  * out. A column of which nothing was recorded is empty.
  */
 export async function findSampleColumns(tx: Tx, activityId: number): Promise<SampleColumns> {
-  const { count, t, columns } = await findStoredSamples(tx, activityId)
+  const { count, t, columns } = await findStoredSamples(tx, activityId, { withoutStrays: true })
   const first = t[0] ?? 0
   const elapsed = Array.from(t.subarray(0, count), (moment) => (moment - first) / SECOND)
   const plotted = NAMES.map((name) => [name, plotValues(columns[name], count, PLOTTED[name])] as const)
@@ -69,7 +70,7 @@ async function findRecorded(
   elapsed: readonly number[],
 ): Promise<SampleColumns['recorded']> {
   const { rows } = await tx.client.query<Array<number | null>>({
-    text: `select extract(epoch from t - (select min(t) from training.samples where activity_id = $1))::float8,
+    text: `select extract(epoch from t - (select min(t) ${PLOTTED_SAMPLES}))::float8,
              ${RECORDED.map((name) => `round(${name}::numeric, 2)::float8`).join(', ')}
            from training.ride_records where activity_id = $1 and t is not null and num_nonnulls(${RECORDED.join(', ')}) > 0
            order by t, position`,
@@ -107,21 +108,23 @@ export async function findSampleField(
   const column = ON_DEMAND.find((name) => name === input.field)
   if (column) {
     const { rows } = await tx.client.query<[number | null]>({
-      text: `select case when ${column} between -1e15 and 1e15 then ${column}::float8 end ${IN_ORDER}`,
+      text: `select case when s.${column} between -1e15 and 1e15 then s.${column}::float8 end ${PLOTTED_SAMPLES} order by t, ordinal, s.ctid`,
       values: [input.activityId],
       rowMode: 'array',
     })
     const values = rows.map(([value]) => value)
     return values.some((value) => value !== null) ? { field: column, values } : undefined
   }
-  const { rows } = await tx.client.query<{ values: Array<number | null>; before: number }>(
-    `select "values", (select count(*)::int from training.samples s where s.activity_id = $1 and s.t is null) as before
-     from training.sample_extras where activity_id = $1 and field = $2`,
+  // Their order is that of time; samples without one come first.
+  const { rows } = await tx.client.query<{ values: Array<number | null>; before: number; plotted: number }>(
+    `select "values", (select count(*)::int ${PLOTTED_SAMPLES}) as plotted,
+       (select count(*)::int from training.samples s where s.activity_id = $1 and (s.t is null or s.t < a.recorded_from)) as before
+     from training.sample_extras join training.activities a using (activity_id) where activity_id = $1 and field = $2`,
     [input.activityId, input.field],
   )
   const extra = rows[0]
   if (!extra) return undefined
-  const values = extra.values.slice(extra.before)
+  const values = extra.values.slice(extra.before, extra.before + extra.plotted)
   return {
     field: input.field,
     values: values.map((value) => (value !== null && Number.isFinite(value) ? value : null)),

@@ -5,6 +5,7 @@ import type { Tx } from '../../../store/store.ts'
 import type { Sent } from '../../shared/sent.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
 import { findSeasons } from '../fitness-now.ts'
+import { PLOTTED_SAMPLES } from './plotted-samples.ts'
 
 /** The page's content as the browser gets it. */
 export type View = Sent<typeof findActivity>
@@ -66,7 +67,10 @@ export async function findCompared(
     if (compared.span !== 'activity') {
       const season = compared.span === 'season' ? compared.season : null
       return {
-        points: await findBestsOfSpan(tx, { accountId: facts.account_id, span: compared.span, season }),
+        points: await findBestsOfSpan(tx, {
+          ...{ accountId: facts.account_id, sport: facts.sport },
+          ...{ span: compared.span, season },
+        }),
       }
     }
     const other = await findActivityFacts(tx, compared.other)
@@ -80,6 +84,7 @@ export async function findCompared(
 /** Everything about one activity besides its samples. */
 export type ActivityFacts = ActivityLine & {
   account_id: number
+  sport: string
   path: string
   description: string | null
   timezone: string | null
@@ -123,7 +128,7 @@ export type ActivityFacts = ActivityLine & {
 /** Finds one activity, also an absent one; undefined when there is none with this id. */
 export async function findActivityFacts(tx: Tx, activityId: number): Promise<ActivityFacts | undefined> {
   const { rows } = await tx.client.query<ActivityFacts>(
-    `select ${ACTIVITY_LINE}, v.account_id, v.path, v.description, v.timezone, v.started_at, v.sample_count, v.max_power,
+    `select ${ACTIVITY_LINE}, v.account_id, v.sport, v.path, v.description, v.timezone, v.started_at, v.sample_count, v.max_power,
        v.prev_sig_atc, v.prev_sig_pp, v.total_grams_carbs as carbs_g, v.total_grams_fat as fat_g,
        v.max_cadence, v.total_elevation_gain as elevation_gain_m, v.total_calories as energy_kcal, v.xlss, v.xhss, v.xpss,
        v.focus, v.specificity, v.difficulty, v.difficulty_rating, v.sig_ftp, v.sig_atc, v.sig_pp, v.prev_sig_ftp, v.medal,
@@ -180,15 +185,20 @@ export type ComparedPoint = {
   day: string | null
 }
 
-/** Finds the best mean powers of an account in a span of the view power_bests, W, by duration in s. */
+/** Finds the best mean powers of an account in a sport and a span of the view power_bests, W, by duration in s. */
 export async function findBestsOfSpan(
   tx: Tx,
-  input: { accountId: number; span: 'season' | 'all time' | 'last 90 days'; season: number | null },
+  input: {
+    accountId: number
+    sport: string
+    span: 'season' | 'all time' | 'last 90 days'
+    season: number | null
+  },
 ): Promise<ComparedPoint[]> {
   const { rows } = await tx.client.query<ComparedPoint>(
     `select duration_s, watts::float8 as watts, activity_id, day::text as day from training.power_bests
-     where account_id = $1 and span = $2 and ($2 <> 'season' or season = $3) order by duration_s`,
-    [input.accountId, input.span, input.season],
+     where account_id = $1 and span = $2 and ($2 <> 'season' or season = $3) and sport = $4 order by duration_s`,
+    [input.accountId, input.span, input.season, input.sport],
   )
   return rows
 }
@@ -273,9 +283,9 @@ async function findLaps(tx: Tx, input: { accountId: number; activityId: number }
     `select l.lap, extract(epoch from l.started_at - s.first)::float8 as from_s, l.elapsed_s, l.timer_s, l.distance_m, l.avg_power,
        l.max_power, l.avg_hr, l.max_hr, l.avg_cadence, l.trigger
      from training.ride_laps l
-     left join lateral (select min(t) as first from training.samples where activity_id = $2) s on true
-     where l.account_id = $1 and l.activity_id = $2 order by l.lap`,
-    [input.accountId, input.activityId],
+     left join lateral (select min(t) as first ${PLOTTED_SAMPLES}) s on true
+     where l.account_id = $2 and l.activity_id = $1 order by l.lap`,
+    [input.activityId, input.accountId],
   )
   return rows
 }

@@ -1,3 +1,4 @@
+import { measureHeight } from '../../../kit/heights/climbed-height.ts'
 import type { Sent } from '../../shared/sent.ts'
 import type { findSampleColumns, SampledColumn } from './plotted-samples.ts'
 
@@ -12,8 +13,6 @@ const SLOWEST_MPS = 0.5
 const WEIGHTED_WINDOW_S = 30
 /** Speed is the mean of the seconds around one, because distances are rounded. */
 const SPEED_REACH = 2
-/** Smaller ups and downs are the noise of a barometer, m. */
-const CLIMB_NOISE_M = 2
 const MPS_TO_KMH = 3.6
 
 /** Mean and extremes of what was recorded; null without anything. */
@@ -80,7 +79,10 @@ export function summarize(samples: Samples, begin = 0, end = samples.elapsed_s.l
         ? null
         : sumOfSteps(at, pause, (index, took) => (isMoving(dist, index, took) ? took : 0)),
     distance_m: known.length < 2 ? null : (known.at(-1) ?? 0) - (known[0] ?? 0),
-    climbed_m: climbedOf(of('alt')),
+    climbed_m: measureHeight(
+      at,
+      of('alt').map((height) => height ?? Number.NaN),
+    ).ascentM,
     power: spreadOf(watts),
     mpa: spreadOf(of('mpa')),
     hr: spreadOf(of('hr')),
@@ -153,21 +155,6 @@ export function weightedOf(at: readonly number[], watts: Column, pause = pauseOf
     counted++
   })
   return counted === 0 ? null : (fourths / counted) ** 0.25
-}
-
-/**
- * Sums the rises of a column of heights in m as `ascent_m` of ride_measures, without ups and downs of less than 2 m; null
- * without heights.
- */
-function climbedOf(alt: Column): number | null {
-  let counted: number | null = null
-  let climbed = 0
-  for (const height of alt) {
-    if (height === null || (counted !== null && Math.abs(height - counted) < CLIMB_NOISE_M)) continue
-    climbed += Math.max(0, height - (counted ?? height))
-    counted = height
-  }
-  return counted === null ? null : climbed
 }
 
 /** Finds the index of the first sample at or after a moment in s; the number of samples when all are before it. */
