@@ -164,7 +164,7 @@ export async function withExclusiveWork<T>(
 ): Promise<T | undefined> {
   let locked = false
   try {
-    // Locking a row would give this transaction a number, and the change feed would wait for its end.
+    // Locking a row would give this transaction a number, and vacuum would wait for its end.
     return await store.transaction(async (tx) => {
       await tx.client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
       await tx.client.query(`LOCK TABLE musette.lock_${work} IN SHARE UPDATE EXCLUSIVE MODE NOWAIT`)

@@ -35,7 +35,7 @@ export const WORTH_READING_MS = 3 * DAY
 const RECENT_MS = 14 * DAY
 /** More activities that are first seen within minutes, or files that are refused within an hour, are gathered into one message. */
 const MOST_SINGLE = 5
-/** Changes that one transaction reads: it takes a fraction of a second, and delays the readers of changes_settled by no more. */
+/** Changes that one transaction reads: it takes a fraction of a second. */
 const BATCH = 1_000
 
 /** The content of a message to each webhook that wants the event; `changeId` is undefined when it comes from no single change. */

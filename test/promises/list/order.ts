@@ -41,21 +41,27 @@ export const ORDER: readonly Breaking[] = [
   },
   {
     promise: 'A change is in `training.changes` when and only when its transaction is committed',
-    in: 'drizzle/0000_schema.sql',
+    in: 'drizzle/0020_settled_beside_readers.sql',
     from: 'INSERT INTO training.changes (account_id, kind, path, detail) VALUES (account_id, kind, path, detail);',
     to: "INSERT INTO training.changes (account_id, kind, path, detail) SELECT account_id, kind, path, detail WHERE kind = 'none';",
   },
   {
     promise: 'Numbers come in the order of the commits',
-    in: 'drizzle/0000_schema.sql',
+    in: 'drizzle/0020_settled_beside_readers.sql',
     from: "PERFORM FROM musette.locks WHERE name = 'changes' FOR UPDATE;",
     to: "PERFORM FROM musette.locks WHERE name = 'changes';",
   },
   {
     promise: 'A reader of `changes_settled` that goes on from the highest number it has read misses none',
-    in: 'drizzle/0000_schema.sql',
-    from: 'WHERE transaction_id < pg_snapshot_xmin(pg_current_snapshot()) OR transaction_id >= pg_snapshot_xmax(pg_current_snapshot());',
-    to: 'WHERE transaction_id IS NOT NULL;',
+    in: 'drizzle/0020_settled_beside_readers.sql',
+    from: 'CREATE TRIGGER lock_changes BEFORE INSERT',
+    to: 'CREATE TRIGGER lock_changes AFTER INSERT',
+  },
+  {
+    promise: '… and no other transaction delays it, such as one that a reading login keeps open',
+    in: 'drizzle/0020_settled_beside_readers.sql',
+    from: 'LEFT JOIN training.accounts a ON a.account_id = c.account_id;',
+    to: 'LEFT JOIN training.accounts a ON a.account_id = c.account_id WHERE c.transaction_id < pg_snapshot_xmin(pg_current_snapshot());',
   },
   {
     promise: 'A reader that was away for longer than changes are kept is told so',
