@@ -126,45 +126,11 @@ function bashCase(pattern: string, value: Value | undefined): string[] {
   return [`${pattern}) words=${quoteShell(value.join(' '))} ;;`]
 }
 
-/** Makes the script for zsh: a function for each verb, which describes its options to _arguments. */
+/** Makes the script for zsh, which runs that of bash. */
 function zshScript(program: Level): string {
-  return `#compdef musette
-# Completion of musette for zsh; in ~/.zshrc, after compinit: source <(musette completion zsh)
-${allLevels(program).map(zshFunction).join('\n')}
-if [[ $funcstack[1] == _musette ]]; then _musette "$@"; else compdef _musette musette; fi`
-}
-
-const zshName = (words: readonly string[]) => ['_musette', ...words].join('_').replaceAll('-', '_')
-const zshText = (text: string) => text.replace(/[\\[\]:]/g, '\\$&')
-
-function zshFunction({ words, flags, levels, value }: Level): string {
-  const flagSpecs = flags.flatMap((each) => {
-    const rest =
-      each.value === undefined ? '' : `:${zshText(each.flags.at(-1) ?? '')}:${zshAnswer(each.value)}`
-    return each.flags.map((flag) => quoteShell(`${flag}[${zshText(each.description)}]${rest}`))
-  })
-  if (levels.length === 0) {
-    const argument =
-      value === undefined || value === 'text' ? [] : [quoteShell(`*:argument:${zshAnswer(value)}`)]
-    return `${zshName(words)}() { _arguments ${[...flagSpecs, ...argument].join(' ')} }`
-  }
-  const verbs = levels.map((each) => quoteShell(`${each.words.at(-1)}:${zshText(each.description)}`))
-  const calls = levels.map((each) => `${each.words.at(-1)}) ${zshName(each.words)} ;;`)
-  return `${zshName(words)}() {
-  local context state state_descr line
-  typeset -A opt_args
-  _arguments -C ${flagSpecs.join(' ')} ':verb:->verb' '*::argument:->argument'
-  case $state in
-  verb) local -a verbs=(${verbs.join(' ')}); _describe -t verbs verb verbs ;;
-  argument) case $words[1] in ${calls.join(' ')} esac ;;
-  esac
-}`
-}
-
-function zshAnswer(value: Value): string {
-  if (value === 'file') return '_files'
-  if (value === 'folder') return '_files -/'
-  return value === 'text' ? ' ' : `(${value.join(' ')})`
+  return `# Completion of musette for zsh; in ~/.zshrc, after compinit: source <(musette completion zsh)
+autoload -U bashcompinit && bashcompinit
+${bashScript(program)}`
 }
 
 /** Makes the script for fish: a line for each verb, option and value. */
