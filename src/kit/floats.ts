@@ -25,3 +25,11 @@ const LAST_MS = 8_640_000_000_000_000
 export function fitsTimestamp(ms: number): boolean {
   return ms >= FIRST_MS && ms <= LAST_MS
 }
+
+/**
+ * Tells whether a latitude and a longitude, degrees, are a place on earth. Exactly 0, 0 is none, because devices write it before they
+ * have a position, and neither is NaN.
+ */
+export function isPosition(lat: number, lng: number): boolean {
+  return Math.abs(lat) <= 90 && Math.abs(lng) <= 180 && (lat !== 0 || lng !== 0)
+}

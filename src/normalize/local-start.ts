@@ -51,7 +51,7 @@ type Anchor = { at: number; timezone: string }
 
 /**
  * Finds the time zone of each activity of an account from all that is stored about them; the first that is known counts: the zone
- * that the service sent; the zone of the first position; the offset of the FIT file, named as the nearest known zone or the home
+ * that the service sent; the zone of the first position, else of that in the FIT file; the offset of the FIT file, named as the nearest known zone or the home
  * where that had this offset then; the zone of the nearest activity in time that one of these told, within 30 days; `home`; UTC.
  * `rows` are in the order of their starts. With `everyPlace`, zones that a position told earlier are looked up again. Returns the
  * activities whose row says something else.
@@ -75,11 +75,12 @@ export function normalizeZones(
 }
 
 function ownZoneOf(row: ZoneFacts, everyPlace: boolean): Found | undefined {
-  const { timezone, timezoneSource, offsetS, startLat, startLng } = row
+  const { timezone, timezoneSource, offsetS } = row
+  const [lat, lng] = row.startLat === null ? [row.fileLat, row.fileLng] : [row.startLat, row.startLng]
   if (timezone !== null && offsetS !== null && timezoneSource === 'service')
     return { timezone, timezoneSource, offsetS }
-  const isLookedUp = timezoneSource === 'position' && startLat !== null && !everyPlace
-  const zone = isLookedUp ? (timezone ?? undefined) : zoneOfPlace(startLat, startLng)
+  const isLookedUp = timezoneSource === 'position' && lat !== null && !everyPlace
+  const zone = isLookedUp ? (timezone ?? undefined) : zoneOfPlace(lat, lng)
   return zone === undefined ? undefined : inZone(row, zone, 'position')
 }
 

@@ -14,6 +14,7 @@ import {
   SOURCE_TYPES,
   SUB_SPORTS,
 } from '../fit/profile-names.ts'
+import { isPosition } from '../kit/floats.ts'
 import { FIT_READER_VERSION, type FitRows } from '../store/uploads/kept-fit.ts'
 import {
   fieldsOf,
@@ -47,6 +48,7 @@ export function normalizeFit(contents: FitContents, input: { sizeBytes: number; 
       ...{ startedAt, endedAt, parts, records: records.count, problem },
       readerVersion: FIT_READER_VERSION,
       ...meansOf(columns),
+      ...startOf(columns),
       utcOffsetS: utcOffsetOf(head.activity ?? {}),
       fields: head,
       ...input,
@@ -85,22 +87,29 @@ function meansOf({ temperature, rightPowerPct, power }: ReturnType<typeof normal
   }
 }
 
+/** Finds the first position of the records, degrees. */
+function startOf({ lat, lng }: ReturnType<typeof normalizeRecords>['columns']) {
+  const first = lat?.findIndex((value, row) => isPosition(value, lng?.[row] ?? Number.NaN)) ?? -1
+  return { startLat: lat?.[first] ?? null, startLng: lng?.[first] ?? null }
+}
+
 const QUARTER_S = 15 * 60
 /** Devices write both times at the end of a recording, within a second of each other. */
 const APART_S = 60
-/** More than any place on earth has. */
-const LARGEST_OFFSET_S = 15 * 3_600
+/** No place on earth is farther from UTC. */
+const [MIN_OFFSET_S, MAX_OFFSET_S] = [-12 * 3_600, 14 * 3_600]
 
 /**
- * Computes the wall clock of the device minus UTC, s, from the two times of its activity message; null where one is missing, or
- * where they are not apart as time zones are.
+ * Computes the wall clock of the device minus UTC, s, from the two times of its activity message; null where one is missing, where they
+ * are not apart as time zones are, and where they are equal: devices that know no time zone write both in UTC.
  */
 function utcOffsetOf({ timestamp, localTimestamp }: FitFields): number | null {
   const [at, local] = [momentOf(timestamp), numberOf(localTimestamp)]
   if (at === null || local === null) return null
   const apart = local + FIT_EPOCH_S - at.getTime() / 1_000
   const offset = Math.round(apart / QUARTER_S) * QUARTER_S
-  return Math.abs(apart - offset) <= APART_S && Math.abs(offset) <= LARGEST_OFFSET_S ? offset : null
+  const isZone = Math.abs(apart - offset) <= APART_S && offset >= MIN_OFFSET_S && offset <= MAX_OFFSET_S
+  return isZone && offset !== 0 ? offset : null
 }
 
 function sumOf(message: FitMessageFields) {

@@ -122,7 +122,7 @@ describe('activities that the service dates in UTC', () => {
     })
   })
 
-  it('have the clock of their FIT file where no position tells one', async () => {
+  it('have the place or the clock of their FIT file where the service sends no position', async () => {
     await ride({ path: 'ride1', at: '2026-03-01T19:00:00Z', indoor: true })
     await sync()
     await rig.rows(
@@ -138,6 +138,15 @@ describe('activities that the service dates in UTC', () => {
     expect(await clocks()).toEqual({ ride1: '2026-03-02 00:45:00 +05:45 file' })
     await setHomeTimezone(rig.app, { name: 'default', timezone: 'Asia/Kathmandu' })
     expect(await clocks()).toEqual({ ride1: '2026-03-02 00:45:00 Asia/Kathmandu file' })
+    await rig.rows('update training.fit_files set start_lat = $1, start_lng = $2', Object.values(AUCKLAND))
+    await sync()
+    const placed = { ride1: '2026-03-02 08:00:00 Pacific/Auckland position' }
+    expect(await clocks()).toEqual(placed)
+    const before = await newestChange()
+    await rig.rows(`update training.activities set detail_state = 'wanted', summary_hash = null`)
+    await sync()
+    await rebuildAccount(rig.app, { name: 'default' })
+    expect([await clocks(), await changedColumns(before)]).toEqual([placed, []])
   })
 
   it('are found without the service where an older version left them, and by a rebuild where they are damaged', async () => {

@@ -205,6 +205,8 @@ function facts(activityId: number, afterDays: number, known: Partial<ZoneFacts> 
     startLat: null,
     startLng: null,
     fileOffsetS: null,
+    fileLat: null,
+    fileLng: null,
     ...known,
   }
 }
@@ -263,6 +265,23 @@ describe('the zone of an activity without one of its own', () => {
       ['+09:30', 'file', 9.5],
       ['+09:30', 'nearest', 9.5],
     ])
+  })
+
+  it('is that of the first position of its FIT file where the service sent none, before the clock of the file', () => {
+    const inFile = { fileLat: AUCKLAND[0], fileLng: AUCKLAND[1], fileOffsetS: 3_600 }
+    const rows = [
+      facts(1, 0, inFile),
+      facts(2, 1, { ...inFile, ...at(KATHMANDU) }),
+      facts(3, 2, { ...inFile, timezone: 'EDT', timezoneSource: 'service', offsetS: -14_400 }),
+    ]
+    const zones = [
+      ['Pacific/Auckland', 'position', 13],
+      ['Asia/Kathmandu', 'position', 5.75],
+      ['EDT', 'service', -4],
+    ]
+    expect(zonesOf(rows)).toEqual(zones)
+    const [first] = normalizeZones(rows, { home: null })
+    expect(normalizeZones([{ ...facts(1, 0, inFile), ...first }], { home: 'Europe/Berlin' })).toEqual([])
   })
 
   it('leaves what the service said and what a position told, and tells only what differs', () => {

@@ -59,7 +59,7 @@ describe('a detail', () => {
   const known: KnownRow = {
     ...{ name: null, description: null, activity_type: null },
     ...{ detail_fields: { started_at: EXACT }, list_fields: null },
-    ...{ started_at: '2026-05-03T06:00:00.123456+00:00', timezone_source: 'setting' },
+    ...{ started_at: '2026-05-03T06:00:00.123456+00:00', start_lat: 52.5, timezone_source: 'setting' },
   }
   const later = new Date(START.getTime() + 1)
   it.each<[string, Partial<KnownRow>, object, boolean]>([
@@ -69,6 +69,12 @@ describe('a detail', () => {
     ['with the zone of the service', { timezone_source: 'service' }, {}, true],
     ['with an unknown zone', { timezone_source: 'unknown' }, {}, true],
     ['with the zone of a position that stays', { timezone_source: 'position' }, {}, false],
+    [
+      'with the zone of the position of its file',
+      { timezone_source: 'position', start_lat: null },
+      {},
+      false,
+    ],
     ['whose answer tells a zone', {}, { timezoneSource: 'service' }, true],
     ['that is damaged by a microsecond', { started_at: '2026-05-03T06:00:00.123457+00:00' }, {}, true],
     ['that is missing', { started_at: null }, {}, true],

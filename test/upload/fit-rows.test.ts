@@ -190,21 +190,36 @@ describe('a FIT file as a whole', () => {
   })
 
   it.each([
-    [0, 0],
+    // Devices that know no time zone write UTC twice.
+    [0, null],
+    [30, null],
     [7_200, 7_200],
     [7_200 + 60, 7_200],
     [7_200 - 60, 7_200],
     [7_200 + 61, null],
     [-12_600, -12_600],
-    [54_000, 54_000],
-    [54_900, null],
-    [-54_900, null],
+    [50_400, 50_400],
+    [54_000, null],
+    [-43_200, -43_200],
+    [-46_800, null],
   ])('whose local time is %i s off is %s s ahead of UTC', (apart, offset) => {
     const timestamp = START.toISOString()
     const localTimestamp = START.getTime() / 1_000 - FIT_EPOCH_S + apart
     expect(normalize({ head: { activity: { timestamp, localTimestamp } } }).file.utcOffsetS).toBe(offset)
     expect(normalize({ head: { activity: { localTimestamp } } }).file.utcOffsetS).toBeNull()
     expect(normalize({ head: { activity: { timestamp } } }).file.utcOffsetS).toBeNull()
+  })
+
+  it.each<[string, number[], number[], [number, number] | null]>([
+    ['its first record', [45, 50], [22.5, 9], [45, 22.5]],
+    ['the first with a position', [NOTHING, 0, 135, 90], [8, 0, 8, 22.5], [90, 22.5]],
+    ['nowhere without a position', [NOTHING, 0], [NOTHING, 0], null],
+  ])('begins where %s is', (_, lat, lng, start) => {
+    const semicircles = (degrees: number[]) => ({ numbers: degrees.map((each) => each * (2 ** 31 / 180)) })
+    const fields = { positionLat: semicircles(lat), positionLong: semicircles(lng) }
+    const [startLat, startLng] = start ?? [null, null]
+    expect(normalize({ records: recordsOf(lat.length, fields) }).file).toMatchObject({ startLat, startLng })
+    expect(normalize({}).file).toMatchObject({ startLat: null, startLng: null })
   })
 
   it.each<[FitFields, string | null, string | null, number | null]>([

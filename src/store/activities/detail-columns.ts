@@ -57,18 +57,19 @@ export type KnownRow = Readonly<{
   description: string | null
   activity_type: string | null
   started_at: string | null
+  start_lat: number | null
   timezone_source: Row['timezoneSource']
   list_fields: DetailFields | null
   detail_fields: DetailFields | null
 }>
 
 /** The SQL of the columns of KnownRow, of the activity `a`. */
-export const KNOWN_ROW = `a.name, a.description, a.activity_type, to_jsonb(a.started_at) #>> '{}' AS started_at, a.timezone_source,
-  a.list_fields, a.detail_fields`
+export const KNOWN_ROW = `a.name, a.description, a.activity_type, to_jsonb(a.started_at) #>> '{}' AS started_at, a.start_lat,
+  a.timezone_source, a.list_fields, a.detail_fields`
 
 /**
  * Leaves out a start that is the known one when the answer tells no time zone for it and the row has one from elsewhere: from a
- * file, an activity nearby, a setting, or from the position of samples that stay.
+ * file, an activity nearby, a setting, or from the position of samples that stay or of the file.
  */
 function withoutKnownStart(
   after: ActivityChange,
@@ -77,7 +78,10 @@ function withoutKnownStart(
 ): ActivityChange {
   const { startedAt: _at, startedAtLocal: _local, timezone: _zone, timezoneSource, ...rest } = after
   const known = before.detail_fields?.started_at ?? before.list_fields?.started_at
-  const isFound = !['service', 'unknown', hasPlace ? 'position' : null, null].includes(before.timezone_source)
+  const losesPlace = hasPlace && before.start_lat !== null
+  const isFound = !['service', 'unknown', losesPlace ? 'position' : null, null].includes(
+    before.timezone_source,
+  )
   // A start that is damaged is mended.
   const isIntact = known !== undefined && before.started_at === known.replace(/\.?0*Z$/, '+00:00')
   return timezoneSource === 'unknown' && isFound && isIntact && fields.started_at === known ? rest : after

@@ -12,6 +12,9 @@ export type ZoneFacts = Readonly<
     offsetS: number | null
     /** wall clock minus UTC in the FIT file that the activity was made from, s */
     fileOffsetS: number | null
+    /** the first position in that FIT file, degrees */
+    fileLat: number | null
+    fileLng: number | null
   }
 >
 
@@ -28,9 +31,11 @@ export async function findZoneFacts(tx: Tx, accountId: number): Promise<ZoneFact
   const { rows } = await tx.client.query<ZoneFacts>(
     `SELECT a.activity_id AS "activityId", date_trunc('milliseconds', a.started_at) AS "startedAt", a.timezone,
        a.timezone_source AS "timezoneSource", a.start_lat AS "startLat", a.start_lng AS "startLng",
-       extract(epoch FROM a.started_at_local - a.started_at AT TIME ZONE 'UTC')::int AS "offsetS", f.utc_offset_s AS "fileOffsetS"
+       extract(epoch FROM a.started_at_local - a.started_at AT TIME ZONE 'UTC')::int AS "offsetS", f.*
      FROM training.activities a LEFT JOIN (
-       SELECT u.activity_id, min(f.utc_offset_s) AS utc_offset_s
+       SELECT u.activity_id, min(f.utc_offset_s) AS "fileOffsetS",
+         (array_agg(f.start_lat ORDER BY u.seen_at, f.file_id) FILTER (WHERE f.start_lat IS NOT NULL))[1] AS "fileLat",
+         (array_agg(f.start_lng ORDER BY u.seen_at, f.file_id) FILTER (WHERE f.start_lat IS NOT NULL))[1] AS "fileLng"
        FROM training.uploads u JOIN training.fit_files f USING (account_id, content_id)
        WHERE u.account_id = $1 GROUP BY 1) f USING (activity_id)
      WHERE a.account_id = $1 AND isfinite(a.started_at)

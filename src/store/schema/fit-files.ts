@@ -47,6 +47,8 @@ export const fitFiles = training.table(
     avgTemperature: doublePrecision('avg_temperature'),
     maxTemperature: doublePrecision('max_temperature'),
     rightPowerPct: doublePrecision('right_power_pct'),
+    startLat: doublePrecision('start_lat'),
+    startLng: doublePrecision('start_lng'),
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.contentId] }),
