@@ -1,14 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
-import { ConfigError } from '../kit/errors.ts'
+import { ConfigError, errorLine } from '../kit/errors.ts'
 import { findAccountId } from '../query/assistant-login.ts'
 import { findOpenRights, type OpenRight } from '../query/reader-limits.ts'
-import { findWritableSchemas, readerUrl, upsertReaderLogin } from '../query/reader-login.ts'
+import {
+  findWritableSchemas,
+  readerUrl,
+  renewReaderLogins,
+  upsertReaderLogin,
+} from '../query/reader-login.ts'
 import { sqlstateOf } from '../store/database-errors.ts'
-import { holdToAccount, isHeldToAccount } from '../store/migration/one-account.ts'
+import { holdToAccount, isHeldToAccount, limitToOneAccount } from '../store/migration/one-account.ts'
 import { checkSchema } from '../store/migration/schema-version.ts'
 import { openStore } from '../store/store.ts'
+import type { App } from './app.ts'
 import { openDatabase } from './open-database.ts'
 
 export type ReaderLogin = {
@@ -46,9 +52,12 @@ export async function upsertReader(
   const database = await openDatabase(config, log, input.signal)
   const store = openStore({ log }, { connectionString: database.url, maxConnections: 1 })
   try {
-    const found = await store.transaction(async (tx) => {
+    const accountId = await store.read(async (tx) => {
       await checkSchema(tx)
-      const accountId = await findAccountId(tx, account)
+      return findAccountId(tx, account)
+    })
+    if (accountId !== undefined) await limitToOneAccount(store)
+    const found = await store.transaction(async (tx) => {
       // A new password must not open the accounts of others.
       if (accountId === undefined && (await isHeldToAccount(tx.client, name))) throw heldToAccount(name)
       await upsertReaderLogin(tx, { name, password, statementTimeoutMs, wholeServer: !config.databaseUrl })
@@ -65,6 +74,21 @@ export async function upsertReader(
     await store.close()
     await database.close()
   }
+}
+
+/** Makes the settings and rights of all reading logins anew, as far as the user may; does not fail. */
+export async function renewReaders({
+  store,
+  log,
+  config,
+}: Pick<App, 'store' | 'log' | 'config'>): Promise<void> {
+  const wholeServer = !config.databaseUrl
+  await store
+    .transaction((tx) => renewReaderLogins(tx, { wholeServer }))
+    .catch((error: unknown) => {
+      const reason = errorLine(error)
+      log.warn({ reason }, 'the settings of the reading logins could not be made anew; run: musette reader')
+    })
 }
 
 /** Names of Postgres, and of the groups and logins that musette makes by itself. */

@@ -3,6 +3,7 @@ import { type App, openApp } from '../app/app.ts'
 import { removeArriving } from '../app/files/drop-file.ts'
 import { parkUnreadableLogins } from '../app/local-app.ts'
 import { loginOptions } from '../app/open-database.ts'
+import { renewReaders } from '../app/reader.ts'
 import { findBackupStatus } from '../app/status-report.ts'
 import type { Config } from '../config/config.ts'
 import type { DropFolder } from '../dropfolder/drop-folder.ts'
@@ -89,6 +90,7 @@ async function openParts(
     release.defer('app', () => app.close())
     const wrongKey = await parkUnreadableLogins(app)
     if (wrongKey) throw wrongKey
+    await renewReaders(app)
     await app.store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date() }))
     if (!config.mirror.keepRaw)
       log.info(

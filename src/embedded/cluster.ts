@@ -170,6 +170,8 @@ io_method = sync
 jit = off
 # musette starts it again, with growing pauses; by itself it would do so without end on a full disk, and say nothing.
 restart_after_crash = off
+# Every login may send notifications: without a limit of our own they fill 8 GB of the disk while a session does not read them.
+max_notify_queue_pages = 131072
 timezone = 'UTC'
 log_timezone = 'UTC'
 log_destination = 'stderr'

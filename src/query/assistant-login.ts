@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { ConfigError } from '../kit/errors.ts'
 import { findAccount } from '../store/account-rows.ts'
 import { sqlstateOf } from '../store/database-errors.ts'
-import { FIND_UNLIMITED, limitToOneAccount } from '../store/migration/one-account.ts'
+import { FIND_UNLIMITED, grantOneAccount, limitToOneAccount } from '../store/migration/one-account.ts'
 import { checkSchema } from '../store/migration/schema-version.ts'
 import { openStore, type Tx } from '../store/store.ts'
 import { isAssistantLogin, readerUrl, upsertReaderLogin } from './reader-login.ts'
@@ -54,16 +54,15 @@ export async function findAssistantLogin(
       return { ...login, complete: limited && (await isAssistantLogin(tx, login.name)) }
     })
     if (options.renew || !found.complete) {
+      if (account !== undefined) await limitToOneAccount(store)
       await store.transaction(async (tx) => {
-        // Two processes must not change the same rows of the catalog at the same time.
-        await tx.client.query('LOCK TABLE musette.locks IN SHARE ROW EXCLUSIVE MODE')
         await upsertReaderLogin(tx, {
           ...found,
           readers: 'assistants',
           statementTimeoutMs: undefined,
           wholeServer: options.wholeServer,
         })
-        if (account !== undefined) await limitToOneAccount(tx.client, found.name)
+        if (account !== undefined) await grantOneAccount(tx.client, found.name)
       })
       deps.log.info({ login: found.name }, 'made a login that only reads, for assistants')
     }

@@ -149,18 +149,21 @@ async function runGuarded(
     for await (const _ of connection.run(setPath, { values: [searchPath], signal }));
   }
   const parts = connection.run(text, { values, maxBytes: limits.maxBytes, signal })
-  return collect(parts, { maxRows: maxRows ?? limits.maxRows })
+  return collect(parts, { maxRows: maxRows ?? limits.maxRows, noPlans: mustBeEmpty !== undefined })
 }
 
 async function collect(
   parts: ReturnType<Connection['run']>,
-  { maxRows }: { maxRows: number },
+  { maxRows, noPlans }: { maxRows: number; noPlans: boolean },
 ): Promise<GuardedAnswer> {
   const answer: GuardedAnswer = { fields: [], rows: [], cut: undefined }
   try {
     for await (const part of parts) {
       if (part.kind === 'copied')
         throw new ConfigError('sql_rejected', 'SQL: COPY is not possible here; use SELECT')
+      // The numbers of a plan come from the rows of all accounts.
+      if (noPlans && part.kind === 'fields' && part.fields[0]?.name === 'QUERY PLAN')
+        throw new ConfigError('sql_rejected', 'SQL: EXPLAIN is not possible for one account; use SELECT')
       if (part.kind === 'fields') answer.fields = part.fields
       if (part.kind === 'rows') for (const row of part.rows) answer.rows.push(row)
       if (answer.rows.length <= maxRows) continue

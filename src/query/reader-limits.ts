@@ -6,17 +6,18 @@ export type OpenRight = 'temporary tables' | 'advisory locks' | 'large objects'
 
 /**
  * The functions of advisory locks and of large objects, and those that act beyond a transaction that is rolled back: they end
- * statements of other sessions, write to the WAL, send notifications, or take a transaction number.
+ * statements of other sessions, write to the WAL, send notifications, or take a transaction number. Those of XML run any statement,
+ * EXPLAIN too.
  */
 const FUNCTIONS = `pronamespace = 'pg_catalog'::regnamespace
   and (proname ~ '^pg_(try_)?advisory_' or proname ~ '^lo_' or proname in ('loread', 'lowrite',
     'pg_cancel_backend', 'pg_terminate_backend', 'pg_logical_emit_message', 'pg_notify', 'pg_export_snapshot',
-    'pg_current_xact_id', 'txid_current'))`
+    'pg_current_xact_id', 'txid_current') or proname ~ '^query_to_xml')`
 
 /**
- * Revokes temporary tables, advisory locks, large objects, the other FUNCTIONS and blocks of code (DO) from PUBLIC, as far as
- * the user may: the first needs the owner of the database, the others a superuser. Every role that owns or was granted something in this
- * database keeps these rights, except the roles that match `readers`, an SQL condition on the role `r`; later roles need
+ * Revokes temporary tables, advisory locks, large objects, the other FUNCTIONS and blocks of code (DO) from PUBLIC and from the roles
+ * that match `readers`, an SQL condition on the role `r`, as far as the user may: the first needs the owner of the database, the others a
+ * superuser. When PUBLIC loses a right, every other role that owns or was granted something in this database keeps it; later roles need
  * grants. `wholeServer` means that no other program uses this server: then the right to connect to its other databases is
  * revoked, too.
  */
@@ -24,29 +25,29 @@ export async function revokeFromPublic(
   tx: Tx,
   input: { readers: string; wholeServer: boolean },
 ): Promise<void> {
-  const rights = await findOwnRights(tx)
-  const database = pg.escapeIdentifier(rights.database)
+  const { rows } = await tx.client.query<{ what: string; public: boolean; from: string }>(
+    `select what, bool_or(a.grantee = 0) as public,
+       string_agg(case a.grantee when 0 then 'PUBLIC' else quote_ident(pg_get_userbyid(a.grantee)) end, ', ') as from
+     from (
+       select case when datname = current_database() then 'TEMPORARY' else 'CONNECT' end as privilege,
+         case when datname = current_database() then 'TEMPORARY' else 'CONNECT' end || format(' ON DATABASE %I', datname) as what,
+         coalesce(datacl, acldefault('d', datdba)) as acl
+       from pg_database where (datname = current_database() or $1) and pg_has_role(datdba, 'usage')
+       union all
+       select 'EXECUTE', format('EXECUTE ON FUNCTION %s', oid::regprocedure), coalesce(proacl, acldefault('f', proowner))
+       from pg_proc where ${FUNCTIONS} and pg_has_role(proowner, 'usage')
+       union all
+       select 'USAGE', 'USAGE ON LANGUAGE plpgsql', coalesce(lanacl, acldefault('l', lanowner))
+       from pg_language where lanname = 'plpgsql' and pg_has_role(lanowner, 'usage')) rights, aclexplode(acl) a
+     where a.privilege_type = privilege and (a.grantee = 0 or a.grantee in (select r.oid from pg_roles r where ${input.readers}))
+     group by what order by what`,
+    [input.wholeServer],
+  )
   const keepers = await findKeepers(tx, input.readers)
   const to = keepers.map((role) => pg.escapeIdentifier(role)).join(', ')
-  if (rights.ownsDatabase) {
-    if (to) await tx.client.query(`GRANT TEMPORARY ON DATABASE ${database} TO ${to}`)
-    await tx.client.query(`REVOKE TEMPORARY ON DATABASE ${database} FROM PUBLIC`)
-  }
-  const functions = rights.ownsFunctions ? await findPublicFunctions(tx) : []
-  if (functions.length > 0) {
-    if (to) await tx.client.query(`GRANT EXECUTE ON FUNCTION ${functions.join(', ')} TO ${to}`)
-    await tx.client.query(`REVOKE EXECUTE ON FUNCTION ${functions.join(', ')} FROM PUBLIC`)
-  }
-  if (rights.ownsLanguage) {
-    if (to) await tx.client.query(`GRANT USAGE ON LANGUAGE plpgsql TO ${to}`)
-    await tx.client.query('REVOKE USAGE ON LANGUAGE plpgsql FROM PUBLIC')
-  }
-  if (input.wholeServer) {
-    const others = await tx.client.query<{ name: string }>(
-      'select datname as name from pg_database where datname <> current_database()',
-    )
-    for (const { name } of others.rows)
-      await tx.client.query(`REVOKE CONNECT ON DATABASE ${pg.escapeIdentifier(name)} FROM PUBLIC`)
+  for (const right of rows) {
+    if (to && right.public) await tx.client.query(`GRANT ${right.what} TO ${to}`)
+    await tx.client.query(`REVOKE ${right.what} FROM ${right.from}`)
   }
 }
 
@@ -63,21 +64,6 @@ export async function findOpenRights(tx: Tx, name: string): Promise<OpenRight[]>
   return rows.map(({ what }) => what)
 }
 
-async function findOwnRights(tx: Tx) {
-  const { rows } = await tx.client.query<{
-    database: string
-    ownsDatabase: boolean
-    ownsFunctions: boolean
-    ownsLanguage: boolean
-  }>(
-    `select datname as database, pg_has_role(datdba, 'usage') as "ownsDatabase",
-       (select bool_and(pg_has_role(proowner, 'usage')) from pg_proc where ${FUNCTIONS}) as "ownsFunctions",
-       exists (select from pg_language where lanname = 'plpgsql' and pg_has_role(lanowner, 'usage')) as "ownsLanguage"
-     from pg_database where datname = current_database()`,
-  )
-  return rows[0] ?? { database: '', ownsDatabase: false, ownsFunctions: false, ownsLanguage: false }
-}
-
 /** Finds the roles that keep the rights. Superusers are left out, because they need no grant. */
 async function findKeepers(tx: Tx, readers: string): Promise<string[]> {
   const { rows } = await tx.client.query<{ rolname: string }>(
@@ -90,15 +76,4 @@ async function findKeepers(tx: Tx, readers: string): Promise<string[]> {
      order by 1`,
   )
   return rows.map(({ rolname }) => rolname)
-}
-
-async function findPublicFunctions(tx: Tx): Promise<string[]> {
-  const { rows } = await tx.client.query<{ name: string }>(
-    `select p.oid::regprocedure::text as name from pg_proc p
-     where ${FUNCTIONS} and exists (
-       select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
-       where a.grantee = 0 and a.privilege_type = 'EXECUTE')
-     order by 1`,
-  )
-  return rows.map(({ name }) => name)
 }

@@ -2,7 +2,7 @@ import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { ConfigError } from '../kit/errors.ts'
 import { MINUTE } from '../kit/time.ts'
-import type { Tx } from '../store/store.ts'
+import { acquireNamedLock, type Tx } from '../store/store.ts'
 import { revokeFromPublic } from './reader-limits.ts'
 
 const READER = 'musette_reader'
@@ -14,8 +14,8 @@ const MARKS = {
   analysts: 'Reads schema training, for analysts; made by musette',
   assistants: 'Reads schema training, for assistants (1); made by musette',
 } as const
-/** An SQL condition on a role `r`: the group of readers, or a login that this module made. */
-const IS_READER = `r.rolname = '${READER}' or coalesce(shobj_description(r.oid, 'pg_authid'), '') ~ '^Reads schema training, .*; made by musette$'`
+/** An SQL condition on a role `r`: a group of readers, or a login that this module made. */
+const IS_READER = `r.rolname ~ '^musette_(reader|one_account|account_[0-9]+_[0-9]+)$' or coalesce(shobj_description(r.oid, 'pg_authid'), '') ~ '^Reads schema training, .*; made by musette$'`
 /** The rounds of Postgres's own hashes. */
 const SCRAM_ROUNDS = 4096
 /** The most connections of one login, of the 60 of the embedded server; Grafana and Metabase keep a few each. */
@@ -49,23 +49,63 @@ export async function upsertReaderLogin(tx: Tx, login: ReaderLogin): Promise<voi
   const run = (statement: string) => tx.client.query(statement)
   const name = pg.escapeIdentifier(login.name)
   const readers = login.readers ?? 'analysts'
+  // Two processes must not change the same rows of the catalog at the same time.
+  await acquireNamedLock(tx, 'logins', 'of the server')
   const known = await findRole(tx, login.name)
   if (known && !isMark(known.mark, readers)) throw nameTaken(login.name)
   await grantToReader(tx)
   if (!known) await run(`CREATE ROLE ${name}`)
   await run(`COMMENT ON ROLE ${name} IS ${pg.escapeLiteral(MARKS[readers])}`)
   const password = pg.escapeLiteral(deriveScramVerifier(login.password))
-  await run(`ALTER ROLE ${name} LOGIN CONNECTION LIMIT ${CONNECTIONS[readers]} PASSWORD ${password}`)
+  await run(`ALTER ROLE ${name} LOGIN PASSWORD ${password}`)
   await run(`GRANT ${READER} TO ${name}`)
-  await run(`ALTER ROLE ${name} SET search_path = training`)
-  await run(`ALTER ROLE ${name} SET default_transaction_read_only = on`)
-  await run(`ALTER ROLE ${name} SET statement_timeout = ${login.statementTimeoutMs ?? STATEMENT_MS}`)
-  await run(`ALTER ROLE ${name} SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`)
-  const { rows } = await tx.client.query<{ rolsuper: boolean }>(
-    'select rolsuper from pg_roles where rolname = current_user',
-  )
-  if (rows[0]?.rolsuper) await run(`ALTER ROLE ${name} SET temp_file_limit = '${TEMP_FILES}'`)
+  await setLogin(tx, { ...login, readers })
   await revokeFromPublic(tx, { readers: IS_READER, wholeServer: login.wholeServer })
+}
+
+/** Makes the settings and rights of the logins of this module anew: each login may change its own settings for later sessions. */
+export async function renewReaderLogins(tx: Tx, { wholeServer }: { wholeServer: boolean }): Promise<void> {
+  const { rows } = await tx.client.query<{ name: string; mark: string; timeout: number | null }>(
+    `select r.rolname as name, shobj_description(r.oid, 'pg_authid') as mark,
+       (select max(substring(s, '^statement_timeout=([1-9][0-9]{0,8})$')::int) from unnest(r.rolconfig) s) as timeout
+     from pg_roles r where r.rolcanlogin and (${IS_READER})`,
+  )
+  if (rows.length === 0) return
+  await acquireNamedLock(tx, 'logins', 'of the server')
+  for (const { name, mark, timeout } of rows) {
+    const readers = isMark(mark, 'assistants') ? 'assistants' : 'analysts'
+    await setLogin(tx, { name, readers, statementTimeoutMs: timeout ?? undefined })
+  }
+  await revokeFromPublic(tx, { readers: IS_READER, wholeServer })
+}
+
+/** Sets what a login begins with, and takes back its other settings; does nothing where all is so already. */
+async function setLogin(
+  tx: Tx,
+  login: Pick<ReaderLogin, 'name' | 'statementTimeoutMs'> & { readers: keyof typeof MARKS },
+): Promise<void> {
+  const { rows } = await tx.client.query<{ is_super: boolean; database: string; has: string[] }>(
+    `select me.rolsuper as is_super, quote_ident(current_database()) as database,
+       array_append(coalesce(r.rolconfig, '{}'), 'CONNECTION LIMIT ' || r.rolconnlimit)
+         || coalesce((select setconfig from pg_db_role_setting s join pg_database d on d.oid = setdatabase
+                      where setrole = r.oid and datname = current_database()), '{}') as has
+     from pg_roles me, pg_roles r where me.rolname = current_user and r.rolname = $1`,
+    [login.name],
+  )
+  const { is_super: isSuper = false, database = '', has = [] } = rows[0] ?? {}
+  const limit = `CONNECTION LIMIT ${CONNECTIONS[login.readers]}`
+  const settings = [
+    'search_path=training',
+    'default_transaction_read_only=on',
+    `statement_timeout=${login.statementTimeoutMs ?? STATEMENT_MS}`,
+    `idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_MS}`,
+    ...(isSuper ? [`temp_file_limit=${TEMP_FILES}`] : []),
+  ]
+  if ([limit, ...settings].sort().join() === [...has].sort().join()) return
+  const changes = [limit, `IN DATABASE ${database} RESET ALL`, 'RESET ALL']
+  for (const setting of settings) changes.push(`SET ${setting.replace('=', " = '")}'`)
+  const role = `ALTER ROLE ${pg.escapeIdentifier(login.name)}`
+  await tx.client.query(changes.map((change) => `${role} ${change}`).join('; '))
 }
 
 /** Returns the connection URL of a login, from the URL of the owner. */

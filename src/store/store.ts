@@ -131,6 +131,7 @@ async function rollback(client: pg.PoolClient): Promise<boolean> {
 /** Work that one transaction at a time may do for one account, one service or one folder. */
 type LockedWork =
   | 'activity list'
+  | 'logins'
   | 'training info'
   | 'uploads'
   | 'workout folder'

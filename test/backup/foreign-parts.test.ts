@@ -43,7 +43,7 @@ test('of a new mirror nothing is named, also after reading logins were made and 
   roles.push(name)
   await upsertReader(readConfig({ DATABASE_URL: database.url }), log, { name })
   const store = openStore({ log }, { connectionString: database.url, maxConnections: 1 })
-  await store.transaction((tx) => limitToOneAccount(tx.client, name))
+  await limitToOneAccount(store)
   await store.close()
   expect(await findParts()).toEqual([])
 })

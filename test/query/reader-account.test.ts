@@ -8,9 +8,10 @@ import { openStore } from '../../src/store/store.ts'
 import { readDashboards } from '../grafana/dashboards.ts'
 import { expandQuery } from '../grafana/expand.ts'
 import { queryDuckDb } from '../kit/duckdb.ts'
+import { eventually } from '../kit/eventually.ts'
 import { writeLaterMigrations } from '../kit/later-migrations.ts'
 import { makeSilentLog } from '../kit/log.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
+import { openTestDatabase, queryOnce, type TestDatabase, WAITING_FOR_LOCK } from '../kit/postgres.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { runVerb } from '../kit/verbs.ts'
 import { callTool, connectClient } from '../mcp/rig.ts'
@@ -221,11 +222,51 @@ describe('a reader that is held to one account', () => {
     expect(renewed.stdout.trim()).not.toBe(url)
     url = renewed.stdout.trim()
     expect(await queryOnce(url, 'select name from accounts')).toEqual([{ name: 'mine' }])
+    const rights = `select has_database_privilege(current_database(), 'temporary') as temporary,
+      has_language_privilege('plpgsql', 'usage') as blocks, has_function_privilege('pg_advisory_lock(bigint)', 'execute') as locks`
+    const none = [{ temporary: false, blocks: false, locks: false }]
+    expect(await queryOnce(url, rights)).toEqual(none)
+    // Rights that an earlier version gave, or somebody by mistake, are taken back.
+    await rows(
+      `grant temporary on database ${new URL(database.url).pathname.slice(1)} to musette_one_account; grant usage on language plpgsql to ${mine}`,
+    )
+    url = (await run(mine, '--account', 'mine')).stdout.trim()
+    expect(await queryOnce(url, rights)).toEqual(none)
     expect(await run('x', '--account', 'nobody')).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('there is no account "nobody"'),
     })
     expect(await run('musette_account_1_1')).toMatchObject({ code: 2 })
+  })
+
+  it('is made beside a daemon that writes, and neither loses a deadlock', async () => {
+    await rows(
+      `alter table training.activities disable row level security; drop policy musette_account on training.activities;
+       alter table training.samples disable row level security; drop policy musette_account on training.samples`,
+    )
+    const writer = new pg.Client({ connectionString: database.url })
+    await writer.connect()
+    try {
+      for (const [first, second] of [
+        ['activities', 'samples'],
+        ['samples', 'activities'],
+      ]) {
+        await writer.query(`begin; lock table training.${first} in row exclusive mode`)
+        const made = run(mine, '--account', 'mine')
+        await eventually(async () => (await rows(WAITING_FOR_LOCK)).length > 0, { what: 'it waits' })
+        await writer.query(`lock table training.${second} in row exclusive mode; commit`)
+        const { code, stdout, stderr } = await made
+        expect(code, stderr).toBe(0)
+        url = stdout.trim()
+        await rows(
+          `alter table training.activities disable row level security; alter table training.samples disable row level security`,
+        )
+      }
+    } finally {
+      await writer.end()
+    }
+    url = (await run(mine, '--account', 'mine')).stdout.trim()
+    expect(await queryOnce(url, 'select name from activities')).toEqual([{ name: 'mine-ride' }])
   })
 
   it('is made of one that read all, and leaves the others as they were', async () => {

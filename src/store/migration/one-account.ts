@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { ConfigError } from '../../kit/errors.ts'
+import type { Store } from '../store.ts'
 
 /** The group of logins that see one account. */
 const ONE_ACCOUNT = 'musette_one_account'
@@ -50,21 +51,28 @@ type Unlimited = {
 export const FIND_UNLIMITED = `select 1 from (${UNLIMITED}) as u limit 1`
 
 /**
- * Makes row security hold in every relation of schema training for a login: the policies restrict the group
- * `musette_one_account`, and views read with the rights of their reader. For other logins nothing changes. Throws
- * ConfigError `one_account_unsupported` before Postgres 15, and for relations that cannot be restricted.
+ * Makes row security hold in every relation of schema training for the group `musette_one_account`, and views read with the rights of
+ * their reader. For other logins nothing changes. Each relation has a transaction of its own: one that waited for a table while it held
+ * another would deadlock with a daemon that writes. Throws ConfigError `one_account_unsupported` before Postgres 15, and for relations
+ * that cannot be restricted.
  */
-export async function limitToOneAccount(client: pg.ClientBase, login: string): Promise<void> {
-  const run = (statement: string) => client.query(statement)
-  const server = await client.query<{ version: number }>(
-    "select current_setting('server_version_num')::int as version",
-  )
-  if ((server.rows[0]?.version ?? 0) < 150_000) throw unsupported('it needs Postgres 15 or later')
-  if (!(await hasRole(client, ONE_ACCOUNT))) await run(`CREATE ROLE ${ONE_ACCOUNT} NOLOGIN`)
-  await run(`GRANT ${ONE_ACCOUNT} TO ${pg.escapeIdentifier(login)}`)
-  const unlimitable = await limitRelations(client)
-  if (unlimitable[0])
-    throw unsupported(`${unlimitable[0]} cannot be limited; drop it or move it to another schema`)
+export async function limitToOneAccount(store: Pick<Store, 'transaction'>): Promise<void> {
+  const { rows } = await store.transaction(async ({ client }) => {
+    const server = await client.query<{ version: number }>(
+      "select current_setting('server_version_num')::int as version",
+    )
+    if ((server.rows[0]?.version ?? 0) < 150_000) throw unsupported('it needs Postgres 15 or later')
+    if (!(await hasRole(client, ONE_ACCOUNT))) await client.query(`CREATE ROLE ${ONE_ACCOUNT} NOLOGIN`)
+    return client.query<Unlimited>(UNLIMITED)
+  })
+  const other = rows.find(isUnlimitable)
+  if (other) throw unsupported(`${other.name} cannot be limited; drop it or move it to another schema`)
+  for (const relation of rows) await store.transaction(({ client }) => limitRelation(client, relation))
+}
+
+/** Makes a login one of those that row security limits. */
+export async function grantOneAccount(client: pg.ClientBase, login: string): Promise<void> {
+  await client.query(`GRANT ${ONE_ACCOUNT} TO ${pg.escapeIdentifier(login)}`)
 }
 
 /**
@@ -78,8 +86,9 @@ export async function limitAgain(client: pg.ClientBase): Promise<void> {
      where c.relnamespace = to_regnamespace('training') and p.polname in ('${POLICY}', '${OLD_POLICY}') limit 1`,
   )
   if (rows.length === 0) return
-  for (const name of await limitRelations(client))
-    await client.query(`REVOKE SELECT ON ${name} FROM ${ONE_ACCOUNT}`)
+  for (const relation of (await client.query<Unlimited>(UNLIMITED)).rows)
+    if (isUnlimitable(relation)) await client.query(`REVOKE SELECT ON ${relation.name} FROM ${ONE_ACCOUNT}`)
+    else await limitRelation(client, relation)
 }
 
 /** Makes a reader one of an account: a login that reads schema training by the rights of `musette_one_account`, and by no others. */
@@ -90,7 +99,7 @@ export async function holdToAccount(client: pg.ClientBase, login: string, accoun
   ])
   const group = rows[0]?.group ?? ''
   if (!(await hasRole(client, group))) await client.query(`CREATE ROLE ${group} NOLOGIN`)
-  await limitToOneAccount(client, login)
+  await grantOneAccount(client, login)
   // As a member of the readers of all accounts it could become one of them by SET ROLE.
   await client.query(`REVOKE musette_reader FROM ${name}`)
   for (const other of await findGroups(client, login))
@@ -118,23 +127,22 @@ async function hasRole(client: pg.ClientBase, name: string): Promise<boolean> {
   return (await client.query('select from pg_roles where rolname = $1', [name])).rowCount === 1
 }
 
-/** Limits the relations that are not; returns those that cannot be. */
-async function limitRelations(client: pg.ClientBase): Promise<string[]> {
+function isUnlimitable({ kind }: Unlimited): boolean {
+  return kind === 'm' || kind === 'f'
+}
+
+async function limitRelation(client: pg.ClientBase, relation: Unlimited): Promise<void> {
   const run = (statement: string) => client.query(statement)
-  const { rows } = await client.query<Unlimited>(UNLIMITED)
-  for (const relation of rows) {
-    const { name, kind } = relation
-    if (kind === 'v') await run(`ALTER VIEW ${name} SET (security_invoker = true)`)
-    if (kind !== 'r' && kind !== 'p') continue
-    for (const policy of [POLICY, OLD_POLICY, 'everyone'])
-      await run(`DROP POLICY IF EXISTS ${policy} ON ${name}`)
-    await run(`CREATE POLICY everyone ON ${name} USING (true) WITH CHECK (true)`)
-    await run(
-      `CREATE POLICY ${POLICY} ON ${name} AS RESTRICTIVE FOR SELECT TO ${ONE_ACCOUNT} USING (${conditionOf(relation)})`,
-    )
-    await run(`ALTER TABLE ${name} ENABLE ROW LEVEL SECURITY`)
-  }
-  return rows.filter(({ kind }) => kind === 'm' || kind === 'f').map(({ name }) => name)
+  const { name, kind } = relation
+  if (kind === 'v') await run(`ALTER VIEW ${name} SET (security_invoker = true)`)
+  if (kind !== 'r' && kind !== 'p') return
+  for (const policy of [POLICY, OLD_POLICY, 'everyone'])
+    await run(`DROP POLICY IF EXISTS ${policy} ON ${name}`)
+  await run(`CREATE POLICY everyone ON ${name} USING (true) WITH CHECK (true)`)
+  await run(
+    `CREATE POLICY ${POLICY} ON ${name} AS RESTRICTIVE FOR SELECT TO ${ONE_ACCOUNT} USING (${conditionOf(relation)})`,
+  )
+  await run(`ALTER TABLE ${name} ENABLE ROW LEVEL SECURITY`)
 }
 
 /** A table without account, activity and FIT file is empty for these logins, so that the views over it work. */
