@@ -65,6 +65,8 @@ export async function openContext(
   options: VerbOptions & { envFile?: string },
 ): Promise<Context & { dispose(): void }> {
   const { checked, readSettings } = await import('../config/config.ts')
+  const { dropDriverVariables } = await import('../config/env-file.ts')
+  dropDriverVariables()
   const settings = readSettings(undefined, options.envFile)
   const { config, warnings } = options.takesProblems ? settings : checked(settings)
   const { openLog } = await import('../log.ts')

@@ -28,6 +28,11 @@ export function readEnvFile(path: string, { optional = false } = {}): Source | u
   }
 }
 
+/** Takes out the variables from which the Postgres driver fills whatever a URL does not say: a shell has them for other programs. */
+export function dropDriverVariables(env: NodeJS.ProcessEnv = process.env): void {
+  for (const name of Object.keys(env)) if (/^(PG[A-Z]|NODE_PG_FORCE_NATIVE$)/.test(name)) delete env[name]
+}
+
 /** Returns a sentence for each variable that musette does not know, and for each file of secrets that others can read. */
 export function warningsOf(sources: readonly Source[]): string[] {
   return sources.flatMap((source, index) => {

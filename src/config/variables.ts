@@ -85,8 +85,12 @@ const postgresUrl = url(
   ['postgres:', 'postgresql:'],
   'is not a Postgres URL; write for example postgres://user:password@host:5432/database',
 ).superRefine((text, context) => {
-  const problem = URL.canParse(text) ? tlsProblemOf(text) : undefined
+  if (!URL.canParse(text)) return
+  const { username, searchParams } = new URL(text)
+  const problem = tlsProblemOf(text)
   if (problem !== undefined) context.addIssue(problem)
+  else if (username === '' && !searchParams.has('user'))
+    context.addIssue('names no user; write for example postgres://user:password@host:5432/database')
 })
 
 const proxyUrl = url(

@@ -14,7 +14,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { connectReason, errorCode, MusetteError, TransientError } from '../kit/errors.ts'
-import { endPool, makePool, WITHOUT_LIMITS, withClient } from '../kit/postgres-client.ts'
+import { endPool, makePool, withClient } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND, type Sleep, sleep, within } from '../kit/time.ts'
 
 export type BackendChoice = Readonly<{ kind: 'redis'; url: string } | { kind: 'postgres'; url: string }>
@@ -107,10 +107,7 @@ const ANSWER = /^(BM|23)/
  * daemons may start at once. Throws pg's errors.
  */
 export async function migrateQueueTables(url: string): Promise<void> {
-  await withQueueClient(url, async (client) => {
-    await client.query(WITHOUT_LIMITS)
-    await runMigrations(client, SCHEMA)
-  })
+  await withQueueClient(url, (client) => runMigrations(client, SCHEMA))
 }
 
 /** The versions of BullMQ's own tables: in this database, 0 where there are none, and in this program. */
@@ -145,17 +142,17 @@ function withQueueClient<T>(url: string, work: (client: pg.ClientBase) => Promis
  * Makes the pool that BullMQ works on. Every failure is delayed by `pause`; that of a connection or of the whole server gets the
  * code ECONNREFUSED, and the original error is its `cause`. Opens no connection by itself.
  */
-export function makeQueuePool(url: string, pause: Sleep = sleep): PgPool {
+export function makeQueuePool(url: string, pause: Sleep = sleep, silentMs?: number): PgPool {
   const pool = makePool({
     connectionString: url,
     max: QUEUE_CONNECTIONS,
-    keepAlive: true,
+    silentMs,
     connectionTimeoutMillis: CONNECTION_MS,
     idleTimeoutMillis: CONNECTION_IDLE_MS,
     application_name: 'musette queue',
     onConnect: async (client) => {
       // By statement, not by a start-up option: poolers refuse those, and the URL may bring options of its own.
-      await client.query(`SET search_path TO pg_catalog, ${quoteSchemaName(SCHEMA)}; ${WITHOUT_LIMITS}`)
+      await client.query(`SET search_path TO pg_catalog, ${quoteSchemaName(SCHEMA)}`)
     },
   })
   const delayFailure = async <T>(action: () => Promise<T>, ofServer: RegExp): Promise<T> => {

@@ -1,21 +1,68 @@
+import type { Socket } from 'node:net'
+import { Writable } from 'node:stream'
 import pg from 'pg'
-import { TransientError } from './errors.ts'
+import { ConfigError, errorCode, errorLine, TransientError } from './errors.ts'
 import { acceptPlain, readTlsMode } from './postgres-tls.ts'
 import { SECOND, within } from './time.ts'
 
 /**
- * What every connection of ours sets first. With `"$user", public`, Postgres's default path, a function that another role of the
- * server has made in one of these schemas and that fits the types of a call better than Postgres's own would run with our rights.
- * JIT compiles for longer than our queries run.
+ * What texts, numbers, order, isolation and triggers depend on, at the value that Postgres has by itself: a server, a database or a
+ * role may set another one. JIT compiles for longer than our queries run. Not `role`, which says whose the tables are, nor
+ * `default_transaction_read_only`, by which hosts protect a full disk.
  */
-const FIRST_SETTINGS = 'SET search_path = pg_catalog, pg_temp; SET jit = off'
+const FIXED = `('DateStyle', 'ISO, MDY'), ('IntervalStyle', 'postgres'), ('extra_float_digits', '1'), ('bytea_output', 'hex'),
+  ('xmlbinary', 'base64'), ('xmloption', 'content'), ('client_encoding', 'UTF8'), ('lc_monetary', 'C'), ('lc_numeric', 'C'),
+  ('lc_time', 'C'), ('timezone_abbreviations', 'Default'), ('array_nulls', 'on'), ('transform_null_equals', 'off'),
+  ('standard_conforming_strings', 'on'), ('quote_all_identifiers', 'off'), ('row_security', 'on'),
+  ('default_transaction_isolation', 'read committed'), ('default_transaction_deferrable', 'off'),
+  ('session_replication_role', 'origin'), ('check_function_bodies', 'on'), ('default_table_access_method', 'heap'),
+  ('restrict_nonsystem_relation_kind', ''), ('exit_on_error', 'off'), ('client_min_messages', 'notice'),
+  ('plan_cache_mode', 'auto'), ('jit', 'off')`
 
 /**
- * Takes off the limits in time that an administrator has set for all sessions: our own work may take long, and the connections
- * that listen are idle. `transaction_timeout` is unknown before Postgres 17.
+ * What connections for our own statements set as well. An administrator may have set limits in time for all sessions, but our work may
+ * take long, and the connections that listen are idle. Without a wait for the disk a crash of the server loses what was committed
+ * last, and a token must not be used before it is kept.
  */
-export const WITHOUT_LIMITS = `SELECT set_config(name, '0', false) FROM pg_catalog.pg_settings
-  WHERE name IN ('statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout')`
+const OF_OUR_OWN = `('TimeZone', 'UTC'), ('synchronous_commit', 'local'), ('statement_timeout', '0'), ('transaction_timeout', '0'),
+  ('lock_timeout', '0'), ('idle_in_transaction_session_timeout', '0'), ('idle_session_timeout', '0')`
+
+/** Writes the statement that sets pairs of name and value; names that this version of Postgres does not know are left out. */
+const setAll = (
+  pairs: string,
+) => `SELECT set_config(name, value, false) FROM (VALUES ${pairs}) AS ours (name, value)
+  WHERE current_setting(name, true) <> value AND (name <> 'synchronous_commit' OR current_setting(name) = 'off')`
+
+/** What tells the server's process of a connection from every other one, in the rows of pg_stat_activity. */
+const SESSION = `pid || ' ' || extract(epoch FROM backend_start)`
+
+/**
+ * What every connection of ours sets first, in one text. With `"$user", public`, Postgres's default path, a function that another role
+ * of the server has made in one of these schemas and that fits the types of a call better than Postgres's own would run with our
+ * rights. A transaction of the server's default isolation could wait for others, or be read-only.
+ */
+const firstSettings = (pairs: string) =>
+  `SET search_path = pg_catalog, pg_temp; BEGIN ISOLATION LEVEL READ COMMITTED; ${setAll(pairs)}; COMMIT;
+  SELECT ${SESSION} AS session FROM pg_stat_get_activity(pg_backend_pid())`
+
+/** Tells whether the server works for a session: NULL when it does not tell. One that waits for its client does not. */
+const FIND_WORK = `SELECT CASE WHEN state = 'active' THEN wait_event_type IS DISTINCT FROM 'Client' WHEN state LIKE 'idle%' THEN false END
+  AS works FROM pg_stat_activity WHERE ${SESSION} = $1`
+/** Ends a session whose connection is dead, for the locks that it holds. */
+const END_SESSION = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${SESSION} = $1`
+
+/** How long a connection may be silent before it is looked after, ms. */
+const SILENT_MS = 20 * SECOND
+/** Silence of this many times as long ends a connection for which the server could not be asked. */
+const GIVE_UP_AFTER = 30
+/** How long the server may take to say whether it works for a session, ms. */
+const ANSWER_WITHIN_MS = 10 * SECOND
+/** How long a server may take to accept a connection, and how long it may then take for the first answer, ms. */
+const CONNECT_WITHIN_MS = 15 * SECOND
+/** How long the end of a connection waits for the server, which may be out of reach, ms. */
+const CLOSE_WITHIN_MS = 2 * SECOND
+/** TCP begins to look after a silent connection, ms; by itself after two hours. */
+const KEEP_ALIVE_MS = 30 * SECOND
 
 /** The name and value of libpq for this, so that a DATABASE_URL can require the same. */
 const SCRAM_ONLY = /[?&]require_auth=scram-sha-256(?:&|$)/
@@ -28,19 +75,37 @@ const SHOWS_PASSWORD: ReadonlySet<unknown> = new Set([
 /** Messages by which a server accepts the client; the server must have proved its identity before. */
 const ACCEPTS_CLIENT: ReadonlySet<unknown> = new Set(['authenticationOk', 'readyForQuery'])
 
+export type ClientConfig = pg.ClientConfig & {
+  /** for statements that a person or another program wrote: limits and zone of the login and the URL hold, and nothing else is sent */
+  typed?: boolean
+  /** how long it may be silent before it is looked after, for tests, ms */
+  silentMs?: number | undefined
+}
+
 /**
- * The client of every connection to Postgres, also in pools. With `require_auth=scram-sha-256` in the URL it authenticates by
- * SCRAM only, in which the server also proves that it knows the password (RFC 5802): another program on the server's port
- * does not learn the password. The connection to such a program fails with TransientError `database_untrusted`. `sslmode` means
+ * The client of every connection to Postgres, also in pools. No setting of the server, the database or the role changes what it reads
+ * (firstSettings), and it ends by itself when it died in silence (watchSilence). With `require_auth=scram-sha-256` in the URL it
+ * authenticates by SCRAM only, in which the server also proves that it knows the password (RFC 5802): another program on the server's
+ * port does not learn the password. The connection to such a program fails with TransientError `database_untrusted`. `sslmode` means
  * what it means to libpq, see readTlsMode. Names without a schema are those of Postgres itself, until the owner of the connection
  * sets another `search_path`.
  */
 export class PostgresClient extends pg.Client {
+  // The driver's types lack these two: whether nothing runs, and what runs.
+  declare readonly readyForQuery: boolean
+  declare readonly _activeQuery: unknown
+  /** what tells its session from every other one; undefined until the server has answered once */
+  session: string | undefined
+  // Private to the language, so that no log shows the password in it.
+  readonly #config: ClientConfig
   private settled: Promise<unknown> = Promise.resolve()
 
-  constructor(config: pg.ClientConfig = {}) {
+  constructor(config: ClientConfig = {}) {
     const tls = readTlsMode(config.connectionString ?? '')
-    super(config.connectionString === undefined ? config : { ...config, connectionString: tls.url })
+    const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS }
+    const limited = { ...keepAlive, connectionTimeoutMillis: CONNECT_WITHIN_MS, ...config }
+    super(config.connectionString === undefined ? limited : { ...limited, connectionString: tls.url })
+    this.#config = limited
     if (SCRAM_ONLY.test(config.connectionString ?? '')) requireScram(this)
     // Comes last, so that a refusal of TLS is not an error to the function above.
     if (tls.mayBePlain) acceptPlain(this)
@@ -60,8 +125,16 @@ export class PostgresClient extends pg.Client {
 
   private async connectSafely(): Promise<pg.Client> {
     await super.connect()
+    const watch = watchSilence(this, this.#config)
+    this.once('end', () => clearInterval(watch))
     // All other statements stand behind it in the queue, so nobody waits for a server that accepts the client and then hangs.
-    this.settled = this.query(FIRST_SETTINGS).catch(() => dropConnection(this))
+    const settings = firstSettings(this.#config.typed ? FIXED : `${FIXED}, ${OF_OUR_OWN}`)
+    this.settled = this.query<{ session: string }>(settings).then(
+      (results) => {
+        this.session = [results].flat().at(-1)?.rows[0]?.session
+      },
+      (error) => dropConnection(this, errorCode(error) === '42501' ? unfitSetting(error) : undefined),
+    )
     return this
   }
 
@@ -70,15 +143,89 @@ export class PostgresClient extends pg.Client {
   override end(callback?: (error: Error) => void): Promise<void> | undefined {
     // The driver breaks a connection off on which a statement runs.
     const ended = this.settled.then(() => super.end())
-    if (!callback) return ended
-    ended.then(() => (callback as () => void)(), callback)
+    // A server that is out of reach does not close it.
+    const closed = within(ended, CLOSE_WITHIN_MS).then(
+      (inTime) => inTime || dropConnection(this),
+      () => undefined,
+    )
+    if (!callback) return closed.then(() => undefined)
+    closed.then(() => (callback as () => void)())
     return undefined
+  }
+}
+
+/** A role can be given a setting that it may not take back. */
+function unfitSetting(cause: unknown): ConfigError {
+  const message = `${errorLine(cause)}: this login has it at a value that musette cannot work with; let an administrator of the server type ALTER ROLE … RESET, or ALTER DATABASE … RESET, with its name`
+  return new ConfigError('database_setting', message, { cause })
+}
+
+/**
+ * Looks after a connection that is silent: a proxy may pass nothing on and close nothing. While nothing runs, an empty statement has to
+ * be answered. While something runs, however long, another connection asks whether the server works for this one; a session that waits
+ * for its client, or is gone, has lost its connection and is ended on both sides. A connection whose first statement is not answered
+ * ends after the time to connect. Nobody asks while it is this process that leaves rows lying, or has none to write yet.
+ */
+function watchSilence(client: PostgresClient, config: ClientConfig): NodeJS.Timeout {
+  const { typed, silentMs = SILENT_MS, connectionTimeoutMillis = 0 } = config
+  let moved = -1
+  let since = performance.now()
+  let asking = false
+  const countSilentMs = () => {
+    const stream = client.connection.stream as Socket
+    const copy = client._activeQuery
+    const isSlowHere =
+      stream.readableLength > 0 ||
+      (stream.isPaused() && stream.listenerCount('readable') === 0) ||
+      (copy instanceof Writable && !copy.writableEnded && copy.writableLength + stream.writableLength === 0)
+    const bytes = stream.bytesRead + stream.bytesWritten - stream.writableLength
+    if (bytes !== moved || isSlowHere) since = performance.now()
+    moved = bytes
+    return performance.now() - since
+  }
+  const look = async () => {
+    const silence = countSilentMs()
+    if (client.session === undefined) {
+      if (silence >= connectionTimeoutMillis) dropConnection(client, unanswered(connectionTimeoutMillis))
+    } else if (asking || silence < silentMs) return
+    else if (client.readyForQuery) {
+      if (!typed) client.query('').catch(() => undefined)
+    } else {
+      asking = true
+      const isDead = (await isSessionDead(client.session, config)) ?? silence > GIVE_UP_AFTER * silentMs
+      asking = false
+      if (isDead && countSilentMs() >= silentMs) dropConnection(client, unanswered(silentMs))
+    }
+  }
+  return setInterval(look, silentMs / 4).unref()
+}
+
+function unanswered(ms: number): Error {
+  return new Error(`the server accepted the connection and did not answer for ${Math.round(ms / SECOND)} s`)
+}
+
+/** Asks the server whether it works for a session, and ends one for which it does not; undefined when it cannot be asked. */
+async function isSessionDead(session: string, config: ClientConfig): Promise<boolean | undefined> {
+  const other = new PostgresClient({ ...config, connectionTimeoutMillis: ANSWER_WITHIN_MS })
+  other.on('error', () => undefined)
+  const late = setTimeout(() => dropConnection(other), ANSWER_WITHIN_MS)
+  try {
+    await other.connect()
+    const { rows } = await other.query<{ works: boolean | null }>(FIND_WORK, [session])
+    const works = rows.length > 0 && rows[0]?.works
+    if (works === false) await other.query(END_SESSION, [session])
+    return works === null ? undefined : !works
+  } catch {
+    return undefined
+  } finally {
+    clearTimeout(late)
+    await other.end()
   }
 }
 
 /** Runs work on a connection of its own, and ends that. Throws the errors of pg and of the work. */
 export async function withClient<T>(
-  config: pg.ClientConfig,
+  config: ClientConfig,
   work: (client: PostgresClient) => Promise<T>,
 ): Promise<T> {
   const client = new PostgresClient(config)
@@ -94,11 +241,8 @@ export async function withClient<T>(
 
 /** The connections of each pool, also those that are still closing. */
 const connections = new WeakMap<pg.Pool, Set<pg.PoolClient>>()
-/** How long the end of a pool waits for the server, which may be out of reach, ms. */
-const CLOSE_WITHIN_MS = 2 * SECOND
-
 /** Makes a pool of PostgresClient connections, to be ended by endPool. Opens no connection by itself. */
-export function makePool(config: pg.PoolConfig): pg.Pool {
+export function makePool(config: pg.PoolConfig & ClientConfig): pg.Pool {
   const pool = new pg.Pool({ ...config, Client: PostgresClient })
   const open = new Set<pg.PoolClient>()
   pool.on('connect', (client) => void open.add(client))
@@ -121,9 +265,11 @@ export async function endPool(pool: pg.Pool): Promise<void> {
   await within(closed(), CLOSE_WITHIN_MS)
 }
 
-/** Ends a connection at once: the driver cannot be told to leave a statement that it waits for. */
-export function dropConnection(client: pg.ClientBase): void {
-  ;(client as pg.Client).connection.stream.destroy()
+/** Ends a connection at once: the driver cannot be told to leave a statement that it waits for. That gets the error, if there is one. */
+export function dropConnection(client: pg.ClientBase, error?: Error): void {
+  const { connection } = client as pg.Client
+  if (error) connection.emit('error', error)
+  else connection.stream.destroy()
 }
 
 /** Checks the events of a connection, one for each message of the server, because the driver has no option for this. */

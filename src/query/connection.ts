@@ -1,6 +1,5 @@
 import pg from 'pg'
 import { dropConnection, PostgresClient } from '../kit/postgres-client.ts'
-import { SECOND, within } from '../kit/time.ts'
 import { mapDatabaseError } from '../store/database-errors.ts'
 import type { Remarks } from './rejected-statement.ts'
 import { type Part, runStatement, type Statement } from './statement.ts'
@@ -30,9 +29,6 @@ type ConnectionOptions = {
   signal?: AbortSignal | undefined
   onNotice?: ((notice: Notice) => void) | undefined
 }
-
-const CONNECT_WITHIN_MS = 15 * SECOND
-const CLOSE_WITHIN_MS = 2 * SECOND
 
 /** Settings that apply unless the URL's own `options` set them. Not the path: see PostgresClient. */
 const SETTINGS: ReadonlyArray<readonly [name: string, value: string]> = [
@@ -78,7 +74,7 @@ function makeConnection(
       yield* runStatement(client, { ...options, text, protocol: guarded ? 'extended' : 'simple' })
     },
     serverPid: (client as unknown as { processID: number }).processID,
-    close: () => close(client),
+    close: () => client.end(),
     destroy: () => dropConnection(client),
   }
 }
@@ -93,8 +89,7 @@ async function connect(options: ConnectionOptions): Promise<pg.Client> {
     client = new PostgresClient({
       connectionString,
       application_name: applicationName,
-      connectionTimeoutMillis: CONNECT_WITHIN_MS,
-      keepAlive: true,
+      typed: true,
     })
     // A connection that breaks while idle is reported by the next statement.
     client.on('error', () => undefined)
@@ -114,12 +109,10 @@ async function connect(options: ConnectionOptions): Promise<pg.Client> {
   }
 }
 
-// Statements and not startup options: startup options would replace the `options` of the URL, and poolers refuse them. The
-// driver decodes every text as UTF-8.
+// Statements and not startup options: startup options would replace the `options` of the URL, and poolers refuse them.
 function settingsOf(settings: typeof SETTINGS): string {
   const values = settings.map((pair) => `(${pair.map((text) => pg.escapeLiteral(text)).join(', ')})`)
-  return `SET client_encoding = 'UTF8';
-    SET search_path = training;
+  return `SET search_path = training;
     SELECT set_config(name, value, false) FROM (VALUES ${values.join(', ')}) AS ours (name, value)
     JOIN pg_catalog.pg_settings USING (name) WHERE source <> 'client'`
 }
@@ -139,9 +132,4 @@ function guardOf(client: pg.Client): string {
 
 async function execute(client: pg.Client, text: string, signal?: AbortSignal): Promise<void> {
   for await (const _ of runStatement(client, { text, protocol: 'simple', signal }));
-}
-
-async function close(client: pg.Client): Promise<void> {
-  const closed = await within(client.end(), CLOSE_WITHIN_MS).catch(() => false)
-  if (!closed) dropConnection(client)
 }

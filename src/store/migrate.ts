@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { dropConnection, PostgresClient, WITHOUT_LIMITS } from '../kit/postgres-client.ts'
+import { dropConnection, PostgresClient } from '../kit/postgres-client.ts'
 import { VERSION } from '../kit/program-folder.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 import { mapDatabaseError, outdated, sqlstateOf } from './database-errors.ts'
@@ -80,11 +80,8 @@ export async function withMigrationLock<T>(
   input: MigrationInput,
   work: (client: pg.ClientBase) => Promise<T>,
 ): Promise<T> {
-  const client = new PostgresClient({
-    connectionString: input.connectionString,
-    application_name: 'musette migrate',
-    connectionTimeoutMillis: 15 * SECOND,
-  })
+  const { connectionString } = input
+  const client = new PostgresClient({ connectionString, application_name: 'musette migrate' })
   let broken = false
   client.on('error', () => {
     broken = true
@@ -100,10 +97,10 @@ export async function withMigrationLock<T>(
     throw mapDatabaseError(error, 'connect')
   }
   try {
-    await client.query(`${WITHOUT_LIMITS}; SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
+    await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
     // Some systems cannot check it and refuse the setting.
     await client.query(`SET client_connection_check_interval = ${CLIENT_CHECK_MS}`).catch(() => undefined)
-    await checkServer(client, input.connectionString)
+    await checkServer(client, connectionString)
     await createMigrationLock(client)
     await client.query('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE')
     await lockMigrations(client)

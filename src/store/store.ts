@@ -3,7 +3,7 @@ import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { errorLine, MusetteError } from '../kit/errors.ts'
-import { endPool, makePool, WITHOUT_LIMITS } from '../kit/postgres-client.ts'
+import { endPool, makePool } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 import { type DatabaseStep, mapDatabaseError, sqlstateOf } from './database-errors.ts'
 import { locks } from './schema/index.ts'
@@ -22,7 +22,7 @@ export type Store = {
   close(): Promise<void>
 }
 
-type StoreOptions = { connectionString: string; maxConnections?: number }
+type StoreOptions = { connectionString: string; maxConnections?: number; silentMs?: number }
 
 // As long as a slow COPY may hold a lock.
 const LOCK_TIMEOUT_MS = MINUTE
@@ -82,8 +82,6 @@ export function openStore(deps: { log: Logger }, options: StoreOptions): Store {
 
 function makeStorePool(deps: { log: Logger }, options: StoreOptions): pg.Pool {
   const settings = [
-    "SET TimeZone = 'UTC'",
-    WITHOUT_LIMITS,
     `SET lock_timeout = ${LOCK_TIMEOUT_MS}`,
     `SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
   ].join('; ')
@@ -93,7 +91,7 @@ function makeStorePool(deps: { log: Logger }, options: StoreOptions): pg.Pool {
     application_name: 'musette',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
-    keepAlive: true,
+    silentMs: options.silentMs,
     // The pool awaits this promise, though the type does not say so. Settings sent as a query also reach a server behind a pooler.
     onConnect: (client) => client.query(settings),
   })

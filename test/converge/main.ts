@@ -29,6 +29,7 @@ const SAMPLED = [
     'test/backup/archive.test.ts',
   ],
   ...['test/flows/verbs-killed.test.ts', 'test/webhooks/kills.test.ts'],
+  'test/flows/surroundings/surroundings.test.ts',
 ]
 const release = makeReleaseStack()
 try {

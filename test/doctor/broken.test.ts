@@ -88,7 +88,7 @@ describe('what is broken', () => {
 
   it('has the exit code of what must be mended first', async () => {
     const env = {
-      DATABASE_URL: 'postgres://127.0.0.1:9/none',
+      DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
       MUSETTE_HTTP: '0.0.0.0:9',
     }
     const { code, of } = await doctor(rig, env)

@@ -9,10 +9,11 @@ import { openTempDir } from './temp-dir.ts'
 
 export const PGBOUNCER = findBinary(['pgbouncer'])
 
-/** Opens PgBouncer before the server of `url`, with connections for that database. */
+/** Opens PgBouncer before the server of `url`, with `size` connections for that database. */
 export async function openPooler(
   url: string,
   mode: 'session' | 'transaction',
+  size = 20,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const target = new URL(url)
   const folder = await openTempDir('pooler')
@@ -22,7 +23,7 @@ export async function openPooler(
   await writeFile(
     path,
     `[databases]\n* = host=${target.hostname} port=${target.port} ${login}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n` +
-      `listen_port = ${port}\nunix_socket_dir =\nauth_type = any\npool_mode = ${mode}\n`,
+      `listen_port = ${port}\nunix_socket_dir =\nauth_type = any\npool_mode = ${mode}\ndefault_pool_size = ${size}\n`,
   )
   // It refuses to run as root.
   const asRoot = process.getuid?.() === 0 ? ['-u', 'nobody'] : []

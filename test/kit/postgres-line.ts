@@ -5,6 +5,8 @@ import { listen } from './listen.ts'
 export type Line = {
   url: string
   become(state: 'good' | 'cut' | 'silent'): void
+  /** passes nothing on of the connections that are open, in either direction, and closes none; new ones work */
+  swallow(): void
   close(): Promise<void>
 }
 
@@ -12,6 +14,7 @@ export type Line = {
 export async function openLine(url: string, most = Number.POSITIVE_INFINITY): Promise<Line> {
   const target = new URL(url)
   const pairs = new Set<readonly [Socket, Socket]>()
+  const swallowed = new Set<readonly [Socket, Socket]>()
   let state: 'good' | 'cut' | 'silent' = 'good'
   const breakAll = () => {
     for (const pair of pairs) for (const socket of pair) socket.destroy()
@@ -22,8 +25,9 @@ export async function openLine(url: string, most = Number.POSITIVE_INFINITY): Pr
     const upstream = netConnect(Number(target.port), target.hostname)
     const pair = [client, upstream] as const
     pairs.add(pair)
-    client.on('data', (chunk) => void (state === 'silent' || upstream.write(chunk)))
+    client.on('data', (chunk) => void (state === 'silent' || swallowed.has(pair) || upstream.write(chunk)))
     upstream.on('data', async (chunk) => {
+      if (swallowed.has(pair)) return
       if (most >= chunk.length) return void client.write(chunk)
       upstream.pause()
       for (let at = 0; at < chunk.length; at += most) {
@@ -34,8 +38,9 @@ export async function openLine(url: string, most = Number.POSITIVE_INFINITY): Pr
       upstream.resume()
     })
     upstream.on('error', () => client.destroy())
-    upstream.on('close', () => client.destroy())
+    upstream.on('close', () => swallowed.has(pair) || client.destroy())
     client.on('close', () => {
+      if (swallowed.has(pair)) return
       pairs.delete(pair)
       upstream.destroy()
     })
@@ -49,6 +54,9 @@ export async function openLine(url: string, most = Number.POSITIVE_INFINITY): Pr
       // Requests that came while it was silent are lost.
       if (next === 'cut' || state === 'silent') breakAll()
       state = next
+    },
+    swallow() {
+      for (const pair of pairs) swallowed.add(pair)
     },
     async close() {
       state = 'cut'

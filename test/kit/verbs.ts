@@ -8,7 +8,7 @@ const HOST = fileURLToPath(new URL('./verb-host.mjs', import.meta.url))
 /** Verbs that go on until somebody ends them, or that read as they go: each is a process of its own. */
 const OWN_PROCESS: ReadonlySet<string> = new Set(['start', 'sandbox', 'demo', 'mcp'])
 /** What Node and the libraries read once, at their start. */
-const READ_AT_START = /^(NODE_|PG|TZ$|LANG|LC_|PATH$|HOME$|USER$|\w+_proxy$|\w+_PROXY$)/
+const READ_AT_START = /^(NODE_|TZ$|LANG|LC_|PATH$|HOME$|USER$|\w+_proxy$|\w+_PROXY$)/
 /** More at a time are processes of their own. */
 const HOSTS = 3
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { ConfigError } from '../../kit/errors.ts'
 import { PostgresClient } from '../../kit/postgres-client.ts'
-import { HOUR, SECOND } from '../../kit/time.ts'
+import { HOUR } from '../../kit/time.ts'
 import { mapDatabaseError, sqlstateOf } from '../database-errors.ts'
 
 /** The names of these databases: the time at which one was made, and a part by chance. */
@@ -68,11 +68,7 @@ async function onServer<T>(
   connectionString: string,
   work: (client: pg.ClientBase) => Promise<T>,
 ): Promise<T> {
-  const client = new PostgresClient({
-    connectionString,
-    application_name: 'musette verify',
-    connectionTimeoutMillis: 15 * SECOND,
-  })
+  const client = new PostgresClient({ connectionString, application_name: 'musette verify' })
   client.on('error', () => undefined)
   try {
     await client.connect()

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { errorLine } from '../../kit/errors.ts'
-import { PostgresClient, WITHOUT_LIMITS } from '../../kit/postgres-client.ts'
-import { type JoinedSignal, joinSignals, MINUTE, SECOND, sleep } from '../../kit/time.ts'
+import { PostgresClient } from '../../kit/postgres-client.ts'
+import { type JoinedSignal, joinSignals, MINUTE, sleep } from '../../kit/time.ts'
 
 /** Waits for changes in the database. */
 export type ChangeListener = {
@@ -12,7 +12,6 @@ export type ChangeListener = {
   close(): Promise<void>
 }
 
-const CONNECT_TIMEOUT_MS = 15 * SECOND
 const CONNECT_AGAIN_MS = MINUTE
 
 /**
@@ -22,7 +21,7 @@ const CONNECT_AGAIN_MS = MINUTE
  */
 export function openChangeListener(
   deps: { log: Logger },
-  options: { connectionString: string; channel: 'musette_changes' | 'musette_accounts' },
+  options: { connectionString: string; channel: 'musette_changes' | 'musette_accounts'; silentMs?: number },
 ): ChangeListener {
   let waiting: JoinedSignal | undefined
   let heard = false
@@ -39,8 +38,7 @@ export function openChangeListener(
     const made = new PostgresClient({
       connectionString: options.connectionString,
       application_name: options.channel.replace('_', ' '),
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      keepAlive: true,
+      silentMs: options.silentMs,
     })
     const lose = (reason: unknown) => {
       if (client === made) client = undefined
@@ -52,7 +50,7 @@ export function openChangeListener(
     made.on('notification', wake)
     try {
       await made.connect()
-      await made.query(`${WITHOUT_LIMITS}; LISTEN ${options.channel}`)
+      await made.query(`LISTEN ${options.channel}`)
       client = made
       // What was committed before is found by the reader's next look.
       heard = true

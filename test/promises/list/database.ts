@@ -20,6 +20,31 @@ const UNLOCKED_MIGRATION: Omit<Breaking, 'promise'> = {
 export const DATABASE: readonly Breaking[] = [
   {
     promise:
+      'No setting of the server, the database or the role, no variable of the shell, no locale and no umask changes what is mirrored, or the reason is named',
+    in: 'src/kit/postgres-client.ts',
+    from: "('DateStyle', 'ISO, MDY'), ",
+    to: '',
+  },
+  {
+    promise: 'A connection that died in silence is ended on both sides, and its locks are free',
+    in: 'src/kit/postgres-client.ts',
+    from: 'if (works === false) await other.query(END_SESSION, [session])',
+    to: '',
+  },
+  {
+    promise: '… also one that is idle or listens',
+    in: 'src/kit/postgres-client.ts',
+    from: "if (!typed) client.query('').catch(() => undefined)",
+    to: '',
+  },
+  {
+    promise: '… and one whose statement runs long stays',
+    in: 'src/kit/postgres-client.ts',
+    from: 'return works === null ? undefined : !works',
+    to: 'return true',
+  },
+  {
+    promise:
       'What is committed survives a crash, as far as Postgres promises it; the embedded one runs with all its safety on',
     in: 'src/embedded/cluster.ts',
     from: 'min_wal_size = 80MB',
@@ -98,8 +123,8 @@ export const DATABASE: readonly Breaking[] = [
     promise:
       'Limits in time that an administrator sets for all sessions of the server end no work of musette; those of `musette sql` and of reading logins hold',
     in: 'src/kit/postgres-client.ts',
-    from: "SELECT set_config(name, '0', false) FROM pg_catalog.pg_settings",
-    to: 'SELECT set_config(name, setting, false) FROM pg_catalog.pg_settings',
+    from: "('statement_timeout', '0'), ",
+    to: '',
   },
   {
     promise:

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
+import { openOtherPostgres } from '../../kit/other-postgres.ts'
+import { PGBOUNCER } from '../../kit/pooler.ts'
+import { queryOnce } from '../../kit/postgres.ts'
+import { whole } from '../../kit/sampling.ts'
+import { makeOwner, type Outcome, runFlow, type Server, type Surroundings } from './flow.ts'
+import { TABLE } from './table.ts'
+
+/** How many of the others `npm test` draws; SEED draws the same ones again. */
+const DRAWN = 6
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1_000_000))
+/** Another server, or a process of its own for each verb, takes several times as long. */
+const isSlow = ({ prefix, major, env = {} }: Surroundings) =>
+  prefix !== undefined || major !== undefined || 'TZ' in env || 'NODE_PG_FORCE_NATIVE' in env
+
+let server: Server
+let sandbox: Sandbox
+let expected: Outcome
+beforeAll(async () => {
+  server = await makeOwner(inject('postgresUrl'))
+  sandbox = await startSandbox({ activities: 3, longestActivitySeconds: 120 })
+  expected = await runFlow({ server, sandboxUrl: sandbox.url }, { name: 'those of every other test' })
+  expect(expected).not.toHaveProperty('said')
+})
+afterAll(async () => {
+  await sandbox?.close()
+  await queryOnce(server.url, `DROP ROLE ${server.owner}`)
+})
+
+describe.each(draw())(`(SEED=${seed}) with $name`, (surroundings) => {
+  it('comes to the same tables and answers, or says why not', async (context) => {
+    const other = surroundings.major === undefined ? undefined : await openOtherPostgres(surroundings.major)
+    if (surroundings.major !== undefined && !other) return context.skip('this machine does not have it')
+    try {
+      const here = other ? await makeOwner(other.url) : server
+      const outcome = await runFlow({ server: here, sandboxUrl: sandbox.url }, surroundings)
+      const { refused } = surroundings
+      if (refused) expect(outcome).toMatchObject({ said: expect.stringMatching(refused) })
+      else expect(outcome).toEqual(expected)
+    } catch (error) {
+      if (!surroundings.locale || !String(error).includes('locale name')) throw error
+      context.skip('this server does not have it')
+    } finally {
+      await other?.close()
+    }
+  }, 300_000)
+})
+
+/** Draws the rows by the seed, after those that stand for a kind of fault. */
+function draw(): readonly Surroundings[] {
+  const possible = TABLE.filter(({ pool }) => pool === undefined || PGBOUNCER || process.env.CI)
+  if (whole) return possible
+  const fixed = possible.filter(({ always }) => always)
+  const rest = possible.filter((row) => !(row.always || isSlow(row)))
+  let state = seed
+  const drawn = Array.from({ length: DRAWN }, () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+    return rest.splice(state % rest.length, 1)
+  })
+  return [...fixed, ...drawn.flat()]
+}
