@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { ConfigError } from '../kit/errors.ts'
+import { ConfigError, errorCode } from '../kit/errors.ts'
 import { isPlainHttp } from '../kit/loopback.ts'
 import { recordHome, recordHomeOfOthers } from '../mirror/time-zones.ts'
+import { otherRider } from '../service/assert-rider.ts'
 import type { TokenPair } from '../service/credentials.ts'
 import { type Account, findAccount, type HeartRates, recordHeartRates } from '../store/account-rows.ts'
 import type { App } from './app.ts'
@@ -11,19 +12,23 @@ type SignInApp = Pick<App, 'config' | 'log' | 'service' | 'store' | 'vault'>
 
 type Client = { clientId: string; clientSecret: string }
 
+/** With `sameRider` the login goes on though nothing shows that it is the rider of the account's activities. */
+type LoginInput = { name: string; sameRider?: boolean; signal?: AbortSignal }
+
 /**
  * Signs in by the password grant (service document, endpoint 1) and stores the tokens; the password is stored, sealed, only with
- * `keepPassword`. Throws CredentialsRejectedError when the service refuses them, and ConfigError `no_base_url`.
+ * `keepPassword`. Throws CredentialsRejectedError when the service refuses them and as compareRider does, and ConfigError
+ * `no_base_url`.
  */
 export async function signInWithPassword(
   app: SignInApp,
-  input: { name: string; username: string; password: string; keepPassword: boolean; signal?: AbortSignal },
+  input: LoginInput & { username: string; password: string; keepPassword: boolean },
 ): Promise<Account> {
   const { username, password } = input
   const { clientId, clientSecret } = app.config.service
   const client = { clientId, clientSecret, baseUrl: await baseUrlOf(app, input.name) }
   const pair = await app.service.passwordGrant(client, { username, password }, input.signal)
-  return saveLogin(app, input.name, client, pair, { username, ...(input.keepPassword && { password }) })
+  return saveLogin(app, input, client, pair, { username, ...(input.keepPassword && { password }) })
 }
 
 /** Finds the address that a login would send passwords or tokens to without encryption; undefined for https or this machine. */
@@ -49,7 +54,7 @@ type BrowserLogin = {
  */
 export async function beginBrowserLogin(
   app: SignInApp,
-  input: { name: string; client: Client; redirectUri: string; signal?: AbortSignal },
+  input: LoginInput & { client: Client; redirectUri: string },
 ): Promise<BrowserLogin> {
   const client = { ...input.client, baseUrl: await baseUrlOf(app, input.name) }
   const { redirectUri } = input
@@ -74,7 +79,7 @@ export async function beginBrowserLogin(
         { code: answer.code, redirectUri },
         signal,
       )
-      return saveLogin(app, input.name, client, pair, {})
+      return saveLogin(app, input, client, pair, {})
     },
   }
 }
@@ -123,14 +128,49 @@ async function baseUrlOf(app: Pick<App, 'config' | 'store'>, name: string): Prom
 
 async function saveLogin(
   app: SignInApp,
-  name: string,
+  input: LoginInput,
   client: Client & { baseUrl: string },
   pair: TokenPair,
   person: { username?: string; password?: string },
 ): Promise<Account> {
   const { clientId, clientSecret, baseUrl } = client
-  const account = await app.vault.saveLogin({ name, baseUrl }, { clientId, clientSecret, pair, ...person })
+  const { name } = input
+  const rider = await compareRider(app, input, { baseUrl, pair, username: person.username })
+  const login = { clientId, clientSecret, pair, ...person }
+  const account = await app.vault.saveLogin({ name, baseUrl }, login, rider)
   const { timezone } = app.config
   if (timezone !== undefined) await recordHomeOfOthers(app, timezone)
   return account
+}
+
+/**
+ * Compares a login with the account: `same` by its user name or by an activity that the service lists to it, `accepted` with nothing
+ * to compare, `unknown` when the service cannot be asked now. Throws CredentialsRejectedError `other_rider`.
+ */
+async function compareRider(
+  app: Pick<App, 'log' | 'service' | 'store' | 'vault'>,
+  { name, sameRider, signal }: LoginInput,
+  login: { baseUrl: string; pair: TokenPair; username: string | undefined },
+): Promise<'same' | 'accepted' | 'unknown'> {
+  const { baseUrl, username, pair } = login
+  const account = await app.store.read((tx) => findAccount(tx, name))
+  if (!account) return 'accepted'
+  const named = username === undefined ? undefined : { origin: new URL(baseUrl).origin, username }
+  const evidence = await app.vault.findEvidence(account.accountId, named)
+  if (evidence.name === 'same') return 'same'
+  if (sameRider) return 'accepted'
+  const refusal = otherRider(name, 'nothing was changed')
+  if (evidence.paths.length === 0) {
+    if (evidence.name === 'other' && evidence.holdsRows) throw refusal
+    return 'accepted'
+  }
+  try {
+    if (await app.service.listsOneOf({ baseUrl, accessToken: pair.accessToken, evidence }, signal))
+      return 'same'
+  } catch (error) {
+    signal?.throwIfAborted()
+    app.log.warn({ account: name, code: errorCode(error) }, 'the rider is compared at the first pass')
+    return 'unknown'
+  }
+  throw refusal
 }

@@ -13,7 +13,14 @@ const WAIT_MS = 10 * MINUTE
 
 type LoginApp = Parameters<typeof beginBrowserLogin>[0]
 
-type Input = { name: string; paste?: boolean; clientId?: string; clientSecret?: string; redirectUri?: string }
+type Input = {
+  name: string
+  sameRider?: boolean
+  paste?: boolean
+  clientId?: string
+  clientSecret?: string
+  redirectUri?: string
+}
 
 /**
  * Signs in by the authorization code flow (service document, endpoint 2): the browser's redirect reaches a listener on loopback,
@@ -30,7 +37,7 @@ async function loginByRedirect(context: Context, app: LoginApp, input: Input) {
   try {
     const redirectUri = input.redirectUri ?? listener.redirectUri
     const login = await beginBrowserLogin(app, {
-      name: input.name,
+      ...nameOf(input),
       client: clientOf(app, input),
       redirectUri,
       signal: context.signal,
@@ -53,7 +60,7 @@ async function loginByPaste(context: Context, app: LoginApp, input: Input) {
   // No program listens at this address: the browser shows an error page, and its address bar shows the code.
   const redirectUri = input.redirectUri ?? 'http://127.0.0.1:8976/callback'
   const login = await beginBrowserLogin(app, {
-    name: input.name,
+    ...nameOf(input),
     client: clientOf(app, input),
     redirectUri,
     signal: context.signal,
@@ -78,6 +85,10 @@ async function loginByPaste(context: Context, app: LoginApp, input: Input) {
   // Ctrl-D at a terminal cancels; an empty pipe is an error.
   if (process.stdin.isTTY) throw new DOMException('the prompt was cancelled', 'AbortError')
   throw new ConfigError('no_answer', 'nothing was pasted; run: musette login --browser --paste')
+}
+
+function nameOf({ name, sameRider = false }: Input) {
+  return { name, sameRider }
 }
 
 function clientOf(app: Pick<App, 'config'>, input: Input) {

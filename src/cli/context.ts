@@ -161,6 +161,7 @@ export function exitFor(
 }
 
 function codeFor(error: MusetteError): number {
+  if (error.code === 'other_rider') return EXIT.usage
   if (error instanceof CredentialsRejectedError || LOGIN_CODES.has(errorCode(error))) return EXIT.noLogin
   if (error instanceof ConfigError) return EXIT.usage
   if (error instanceof TransientError || error instanceof RateLimitedError) return EXIT.unreachable

@@ -54,7 +54,7 @@ export async function demo(context: Context, options: DemoOptions): Promise<unde
 async function signIn(config: Config, { log, signal }: Context): Promise<void> {
   const app = await openApp(config, log, { signal })
   try {
-    const rider = { username: 'rider', password: 'rider', keepPassword: false }
+    const rider = { username: 'rider', password: 'rider', keepPassword: false, sameRider: true }
     await signInWithPassword(app, { name: 'default', ...rider, signal })
   } finally {
     await app.close()

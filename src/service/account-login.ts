@@ -1,5 +1,6 @@
 import { RateLimitedError, RejectedError } from '../kit/errors.ts'
 import { SECOND, waitFor } from '../kit/time.ts'
+import { assertRider } from './assert-rider.ts'
 import { assertOrigin } from './calls.ts'
 import type { Credentials, LoginAccount } from './credentials.ts'
 import {
@@ -66,7 +67,7 @@ type TokenCall<T> = {
  * remains with a new token, or no new token can be obtained, the token is tried at another endpoint: if it is accepted there, the
  * 401 belongs to the object. A new token that is refused is an outage of the service: TransientError `token_refused`, after a day of
  * them CredentialsRejectedError of that code, and no request until the stored pause is over. Throws CredentialsRejectedError
- * `needs_login` when the login has ended, TransientError `refresh_pending`, RejectedError `refused_here` for a 401 of the object,
+ * `needs_login` when the login has ended and `other_rider` as assertRider does, TransientError `refresh_pending`, RejectedError `refused_here` for a 401 of the object,
  * and the errors of `send`.
  */
 export async function withToken<T>(
@@ -80,6 +81,11 @@ export async function withToken<T>(
   let { held, brandNew } = await usableCredentials(deps, state, { signal, maxAgeMs })
   for (;;) {
     try {
+      await assertRider(deps, { account: state.account, held, signal })
+      if (!held.isRiderCompared) {
+        held = { ...held, isRiderCompared: true }
+        state.lastRead = undefined
+      }
       const result = await call.send(held.accessToken)
       await acceptTokens(deps, state, held)
       return result

@@ -19,7 +19,20 @@ export type Credentials = TokenPair & {
   failures: number
   /** no attempt before this moment; remembered across restarts */
   notBefore: Date | undefined
+  /** these tokens were compared with the account: they belong to the rider of its activities */
+  isRiderCompared: boolean
 } & Refusals
+
+/** What tells whose account it is: the paths of its newest activities, with the time in which they are listed. */
+export type RiderEvidence = {
+  paths: string[]
+  from: Date | null
+  to: Date | null
+  /** whether the account has anything that belongs to a rider */
+  holdsRows: boolean
+  /** whether the user name of a login is that of the last one; `unknown` without a name or its key */
+  name: 'same' | 'other' | 'unknown'
+}
 
 /** New tokens in a row that the service refused, each just made, and when the first of them was. */
 export type Refusals = { refusals: number; refusedSince: Date | undefined }
@@ -39,6 +52,8 @@ export type HeldCredentials = {
   recordRefusals(
     input: Refusals & Pick<Credentials, 'needsLogin' | 'notBefore'> & { reason: string | null },
   ): Promise<void>
+  /** Records whose tokens these are; those of another rider park the account with the reason. */
+  recordRider(input: { isOther: boolean; reason: string | null }): Promise<void>
   /** Counts a failed attempt; no other is made before `notBefore`. */
   recordFailure(input: { notBefore: Date; reason: string }): Promise<void>
 }
@@ -50,6 +65,7 @@ export type TokenVault = {
    * UnreadableLoginError for this account's tokens alone.
    */
   read(accountId: number): Promise<Credentials | undefined>
+  findEvidence(accountId: number, login?: { origin: string; username: string }): Promise<RiderEvidence>
   /**
    * Runs `use` while the account's row is locked, one process at a time, and commits before it resolves. What `use`
    * saved or parked is kept also when it throws. Waits up to 90 s for the lock, then throws TransientError.

@@ -181,7 +181,8 @@ async function fail(
   return { kind: 'failed', error }
 }
 
-function isSamePair(a: Credentials, b: Credentials): boolean {
+/** Tells whether two credentials have the same tokens. */
+export function isSamePair(a: Credentials, b: Credentials): boolean {
   return a.accessToken === b.accessToken && a.obtainedAt.getTime() === b.obtainedAt.getTime()
 }
 

@@ -3,8 +3,9 @@ import type { Dispatcher } from 'undici'
 import { makeAgent, type Proxies } from '../kit/http-agent.ts'
 import { type Clock, type Sleep, systemClock, sleep as systemSleep } from '../kit/time.ts'
 import { type LoginState, makeLoginState } from './account-login.ts'
+import { listsOneOf } from './assert-rider.ts'
 import type { CallDeps } from './calls.ts'
-import type { TokenPair, TokenVault } from './credentials.ts'
+import type { RiderEvidence, TokenPair, TokenVault } from './credentials.ts'
 import { type AccountService, type Answer, listDefaultWorkouts, makeAccountService } from './endpoints.ts'
 import { DEFAULT_MAX_BODY_BYTES, DEFAULT_TIMEOUTS, type Timeouts } from './http-message.ts'
 import { makePacer, type OnPause } from './pacer.ts'
@@ -49,6 +50,11 @@ export type Service = {
     input: { redirectUri: string },
     signal?: AbortSignal,
   ): Promise<string | undefined>
+  /** Tells whether the service lists one of the newest activities of an account to an access token; see listsOneOf. */
+  listsOneOf(
+    input: { baseUrl: string; accessToken: string; evidence: RiderEvidence },
+    signal?: AbortSignal,
+  ): Promise<boolean>
   /** Lists the default workouts, without a token (service document, endpoint 5). */
   listDefaultWorkouts(baseUrl: string, signal?: AbortSignal): Promise<Answer<WireWorkoutList>>
   /** Rejects new calls, waits for a token refresh in flight, then closes every connection. */
@@ -127,6 +133,7 @@ export function openService(
       const call = { queue: 'login', origin: new URL(client.baseUrl).origin }
       return pacer.run(call, () => fetchAuthorizeRefusal(calls, { client, ...input }, signal), signal)
     },
+    listsOneOf: (input, signal) => listsOneOf(calls, { ...input, queue: 'login', signal }),
     listDefaultWorkouts: (baseUrl, signal) => listDefaultWorkouts(calls, baseUrl, signal),
     async close() {
       pacer.close(new DOMException('the client of the service is closed', 'AbortError'))

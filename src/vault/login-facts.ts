@@ -39,7 +39,10 @@ export async function findLoginFacts(
     const opens =
       keyring &&
       (await orUnreadable(named, () => {
-        unsealCredentials(keyring.sealerOf(sealed), sealed, { ...sealed, needsLogin: false, baseUrl })
+        unsealCredentials(keyring.sealerOf(sealed), sealed, {
+          ...sealed,
+          ...{ needsLogin: false, isRiderCompared: false, baseUrl },
+        })
         return true as const
       }))
     const spooled = await orUnreadable(named, async () => {

@@ -1,6 +1,7 @@
 import { asc, eq, sql } from 'drizzle-orm'
 import { accounts, credentials } from '../store/schema/index.ts'
 import type { Tx } from '../store/store.ts'
+import { keepRider } from './riders.ts'
 import { lockingTransaction, reseal, type SealedCredentials } from './rows.ts'
 import { makeSealer, type Sealer, UnreadableLoginError } from './seal.ts'
 import { restoreSpooledTokens, type VaultParts } from './stored-credentials.ts'
@@ -101,6 +102,7 @@ async function findRows(tx: Tx): Promise<Row[]> {
 // Changes the sealed columns only: a pause after a failed refresh and an ended login stay as they are.
 async function updateSealed(tx: Tx, sealed: SealedCredentials): Promise<void> {
   const { clientSecret, accessToken, refreshToken, password, keyId, accountId } = sealed
+  await keepRider(tx, accountId, accessToken)
   await tx.db
     .update(credentials)
     .set({ clientSecret, accessToken, refreshToken, password, keyId, updatedAt: sql`clock_timestamp()` })

@@ -2,7 +2,7 @@ import { eq, inArray, sql } from 'drizzle-orm'
 import { SECOND } from '../kit/time.ts'
 import type { Credentials, HeldCredentials, Refusals, TokenPair } from '../service/credentials.ts'
 import { cleanText } from '../store/clean.ts'
-import { accounts, credentials } from '../store/schema/index.ts'
+import { accounts, credentials, riders } from '../store/schema/index.ts'
 import type { Store, Tx } from '../store/store.ts'
 import type { Sealer } from './seal.ts'
 import { UnreadableLoginError } from './seal.ts'
@@ -36,21 +36,17 @@ export async function lockCredentials(tx: Tx, accountId: number): Promise<void> 
     .for('update')
 }
 
-/** Locks the credentials row of the account of that name, and returns its user name; undefined when there is no row. */
-export async function lockCredentialsOf(
-  tx: Tx,
-  name: string,
-): Promise<{ username: string | null } | undefined> {
+/** Locks the credentials row of the account of that name. */
+export async function lockCredentialsOf(tx: Tx, name: string): Promise<void> {
   const named = tx.db
     .select({ accountId: accounts.accountId })
     .from(accounts)
     .where(eq(accounts.name, cleanText(name)))
-  const [row] = await tx.db
-    .select({ username: credentials.username })
+  await tx.db
+    .select({ one: sql`1` })
     .from(credentials)
     .where(inArray(credentials.accountId, named))
     .for('update')
-  return row
 }
 
 /** Finds the sealed credentials of an account, with the state of the login in its row of `accounts`. */
@@ -68,6 +64,8 @@ function selectSealed(tx: Tx) {
   return tx.db
     .select({
       sealed: credentials,
+      isRiderCompared: sql<boolean>`coalesce(${riders.pair} = sha256(${credentials.accessToken}) and not ${riders.isOther}, false)`,
+      isOther: riders.isOther,
       unreadable: credentials.unreadable,
       needsLogin: accounts.needsLogin,
       lastError: accounts.lastError,
@@ -75,6 +73,7 @@ function selectSealed(tx: Tx) {
     })
     .from(credentials)
     .innerJoin(accounts, eq(accounts.accountId, credentials.accountId))
+    .leftJoin(riders, eq(riders.accountId, credentials.accountId))
 }
 
 /** Finds the ids of the keys that seal the rows of all accounts. */
@@ -167,7 +166,8 @@ export function sealLogin(sealer: Sealer, owner: Owner, login: Login): SealedCre
     accountId: owner.accountId,
     clientId,
     clientSecret: sealer.seal(clientSecret, { ...owner, field: 'client_secret' }),
-    username: username ?? null,
+    // Without its password a user name is of no use here; whose account it is tells a hash.
+    username: password === undefined ? null : (username ?? null),
     password: password === undefined ? null : sealer.seal(password, { ...owner, field: 'password' }),
     ...sealPair(sealer, owner, login.pair),
   }
@@ -209,7 +209,7 @@ export function reseal(
 }
 
 type LoginState = Pick<typeof credentials.$inferSelect, 'failures' | 'notBefore' | keyof Refusals> &
-  Pick<typeof accounts.$inferSelect, 'needsLogin' | 'baseUrl'>
+  Pick<typeof accounts.$inferSelect, 'needsLogin' | 'baseUrl'> & { isRiderCompared: boolean }
 
 /**
  * Opens sealed credentials. Those without an origin belong to the origin of the account's base URL. Throws
@@ -231,6 +231,7 @@ export function unsealCredentials(sealer: Sealer, sealed: SealedCredentials, sta
     needsLogin: state.needsLogin,
     failures: state.failures,
     notBefore: state.notBefore ?? undefined,
+    isRiderCompared: state.isRiderCompared,
     refusals: state.refusals,
     refusedSince: state.refusedSince ?? undefined,
   }

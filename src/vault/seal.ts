@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
 import { ConfigError, commandFor } from '../kit/errors.ts'
 
 /**
@@ -8,6 +8,8 @@ import { ConfigError, commandFor } from '../kit/errors.ts'
 export type Sealer = {
   /** first 8 hex digits of the SHA-256 of the key: identifies the key and does not reveal it */
   readonly keyId: string
+  /** Returns the HMAC-SHA-256 of a text by a key made from this one. */
+  hash(text: string): Buffer
   seal(text: string, place: SealPlace & Readonly<{ origin: string }>): Buffer
   /** Throws UnreadableLoginError `login_damaged` when the key, the place or a byte of the value differs. */
   open(sealed: Buffer, place: SealPlace): Opened
@@ -32,8 +34,10 @@ export function makeSealer(secretKey: Buffer): Sealer {
     const message = `the secret key has ${secretKey.length} bytes and needs ${KEY_BYTES}; correct MUSETTE_SECRET_KEY`
     throw new ConfigError('secret_key_length', message)
   }
+  const hashKey = createHmac('sha256', secretKey).update('musette rider').digest()
   return {
     keyId: keyIdOf(secretKey),
+    hash: (text) => createHmac('sha256', hashKey).update(text).digest(),
     seal(text, { origin, ...place }) {
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', secretKey, nonce, { authTagLength: TAG_BYTES })

@@ -23,7 +23,10 @@ import { type Keyring, type Sealer, spoolName, UnreadableLoginError } from './se
 export type VaultParts = Readonly<{ store: Store; log: Logger; keys: Keyring; spool: Spool }>
 
 // The values of the row while the database is unreachable.
-const UNKNOWN_STATE = { needsLogin: false, failures: 0, notBefore: null, refusals: 0, refusedSince: null }
+const UNKNOWN_STATE = {
+  ...{ needsLogin: false, failures: 0, notBefore: null, refusals: 0, refusedSince: null },
+  isRiderCompared: false,
+}
 
 /**
  * Reads an account's credentials. Newer tokens in a spool file are written to the table first. While the database is
@@ -92,8 +95,8 @@ async function findCredentials(
 }
 
 function unsealRow(keys: Keyring, row: NonNullable<Awaited<ReturnType<typeof findSealed>>>): Credentials {
-  const { sealed, needsLogin, baseUrl } = row
-  return unsealCredentials(keys.sealerOf(sealed), sealed, { ...sealed, needsLogin, baseUrl })
+  const { sealed, ...state } = row
+  return unsealCredentials(keys.sealerOf(sealed), sealed, { ...sealed, ...state })
 }
 
 /**

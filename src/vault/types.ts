@@ -14,10 +14,14 @@ export type Login = {
 export type Vault = TokenVault & {
   /**
    * Stores a new login in place of an earlier one, and creates the account or updates its base URL, in one transaction, so that
-   * tokens and base URL always belong together. A login of another rider, or with another base URL, is mirrored from the
-   * beginning. Waits up to 90 s for a running refresh, then throws TransientError and changes nothing.
+   * tokens and base URL always belong together. Unless the rider is known to be the `same`, and with another base URL, the account is
+   * mirrored from the beginning; tokens of an `unknown` one are compared with it before their first use. Waits up to 90 s for a running refresh, then throws TransientError and changes nothing.
    */
-  saveLogin(account: { name: string; baseUrl: string }, login: Login): Promise<Account>
+  saveLogin(
+    account: { name: string; baseUrl: string },
+    login: Login,
+    rider?: 'same' | 'accepted' | 'unknown',
+  ): Promise<Account>
   /** Counts the logins that are readable as they are, and finds the accounts that `read` must look at; see findDoubtfulLogins. */
   findDoubtful(): Promise<{ readable: number; doubtful: number[] }>
   /** Deletes the tokens of an account; its mirrored data stays. */

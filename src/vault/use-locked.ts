@@ -2,10 +2,12 @@ import { ConfigError, errorLine } from '../kit/errors.ts'
 import type { HeldCredentials, TokenPair } from '../service/credentials.ts'
 import { mapDatabaseError } from '../store/database-errors.ts'
 import type { Tx } from '../store/store.ts'
+import { keepRider, recordRider } from './riders.ts'
 import {
   findSealed,
   lockCredentials,
   lockingTransaction,
+  recordNeedsLogin,
   recordRefreshFailure,
   recordRefusals,
   reseal,
@@ -15,7 +17,7 @@ import {
 } from './rows.ts'
 import { findCredentialsAndUnpark, restoreSpooledTokens, type VaultParts } from './stored-credentials.ts'
 
-const NO_REFUSALS = { refusals: 0, refusedSince: undefined, notBefore: undefined }
+const NO_REFUSALS = { refusals: 0, refusedSince: undefined }
 
 type Settled<T> = { ok: true; result: T } | { ok: false; error: unknown }
 
@@ -71,15 +73,29 @@ async function readUnderLock<T>(
   const { accountId, state } = input
   const spooled = await parts.spool.read(accountId)
   if (spooled) await restoreSpooledTokens(tx, parts.keys, spooled)
-  state.newest = (await findSealed(tx, accountId))?.sealed
+  const row = await findSealed(tx, accountId)
+  state.newest = row?.sealed
   state.leftover = spooled !== undefined
   const found = await findCredentialsAndUnpark(tx, parts, accountId)
   return {
     credentials: found,
     save: (pair, failures) =>
       savePair(parts, tx, { accountId, origin: found?.origin, pair, failures, state }),
-    park: (reason) => recordRefusals(tx, accountId, { ...NO_REFUSALS, needsLogin: true, reason }),
+    park: (reason) =>
+      recordRefusals(tx, accountId, {
+        ...NO_REFUSALS,
+        notBefore: found?.notBefore,
+        needsLogin: true,
+        reason,
+      }),
     recordRefusals: (input) => recordRefusals(tx, accountId, input),
+    async recordRider({ isOther, reason }) {
+      const sealed = state.newest
+      if (!sealed || !found) return
+      const verdict = isOther ? 'other' : 'same'
+      if (isOther || row?.isOther) await recordNeedsLogin(tx, accountId, reason)
+      await recordRider(tx, parts.keys.sealerOf(sealed), { sealed, verdict, login: found })
+    },
     recordFailure: (failure) => recordRefreshFailure(tx, accountId, failure),
   }
 }
@@ -108,6 +124,7 @@ async function savePair<T>(
   state.newest = sealed
   state.spooled = await trySpool(parts, sealed)
   try {
+    await keepRider(tx, accountId, sealed.accessToken)
     await upsertSealed(tx, sealed, { failures })
   } catch (error) {
     // With the pair in the spool a lost connection is no failure; its commit fails, too. A refused value lets the commit succeed.

@@ -4,6 +4,7 @@ import { findAccountById, forgetCursors, upsertAccount } from '../store/account-
 import { credentials } from '../store/schema/index.ts'
 import type { Store } from '../store/store.ts'
 import { resealCredentials } from './reseal-credentials.ts'
+import { findEvidence, recordRider } from './riders.ts'
 import {
   findKeyIds,
   findSealed,
@@ -44,17 +45,19 @@ export function makeTokenVault(
     read: (accountId) => named(store, readCredentials(parts, accountId)),
     findDoubtful: () => findDoubtfulLogins(parts),
     locked: (accountId, use) => named(store, useLocked(parts, accountId, use)),
-    async saveLogin({ name, baseUrl }, login) {
+    findEvidence: (accountId, login) => store.read((tx) => findEvidence(tx, keys, { accountId, login })),
+    async saveLogin({ name, baseUrl }, login, rider = 'unknown') {
       const account = await lockingTransaction(store, async (tx) => {
-        const before = await lockCredentialsOf(tx, name)
+        await lockCredentialsOf(tx, name)
         const made = await upsertAccount(tx, { name, baseUrl })
         const { accountId } = made
-        // Another user name may be another rider, whose history must be mirrored from the beginning.
-        if (before?.username !== (login.username ?? null)) await forgetCursors(tx, accountId)
+        if (rider !== 'same') await forgetCursors(tx, accountId)
         const sealer = keys.sealerForNew(await findKeyIds(tx))
         const { origin } = new URL(baseUrl)
         const sealed = sealLogin(sealer, { accountId, origin }, login)
         await upsertSealed(tx, sealed, { refusals: 0, refusedSince: null })
+        const verdict = rider === 'unknown' ? 'unknown' : 'same'
+        await recordRider(tx, sealer, { sealed, verdict, login: { origin, username: login.username } })
         return { ...made, needsLogin: false, lastError: null }
       })
       const { accountId } = account

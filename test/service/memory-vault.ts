@@ -27,6 +27,7 @@ export function makeCredentials(obtainedAt: Date, changes: Partial<Credentials> 
     needsLogin: false,
     failures: 0,
     notBefore: undefined,
+    isRiderCompared: true,
     refusals: 0,
     refusedSince: undefined,
     ...changes,
@@ -62,6 +63,10 @@ export function makeMemoryVault(rows: Record<number, Credentials> = {}): MemoryV
       if (reason !== null) reasons.push(reason)
       change(accountId, changes, 'refusals')
     },
+    async recordRider({ isOther, reason }) {
+      if (reason !== null) reasons.push(reason)
+      change(accountId, isOther ? { needsLogin: true } : { isRiderCompared: true }, 'rider')
+    },
     async recordFailure({ notBefore, reason }) {
       reasons.push(reason)
       change(accountId, { failures: (stored.get(accountId)?.failures ?? 0) + 1, notBefore }, 'failure')
@@ -77,6 +82,9 @@ export function makeMemoryVault(rows: Record<number, Credentials> = {}): MemoryV
     async read(accountId) {
       reads += 1
       return stored.get(accountId)
+    },
+    async findEvidence() {
+      return { paths: [], from: null, to: null, holdsRows: false, name: 'unknown' }
     },
     locked(accountId, use) {
       locks += 1

@@ -31,6 +31,7 @@ const STATE = {
   needsLogin: false,
   failures: 2,
   notBefore: null,
+  isRiderCompared: false,
   refusals: 0,
   refusedSince: null,
   baseUrl: `${ORIGIN}/api`,
@@ -90,6 +91,7 @@ describe('sealed credentials', () => {
       needsLogin: false,
       failures: 2,
       notBefore: undefined,
+      isRiderCompared: false,
       refusals: 0,
       refusedSince: undefined,
     }

@@ -19,6 +19,7 @@ test('the vault returns the credentials of a login, and stores none of them in c
     needsLogin: false,
     failures: 0,
     notBefore: undefined,
+    isRiderCompared: false,
     refusals: 0,
     refusedSince: undefined,
   })

@@ -14,6 +14,7 @@ type LoginOptions = {
   keepPassword?: boolean
   browser?: boolean
   paste?: boolean
+  sameRider?: boolean
   clientId?: string
   clientSecret?: string
   redirectUri?: string
@@ -38,6 +39,10 @@ export function addLoginVerbs(program: Command, run: Run): void {
     .option('--client-id <id>', 'with --browser: the client id of your application')
     .option('--client-secret <secret>', 'with --browser: its secret (better: MUSETTE_CLIENT_SECRET)')
     .option('--redirect-uri <uri>', REDIRECT_URI)
+    .option(
+      '--same-rider',
+      'go on though nothing shows that it is the rider of the activities of the account',
+    )
     .option('--timezone <zone>', TIMEZONE, parseTimezone)
     .action((account: string | undefined, options: LoginOptions) =>
       run((context) => login(context, account ?? 'default', options), { quiet: true }),
@@ -81,6 +86,7 @@ async function login(context: Context, name: string, options: LoginOptions): Pro
           name,
           ...credentials,
           keepPassword: options.keepPassword ?? false,
+          sameRider: options.sameRider ?? false,
           signal: context.signal,
         })
       : await loginInBrowser(context, app, { name, ...options })

@@ -16,6 +16,19 @@ export const LOGINS: readonly Breaking[] = [
     to: 'return needsLogin || refusals > 0',
   },
   {
+    promise:
+      'An account takes the tokens of its own rider only; with those of another one nothing is read, written or sent',
+    in: 'src/service/assert-rider.ts',
+    from: 'if (held.isRiderCompared) return',
+    to: "if (held.accessToken !== '') return",
+  },
+  {
+    promise: '… and a login of another rider changes nothing',
+    in: 'src/app/sign-in.ts',
+    from: 'if (sameRider) return',
+    to: 'if (sameRider || account) return',
+  },
+  {
     promise: 'Processes that share a database refresh a token once',
     in: 'src/vault/use-locked.ts',
     from: 'await lockCredentials(tx, accountId)',

@@ -28,6 +28,12 @@ export const SECRETS: readonly Breaking[] = [
     to: "if (next.origin === 'null') throw",
   },
   {
+    promise: 'the user name of a login is stored as a keyed hash only, unless its password is kept',
+    in: 'src/vault/rows.ts',
+    from: 'username: password === undefined ? null : (username ?? null),',
+    to: 'username: username ?? null,',
+  },
+  {
     promise: 'no answer of the service loses a token pair, however odd it is',
     in: 'src/service/wire/wire-token.ts',
     from: 'Math.min(lifetime, MAX_LIFETIME_MS / SECOND)',

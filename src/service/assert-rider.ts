@@ -1,0 +1,82 @@
+import {
+  CredentialsRejectedError,
+  commandFor,
+  errorLine,
+  isAbort,
+  RateLimitedError,
+  RejectedError,
+  TransientError,
+} from '../kit/errors.ts'
+import { type CallDeps, callOnce, endpointUrl } from './calls.ts'
+import type { Credentials, LoginAccount, RiderEvidence } from './credentials.ts'
+import type { ServiceRequest } from './http-message.ts'
+import { isSamePair, type RefreshDeps } from './refresh-tokens.ts'
+import { badShape, parseJsonObject } from './service-errors.ts'
+import { parseActivityList } from './wire/wire-activity.ts'
+
+/**
+ * Compares tokens with their account before their first use: of its newest activities the service must list one at least (service
+ * document, endpoint 9). Without any there is nothing to compare. Parks the account of another rider and throws
+ * CredentialsRejectedError `other_rider`; throws TransientError `rider_pending` when the list cannot be had, and what makes a call wait or
+ * ends its token.
+ */
+export async function assertRider(
+  deps: RefreshDeps,
+  { account, held, signal }: { account: LoginAccount; held: Credentials; signal: AbortSignal | undefined },
+): Promise<void> {
+  if (held.isRiderCompared) return
+  const evidence = await deps.vault.findEvidence(account.accountId)
+  const { accessToken } = held
+  const isOther =
+    evidence.paths.length > 0 &&
+    !(await listsOneOf(deps.calls, { ...account, accessToken, evidence, signal }).catch((error: unknown) => {
+      const is401 = error instanceof RejectedError && error.status === 401
+      if (is401 || error instanceof RateLimitedError || isAbort(error, signal)) throw error
+      // Not the failure of what is to be requested: nothing of that was sent.
+      const text = `whose tokens account "${account.name}" has could not be compared (${errorLine(error)}); the next attempt comes by itself`
+      throw new TransientError('rider_pending', text, { cause: error })
+    }))
+  const error = otherRider(account.name, 'nothing of it was written')
+  await deps.vault.locked(account.accountId, async ({ credentials, recordRider }) => {
+    if (credentials && isSamePair(credentials, held))
+      await recordRider({ isOther, reason: isOther ? error.message : null })
+  })
+  if (!isOther) return
+  deps.log.error({ account: account.name }, error.message)
+  throw error
+}
+
+/** Tells whether the service lists one of the newest activities of an account to these tokens, by one request. */
+export async function listsOneOf(
+  deps: CallDeps,
+  input: {
+    baseUrl: string
+    queue: string
+    accessToken: string
+    evidence: RiderEvidence
+    signal: AbortSignal | undefined
+  },
+): Promise<boolean> {
+  const { baseUrl, queue, accessToken, evidence, signal } = input
+  const [from, to] = [evidence.from, evidence.to].map((at) => String(Math.floor(Number(at) / 1000)))
+  const what = 'comparison of the rider'
+  const request: ServiceRequest = {
+    method: 'GET',
+    endpoint: 'GET /oauth/activity',
+    url: endpointUrl(baseUrl, '/oauth/activity', { from: from ?? '', to: to ?? '' }),
+    what,
+    authorization: `Bearer ${accessToken}`,
+    totalMs: deps.transport.options.timeouts.tokenMs,
+  }
+  const parsed = parseActivityList(parseJsonObject(await callOnce(deps, { request, queue }, signal), what))
+  if (!parsed.ok) throw badShape(what, parsed.reason)
+  const paths = new Set(evidence.paths)
+  return parsed.value.entries.some(({ path }) => paths.has(path))
+}
+
+/** Makes the error of an account that is signed in, or was to be, as another rider than that of its activities. */
+export function otherRider(account: string, done: string): CredentialsRejectedError {
+  const login = commandFor('login', account)
+  const text = `account "${account}" has the activities of another rider than this login, and ${done}; for an account of its own run: musette login NAME --username …, with a new NAME; for the rider of these activities run: ${login}, and with --same-rider if it is the same one after all`
+  return new CredentialsRejectedError('other_rider', text)
+}
