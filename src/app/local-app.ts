@@ -21,8 +21,8 @@ export type LocalApp = {
   close(): Promise<void>
 }
 
-/** Database connections besides one for each concurrent fetch: token refreshes hold one during their request, polls need the rest. */
-export const CONNECTIONS_BESIDE_FETCHES = 6
+/** Database connections besides one for each concurrent fetch: token refreshes hold one during their request, a pass holds one, polls need the rest. */
+export const CONNECTIONS_BESIDE_FETCHES = 7
 
 /**
  * Opens database and vault from the configuration. The embedded Postgres is migrated to this version, and made unless `preparation` is `check`; the user's own database is

@@ -1,5 +1,5 @@
 import { CredentialsRejectedError, errorCode, errorLine, isAbort, TransientError } from '../kit/errors.ts'
-import { HOUR, joinSignals } from '../kit/time.ts'
+import { HOUR, joinSignals, SECOND, sleep } from '../kit/time.ts'
 import { type Comparison, compareActivity } from '../mirror/compare-activities.ts'
 import { completeMeasures } from '../mirror/complete-measures.ts'
 import type { FetchCounts, Progress } from '../mirror/fetch-wanted.ts'
@@ -18,8 +18,9 @@ import { mirrorWorkouts } from '../mirror/training/poll-workouts.ts'
 import type { Account } from '../store/account-rows.ts'
 import { countByState, findFetched, findToVerify, type VerifyChoice } from '../store/activities/wanted.ts'
 import { recordRunsAbandoned } from '../store/runs.ts'
+import { withPass } from '../store/store.ts'
 import { type App, endPauses, pruneBookkeeping } from './app.ts'
-import { accountToUse } from './local-app.ts'
+import { accountNamed, accountToUse } from './local-app.ts'
 
 /**
  * The counts of a pass, and of what is here after it: `created` activities were never fetched before, `mirrored` and `unfetched`
@@ -84,6 +85,28 @@ export async function syncAccount(
     throw error
   } finally {
     halt.clear()
+  }
+}
+
+/** How often a pass that waits looks whether the one before it has ended. */
+const LOOK_EVERY_MS = SECOND
+
+/**
+ * Runs `work` as the one pass of an account, see withPass. While another process has one it returns undefined, or with `wait` runs
+ * after that. `onWait` is called each second of a wait. Throws ConfigError `no_account`, and the signal's reason.
+ */
+export async function asPass<T>(
+  app: Pick<App, 'mirror'>,
+  input: { name: string; wait: boolean; signal: AbortSignal; onWait: () => void },
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  const { store } = app.mirror
+  const { accountId } = await accountNamed({ store }, input.name)
+  for (;;) {
+    const done = await withPass(store, { ...input, accountId }, async () => ({ result: await work() }))
+    if (done || !input.wait) return done?.result
+    input.onWait()
+    await sleep(LOOK_EVERY_MS, input.signal)
   }
 }
 

@@ -25,6 +25,7 @@ import {
 } from '../store/activities/wanted.ts'
 import { findCursor } from '../store/cursors.ts'
 import { findNewestChange } from '../store/feed/change-rows.ts'
+import { findPasses } from '../store/store.ts'
 import { findDueUploads, recordUploadsComplete } from '../store/uploads/due-uploads.ts'
 import { checkUpload } from '../upload/check-upload.ts'
 import { UnreadableLoginError } from '../vault/seal.ts'
@@ -42,13 +43,13 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
   const updateZones = makeZoneUpdates(app)
   const startedAt = new Date()
   return {
-    'poll-activities': ofAccount(app, async (account, { signal }) => {
+    'poll-activities': besidePasses(app, async (account, { signal }) => {
       const { inserted, marked } = await pollActivities(mirror, mirrorOptions, { account, signal })
       if (inserted + marked === 0) return undefined
       await enqueueWanted(app, jobs(), account)
       return { counts: { changed: inserted + marked } }
     }),
-    'reconcile-activities': ofAccount(app, async (account, { signal }) => {
+    'reconcile-activities': besidePasses(app, async (account, { signal }) => {
       // The first poll compares the whole list itself.
       const key = { accountId: account.accountId, resource: ACTIVITIES }
       if (!(await store.read((tx) => findCursor(tx, key)))) return undefined
@@ -57,13 +58,13 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
       if (changed > 0) await enqueueWanted(app, jobs(), account)
       return changed + found.absent > 0 ? { counts: { changed, absent: found.absent } } : undefined
     }),
-    'scrub-activities': ofAccount(app, async (account, { signal }) => {
+    'scrub-activities': besidePasses(app, async (account, { signal }) => {
       const scrub = scrubOf(app.config.mirror.scrubPerDay)
       if (!scrub) return undefined
       const counts = await scrubActivities(mirror, mirrorOptions, { account, limit: scrub.limit, signal })
       return counts.different ? { counts } : undefined
     }),
-    'fetch-activity': ofAccount(app, async (account, { signal }, { activityId }) => {
+    'fetch-activity': besidePasses(app, async (account, { signal }, { activityId }) => {
       const activity = await store.read((tx) => findActivity(tx, activityId))
       if (activity && isToFetch(activity, mirror.now()))
         await mirrorActivity(mirror, mirrorOptions, { account, activity, signal })
@@ -102,9 +103,10 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
       await endPauses(app)
       await enqueueDueUploads(app, jobs())
       let wanted = 0
-      for (const account of await store.read((tx) => findAccountsWithWanted(tx, mirror.now()))) {
-        wanted += await enqueueWanted(app, jobs(), account)
-      }
+      const due = await store.read(async (tx) =>
+        (await findPasses(tx)).length > 0 ? [] : findAccountsWithWanted(tx, mirror.now()),
+      )
+      for (const account of due) wanted += await enqueueWanted(app, jobs(), account)
       await logProgress(wanted)
       await updateZones()
       if (wanted === 0) await mirror.vacuum.whenIdle()
@@ -203,6 +205,20 @@ function ofAccount<P extends { accountId: number }>(
       throw error
     }
   }
+}
+
+/**
+ * Makes the handler of a job that requests activities, as ofAccount does. While a verb has a pass, of whichever account, it does
+ * nothing: both would fetch the same, and together exceed the pace. What is left then is found by the next poll and sweep.
+ */
+function besidePasses<P extends { accountId: number }>(
+  app: Pick<App, 'store' | 'vault'>,
+  work: Parameters<typeof ofAccount<P>>[1],
+): ReturnType<typeof ofAccount<P>> {
+  return ofAccount<P>(app, async (account, context, payload) => {
+    const passes = await app.store.read(findPasses)
+    return passes.length > 0 ? undefined : work(account, context, payload)
+  })
 }
 
 /** How often old rows of the bookkeeping are looked for: about a hundred become old in a day. */

@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { errorLine, MusetteError } from '../kit/errors.ts'
+import { errorCode, errorLine, MusetteError } from '../kit/errors.ts'
 import { endPool, makePool } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 import { type DatabaseStep, mapDatabaseError, sqlstateOf } from './database-errors.ts'
@@ -130,6 +130,7 @@ async function rollback(client: pg.PoolClient): Promise<boolean> {
 type LockedWork =
   | 'activity list'
   | 'logins'
+  | 'pass'
   | 'training info'
   | 'uploads'
   | 'workout folder'
@@ -173,5 +174,63 @@ export async function withExclusiveWork<T>(
   } catch (error) {
     if (!locked && sqlstateOf(error) === '55P03') return undefined
     throw error
+  }
+}
+
+const PASS_NAME = 'musette pass '
+
+/** Finds the accounts of which a pass runs or waits for its turn, in any process. */
+export async function findPasses(tx: Tx): Promise<number[]> {
+  const { rows } = await tx.client.query<{ account_id: number }>(
+    `SELECT DISTINCT substr(s.application_name, length($1) + 1)::int AS account_id
+     FROM pg_locks l JOIN pg_stat_activity s USING (pid) JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()
+     WHERE l.relation = to_regclass('musette.lock_pass') AND s.application_name LIKE $1 || '%'`,
+    [PASS_NAME],
+  )
+  return rows.map((row) => row.account_id)
+}
+
+/**
+ * Runs `action` as the one pass of an account, after those of other accounts have ended, so that together they keep one pace. Returns
+ * undefined, and runs nothing, while another process has a pass of this account. A pass is known by the name of a connection
+ * that holds a lock, which other logins cannot take and which ends with its process. Throws the signal's reason while it waits.
+ */
+export async function withPass<T>(
+  store: Store,
+  { accountId, signal, onWait }: { accountId: number; signal?: AbortSignal | undefined; onWait: () => void },
+  action: () => Promise<T>,
+): Promise<T | undefined> {
+  let pass: Promise<T> | undefined
+  await store.transaction(async (tx) => {
+    await acquireNamedLock(tx, 'pass', accountId)
+    if ((await findPasses(tx)).includes(accountId)) return
+    await new Promise<void>((resolve, reject) => {
+      pass = store.transaction(async ({ client }) => {
+        // No row is locked, see withExclusiveWork. A machine that is gone is noticed within two minutes.
+        await client.query(`SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL application_name = '${PASS_NAME}${accountId}';
+          SET LOCAL tcp_keepalives_idle = 60; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 6;
+          SET LOCAL lock_timeout = '1s'; LOCK TABLE musette.lock_pass IN ROW SHARE MODE`)
+        resolve()
+        while (!(await isTurn(client))) {
+          signal?.throwIfAborted()
+          onWait()
+        }
+        return action()
+      })
+      pass.catch(reject)
+    })
+  })
+  return pass
+}
+
+async function isTurn(client: pg.PoolClient): Promise<boolean> {
+  await client.query('SAVEPOINT turn')
+  try {
+    await client.query('LOCK TABLE musette.lock_pass IN SHARE UPDATE EXCLUSIVE MODE')
+    return true
+  } catch (error) {
+    if (errorCode(error) !== '55P03') throw error
+    await client.query('ROLLBACK TO turn')
+    return false
   }
 }

@@ -5,11 +5,12 @@ import type { SyncCounts, Verified, VerifyCounts } from '../../app/sync-account.
 import { ConfigError, commandFor, errorCode } from '../../kit/errors.ts'
 import { formatCount, shorten } from '../../kit/text.ts'
 import { parseDay } from '../../kit/time.ts'
+import type { Progress } from '../../mirror/fetch-wanted.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
 import { makeProgressLine } from '../progress.ts'
 import { tuneForPass } from '../tune-for-pass.ts'
 
-type SyncOptions = { full?: boolean; acceptRemovals?: boolean; json?: boolean }
+type SyncOptions = { full?: boolean; acceptRemovals?: boolean; wait?: boolean; json?: boolean }
 
 /** Adds the verb `sync` to the program. */
 export function addSyncVerb(program: Command, run: Run): void {
@@ -21,6 +22,7 @@ export function addSyncVerb(program: Command, run: Run): void {
       'also compare the whole list with the mirror: finds removals, and edits that were missed',
     )
     .option('--accept-removals', 'with --full: accept any number of removed activities')
+    .option('--wait', 'when another process mirrors the account, begin after that')
     .option('--json', 'print the counts as one JSON object')
     .action((account: string | undefined, options: SyncOptions) =>
       run((context) => sync(context, account, options), { quiet: true }),
@@ -28,35 +30,48 @@ export function addSyncVerb(program: Command, run: Run): void {
 }
 
 async function sync(context: Context, account: string | undefined, options: SyncOptions): Promise<number> {
-  const { full = false, acceptRemovals = false } = options
+  const { full = false, acceptRemovals = false, wait = false, json = false } = options
   if (acceptRemovals && !full)
     throw new ConfigError('bad_usage', '--accept-removals goes with --full; run: musette sync --help')
   const startedAt = Date.now()
   await tuneForPass()
   const { openApp } = await import('../../app/app.ts')
   const { findChosenAccount } = await import('../../app/local-app.ts')
-  const { syncAccount } = await import('../../app/sync-account.ts')
+  const { asPass, syncAccount } = await import('../../app/sync-account.ts')
   const app = await openApp(context.config, context.log, { signal: context.signal, byHand: true })
   const line = makeProgressLine(context, 'activities')
   try {
     const name = await findChosenAccount(app, { name: account, verb: 'sync' })
-    const counts = await syncAccount(app, {
-      name,
-      full,
-      acceptRemovals,
-      training: true,
-      signal: context.signal,
-      onProgress: (now) => line.show(now),
-    })
-    line.finish(`account "${name}": ${sentenceOf(name, counts)}`)
-    const { listed, fetched, unchanged, absent, failed, pending } = counts
+    const { signal } = context
+    const onProgress = (now: Progress) => line.show(now)
+    const counts = await asPass(app, { name, wait, signal, onWait: noteOnce(context) }, () =>
+      syncAccount(app, { name, full, acceptRemovals, training: true, signal, onProgress }),
+    )
+    const running = counts === undefined
+    line.finish(`account "${name}": ${running ? runningSentence(name) : sentenceOf(name, counts)}`)
+    const { listed, fetched, unchanged, absent, failed, pending } = counts ?? NO_COUNTS
     const result = { listed, fetched, unchanged, absent, failed, pending }
     const duration = Date.now() - startedAt
-    if (options.json) context.printJson({ account: name, ...result, duration_ms: duration })
-    return failed > 0 || counts.unfetched > 0 ? EXIT.partial : EXIT.done
+    if (json) context.printJson({ account: name, ...result, duration_ms: duration, running })
+    return failed > 0 || (counts?.unfetched ?? 0) > 0 ? EXIT.partial : EXIT.done
   } finally {
     line.close()
     await app.close()
+  }
+}
+
+const NO_COUNTS = { listed: 0, fetched: 0, unchanged: 0, absent: 0, failed: 0, pending: 0 }
+
+function runningSentence(name: string): string {
+  return `another process mirrors it now; to begin after that, run: ${commandFor('sync', name)} --wait`
+}
+
+/** Makes the function that says once that a pass waits. */
+function noteOnce(context: Context): () => void {
+  let isNoted = false
+  return () => {
+    if (!isNoted) context.note('musette: waits until the pass of another process has ended')
+    isNoted = true
   }
 }
 
@@ -113,17 +128,22 @@ async function resync(context: Context, paths: readonly string[], options: Resyn
   await tuneForPass()
   const { openApp } = await import('../../app/app.ts')
   const { findChosenAccount } = await import('../../app/local-app.ts')
-  const { resyncAccount } = await import('../../app/sync-account.ts')
+  const { asPass, resyncAccount } = await import('../../app/sync-account.ts')
   const app = await openApp(context.config, context.log, { signal: context.signal, byHand: true })
   const line = makeProgressLine(context, 'activities')
   try {
     const account = await findChosenAccount(app, { name: options.account, verb: 'resync' })
-    const { reason, ...counts } = await resyncAccount(app, {
-      name: account,
-      choice: since ? { since } : { paths },
-      signal: context.signal,
-      onProgress: (now) => line.show(now),
-    })
+    const { signal } = context
+    const done = await asPass(app, { name: account, wait: true, signal, onWait: noteOnce(context) }, () =>
+      resyncAccount(app, {
+        name: account,
+        choice: since ? { since } : { paths },
+        signal,
+        onProgress: (now) => line.show(now),
+      }),
+    )
+    if (!done) throw new Error('a pass that waits has an end')
+    const { reason, ...counts } = done
     const why = reason === undefined ? '' : ` (${reason})`
     const failed =
       counts.failed > 0 ? `; ${formatCount(counts.failed)} failed${why}; run: musette status` : ''

@@ -150,8 +150,15 @@ export const MIRROR: readonly Breaking[] = [
     promise:
       'An activity that cannot be mirrored stops no other, has the reason in its row, and is asked for again',
     in: 'src/mirror/item-failure.ts',
-    from: 'nextFetchAt: isGone(activity, error) ? null : nextFetchAt,',
-    to: 'nextFetchAt: null,',
+    from: 'const nextFetchAt = new Date(requestedAt.getTime() + backoffMs(FAILURE_BACKOFF, attempts))',
+    to: 'const nextFetchAt = null',
+  },
+  {
+    promise:
+      'Passes of an account that begin together, as from cron beside a first backfill, request nothing twice',
+    in: 'src/store/store.ts',
+    from: 'if ((await findPasses(tx)).includes(accountId)) return',
+    to: '',
   },
   {
     promise: 'A clock that goes wrong, here or at the service, loses no change',
