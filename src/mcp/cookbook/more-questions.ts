@@ -27,23 +27,16 @@ export const MORE: readonly Recipe[] = [
       select t.account, w.*
       from training.today t
       cross join lateral (
-        select date_trunc('week', d.day)::date as week, count(*)::int as days, round(sum(told.target_total)) as recommended_xss,
-          round(sum(d.xss)) as done_xss, round(sum(d.xss) - sum(told.target_total)) as difference
-        from training.daily_load d
-        cross join lateral (
-          select i.target_total from training.training_info i
-          where i.account_id = t.account_id and i.target_total is not null
-            and (i.observed_at at time zone t.timezone)::date <= d.day
-            and (i.last_seen_at at time zone t.timezone)::date >= d.day
-          order by i.observed_at limit 1
-        ) told
-        where d.account_id = t.account_id
+        select date_trunc('week', d.day)::date as week, count(*)::int as days, round(sum(r.xss)) as recommended_xss,
+          round(sum(d.xss)) as done_xss, round(sum(d.xss) - sum(r.xss)) as difference
+        from training.daily_load d join training.recommended_load r using (account_id, day)
+        where account_id = t.account_id and r.told_on = r.day
         group by 1 order by 1 desc limit 8
       ) w
       order by t.account, w.week desc;`,
     reading: `
-      Only days on which musette asked: \`days\` counts them. The recommendation of a day is the first that the service told on it,
-      because it falls when the ride of the day is in.`,
+      Only days on which musette asked: \`days\` counts them. The recommendation of a day is the first that was seen on it,
+      because it falls when the ride of the day is in: the view \`recommended_load\` says so for each day.`,
   },
   {
     number: 23,

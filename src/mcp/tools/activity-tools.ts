@@ -41,7 +41,7 @@ export const findActivities = makeTool({
   name: 'find_activities',
   title: 'Find activities',
   description:
-    'Activities by local day, words in name or description, and type. `activity` is the key for get_activity.',
+    'Activities by local day, words and type. `activity` is the key for get_activity.',
   input: z.object({
     account,
     from: day.describe('first day'),

@@ -8,7 +8,7 @@ const STATE = `
     i.tl_total as training_load, i.tl_low as training_load_low, i.tl_high as training_load_high, i.tl_peak as training_load_peak,
     i.status as freshness, f.day::text as form_day, f.form, f.rl_total as recovery_load,
     i.target_total as target_xss, i.target_low as target_xss_low, i.target_high as target_xss_high,
-    i.target_peak as target_xss_peak, w.last_7_days_xss, w.last_28_days_xss,
+    i.target_peak as target_xss_peak, r.recommended_xss, r.week_recommended_xss, w.last_7_days_xss, w.last_28_days_xss,
     i.wotd_type as workout_type, i.wotd_name as workout_name, i.wotd_description as workout_description,
     i.wotd_difficulty as workout_difficulty,
     (select json_agg(json_build_object('name', s.name, 'times', s.interval_count, 'power_w', s.power, 'duration_s', s.duration,
@@ -18,6 +18,10 @@ const STATE = `
   left join training.today t using (account_id)
   left join lateral (
     select * from training.training_info i where i.account_id = a.account_id order by i.observed_at desc limit 1) i on true
+  left join lateral (
+    select sum(xss) filter (where r.day = t.day) as recommended_xss, sum(xss) as week_recommended_xss
+    from training.recommended_load r
+    where r.account_id = a.account_id and date_trunc('week', r.day) = date_trunc('week', t.day)) r on true
   left join lateral (
     select day, form, rl_total from training.form_history f
     where f.account_id = a.account_id and f.form is not null order by f.at desc limit 1) f on true
@@ -56,6 +60,8 @@ const state = z.object({
   target_xss_low: number,
   target_xss_high: number,
   target_xss_peak: number,
+  recommended_xss: number,
+  week_recommended_xss: number,
   last_7_days_xss: number,
   last_28_days_xss: number,
   workout_type: text,
@@ -70,7 +76,7 @@ export const stateToday = makeTool({
   name: 'state_today',
   title: 'The state today',
   description:
-    'Signature (threshold ftp_w, ltp_w, peak pp_w, energy hie_kj), weight, training load, form, recommended load (target_xss), workout of the day with its steps.',
+    'Signature, weight, training load, form, load recommended today (target_xss: what is left of it) and this week, workout of the day with its steps.',
   input: z.object({ account }),
   output: { accounts: z.array(state) },
   async run({ query }, input) {

@@ -1,6 +1,6 @@
 import type { Tx } from '../store.ts'
 
-/** A day of the week: what was done, and what the service recommended. */
+/** A day of the week: what was done, and what the service recommended, see the view recommended_load. */
 export type WeekDay = {
   day: string
   activities: number
@@ -11,12 +11,14 @@ export type WeekDay = {
 }
 
 /**
- * Finds the seven days of an account's week, Monday first: what was done, and the load that the service recommended that day,
- * by the newest training info up to its end; of a day to come the present recommendation, of one before the first null.
+ * Finds the seven days of an account's week, Monday first: what was done, and the load that the service recommended; null before
+ * the first training info.
  */
 export async function findWeekDays(tx: Tx, accountId: number): Promise<WeekDay[]> {
   const { rows } = await tx.client.query<WeekDay>(
-    `select d.day::date::text as day, v.activities, v.elapsed_s, v.distance_km, v.xss, i.target_total as recommended_xss
+    `with recommended as materialized (select day, xss from training.recommended_load where account_id = $1)
+     select d.day::date::text as day, v.activities, v.elapsed_s, v.distance_km, v.xss,
+       (select r.xss from recommended r where r.day = d.day) as recommended_xss
      from training.today t
      cross join generate_series(0, 6) n
      cross join lateral (select date_trunc('week', t.day::timestamp) + n * interval '1 day' as day) d
@@ -29,11 +31,6 @@ export async function findWeekDays(tx: Tx, accountId: number): Promise<WeekDay[]
          -- no local time is further from UTC, and started_at has an index
          and a.started_at >= (d.day - interval '1 day') at time zone 'UTC' and a.started_at < (d.day + interval '2 days') at time zone 'UTC'
      ) v
-     left join lateral (
-       select target_total from training.training_info n
-       where n.account_id = $1 and n.observed_at at time zone t.timezone < d.day + interval '1 day'
-       order by n.observed_at desc limit 1
-     ) i on true
      where t.account_id = $1 order by d.day`,
     [accountId],
   )

@@ -10,13 +10,15 @@ export type FitnessNow = {
   hie_kj: number | null
   pp: number | null
   tl_total: number | null
-  target_total: number | null
+  /** the load that is recommended for today, before the ride of the day, see the view recommended_load */
+  recommended_xss: number | null
 }
 
 /** Finds an account's fitness from the newest training info (service document, endpoint 3); undefined before the first. */
 export async function findFitnessNow(tx: Tx, accountId: number): Promise<FitnessNow | undefined> {
   const { rows } = await tx.client.query<FitnessNow>(
-    `select last_seen_at as seen_at, status, weight_kg, ftp, ltp, hie as hie_kj, pp, tl_total, target_total
+    `select last_seen_at as seen_at, status, weight_kg, ftp, ltp, hie as hie_kj, pp, tl_total,
+       (select r.xss from training.recommended_load r join training.today t using (account_id, day) where account_id = $1) as recommended_xss
      from training.training_info where account_id = $1 order by observed_at desc limit 1`,
     [accountId],
   )

@@ -69,7 +69,7 @@ function Now({ view }: { view: View }) {
         <code>{command}</code>
       </p>
     )
-  const { ftp, weight_kg: kg, target_total: target } = now
+  const { ftp, weight_kg: kg, recommended_xss: target } = now
   const numbers: readonly NamedNumber[] = [
     [
       'Threshold power (FTP)',

@@ -143,8 +143,7 @@ export type WeekColumns = {
 }
 
 /**
- * Finds an account's weeks from the first activity to today, quiet ones too; `monday` is seconds since 1970, 0:00 UTC. The
- * recommendation of a day is that of the newest training info up to its end, and of days to come the present one.
+ * Finds an account's weeks from the first activity to today, quiet ones too; `monday` is seconds since 1970, 0:00 UTC.
  */
 async function findWeekColumns(tx: Tx, accountId: number): Promise<WeekColumns> {
   const { rows } = await tx.client.query<
@@ -156,17 +155,8 @@ async function findWeekColumns(tx: Tx, accountId: number): Promise<WeekColumns> 
           coalesce(sum(peak_xss), 0)::float8 as peak, coalesce(sum(xss), 0)::float8 as xss
         from training.daily_load where account_id = $1 group by 1
       ), recommended as (
-        select date_trunc('week', d.day) as monday, sum(i.target_total) as xss
-        from training.today t
-        cross join lateral generate_series(
-          (select min(observed_at at time zone t.timezone)::date from training.training_info where account_id = $1)::timestamp,
-          date_trunc('week', t.day::timestamp) + interval '6 days', interval '1 day') d (day)
-        cross join lateral (
-          select target_total from training.training_info n
-          where n.account_id = $1 and n.observed_at at time zone t.timezone < d.day + interval '1 day'
-          order by n.observed_at desc limit 1
-        ) i
-        where t.account_id = $1 group by 1 having count(i.target_total) = 7
+        select date_trunc('week', day::timestamp) as monday, sum(xss) as xss
+        from training.recommended_load where account_id = $1 group by 1 having count(*) = 7
       ), loads as (
         select distinct on (1) date_trunc('week', day::timestamp) as monday, tl_total
         from training.form_history where account_id = $1 and tl_total is not null order by 1, at desc

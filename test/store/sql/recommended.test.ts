@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest'
+import { findWeekDays } from '../../../src/store/training/week-days.ts'
+import { findFitness } from '../../../src/web/pages/fitness/queries.ts'
+import { openScene } from './scene.ts'
+
+it('the recommended load of a day is the first that was seen on it, for every reader, and the ride of the day does not lower it', async () => {
+  const scene = await openScene()
+  const accountId = await scene.account()
+  await scene.query(`update training.accounts set timezone = 'America/Toronto'`)
+  const [{ monday } = {}] = await scene.query(
+    `select date_trunc('week', day::timestamp)::date as monday from training.today`,
+  )
+  // Local moments of the week before this one, first and last seen, with the target.
+  const seen: Array<[from: string, to: string, target: number | null]> = [
+    ['0 days 06:00', '0 days 09:00', 60],
+    ['0 days 10:00', '0 days 23:30', 5],
+    ['1 day 00:30', '1 day 07:00', 50],
+    ['1 day 08:00', '1 day 20:00', null],
+    ['1 day 21:00', '3 days 22:00', 10],
+    ['5 days 12:00', '5 days 13:00', 40],
+    ['5 days 14:00', '6 days 23:59', 0],
+  ]
+  for (const [from, to, target] of seen)
+    await scene.query(
+      `insert into training.training_info (account_id, observed_at, last_seen_at, target_total, target_low)
+       select $1, ($2::date - 7 + $3::interval) at time zone 'America/Toronto', ($2::date - 7 + $4::interval) at time zone 'America/Toronto', $5, 1`,
+      [accountId, monday, from, to, target],
+    )
+  const days = await scene.view('recommended_load', 'order by day')
+  const plain = days.map(({ xss, day, told_on }) => [xss, day === told_on])
+  // Nobody asked on the fifth day; the days of this week have what was told first on the last day.
+  expect(plain.slice(0, 7)).toEqual([
+    [60, true],
+    [50, true],
+    [10, true],
+    [10, true],
+    [10, false],
+    [40, true],
+    [0, true],
+  ])
+  expect(plain.slice(7)).toEqual(Array.from({ length: 7 }, () => [0, false]))
+  const week = await scene.store.read((tx) => findWeekDays(tx, accountId))
+  expect(week.map((day) => day.recommended_xss)).toEqual([0, 0, 0, 0, 0, 0, 0])
+  await scene.ride(accountId, `${monday}T12:00:00Z`, { xss: 1 })
+  await scene.query(
+    `update training.activities set started_at = started_at - interval '7 days', started_at_local = started_at_local - interval '7 days'`,
+  )
+  const page = await findFitness({ store: scene.store }, { accountId })
+  expect(page?.weeks.recommended_xss).toEqual([180, 0])
+  const [asked] = await scene.query(
+    `select sum(r.xss) as recommended from training.daily_load d join training.recommended_load r using (account_id, day) where told_on = day`,
+  )
+  expect(asked?.recommended).toBe(170)
+})
