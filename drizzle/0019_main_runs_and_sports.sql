@@ -4,8 +4,8 @@ CREATE FUNCTION training.sport_of(activity_type text) RETURNS text LANGUAGE sql 
 RETURN CASE
   WHEN activity_type ~* 'motor|snowmob' THEN 'other'
   WHEN activity_type ~* 'swim' THEN 'swimming'
-  WHEN activity_type ~* '\mrun|running|jog|treadmill' THEN 'running'
-  WHEN activity_type ~* 'cycl|bik(e|ing)|\mrid(e|ing)\M|spinning|\mmtb\M|\mbmx\M|gravel|velodrom' THEN 'cycling'
+  WHEN activity_type ~* '(\m|virtual|trail)run|running|jog|treadmill' THEN 'running'
+  WHEN activity_type ~* 'cycl|bik(e|ing)|(\m|virtual)rid(e|ing)\M|spinning|\mmtb\M|\mbmx\M|gravel|velodrom' THEN 'cycling'
   ELSE 'other'
 END;
 COMMENT ON FUNCTION training.sport_of(text) IS 'The kind of sport of an activity_type: cycling, running, swimming, or other for all the rest and for NULL. By the words in it: Virtual Cycling, Mountain Biking and Gravel Ride are cycling.';

@@ -31,8 +31,8 @@ async function openActivities(): Promise<Client> {
   })
   await scene.ride(other, '2025-06-02T08:00:00Z', { path: 'theirs', name: 'Theirs', xss: 70 })
   await scene.query(
-    `insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local)
-     select activity_id, duration_s, watts, account_id, date_part('year', started_at_local), started_at_local
+    `insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local, sport)
+     select activity_id, duration_s, watts, account_id, date_part('year', started_at_local), started_at_local, sport
      from training.activities, (values (5, 800), (1200, 260)) as point (duration_s, watts) where activity_id = $1`,
     [late],
   )

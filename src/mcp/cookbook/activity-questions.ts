@@ -17,9 +17,9 @@ export const WITHIN_ACTIVITY: readonly Recipe[] = [
           order by started_at desc limit 2
         ) r
       ), each as (
-        select account, place, extract(epoch from t - min(t) over (partition by activity_id))::int as second, power, hr
+        select account, place, from_s::int as second, power, hr
         from ride cross join lateral (
-          select t, power, hr from training.samples where samples.activity_id = ride.activity_id offset 0
+          select from_s, power, hr from training.ride_samples s where s.activity_id = ride.activity_id offset 0
         ) s
       ), second as (
         select account, second, max(power) filter (where place = 2) as earlier_power, max(power) filter (where place = 1) as later_power,
@@ -63,7 +63,7 @@ export const WITHIN_ACTIVITY: readonly Recipe[] = [
       join training.today t using (account_id)
       join training.ride_measures m using (activity_id)
       cross join lateral unnest(m.cadence_s, m.cadence_work_kj) with ordinality as c (seconds, work_kj, step)
-      where a.absent_since is null and a.activity_type <> 'Running' and a.started_at_local::date > t.day - 14 and c.seconds > 0
+      where a.absent_since is null and a.sport = 'cycling' and a.started_at_local::date > t.day - 14 and c.seconds > 0
       group by 1, 2 order by 1, 2;`,
     reading: `
       The last 14 days on the bike, only seconds with pedalling, in steps of 5 /min, with the mean power of each step. The seconds were
@@ -80,20 +80,20 @@ export const WITHIN_ACTIVITY: readonly Recipe[] = [
         where a.name = 'Hill repeats' and a.absent_since is null
         order by c.name, a.started_at desc
       ), smooth as (
-        select account, t, t - min(t) over (partition by account) as since, power, hr, cad, avg(power) over (
-            partition by account order by t range between interval '15 s' preceding and interval '15 s' following
+        select account, from_s, held_s, power, hr, cad, avg(power) over (
+            partition by account order by from_s range between 15 preceding and 15 following
           ) > sig_ftp as hard
         from ride cross join lateral (
-          select t, power, hr, cad from training.samples where samples.activity_id = ride.activity_id offset 0
+          select from_s, held_s, power, hr, cad from training.ride_samples s where s.activity_id = ride.activity_id offset 0
         ) s
       ), run as (
-        select *, count(*) filter (where hard is not true) over (partition by account order by t) as easy_seconds from smooth
+        select *, count(*) filter (where hard is not true) over (partition by account order by from_s) as easy from smooth
       )
-      select account, row_number() over (partition by account order by min(t))::int as repeat,
-        to_char(min(since), 'HH24:MI:SS') as begins, count(*)::int as seconds,
-        round(avg(power)) as mean_w, max(hr) as max_hr, round(avg(cad)) as cadence
-      from run where hard group by account, easy_seconds having count(*) >= 60
-      order by account, min(t);`,
+      select account, row_number() over (partition by account order by min(from_s))::int as repeat,
+        to_char(make_interval(secs => min(from_s)), 'HH24:MI:SS') as begins, sum(held_s)::int as seconds,
+        round(sum(power * held_s) / sum(held_s)) as mean_w, max(hr) as max_hr, round(avg(cad)) as cadence
+      from run where hard group by account, easy having sum(held_s) >= 60
+      order by account, min(from_s);`,
     reading: `
       A repeat is a minute or more above threshold, in a mean over half a minute. When the watts fall at the same heart rate, there was
       one repeat too many.`,

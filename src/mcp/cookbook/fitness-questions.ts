@@ -24,13 +24,13 @@ export const FITNESS: readonly Recipe[] = [
       cross join lateral (
         select round(max(c.watts)) as best_20_min_w
         from training.activities a join training.power_curves c using (activity_id)
-        where a.account_id = t.account_id and a.absent_since is null and c.duration_s = 1200
+        where a.account_id = t.account_id and a.absent_since is null and a.sport = 'cycling' and c.duration_s = 1200
           and a.started_at_local::date between f.day - 89 and f.day
       ) b
       order by t.account, at.years desc;`,
     reading: `
       Higher is fitter: \`ftp_w\`, \`hie_kj\` and \`pp_w\` are the signature (threshold, high intensity energy, peak power),
-      \`training_load\` is the training behind it, and \`best_20_min_w\` is the best mean power over 20 minutes in the 90 days before.
+      \`training_load\` is the training behind it, and \`best_20_min_w\` is the best mean power over 20 minutes on the bike in the 90 days before.
       There is no row for a time before your first ride.`,
   },
   {
@@ -66,7 +66,7 @@ export const FITNESS: readonly Recipe[] = [
     name: 'bests_of_this_season',
     question: "Is my best 20 minutes of this season better than last season's?",
     sql: `
-      select b.account, b.duration_s as seconds,
+      select b.account, b.sport, b.duration_s as seconds,
         round(max(b.watts) filter (where b.season = s.season - 1)) as last_season_w,
         max(b.day) filter (where b.season = s.season - 1) as ridden,
         round(max(b.watts) filter (where b.season = s.season)) as this_season_w,
@@ -76,9 +76,9 @@ export const FITNESS: readonly Recipe[] = [
       from training.power_bests b
       join (select account_id, date_part('year', day)::int as season from training.today) s using (account_id)
       where b.span = 'season' and b.duration_s in (5, 60, 300, 1200, 3600)
-      group by 1, 2 order by 1, 2;`,
+      group by 1, 2, 3 order by 1, 2, 3;`,
     reading: `
-      A season is a calendar year. \`change_pct\` is empty while one of the two seasons has no such effort. You can add any of about 60
+      A season is a calendar year, and each sport has bests of its own. \`change_pct\` is empty while one of the two seasons has no such effort. You can add any of about 60
       durations to the list.`,
   },
   {
@@ -86,7 +86,7 @@ export const FITNESS: readonly Recipe[] = [
     name: 'breakthroughs',
     question: 'Which rides were breakthroughs, and what did they move?',
     sql: `
-      select r.account, r.day, r.name, r.medal, round(r.ftp_before) as ftp_before, round(r.ftp_change::numeric, 1) as ftp_change,
+      select r.account, r.day, r.name, r.sport, r.medal, round(r.ftp_before) as ftp_before, round(r.ftp_change::numeric, 1) as ftp_change,
         round(r.pp_before) as pp_before, round(r.pp_change::numeric, 1) as pp_change, round(r.atc_change) as atc_change
       from training.accounts c
       cross join lateral (

@@ -56,7 +56,7 @@ export const HISTORY: readonly Recipe[] = [
       ) i
       left join lateral (
         select max(watts) as best_5_min from training.power_bests b
-        where b.account_id = c.account_id and b.span = 'last 90 days' and b.duration_s = 300
+        where b.account_id = c.account_id and b.span = 'last 90 days' and b.sport = 'cycling' and b.duration_s = 300
       ) b on true
       order by c.name;`,
     reading: `

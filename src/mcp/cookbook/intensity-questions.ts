@@ -12,12 +12,12 @@ export const INTENSITY: readonly Recipe[] = [
       from training.accounts c
       cross join lateral (
         select * from training.zones_by_week
-        where zones_by_week.account_id = c.account_id
+        where zones_by_week.account_id = c.account_id and sport = 'cycling'
         order by week desc limit 6
       ) z
       order by z.account, z.week desc;`,
     reading: `
-      Minutes below 55, 75, 90, 105, 120 and 150 % of your threshold on that day, and above. The same view has the zones of the heart
+      Minutes on the bike below 55, 75, 90, 105, 120 and 150 % of your threshold on that day, and above. The same view has the zones of the heart
       rate, \`hr_z1_s\` to \`hr_z5_s\`.`,
   },
   {

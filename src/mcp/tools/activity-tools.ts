@@ -40,8 +40,7 @@ const SEARCHED = makeFoldedSql(`concat_ws(' ', x.name, x.description)`)
 export const findActivities = makeTool({
   name: 'find_activities',
   title: 'Find activities',
-  description:
-    'Activities by local day, words and type. `activity` is the key for get_activity.',
+  description: 'Activities by local day, words and type. `activity` is the key for get_activity.',
   input: z.object({
     account,
     from: day.describe('first day'),

@@ -33,3 +33,12 @@ export async function findSeasons(tx: Tx, accountId: number): Promise<number[]> 
   )
   return rows.map(({ season }) => season)
 }
+
+/** Finds the kinds of sport of an account, the one with most activities first. */
+export async function findSports(tx: Tx, accountId: number): Promise<string[]> {
+  const { rows } = await tx.client.query<{ sport: string }>(
+    `select sport from training.activities where account_id = $1 and absent_since is null group by 1 order by count(*) desc, 1`,
+    [accountId],
+  )
+  return rows.map(({ sport }) => sport)
+}

@@ -85,8 +85,8 @@ async function record(scene: Scene, accountId: number, made: Made<typeof ride>):
   const start = made.hoursAgo === null ? null : new Date(Date.now() - made.hoursAgo * HOUR_MS).toISOString()
   const activityId = await scene.ride(accountId, '2020-05-01T12:00:00Z', { zone: made.zone, ...made.scores })
   await scene.query(
-    `insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local)
-     select activity_id, duration_s, watts, account_id, date_part('year', started_at_local), started_at_local
+    `insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local, sport)
+     select activity_id, duration_s, watts, account_id, date_part('year', started_at_local), started_at_local, sport
      from training.activities, unnest($2::int[], $3::real[]) as curve (duration_s, watts)
      where activity_id = $1 and watts is not null`,
     [activityId, DURATIONS_S, made.watts],
@@ -172,7 +172,7 @@ const PLAIN_VIEWS: Readonly<Record<string, string>> = {
   power_bests: `
     with point as (
       select a.account_id, date_part('year', a.started_at_local)::int as year, c.duration_s, c.watts, c.activity_id,
-        a.started_at_local, a.started_at_local::date as day
+        a.started_at_local, a.started_at_local::date as day, a.sport
       from training.power_curves c join training.activities a using (activity_id)
       where a.absent_since is null and a.started_at_local is not null
         and c.duration_s <> 77 -- which is none of the durations that the view knows
@@ -184,10 +184,10 @@ const PLAIN_VIEWS: Readonly<Record<string, string>> = {
       select 'last 90 days', null, point.* from point join plain.today t using (account_id)
       where point.day between t.day - 89 and t.day
     )
-    select distinct on (account_id, span, season, duration_s)
-      account_id, span, season, duration_s, watts, activity_id, day
+    select distinct on (account_id, sport, span, season, duration_s)
+      account_id, sport, span, season, duration_s, watts, activity_id, day
     from held
-    order by account_id, span, season, duration_s, watts desc, started_at_local, activity_id`,
+    order by account_id, sport, span, season, duration_s, watts desc, started_at_local, activity_id`,
 
   ride_intensity: `
     with ride as (

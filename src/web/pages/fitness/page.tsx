@@ -7,7 +7,7 @@ import { Ago, type NamedNumber, Numbers, Waiting } from '../../shared/parts.tsx'
 import { Bests } from './bests.tsx'
 import { Load, Signature } from './history.tsx'
 import type { View } from './queries.ts'
-import { RangeChoice, readRange } from './range.tsx'
+import { RangeChoice, readRange, SportChoice } from './range.tsx'
 import { Weeks } from './weeks.tsx'
 
 /** Fitness changes with each activity, not with the seconds. */
@@ -17,7 +17,8 @@ showPage(<Fitness />)
 
 function Fitness() {
   const [range, setRange] = useState(readRange)
-  const view = useLive<View>(addressOf(readAccountQuery(), range.season), POLL_EVERY_MS)
+  const [sport, setSport] = useState(() => new URLSearchParams(location.search).get('sport'))
+  const view = useLive<View>(addressOf(readAccountQuery(), range.season, sport), POLL_EVERY_MS)
   const signature = useMemo(
     () => view && <Signature columns={view.signature} range={range} />,
     [view?.signature, range],
@@ -40,15 +41,18 @@ function Fitness() {
       )}
       {signature}
       {load}
+      <SportChoice sport={view.sport} sports={view.sports} onChoose={setSport} />
       {weeks}
       {bests}
     </>
   )
 }
 
-function addressOf(account: string, season: number | undefined): string {
-  if (season === undefined) return `/api/fitness${account}`
-  return `/api/fitness${account}${account ? '&' : '?'}season=${season}`
+function addressOf(account: string, season: number | undefined, sport: string | null): string {
+  const query = new URLSearchParams(account)
+  if (season !== undefined) query.set('season', String(season))
+  if (sport !== null) query.set('sport', sport)
+  return query.size > 0 ? `/api/fitness?${query}` : '/api/fitness'
 }
 
 /** The last fitness numbers of the service. */

@@ -3,7 +3,7 @@ import { commandFor } from '../../../kit/errors.ts'
 import { findAccounts } from '../../../store/account-rows.ts'
 import type { Tx } from '../../../store/store.ts'
 import type { Sent } from '../../shared/sent.ts'
-import { findFitnessNow, findSeasons } from '../fitness-now.ts'
+import { findFitnessNow, findSeasons, findSports } from '../fitness-now.ts'
 
 /** The page's content as the browser gets it. */
 export type View = Sent<typeof findFitness>
@@ -11,7 +11,7 @@ export type View = Sent<typeof findFitness>
 /** Finds the content of the fitness page, of the first account when none is named; undefined when there is no such account. */
 export async function findFitness(
   { store }: Pick<App, 'store'>,
-  input: { accountId?: number | undefined; season?: number | undefined },
+  input: { accountId?: number | undefined; season?: number | undefined; sport?: string | undefined },
 ) {
   return await store.read(async (tx) => {
     const accounts = await findAccounts(tx)
@@ -23,6 +23,8 @@ export async function findFitness(
     const key = shown?.accountId ?? 0
     const seasons = await findSeasons(tx, key)
     const season = input.season ?? seasons[0] ?? null
+    const sports = await findSports(tx, key)
+    const sport = input.sport ?? sports[0] ?? 'all'
     return {
       accounts: accounts.map((account) => ({ account_id: account.accountId, account: account.name })),
       /** the account of all the rest; null when there is none yet */
@@ -31,11 +33,14 @@ export async function findFitness(
       now: (await findFitnessNow(tx, key)) ?? null,
       signature: await findSignatureColumns(tx, key),
       load: await findLoadColumns(tx, key),
-      weeks: await findWeekColumns(tx, key),
+      /** the sports of the account, the one with most activities first; `sport` is that of weeks and `best`, or all */
+      sports,
+      sport,
+      weeks: await findWeekColumns(tx, { accountId: key, sport }),
       seasons,
       /** the season of `best` */
       season,
-      best: await findBests(tx, { accountId: key, season }),
+      best: await findBests(tx, { accountId: key, season, sport }),
     }
   })
 }
@@ -111,18 +116,18 @@ export type BestPoint = {
   last_90_days: Best | null
 }
 
-/** Finds an account's best mean powers of all time, of a season and of the last 90 days, by duration. */
+/** Finds an account's best mean powers of all time, of a season and of the last 90 days, by duration; in a sport, or all. */
 export async function findBests(
   tx: Tx,
-  { accountId, season }: { accountId: number; season: number | null },
+  { accountId, season, sport }: { accountId: number; season: number | null; sport: string },
 ): Promise<BestPoint[]> {
   const best = (rule: string) =>
     `(jsonb_agg(jsonb_build_object('watts', watts, 'activity_id', activity_id, 'day', day) order by watts desc) filter (where ${rule})) -> 0`
   const { rows } = await tx.client.query<BestPoint>(
     `select duration_s, ${best(`span = 'all time'`)} as all_time, ${best(`span = 'season' and season = $2`)} as season,
        ${best(`span = 'last 90 days'`)} as last_90_days
-     from training.power_bests where account_id = $1 group by duration_s order by duration_s`,
-    [accountId, season],
+     from training.power_bests where account_id = $1 and $3 in ('all', sport) group by duration_s order by duration_s`,
+    [accountId, season, sport],
   )
   return rows
 }
@@ -143,17 +148,21 @@ export type WeekColumns = {
 }
 
 /**
- * Finds an account's weeks from the first activity to today, quiet ones too; `monday` is seconds since 1970, 0:00 UTC.
+ * Finds an account's weeks from the first activity to today, quiet ones too, with the sums of a sport, or all; `monday` is seconds since
+ * 1970, 0:00 UTC. Recommendation and training load are those of all sports.
  */
-async function findWeekColumns(tx: Tx, accountId: number): Promise<WeekColumns> {
+async function findWeekColumns(
+  tx: Tx,
+  { accountId, sport }: { accountId: number; sport: string },
+): Promise<WeekColumns> {
   const { rows } = await tx.client.query<
     [number, number, number, number, number, number, number | null, number | null]
   >({
     text: `with weeks as (
-        select date_trunc('week', day::timestamp) as monday, sum(activities)::int as activities,
-          coalesce(sum(low_xss), 0)::float8 as low, coalesce(sum(high_xss), 0)::float8 as high,
-          coalesce(sum(peak_xss), 0)::float8 as peak, coalesce(sum(xss), 0)::float8 as xss
-        from training.daily_load where account_id = $1 group by 1
+        select d.monday, coalesce(sum(w.activities), 0)::int as activities, coalesce(sum(w.low_xss), 0)::float8 as low,
+          coalesce(sum(w.high_xss), 0)::float8 as high, coalesce(sum(w.peak_xss), 0)::float8 as peak, coalesce(sum(w.xss), 0)::float8 as xss
+        from (select distinct date_trunc('week', day::timestamp) as monday from training.daily_load where account_id = $1) d
+        left join training.weekly_summary w on w.account_id = $1 and w.week = d.monday and $2 in ('all', w.sport) group by 1
       ), recommended as (
         select date_trunc('week', day::timestamp) as monday, sum(xss) as xss
         from training.recommended_load where account_id = $1 group by 1 having count(*) = 7
@@ -163,7 +172,7 @@ async function findWeekColumns(tx: Tx, accountId: number): Promise<WeekColumns> 
       )
       select extract(epoch from w.monday)::float8, w.activities, w.low, w.high, w.peak, w.xss, r.xss, l.tl_total
       from weeks w left join recommended r using (monday) left join loads l using (monday) order by w.monday`,
-    values: [accountId],
+    values: [accountId, sport],
     rowMode: 'array',
   })
   return {

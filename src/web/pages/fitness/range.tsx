@@ -73,7 +73,31 @@ export function RangeChoice({ range, seasons, onChoose }: Props) {
   )
 }
 
-/** Makes the address of the page with another range; the account stays. */
+type SportProps = { sport: string; sports: readonly string[]; onChoose: (sport: string) => void }
+
+/** The choice of the sport of weeks and bests, where there are several; the address of the page keeps it. */
+export function SportChoice({ sport, sports, onChoose }: SportProps) {
+  if (sports.length < 2) return null
+  const choose = (chosen: string) => {
+    const query = new URLSearchParams(location.search)
+    query.set('sport', chosen)
+    history.replaceState(null, '', `${location.pathname}?${query}`)
+    onChoose(chosen)
+  }
+  return (
+    <div class="choice">
+      <select aria-label="Sport" value={sport} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+        {[...sports, 'all'].map((one) => (
+          <option key={one} value={one}>
+            {one === 'all' ? 'All sports' : `${one[0]?.toUpperCase()}${one.slice(1)}`}
+          </option>
+        ))}
+      </select>
+    </div>
+  )
+}
+
+/** Makes the address of the page with another range; the rest stays. */
 function addressOf(range: ChosenRange): string {
   const query = new URLSearchParams(location.search)
   query.delete('span')

@@ -95,8 +95,8 @@ export function Weeks({ columns, range }: { columns: View['weeks']; range: Chose
         <Chart spec={SPEC} columns={plotted} range={shown} />
         <figcaption>
           Sums of the activities’ training load scores (XSS) by the week of their own local day, and what the
-          service recommended for the seven days, known since the first training info. Ramp: how much training
-          load rose or fell from week to week.
+          service recommended for the seven days, of all sports, known since the first training info. Ramp:
+          how much training load rose or fell from week to week.
         </figcaption>
       </figure>
       <Details>
