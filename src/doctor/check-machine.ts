@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs'
-import { access, constants, readdir, stat, statfs } from 'node:fs/promises'
+import { access, constants, readdir, readFile, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { errorCode } from '../kit/errors.ts'
 import { formatBytes, quoteShell } from '../kit/text.ts'
@@ -78,6 +78,25 @@ function ownerFindings(dataDir: string, stats: { mode: number; uid: number }): F
     findings.push(warning(found, `sudo chown -R "$(id -un)" ${quoteShell(dataDir)}`))
   }
   return findings
+}
+
+/** A line of /etc/passwd of a person: an id from 1000 on, but for `nobody`, and a shell. */
+const PERSON = /^([^:]+):[^:]*:(\d{4,}):.*:(?!.*(?:nologin|false)$)[^:]+$/
+
+/** Says whether other people of this machine may use the page and `/mcp`, which ask for nothing on loopback; `passwd` is for tests. */
+export async function checkOtherUsers(
+  { config: { http } }: Pick<DoctorContext, 'config'>,
+  passwd = '/etc/passwd',
+): Promise<Finding[]> {
+  if (!http || http.token !== undefined) return [ok('cannot use the page and /mcp of musette')]
+  const lines = (await readFile(passwd, 'utf8').catch(() => '')).split('\n')
+  const others = lines.flatMap((line) => {
+    const [, name = '', id] = PERSON.exec(line) ?? []
+    return id === undefined || Number(id) === process.getuid?.() || Number(id) >= 65_534 ? [] : [name]
+  })
+  if (others.length === 0) return [ok('none who may sign in to this machine were found')]
+  const found = `${others.join(', ')} may read the page and /mcp and upload files, while MUSETTE_HTTP_TOKEN is not set`
+  return [ok(found, 'export MUSETTE_HTTP_TOKEN="$(openssl rand -hex 24)"')]
 }
 
 const MEGABYTE = 1_000_000

@@ -13,7 +13,13 @@ import {
 } from './check-folders.ts'
 import { checkHeartbeat } from './check-heartbeat.ts'
 import { checkLogins, checkMirrors, checkSecretKey } from './check-logins.ts'
-import { checkConfiguration, checkDataDirectory, checkDiskSpace, checkNode } from './check-machine.ts'
+import {
+  checkConfiguration,
+  checkDataDirectory,
+  checkDiskSpace,
+  checkNode,
+  checkOtherUsers,
+} from './check-machine.ts'
 import { checkMqtt } from './check-mqtt.ts'
 import { checkQueue, checkRedis } from './check-queue.ts'
 import { checkDaemon, checkService } from './check-service.ts'
@@ -112,6 +118,7 @@ export const CHECKS: readonly Check[] = [
     ],
     run: checkMqtt,
   },
+  { name: 'other users', variables: ['MUSETTE_HTTP', 'MUSETTE_HTTP_TOKEN'], run: checkOtherUsers },
   { name: 'daemon', variables: ['MUSETTE_HTTP', 'MUSETTE_HTTP_TOKEN'], run: checkDaemon },
 ]
 

@@ -1,10 +1,10 @@
-import { mkdir, readdir, type statfs, symlink } from 'node:fs/promises'
+import { mkdir, readdir, type statfs, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readSettings } from '../../src/config/config.ts'
 import { serverFindings } from '../../src/doctor/check-database.ts'
 import { checkDropFolder } from '../../src/doctor/check-folders.ts'
-import { checkDiskSpace, checkNode } from '../../src/doctor/check-machine.ts'
+import { checkDiskSpace, checkNode, checkOtherUsers } from '../../src/doctor/check-machine.ts'
 import { probeFolder } from '../../src/dropfolder/probe-folder.ts'
 import type { openWatch } from '../../src/dropfolder/watch.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
@@ -26,6 +26,34 @@ describe('the version of Node', () => {
     ['24.1.0', 'ok'],
   ])('%s is a finding of kind %s', async (version, state) => {
     expect(await checkNode(undefined, version)).toMatchObject([{ state }])
+  })
+})
+
+describe('other users of the machine', () => {
+  const PASSWD = `root:x:0:0:root:/root:/bin/bash
+nobody:x:65534:65534:nobody:/nonexistent:/bin/sh
+daemon:x:1500:1500:a service:/:/usr/sbin/nologin
+me:x:${process.getuid?.()}:1000::/home/me:/bin/bash
+ann:x:4242:4242:Ann,,,:/home/ann:/bin/zsh\n`
+
+  it.each([
+    ['are named while the page asks for no token, with what ends it', {}, PASSWD, 'ann may read the page'],
+    [
+      'cannot use it with a token',
+      { MUSETTE_HTTP_TOKEN: 'a-token-of-16-and-more' },
+      PASSWD,
+      'cannot use the page',
+    ],
+    ['cannot use a page that is off', { MUSETTE_HTTP: 'off' }, PASSWD, 'cannot use the page'],
+    ['are none', {}, PASSWD.replace(/^ann.*/m, ''), 'none who may sign in'],
+  ])('%s', async (_what, env, text, found) => {
+    const path = join(folder.path, 'passwd')
+    await writeFile(path, text)
+    const [finding] = await checkOtherUsers(configOf(env), path)
+    expect(finding).toMatchObject({ state: 'ok', found: expect.stringContaining(found) })
+    expect(finding?.run).toBe(
+      found.startsWith('ann') ? 'export MUSETTE_HTTP_TOKEN="$(openssl rand -hex 24)"' : undefined,
+    )
   })
 })
 
