@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exportAll } from '../../src/app/export/export-all.ts'
+import { renewReaders } from '../../src/app/reader.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { COOKBOOK } from '../../src/mcp/cookbook/cookbook.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openStore } from '../../src/store/store.ts'
@@ -237,6 +239,27 @@ describe('a reader that is held to one account', () => {
       stderr: expect.stringContaining('there is no account "nobody"'),
     })
     expect(await run('musette_account_1_1')).toMatchObject({ code: 2 })
+  })
+
+  it('begins with its own settings again after the start of a daemon, whatever it has set for itself', async () => {
+    const settings = `select setting from pg_settings where name in ('statement_timeout', 'work_mem', 'search_path') order by name`
+    const before = await queryOnce(url, settings)
+    const own = new pg.Client({ connectionString: url })
+    await own.connect()
+    await own.query(
+      `begin read write; alter role current_user set statement_timeout = 0; alter role current_user set work_mem = '1GB';
+       alter role current_user in database ${new URL(database.url).pathname.slice(1)} set search_path = pg_catalog; commit`,
+    )
+    await own.end()
+    expect(await queryOnce(url, settings)).not.toEqual(before)
+    const store = openStore({ log: makeSilentLog() }, { connectionString: database.url })
+    try {
+      await renewReaders({ store, log: makeSilentLog(), config: readConfig({ DATABASE_URL: database.url }) })
+    } finally {
+      await store.close()
+    }
+    expect(await queryOnce(url, settings)).toEqual(before)
+    expect(await queryOnce(url, 'select name from accounts')).toEqual([{ name: 'mine' }])
   })
 
   it('is made beside a daemon that writes, and neither loses a deadlock', async () => {

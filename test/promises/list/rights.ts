@@ -292,4 +292,35 @@ export const RIGHTS: readonly Breaking[] = [
     from: 'if (size <= LOG_LIMIT_BYTES) return false',
     to: 'if (size > 0) return false',
   },
+  {
+    promise: 'each command of Postgres is refused to each login, or is known to do no harm',
+    in: 'src/query/guarded-reader.ts',
+    from: "part.fields[0]?.name === 'QUERY PLAN'",
+    to: "part.fields[0]?.name === 'PLAN'",
+  },
+  {
+    promise:
+      'a reading login gets back no right that was taken from it, when it is made again and by its group',
+    in: 'src/query/reader-login.ts',
+    from: '^musette_(reader|one_account|account_[0-9]+_[0-9]+)$',
+    to: '^musette_(reader)$',
+  },
+  {
+    promise: '… and what it has set for itself is taken back at the start of the daemon',
+    in: 'src/query/reader-login.ts',
+    from: "'RESET ALL']",
+    to: ']',
+  },
+  {
+    promise: 'making a reading login stops no job of the daemon',
+    in: 'src/store/migration/one-account.ts',
+    from: 'for (const relation of rows) await store.transaction(({ client }) => limitRelation(client, relation))',
+    to: 'await store.transaction(async ({ client }) => { for (const relation of rows) await limitRelation(client, relation) })',
+  },
+  {
+    promise: '… and no command is forgotten',
+    in: 'test/query/commands.ts',
+    from: 'ALTER ROLE|alter',
+    to: 'ALTER|alter',
+  },
 ]

@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { upsertReader } from '../../src/app/reader.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { openBinaries, resolveBinaryPackage } from '../../src/embedded/binaries.ts'
+import { makeGuardedReader } from '../../src/query/guarded-reader.ts'
+import { openQueries } from '../../src/query/raw-query.ts'
+import { sqlstateOf } from '../../src/store/database-errors.ts'
+import { makeSilentLog } from '../kit/log.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
+import { COMMANDS } from './commands.ts'
+import { dropAssistantLogins } from './guarded/rig.ts'
+
+const log = makeSilentLog()
+const LOGINS = ['sql', 'reader', 'reader of one account', 'assistant', 'assistant of one account'] as const
+const TABLE = COMMANDS.trim()
+  .split('\n')
+  .map((line) => {
+    const [tag = '', statement = '', results = ''] = line.split('|')
+    const got = results.split(' ')
+    return { tag, statement, got: LOGINS.map((_, place) => got[Math.min(place, got.length - 1)]) }
+  })
+
+/** What the program of the server names in the same form, in messages and in its list of rights. */
+const NO_TAGS =
+  /AND CHAIN$|TO SAVEPOINT$|CONCURRENTLY$|OPTION$|^SET (NULL|WITHOUT|ACCESS|LOGGED|UNLOGGED|LOCAL|TRANSACTION)|SET TABLESPACE$|^DROP COLUMN$|OR REPLACE/
+
+let database: TestDatabase
+const readers = ['wide', 'held'].map((name) => `${name}_${randomBytes(4).toString('hex')}`)
+const runs: Record<string, (statement: string) => Promise<unknown>> = {}
+const close: Array<() => Promise<unknown>> = []
+
+/** A session that does what it may: it has switched off that its transactions only read. What a statement does is taken back. */
+async function openSession(name: string, account?: string) {
+  const config = readConfig({ DATABASE_URL: database.url })
+  const { url } = await upsertReader(config, log, { name, account })
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  close.push(() => client.end())
+  return async (statement: string) => {
+    await client.query('set default_transaction_read_only = off')
+    // Statements that may not stand in a transaction have none.
+    const alone =
+      /^(vacuum|cluster|create (database|tablespace|subscription)|drop (database|tablespace|subscription)|alter system|discard all|checkpoint|reindex|commit prepared|rollback prepared)/
+    if (!alone.test(statement)) await client.query('begin read write')
+    try {
+      await client.query(statement)
+    } finally {
+      await client.query('rollback')
+    }
+  }
+}
+
+beforeAll(async () => {
+  database = await openTestDatabase()
+  for (const name of ['mine', 'other'])
+    await queryOnce(
+      database.url,
+      `insert into training.accounts (name, base_url, needs_login) values ('${name}', 'http://127.0.0.1:9', false)`,
+    )
+  runs.sql = async (statement) => {
+    const queries = await openQueries({ connectionString: database.url, write: false })
+    try {
+      for await (const _ of queries.run(statement));
+    } finally {
+      await queries.close()
+    }
+  }
+  runs['reader of one account'] = await openSession(readers[1] ?? '', 'mine')
+  runs.reader = await openSession(readers[0] ?? '')
+  for (const [login, account] of [
+    ['assistant', undefined],
+    ['assistant of one account', 'mine'],
+  ] as const) {
+    const find = async () => ({ connectionString: database.url, wholeServer: false, account })
+    const reader = makeGuardedReader({ log, find })
+    runs[login] = (text) => reader.read({ text })
+  }
+})
+afterAll(async () => {
+  for (const each of close) await each()
+  await dropAssistantLogins(database.url)
+  for (const name of readers) await queryOnce(database.url, `drop owned by ${name}; drop role ${name}`)
+  await database.close()
+})
+
+/** `ok`, the SQLSTATE of Postgres's refusal, or the code of ours. */
+async function resultOf(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => 'ok',
+    (error: Error & { code?: string }) => {
+      const cause = error.cause as (Error & { code?: string }) | undefined
+      return sqlstateOf(error) ?? cause?.code ?? error.code ?? String(error)
+    },
+  )
+}
+
+describe('each command of Postgres', () => {
+  it.each(LOGINS.map((login, place) => [login, place] as const))('as %s', async (login, place) => {
+    const name = new URL(database.url).pathname.slice(1)
+    const run = runs[login] as (text: string) => Promise<unknown>
+    const tried = TABLE.filter(({ statement }) => statement !== '')
+    const found: string[] = []
+    const next = async (rest: typeof tried) => {
+      for (let row = rest.shift(); row; row = rest.shift())
+        found.push(`${row.tag}: ${await resultOf(run(row.statement.replace('DB', name)))}`)
+    }
+    // A reading login has one session here; the others have one for each statement.
+    const rest = [...tried]
+    await Promise.all(Array.from({ length: login.startsWith('reader') ? 1 : 4 }, () => next(rest)))
+    expect(found.sort()).toEqual(tried.map(({ tag, got }) => `${tag}: ${got[place]}`).sort())
+  })
+
+  it('is in the table: the program of the server names no other', async () => {
+    const folder = await openTempDir('binaries')
+    try {
+      const { postgres } = await openBinaries(resolveBinaryPackage(), folder.path)
+      const texts = new Set(
+        (await readFile(postgres)).toString('latin1').match(/(?<=\0)[A-Z]{2,}(?: [A-Z]+)*(?=\0)/g),
+      )
+      const tags = new Set(TABLE.map(({ tag }) => tag))
+      const verbs = /^(ALTER|CLOSE|COMMIT|COPY|CREATE|DISCARD|DROP|GRANT|PREPARE|REVOKE|ROLLBACK|SELECT|SET) /
+      const named = [...texts].filter((text) => verbs.test(text) && !NO_TAGS.test(text))
+      expect(named.filter((text) => !tags.has(text))).toEqual([])
+      expect(named.length).toBeGreaterThan(100)
+    } finally {
+      await folder.close()
+    }
+  })
+})
