@@ -10,6 +10,7 @@ import {
   readFields,
 } from './fit-values.ts'
 import { type DeveloperField, type FitMessage, type FitWalk, makeFitWalker } from './fit-walker.ts'
+import { makeBeatsReader } from './heart-beats.ts'
 import {
   ACTIVITY,
   DEVELOPER_DATA_ID,
@@ -19,6 +20,8 @@ import {
   FILE_CREATOR,
   FILE_ID,
   FIRST_ABSOLUTE_TIME,
+  FIT_EPOCH_S,
+  HR,
   LAP,
   RECORD,
   SESSION,
@@ -133,6 +136,7 @@ function makeContentsReader() {
   const described: DescribedField[] = []
   const others: FitOther[] = []
   const records = makeRecordsReader()
+  const beats = makeBeatsReader()
   const times = { firstStart: Number.POSITIVE_INFINITY, first: Number.POSITIVE_INFINITY, last: 0 }
   const counts = { messages: 0, values: 0, otherFields: 0, leftOut: 0, record: 0 }
   let own: Array<DescribedField | undefined> = []
@@ -192,7 +196,8 @@ function makeContentsReader() {
     const time = message.time !== null && message.time >= FIRST_ABSOLUTE_TIME ? message.time : null
     const fields = readFields(message, time === null ? undefined : TIMESTAMP)
     const developerFields = readDeveloperFields(message, fieldOf)
-    others.push({ name, time, record: counts.record, fields, developerFields })
+    const own = message.number === HR.message ? beats.push(fields, time) : { fields, time }
+    others.push({ name, ...own, record: counts.record, developerFields })
     if (message.number === EVENT.message) onEvent(fields)
   }
   const onMessage = (message: FitMessage) => {
@@ -245,7 +250,7 @@ function makeContentsReader() {
       if (leftOut > 0) problems.push(`${leftOut} messages or values of it are more than any device writes`)
       return {
         parts: parts.length,
-        records: read,
+        records: { ...read, beatsHr: beats.merge(read.timesMs.map((ms) => ms / 1_000 - FIT_EPOCH_S)) },
         startedAt: Number.isFinite(firstStart) ? new Date(firstStart) : firstRecord,
         endedAt: last > 0 ? dateOf(last) : null,
         head,

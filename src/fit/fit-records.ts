@@ -29,14 +29,16 @@ export type RecordField = Readonly<{
 export type RecordGears = Readonly<{ front: Float64Array; rear: Float64Array }>
 
 /**
- * The records of a file, by field. `timesMs`: ms since 1970, NaN of a record without a time. `leftOut`: how many records and
- * values are missing, because there are more than any device writes.
+ * The records of a file, by field. `timesMs`: ms since 1970, NaN of a record without a time. `beatsHr`: the heart rate by the beats
+ * that a strap has kept, NaN where it has none; null without such beats. `leftOut`: how many records and values are missing, because
+ * there are more than any device writes.
  */
 export type FitRecords = Readonly<{
   count: number
   timesMs: Float64Array
   fields: ReadonlyMap<number, RecordField>
   gears: RecordGears | null
+  beatsHr: Float64Array | null
   leftOut: number
 }>
 
@@ -172,7 +174,7 @@ export function makeRecordsReader() {
       gears.front = addColumn()
       gears.rear = addColumn()
     },
-    end(): FitRecords {
+    end(): Omit<FitRecords, 'beatsHr'> {
       const cut = (column: Column | undefined) => column?.numbers.subarray(0, count) ?? new Float64Array()
       const ended = [...fields.values()].map(({ column, pair, ...field }) => ({
         ...field,

@@ -67,6 +67,13 @@ export function readFieldValue(message: FitMessage, place: Field): FitValue | un
   return (raw && (field ? scaleField(raw, field) : simplify(raw))) ?? undefined
 }
 
+/** Reads the first value of a field of a message as it is written, when it is a number: none or one. */
+export function readFirst(message: FitMessage, number: number): number[] {
+  const place = message.definition.fields.find((field) => field.number === number)
+  const [raw] = (place && readRaw(message, place)) ?? []
+  return typeof raw === 'number' ? [raw] : []
+}
+
 /** Returns the value of a field that has one in the profile: of several the first, of texts the first that is not empty. */
 export function firstOf(value: FitValue | undefined): number | string | null {
   return (typeof value === 'object' ? value : [value]).find((one) => one !== '') ?? null

@@ -13,12 +13,12 @@ type WalkFault =
 /**
  * The whole parts at the front of a file, their length in bytes, and the reason why the bytes behind them are not a further
  * part; `fault` is null when there are none. `padding`: those bytes are zeros, or fewer than a header has, and so hold
- * nothing of an activity.
+ * nothing of an activity. `isBehind`: they are no FIT, behind a whole part.
  */
 export type FitWalk<Part> = {
   parts: Part[]
   wholeBytes: number
-  fault: { code: WalkFault; reason: string; padding: boolean } | null
+  fault: { code: WalkFault; reason: string; padding: boolean; isBehind: boolean } | null
 }
 
 /** Reads one part of a file: receives each of its messages, and returns the content of the part at its end. */
@@ -82,10 +82,10 @@ export function makeFitWalker<Part>(openPart: () => PartReader<Part>): FitWalker
 function* walkFit<Part>(openPart: () => PartReader<Part>): ByteReader<FitWalk<Part>> {
   const parts: Part[] = []
   let wholeBytes = 0
-  const stop = (code: WalkFault, reason: string, padding = false): FitWalk<Part> => ({
+  const stop = (code: WalkFault, reason: string, padding = false, isBehind = false): FitWalk<Part> => ({
     parts,
     wholeBytes,
-    fault: { code, reason, padding },
+    fault: { code, reason, padding, isBehind },
   })
   for (;;) {
     const first = yield 1
@@ -94,25 +94,24 @@ function* walkFit<Part>(openPart: () => PartReader<Part>): ByteReader<FitWalk<Pa
       return parts.length > 0 ? { parts, wholeBytes, fault: null } : stop('empty', 'the file is empty')
     }
     if (!HEADER_SIZES.includes(size)) {
-      const rest = yield* readRest(first)
-      return stop(...(parts.length === 0 ? faultOfFront(size) : faultOfRest(rest, parts.length)))
+      return stop(...(parts.length === 0 ? faultOfFront(size) : faultOfRest(yield* readRest(first))))
     }
     if (parts.length === MOST_PARTS) {
       return stop('too_many_parts', `it holds more than ${MOST_PARTS} chained FIT files`)
     }
     const more = yield size - 1
-    if (more.length < size - 1) return stop('incomplete', 'it ends inside a header')
+    const isOther =
+      more.length >= SHORTEST_HEADER - 1 && String.fromCharCode(...more.subarray(7, 11)) !== '.FIT'
+    if (more.length < size - 1 && !isOther) return stop('incomplete', 'it ends inside a header')
+    if (isOther && parts.length > 0)
+      return stop(...faultOfRest(yield* readRest(Uint8Array.of(size, ...more))))
     const header = Uint8Array.of(size, ...more)
     const dataSize = new DataView(header.buffer).getUint32(4, true)
     // Recorders write the length when the ride ends; until then it is zero.
     if (dataSize === 0 && parts.length === 0) {
       return stop('growing', 'its header gives no length yet, as in a file that is being recorded')
     }
-    if (String.fromCharCode(...header.subarray(8, 12)) !== '.FIT') {
-      return parts.length === 0
-        ? stop('not_fit', 'it does not start with a FIT header')
-        : stop('not_fit', `the bytes after part ${parts.length} are no FIT file`)
-    }
+    if (isOther) return stop('not_fit', 'it does not start with a FIT header')
     const part = openPart()
     const end = yield* readPart({ header, dataSize }, part)
     if (typeof end === 'number') return stop('incomplete', `${end} bytes are missing at its end`)
@@ -160,7 +159,7 @@ function isHeaderRight(header: Uint8Array): boolean {
   return own === 0 || own === fitCrc(0, header.subarray(0, 12))
 }
 
-type Fault = [code: WalkFault, reason: string, padding?: boolean]
+type Fault = [code: WalkFault, reason: string, padding?: boolean, isBehind?: boolean]
 
 function faultOfFront(first: number): Fault {
   // A share that reserves the size first, or writes the header last, shows zeros where the header will be.
@@ -168,28 +167,25 @@ function faultOfFront(first: number): Fault {
   return ['not_fit', 'it does not start with a FIT header']
 }
 
-function faultOfRest(rest: Rest, parts: number): Fault {
+function faultOfRest(rest: Rest): Fault {
   if (rest.isBlank) return ['reserved', `${rest.bytes} zero bytes follow the end of the FIT file`, true]
   if (rest.bytes < SHORTEST_HEADER) {
     const bytes = rest.bytes === 1 ? '1 byte follows' : `${rest.bytes} bytes follow`
     return ['incomplete', `${bytes} the end of the FIT file`, true]
   }
-  return ['not_fit', `the bytes after part ${parts} are no FIT file`]
+  return ['not_fit', `${rest.bytes} bytes that are no FIT follow the end of the FIT file`, false, true]
 }
 
 type Rest = { bytes: number; isBlank: boolean }
 
-/** Reads the bytes behind the last part: zeros to the end of the file, anything else for the length of a header. */
+/** Reads the bytes behind the last part to the end of the file. */
 function* readRest(first: Uint8Array): ByteReader<Rest> {
-  const rest = { bytes: first.length, isBlank: first.every((byte) => byte === 0) }
-  while (rest.isBlank || rest.bytes < SHORTEST_HEADER) {
-    const wanted = rest.isBlank ? PIECE_BYTES : SHORTEST_HEADER
-    const piece = yield wanted
+  const rest = { bytes: 0, isBlank: true }
+  for (let piece = first; ; piece = yield PIECE_BYTES) {
     rest.bytes += piece.length
     rest.isBlank &&= piece.every((byte) => byte === 0)
-    if (piece.length < wanted) break
+    if (piece !== first && piece.length < PIECE_BYTES) return rest
   }
-  return rest
 }
 
 /** The FIT checksum of each byte: CRC-16 with the reflected polynomial 0xA001. */

@@ -1,21 +1,25 @@
-import { type FitMessage, type FitWalk, makeFitWalker, type PartReader, readNumber } from './fit-walker.ts'
+import { dateOf, readFirst } from './fit-values.ts'
+import { type FitMessage, type FitWalk, makeFitWalker, type PartReader } from './fit-walker.ts'
 import {
+  ACTIVITY,
   ACTIVITY_FILE,
   FILE_ID,
   FILE_TYPES,
   FIRST_ABSOLUTE_TIME,
-  FIT_EPOCH_S,
-  NO_TIME,
   RECORD,
   SESSION,
   SPORT,
   SPORTS,
 } from './profile.ts'
 
-/** A FIT activity: `sizeBytes` is its length, which is the file's unless something follows it. */
+/**
+ * A FIT activity: `sizeBytes` is its length, which is the file's unless something follows it that is no FIT. `startedAt` and `endedAt` are null when all times of the file count from the start of the device. `otherStarts`:
+ * further times that a service may take for the start.
+ */
 type WholeFit = {
-  startedAt: Date
-  endedAt: Date
+  startedAt: Date | null
+  endedAt: Date | null
+  otherStarts: Date[]
   sport: string | null
   records: number
   sizeBytes: number
@@ -38,8 +42,9 @@ type FitJudge = {
  * Makes the judge of one file, which reads its bytes piece by piece: whether it is a whole FIT activity by header, declared
  * length and checksum of every chained part, with an activity among them and records in it. `unready` is a file that may
  * still become whole (being written, cut, damaged, its place on the disk reserved and not filled); `refused` never becomes
- * an activity. `startedAt` is the first session's start, else the first record; `endedAt` the last record. `sport` is the
- * profile's name, `multisport` when sessions differ, null when no message gives one. Never throws.
+ * an activity. What follows a whole activity and is no FIT does not count. `startedAt` is the first session's start, else the first
+ * record; `endedAt` the last record. `sport` is the profile's name, `multisport` when sessions differ, null when no message gives one.
+ * Never throws.
  */
 export function makeFitJudge(): FitJudge {
   const walker = makeFitWalker(makeFactsReader)
@@ -56,6 +61,8 @@ export function judgeFit(bytes: Uint8Array): FitVerdict {
 function judgeWalk({ parts, wholeBytes, fault }: FitWalk<FitFacts>): FitVerdict {
   if (!fault) return judgeParts(parts, wholeBytes)
   const { code, reason } = fault
+  // A FIT file ends where its header says.
+  if (fault.isBehind) return judgeParts(parts, wholeBytes)
   if (code === 'not_fit' || code === 'too_many_parts') return refused(code, reason)
   const front = fault.padding ? judgeParts(parts, wholeBytes) : undefined
   if (front?.verdict !== 'whole') return { verdict: 'unready', code, reason }
@@ -80,26 +87,42 @@ function judgeActivity(parts: readonly FitFacts[], sizeBytes: number): FitVerdic
       ? refused('no_records', 'it is a FIT activity without a single record')
       : refused('unreadable', 'its messages cannot be read, although its checksum is right')
   }
-  const starts = parts.flatMap((part) => part.sessionStarts)
-  const times = parts.flatMap((part) => [part.firstRecordAt ?? [], part.lastRecordAt ?? []].flat())
-  const start = smallest(starts) ?? smallest(times) ?? smallest(parts.flatMap((part) => part.createdAt ?? []))
-  if (start === undefined) return refused('no_time', 'it is a FIT activity in which nothing says when it was')
+  const sessions = parts.flatMap((part) => part.sessionStarts)
+  const runs = parts.flatMap((part) => part.runs)
+  const created = parts.flatMap((part) => part.createdAt ?? [])
+  const start = [sessions, runs, created].map((times) => smallest(times.filter(isReal))).find(isKnown)
+  const relative = [sessions, runs, created].map(smallest).find(isKnown)
+  if (relative === undefined)
+    return refused('no_time', 'it is a FIT activity in which nothing says when it was')
+  const isInside = (time: number) => start !== undefined && time >= start
+  const isFar = (time: number) => start === undefined || Math.abs(time - start) > RUN_GAP_S
+  const utcOffsets = parts.flatMap((part) => part.utcOffset ?? [])
+  const others = [
+    ...[relative, runs[0], smallest(runs.filter(isReal)), smallest(runs.filter(isInside))],
+    ...utcOffsets.map((offset) => (start ?? relative) + offset),
+  ]
+  const last = parts.flatMap((part) => part.lastRecordAt ?? [])
   return {
     verdict: 'whole',
-    startedAt: dateOf(start),
-    endedAt: dateOf(times.reduce((last, time) => Math.max(last, time), start)),
+    startedAt: start === undefined ? null : dateOf(start),
+    endedAt: start === undefined ? null : dateOf(last.reduce((end, time) => Math.max(end, time), start)),
+    otherStarts: [...new Set(others)].filter(isKnown).filter(isFar).map(dateOf),
     sport: sportOf(parts.flatMap((part) => part.sports)),
     records,
     sizeBytes,
   }
 }
 
-function smallest(values: readonly number[]): number | undefined {
-  return values.length === 0 ? undefined : values.reduce((least, value) => Math.min(least, value))
+function isReal(time: number): boolean {
+  return time >= FIRST_ABSOLUTE_TIME
 }
 
-function dateOf(fitSeconds: number): Date {
-  return new Date((fitSeconds + FIT_EPOCH_S) * 1_000)
+function isKnown(time: number | undefined): time is number {
+  return time !== undefined
+}
+
+function smallest(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : values.reduce((least, value) => Math.min(least, value))
 }
 
 function sportOf(numbers: readonly number[]): string | null {
@@ -124,73 +147,66 @@ function refused(code: string, reason: string): FitVerdict {
   return { verdict: 'refused', code, reason }
 }
 
-/** The few facts that distinguish an activity from other FIT files. Times are seconds as FIT counts them. */
-type FitFacts = {
-  fileType: number | null
-  createdAt: number | null
-  sessionStarts: number[]
-  sessions: number
-  sports: number[]
-  records: number
-  firstRecordAt: number | null
-  lastRecordAt: number | null
-  complete: boolean
-}
+/** Makes no facts of a part: the few that distinguish an activity from other FIT files. Times are seconds as FIT counts them. */
+const makeFacts = () => ({
+  fileType: null as number | null,
+  createdAt: null as number | null,
+  sessionStarts: [] as number[],
+  sessions: 0,
+  sports: [] as number[],
+  records: 0,
+  /** the first record, and each one that is far from the one before it */
+  runs: [] as number[],
+  lastRecordAt: null as number | null,
+  /** the wall clock of the device minus UTC, s */
+  utcOffset: null as number | null,
+})
+type FitFacts = ReturnType<typeof makeFacts> & { complete: boolean }
 
-const NO_ENUM = 0xff
-/** A hostile file may hold nothing but sessions; an activity has a few. */
-const MOST_SESSIONS = 1_000
+/** A hostile file may hold nothing but sessions, or leaps in time; an activity has a few. */
+const MOST_TIMES = 1_000
+/** Records further apart than this are two runs, and starts that are as near count as one, s. */
+const RUN_GAP_S = 2 * 60
+/** Zones differ by quarters of an hour, s. */
+const QUARTER_S = 15 * 60
+/** More than any zone has, s. */
+const LARGEST_OFFSET_S = 15 * 3_600
 
 /** Makes the reader of one part's facts; fields of a type or size that the profile does not know count as missing. */
 function makeFactsReader(): PartReader<FitFacts> {
-  const facts: FitFacts = {
-    fileType: null,
-    createdAt: null,
-    sessionStarts: [],
-    sessions: 0,
-    sports: [],
-    records: 0,
-    firstRecordAt: null,
-    lastRecordAt: null,
-    complete: false,
-  }
-  return {
-    onMessage: (message) => collect(facts, message),
-    end: (complete) => ({ ...facts, complete }),
-  }
-}
-
-function collect(facts: FitFacts, message: FitMessage): void {
-  if (message.number === RECORD.message) {
-    const { time } = message
+  const facts = makeFacts()
+  let before: number | undefined
+  const onRecord = (time: number | null) => {
     facts.records += 1
-    if (time === null || time < FIRST_ABSOLUTE_TIME) return
-    facts.firstRecordAt = Math.min(facts.firstRecordAt ?? time, time)
-    facts.lastRecordAt = Math.max(facts.lastRecordAt ?? time, time)
-  } else if (message.number === SESSION.message) {
-    facts.sessions += 1
-    if (facts.sessions > MOST_SESSIONS) return
-    const start = readTime(message, SESSION.startedAt)
-    if (start !== null && start >= FIRST_ABSOLUTE_TIME) facts.sessionStarts.push(start)
-    addSport(facts, readEnum(message, SESSION.sport))
-  } else if (message.number === SPORT.message) {
-    addSport(facts, readEnum(message, SPORT.sport))
-  } else if (message.number === FILE_ID.message) {
-    facts.fileType ??= readEnum(message, FILE_ID.type)
-    facts.createdAt ??= readTime(message, FILE_ID.createdAt)
+    if (time === null) return
+    const isApart = before === undefined || time < before || time > before + RUN_GAP_S
+    if (isApart && facts.runs.length < MOST_TIMES) facts.runs.push(time)
+    before = time
+    if (isReal(time)) facts.lastRecordAt = Math.max(facts.lastRecordAt ?? time, time)
   }
+  const onMessage = (message: FitMessage) => {
+    const numberOf = (field: number) => readFirst(message, field)
+    if (message.number === RECORD.message) onRecord(message.time)
+    else if (message.number === SESSION.message) {
+      facts.sessions += 1
+      if (facts.sessions > MOST_TIMES) return
+      facts.sessionStarts.push(...numberOf(SESSION.startedAt))
+      addSport(facts, numberOf(SESSION.sport))
+    } else if (message.number === SPORT.message) {
+      addSport(facts, numberOf(SPORT.sport))
+    } else if (message.number === FILE_ID.message) {
+      facts.fileType ??= numberOf(FILE_ID.type)[0] ?? null
+      facts.createdAt ??= numberOf(FILE_ID.createdAt)[0] ?? null
+    } else if (message.number === ACTIVITY.message) {
+      const [local] = numberOf(ACTIVITY.localTime)
+      if (local === undefined || message.time === null) return
+      const offset = Math.round((local - message.time) / QUARTER_S) * QUARTER_S
+      if (Math.abs(offset) <= LARGEST_OFFSET_S) facts.utcOffset ??= offset
+    }
+  }
+  return { onMessage, end: (complete) => ({ ...facts, complete }) }
 }
 
-function addSport(facts: FitFacts, sport: number | null): void {
-  if (sport !== null && !facts.sports.includes(sport)) facts.sports.push(sport)
-}
-
-function readTime(message: FitMessage, field: number): number | null {
-  const time = readNumber(message, field, 4)
-  return time === undefined || time === NO_TIME ? null : time
-}
-
-function readEnum(message: FitMessage, field: number): number | null {
-  const value = readNumber(message, field, 1)
-  return value === undefined || value === NO_ENUM ? null : value
+function addSport(facts: Pick<FitFacts, 'sports'>, [sport]: number[]): void {
+  if (sport !== undefined && !facts.sports.includes(sport)) facts.sports.push(sport)
 }

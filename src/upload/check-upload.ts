@@ -9,7 +9,7 @@ import {
   type Upload,
   upsertUploaded,
 } from '../store/uploads/uploads.ts'
-import { type Match, matchActivity, START_WITHIN_MS } from './match-activity.ts'
+import { distanceTo, type Match, matchActivity, START_WITHIN_MS } from './match-activity.ts'
 import type { Listed, UploadDeps } from './upload-deps.ts'
 import { isNew, recordAccepted, recordDuplicate, recordReplaced, UNCONFIRMED_MS } from './upload-outcome.ts'
 
@@ -52,11 +52,10 @@ export async function checkUpload(
     await recordUploadState(tx, key, change, { from: ['sending'], dueAt: requestedAt })
   })
   const upload = await deps.store.read((tx) => findUpload(tx, key))
-  if (!upload?.startedAt || !isDue(upload, requestedAt)) return undefined
-  const { startedAt } = upload
+  if (!upload || startsOf(upload).length === 0 || !isDue(upload, requestedAt)) return undefined
   let listed: Listed[]
   try {
-    listed = await listNear(deps, { account, startedAt, ...(signal && { signal }) })
+    listed = await listNear(deps, { account, upload, ...(signal && { signal }) })
   } catch (error) {
     await deps.store.transaction((tx) =>
       recordUploadState(tx, key, nextCheck(upload, requestedAt), [upload.state]),
@@ -94,8 +93,8 @@ async function checkRow(
   const claims = await findClaims(tx, input.key, paths)
   // Read under the lock that findClaims takes, so that no other process changes it.
   const upload = await findUpload(tx, input.key)
-  if (!upload?.startedAt || !isDue(upload, requestedAt)) return undefined
-  const known = { startedAt: upload.startedAt, fileName: upload.fileName }
+  if (!upload || !isDue(upload, requestedAt)) return undefined
+  const known = factsOf(upload)
   const fresh = listed.filter(({ path }) => isNew(upload, claims, path))
   if (upload.state === 'unconfirmed') {
     const match = matchActivity({ ...known, candidates: fresh, rivals: claims.rivals })
@@ -157,16 +156,34 @@ function nextCheck(upload: Upload, now: Date) {
   return { state, checks, nextTryAt: new Date(now.getTime() + backoffMs(backoff, checks)) }
 }
 
-/** Lists the activities that started within two minutes of `startedAt` (service document, endpoint 9). Throws the client's errors. */
+/** The facts of a file that show which activity came from it. */
+function factsOf({ startedAt, otherStarts, fileName }: Upload) {
+  return { startedAt, otherStarts: (otherStarts ?? []).map((start) => new Date(start)), fileName }
+}
+
+/** Returns all starts that a file offers, the earliest first. */
+function startsOf(upload: Upload): Date[] {
+  const { startedAt, otherStarts } = factsOf(upload)
+  return [...(startedAt ? [startedAt] : []), ...otherStarts].sort((a, b) => a.getTime() - b.getTime())
+}
+
+/** Lists the activities that started within two minutes of a file's starts (service document, endpoint 9). Throws the client's errors. */
 async function listNear(
   deps: Pick<UploadDeps, 'listStarted'>,
-  input: { account: Account; startedAt: Date; signal?: AbortSignal },
+  input: { account: Account; upload: Upload; signal?: AbortSignal },
 ): Promise<Listed[]> {
-  const start = input.startedAt.getTime()
-  const from = new Date(start - ZONES_MS)
-  const to = new Date(start + ZONES_MS)
-  const all = await deps.listStarted(input.account, { from, to }, input.signal)
-  return all.filter(({ startedAt }) => startedAt && Math.abs(startedAt.getTime() - start) <= START_WITHIN_MS)
+  const starts = startsOf(input.upload)
+  const listed = new Map<string, Listed>()
+  let to = Number.NEGATIVE_INFINITY
+  for (const start of starts) {
+    if (start.getTime() <= to - ZONES_MS) continue
+    const from = new Date(Math.max(to, start.getTime() - ZONES_MS))
+    const near = starts.filter((other) => other.getTime() <= start.getTime() + ZONES_MS)
+    to = (near.at(-1) ?? start).getTime() + ZONES_MS
+    const all = await deps.listStarted(input.account, { from, to: new Date(to) }, input.signal)
+    for (const one of all) if (distanceTo(one.startedAt, starts) <= START_WITHIN_MS) listed.set(one.path, one)
+  }
+  return [...listed.values()]
 }
 
 /**
@@ -180,12 +197,12 @@ export async function checkRefusal(
   refused: { upload: Upload; error: RejectedError },
 ): Promise<Upload | undefined> {
   const { upload, error } = refused
-  const { startedAt, fileName } = upload
-  if (!startedAt || (error.code !== 'success_false' && error.status !== CONFLICT)) return undefined
+  if (startsOf(upload).length === 0 || (error.code !== 'success_false' && error.status !== CONFLICT))
+    return undefined
   const { account, signal } = input
   let listed: Listed[]
   try {
-    listed = await listNear(deps, { account, startedAt, ...(signal && { signal }) })
+    listed = await listNear(deps, { account, upload, ...(signal && { signal }) })
   } catch {
     return undefined
   }
@@ -196,7 +213,7 @@ export async function checkRefusal(
       upload,
       listed.map(({ path }) => path),
     )
-    const match = matchActivity({ startedAt, fileName, candidates: listed, rivals: [] })
+    const match = matchActivity({ ...factsOf(upload), candidates: listed, rivals: [] })
     if (match.kind !== 'found') return undefined
     const { path } = match
     if (upload.attempts > 1 && isNew(upload, claims, path))

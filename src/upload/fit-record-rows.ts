@@ -86,7 +86,7 @@ type Columns = Partial<Record<RecordColumn, Float64Array>>
  * that is left. Pure.
  */
 export function normalizeRecords(records: FitRecords): { columns: Columns; left: LeftField[] } {
-  const { count, timesMs, fields, gears } = records
+  const { count, timesMs, fields, gears, beatsHr } = records
   const columns: Columns = {}
   const left = new Map<number, LeftField>()
   const byName = new Map([...fields.values()].map((field) => [field.name, field]))
@@ -131,6 +131,14 @@ export function normalizeRecords(records: FitRecords): { columns: Columns; left:
       if (Number.isNaN(target[row]) && isReal(value)) target[row] = value
       else leaveNumber(field, row, value)
     }
+  }
+  const ownHr = take('heartRate')
+  for (const [row, value] of beatsHr?.entries() ?? []) {
+    if (Number.isNaN(value)) continue
+    const hr = columnOf('hr')
+    const own = hr[row] ?? Number.NaN
+    if (ownHr && !Number.isNaN(own) && own !== value) leaveNumber(ownHr, row, own)
+    hr[row] = value
   }
   const fraction = take('fractionalCadence')
   for (const [row, value] of fraction?.numbers.entries() ?? []) {

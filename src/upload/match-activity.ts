@@ -10,31 +10,47 @@ export type Match = { kind: 'found'; path: string } | { kind: 'none' } | { kind:
 
 /**
  * Chooses the listed activity that came from a FIT file: the one whose start is nearest to the file's, at most two minutes
- * away, and not nearer to a rival's start. Of several equally near ones, the one with the file's name. Pure.
+ * away, and not nearer to a rival's start. Without one, an activity that starts exactly at one of the file's other starts, and not at
+ * a rival's. Of several equally near ones, the one with the file's name. Pure.
  */
 export function matchActivity(input: {
-  startedAt: Date
+  startedAt: Date | null
+  otherStarts?: readonly Date[]
   fileName: string
   candidates: readonly Listed[]
   rivals: readonly Date[]
 }): Match {
-  const start = input.startedAt.getTime()
-  const near = input.candidates
-    .flatMap(({ path, name, startedAt }) => {
-      if (!startedAt) return []
-      const away = Math.abs(startedAt.getTime() - start)
-      const rival = input.rivals.reduce(
-        (least, other) => Math.min(least, Math.abs(startedAt.getTime() - other.getTime())),
-        Number.POSITIVE_INFINITY,
-      )
-      return away <= START_WITHIN_MS && away <= rival + SAME_MS ? [{ path, name, away }] : []
+  const { startedAt, otherStarts = [], candidates, rivals } = input
+  const near = candidates
+    .flatMap(({ path, name, startedAt: start }) => {
+      const away = distanceTo(start, startedAt ? [startedAt] : [])
+      return away <= START_WITHIN_MS && away <= distanceTo(start, rivals) + SAME_MS
+        ? [{ path, name, away }]
+        : []
     })
     .sort((a, b) => a.away - b.away)
+  const exact = candidates
+    .filter(({ startedAt: start }) => distanceTo(start, otherStarts) < SAME_MS)
+    .filter(({ startedAt: start }) => distanceTo(start, rivals) >= SAME_MS)
+    .map(({ path, name }) => ({ path, name, away: 0 }))
+  return choose(near.length > 0 ? near : exact, input.fileName)
+}
+
+/** Computes how far the nearest of some moments is from a start, ms. */
+export function distanceTo(start: Date | null, moments: readonly Date[]): number {
+  const away = (moment: Date) => Math.abs((start?.getTime() ?? Number.NaN) - moment.getTime())
+  return moments.reduce((least, moment) => Math.min(least, away(moment)), Number.POSITIVE_INFINITY)
+}
+
+function choose(
+  near: ReadonlyArray<{ path: string; name: string | null; away: number }>,
+  fileName: string,
+): Match {
   const [nearest] = near
   if (!nearest) return { kind: 'none' }
   const alike = near.filter(({ away }) => away - nearest.away < SAME_MS)
   if (alike.length === 1) return { kind: 'found', path: nearest.path }
-  const named = alike.filter(({ name }) => name !== null && isNameOf(name, input.fileName))
+  const named = alike.filter(({ name }) => name !== null && isNameOf(name, fileName))
   const [one] = named
   if (one && named.length === 1) return { kind: 'found', path: one.path }
   return { kind: 'unclear', paths: alike.map(({ path }) => path) }

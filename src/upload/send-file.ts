@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ReadFit } from '../fit/read-fit.ts'
+import { contentIdOf, type ReadFit } from '../fit/read-fit.ts'
 import { errorLine, RejectedError, TransientError } from '../kit/errors.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 import { parseUploadedPath } from '../service/service.ts'
@@ -7,6 +7,7 @@ import type { Account } from '../store/account-rows.ts'
 import {
   findClaims,
   findUpload,
+  findUploadSentAs,
   recordUploadAlive,
   recordUploadSeen,
   recordUploadState,
@@ -16,7 +17,7 @@ import {
 import { checkRefusal, checkUpload } from './check-upload.ts'
 import { keepFit } from './keep-fit.ts'
 import type { UploadDeps } from './upload-deps.ts'
-import { judgeFailure, recordAccepted } from './upload-outcome.ts'
+import { judgeFailure, OPEN_STATES, recordAccepted } from './upload-outcome.ts'
 
 /** A sender that was silent for so long counts as dead; a living one renews its lease four times as often. */
 const LEASE_MS = 1 * MINUTE
@@ -59,6 +60,9 @@ export async function sendFile(deps: UploadDeps, input: SendInput): Promise<Send
     return { known: !refused.isNew, paused: false, upload: refused.upload, error: undefined }
   }
   let before = await deps.store.read((tx) => findUpload(tx, key))
+  const longer = before ? undefined : await deps.store.read((tx) => findUploadSentAs(tx, key))
+  const sent = longer && input.again !== 'always' ? await checkSent(deps, input, longer) : undefined
+  if (sent) return sent
   const resend = before ? judgeResend(before, input, deps.now()) : 'no'
   if (before && resend === 'now') before = await reopen(deps, before)
   if (before?.state === 'sending' || before?.state === 'unconfirmed') {
@@ -71,9 +75,23 @@ export async function sendFile(deps: UploadDeps, input: SendInput): Promise<Send
   }
   const attempt = await deps.memory(sizeBytes, async () => {
     const bytes = await loadFit(fit)
-    return sendOnce(deps, { ...input, bytes, startedAt: verdict.startedAt })
+    return sendOnce(deps, { ...input, bytes, whole: verdict })
   })
   return { known: false, paused: false, ...attempt }
+}
+
+/** Checks whether the bytes have reached the service before, as a longer file without what is behind its end; undefined when not. */
+async function checkSent(
+  deps: UploadDeps,
+  { account, signal }: SendInput,
+  longer: Upload,
+): Promise<SendResult | undefined> {
+  const { contentId } = longer
+  const isOpen = longer.state === 'sending' || longer.state === 'unconfirmed'
+  const checked = isOpen && (await checkUpload(deps, { account, contentId, ...(signal && { signal }) }))
+  const upload = checked || longer
+  if (upload.state === 'seen' || upload.state === 'refused') return undefined
+  return { known: !OPEN_STATES.includes(upload.state), paused: false, upload, error: undefined }
 }
 
 /** Reads a file that is not sent now, when the ledger has it from a time before it was read, or when it is cut. */
@@ -140,7 +158,7 @@ async function reopen(deps: UploadDeps, upload: Upload): Promise<Upload> {
   return reopened ?? upload
 }
 
-type OnceInput = SendInput & { bytes: Buffer; startedAt: Date | null }
+type OnceInput = SendInput & { bytes: Buffer; whole: Extract<ReadFit['verdict'], { verdict: 'whole' }> }
 
 /**
  * Sends a content once: the row first, then the request, then the row again, and the new activity is wanted. Only a row that
@@ -167,23 +185,23 @@ async function sendClaimed(deps: UploadDeps, input: OnceInput, upload: Upload): 
   try {
     path = await withLease(deps, upload, () => requestUpload(deps, input, body))
   } catch (error) {
-    return { upload: await recordFailure(deps, input, { upload, error, bodySent: body.sent }), error }
+    return recordFailure(deps, input, { upload, error, bodySent: body.sent })
   }
   return { upload: await accept(deps, upload, path), error: undefined }
 }
 
 async function claimRow(
   deps: UploadDeps,
-  { account, fit, startedAt }: OnceInput,
+  { account, fit, whole: { startedAt, otherStarts } }: OnceInput,
 ): Promise<{ upload: Upload; isClaimed: boolean }> {
   const key = { accountId: account.accountId, contentId: fit.contentId }
-  const seen = { ...key, fileName: fit.name, sizeBytes: fit.sizeBytes, startedAt, seenAt: deps.now() }
+  const starts = { startedAt, otherStarts }
+  const seen = { ...key, ...starts, fileName: fit.name, sizeBytes: fit.sizeBytes, seenAt: deps.now() }
   // The row is committed by itself before anything else happens to it.
   const { upload } = await deps.store.transaction((tx) => recordUploadSeen(tx, seen))
   const now = seen.seenAt
-  const sending = { state: 'sending' as const, sentAt: now, nextTryAt: leaseEnd(now), countAttempt: true }
   const claimed = await deps.store.transaction((tx) =>
-    recordUploadState(tx, key, sending, { from: ['seen'], dueAt: now }),
+    recordUploadState(tx, key, { ...sendingFrom(now), sentContentId: null }, { from: ['seen'], dueAt: now }),
   )
   return { upload: claimed ?? upload, isClaimed: claimed !== undefined }
 }
@@ -221,10 +239,12 @@ async function recordFailure(
   deps: UploadDeps,
   input: OnceInput,
   failed: { upload: Upload; error: unknown; bodySent: boolean },
-): Promise<Upload> {
+): Promise<Attempt> {
   const { upload, error } = failed
   const known = error instanceof RejectedError && (await checkRefusal(deps, input, { upload, error }))
-  if (known) return known
+  if (known) return { upload: known, error }
+  const shorter = error instanceof RejectedError && (await claimShorter(deps, input, upload))
+  if (shorter) return sendClaimed(deps, shorter.input, shorter.upload)
   const change = judgeFailure({ ...failed, now: deps.now() })
   const recorded = await deps.store.transaction((tx) =>
     recordUploadState(tx, upload, change, { from: ['sending'], attempts: upload.attempts }),
@@ -234,7 +254,29 @@ async function recordFailure(
   const { state, reason } = change
   const fields = { file: upload.fileName, state, reason, attempts: upload.attempts, err: error }
   deps.log[level](fields, 'file not uploaded')
-  return recorded ?? upload
+  return { upload: recorded ?? upload, error }
+}
+
+/**
+ * Claims a row again for its file without the bytes behind the end, with which the service has refused it; undefined when there are
+ * none, or another process has the row. The ledger says what was sent before it leaves, so that the same bytes are known later.
+ */
+async function claimShorter(
+  deps: UploadDeps,
+  input: OnceInput,
+  { attempts, ...key }: Upload,
+): Promise<{ input: OnceInput; upload: Upload } | undefined> {
+  const { sizeBytes } = input.whole
+  if (input.bytes.length === sizeBytes) return undefined
+  const bytes = input.bytes.subarray(0, sizeBytes)
+  const behind = input.bytes.length - sizeBytes
+  const change = { ...sendingFrom(deps.now()), sentContentId: await contentIdOf([bytes]) }
+  const upload = await deps.store.transaction((tx) =>
+    recordUploadState(tx, key, change, { from: ['sending'], attempts }),
+  )
+  if (upload)
+    deps.log.warn({ file: key.fileName, behind }, 'file refused; sent without the bytes behind its end')
+  return upload && { input: { ...input, bytes }, upload }
 }
 
 /**
@@ -259,6 +301,10 @@ async function withLease<T>(
   } finally {
     clearInterval(timer)
   }
+}
+
+function sendingFrom(now: Date) {
+  return { state: 'sending' as const, sentAt: now, nextTryAt: leaseEnd(now), countAttempt: true }
 }
 
 function leaseEnd(now: Date): Date {

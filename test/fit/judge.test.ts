@@ -117,7 +117,78 @@ describe('the judge', () => {
     for (const missing of [1, 2, 100, second.length - 5]) {
       expect(codeOf(chained.subarray(0, chained.length - missing))).toBe('unready incomplete')
     }
-    expect(codeOf(Buffer.concat([ride, Buffer.from('something else follows here')]))).toBe('refused not_fit')
+  })
+
+  it('ends a whole activity where its header says, whatever else follows that is no FIT', () => {
+    for (const tail of ['something else', '\x0e is no header, and', '\x0c2345678.FIX', 'x'.repeat(200_000)]) {
+      const verdict = judgeFit(Buffer.concat([ride, Buffer.from(tail, 'latin1')]))
+      expect(verdict).toMatchObject({ verdict: 'whole', startedAt, records: 600, sizeBytes: ride.length })
+    }
+    const settings = wrap([0x40, 0, 0, 0, 0, 1, 0, 1, 0, 0x00, 2])
+    expect(codeOf(Buffer.concat([settings, Buffer.from('something else')]))).toBe('refused not_activity')
+  })
+
+  const day = 86_400
+  const stamp = (time: number) => [253, 4, 0x86, ...littleEndian(time)]
+  const message = (number: number, ...fields: number[][]) => [
+    ...[0x42, 0, 0, number, 0, fields.length, ...fields.flatMap((field) => field.slice(0, 3))],
+    ...[0x02, ...fields.flatMap((field) => field.slice(3))],
+  ]
+  const record = (time: number) => message(20, stamp(time))
+  const session = (start: number) => message(18, stamp(start + 60), [2, 4, 0x86, ...littleEndian(start)])
+  const activity = (time: number, local: number) =>
+    message(34, stamp(time), [5, 4, 0x86, ...littleEndian(local)])
+  it.each<[string, number[][], number | null, number[]]>([
+    ['of its session', [record(T0 + 1), session(T0)], T0, []],
+    ['of its first record without one', [record(T0 + 1), record(T0 + 2)], T0 + 1, []],
+    [
+      'of its session, also when it counts from the start of the device',
+      [record(T0 + 1), session(5_000)],
+      T0 + 1,
+      [5_000],
+    ],
+    [
+      'that is not known, when all times count from the start of the device',
+      [record(5_001), session(5_000)],
+      null,
+      [5_000, 5_001],
+    ],
+    [
+      'at which it was made, when all other times count so',
+      [message(0, [4, 4, 0x86, ...littleEndian(T0)]), record(6)],
+      T0,
+      [6],
+    ],
+    [
+      'of its session, not of records of the day before',
+      [record(T0 - day), record(T0), session(T0)],
+      T0,
+      [T0 - day],
+    ],
+    [
+      'of its session, long before its first record, and after records of the day before',
+      [record(T0 - day), record(T0 + 1_200), session(T0)],
+      T0,
+      [T0 - day, T0 + 1_200],
+    ],
+    [
+      'of its session, also by the clock of the device',
+      [record(T0), session(T0), activity(T0 + 60, T0 + 7_261)],
+      T0,
+      [T0 + 7_200],
+    ],
+    [
+      'of its session, and by no clock that no zone has',
+      [record(T0), session(T0), activity(T0 + 60, T0 + day)],
+      T0,
+      [],
+    ],
+  ])('tells the start %s, and what else a service may take for it', (_, messages, start, others) => {
+    const date = (time: number) => new Date((time + 631_065_600) * 1_000)
+    expect(judgeFit(wrap([...FILE_ID_ACTIVITY, ...messages.flat()]))).toMatchObject({
+      ...{ verdict: 'whole', startedAt: start === null ? null : date(start) },
+      otherStarts: others.map(date),
+    })
   })
 
   it('refuses any other file, however short', () => {
@@ -229,7 +300,9 @@ describe('the judge', () => {
         sport: sdk.sport,
         records: sdk.records.length,
         sizeBytes: bytes.length,
+        otherStarts: verdict.otherStarts,
       })
+      expect(verdict.otherStarts.length).toBeLessThan(3)
     })
   }
 })

@@ -121,3 +121,53 @@ describe('a whole ride with padding behind it', () => {
     })
   })
 })
+
+describe('a whole ride with bytes behind it that are no FIT', () => {
+  const behind = Buffer.from('these 41 bytes are no FIT, but a text only')
+  const longer = Buffer.concat([ride, behind])
+  const problem = `${behind.length} bytes that are no FIT follow the end of the FIT file`
+  const refusal = { kind: 'status', status: 400 }
+
+  it('is sent as it is at once, and says so', async () => {
+    expect(await rig.importFile('ride.fit', longer)).toEqual({ action: 'done' })
+    const [row] = await rig.rows('select state, size_bytes::int, sent_content_id from training.uploads')
+    expect(row).toEqual({ state: 'accepted', size_bytes: longer.length, sent_content_id: null })
+    expect(await rig.rows('select problem, records, parts from training.fit_files')).toEqual([
+      { problem, records: 60, parts: 1 },
+    ])
+    expect(rig.log.lines).toContainEqual(expect.objectContaining({ level: 'warn', reason: problem }))
+  })
+
+  it('is sent without them when the service refuses it, and the same ride without them is known', async () => {
+    await rig.fault(refusal)
+    expect(await rig.importFile('ride.fit', longer)).toEqual({ action: 'done' })
+    const sent = { state: 'accepted', attempts: 2, sentContentId: await contentIdOf([ride]) }
+    expect(await rig.find(longer)).toMatchObject({ ...sent, sizeBytes: longer.length })
+    expect(await rig.importFile('ride.fit', longer)).toEqual({ action: 'done' })
+    expect(await rig.importFile('copy.fit', ride)).toMatchObject({ action: 'failed' })
+    expect(await rig.uploaded()).toHaveLength(1)
+    await rig.fetchWanted()
+    expect(await rig.find(longer)).toMatchObject({ state: 'mirrored' })
+  })
+
+  it('is not sent twice when the answer to the shorter one is lost, nor when its sender dies', async () => {
+    await rig.fault(refusal)
+    await rig.fault({ kind: 'lost-answer' })
+    await rig.importFile('ride.fit', longer)
+    expect(await rig.find(longer)).toMatchObject({ state: 'unconfirmed', attempts: 2 })
+    expect(await rig.importFile('copy.fit', ride)).toMatchObject({ action: 'failed' })
+    expect(await rig.find(longer)).toMatchObject({ state: 'accepted', attempts: 2 })
+    await rig.rows(
+      `update training.uploads set state = 'sending', activity_path = null, activity_id = null, next_try_at = now() returning 1`,
+    )
+    await rig.importFile('ride.fit', longer)
+    expect(await rig.find(longer)).toMatchObject({ state: 'accepted', attempts: 2 })
+    expect(await rig.uploaded()).toHaveLength(1)
+  })
+
+  it('is refused when the service refuses it without them, too, and both times are counted', async () => {
+    await rig.fault({ ...refusal, times: 2 })
+    expect(await rig.importFile('ride.fit', longer)).toMatchObject({ action: 'failed' })
+    expect(await rig.find(longer)).toMatchObject({ state: 'refused', attempts: 2 })
+  })
+})

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { Decoder, Stream } from '@garmin/fitsdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rebuildAccount } from '../../src/app/rebuild-account.ts'
 import { checkFitFiles } from '../../src/doctor/check-folders.ts'
 import { FIT_READER_VERSION } from '../../src/store/uploads/kept-fit.ts'
 import { makeRecordedFit } from '../fit/make-recorded-fit.ts'
 import { makeRichFit } from '../fit/make-rich-fit.ts'
+import { makeSwimFit } from '../fit/make-swim-fit.ts'
 import { readMessagesWithSdk } from '../fit/sdk-reader.ts'
 import { openUploadRig, type UploadRig } from './rig.ts'
 
@@ -313,6 +315,36 @@ describe('the records and messages of a FIT file', () => {
         ...{ max_hr_cycling: 178, max_hr_running: null },
       },
     ])
+  })
+
+  it('have the beats of a swim strap as heart rate and as R-R intervals, and what the watch measured itself beside them', async () => {
+    const beats = Array.from({ length: 33 }, (_, index) => [index * 0.75 + 0.5, 120 + index] as const)
+    const swim = makeSwimFit({ seconds: 20, beats, hr: 99 })
+    await rig.importFile('swim.fit', swim)
+    await rig.fetchWanted()
+    const { messages } = new Decoder(Stream.fromBuffer(swim)).read()
+    const records = await rig.rows(
+      'select position, hr from training.ride_records where content_id = $1 order by 1',
+      [idOf(swim)],
+    )
+    expect(records.map(({ hr }) => hr)).toEqual(messages.recordMesgs?.map(({ heartRate }) => heartRate))
+    const merged = records.filter(({ hr }) => hr !== 99)
+    expect(merged.length).toBeGreaterThan(15)
+    const own = await rig.rows(
+      `select record as position, value from training.fit_field_values where field = 'heartRate' and content_id = $1 order by 1`,
+      [idOf(swim)],
+    )
+    expect(own).toEqual(merged.map(({ position }) => ({ position, value: 99 })))
+    const intervals = await rig.rows(
+      `select interval_s, elapsed_s, t from training.ride_rr_intervals where content_id = $1 order by position, place`,
+      [idOf(swim)],
+    )
+    expect(intervals).toEqual(
+      beats.slice(1).map(([second], index) => ({
+        ...{ interval_s: 0.75, elapsed_s: (index + 1) * 0.75 },
+        t: new Date(Date.UTC(2026, 5, 7, 6) + second * 1_000),
+      })),
+    )
   })
 
   it('come to a mirror of an earlier version by a rebuild, which leaves right rows alone', async () => {

@@ -21,7 +21,7 @@ function recordsOf(count: number, fields: Record<string, Field> = {}): FitConten
     return [index, field] as const
   })
   const timesMs = Float64Array.from({ length: count }, (_, index) => START.getTime() + index * 1_000)
-  return { count, timesMs, fields: new Map(made), gears: null, leftOut: 0 }
+  return { count, timesMs, fields: new Map(made), gears: null, beatsHr: null, leftOut: 0 }
 }
 
 /** The columns and what is left of records with these fields, as lists. */

@@ -37,6 +37,20 @@ describe('an activity is matched with a file', () => {
     expect(match([entry('a', 40)], [at(78.499), at(90)])).toEqual({ kind: 'none' })
   })
 
+  it.each<[string, number, number[], object]>([
+    ['at another start of the file, exactly', 3_601, [], { kind: 'found', path: 'a' }],
+    ['not near another start of the file', 3_602, [], { kind: 'none' }],
+    ['not where another unconfirmed file starts', 3_600, [3_600], { kind: 'none' }],
+    ['not at another start when one is near the first', 3_600, [], { kind: 'found', path: 'first' }],
+  ])('%s', (title, seconds, rivals, expected) => {
+    const first = title.endsWith('the first') ? [entry('first', 100)] : []
+    const input = { startedAt: START, otherStarts: [at(-86_400), at(3_600)], fileName: 'ride.fit' }
+    const candidates = [entry('a', seconds), ...first]
+    expect(matchActivity({ ...input, candidates, rivals: rivals.map(at) })).toEqual(expected)
+    const unknown = { ...input, startedAt: null, candidates: [entry('a', seconds)], rivals: rivals.map(at) }
+    if (first.length === 0) expect(matchActivity(unknown)).toEqual(expected)
+  })
+
   it('by the name of the file when several are as near, else not at all', () => {
     expect(match([entry('a', 0), entry('b', 0, 'ride.fit')])).toEqual({ kind: 'found', path: 'b' })
     expect(match([entry('a', 0), entry('b', 0, 'ride')])).toEqual({ kind: 'found', path: 'b' })

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { TransientError } from '../../src/kit/errors.ts'
 import { MINUTE, SECOND } from '../../src/kit/time.ts'
+import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from '../fit/wrap.ts'
 import { makeRide } from '../kit/ride.ts'
 import { openUploadRig, type UploadRig } from './rig.ts'
 
@@ -11,6 +12,24 @@ beforeEach(async () => {
 afterEach(() => rig.close())
 
 const ride = makeRide()
+
+/** Makes a FIT activity of one record at each of two times, in FIT seconds, and a session that starts at another one. */
+function makeOddStart(first: number, second: number, start = T0): Buffer {
+  const stamp = [253, 4, 0x86]
+  const records = [first, second].flatMap((time) => [
+    0x42,
+    0,
+    0,
+    20,
+    0,
+    1,
+    ...stamp,
+    0x02,
+    ...littleEndian(time),
+  ])
+  const session = [0x43, 0, 0, 18, 0, 1, 2, 4, 0x86, 0x03, ...littleEndian(start)]
+  return wrap([...FILE_ID_ACTIVITY, ...records, ...session])
+}
 
 describe('an answer that was lost after the body', () => {
   it('is found by the start of the activity, and the file is never sent again', async () => {
@@ -47,6 +66,21 @@ describe('an answer that was lost after the body', () => {
     await rig.steer('PATCH', `activities/${only?.path}`, { started_at: '2026-05-03T08:00:58Z' })
     await rig.sweep()
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted', activityPath: only?.path })
+  })
+
+  it.each<[string, Buffer, string]>([
+    ['its first record, which is far from the session', makeOddStart(T0 - 86_400, T0), 'T0 - 86_400'],
+    ['its first record inside of the session', makeOddStart(T0 - 86_400, T0 + 1_200), 'T0 + 1_200'],
+    ['the time since the device was switched on', makeOddStart(5_000, 5_001, 5_000), '5_000'],
+  ])('is found when the service starts the activity at %s', async (_, bytes, start) => {
+    const seconds = { 'T0 - 86_400': T0 - 86_400, 'T0 + 1_200': T0 + 1_200 }[start] ?? 5_000
+    const startedAt = new Date((seconds + 631_065_600) * 1_000)
+    await rig.fault({ kind: 'lost-answer' })
+    await rig.importFile('ride.fit', bytes)
+    const [only] = await rig.uploaded()
+    await rig.steer('PATCH', `activities/${only?.path}`, { started_at: startedAt.toISOString() })
+    await rig.sweep()
+    expect(await rig.find(bytes)).toMatchObject({ state: 'accepted', attempts: 1, activityPath: only?.path })
   })
 
   it('that the service never worked on is sent again, but only after the waiting time', async () => {

@@ -22,6 +22,7 @@ export async function answerUpload(deps: { world: World; rider: Rider }, request
   if (verdict.verdict === 'refused') return refuseUpload(world, verdict.reason)
   const sha256 = createHash('sha256').update(file.bytes).digest('hex')
   const nowMs = world.now().getTime()
+  const startedAt = verdict.startedAt ?? verdict.otherStarts[0] ?? world.now()
   const first = findSameFile(rider, sha256, nowMs)
   if (first && world.settings.duplicate_uploads === 'refuse') {
     return refuseUpload(world, 'this file was uploaded before')
@@ -38,9 +39,9 @@ export async function answerUpload(deps: { world: World; rider: Rider }, request
     activityType: typeOf(verdict.sport),
     zone: { style: 3, name: rider.home.zone },
     home: rider.home,
-    startMs: verdict.startedAt.getTime(),
+    startMs: startedAt.getTime(),
     seconds: verdict.records,
-    source: { kind: 'file', track: readFitTrack(file.bytes, verdict.startedAt), sha256 },
+    source: { kind: 'file', track: readFitTrack(file.bytes, startedAt), sha256 },
     updatedMs: nowMs,
     samplesAtMs,
   })

@@ -1,5 +1,5 @@
 import { desc, sql } from 'drizzle-orm'
-import { bigint, check, foreignKey, index, integer, primaryKey, text } from 'drizzle-orm/pg-core'
+import { bigint, check, foreignKey, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core'
 import { accounts, ownAccount } from './accounts.ts'
 import { activities } from './activities.ts'
 import { instant, musette, training } from './schemas.ts'
@@ -28,6 +28,8 @@ export const uploads = training.table(
     nextTryAt: instant('next_try_at'),
     resendAfter: instant('resend_after'),
     checks: integer('checks').notNull().default(0),
+    otherStarts: jsonb('other_starts').$type<string[]>(),
+    sentContentId: text('sent_content_id'),
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.contentId] }),

@@ -20,6 +20,7 @@ export type UploadChange = {
   nextTryAt?: Date | null
   resendAfter?: Date | null
   checks?: number
+  sentContentId?: string | null
   /** counts one more attempt to send */
   countAttempt?: boolean
 }
@@ -40,11 +41,21 @@ type UploadRules = {
  */
 export async function recordUploadSeen(
   tx: Tx,
-  input: UploadKey & { fileName: string; sizeBytes: number; startedAt: Date | null; seenAt: Date },
+  input: UploadKey & {
+    fileName: string
+    sizeBytes: number
+    startedAt: Date | null
+    otherStarts?: readonly Date[]
+    seenAt: Date
+  },
 ): Promise<{ upload: Upload; isNew: boolean }> {
   const [made] = await tx.db
     .insert(uploads)
-    .values({ ...input, fileName: cleanText(input.fileName) })
+    .values({
+      ...input,
+      fileName: cleanText(input.fileName),
+      otherStarts: input.otherStarts?.map((start) => start.toISOString()) ?? null,
+    })
     .onConflictDoNothing()
     .returning()
   if (made) return { upload: made, isNew: true }
@@ -56,6 +67,13 @@ export async function recordUploadSeen(
 /** Finds the ledger row of a content; undefined when it was never seen. */
 export async function findUpload(tx: Tx, key: UploadKey): Promise<Upload | undefined> {
   const [row] = await tx.db.select().from(uploads).where(isUpload(key))
+  return row
+}
+
+/** Finds the ledger row of a longer file of which these bytes were sent; undefined when there is none. */
+export async function findUploadSentAs(tx: Tx, key: UploadKey): Promise<Upload | undefined> {
+  const isSentAs = and(eq(uploads.accountId, key.accountId), eq(uploads.sentContentId, key.contentId))
+  const [row] = await tx.db.select().from(uploads).where(isSentAs)
   return row
 }
 

@@ -111,6 +111,24 @@ export const UPLOADS: readonly Breaking[] = [
     to: "else columnOf('cadence')[row] = cadence",
   },
   {
+    promise: '… and the beats that a strap has kept are in the heart rate of the records',
+    in: 'src/fit/heart-beats.ts',
+    from: 'merged[row] = Math.round(sum / count)',
+    to: 'merged[row] = Math.floor(sum / count)',
+  },
+  {
+    promise: '… also when the service takes another time of the file for its start',
+    in: 'src/upload/match-activity.ts',
+    from: 'near.length > 0 ? near : exact',
+    to: 'near',
+  },
+  {
+    promise: '… also when it is sent without the bytes behind its end',
+    in: 'src/upload/send-file.ts',
+    from: 'const longer = before ? undefined : ',
+    to: 'const longer = before ? undefined : undefined && ',
+  },
+  {
     promise: '… and no upload waits for it or fails by it',
     in: 'src/upload/keep-fit.ts',
     from: 'const fields = { file: fileName, contentId, reason: errorLine(error), err: error }',
