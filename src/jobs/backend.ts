@@ -134,8 +134,7 @@ export async function hasQueueTables(url: string): Promise<boolean> {
 }
 
 function withQueueClient<T>(url: string, work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
-  const names = { connectionString: url, application_name: 'musette queue' }
-  return withClient({ ...names, connectionTimeoutMillis: CONNECTION_MS }, work)
+  return withClient({ connectionString: url, application_name: 'musette queue' }, work)
 }
 
 /**

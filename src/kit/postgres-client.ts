@@ -45,11 +45,10 @@ const firstSettings = (pairs: string) =>
   `SET search_path = pg_catalog, pg_temp; BEGIN ISOLATION LEVEL READ COMMITTED; ${setAll(pairs)}; COMMIT;
   SELECT ${SESSION} AS session FROM pg_stat_get_activity(pg_backend_pid())`
 
-/** Tells whether the server works for a session: NULL when it does not tell. One that waits for its client does not. */
-const FIND_WORK = `SELECT CASE WHEN state = 'active' THEN wait_event_type IS DISTINCT FROM 'Client' WHEN state LIKE 'idle%' THEN false END
-  AS works FROM pg_stat_activity WHERE ${SESSION} = $1`
-/** Ends a session whose connection is dead, for the locks that it holds. */
-const END_SESSION = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${SESSION} = $1`
+/** Tells whether a session works for nobody, NULL when the server does not tell, and ends it then, for its locks. */
+const END_IF_DEAD = `WITH found AS (SELECT pid, CASE WHEN state = 'active' THEN coalesce(wait_event_type = 'Client', false)
+    WHEN state LIKE 'idle%' THEN true END AS dead FROM pg_stat_activity WHERE ${SESSION} = $1)
+  SELECT dead, CASE WHEN dead THEN pg_terminate_backend(pid) END FROM found`
 
 /** How long a connection may be silent before it is looked after, ms. */
 const SILENT_MS = 20 * SECOND
@@ -94,8 +93,8 @@ export class PostgresClient extends pg.Client {
   // The driver's types lack these two: whether nothing runs, and what runs.
   declare readonly readyForQuery: boolean
   declare readonly _activeQuery: unknown
-  /** what tells its session from every other one; undefined until the server has answered once */
-  session: string | undefined
+  /** what tells its session from every other one; undefined until the server has answered once, null when it does not tell */
+  session: string | null | undefined
   // Private to the language, so that no log shows the password in it.
   readonly #config: ClientConfig
   private settled: Promise<unknown> = Promise.resolve()
@@ -129,7 +128,7 @@ export class PostgresClient extends pg.Client {
     this.once('end', () => clearInterval(watch))
     // All other statements stand behind it in the queue, so nobody waits for a server that accepts the client and then hangs.
     const settings = firstSettings(this.#config.typed ? FIXED : `${FIXED}, ${OF_OUR_OWN}`)
-    this.settled = this.query<{ session: string }>(settings).then(
+    this.settled = this.query<{ session: string | null }>(settings).then(
       (results) => {
         this.session = [results].flat().at(-1)?.rows[0]?.session
       },
@@ -141,17 +140,21 @@ export class PostgresClient extends pg.Client {
   override end(): Promise<void>
   override end(callback: (error: Error) => void): void
   override end(callback?: (error: Error) => void): Promise<void> | undefined {
-    // The driver breaks a connection off on which a statement runs.
-    const ended = this.settled.then(() => super.end())
-    // A server that is out of reach does not close it.
-    const closed = within(ended, CLOSE_WITHIN_MS).then(
-      (inTime) => inTime || dropConnection(this),
-      () => undefined,
-    )
-    if (!callback) return closed.then(() => undefined)
-    closed.then(() => (callback as () => void)())
+    // The driver breaks a connection off on which a statement runs. A server that is out of reach does not close it.
+    const closing = this.settled.then(() => super.end()).catch(() => undefined)
+    const ended = within(closing, CLOSE_WITHIN_MS).then((inTime) => void (inTime || dropConnection(this)))
+    if (!callback) return ended
+    ended.then(() => (callback as () => void)())
     return undefined
   }
+}
+
+/** The code of a server that accepts a connection and then does not answer it, as a pooler does that has none left. */
+const UNANSWERED = 'database_unanswered'
+
+function unanswered(cause: Error): TransientError {
+  const message = `the database accepted a connection and did not answer: ${cause.message}; a pooler before it may have none left`
+  return new TransientError(UNANSWERED, message, { cause })
 }
 
 /** A role can be given a setting that it may not take back. */
@@ -185,42 +188,30 @@ function watchSilence(client: PostgresClient, config: ClientConfig): NodeJS.Time
   }
   const look = async () => {
     const silence = countSilentMs()
+    const lost = new Error(`the connection was silent for ${Math.round(silence / SECOND)} s`)
     if (client.session === undefined) {
-      if (silence >= connectionTimeoutMillis) dropConnection(client, unanswered(connectionTimeoutMillis))
+      if (silence >= connectionTimeoutMillis) dropConnection(client, unanswered(lost))
     } else if (asking || silence < silentMs) return
     else if (client.readyForQuery) {
       if (!typed) client.query('').catch(() => undefined)
     } else {
       asking = true
-      const isDead = (await isSessionDead(client.session, config)) ?? silence > GIVE_UP_AFTER * silentMs
+      const isDead = await isSessionDead(client.session, config)
       asking = false
-      if (isDead && countSilentMs() >= silentMs) dropConnection(client, unanswered(silentMs))
+      if (countSilentMs() >= silentMs && (isDead ?? silence > GIVE_UP_AFTER * silentMs))
+        dropConnection(client, lost)
     }
   }
   return setInterval(look, silentMs / 4).unref()
 }
 
-function unanswered(ms: number): Error {
-  return new Error(`the server accepted the connection and did not answer for ${Math.round(ms / SECOND)} s`)
-}
-
-/** Asks the server whether it works for a session, and ends one for which it does not; undefined when it cannot be asked. */
-async function isSessionDead(session: string, config: ClientConfig): Promise<boolean | undefined> {
-  const other = new PostgresClient({ ...config, connectionTimeoutMillis: ANSWER_WITHIN_MS })
-  other.on('error', () => undefined)
-  const late = setTimeout(() => dropConnection(other), ANSWER_WITHIN_MS)
-  try {
-    await other.connect()
-    const { rows } = await other.query<{ works: boolean | null }>(FIND_WORK, [session])
-    const works = rows.length > 0 && rows[0]?.works
-    if (works === false) await other.query(END_SESSION, [session])
-    return works === null ? undefined : !works
-  } catch {
-    return undefined
-  } finally {
-    clearTimeout(late)
-    await other.end()
-  }
+/** Asks the server whether it works for nobody in a session, and ends that one then; null or undefined when it cannot tell. */
+function isSessionDead(session: string | null, config: ClientConfig): Promise<boolean | null | undefined> {
+  const look = (other: PostgresClient) => other.query<{ dead: boolean | null }>(END_IF_DEAD, [session])
+  return withClient({ ...config, connectionTimeoutMillis: ANSWER_WITHIN_MS }, look).then(
+    ({ rows }) => (rows[0] ? rows[0].dead : session !== null || null),
+    () => undefined,
+  )
 }
 
 /** Runs work on a connection of its own, and ends that. Throws the errors of pg and of the work. */
@@ -243,8 +234,14 @@ export async function withClient<T>(
 const connections = new WeakMap<pg.Pool, Set<pg.PoolClient>>()
 /** Makes a pool of PostgresClient connections, to be ended by endPool. Opens no connection by itself. */
 export function makePool(config: pg.PoolConfig & ClientConfig): pg.Pool {
-  const pool = new pg.Pool({ ...config, Client: PostgresClient })
   const open = new Set<pg.PoolClient>()
+  const onConnect = (client: pg.ClientBase) =>
+    Promise.resolve(config.onConnect?.(client)).catch((error: unknown) => {
+      if (errorCode(error) !== UNANSWERED || open.size === 0) throw error
+      const message = `the database answers ${open.size} connections of musette and lets the next one wait, and it needs ${config.max} here; give it more in the pooler (default_pool_size of PgBouncer), or lower MUSETTE_CONCURRENCY`
+      throw new TransientError('database_pool_small', message, { cause: error })
+    })
+  const pool = new pg.Pool({ ...config, onConnect, Client: PostgresClient })
   pool.on('connect', (client) => void open.add(client))
   pool.on('remove', (client) => void open.delete(client))
   connections.set(pool, open)

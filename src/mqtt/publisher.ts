@@ -74,8 +74,9 @@ export function openPublisher(
     while (!signal.aborted) {
       const startedAt = performance.now()
       try {
-        const work = () =>
-          publishUntilLost(deps, { broker, version, pauses, signal, onGood: () => problems.over('mqtt') })
+        const onGood = () => problems.over('mqtt')
+        const work = (held: AbortSignal) =>
+          publishUntilLost(deps, { broker, version, pauses, signal, held, onGood })
         const done = await withExclusiveWork(store, 'mqtt', work)
         if (done === undefined) await sleep(pauses.lockRetryMs, signal)
       } catch (error) {
@@ -109,6 +110,8 @@ type SessionInput = {
   version: string
   pauses: PublisherPauses
   signal: AbortSignal
+  /** aborts when another process may publish */
+  held: AbortSignal
   onGood: () => void
 }
 
@@ -140,7 +143,7 @@ async function publishUntilLost(deps: PublisherDeps, input: SessionInput): Promi
       )
     },
   })
-  const over = joinSignals([input.signal, broker.lost])
+  const over = joinSignals([input.signal, input.held, broker.lost])
   try {
     await broker.subscribe([BIRTH_TOPIC, ...(commands ? [POLL_TOPICS] : [])])
     log.info({ publisher: clientIdOf(publisherId) }, 'mqtt: connected')

@@ -48,7 +48,11 @@ const BEGIN_GUARDED = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT'
  * need a login without those rights. Throws the errors of `mapDatabaseError`.
  */
 export async function openGuardedConnection(options: ConnectionOptions): Promise<Connection> {
-  const limits = limitsOf(options.statementTimeoutMs)
+  const ms = options.statementTimeoutMs
+  // They hold whatever the URL says. The second one ends the transaction of a process that was stopped in the middle.
+  const limits = ms
+    ? `; SET statement_timeout = ${ms}; SET idle_in_transaction_session_timeout = ${2 * ms}`
+    : ''
   return makeConnection(await connect(options), { setUp: settingsOf(SETTINGS) + limits, guarded: true })
 }
 
@@ -115,12 +119,6 @@ function settingsOf(settings: typeof SETTINGS): string {
   return `SET search_path = training;
     SELECT set_config(name, value, false) FROM (VALUES ${values.join(', ')}) AS ours (name, value)
     JOIN pg_catalog.pg_settings USING (name) WHERE source <> 'client'`
-}
-
-// The limits hold whatever the URL says. The second one ends the transaction of a process that was stopped in the middle.
-function limitsOf(statementTimeoutMs: number | undefined): string {
-  if (statementTimeoutMs === undefined) return ''
-  return `; SET statement_timeout = ${statementTimeoutMs}; SET idle_in_transaction_session_timeout = ${2 * statementTimeoutMs}`
 }
 
 // A statement may have ended the transaction, or, with AND CHAIN, begun another one without a snapshot.

@@ -1,6 +1,6 @@
 import { connectReason, isNotUpYet } from '../kit/errors.ts'
-import { dropConnection, PostgresClient } from '../kit/postgres-client.ts'
-import { joinSignals } from '../kit/time.ts'
+import { withClient } from '../kit/postgres-client.ts'
+import { joinSignals, waitFor } from '../kit/time.ts'
 import { mapDatabaseError } from './database-errors.ts'
 
 /**
@@ -14,21 +14,19 @@ export async function findWhyDatabaseIsDown(
 ): Promise<string | undefined> {
   signal.throwIfAborted()
   const ended = joinSignals([signal], withinMs)
-  let client: PostgresClient | undefined
-  const drop = () => client && dropConnection(client)
   try {
-    client = new PostgresClient({ connectionString, application_name: 'musette' })
-    client.on('error', () => undefined)
-    ended.signal.addEventListener('abort', drop, { once: true })
-    await client.connect()
+    const config = { connectionString, application_name: 'musette', connectionTimeoutMillis: withinMs }
+    await waitFor(
+      withClient(config, (client) => client.query('')),
+      ended.signal,
+    )
     return undefined
   } catch (error) {
     signal.throwIfAborted()
     if (ended.isOver()) return 'no answer'
-    if (client && isNotUpYet(error)) return connectReason(error)
+    if (isNotUpYet(error)) return connectReason(error)
     throw mapDatabaseError(error, 'connect')
   } finally {
     ended.clear()
-    await client?.end().catch(() => undefined)
   }
 }

@@ -155,12 +155,12 @@ type ExclusiveWork = 'export' | 'backup' | 'mqtt'
 /**
  * Runs `action` while no other process does the same work. Returns undefined, and runs nothing, when another one does it at this
  * moment; nothing is waited for. The lock ends with its connection, so a process that was killed holds none. `action` uses other
- * connections.
+ * connections; `held` aborts when the lock is lost with its connection.
  */
 export async function withExclusiveWork<T>(
   store: Store,
   work: ExclusiveWork,
-  action: () => Promise<T>,
+  action: (held: AbortSignal) => Promise<T>,
 ): Promise<T | undefined> {
   let locked = false
   try {
@@ -169,7 +169,9 @@ export async function withExclusiveWork<T>(
       await tx.client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
       await tx.client.query(`LOCK TABLE musette.lock_${work} IN SHARE UPDATE EXCLUSIVE MODE NOWAIT`)
       locked = true
-      return action()
+      const held = new AbortController()
+      tx.client.once('error', (error) => held.abort(error))
+      return action(held.signal)
     })
   } catch (error) {
     if (!locked && sqlstateOf(error) === '55P03') return undefined

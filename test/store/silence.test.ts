@@ -57,19 +57,19 @@ describe('a connection of which a proxy passes nothing on, and which it does not
     await direct().transaction(({ client }) => client.query(`set local lock_timeout = '10s'; ${held}`))
   })
 
-  it('is ended while it holds the lock of long work, which is then free', async () => {
+  it('is ended while it holds the lock of long work, which is then free and whose holder hears of it', async () => {
     const { line, store, direct } = await openScene()
-    const [begun, ended] = [new AbortController(), new AbortController()]
-    const holding = withExclusiveWork(store, 'export', async () => {
+    const begun = new AbortController()
+    const holding = withExclusiveWork(store, 'export', async (held) => {
       begun.abort()
-      await once(ended.signal, 'abort')
+      await once(held, 'abort')
     })
     if (!begun.signal.aborted) await once(begun.signal, 'abort')
     line.swallow()
+    const lost = expect(holding).rejects.toMatchObject(LOST)
     const other = direct()
     expect(await eventually(() => withExclusiveWork(other, 'export', async () => true))).toBe(true)
-    ended.abort()
-    await expect(holding).rejects.toMatchObject(LOST)
+    await lost
   })
 
   it('is ended in the middle of a COPY', async () => {

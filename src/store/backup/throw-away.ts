@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { ConfigError } from '../../kit/errors.ts'
-import { PostgresClient } from '../../kit/postgres-client.ts'
+import { withClient } from '../../kit/postgres-client.ts'
 import { HOUR } from '../../kit/time.ts'
 import { mapDatabaseError, sqlstateOf } from '../database-errors.ts'
 
@@ -68,18 +68,9 @@ async function onServer<T>(
   connectionString: string,
   work: (client: pg.ClientBase) => Promise<T>,
 ): Promise<T> {
-  const client = new PostgresClient({ connectionString, application_name: 'musette verify' })
-  client.on('error', () => undefined)
   try {
-    await client.connect()
+    return await withClient({ connectionString, application_name: 'musette verify' }, work)
   } catch (error) {
     throw mapDatabaseError(error, 'connect')
-  }
-  try {
-    return await work(client)
-  } catch (error) {
-    throw mapDatabaseError(error, 'query')
-  } finally {
-    await client.end().catch(() => undefined)
   }
 }

@@ -28,8 +28,8 @@ export const DATABASE: readonly Breaking[] = [
   {
     promise: 'A connection that died in silence is ended on both sides, and its locks are free',
     in: 'src/kit/postgres-client.ts',
-    from: 'if (works === false) await other.query(END_SESSION, [session])',
-    to: '',
+    from: 'CASE WHEN dead THEN pg_terminate_backend(pid) END',
+    to: 'dead',
   },
   {
     promise: '… also one that is idle or listens',
@@ -40,8 +40,8 @@ export const DATABASE: readonly Breaking[] = [
   {
     promise: '… and one whose statement runs long stays',
     in: 'src/kit/postgres-client.ts',
-    from: 'return works === null ? undefined : !works',
-    to: 'return true',
+    from: '(rows[0] ? rows[0].dead : session !== null || null)',
+    to: 'true',
   },
   {
     promise:
