@@ -22,7 +22,6 @@ const REMEDIES: Readonly<Record<string, (config: RemedyConfig) => Remedy>> = {
   database_damaged: () => ({ hint: 'the doctor names the tables and what to do', run: 'musette doctor' }),
   queue_unreachable: (config) => (config.redisUrl === undefined ? ofDatabase(config) : ofRedis()),
   connect_failed: (config) => ({ hint: 'look at MUSETTE_BASE_URL and the network', ...probeOf(config) }),
-  proxy_failed: () => ({ run: 'musette config' }),
   certificate_refused: probeOf,
   timeout: () => ({ hint: 'run it again' }),
   server_error: () => LATER,

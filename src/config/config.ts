@@ -48,7 +48,9 @@ const ONCE = { jitless: true } as const
  * Reads the settings as readConfig does, but never throws: a wrong variable gets its default and is listed in `problems`. The
  * environment is stronger than the file of `--env-file`, and that one stronger than `musette.env` in the data directory.
  */
-export function readSettings(env: Environment = readEnvironment(), envFile?: string): Settings {
+export function readSettings(env: Environment = process.env, envFile?: string): Settings {
+  // Libraries that are loaded later would print passwords for it.
+  delete process.env.DEBUG
   const { sources, problems } = readSources(env, envFile)
   const origins = readOrigins(sources, problems)
   const raw: Record<string, string> = {}
@@ -68,12 +70,6 @@ export function readSettings(env: Environment = readEnvironment(), envFile?: str
     warnings: warningsOf(sources),
     origins,
   }
-}
-
-/** Returns the environment of the process. Libraries that are loaded later would print passwords for DEBUG, so it is taken out. */
-function readEnvironment(): Environment {
-  delete process.env.DEBUG
-  return process.env
 }
 
 /** Returns the settings of the MQTT broker that do not go together. */

@@ -7,6 +7,7 @@ import { renewReaders } from '../app/reader.ts'
 import { findBackupStatus } from '../app/status-report.ts'
 import type { Config } from '../config/config.ts'
 import type { DropFolder } from '../dropfolder/drop-folder.ts'
+import { makeBackendChoice } from '../jobs/backend.ts'
 import { type Jobs, openJobs } from '../jobs/jobs.ts'
 import { intervalsOf } from '../jobs/schedules.ts'
 import { errorCode, errorLine } from '../kit/errors.ts'
@@ -16,6 +17,7 @@ import { SECOND, sleep, systemClock } from '../kit/time.ts'
 import type { HttpServer } from '../mcp/http.ts'
 import { makeGuardedReader } from '../query/guarded-reader.ts'
 import { findAccounts, findEndedSessions, recordEndedSession } from '../store/account-rows.ts'
+import { findIdentity } from '../store/database-facts.ts'
 import { findRunsMark, recordRunsAbandoned } from '../store/runs.ts'
 import { makeCachedProbe } from '../web/cached-probe.ts'
 import { makeMetrics } from '../web/metrics.ts'
@@ -99,6 +101,7 @@ async function openParts(
     const schema = openSchemaWatch(app, { everyMs: input.schemaEveryMs })
     release.defer('schema watch', () => schema.close())
     const since = await app.store.read(findRunsMark)
+    const { line } = await app.store.read(findIdentity)
     const readHealth = makeHealthReader({ app, jobs: () => jobs }, { since, onRun: metrics.onRun })
     const jobs = await openJobs(
       {
@@ -111,9 +114,7 @@ async function openParts(
         },
       },
       {
-        backend: config.redisUrl
-          ? { kind: 'redis', url: config.redisUrl }
-          : { kind: 'postgres', url: app.databaseUrl },
+        backend: makeBackendChoice(config.redisUrl, app.databaseUrl, line),
         roles: { worker: input.roles.includes('worker') },
         every: intervalsOf(config),
         concurrency: config.service.concurrency,

@@ -1,10 +1,18 @@
 import { remedyOf } from '../app/remedy.ts'
-import { asQueueError, fetchRedisFacts, type RedisFacts } from '../jobs/backend.ts'
+import {
+  asQueueError,
+  fetchRedisFacts,
+  makeBackendChoice,
+  REPLICA,
+  type RedisFacts,
+} from '../jobs/backend.ts'
 import { inspectQueue, type QueueFacts } from '../jobs/inspect-queue.ts'
 import { intervalsOf } from '../jobs/schedules.ts'
+import { ConfigError } from '../kit/errors.ts'
 import { formatBytes } from '../kit/text.ts'
 import { systemClock } from '../kit/time.ts'
 import { findAccounts } from '../store/account-rows.ts'
+import { findIdentity } from '../store/database-facts.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, problemOf, warning } from './finding.ts'
 
@@ -13,19 +21,21 @@ export async function checkQueue({ config, mirror }: DoctorContext): Promise<Fin
   const found = await mirror()
   if ('reason' in found) return [leftOut(found.reason)]
   const accounts = await found.store.read(findAccounts)
+  const { line } = await found.store.read(findIdentity)
   const { redisUrl } = config
   let facts: QueueFacts | undefined
   try {
     facts = await inspectQueue(
       { clock: systemClock },
       {
-        backend: redisUrl ? { kind: 'redis', url: redisUrl } : { kind: 'postgres', url: found.url },
+        backend: makeBackendChoice(redisUrl, found.url, line),
         accounts: accounts.map(({ accountId }) => accountId),
         every: intervalsOf(config),
       },
     )
   } catch (error) {
-    return [redisUrl ? leftOut('Redis cannot be used') : problemOf(asQueueError(error))]
+    const named = asQueueError(error)
+    return [redisUrl && !(named instanceof ConfigError) ? leftOut('Redis cannot be used') : problemOf(named)]
   }
   return facts ? queueFindings(facts) : [ok('there is no queue yet; musette start makes it')]
 }
@@ -76,6 +86,7 @@ function redisFindings(facts: RedisFacts): Finding[] {
       problem('configuration', `Redis ${facts.version} is too old: ${LEAST.join('.')} is the least`),
     )
   }
+  if (facts.isReplica) findings.push(problem('configuration', REPLICA.found, REPLICA.run))
   if (facts.mayEvictJobs) {
     const found = `Redis may throw jobs away when its memory is full: maxmemory-policy is ${facts.evictionPolicy}; write noeviction into its redis.conf, too`
     findings.push(problem('configuration', found, setCommand('maxmemory-policy noeviction')))

@@ -7,22 +7,38 @@ import {
   isPgPool,
   LATEST_SCHEMA_VERSION,
   type PgPool,
+  type Queue,
   quoteSchemaName,
   runMigrations,
 } from 'bullmq'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import type { Logger } from 'pino'
-import { connectReason, errorCode, MusetteError, TransientError } from '../kit/errors.ts'
+import { ConfigError, connectReason, errorCode, MusetteError, TransientError } from '../kit/errors.ts'
 import { endPool, makePool, withClient } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND, type Sleep, sleep, within } from '../kit/time.ts'
 
-export type BackendChoice = Readonly<{ kind: 'redis'; url: string } | { kind: 'postgres'; url: string }>
+/** Where the queue is. On Redis `prefix` begins every key; `silentMs` is for tests, see SILENT_MS. */
+export type BackendChoice = Readonly<
+  { kind: 'redis'; url: string; prefix: string; silentMs?: number } | { kind: 'postgres'; url: string }
+>
+
+/** Returns where the queue of a database is. Its line keeps it apart from others on one Redis; a Redis Cluster needs the braces. */
+export function makeBackendChoice(redisUrl: string | undefined, url: string, line: string): BackendChoice {
+  if (redisUrl === undefined) return { kind: 'postgres', url }
+  return { kind: 'redis', url: redisUrl, prefix: `{musette-${line}}` }
+}
 
 /** The factory of BullMQ's backends, either kind, with its connection; queues and workers are made with it. */
 type Factory = BackendFactory<IQueueBackend, object>
 
-export type Backend = Readonly<{ factory: Factory; close: () => Promise<void> }>
+export type Backend = Readonly<{
+  factory: Factory
+  prefix?: string
+  /** Throws when Redis answers but takes no writes, see asQueueError. */
+  checkWrites?: (queue: Pick<Queue, 'trimEvents'>) => Promise<unknown>
+  close: () => Promise<void>
+}>
 
 /** How long any single connection may take to open or close, ms. */
 export const CONNECTION_MS = 10 * SECOND
@@ -37,7 +53,8 @@ const redisPauseMs = (times: number) => Math.min(2_000, times * 200)
  */
 export async function openBackend(deps: { log: Logger }, choice: BackendChoice): Promise<Backend> {
   try {
-    return choice.kind === 'redis' ? await openRedis(deps, choice.url) : await openPostgres(choice.url)
+    await (choice.kind === 'redis' ? checkRedis(deps, choice.url) : migrateQueueTables(choice.url))
+    return makeBackend(choice)
   } catch (error) {
     throw unreachableQueue(choice.kind, error)
   }
@@ -51,19 +68,36 @@ function unreachableQueue(kind: BackendChoice['kind'], error: unknown): Transien
   return new TransientError('queue_unreachable', message, { cause: error })
 }
 
-async function openRedis(deps: { log: Logger }, url: string): Promise<Backend> {
-  await checkRedis(deps, url)
-  return makeRedisBackend(url)
+/** Makes the backend; its queues and workers open the connections. On Postgres its tables must exist. */
+export function makeBackend(choice: BackendChoice): Backend {
+  return choice.kind === 'redis' ? makeRedisBackend(choice) : makePostgresBackend(choice.url)
 }
 
-async function openPostgres(url: string): Promise<Backend> {
-  await migrateQueueTables(url)
-  return makePostgresBackend(url)
+/**
+ * Removes the keys of 1.0.0, which began alike for every database, unless a worker of it is connected: another database may have it.
+ * That is no loss even then, because every start makes its queue anew from Postgres.
+ */
+async function removeOldKeys(redis: Redis): Promise<void> {
+  if (!(await redis.exists('musette:polls:meta'))) return
+  if (String(await redis.client('LIST')).includes(' name=musette:')) return
+  for await (const keys of redis.scanStream({ match: 'musette:*', count: 1_000 }))
+    if (keys.length > 0) await redis.unlink(keys)
 }
 
-/** Makes the backend on Redis; its queues and workers open the connections. */
-export function makeRedisBackend(url: string): Backend {
-  const common = { url, retryStrategy: redisPauseMs, connectTimeout: CONNECTION_MS }
+/** How long Redis may be silent after a command, ms, before its connection is made anew: a worker's command blocks for 10 s. */
+const SILENT_MS = 30 * SECOND
+
+type RedisChoice = Extract<BackendChoice, { kind: 'redis' }>
+
+function makeRedisBackend({ url, prefix, silentMs = SILENT_MS }: RedisChoice): Backend {
+  const common = {
+    url,
+    retryStrategy: redisPauseMs,
+    connectTimeout: CONNECTION_MS,
+    socketTimeout: silentMs,
+    // After a failover the same address leads to another server.
+    reconnectOnError: ({ message }: Error) => message.includes('READONLY'),
+  }
   // An enqueue without Redis fails within ms and is repeated by the sweep; a worker waits for Redis to come back.
   const producer = { ...common, enableOfflineQueue: false, maxRetriesPerRequest: 1 }
   const worker = { ...common, maxRetriesPerRequest: null }
@@ -74,12 +108,14 @@ export function makeRedisBackend(url: string): Backend {
         { ...opts, connection: extra?.withBlockingConnection ? worker : producer },
         extra,
       ),
+    prefix,
+    // A write that changes nothing: BullMQ keeps this many events anyway.
+    checkWrites: (queue) => queue.trimEvents(10_000).catch((error) => Promise.reject(asQueueError(error))),
     close: async () => undefined, // each queue and worker closes the connections it made
   }
 }
 
-/** Makes the backend on Postgres, whose tables must exist; its queues and workers open the connections. */
-export function makePostgresBackend(url: string): Backend {
+function makePostgresBackend(url: string): Backend {
   const pool = makeQueuePool(url)
   return {
     factory: (name, opts, extra) => createPostgresBackend(name, { ...opts, connection: pool }, extra),
@@ -184,10 +220,24 @@ export function makeQueuePool(url: string, pause: Sleep = sleep, silentMs?: numb
   return delayed
 }
 
-/** Returns TransientError `queue_unreachable` for a connection that makeQueuePool could not make, and any other error as it is. */
+/** Returns an error of makeQueuePool's connections, of a replica and of a key that is not of BullMQ as one that says what to do, and any other as it is. */
 export function asQueueError(error: unknown): unknown {
-  const refused = error instanceof Error && errorCode(error) === REFUSED
-  return refused ? unreachableQueue('postgres', error.cause ?? error) : error
+  if (!(error instanceof Error)) return error
+  if (errorCode(error) === REFUSED && error.cause) return unreachableQueue('postgres', error.cause)
+  // Such an error of Redis has no code of its own but this word; its command has the keys.
+  const word = error.name === 'ReplyError' && /READONLY|WRONGTYPE/.exec(error.message)?.[0]
+  if (word === 'READONLY')
+    return new TransientError('queue_read_only', `${REPLICA.found}; run: ${REPLICA.run}`, { cause: error })
+  const prefix = word && /\{musette-[^}]+\}/.exec(JSON.stringify(error))?.[0]
+  if (!prefix) return error
+  const message = `another program wrote a key of the queue in Redis; remove the queue, which is then made anew; run: redis-cli -u "$REDIS_URL" --scan --pattern '${prefix}:*' | xargs redis-cli -u "$REDIS_URL" unlink`
+  return new ConfigError('queue_foreign_key', message, { cause: error })
+}
+
+/** What is said of a Redis that is the replica of another one. */
+export const REPLICA = {
+  found: 'Redis takes no writes, because it is a replica; REDIS_URL must lead to its primary',
+  run: 'redis-cli -u "$REDIS_URL" role',
 }
 
 /** Runs a statement. The pool's own query ends the connection when the statement fails, and signing in again costs more. */
@@ -209,22 +259,34 @@ async function queryOn(client: pg.PoolClient, text: string, params: readonly unk
 }
 
 /** Facts from a Redis server's INFO; sizes in bytes, `maxMemory` 0 means no limit. */
-export type RedisFacts = Readonly<{
-  version: string
-  evictionPolicy: string | undefined
-  /** whether its policy lets it delete jobs when its memory is full */
-  mayEvictJobs: boolean
-  usedMemory: number
-  maxMemory: number
-  appendOnly: boolean
-  /** whether its last write to disk succeeded */
-  lastWriteOk: boolean
-  /** whether it still reads its data from the disk and takes no jobs yet */
-  isLoading: boolean
-}>
+export type RedisFacts = Awaited<ReturnType<typeof fetchRedisFacts>>
 
 /** Fetches a Redis server's INFO over a connection of its own, which the signal ends. Throws TransientError `queue_unreachable`. */
-export async function fetchRedisFacts(url: string, signal?: AbortSignal): Promise<RedisFacts> {
+export async function fetchRedisFacts(url: string, signal?: AbortSignal) {
+  const fetchInfo = async (redis: Redis) => {
+    const info = await redis.info()
+    const find = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1]
+    const evictionPolicy = find('maxmemory_policy')
+    return {
+      version: find('redis_version') ?? 'unknown',
+      evictionPolicy,
+      /** whether its policy lets it delete jobs when its memory is full */
+      mayEvictJobs: evictionPolicy !== undefined && evictionPolicy !== 'noeviction',
+      usedMemory: Number(find('used_memory') ?? 0),
+      maxMemory: Number(find('maxmemory') ?? 0),
+      appendOnly: find('aof_enabled') === '1',
+      /** whether its last write to disk succeeded */
+      lastWriteOk: find('rdb_last_bgsave_status') !== 'err' && find('aof_last_write_status') !== 'err',
+      /** whether it still reads its data from the disk, or is a replica, and takes no jobs */
+      isLoading: find('loading') === '1' || find('async_loading') === '1',
+      isReplica: find('role') === 'slave' && find('slave_read_only') !== '0',
+    }
+  }
+  return withRedis(url, fetchInfo, signal)
+}
+
+/** Does work over a connection of its own. Throws TransientError `queue_unreachable`. */
+async function withRedis<T>(url: string, work: (redis: Redis) => Promise<T>, signal?: AbortSignal) {
   const redis = new Redis(url, {
     lazyConnect: true,
     retryStrategy: () => null,
@@ -242,19 +304,7 @@ export async function fetchRedisFacts(url: string, signal?: AbortSignal): Promis
   })
   try {
     await redis.connect()
-    const info = await redis.info()
-    const find = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1]
-    const evictionPolicy = find('maxmemory_policy')
-    return {
-      version: find('redis_version') ?? 'unknown',
-      evictionPolicy,
-      mayEvictJobs: evictionPolicy !== undefined && evictionPolicy !== 'noeviction',
-      usedMemory: Number(find('used_memory') ?? 0),
-      maxMemory: Number(find('maxmemory') ?? 0),
-      appendOnly: find('aof_enabled') === '1',
-      lastWriteOk: find('rdb_last_bgsave_status') !== 'err' && find('aof_last_write_status') !== 'err',
-      isLoading: find('loading') === '1' || find('async_loading') === '1',
-    }
+    return await work(redis)
   } catch (error) {
     throw unreachableQueue('redis', failure ?? error)
   } finally {
@@ -263,16 +313,13 @@ export async function fetchRedisFacts(url: string, signal?: AbortSignal): Promis
   }
 }
 
-/**
- * Checks that Redis answers, and logs settings that would lose jobs: an eviction policy other than `noeviction`, or no
- * append-only file. Throws TransientError `queue_unreachable`.
- */
+/** Checks that Redis answers, logs settings that would lose jobs, and removes old keys. Throws TransientError `queue_unreachable`. */
 async function checkRedis(deps: { log: Logger }, url: string): Promise<void> {
   const { evictionPolicy, mayEvictJobs, appendOnly } = await fetchRedisFacts(url)
-  if (mayEvictJobs) {
+  if (mayEvictJobs)
     deps.log.warn({ policy: evictionPolicy }, 'jobs: Redis may evict jobs; set: maxmemory-policy noeviction')
-  }
-  if (!appendOnly) {
+  if (!appendOnly)
     deps.log.info('jobs: Redis has no append-only file; jobs lost in a crash are found again by the sweep')
-  }
+  // Not every login may list the clients.
+  await withRedis(url, removeOldKeys).catch(() => undefined)
 }

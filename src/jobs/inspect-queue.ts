@@ -1,12 +1,5 @@
 import { type Clock, within } from '../kit/time.ts'
-import {
-  type BackendChoice,
-  CONNECTION_MS,
-  fetchRedisFacts,
-  hasQueueTables,
-  makePostgresBackend,
-  makeRedisBackend,
-} from './backend.ts'
+import { type BackendChoice, CONNECTION_MS, fetchRedisFacts, hasQueueTables, makeBackend } from './backend.ts'
 import type { Intervals, QueueName } from './catalog.ts'
 import { fetchCounts, fetchPaused, makeQueues } from './queues.ts'
 import { fetchSchedules, fetchVerdict, wantedSchedules } from './schedules.ts'
@@ -30,11 +23,11 @@ export async function inspectQueue(
     every: Intervals
   },
 ): Promise<QueueFacts | undefined> {
-  const { kind, url } = input.backend
+  const { backend: choice } = input
   // A queue waits for its Redis forever; this request fails at once.
-  if (kind === 'redis') await fetchRedisFacts(url)
-  else if (!(await hasQueueTables(url))) return undefined
-  const backend = kind === 'redis' ? makeRedisBackend(url) : makePostgresBackend(url)
+  if (choice.kind === 'redis') await fetchRedisFacts(choice.url)
+  else if (!(await hasQueueTables(choice.url))) return undefined
+  const backend = makeBackend(choice)
   const queues = makeQueues({ backend, onError: () => undefined })
   try {
     await Promise.all(Object.values(queues).map((queue) => queue.waitUntilReady()))

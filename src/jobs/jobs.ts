@@ -88,7 +88,7 @@ export async function openJobs(deps: JobsDeps, options: JobsOptions): Promise<Jo
     return await openParts(deps, options, opened)
   } catch (error) {
     await opened.release().catch(() => undefined) // the first error is the one to report
-    throw error
+    throw asQueueError(error)
   }
 }
 
@@ -119,7 +119,7 @@ async function openParts(
     await queues[name].waitUntilReady()
   }
 
-  let runsAll = !(await hasWorkers(queues.polls, options.backend))
+  let runsAll = !(await hasWorkers(queues.polls))
   const workers: JobWorker[] = []
   if (options.roles.worker) {
     const enqueueDue = makeEnqueueDue({ enqueue: (input) => enqueueJobs({ queues }, input) })
@@ -152,7 +152,9 @@ async function openParts(
   const reconcile = (atStart: boolean) =>
     reconcileSchedules({ log, clock, queues, accounts: deps.accounts }, { every: options.every, atStart })
   let keepsSchedules = false
+  const checkWrites = () => Promise.all(QUEUE_NAMES.map((name) => backend.checkWrites?.(queues[name])))
   const beat = async () => {
+    await checkWrites()
     await resumeQueues({ queues, log })
     if (keepsSchedules) await reconcile(false)
   }
@@ -179,6 +181,7 @@ async function openParts(
     },
     counts: async () => {
       assertOpen()
+      await checkWrites()
       return await fetchCounts({ queues })
     },
     paused: async () => {

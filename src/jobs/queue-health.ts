@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { errorCode, errorLine } from '../kit/errors.ts'
 import { type Clock, SECOND, sleep } from '../kit/time.ts'
+import { asQueueError } from './backend.ts'
 
 /** Pause between two beats while the queue is failing, ms. */
 const FAILING_EVERY_MS = 2 * SECOND
@@ -62,7 +63,8 @@ type ErrorTally = Readonly<{
 export function makeErrorTally(deps: { log: Logger; clock: Clock; onFirst: () => void }): ErrorTally {
   const seen = new Map<string, { where: string; times: number; lastAt: number }>()
   return {
-    record(where, error) {
+    record(where, cause) {
+      const error = asQueueError(cause)
       const code = error instanceof Error ? `${error.name} ${errorCode(error)}` : 'unexpected'
       const now = deps.clock().getTime()
       const known = seen.get(code)

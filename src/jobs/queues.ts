@@ -14,8 +14,6 @@ export type Enqueue = <N extends JobName>(
   options?: Readonly<{ priority?: Priority }>,
 ) => Promise<number>
 
-/** The prefix of every key on Redis; on Postgres the schema `bullmq` separates the tables instead. */
-export const PREFIX = 'musette'
 /**
  * A type that BullMQ does not know, so that the workers compute the pause from the catalog. Jobs that were queued under
  * another such name wait the same: the workers do not look at the name.
@@ -36,9 +34,10 @@ export function makeQueues(deps: {
   backend: Backend
   onError: (where: string, error: unknown) => void
 }): Queues {
+  const { factory, prefix = 'musette' } = deps.backend
   const make = (name: QueueName): JobQueue => {
     // The factory has the connection, so this option, which BullMQ requires, is empty.
-    const queue: JobQueue = new Queue(name, { connection: {}, prefix: PREFIX }, deps.backend.factory)
+    const queue: JobQueue = new Queue(name, { connection: {}, prefix }, factory)
     queue.on('error', (error) => deps.onError(`queue ${name}`, error))
     return queue
   }
@@ -102,11 +101,8 @@ export async function fetchCounts(deps: {
 }
 
 /** Tells whether a worker of any process is connected to the queue. Throws the backend's errors. */
-export async function hasWorkers(queue: JobQueue, { url }: { url: string }): Promise<boolean> {
-  const workers = await queue.getWorkers()
-  // Redis lists the clients of all its databases, each with the number of its own.
-  const database = new URL(url).pathname.slice(1) || '0'
-  return workers.some(({ db = database }) => db === database)
+export async function hasWorkers(queue: JobQueue): Promise<boolean> {
+  return (await queue.getWorkers()).length > 0
 }
 
 /**

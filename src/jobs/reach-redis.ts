@@ -1,6 +1,6 @@
 import { connectReason, isNotUpYet, TransientError } from '../kit/errors.ts'
 import { joinSignals } from '../kit/time.ts'
-import { fetchRedisFacts } from './backend.ts'
+import { fetchRedisFacts, REPLICA } from './backend.ts'
 
 /**
  * Connects to Redis once. Returns undefined when it answers and has loaded its data, or in a few words why it is not up yet. Throws
@@ -14,7 +14,8 @@ export async function fetchWhyRedisIsDown(
   signal.throwIfAborted()
   const ended = joinSignals([signal], withinMs)
   try {
-    const { isLoading } = await fetchRedisFacts(url, ended.signal)
+    const { isLoading, isReplica } = await fetchRedisFacts(url, ended.signal)
+    if (isReplica) return REPLICA.found
     return isLoading ? 'it loads its data' : undefined
   } catch (error) {
     signal.throwIfAborted()

@@ -14,7 +14,6 @@ import {
   runHandler,
 } from './catalog.ts'
 import { isDead, makeFailure, outcomeOf } from './outcome.ts'
-import { PREFIX } from './queues.ts'
 import { DUE_JOB, type EnqueueDue } from './schedules.ts'
 
 /** Crashes of the process during one job that are accepted: repeated deployments cause a few, eleven are caused by the job. */
@@ -84,7 +83,7 @@ export async function openWorker(deps: WorkerDeps, input: WorkerInput): Promise<
     (job: Job, token?: string, signal?: AbortSignal) => runJob(job, token, signal),
     {
       connection: {}, // the factory has it
-      prefix: PREFIX,
+      prefix: deps.backend.prefix ?? 'musette',
       autorun: false,
       concurrency: input.concurrency,
       lockDuration: input.lockMs,

@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent } from 'undici'
-import { errorCode } from './errors.ts'
+import { errorCode, TransientError } from './errors.ts'
 import { joinSignals, SECOND } from './time.ts'
 
 /** The HTTP proxies between this machine and others; `none` lists the hosts that are reached without one, as NO_PROXY does. */
@@ -8,10 +8,12 @@ export type Proxies = Readonly<{ http: string | undefined; https: string | undef
 /** This machine is never reached through a proxy. */
 const LOOPBACK = 'localhost,127.0.0.1,[::1]'
 
+const TUNNEL_REFUSED = 'the proxy answers, and wants no password, but makes no tunnel to this address'
+
 /**
  * Makes a pool of connections, which open at their first use: direct ones, or tunnels through the proxies. Without a proxy for https that for http serves both.
  * A plain http request to which the proxy refuses a tunnel is given to the proxy itself. `connectMs` is the longest that a connection or
- * a tunnel may take, ms. Requests throw ProxyError when it is the proxy that fails.
+ * a tunnel may take, ms. Requests throw TransientError `proxy_failed` with the proxy's name, without its password.
  */
 export function makeAgent(
   proxies: Proxies | undefined,
@@ -37,7 +39,7 @@ export function makeAgent(
     const fail = handler.onResponseError?.bind(handler)
     if (String(request.origin).startsWith('http:'))
       handler.onResponseError = (controller, error) => {
-        if (errorCode(error) !== 'TUNNEL_REFUSED') return fail?.(controller, error)
+        if (error.cause !== TUNNEL_REFUSED) return fail?.(controller, error)
         const forward = new ProxyAgent({ uri, proxyTunnel: false, proxyTls: limit })
         forward.dispatch({ ...request, origin: request.origin ?? '' }, handler)
         void forward.close()
@@ -46,38 +48,30 @@ export function makeAgent(
   })
 }
 
-/** A failure of an HTTP proxy. The message is for people: it names the proxy without its password, and what to look at. */
-export class ProxyError extends Error {
-  readonly code: string
-
-  /** The code `TUNNEL_REFUSED`: the proxy answers, and wants no password, but makes no tunnel to this address. */
-  constructor({ origin }: URL, what: string, code = 'PROXY_FAILED') {
-    super(`the proxy ${origin} ${what}; look at HTTPS_PROXY and HTTP_PROXY`)
-    this.code = code
-  }
-}
-
 /**
- * Makes the connections to one proxy, each of which becomes a tunnel. Every failure is a ProxyError: undici would take a connection
+ * Makes the connections to one proxy, each of which becomes a tunnel. Every failure is an error of ours: undici would take a connection
  * that the proxy closes for one that was idle, and connect again at once, thousands of times.
  */
 function makeTunnelPool(proxy: URL, options: Pool.Options, connectMs: number): Pool {
+  const fail = (what: string, cause: unknown): never => {
+    const message = `the proxy ${proxy.origin} ${what}; look at HTTPS_PROXY and HTTP_PROXY; run: musette config`
+    throw new TransientError('proxy_failed', message, { cause })
+  }
   class TunnelPool extends Pool {
     override async connect(request: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
       const within = joinSignals([], connectMs)
-      const { signal } = within
-      const answering = super.connect({ ...request, signal }).finally(within.clear)
+      const answering = super.connect({ ...request, signal: within.signal }).finally(within.clear)
       const answer = await answering.catch((error: unknown) => {
-        if (within.isOver()) throw new ProxyError(proxy, `did not answer within ${connectMs / SECOND} s`)
+        if (within.isOver()) return fail(`did not answer within ${connectMs / SECOND} s`, error)
         const code = errorCode(error)
         const isClosed = code === 'UND_ERR_SOCKET' || code === 'ECONNRESET'
-        throw new ProxyError(proxy, `${isClosed ? 'closed the connection' : 'cannot be used'} (${code})`)
+        return fail(`${isClosed ? 'closed the connection' : 'cannot be used'} (${code})`, error)
       })
-      const { statusCode: status } = answer
+      const { statusCode: status, socket } = answer
       if (status === 200) return answer
-      answer.socket.on('error', () => undefined).destroy()
-      if (status === 407) throw new ProxyError(proxy, 'wants a user and a password, or other ones (HTTP 407)')
-      throw new ProxyError(proxy, `refused a tunnel (HTTP ${status})`, 'TUNNEL_REFUSED')
+      socket.on('error', () => undefined).destroy()
+      if (status === 407) return fail('wants a user and a password, or other ones (HTTP 407)', undefined)
+      return fail(`refused a tunnel (HTTP ${status})`, TUNNEL_REFUSED)
     }
   }
   return new TunnelPool(proxy, options)

@@ -9,7 +9,6 @@ import {
   TransientError,
   UnexpectedResponseError,
 } from '../kit/errors.ts'
-import { ProxyError } from '../kit/http-agent.ts'
 import { decodeUtf8, isObject } from '../kit/json.ts'
 import { type RawAnswer, retryAfterMs } from './http-message.ts'
 
@@ -35,7 +34,8 @@ export function networkError(
   what: string,
   at: { requestSent: boolean; answered: boolean; origin: string },
 ): TransientError {
-  const kind = error instanceof ProxyError ? proxyKind(error) : networkKind(networkCodeOf(error), at)
+  const code = networkCodeOf(error)
+  const kind = networkKind(code, at)
   const requestSent = at.requestSent && !BEFORE_SENDING.includes(kind.code)
   return new TransientError(kind.code, `${what}: ${kind.text}`, {
     cause: plainCause(error),
@@ -44,9 +44,7 @@ export function networkError(
 }
 
 /** Codes of failures before anything was sent. */
-const BEFORE_SENDING: readonly string[] = ['connect_failed', 'proxy_failed', 'certificate_refused']
-
-const proxyKind = ({ message }: ProxyError) => ({ code: 'proxy_failed', text: message })
+const BEFORE_SENDING: readonly string[] = ['connect_failed', 'certificate_refused']
 
 function networkKind(
   code: string,

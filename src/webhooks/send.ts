@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { type Dispatcher, fetch, type Response } from 'undici'
 import type { Webhook } from '../config/webhooks-file.ts'
-import { errorCode } from '../kit/errors.ts'
-import { makeAgent, type Proxies, ProxyError } from '../kit/http-agent.ts'
+import { errorCode, TransientError } from '../kit/errors.ts'
+import { makeAgent, type Proxies } from '../kit/http-agent.ts'
 import { joinSignals, SECOND } from '../kit/time.ts'
 import { type Message, makeRequest } from './message-request.ts'
 
@@ -108,7 +108,7 @@ async function readBeginning({ body }: Response): Promise<string> {
 /** The message of the error may name the address, so only its code is used; that of a proxy's failure names none. */
 function failureOf(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
-  if (cause instanceof ProxyError) return cause.message
+  if (cause instanceof TransientError) return cause.message
   const code = errorCode(cause)
   return `no connection (${code === 'unexpected' ? 'the address cannot be used' : code})`
 }

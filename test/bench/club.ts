@@ -25,7 +25,9 @@ export async function benchClub(): Promise<Row[]> {
     const redis = await openRedisServer(binary)
     const memory = async () => (await fetchRedisFacts(redis.url)).usedMemory / 1_000_000
     const before = await memory()
-    rows.push(...(await measureSchedules({ kind: 'redis', url: redis.url }, accounts)))
+    rows.push(
+      ...(await measureSchedules({ kind: 'redis', url: redis.url, prefix: '{musette-bench}' }, accounts)),
+    )
     rows.push({ what: `memory of Redis for them`, value: `${((await memory()) - before).toFixed(1)} MB` })
     await redis.close()
   }

@@ -28,7 +28,7 @@ export async function benchQueue(): Promise<Row[]> {
     const binary = findRedisBinary()
     if (!binary) return [...rows, { what: 'the same on Redis', value: 'no redis-server here' }]
     const redis = await openRedisServer(binary)
-    rows.push(...(await measure({ kind: 'redis', url: redis.url })))
+    rows.push(...(await measure({ kind: 'redis', url: redis.url, prefix: '{musette-bench}' })))
     await redis.close()
     return rows
   } finally {

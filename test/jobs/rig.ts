@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe } from 'vitest'
-import type { BackendChoice } from '../../src/jobs/backend.ts'
+import { makeBackendChoice } from '../../src/jobs/backend.ts'
 import type { Handlers } from '../../src/jobs/catalog.ts'
 import { type Jobs, type JobsOptions, openJobs } from '../../src/jobs/jobs.ts'
 import { openTestDatabase } from '../kit/postgres.ts'
@@ -47,7 +48,8 @@ export function describeJobs(title: string, tests: (rig: () => Rig) => void): vo
 /** Opens one real Redis or Postgres. */
 async function openRig(name: BackendName) {
   const place = name === 'redis' ? await openTestRedis() : await openTestDatabase({ migrated: false })
-  const choice: BackendChoice = { kind: name, url: place.url }
+  const line = randomUUID()
+  const choice = makeBackendChoice(name === 'redis' ? place.url : undefined, place.url, line)
   const lines: LogLine[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const opened: Jobs[] = []
@@ -61,7 +63,10 @@ async function openRig(name: BackendName) {
     /** Removes everything from the queue, as a flush of Redis does. */
     emptyQueue,
     /** Removes the jobs of the polls queue and leaves its schedules. */
-    losePolls: () => (name === 'redis' ? deleteRedisPolls(place.url) : onPostgres(place.url, deletePolls)),
+    losePolls: () =>
+      name === 'redis'
+        ? deleteRedisPolls(place.url, `{musette-${line}}`)
+        : onPostgres(place.url, deletePolls),
     /** Opens jobs with short times and handlers that do nothing unless given; all are closed in `reset`. */
     async open({ fetch, poll, handlers, accounts, signal, waits, ...options }: RigInput = {}): Promise<Jobs> {
       const jobs = await openJobs(
@@ -107,10 +112,10 @@ async function truncateQueue(client: pg.Client): Promise<void> {
     await client.query(`truncate ${rows.map(({ name }) => `bullmq.${name}`).join(', ')} cascade`)
 }
 
-async function deleteRedisPolls(url: string): Promise<void> {
+async function deleteRedisPolls(url: string, prefix: string): Promise<void> {
   const redis = new Redis(url)
-  const jobs = await redis.keys('musette:polls:repeat:*:*')
-  await redis.del('musette:polls:delayed', 'musette:polls:wait', ...jobs)
+  const jobs = await redis.keys(`${prefix}:polls:repeat:*:*`)
+  await redis.del(`${prefix}:polls:delayed`, `${prefix}:polls:wait`, ...jobs)
   redis.disconnect()
 }
 

@@ -167,6 +167,37 @@ export const MIRROR: readonly Breaking[] = [
     to: 'if (!listing.knownUpTo || wentBackMs(cursor, listing.knownUpTo) >= 0)',
   },
   {
+    promise: 'Connections to Redis that pass no more bytes are made anew, within two minutes',
+    in: 'src/jobs/backend.ts',
+    from: 'socketTimeout: silentMs,',
+    to: '',
+  },
+  {
+    promise:
+      'After a failover of Redis the daemon goes on at the new primary, and names a replica that takes no writes',
+    in: 'src/jobs/backend.ts',
+    from: "reconnectOnError: ({ message }: Error) => message.includes('READONLY'),",
+    to: '',
+  },
+  {
+    promise: 'A key of the queue that another program wrote is named, with the command that mends it',
+    in: 'src/jobs/backend.ts',
+    from: '--scan --pattern',
+    to: '--scan --type none --pattern',
+  },
+  {
+    promise: 'Several databases may have their queues on one Redis',
+    in: 'src/jobs/backend.ts',
+    from: 'prefix: `{musette-${line}}`',
+    to: 'prefix: `{musette-${line.length}}`',
+  },
+  {
+    promise: '… also beside a 1.0.0 that runs',
+    in: 'src/jobs/backend.ts',
+    from: "if (String(await redis.client('LIST')).includes(' name=musette:')) return",
+    to: '',
+  },
+  {
     promise: 'Nothing is lost with the queue: Redis may be emptied or away',
     in: 'src/daemon/handlers.ts',
     from: 'wanted += await enqueueWanted(app, jobs(), account)',
