@@ -1,7 +1,7 @@
 import { describeLoginProblem, describeUtcDays, freshMs, homeCommandFor } from '../app/status-report.ts'
 import { commandFor } from '../kit/errors.ts'
 import { formatDuration } from '../kit/time.ts'
-import { type AccountStatus, findAccountStatuses } from '../store/account-status.ts'
+import { type AccountStatus, findAccountStatuses, findSharedRiders } from '../store/account-status.ts'
 import type { Store } from '../store/store.ts'
 import { readPendingIds, readSecretKeys, secretKeyPath } from '../vault/key-file.ts'
 import { findLoginFacts, type LoginFacts } from '../vault/login-facts.ts'
@@ -74,11 +74,20 @@ export async function checkMirrors({ config, mirror }: DoctorContext): Promise<F
   if ('reason' in found) return [leftOut(found.reason)]
   const statuses = await found.store.read(findAccountStatuses)
   if (statuses.length === 0) return [leftOut('there is no account yet')]
-  return statuses.flatMap((status) => [
-    pollFinding(status, freshMs(config)),
-    ...failureFindings(status),
-    ...zoneFindings(status),
-  ])
+  const shared = statuses.length > 1 ? await found.store.read(findSharedRiders) : []
+  return [
+    ...statuses.flatMap((status) => [
+      pollFinding(status, freshMs(config)),
+      ...failureFindings(status),
+      ...zoneFindings(status),
+    ]),
+    ...shared.map((accounts) =>
+      warning(
+        `the accounts ${accounts.map((name) => `"${name}"`).join(' and ')} have activities in common: they are one rider, whose rides count twice in the views, and each file may be sent for both`,
+        `musette logout ${accounts.at(-1)}`,
+      ),
+    ),
+  ]
 }
 
 function pollFinding({ account, polled_at, mirrored, activities }: AccountStatus, freshMs: number): Finding {

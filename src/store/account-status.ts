@@ -140,3 +140,15 @@ export async function findFailedActivities(tx: Tx, input: { limit: number }): Pr
   )
   return rows
 }
+
+/** Finds accounts with a login at one service that have activities in common, and so one rider: their names, oldest account first. */
+export async function findSharedRiders(tx: Tx): Promise<string[][]> {
+  const { rows } = await tx.client.query<{ accounts: string[] }>(
+    `select distinct accounts from (
+       select array_agg(a.name order by a.account_id) as accounts
+       from training.activities v join training.accounts a using (account_id) join musette.credentials using (account_id)
+       group by a.base_url, v.path) shared
+     where cardinality(accounts) > 1 order by 1`,
+  )
+  return rows.map(({ accounts }) => accounts)
+}

@@ -17,6 +17,30 @@ describe('a login', () => {
   const setLogin = (columns: string) =>
     queryOnce(rig.databaseUrl, `update musette.credentials set ${columns}`)
 
+  it('of a rider who has two is told with the command that ends one of them', async () => {
+    const login = ['login', 'again', '--username', 'rider', '--password-stdin']
+    expect(await rig.musette(login, { input: 'rider' })).toMatchObject({ code: 0 })
+    const shared = async () =>
+      (await doctor(rig)).of('mirror').filter(({ found }) => found.includes('activities in common'))
+    expect(await shared()).toEqual([])
+    await queryOnce(
+      rig.databaseUrl,
+      `insert into training.activities (account_id, path, detail_state, listed_at, wanted_at)
+       select account_id, 'both', 'mirrored', now(), now() from training.accounts returning 1`,
+    )
+    expect(await shared()).toMatchObject([
+      {
+        state: 'warning',
+        found: expect.stringContaining('"default" and "again"'),
+        run: 'musette logout again',
+      },
+    ])
+    expect(await rig.musette(['logout', 'again'])).toMatchObject({ code: 0 })
+    expect(await shared()).toEqual([])
+    await queryOnce(rig.databaseUrl, `delete from training.accounts where name = 'again'`)
+    await queryOnce(rig.databaseUrl, `delete from training.activities where path = 'both'`)
+  })
+
   it('that is growing old, has failed refreshes or has ended is told with the command', async () => {
     const [before] = await queryOnce(
       rig.databaseUrl,

@@ -22,7 +22,16 @@ const NOT_TOLD = [
     'fetched_at',
     'verified_at',
   ],
-  ...['wanted_at', 'next_fetch_at', 'fetch_attempts', 'fetch_error', 'samples_at', 'summary', 'summary_hash'],
+  ...[
+    'wanted_at',
+    'next_fetch_at',
+    'fetch_attempts',
+    'fetch_error',
+    'samples_at',
+    'summary',
+    'summary_hash',
+    'sport',
+  ],
 ]
 
 function otherValue(column: string, type: string): string {

@@ -44,7 +44,7 @@ export async function findDifferences(
   const hasContent = samples.count > 0 || (held.sampleCount ?? 0) === 0
   const content = hasContent ? { samples, place } : undefined
   const { after, fields } = columnsToWrite(row, { before: { ...before, list_fields: list }, content })
-  const changes = await findChanges(tx, activityId, after)
+  const changes = await findChanges(tx, activityId, { ...after, ...(content && input.run) })
   const inColumns = Object.entries(changes).map(([field, [mirrored, service]]) => ({
     ...{ field, mirrored, service, cells: 1 },
   }))
@@ -177,8 +177,8 @@ async function findDerivedDifferences(
     measures: Record<string, Json> | null
   }>(
     `SELECT (SELECT coalesce(jsonb_agg(jsonb_build_array(duration_s, watts::float8, source,
-         (c.account_id, c.season, c.started_at_local) IS NOT DISTINCT FROM
-         (a.account_id, date_part('year', a.started_at_local)::int, a.started_at_local)) ORDER BY duration_s), '[]')
+         (c.account_id, c.season, c.started_at_local, c.sport) IS NOT DISTINCT FROM
+         (a.account_id, date_part('year', a.started_at_local)::int, a.started_at_local, a.sport)) ORDER BY duration_s), '[]')
        FROM training.power_curves c WHERE activity_id = $1) AS curve,
        (SELECT jsonb_build_object('ftp', ftp, 'powerZonesS', CASE WHEN power_z1_s IS NOT NULL THEN
           jsonb_build_array(power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s) END,

@@ -86,8 +86,8 @@ export const DATABASE: readonly Breaking[] = [
     promise:
       '`musette migrate --plan` names each table that a migration locks, reads, changes or writes anew',
     in: 'drizzle/effects.json',
-    from: '"work": "rewritten"',
-    to: '"work": "changed"',
+    from: '"musette.credentials": {',
+    to: '"musette.locks": {',
   },
   {
     promise: '… with the locks that every migration takes, and changes nothing',

@@ -131,8 +131,8 @@ export const ROWS: readonly Breaking[] = [
   {
     promise: '… without a request; the mirror that needs nothing stays as it is, row for row',
     in: 'src/store/activities/record-rebuilt.ts',
-    from: 'const samplesAt = input.samples.count > 0 && { samplesAt: before.document_at }',
-    to: 'const samplesAt = input.samples.count > 0 && { samplesAt: new Date() }',
+    from: '{ samplesAt: before.document_at, ...input.run }',
+    to: '{ samplesAt: new Date(), ...input.run }',
   },
   {
     promise: '… and of a damaged mirror no row is written that was right',
