@@ -13,7 +13,7 @@ type SignInApp = Pick<App, 'config' | 'log' | 'service' | 'store' | 'vault'>
 type Client = { clientId: string; clientSecret: string }
 
 /** With `sameRider` the login goes on though nothing shows that it is the rider of the account's activities. */
-type LoginInput = { name: string; sameRider?: boolean; signal?: AbortSignal }
+type LoginInput = { name: string; sameRider?: boolean | undefined; signal?: AbortSignal }
 
 /**
  * Signs in by the password grant (service document, endpoint 1) and stores the tokens; the password is stored, sealed, only with

@@ -37,7 +37,8 @@ async function loginByRedirect(context: Context, app: LoginApp, input: Input) {
   try {
     const redirectUri = input.redirectUri ?? listener.redirectUri
     const login = await beginBrowserLogin(app, {
-      ...nameOf(input),
+      name: input.name,
+      sameRider: input.sameRider,
       client: clientOf(app, input),
       redirectUri,
       signal: context.signal,
@@ -60,7 +61,8 @@ async function loginByPaste(context: Context, app: LoginApp, input: Input) {
   // No program listens at this address: the browser shows an error page, and its address bar shows the code.
   const redirectUri = input.redirectUri ?? 'http://127.0.0.1:8976/callback'
   const login = await beginBrowserLogin(app, {
-    ...nameOf(input),
+    name: input.name,
+    sameRider: input.sameRider,
     client: clientOf(app, input),
     redirectUri,
     signal: context.signal,
@@ -85,10 +87,6 @@ async function loginByPaste(context: Context, app: LoginApp, input: Input) {
   // Ctrl-D at a terminal cancels; an empty pipe is an error.
   if (process.stdin.isTTY) throw new DOMException('the prompt was cancelled', 'AbortError')
   throw new ConfigError('no_answer', 'nothing was pasted; run: musette login --browser --paste')
-}
-
-function nameOf({ name, sameRider = false }: Input) {
-  return { name, sameRider }
 }
 
 function clientOf(app: Pick<App, 'config'>, input: Input) {

@@ -17,8 +17,8 @@ import { parseActivityList } from './wire/wire-activity.ts'
 /**
  * Compares tokens with their account before their first use: of its newest activities the service must list one at least (service
  * document, endpoint 9). Without any there is nothing to compare. Parks the account of another rider and throws
- * CredentialsRejectedError `other_rider`; throws TransientError `rider_pending` when the list cannot be had, and what makes a call wait or
- * ends its token.
+ * CredentialsRejectedError `other_rider`; throws TransientError `rider_pending` when the list cannot be had, and what makes a call
+ * wait or ends its token.
  */
 export async function assertRider(
   deps: RefreshDeps,
@@ -26,52 +26,41 @@ export async function assertRider(
 ): Promise<void> {
   if (held.isRiderCompared) return
   const evidence = await deps.vault.findEvidence(account.accountId)
-  const { accessToken } = held
-  const isOther =
-    evidence.paths.length > 0 &&
-    !(await listsOneOf(deps.calls, { ...account, accessToken, evidence, signal }).catch((error: unknown) => {
-      const is401 = error instanceof RejectedError && error.status === 401
-      if (is401 || error instanceof RateLimitedError || isAbort(error, signal)) throw error
-      // Not the failure of what is to be requested: nothing of that was sent.
-      const text = `whose tokens account "${account.name}" has could not be compared (${errorLine(error)}); the next attempt comes by itself`
-      throw new TransientError('rider_pending', text, { cause: error })
-    }))
-  const error = otherRider(account.name, 'nothing of it was written')
-  await deps.vault.locked(account.accountId, async ({ credentials, recordRider }) => {
-    if (credentials && isSamePair(credentials, held))
-      await recordRider({ isOther, reason: isOther ? error.message : null })
+  const list = { ...account, accessToken: held.accessToken, evidence, signal }
+  const isSame = await listsOneOf(deps.calls, list).catch((error: unknown) => {
+    const is401 = error instanceof RejectedError && error.status === 401
+    if (is401 || error instanceof RateLimitedError || isAbort(error, signal)) throw error
+    // Not the failure of the caller's request: nothing of that was sent.
+    const text = `the tokens of account "${account.name}" could not be compared with it (${errorLine(error)}); the next attempt comes by itself`
+    throw new TransientError('rider_pending', text, { cause: error })
   })
-  if (!isOther) return
+  const error = otherRider(account.name, 'nothing of it was written')
+  const reason = isSame ? null : error.message
+  await deps.vault.locked(account.accountId, async ({ credentials, recordRider }) => {
+    if (credentials && isSamePair(credentials, held)) await recordRider({ isOther: !isSame, reason })
+  })
+  if (isSame) return
   deps.log.error({ account: account.name }, error.message)
   throw error
 }
 
-/** Tells whether the service lists one of the newest activities of an account to these tokens, by one request. */
+export type Comparison = { baseUrl: string; queue: string; accessToken: string; evidence: RiderEvidence }
+
+/** Tells by one request whether the service lists one of the newest activities of an account to an access token; true without any. */
 export async function listsOneOf(
   deps: CallDeps,
-  input: {
-    baseUrl: string
-    queue: string
-    accessToken: string
-    evidence: RiderEvidence
-    signal: AbortSignal | undefined
-  },
+  { baseUrl, queue, accessToken, evidence, signal }: Comparison & { signal: AbortSignal | undefined },
 ): Promise<boolean> {
-  const { baseUrl, queue, accessToken, evidence, signal } = input
-  const [from, to] = [evidence.from, evidence.to].map((at) => String(Math.floor(Number(at) / 1000)))
+  if (evidence.paths.length === 0) return true
+  const [from = '', to = ''] = [evidence.from, evidence.to].map((at) => String(Math.floor(Number(at) / 1000)))
   const what = 'comparison of the rider'
-  const request: ServiceRequest = {
-    method: 'GET',
-    endpoint: 'GET /oauth/activity',
-    url: endpointUrl(baseUrl, '/oauth/activity', { from: from ?? '', to: to ?? '' }),
-    what,
-    authorization: `Bearer ${accessToken}`,
-    totalMs: deps.transport.options.timeouts.tokenMs,
-  }
+  const target = { method: 'GET', endpoint: 'GET /oauth/activity', what } as const
+  const url = endpointUrl(baseUrl, '/oauth/activity', { from, to })
+  const { tokenMs: totalMs } = deps.transport.options.timeouts
+  const request: ServiceRequest = { ...target, url, authorization: `Bearer ${accessToken}`, totalMs }
   const parsed = parseActivityList(parseJsonObject(await callOnce(deps, { request, queue }, signal), what))
   if (!parsed.ok) throw badShape(what, parsed.reason)
-  const paths = new Set(evidence.paths)
-  return parsed.value.entries.some(({ path }) => paths.has(path))
+  return parsed.value.entries.some(({ path }) => evidence.paths.includes(path))
 }
 
 /** Makes the error of an account that is signed in, or was to be, as another rider than that of its activities. */

@@ -28,7 +28,7 @@ export type RiderEvidence = {
   paths: string[]
   from: Date | null
   to: Date | null
-  /** whether the account has anything that belongs to a rider */
+  /** whether the account has training info of a rider */
   holdsRows: boolean
   /** whether the user name of a login is that of the last one; `unknown` without a name or its key */
   name: 'same' | 'other' | 'unknown'

@@ -3,9 +3,9 @@ import type { Dispatcher } from 'undici'
 import { makeAgent, type Proxies } from '../kit/http-agent.ts'
 import { type Clock, type Sleep, systemClock, sleep as systemSleep } from '../kit/time.ts'
 import { type LoginState, makeLoginState } from './account-login.ts'
-import { listsOneOf } from './assert-rider.ts'
+import { type Comparison, listsOneOf } from './assert-rider.ts'
 import type { CallDeps } from './calls.ts'
-import type { RiderEvidence, TokenPair, TokenVault } from './credentials.ts'
+import type { TokenPair, TokenVault } from './credentials.ts'
 import { type AccountService, type Answer, listDefaultWorkouts, makeAccountService } from './endpoints.ts'
 import { DEFAULT_MAX_BODY_BYTES, DEFAULT_TIMEOUTS, type Timeouts } from './http-message.ts'
 import { makePacer, type OnPause } from './pacer.ts'
@@ -51,10 +51,7 @@ export type Service = {
     signal?: AbortSignal,
   ): Promise<string | undefined>
   /** Tells whether the service lists one of the newest activities of an account to an access token; see listsOneOf. */
-  listsOneOf(
-    input: { baseUrl: string; accessToken: string; evidence: RiderEvidence },
-    signal?: AbortSignal,
-  ): Promise<boolean>
+  listsOneOf(input: Omit<Comparison, 'queue'>, signal?: AbortSignal): Promise<boolean>
   /** Lists the default workouts, without a token (service document, endpoint 5). */
   listDefaultWorkouts(baseUrl: string, signal?: AbortSignal): Promise<Answer<WireWorkoutList>>
   /** Rejects new calls, waits for a token refresh in flight, then closes every connection. */

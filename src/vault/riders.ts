@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto'
-import { eq } from 'drizzle-orm'
+import { and, eq, isNull } from 'drizzle-orm'
 import type { RiderEvidence } from '../service/credentials.ts'
-import { riders } from '../store/schema/index.ts'
+import { credentials, riders } from '../store/schema/index.ts'
 import type { Tx } from '../store/store.ts'
 import type { SealedCredentials } from './rows.ts'
 import { type Keyring, type Sealer, UnreadableLoginError } from './seal.ts'
-
-/** A rider at a service: a user name means something at its own service only. */
-type Named = { accountId: number; origin: string; username: string }
 
 /** The newest activities are compared: a rider may have deleted some, and hardly all of them. */
 const COMPARED = 20
@@ -21,9 +18,7 @@ export async function findEvidence(
   const { rows } = await tx.client.query<Omit<RiderEvidence, 'name'>>(
     `select coalesce(array_agg(path), '{}') as paths, min(started_at) - interval '2 days' as from,
             max(started_at) + interval '2 days' as to,
-            exists (select from training.training_info where account_id = $1)
-              or exists (select from training.activities where account_id = $1)
-              or exists (select from training.uploads where account_id = $1) as "holdsRows"
+            exists (select from training.training_info where account_id = $1) as "holdsRows"
      from (select path, started_at from training.activities
            where account_id = $1 and absent_since is null and started_at is not null
            order by started_at desc limit ${COMPARED}) newest`,
@@ -33,8 +28,8 @@ export async function findEvidence(
   const [known] = await tx.db.select().from(riders).where(eq(riders.accountId, accountId))
   if (!login || !known?.nameHash || known.keyId === null) return { ...found, name: 'unknown' }
   try {
-    const hash = hashOf(keys.sealerOf({ accountId, keyId: known.keyId }), { accountId, ...login })
-    return { ...found, name: known.nameHash.equals(hash) ? 'same' : 'other' }
+    const hash = hashOf(keys.sealerOf({ accountId, keyId: known.keyId }), accountId, login)
+    return { ...found, name: hash?.equals(known.nameHash) ? 'same' : 'other' }
   } catch (error) {
     if (error instanceof UnreadableLoginError) return { ...found, name: 'unknown' }
     throw error
@@ -48,26 +43,22 @@ export async function recordRider(
   input: {
     sealed: Pick<SealedCredentials, 'accountId' | 'accessToken'>
     verdict: 'same' | 'other' | 'unknown'
-    login?: { origin: string; username?: string | undefined } | undefined
+    login: { origin: string; username?: string | undefined }
   },
 ): Promise<void> {
   const { verdict, login, sealed } = input
   const { accountId, accessToken } = sealed
   const pair = verdict === 'unknown' ? null : createHash('sha256').update(accessToken).digest()
-  const { username, origin } = login ?? {}
-  const isNamed = verdict === 'same' && username !== undefined && origin !== undefined
-  const name = isNamed && { nameHash: hashOf(sealer, { accountId, origin, username }), keyId: sealer.keyId }
-  // Rows of an earlier version have the name itself.
-  if (isNamed)
-    await tx.client.query(
-      'update musette.credentials set username = null where account_id = $1 and password is null',
-      [accountId],
-    )
-  const set = { pair, isOther: verdict === 'other', ...name }
+  const set = { pair, isOther: verdict === 'other' }
+  const nameHash = hashOf(sealer, accountId, login)
+  const name = verdict === 'same' && nameHash && { nameHash, keyId: sealer.keyId }
   await tx.db
     .insert(riders)
-    .values({ accountId, ...set })
-    .onConflictDoUpdate({ target: riders.accountId, set })
+    .values({ accountId, ...set, ...name })
+    .onConflictDoUpdate({ target: riders.accountId, set: { ...set, ...name } })
+  // Rows of an earlier version have the name itself.
+  const isNameOnly = and(eq(credentials.accountId, accountId), isNull(credentials.password))
+  if (name) await tx.db.update(credentials).set({ username: null }).where(isNameOnly)
 }
 
 /** Lets the tokens that replace an account's compared ones count as compared. Must come before they are written. */
@@ -79,6 +70,8 @@ export async function keepRider(tx: Tx, accountId: number, accessToken: Buffer):
   )
 }
 
-function hashOf(sealer: Sealer, { accountId, origin, username }: Named): Buffer {
-  return sealer.hash(`${accountId}\n${origin}\n${username}`)
+/** Makes the hash of a user name, which means something at its own service only. */
+function hashOf(sealer: Sealer, accountId: number, login: { origin: string; username?: string | undefined }) {
+  const { origin, username } = login
+  return username === undefined ? undefined : sealer.hash(`${accountId}\n${origin}\n${username}`)
 }

@@ -86,7 +86,7 @@ async function login(context: Context, name: string, options: LoginOptions): Pro
           name,
           ...credentials,
           keepPassword: options.keepPassword ?? false,
-          sameRider: options.sameRider ?? false,
+          sameRider: options.sameRider,
           signal: context.signal,
         })
       : await loginInBrowser(context, app, { name, ...options })
