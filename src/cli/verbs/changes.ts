@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { Change } from '../../store/feed/change-rows.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
 import { wholeNumber } from '../output.ts'
+import { withLocalApp } from '../with-app.ts'
 
 type ChangesOptions = { since: number; follow?: boolean; account?: string; json?: boolean }
 
@@ -22,10 +23,9 @@ export function addChangesVerb(program: Command, run: Run): void {
 
 async function changes(context: Context, options: ChangesOptions): Promise<number> {
   const { since, follow = false, account, json } = options
-  const { accountNamed, openLocalApp } = await import('../../app/local-app.ts')
+  const { accountNamed } = await import('../../app/local-app.ts')
   const { readChanges } = await import('../../app/change-feed.ts')
-  const app = await openLocalApp(context.config, context.log, context.signal)
-  try {
+  return withLocalApp(context, async (app) => {
     const accountId = account === undefined ? undefined : (await accountNamed(app, account)).accountId
     const { signal } = context
     for await (const page of readChanges(app, { since, follow, accountId, signal })) {
@@ -35,9 +35,7 @@ async function changes(context: Context, options: ChangesOptions): Promise<numbe
       }
     }
     return signal.aborted && !follow ? EXIT.interrupted : EXIT.done
-  } finally {
-    await app.close()
-  }
+  })
 }
 
 function toJson({ changeId, accountId, ...change }: Change) {

@@ -8,7 +8,7 @@ import { formatDuration } from '../../kit/time.ts'
 import type { Migrated } from '../../store/migrate.ts'
 import type { Context, Run } from '../context.ts'
 import { countMigrations, nothingToDo, printMigrationPlan } from '../print-plan.ts'
-import { makeProgressLine, type ProgressLine } from '../progress.ts'
+import { withProgress } from '../with-app.ts'
 
 /** Adds the verbs for the database as a whole to the program: `migrate`, `backup` and `restore`. */
 export function addDatabaseVerbs(program: Command, run: Run): void {
@@ -69,8 +69,10 @@ async function backUpTo(context: Context, file: string): Promise<undefined> {
   const startedAt = performance.now()
   const to = file === '-' ? { write: makeOutputWriter(process.stdout) } : { path: file }
   const { backUp, countManifestRows } = await import('../../app/backups.ts')
-  const { manifest, bytes, leftOut, key } = await withProgress(context, 'backing up rows', (onProgress) =>
-    backUp(context, { to, signal: context.signal, onProgress }),
+  const { manifest, bytes, leftOut, key } = await withProgress(
+    context,
+    'backing up rows',
+    ({ show: onProgress }) => backUp(context, { to, signal: context.signal, onProgress }),
   )
   const where = file === '-' ? 'the backup' : file
   context.note(
@@ -95,7 +97,7 @@ async function verifyFile(context: Context, file: string): Promise<undefined> {
   const { signal } = context
   const from = file === '-' ? { source: addAbortSignal(signal, process.stdin) } : { path: file }
   const { countManifestRows, verifyBackup } = await import('../../app/backups.ts')
-  const manifest = await withProgress(context, 'restoring rows', (onProgress) =>
+  const manifest = await withProgress(context, 'restoring rows', ({ show: onProgress }) =>
     verifyBackup(context, { from, signal, onProgress }),
   )
   const which = file === '-' ? 'the backup' : file
@@ -110,7 +112,7 @@ async function restoreInto(context: Context, file: string): Promise<undefined> {
   const { signal } = context
   const from = file === '-' ? { source: addAbortSignal(signal, process.stdin) } : { path: file }
   const { countManifestRows, restoreFrom } = await import('../../app/backups.ts')
-  const { manifest, key } = await withProgress(context, 'restoring rows', (onProgress) =>
+  const { manifest, key } = await withProgress(context, 'restoring rows', ({ show: onProgress }) =>
     restoreFrom(context, { from, signal, onProgress }),
   )
   context.note(
@@ -127,19 +129,6 @@ async function restoreInto(context: Context, file: string): Promise<undefined> {
   }
   context.note('musette: the next sync or start of the daemon brings what has changed since the backup')
   return undefined
-}
-
-async function withProgress<T>(
-  context: Context,
-  what: string,
-  work: (onProgress: ProgressLine['show']) => Promise<T>,
-): Promise<T> {
-  const progress = makeProgressLine(context, what)
-  try {
-    return await work(progress.show)
-  } finally {
-    progress.close()
-  }
 }
 
 function contentOf({ tables }: Manifest, rows: number): string {

@@ -1,12 +1,11 @@
 import { type Command, Option } from 'commander'
 import type { ExportCounts } from '../../app/export/export-all.ts'
 import { EXPORT_FORMATS, type ExportFormat } from '../../app/export/export-formats.ts'
-import type { LocalApp } from '../../app/local-app.ts'
 import { ConfigError, TransientError } from '../../kit/errors.ts'
 import { formatCount, quoteShell } from '../../kit/text.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
 import { printTable } from '../output.ts'
-import { makeProgressLine } from '../progress.ts'
+import { withLocalAccount, withLocalApp, withProgress } from '../with-app.ts'
 
 type ExportOptions = {
   format?: ExportFormat
@@ -58,10 +57,8 @@ async function exportTo(
     throw new ConfigError('bad_usage', message)
   }
   const { exportActivity } = await import('../../app/export/export-activity.ts')
-  const { findChosenAccount } = await import('../../app/local-app.ts')
-  return withApp(context, async (app) => {
+  return withLocalAccount(context, { account, verb: 'export' }, async (app, name) => {
     const write = (piece: string | Uint8Array) => writeTo(output, piece)
-    const name = await findChosenAccount(app, { name: account, verb: 'export' })
     const why = await exportActivity(app, { name, path, format, write, signal: context.signal })
     if (why === undefined) return EXIT.done
     context.note(`musette: ${why}`)
@@ -81,9 +78,8 @@ async function exportHistory(
   }
   if (check) return checkFolder(context, dir)
   const { exportAll } = await import('../../app/export/export-all.ts')
-  return withApp(context, async (app) => {
-    const progress = makeProgressLine(context, 'exporting rows')
-    try {
+  return withLocalApp(context, (app) =>
+    withProgress(context, 'exporting rows', async (progress) => {
       const { signal } = context
       const also = [...(originals ? (['originals'] as const) : []), ...(raw ? (['raw'] as const) : [])]
       const counts = await exportAll(app, { dir, kind: 'by_hand', also, signal, onProgress: progress.show })
@@ -98,10 +94,8 @@ async function exportHistory(
         )
       }
       return EXIT.done
-    } finally {
-      progress.close()
-    }
-  })
+    }),
+  )
 }
 
 /** How many faults are printed; a folder of another database has thousands. */
@@ -110,7 +104,7 @@ const SHOWN = 20
 async function checkFolder(context: Context, dir: string): Promise<number> {
   const { checkExport, FAULTS } = await import('../../app/export/compare-folder.ts')
   const { signal } = context
-  return withApp(context, async (app) => {
+  return withLocalApp(context, async (app) => {
     const { files, faults } = await checkExport(app, { dir, signal })
     if (faults.length === 0) {
       context.print(`${dir}: ${files} files, each as it was written and as the database holds it`)
@@ -133,16 +127,6 @@ function sentenceOf(dir: string, { files, written, removed, samples, bytes, anew
   const size = `${formatCount(samples)} samples, ${(bytes / 1e6).toFixed(1)} MB`
   const why = anew ? '; all of it anew, because what was there is not of this line of the database' : ''
   return `${dir}: ${written} of ${files} files written (${size}), ${rest}${why}`
-}
-
-async function withApp(context: Context, work: (app: LocalApp) => Promise<number>): Promise<number> {
-  const { openLocalApp } = await import('../../app/local-app.ts')
-  const app = await openLocalApp(context.config, context.log, context.signal)
-  try {
-    return await work(app)
-  } finally {
-    await app.close()
-  }
 }
 
 /** Waits until the reader has read the piece. A closed pipe ends the process, as for every verb. */
@@ -190,7 +174,7 @@ async function listWorkouts(
   { account, json = false }: { account?: string; json?: boolean },
 ): Promise<number> {
   const { findWorkoutLines } = await import('../../app/saved-workouts.ts')
-  return withAccount(context, { account, verb: 'workout list' }, async (app, name) => {
+  return withLocalAccount(context, { account, verb: 'workout list' }, async (app, name) => {
     const lines = await findWorkoutLines(app, { account: name })
     if (json) context.printJson(lines)
     else if (lines.length === 0) context.print('no workouts are mirrored yet; run: musette sync')
@@ -227,13 +211,13 @@ async function exportWorkoutsTo(
       const message = 'this format is not for a terminal; name a folder with --to DIR'
       throw new ConfigError('bad_usage', message)
     }
-    return withAccount(context, chosen, async (app, owner) => {
+    return withLocalAccount(context, chosen, async (app, owner) => {
       const content = await findWorkoutContent(app, { account: owner, name, format })
       await writeTo(output, content)
       return EXIT.done
     })
   }
-  return withAccount(context, chosen, async (app, owner) => {
+  return withLocalAccount(context, chosen, async (app, owner) => {
     const folder = dir ?? ''
     const done = await exportWorkouts(app, { account: owner, name, format, dir: folder })
     const { workouts, written, removed, problems } = done
@@ -246,15 +230,4 @@ async function exportWorkoutsTo(
     )
     return problems.length > 0 ? EXIT.partial : EXIT.done
   })
-}
-
-async function withAccount(
-  context: Context,
-  chosen: { account: string | undefined; verb: 'workout list' | 'workout export' },
-  work: (app: LocalApp, account: string) => Promise<number>,
-): Promise<number> {
-  const { findChosenAccount } = await import('../../app/local-app.ts')
-  return withApp(context, async (app) =>
-    work(app, await findChosenAccount(app, { name: chosen.account, verb: chosen.verb })),
-  )
 }

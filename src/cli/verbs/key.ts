@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { Rotation } from '../../app/key-rotation.ts'
 import { EXIT, type Run } from '../context.ts'
+import { withLocalApp } from '../with-app.ts'
 
 /** Adds the verb `key rotate` to the program. */
 export function addKeyVerbs(program: Command, run: Run): void {
@@ -15,18 +16,14 @@ export function addKeyVerbs(program: Command, run: Run): void {
     .action((options: { to?: string }) =>
       run(
         async (context) => {
-          const { openLocalApp } = await import('../../app/local-app.ts')
           const { rotateKey } = await import('../../app/key-rotation.ts')
-          const app = await openLocalApp(context.config, context.log, context.signal)
-          try {
+          return withLocalApp(context, async (app) => {
             const rotation = await rotateKey(app, { to: options.to })
             context.print(sentenceOf(rotation))
             context.print(BACKUPS)
             for (const { message } of rotation.unreadable) context.note(`musette: ${message}`)
             return rotation.unreadable.length > 0 ? EXIT.partial : EXIT.done
-          } finally {
-            await app.close()
-          }
+          })
         },
         { quiet: true },
       ),

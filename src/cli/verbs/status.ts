@@ -4,6 +4,7 @@ import { formatCount } from '../../kit/text.ts'
 import { formatDuration, formatMoment, SECOND } from '../../kit/time.ts'
 import { type Context, noteUnreadableLogins, type Run } from '../context.ts'
 import { printTable } from '../output.ts'
+import { withLocalApp } from '../with-app.ts'
 
 /** Adds the verb `status` to the program. */
 export function addStatusVerb(program: Command, run: Run): void {
@@ -15,17 +16,14 @@ export function addStatusVerb(program: Command, run: Run): void {
 }
 
 async function status(context: Context, options: { json?: boolean }): Promise<undefined> {
-  const { openLocalApp } = await import('../../app/local-app.ts')
   const { findStatus } = await import('../../app/status-report.ts')
-  const app = await openLocalApp(context.config, context.log, context.signal)
-  try {
+  return withLocalApp(context, async (app) => {
     await noteUnreadableLogins(context, app)
     const report = await findStatus(app)
     if (options.json) context.printJson(report)
     else printStatus(context, report)
-  } finally {
-    await app.close()
-  }
+    return undefined
+  })
 }
 
 function printStatus(context: Pick<Context, 'print'>, status: Status): void {

@@ -5,10 +5,10 @@ import type { SyncCounts, Verified, VerifyCounts } from '../../app/sync-account.
 import { ConfigError, commandFor, errorCode } from '../../kit/errors.ts'
 import { formatCount, shorten } from '../../kit/text.ts'
 import { parseDay } from '../../kit/time.ts'
-import type { Progress } from '../../mirror/fetch-wanted.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
-import { makeProgressLine } from '../progress.ts'
+import type { ProgressLine } from '../progress.ts'
 import { tuneForPass } from '../tune-for-pass.ts'
+import { type Chosen, withAccount, withLocalAccount, withProgress } from '../with-app.ts'
 
 type SyncOptions = { full?: boolean; acceptRemovals?: boolean; wait?: boolean; json?: boolean }
 
@@ -34,18 +34,11 @@ async function sync(context: Context, account: string | undefined, options: Sync
   if (acceptRemovals && !full)
     throw new ConfigError('bad_usage', '--accept-removals goes with --full; run: musette sync --help')
   const startedAt = Date.now()
-  await tuneForPass()
-  const { openApp } = await import('../../app/app.ts')
-  const { findChosenAccount } = await import('../../app/local-app.ts')
   const { asPass, syncAccount } = await import('../../app/sync-account.ts')
-  const app = await openApp(context.config, context.log, { signal: context.signal, byHand: true })
-  const line = makeProgressLine(context, 'activities')
-  try {
-    const name = await findChosenAccount(app, { name: account, verb: 'sync' })
+  return asPassOf(context, { account, verb: 'sync' }, async (app, name, line) => {
     const { signal } = context
-    const onProgress = (now: Progress) => line.show(now)
     const counts = await asPass(app, { name, wait, signal, onWait: noteOnce(context) }, () =>
-      syncAccount(app, { name, full, acceptRemovals, training: true, signal, onProgress }),
+      syncAccount(app, { name, full, acceptRemovals, training: true, signal, onProgress: line.show }),
     )
     const running = counts === undefined
     line.finish(`account "${name}": ${running ? runningSentence(name) : sentenceOf(name, counts)}`)
@@ -54,10 +47,19 @@ async function sync(context: Context, account: string | undefined, options: Sync
     const duration = Date.now() - startedAt
     if (json) context.printJson({ account: name, ...result, duration_ms: duration, running })
     return failed > 0 || (counts?.unfetched ?? 0) > 0 ? EXIT.partial : EXIT.done
-  } finally {
-    line.close()
-    await app.close()
-  }
+  })
+}
+
+/** Runs a verb that requests activities of one account and shows how far it is. */
+async function asPassOf(
+  context: Context,
+  chosen: Chosen,
+  work: (app: App, account: string, line: ProgressLine) => Promise<number>,
+): Promise<number> {
+  await tuneForPass()
+  return withAccount(context, chosen, (app, name) =>
+    withProgress(context, 'activities', (line) => work(app, name, line)),
+  )
 }
 
 const NO_COUNTS = { listed: 0, fetched: 0, unchanged: 0, absent: 0, failed: 0, pending: 0 }
@@ -125,21 +127,15 @@ async function resync(context: Context, paths: readonly string[], options: Resyn
     )
   }
   const startedAt = Date.now()
-  await tuneForPass()
-  const { openApp } = await import('../../app/app.ts')
-  const { findChosenAccount } = await import('../../app/local-app.ts')
   const { asPass, resyncAccount } = await import('../../app/sync-account.ts')
-  const app = await openApp(context.config, context.log, { signal: context.signal, byHand: true })
-  const line = makeProgressLine(context, 'activities')
-  try {
-    const account = await findChosenAccount(app, { name: options.account, verb: 'resync' })
+  return asPassOf(context, { account: options.account, verb: 'resync' }, async (app, account, line) => {
     const { signal } = context
     const done = await asPass(app, { name: account, wait: true, signal, onWait: noteOnce(context) }, () =>
       resyncAccount(app, {
         name: account,
         choice: since ? { since } : { paths },
         signal,
-        onProgress: (now) => line.show(now),
+        onProgress: line.show,
       }),
     )
     if (!done) throw new Error('a pass that waits has an end')
@@ -154,10 +150,7 @@ async function resync(context: Context, paths: readonly string[], options: Resyn
     const duration = Date.now() - startedAt
     if (options.json) context.printJson({ account, ...counts, duration_ms: duration })
     return counts.failed > 0 ? EXIT.partial : EXIT.done
-  } finally {
-    line.close()
-    await app.close()
-  }
+  })
 }
 
 function readDay(text: string): Date {
@@ -191,34 +184,29 @@ async function rebuild(
   { account: name, json }: RebuildOptions,
 ): Promise<number> {
   const startedAt = Date.now()
-  await tuneForPass()
-  const { findChosenAccount, openLocalApp } = await import('../../app/local-app.ts')
   const { rebuildAccount } = await import('../../app/rebuild-account.ts')
-  const app = await openLocalApp(context.config, context.log, context.signal)
-  const line = makeProgressLine(context, 'activities')
-  try {
-    const account = await findChosenAccount(app, { name, verb: 'rebuild' })
-    const counts = await rebuildAccount(app, {
-      name: account,
-      paths: paths.length > 0 ? paths : undefined,
-      signal: context.signal,
-      onProgress: (now) => line.show(now),
-    })
-    line.finish(`account "${account}": ${rebuiltSentenceOf(counts, account)}`)
-    const { failures, fitFiles, withoutDocument, ...rest } = counts
-    const numbers = {
-      ...rest,
-      fit_files: fitFiles,
-      without_document: withoutDocument.length,
-      failed: failures.length,
-    }
-    if (json) context.printJson({ account, ...numbers, failures, duration_ms: Date.now() - startedAt })
-    const unmet = failures.length + (paths.length > 0 ? withoutDocument.length : 0)
-    return unmet > 0 ? EXIT.partial : EXIT.done
-  } finally {
-    line.close()
-    await app.close()
-  }
+  await tuneForPass()
+  return withLocalAccount(context, { account: name, verb: 'rebuild' }, (app, account) =>
+    withProgress(context, 'activities', async (line) => {
+      const counts = await rebuildAccount(app, {
+        name: account,
+        paths: paths.length > 0 ? paths : undefined,
+        signal: context.signal,
+        onProgress: line.show,
+      })
+      line.finish(`account "${account}": ${rebuiltSentenceOf(counts, account)}`)
+      const { failures, fitFiles, withoutDocument, ...rest } = counts
+      const numbers = {
+        ...rest,
+        fit_files: fitFiles,
+        without_document: withoutDocument.length,
+        failed: failures.length,
+      }
+      if (json) context.printJson({ account, ...numbers, failures, duration_ms: Date.now() - startedAt })
+      const unmet = failures.length + (paths.length > 0 ? withoutDocument.length : 0)
+      return unmet > 0 ? EXIT.partial : EXIT.done
+    }),
+  )
 }
 
 /** The most activities that a sentence names. */
@@ -291,15 +279,10 @@ async function verify(context: Context, paths: readonly string[], options: Verif
   const { sample, all = false, repair = false, json = false } = options
   if (Number(paths.length > 0) + Number(sample !== undefined) + Number(all) > 1)
     throw new ConfigError('bad_usage', 'name paths, or --sample, or --all; run: musette verify --help')
-  const { openApp } = await import('../../app/app.ts')
-  const { findChosenAccount } = await import('../../app/local-app.ts')
   const { verifyAccount } = await import('../../app/sync-account.ts')
-  const app = await openApp(context.config, context.log, { signal: context.signal, byHand: true })
-  const line = makeProgressLine(context, 'activities')
   const ends: Verified[] = []
   const differing: Record<string, number> = {}
-  try {
-    const account = await findChosenAccount(app, { name: options.account, verb: 'verify' })
+  return asPassOf(context, { account: options.account, verb: 'verify' }, async (app, account, line) => {
     const counts = await verifyAccount(app, {
       name: account,
       choice: paths.length > 0 ? { paths } : all ? { all } : { sample: sample ?? SAMPLE },
@@ -319,10 +302,7 @@ async function verify(context: Context, paths: readonly string[], options: Verif
     if (options.report !== undefined)
       await report(context, app, { account, path: options.report, counts, differing })
     return counts.failed + counts.different > 0 ? EXIT.partial : EXIT.done
-  } finally {
-    line.close()
-    await app.close()
-  }
+  })
 }
 
 function verifiedSentence(account: string, counts: VerifyCounts, repair: boolean): string {

@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import type { HandUpload } from '../../app/files/upload-files.ts'
 import { ConfigError, commandFor, errorCode } from '../../kit/errors.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
+import { withAccount } from '../with-app.ts'
 
 type UploadOptions = { account?: string; name?: string; force?: boolean }
 
@@ -24,13 +25,10 @@ async function upload(context: Context, paths: string[], options: UploadOptions)
   if (options.name !== undefined && paths.length > 1) {
     throw new ConfigError('one_name', '--name is for one file; run musette upload for each')
   }
-  const { openApp } = await import('../../app/app.ts')
-  const { findChosenAccount } = await import('../../app/local-app.ts')
   const { uploadByHand } = await import('../../app/files/upload-files.ts')
   const files = await Promise.all(paths.map(async (path) => ({ path, bytes: await readNamed(path) })))
-  const app = await openApp(context.config, context.log, { signal: context.signal, byHand: true })
-  try {
-    const account = await findChosenAccount(app, { name: options.account, verb: 'upload' })
+  const chosen = { account: options.account, verb: 'upload' } as const
+  return withAccount(context, chosen, async (app, account) => {
     let failed = 0
     for (const file of files) {
       const ends = await uploadByHand(app, {
@@ -47,9 +45,7 @@ async function upload(context: Context, paths: string[], options: UploadOptions)
       }
     }
     return failed > 0 ? EXIT.partial : EXIT.done
-  } finally {
-    await app.close()
-  }
+  })
 }
 
 /** Returns a function that notes the state of an upload when it changes. */
