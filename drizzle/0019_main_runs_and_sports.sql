@@ -239,21 +239,18 @@ LEFT JOIN LATERAL (
 COMMENT ON COLUMN training.ride_overview.sport IS 'Derived: kind of sport, see activities';
 COMMENT ON COLUMN training.ride_overview.elapsed_s IS 'Derived: seconds from the first sample to the last of the main run, see stray_samples of activities';
 COMMENT ON COLUMN training.ride_overview.hr_max IS 'Highest heart rate that TRIMP is computed with, 1/min: hr_max of ride_intensity, which is too low for a rider who has not set it and never went that hard. NULL where it is not known';
-DO $$
-DECLARE
-  changed record;
-BEGIN
-  FOR changed IN SELECT relation, measure, description FROM unnest('{ride_measures,ride_overview}'::text[]) AS relation CROSS JOIN (
-    SELECT 'ascent_m' AS measure, 'Derived: climbed height, m: of the means of alt up to 5 s before and after each sample, to the centimetre, one counts when it is 2 m or more from the last one that counted, and the rises between those that count are summed, also over gaps. NULL without alt' AS description
-    UNION ALL SELECT 'moving_s', 'Derived: seconds in motion: sum of the seconds from a sample to the next, gaps left out, in which dist grew by more than 0.5 m/s. Where dist falls back, or jumps by more than 50 m/s, it is off, which is no way, until it goes on from its highest, so that nothing is ridden twice; when it is off for more than 10 s, it begins anew. NULL without dist'
-    UNION ALL SELECT format('best_speed_%s_min', minutes), format('Derived: highest mean speed over %s min, km/h, by the way of moving_s; gaps are 0; NULL for a shorter activity and without dist', minutes)
-    FROM unnest('{1,5,20,60}'::int[]) AS minutes
-  ) comments
-  LOOP
-    EXECUTE format('COMMENT ON COLUMN training.%I.%I IS %L', changed.relation, changed.measure, changed.description);
-  END LOOP;
-END
-$$;
+COMMENT ON COLUMN training.ride_measures.ascent_m IS 'Derived: climbed height, m: of the means of alt up to 5 s before and after each sample, to the centimetre, one counts when it is 2 m or more from the last one that counted, and the rises between those that count are summed, also over gaps. NULL without alt';
+COMMENT ON COLUMN training.ride_measures.moving_s IS 'Derived: seconds in motion: sum of the seconds from a sample to the next, gaps left out, in which dist grew by more than 0.5 m/s. Where dist falls back, or jumps by more than 50 m/s, it is off, which is no way, until it goes on from its highest, so that nothing is ridden twice; when it is off for more than 10 s, it begins anew. NULL without dist';
+COMMENT ON COLUMN training.ride_measures.best_speed_1_min IS 'Derived: highest mean speed over 1 min, km/h, by the way of moving_s; gaps are 0; NULL for a shorter activity and without dist';
+COMMENT ON COLUMN training.ride_measures.best_speed_5_min IS 'Derived: highest mean speed over 5 min, km/h, by the way of moving_s; gaps are 0; NULL for a shorter activity and without dist';
+COMMENT ON COLUMN training.ride_measures.best_speed_20_min IS 'Derived: highest mean speed over 20 min, km/h, by the way of moving_s; gaps are 0; NULL for a shorter activity and without dist';
+COMMENT ON COLUMN training.ride_measures.best_speed_60_min IS 'Derived: highest mean speed over 60 min, km/h, by the way of moving_s; gaps are 0; NULL for a shorter activity and without dist';
+COMMENT ON COLUMN training.ride_overview.ascent_m IS 'Derived: climbed height, m: of the means of alt up to 5 s before and after each sample, to the centimetre, one counts when it is 2 m or more from the last one that counted, and the rises between those that count are summed, also over gaps. NULL without alt';
+COMMENT ON COLUMN training.ride_overview.moving_s IS 'Derived: seconds in motion: sum of the seconds from a sample to the next, gaps left out, in which dist grew by more than 0.5 m/s. Where dist falls back, or jumps by more than 50 m/s, it is off, which is no way, until it goes on from its highest, so that nothing is ridden twice; when it is off for more than 10 s, it begins anew. NULL without dist';
+COMMENT ON COLUMN training.ride_overview.best_speed_1_min IS 'Derived: highest mean speed over 1 min, km/h, by the way of moving_s; gaps are 0; NULL for a shorter activity and without dist';
+COMMENT ON COLUMN training.ride_overview.best_speed_5_min IS 'Derived: highest mean speed over 5 min, km/h, by the way of moving_s; gaps are 0; NULL for a shorter activity and without dist';
+COMMENT ON COLUMN training.ride_overview.best_speed_20_min IS 'Derived: highest mean speed over 20 min, km/h, by the way of moving_s; gaps are 0; NULL for a shorter activity and without dist';
+COMMENT ON COLUMN training.ride_overview.best_speed_60_min IS 'Derived: highest mean speed over 60 min, km/h, by the way of moving_s; gaps are 0; NULL for a shorter activity and without dist';
 --> statement-breakpoint
 CREATE VIEW training.ride_samples AS
 SELECT a.account_id, a.activity_id, s.t, s.from_s, s.held_s, s.power, s.mpa, s.cad, s.alt, s.hr, s.spd, s.tgt, s.lat, s.lng, s.dist, s.tws, s.xds, s.p_raw, s.lws, s.hws, s.pws, s.ordinal, c.name AS account
