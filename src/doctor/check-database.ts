@@ -15,8 +15,6 @@ const LEAST_VERSION = 14
 const CONNECTIONS_OF_VERBS = 8
 /** How long one table is read to find damage, ms. */
 const LOOK_WITHIN_MS = 4 * SECOND
-/** What is set for the user counts more than what is set for the database or the server. */
-const WRITE_AGAIN = 'musette sql --write "alter role current_user set default_transaction_read_only = off"'
 
 /** Checks that the database answers, is at this version, and has room for all connections of a daemon. */
 export async function checkDatabase({ config, database }: DoctorContext): Promise<Finding[]> {
@@ -48,7 +46,9 @@ async function writeFindings({ transaction }: Store): Promise<Finding[]> {
     throw undo
   })
   const error = await tried.catch((thrown: unknown) => thrown)
-  return error === undo ? [] : [problemOf(error, { run: WRITE_AGAIN })]
+  // What is set for the user counts more than what is set for the database or the server.
+  const run = 'musette sql --write "alter role current_user set default_transaction_read_only = off"'
+  return error === undo ? [] : [problemOf(error, { run })]
 }
 
 /** Says which tables cannot be read now: the server counts damaged pages, and not whose they are. */

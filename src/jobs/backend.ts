@@ -244,18 +244,13 @@ export const REPLICA = {
 async function queryOn(client: pg.PoolClient, text: string, params: readonly unknown[] = []) {
   const ignore = () => undefined // the statement that fails reports a connection that broke
   client.on('error', ignore)
-  let broken = true
-  try {
-    const result = await client.query(text, [...params])
-    broken = false
-    return result
-  } catch (error) {
-    broken = !(error instanceof pg.DatabaseError) || error.severity !== 'ERROR'
-    throw error
-  } finally {
+  const release = (error?: unknown) => {
     client.off('error', ignore)
-    client.release(broken)
+    client.release(error !== undefined && !(error instanceof pg.DatabaseError && error.severity === 'ERROR'))
   }
+  const result = client.query(text, [...params])
+  result.then(() => release(), release)
+  return result
 }
 
 /** Facts from a Redis server's INFO; sizes in bytes, `maxMemory` 0 means no limit. */

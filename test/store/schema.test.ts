@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api'
+import { readMigrationFiles } from 'drizzle-orm/migrator'
 import { expect, onTestFinished, test } from 'vitest'
 import * as schema from '../../src/store/schema/index.ts'
 import { readMigrations } from '../kit/later-migrations.ts'
@@ -64,4 +65,26 @@ test('every function resolves its names by itself, whatever search_path its call
   const open = `select oid::regprocedure::text as name ${functions} and prosqlbody is null
     and coalesce(not proconfig @> '{"search_path=pg_catalog, pg_temp"}', true)`
   expect(await queryOnce(url, open)).toEqual([])
+})
+
+test('texts and places have no statistics, which any login could ask for by EXPLAIN, neither in a new database nor in one that had them', async () => {
+  const url = await openMigrated()
+  const columns = `select tablename || '.' || attname as name from pg_stats where schemaname = 'training' and attname in
+    ('name', 'description', 'start_lat', 'start_lng', 'south', 'north', 'west', 'east', 'file_name', 'lat', 'lng')`
+  await queryOnce(
+    url,
+    `with a as (insert into training.accounts (name, base_url) select 'a' || n, 'http://127.0.0.1:9' from generate_series(1, 9) n returning account_id)
+     insert into training.activities (account_id, path, name, start_lat, listed_at, wanted_at) select account_id, 'p', 'ride', 50, now(), now() from a`,
+  )
+  await queryOnce(url, 'analyze training.accounts, training.activities')
+  expect(await queryOnce(url, columns)).toEqual([])
+  await queryOnce(
+    url,
+    'alter table training.activities alter start_lat set statistics 100, alter name set statistics 100',
+  )
+  await queryOnce(url, 'analyze training.activities')
+  expect(await queryOnce(url, columns)).toHaveLength(2)
+  const migration = readMigrationFiles({ migrationsFolder: 'drizzle' }).flatMap(({ sql }) => sql)
+  await queryOnce(url, migration.find((statement) => statement.includes('SET STATISTICS 0')) ?? '')
+  expect(await queryOnce(url, columns)).toEqual([])
 })

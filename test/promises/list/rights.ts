@@ -323,4 +323,10 @@ export const RIGHTS: readonly Breaking[] = [
     from: 'ALTER ROLE|alter',
     to: 'ALTER|alter',
   },
+  {
+    promise: 'texts and places of others do not show in the numbers of a plan',
+    in: 'drizzle/0020_settled_beside_readers.sql',
+    from: 'ALTER COLUMN %I SET STATISTICS 0',
+    to: 'ALTER COLUMN %I SET STATISTICS 1',
+  },
 ]
