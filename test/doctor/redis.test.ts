@@ -2,6 +2,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
 import { eventually } from '../kit/eventually.ts'
+import { queryOnce } from '../kit/postgres.ts'
 import { describeWithRedis, openOwnRedis } from '../kit/redis.ts'
 import type { RedisServer } from '../kit/redis-server.ts'
 import { doctor } from './rig.ts'
@@ -38,6 +39,21 @@ describeWithRedis('a queue in Redis', () => {
     const mended = await look()
     expect(mended.of('redis').map(({ state }) => state)).toEqual(['ok'])
     expect(mended.code).toBe(0)
+  })
+
+  it('is a problem as a replica, and with a key of another program', async () => {
+    await redis.replicaof('127.0.0.1', '1')
+    const replica = await look()
+    await redis.replicaof('NO', 'ONE')
+    const [finding] = replica.of('redis')
+    expect(finding).toMatchObject({ state: 'problem', run: 'redis-cli -u "$REDIS_URL" role' })
+    const [row] = await queryOnce(rig.databaseUrl, 'select line from training.database')
+    const key = `{musette-${row?.line}}:polls:meta`
+    await redis.set(key, 'x')
+    const foreign = await look()
+    await redis.del(key)
+    expect(foreign.of('queue')[0]).toMatchObject({ state: 'problem' })
+    expect(foreign.of('queue')[0]?.found).toContain(`--scan --pattern '{musette-${row?.line}}:*'`)
   })
 
   it('that is nearly full is told', async () => {

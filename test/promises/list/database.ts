@@ -143,8 +143,8 @@ export const DATABASE: readonly Breaking[] = [
     promise:
       'A server with too few connections slows musette down and is named as the reason; nothing fails for good',
     in: 'src/jobs/backend.ts',
-    from: "return refused ? unreachableQueue('postgres', error.cause ?? error) : error",
-    to: 'return refused ? error.cause : error',
+    from: "if (errorCode(error) === REFUSED && error.cause) return unreachableQueue('postgres', error.cause)",
+    to: "if (errorCode(error) === REFUSED && !error.message) return unreachableQueue('postgres', error.cause)",
   },
   {
     promise:
