@@ -35,7 +35,7 @@ it('a daemon stops with a sentence when a newer musette has migrated its databas
   }
 })
 
-it('a daemon completes what an older musette wrote without all derived values, and requests only what it has no answer of', async () => {
+it('a daemon completes what an older musette wrote without all derived values, from the samples that are here and without a request', async () => {
   await rig.rows('update training.power_curves set season = null where activity_id = 1')
   await rig.rows('update training.power_curves set season = null, account_id = null where activity_id = 2')
   await rig.rows('delete from training.activity_intensity where activity_id = 3')
@@ -58,7 +58,7 @@ it('a daemon completes what an older musette wrote without all derived values, a
     await eventually(async () => (await incomplete()).length === 0, { what: 'the rows that were missing' })
     await expectMirrored(rig)
     const { requests } = await rig.steer<{ requests: Record<string, number> }>('GET', 'counts')
-    expect(requests['GET /oauth/activity/:path']).toBe(1)
+    expect(requests['GET /oauth/activity/:path'] ?? 0).toBe(0)
   } finally {
     await daemon.close()
   }

@@ -51,10 +51,16 @@ export function normalizeMeasures(
     efficiency: ratio(weightedPower, meanHr),
     ...measureDrift(recorded),
     ...measureHeight(recorded.seconds, recorded.alt),
-    ...longestClimb(largest(climbs, ({ lengthM }) => lengthM)),
-    ...steepestClimb(largest(climbs, ({ gradePct }) => gradePct)),
-    ...measureBestHr(sumsOf(recorded.hr)),
-    ...measureBestSpeed(sumsOf(speed)),
+    ...columnsOfClimb(
+      'longest',
+      largest(climbs, ({ lengthM }) => lengthM),
+    ),
+    ...columnsOfClimb(
+      'steepest',
+      largest(climbs, ({ gradePct }) => gradePct),
+    ),
+    ...columnsOfBests(sumsOf(recorded.hr), ['bestHr', [1, 5, 20, 60], '']),
+    ...columnsOfBests(sumsOf(speed), ['bestSpeed', [1, 5, 20, 60], ''], { unit: MPS_TO_KMH }),
     ...measureAfterWork(powerSums),
     ...measureCadence(recorded),
   }
@@ -212,72 +218,42 @@ function largest(climbs: readonly Climb[], value: (climb: Climb) => number): Cli
   )
 }
 
-function longestClimb(climb: Climb | undefined) {
-  return {
-    longestClimbFromS: climb?.fromS ?? null,
-    longestClimbS: climb?.durationS ?? null,
-    longestClimbGainM: climb?.gainM ?? null,
-    longestClimbLengthM: climb?.lengthM ?? null,
-    longestClimbGradePct: climb?.gradePct ?? null,
-    longestClimbVam: climb?.vam ?? null,
+/** Makes the columns of a climb, whose names begin with `which`. */
+function columnsOfClimb<Which extends string>(which: Which, climb: Climb | undefined) {
+  const columns = {
+    ...{ FromS: climb?.fromS, S: climb?.durationS, GainM: climb?.gainM },
+    ...{ LengthM: climb?.lengthM, GradePct: climb?.gradePct, Vam: climb?.vam },
   }
+  return Object.fromEntries(
+    Object.entries(columns).map(([name, value]) => [`${which}Climb${name}`, value ?? null]),
+  ) as Record<`${Which}Climb${keyof typeof columns}`, number | null>
 }
 
-function steepestClimb(climb: Climb | undefined) {
-  return {
-    steepestClimbFromS: climb?.fromS ?? null,
-    steepestClimbS: climb?.durationS ?? null,
-    steepestClimbGainM: climb?.gainM ?? null,
-    steepestClimbLengthM: climb?.lengthM ?? null,
-    steepestClimbGradePct: climb?.gradePct ?? null,
-    steepestClimbVam: climb?.vam ?? null,
-  }
-}
-
-/** Makes the function that computes the best mean over so many minutes; null where the activity is shorter or nothing is known. */
-function makeBest(sums: Sums | undefined, from = 0) {
-  return (minutes: number): number | null => {
-    const durationS = minutes * MINUTE_S
+/** Makes the columns of the best means over some minutes; null where the activity is shorter or nothing is known. */
+function columnsOfBests<Before extends string, Minutes extends number, After extends string>(
+  sums: Sums | undefined,
+  [before, minutes, after]: readonly [Before, readonly Minutes[], After],
+  { from = 0, unit = 1 } = {},
+) {
+  const best = (each: number) => {
+    const durationS = each * MINUTE_S
     if (!sums || from + durationS >= sums.sums.length) return null
-    return bestSum(sums, { durationS, from }) / durationS
+    return (bestSum(sums, { durationS, from }) / durationS) * unit
   }
-}
-
-function measureBestHr(sums: Sums | undefined) {
-  const best = makeBest(sums)
-  return { bestHr1Min: best(1), bestHr5Min: best(5), bestHr20Min: best(20), bestHr60Min: best(60) }
-}
-
-function measureBestSpeed(sums: Sums | undefined) {
-  const bestMps = makeBest(sums)
-  const best = (minutes: number) => {
-    const mps = bestMps(minutes)
-    return mps === null ? null : mps * MPS_TO_KMH
-  }
-  return {
-    bestSpeed1Min: best(1),
-    bestSpeed5Min: best(5),
-    bestSpeed20Min: best(20),
-    bestSpeed60Min: best(60),
-  }
+  return Object.fromEntries(minutes.map((each) => [`${before}${each}Min${after}`, best(each)])) as Record<
+    `${Before}${Minutes}Min${After}`,
+    number | null
+  >
 }
 
 function measureAfterWork(power: Sums | undefined) {
-  const [first, second, third] = [1_000, 2_000, 3_000].map((kj) => {
+  const after = <Kj extends number>(kj: Kj) => {
     const from = power ? indexOfSum(power.sums, kj * J_A_KJ) : -1
-    return makeBest(from < 0 ? undefined : power, from)
-  }) as [ReturnType<typeof makeBest>, ReturnType<typeof makeBest>, ReturnType<typeof makeBest>]
-  return {
-    best1MinAfter1000Kj: first(1),
-    best5MinAfter1000Kj: first(5),
-    best20MinAfter1000Kj: first(20),
-    best1MinAfter2000Kj: second(1),
-    best5MinAfter2000Kj: second(5),
-    best20MinAfter2000Kj: second(20),
-    best1MinAfter3000Kj: third(1),
-    best5MinAfter3000Kj: third(5),
-    best20MinAfter3000Kj: third(20),
+    return columnsOfBests(from < 0 ? undefined : power, ['best', [1, 5, 20], `After${kj}Kj` as const], {
+      from,
+    })
   }
+  return { ...after(1_000), ...after(2_000), ...after(3_000) }
 }
 
 /** Returns the index of the first sum that reaches a value; -1 when none does. */

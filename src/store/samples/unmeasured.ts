@@ -1,8 +1,12 @@
 import type { Tx } from '../store.ts'
 
-// A migration that changes a definition clears stray_samples.
+// A migration that changes a definition clears stray_samples. Every curve has a point of one second.
 const IS_UNMEASURED = `a.sample_count > 0 AND (a.stray_samples IS NULL
-  OR NOT EXISTS (SELECT FROM training.ride_measures m WHERE m.activity_id = a.activity_id))`
+  OR NOT EXISTS (SELECT FROM training.ride_measures m WHERE m.activity_id = a.activity_id)
+  OR NOT EXISTS (SELECT FROM training.activity_intensity i WHERE i.activity_id = a.activity_id
+    AND num_nulls(i.account_id, i.sample_spacing_s) = 0)
+  OR a.started_at_local IS NOT NULL AND EXISTS (SELECT FROM training.power_curves c WHERE c.activity_id = a.activity_id
+    AND c.duration_s = 1 AND num_nulls(c.account_id, c.season, c.started_at_local, c.sport) > 0))`
 
 /** Finds the activities that have samples and lack what is derived from them, the newest first. */
 export async function findUnmeasured(tx: Tx): Promise<number[]> {
@@ -21,8 +25,8 @@ export async function lockUnmeasured(
   activityId: number,
 ): Promise<{ ftp: number | null; durationS: number | null } | undefined> {
   const { rows } = await tx.client.query<{ ftp: number | null; durationS: number | null }>(
-    `SELECT (SELECT ftp FROM training.activity_intensity i WHERE i.activity_id = a.activity_id) AS ftp, duration AS "durationS"
-     FROM training.activities a WHERE activity_id = $1 AND ${IS_UNMEASURED} FOR UPDATE OF a SKIP LOCKED`,
+    `SELECT CASE WHEN i.activity_id IS NULL THEN a.sig_ftp ELSE i.ftp END AS ftp, a.duration AS "durationS"
+     FROM training.activities a LEFT JOIN training.activity_intensity i USING (activity_id) WHERE activity_id = $1 AND ${IS_UNMEASURED} FOR UPDATE OF a SKIP LOCKED`,
     [activityId],
   )
   return rows[0]

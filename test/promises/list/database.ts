@@ -219,9 +219,9 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: 'What a daemon of the version before wrote without a derived value is completed',
-    in: 'src/daemon/complete-derived.ts',
-    from: 'if (items.length > 0) {',
-    to: 'if (items.length < 0) {',
+    in: 'src/store/samples/unmeasured.ts',
+    from: 'c.sport) > 0))`',
+    to: 'c.sport) > 4))`',
   },
   {
     promise: 'A deadlock with the query of another costs the migration an attempt and nothing else',

@@ -92,6 +92,12 @@ export const ROWS: readonly Breaking[] = [
     to: '  const half = first.seconds * 2 <= total ? first : second',
   },
   {
+    promise: '… and goes by the main run of the recording where the clock of a device jumps',
+    in: 'src/normalize/main-run.ts',
+    from: 'if (index - begin >= end - from)',
+    to: 'if (index - begin < end - from)',
+  },
+  {
     promise: '… where a recording of every few seconds counts in full',
     in: 'src/normalize/sample-spacing.ts',
     from: 'const spacingS = medianStep(seconds)',
