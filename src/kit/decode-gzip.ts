@@ -4,14 +4,18 @@ import { gunzip } from 'node:zlib'
 /** Bytes that gzip can make of one byte at most. */
 const GZIP_RATIO = 1_032
 /** Limits of the buffer that gzip is decoded into, whatever size its trailer states. */
-const [LEAST_AT_ONCE, MOST_AT_ONCE] = [64 * 1024, 16 * 1024 * 1024]
+const [LEAST_AT_ONCE, MOST_AT_ONCE] = [64 * 1024, 64 * 1024 * 1024]
 
 /**
  * Decodes gzip off the main thread, to at most `maxBytes`. Throws Node's errors: `ERR_BUFFER_TOO_LARGE` for more, `Z_…` for bytes
  * that are cut or damaged.
  */
 export async function decodeGzip(gzipped: Buffer, maxBytes: number): Promise<Buffer> {
-  return promisify(gunzip)(gzipped, { maxOutputLength: maxBytes, chunkSize: sizeToExpect(gzipped) })
+  return promisify(gunzip)(gzipped, {
+    maxOutputLength: maxBytes,
+    // The limit is looked at after each piece.
+    chunkSize: Math.min(sizeToExpect(gzipped), Math.max(maxBytes + 1, LEAST_AT_ONCE)),
+  })
 }
 
 /**

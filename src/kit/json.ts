@@ -5,6 +5,29 @@ const MOST_LEVELS = 100
 /** The most fields that are accepted: the largest objects of an API have some hundreds. */
 const MOST_FIELDS = 50_000
 
+/**
+ * The most values of a text: lists of 50,000 activities have half a million. An object of three bytes takes 60 when it is read, so bytes
+ * do not say how much memory a text takes.
+ */
+const MAX_VALUES = 2_000_000
+/** The most bytes of a text: a list of 50,000 activities of 300 bytes is 15 MB. Plain samples, which are more, are read by the scanner. */
+export const MAX_TEXT_BYTES = 16_000_000
+const [QUOTE, COMMA, BACKSLASH, LIST, OBJECT] = [0x22, 0x2c, 0x5c, 0x5b, 0x7b] as const
+
+/** Returns why a JSON text in UTF-8 must not be parsed: `has more than 2000000 values`, `has more than 16 MB beside plain samples`; undefined when it may be. */
+export function excessOfText(json: Buffer): string | undefined {
+  if (json.length <= MAX_VALUES) return undefined
+  if (json.length > MAX_TEXT_BYTES) return 'has more than 16 MB beside plain samples'
+  let values = 0
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at]
+    if (byte === COMMA || byte === LIST || byte === OBJECT) values++
+    if (byte === QUOTE)
+      for (at++; at < json.length && json[at] !== QUOTE; at++) if (json[at] === BACKSLASH) at++
+  }
+  return values > MAX_VALUES ? `has more than ${MAX_VALUES} values` : undefined
+}
+
 /** Decodes UTF-8 and removes a byte order mark, because JSON.parse refuses it. */
 export function decodeUtf8(bytes: Buffer): string {
   // Most answers are ASCII only, and to copy bytes is several times faster than to decode them.

@@ -85,7 +85,7 @@ export function makeAccountService(deps: RefreshDeps, state: LoginState): Accoun
   }
 
   const read = <T>(
-    target: Pick<ServiceRequest, 'endpoint' | 'url' | 'what'>,
+    target: Pick<ServiceRequest, 'endpoint' | 'url' | 'what' | 'hasSamples'>,
     interpret: (answer: RawAnswer, what: string) => T,
     signal: AbortSignal | undefined,
     maxAgeMs?: number,
@@ -119,7 +119,8 @@ export function makeAccountService(deps: RefreshDeps, state: LoginState): Accoun
       const query = { include_session_data: input.samples ? '1' : '0' }
       const url = objectUrl(baseUrl, '/oauth/activity', path, query)
       const what = `activity ${shorten(path)}`
-      return read({ endpoint: 'GET /oauth/activity/<id>', url, what }, readActivity, signal, SHARED_READ_MS)
+      const target = { endpoint: 'GET /oauth/activity/<id>', url, what, hasSamples: input.samples } as const
+      return read(target, readActivity, signal, SHARED_READ_MS)
     },
     async fetchTrainingInfo(input, signal) {
       const url = endpointUrl(baseUrl, '/oauth/training_info', input.format ? { format: input.format } : {})

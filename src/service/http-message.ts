@@ -28,6 +28,8 @@ export type ServiceRequest = {
   /** `manual`: a redirect is returned as the answer and not followed */
   redirects?: 'manual'
   totalMs?: number
+  /** the answer may be that of a day of samples */
+  hasSamples?: boolean
 }
 
 /** An answer of any status, its body complete and decoded. */
@@ -68,8 +70,8 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   tokenMs: 40 * SECOND,
 }
 
-/** A day of samples is about 50 MB; no activity is four times as large. */
-export const DEFAULT_MAX_BODY_BYTES = 200_000_000
+/** A ride of 24 hours has 86,400 samples of about 460 bytes with every extra field, 40 MB; half of that again is the margin. */
+export const DEFAULT_MAX_BODY_BYTES = 60_000_000
 
 /** The pause after a 429 without a Retry-After. */
 const DEFAULT_RETRY_AFTER_MS = 60_000

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { decodeGzip } from '../kit/decode-gzip.ts'
+import type { Semaphore } from '../kit/semaphore.ts'
 import { tooLarge } from './service-errors.ts'
 
 /** A body, decoded, and as it came when that was gzip. */
@@ -7,18 +8,37 @@ type Body = { decoded: Buffer; gzipped: Buffer | undefined }
 
 /** The first buffer for a body of unknown length. */
 const FIRST_BYTES = 64 * 1024
+/** A larger answer waits until no other one is read: five hours of samples. */
+const LARGE_BYTES = 8_000_000
+
+type Input = { encoding: string | undefined; length: number | undefined; maxBytes: number; what: string }
 
 /**
  * Reads a body and decodes gzip. Throws `too_large` as soon as its size, decoded or not, passes the limit (bytes); a stream
- * or gzip that ends early throws the library's error. `length` is the Content-Length.
+ * or gzip that ends early throws the library's error. `length` is the Content-Length. What is large is read when `large` allows it,
+ * while its connection waits.
  */
 export async function readBody(
   body: Readable,
-  input: { encoding: string | undefined; length: number | undefined; maxBytes: number; what: string },
+  { large, ...input }: Input & { large: Semaphore },
 ): Promise<Body> {
-  const { maxBytes, what } = input
-  const came = await collect(body, input)
-  if (!isGzip(input.encoding)) return { decoded: came, gzipped: undefined }
+  const { maxBytes } = input
+  const pieces = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+  const began = await collect(pieces, { ...input, pauseAt: LARGE_BYTES })
+  if (began.ended) {
+    const read = await decode(began.bytes, { ...input, maxBytes: Math.min(maxBytes, LARGE_BYTES) }).catch(
+      (error: unknown) => (isTooLarge(error) && maxBytes > LARGE_BYTES ? undefined : Promise.reject(error)),
+    )
+    if (read) return read
+  }
+  return large(1, async () => {
+    const whole = began.ended ? began : await collect(pieces, { ...input, began })
+    return decode(whole.bytes, input)
+  })
+}
+
+async function decode(came: Buffer, { encoding, maxBytes, what }: Input): Promise<Body> {
+  if (!isGzip(encoding)) return { decoded: came, gzipped: undefined }
   try {
     return { decoded: await decodeGzip(came, maxBytes), gzipped: came }
   } catch (error) {
@@ -27,24 +47,37 @@ export async function readBody(
   }
 }
 
+function isTooLarge(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'too_large'
+}
+
+type Collected = { bytes: Buffer; ended: boolean }
+
+/** Collects what comes, after what `began`, to its end or to the first piece behind `pauseAt`. */
 async function collect(
-  body: Readable,
-  { length, maxBytes, what }: { length: number | undefined; maxBytes: number; what: string },
-): Promise<Buffer> {
+  pieces: AsyncIterator<Buffer>,
+  { length, maxBytes, what, began, pauseAt = maxBytes }: Input & { began?: Collected; pauseAt?: number },
+): Promise<Collected> {
   // Chunks are copied to their place at once, so that an answer of several MB is in memory once and not twice.
-  let whole = Buffer.allocUnsafeSlow(Math.min(length ?? FIRST_BYTES, maxBytes))
-  let size = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    if (size + chunk.length > maxBytes) throw tooLarge(what, maxBytes)
+  let whole = began?.bytes ?? Buffer.allocUnsafeSlow(Math.min(length ?? FIRST_BYTES, maxBytes, pauseAt))
+  let size = began?.bytes.length ?? 0
+  while (size <= pauseAt) {
+    const { done, value: chunk } = await pieces.next()
+    if (done) return { bytes: whole.subarray(0, size), ended: true }
+    if (size + chunk.length > maxBytes) {
+      await pieces.return?.()
+      throw tooLarge(what, maxBytes)
+    }
     if (size + chunk.length > whole.length) {
-      const longer = Buffer.allocUnsafeSlow(Math.max(size + chunk.length, 2 * whole.length))
+      const wanted = Math.min(2 * Math.max(whole.length, FIRST_BYTES), maxBytes)
+      const longer = Buffer.allocUnsafeSlow(Math.max(size + chunk.length, wanted))
       whole.copy(longer, 0, 0, size)
       whole = longer
     }
     chunk.copy(whole, size)
     size += chunk.length
   }
-  return whole.subarray(0, size)
+  return { bytes: whole.subarray(0, size), ended: false }
 }
 
 /** Whether a Content-Encoding is one that this client decodes. */

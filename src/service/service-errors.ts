@@ -9,7 +9,7 @@ import {
   TransientError,
   UnexpectedResponseError,
 } from '../kit/errors.ts'
-import { decodeUtf8, isObject } from '../kit/json.ts'
+import { decodeUtf8, excessOfText, isObject } from '../kit/json.ts'
 import { type RawAnswer, retryAfterMs } from './http-message.ts'
 
 // The one place that turns a status or a content into an error of the kit. `what` names what was fetched or
@@ -113,6 +113,8 @@ export function statusError(
  * or `cut_json`, RejectedError `success_false`, and RejectedError 401 when an OAuth error hides behind a 200.
  */
 export function parseJsonObject(answer: AnswerContent, what: string, words = ''): Record<string, unknown> {
+  const excess = excessOfText(answer.body)
+  if (excess !== undefined) throw badShape(what, `the answer ${excess}`)
   const text = decodeUtf8(answer.body)
   const start = text.trimStart()[0]
   if (isHtml(answer, text) || (start !== '{' && start !== '[')) {
@@ -152,7 +154,7 @@ export function parseFileText(answer: AnswerContent, what: string): string {
 
 /** Reads the JSON of a token answer whatever its status; undefined when there is none. */
 export function parseQuietly(answer: AnswerContent): unknown {
-  return parseJson(decodeUtf8(answer.body))
+  return excessOfText(answer.body) === undefined ? parseJson(decodeUtf8(answer.body)) : undefined
 }
 
 /**

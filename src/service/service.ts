@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Dispatcher } from 'undici'
 import { makeAgent, type Proxies } from '../kit/http-agent.ts'
+import { makeSemaphore } from '../kit/semaphore.ts'
 import { type Clock, type Sleep, systemClock, sleep as systemSleep } from '../kit/time.ts'
 import { type LoginState, makeLoginState } from './account-login.ts'
 import { type Comparison, listsOneOf } from './assert-rider.ts'
@@ -71,7 +72,7 @@ export type ServiceOptions = {
   /** a person waits: the first refresh of tokens is tried at once, also during the pause after a failed one */
   byHand?: boolean
   timeouts?: Partial<Timeouts>
-  /** the largest answer that is read, after decompression; 200 MB */
+  /** the largest answer that is read, after decompression; 60 MB */
   maxBodyBytes?: number
 }
 
@@ -98,6 +99,7 @@ export function openService(
   const transport = {
     dispatchers: connections,
     now,
+    large: makeSemaphore(1),
     options: { timeouts, maxBodyBytes, userAgent: options.userAgent },
     onAnswer: deps.observer?.onAnswer,
   }

@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { errorCode, MusetteError, UnexpectedResponseError } from '../kit/errors.ts'
+import { MAX_TEXT_BYTES } from '../kit/json.ts'
+import type { Semaphore } from '../kit/semaphore.ts'
 import { type Clock, joinSignals } from '../kit/time.ts'
 import type { Endpoint, RawAnswer, RequestBody, ServiceRequest, Timeouts } from './http-message.ts'
 import { isKnownEncoding, readBody } from './read-body.ts'
@@ -10,6 +12,8 @@ export type TransportDeps = {
   /** for GET keeps connections; for POST opens a new one each time, because a request on a stale one would be lost */
   dispatchers: { get: Dispatcher; post: Dispatcher }
   now: Clock
+  /** lets one large answer be read at a time */
+  large: Semaphore
   options: { timeouts: Timeouts; maxBodyBytes: number; userAgent: string }
   onAnswer?: OnAnswer | undefined
 }
@@ -64,7 +68,9 @@ async function exchange(
   signal: AbortSignal,
   state: { answered: boolean; requestSent: boolean },
 ): Promise<RawAnswer> {
-  const { timeouts, maxBodyBytes, userAgent } = deps.options
+  const { timeouts, userAgent } = deps.options
+  const largest = deps.options.maxBodyBytes
+  const maxBodyBytes = request.hasSamples ? largest : Math.min(largest, MAX_TEXT_BYTES)
   const { url, what } = request
   const requestedAt = deps.now()
   state.answered = false
@@ -97,6 +103,7 @@ async function exchange(
     length: lengthOf(headers),
     maxBytes: maxBodyBytes,
     what,
+    large: deps.large,
   })
   const serviceTime = parseDate(headers.date)
   return {

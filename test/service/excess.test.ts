@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { excessOfText } from '../../src/kit/json.ts'
 import { readActivity } from '../../src/service/endpoints.ts'
 import { parseActivity, parseActivityList } from '../../src/service/wire/wire-activity.ts'
 import { columnsOf } from '../../src/service/wire/wire-samples.ts'
@@ -92,6 +93,20 @@ describe('an oversized answer fails with the reason', () => {
     const deep = `{"unix_time":1,"more":${'['.repeat(6_000)}${']'.repeat(6_000)}}`
     expect(() => read(deep)).toThrow(`a value of its samples ${TOO_DEEP}`)
   })
+})
+
+it('a text is cut at what is kept of it, which is drift, and counts of values are bounded before they are read', () => {
+  const parsed = parseActivityList({
+    success: true,
+    activities: [{ path: 'a', name: 'n'.repeat(1_001), description: 'd'.repeat(20_000) }],
+  })
+  if (!parsed.ok) throw new Error(parsed.reason)
+  const [entry] = parsed.value.entries
+  expect([entry?.name?.length, entry?.description?.length]).toEqual([1_000, 20_000])
+  expect(parsed.drift).toMatchObject([{ field: 'activities[].name', kind: 'range' }])
+  expect(excessOfText(Buffer.from(`[${'{},'.repeat(999_998)}{}]`))).toBeUndefined()
+  expect(excessOfText(Buffer.from(`[${'{},'.repeat(1_000_001)}{}]`))).toBe('has more than 2000000 values')
+  expect(excessOfText(Buffer.from(`"\\"${'[,'.repeat(2_000_000)}"`))).toBeUndefined()
 })
 
 describe('a name that no index can hold', () => {

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { makeSemaphore } from '../../src/kit/semaphore.ts'
 import { isKnownEncoding, readBody } from '../../src/service/read-body.ts'
 
 /** Reads bytes that come in pieces of 50,000. */
@@ -9,7 +10,13 @@ function read(bytes: Buffer, input: { encoding?: string; length?: number; maxByt
     bytes.subarray(index * 50_000, (index + 1) * 50_000),
   )
   const { encoding, length, maxBytes = 1_000_000 } = input
-  return readBody(Readable.from(pieces), { encoding, length, maxBytes, what: 'ride' })
+  return readBody(Readable.from(pieces), {
+    encoding,
+    length,
+    maxBytes,
+    what: 'ride',
+    large: makeSemaphore(1),
+  })
 }
 
 const bytes = Buffer.from(Uint8Array.from({ length: 170_001 }, (_, index) => index % 251))

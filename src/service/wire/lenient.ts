@@ -5,7 +5,7 @@ import { EXAMPLE_CHARACTERS, shorten } from '../../kit/text.ts'
 
 /**
  * One difference between an answer and the service's document: a field that the document does not have (`unknown`), a value
- * of another type than it says or that cannot be read (`type`), or a number that its column cannot hold (`range`). `example`
+ * of another type than it says or that cannot be read (`type`), or a number that its column cannot hold, or a text that is longer than what is kept of it (`range`). `example`
  * is any JSON value.
  */
 export type Drift = { field: string; kind: 'unknown' | 'type' | 'range'; example: unknown }
@@ -19,7 +19,7 @@ export type Parsed<T> = { ok: true; value: T; drift: Drift[] } | { ok: false; re
 export type BadItem = { index: number; reason: string; named?: string }
 
 /**
- * Parses a decoded JSON object: a wrong-typed optional field becomes null and is reported as drift, unknown fields are
+ * Parses a decoded JSON object: a wrong-typed optional field becomes null, a text that is too long is cut, both are reported as drift, unknown fields are
  * kept and reported. Only a required field that is missing or wrong makes it fail, and an object that is nested too deep or has
  * too many fields; `reason` names it, never its value.
  */
@@ -31,8 +31,10 @@ export function parseLenient<T>(schema: z.ZodType<T>, wire: unknown, prefix = ''
   if (first.success) return { ok: true, value: first.data, drift: unknownFieldsOf(schema, wire, prefix) }
   const corrected = structuredClone(wire)
   const drift = first.error.issues.map((issue) => {
-    const example = replaceWithNull(corrected, issue.path)
-    return { field: fieldName(prefix, issue.path), kind: 'type' as const, example: shortenExample(example) }
+    const limit = issue.code === 'too_big' && issue.origin === 'string' ? Number(issue.maximum) : undefined
+    const example = correct(corrected, issue.path, limit)
+    const kind = limit === undefined ? ('type' as const) : ('range' as const)
+    return { field: fieldName(prefix, issue.path), kind, example: shortenExample(example) }
   })
   const second = schema.safeParse(corrected)
   if (second.success) {
@@ -81,14 +83,20 @@ export function unknownOutsideOf(wire: Record<string, unknown>, known: readonly 
     .map(([field, value]) => ({ field, kind: 'unknown', example: shortenExample(value) }))
 }
 
-function replaceWithNull(root: unknown, path: readonly PropertyKey[]): unknown {
+/** Replaces a value by null, or a text by its first `limit` characters; returns what it was. */
+function correct(root: unknown, path: readonly PropertyKey[], limit: number | undefined): unknown {
   let holder: unknown = root
   for (const key of path.slice(0, -1)) holder = Reflect.get(Object(holder), key)
   const last = path.at(-1)
   if (last === undefined || typeof holder !== 'object' || holder === null) return undefined
   const before: unknown = Reflect.get(holder, last)
-  Reflect.set(holder, last, null)
+  Reflect.set(holder, last, limit === undefined ? null : cutText(String(before), limit))
   return before
+}
+
+/** Cuts a text. What is cut by itself would keep the whole text in memory. */
+function cutText(text: string, limit: number): string {
+  return Buffer.from(shorten(text, limit)).toString()
 }
 
 function fieldName(prefix: string, path: readonly PropertyKey[]): string {
@@ -113,8 +121,14 @@ const CLOCK = /^(?:\d+:)?\d{1,2}:\d{2}(?:\.\d+)?$/
 /** A number, a numeric string, or nothing; an empty string is nothing. */
 export const numberField = z.preprocess(readNumber, z.number().nullish()).optional()
 
-/** A text; a number is written out as one. */
-export const textField = z.preprocess(numberToText, z.string().nullish()).optional()
+const textUpTo = (characters: number) =>
+  z.preprocess(numberToText, z.string().max(characters).nullish()).optional()
+
+/** A text; a number is written out as one. More characters than any description has are cut off, which is reported as drift. */
+export const textField = textUpTo(20_000)
+
+/** A text of one line, such as a name; more than 1,000 characters are cut off, which is reported as drift. */
+export const nameField = textUpTo(1_000)
 
 /** A whole number that a Postgres `integer` holds, or its text, or nothing. */
 export const integerField = z

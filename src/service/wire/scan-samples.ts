@@ -1,6 +1,6 @@
 import { loadScanner, type ReadOther, type Scanner } from './load-scanner.ts'
 import { NOT_JSON, skipSpace, skipValue } from './seek-member.ts'
-import { MAX_CELLS, type WireSamples } from './wire-samples.ts'
+import { MAX_CELLS, MAX_SAMPLES, type WireSamples } from './wire-samples.ts'
 
 const [LIST, LIST_END] = [0x5b, 0x5d] as const
 
@@ -39,7 +39,7 @@ export function scanSamples(body: Buffer, start: number): { data: WireSamples; e
       const more = Math.ceil(Math.max(Math.min(estimate, MOST_EXPECTED), GROWTH * capacity))
       capacity = scanned.ended ? count + rows : Math.max(count + rows, more)
     }
-    if (scanned.columns * capacity > MAX_CELLS) return undefined
+    if (count + rows > MAX_SAMPLES || scanned.columns * capacity > MAX_CELLS) return undefined
     for (let index = 0; index < scanned.columns; index++) {
       const column = columns[index] ?? makeColumn(scanner.nameOf(index), count, capacity)
       columns[index] = column

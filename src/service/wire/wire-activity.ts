@@ -4,6 +4,7 @@ import type { Drift } from './lenient.ts'
 import {
   type BadItem,
   identityField,
+  nameField,
   numberField,
   objectField,
   type Parsed,
@@ -25,7 +26,7 @@ const startDateField = objectField({
 
 const listEntrySchema = z.looseObject({
   path: identityField,
-  name: textField,
+  name: nameField,
   description: textField,
   activity_type: textField,
   start_date: startDateField,
@@ -87,7 +88,7 @@ const summaryField = objectField({
 
 const activitySchema = z.looseObject({
   success: z.unknown().optional(),
-  name: textField,
+  name: nameField,
   description: textField,
   summary: summaryField,
 })

@@ -10,15 +10,18 @@ export type WireSampleField = {
  */
 export type WireSamples = { readonly count: number; readonly fields: ReadonlyMap<string, WireSampleField> }
 
-/** Samples times fields, 128 MB of numbers: a week of recording with 27 fields. More is no real activity. */
-export const MAX_CELLS = 16_000_000
+/** Three days of recording: a ride of 24 hours has 86,400. */
+export const MAX_SAMPLES = 260_000
+/** Samples times fields, 48 MB of numbers: a ride of 24 hours with 69 fields. */
+export const MAX_CELLS = 6_000_000
 /** The document has 17 fields a sample. Each further one is a row of `sample_extras`. */
 export const MAX_FIELDS = 1_000
 
-/** Turns samples that are objects to columns; undefined when they are more than MAX_CELLS, or have more than MAX_FIELDS. */
+/** Turns samples that are objects to columns; undefined when they are more than MAX_SAMPLES or MAX_CELLS, or have more than MAX_FIELDS. */
 export function columnsOf(
   samples: ReadonlyArray<Readonly<Record<string, unknown>>>,
 ): WireSamples | undefined {
+  if (samples.length > MAX_SAMPLES) return undefined
   const fields = new Map<string, { numbers: Float64Array; others: Map<number, unknown> }>()
   for (const [index, sample] of samples.entries()) {
     for (const [name, value] of Object.entries(sample)) {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Drift } from './lenient.ts'
 import {
+  nameField,
   numberField,
   objectField,
   optionalIdentityField,
@@ -21,7 +22,7 @@ const trainingInfoSchema = z.looseObject({
   source: textField,
   wotd: objectField({
     type: textField,
-    name: textField,
+    name: nameField,
     workoutId: optionalIdentityField,
     description: textField,
     difficulty: numberField,

@@ -5,6 +5,7 @@ import {
   durationField,
   identityField,
   integerField,
+  nameField,
   numberField,
   type Parsed,
   parseLenient,
@@ -16,7 +17,7 @@ import {
 // `updated_at`, `duration` and `interval_count` are not in the document's list entry, but in the service's answers.
 const workoutEntrySchema = z.looseObject({
   path: identityField,
-  name: textField,
+  name: nameField,
   description: textField,
   last_modified: numberField,
   updated_at: textField,
@@ -25,7 +26,7 @@ const workoutEntrySchema = z.looseObject({
 })
 
 const workoutSetSchema = z.looseObject({
-  name: textField,
+  name: nameField,
   index: integerField,
   power: numberField,
   duration: durationField,
@@ -36,7 +37,7 @@ const workoutSetSchema = z.looseObject({
 
 const workoutSchema = z.looseObject({
   success: z.unknown().optional(),
-  name: textField,
+  name: nameField,
   description: textField,
 })
 

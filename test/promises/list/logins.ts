@@ -110,6 +110,12 @@ export const LOGINS: readonly Breaking[] = [
     to: 'for (const { accountId, payload } of events.slice(1)) {',
   },
   {
+    promise: 'The client holds less than 400 MB, whatever the service answers, and reads rides of 24 hours',
+    in: 'src/kit/json.ts',
+    from: 'if (json.length <= MAX_VALUES) return undefined',
+    to: 'if (json.length > 0) return undefined',
+  },
+  {
     promise: 'What waits for changes looks again in its time, also after its connection was lost',
     in: 'src/store/feed/change-listener.ts',
     from: 'await sleep(ms, waiting.signal)',
