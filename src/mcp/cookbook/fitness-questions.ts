@@ -110,13 +110,13 @@ export const FITNESS: readonly Recipe[] = [
       cross join lateral (
         select * from training.form_history h
         where h.account_id = t.account_id and h.day > t.day - 365 and h.form is not null
-        order by h.form desc limit 5
+        order by h.form desc, h.at desc limit 5
       ) f
       cross join lateral (
         select sum(activities)::int as activities_in_14_days, round(sum(xss)) as xss_in_14_days
         from training.daily_load d where d.account_id = f.account_id and d.day between f.day - 14 and f.day - 1
       ) d
-      order by f.account, f.form desc;`,
+      order by f.account, f.form desc, f.at desc;`,
     reading: `
       The best of the last 365 days, by the value that the service gives with each ride: higher is fresher. The last two columns
       describe the two weeks before.`,

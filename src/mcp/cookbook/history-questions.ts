@@ -14,9 +14,9 @@ export const HISTORY: readonly Recipe[] = [
       cross join lateral (
         select * from training.activities v
         where v.account_id = c.account_id and v.absent_since is null and v.elapsed_s is not null
-        order by v.elapsed_s desc limit 5
+        order by v.elapsed_s desc, v.activity_id limit 5
       ) a
-      order by c.name, a.elapsed_s desc;`,
+      order by c.name, a.elapsed_s desc, a.activity_id;`,
     reading: `
       From the first sample to the last, with breaks. Order by \`distance\` or \`xss\`, in both places, to rank them by distance or
       strain.`,

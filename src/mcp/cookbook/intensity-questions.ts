@@ -31,10 +31,10 @@ export const INTENSITY: readonly Recipe[] = [
       cross join lateral (
         select * from training.ride_intensity r
         where r.account_id = t.account_id and r.day > t.day - 42 and r.above_ftp_s > 0
-        order by r.above_ftp_s desc limit 6
+        order by r.above_ftp_s desc, r.activity_id limit 6
       ) i
       join training.activities a using (activity_id)
-      order by i.account, i.above_ftp_s desc;`,
+      order by i.account, i.above_ftp_s desc, activity_id;`,
     reading: `
       The six rides of the last six weeks with the most minutes above threshold, and their share of the ride.`,
   },
@@ -48,10 +48,10 @@ export const INTENSITY: readonly Recipe[] = [
       cross join lateral (
         select * from training.ride_intensity r
         where r.account_id = c.account_id and r.near_mpa_s > 0
-        order by r.near_mpa_s desc, r.day desc limit 6
+        order by r.near_mpa_s desc, r.day desc, r.activity_id limit 6
       ) i
       join training.activities a using (activity_id)
-      order by i.account, i.near_mpa_s desc, i.day desc;`,
+      order by i.account, i.near_mpa_s desc, i.day desc, activity_id;`,
     reading: `
       Seconds at 90 % or more of the power that was available at that moment (MPA). Many seconds without a breakthrough mean that you
       came near your limit and did not exceed it.`,

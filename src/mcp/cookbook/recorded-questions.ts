@@ -70,9 +70,9 @@ export const RECORDED: readonly Recipe[] = [
       from training.accounts c
       cross join lateral (
         select * from training.ride_overview v
-        where v.account_id = c.account_id and v.longest_climb_vam is not null order by v.longest_climb_vam desc limit 5
+        where v.account_id = c.account_id and v.longest_climb_vam is not null order by v.longest_climb_vam desc, v.activity_id limit 5
       ) r
-      order by c.name, r.longest_climb_vam desc;`,
+      order by c.name, r.longest_climb_vam desc, r.activity_id;`,
     reading: `
       The longest climb of each activity, the fastest five: \`vam\` is m of height an hour. What a climb is says \`longest_climb_from_s\`
       in \`ride_measures\`, with the steepest one beside it.`,
