@@ -30,8 +30,8 @@ export const ORDER: readonly Breaking[] = [
   {
     promise: 'The ledger has a file before its first byte is sent',
     in: 'src/upload/send-file.ts',
-    from: "const sending = { state: 'sending' as const,",
-    to: "const sending = { state: 'seen' as const,",
+    from: "return { state: 'sending' as const,",
+    to: "return { state: 'seen' as const,",
   },
   {
     promise: 'Files that are found together are begun in the order of their dates',

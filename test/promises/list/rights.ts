@@ -199,14 +199,14 @@ export const RIGHTS: readonly Breaking[] = [
   {
     promise: 'the reading login fills nothing and takes no lock',
     in: 'src/query/reader-limits.ts',
-    from: 'if (rights.ownsDatabase) {',
-    to: "if (rights.database === '') {",
+    from: 'where (datname = current_database() or $1)',
+    to: 'where (datname <> current_database() and $1)',
   },
   {
     promise: 'the reading login fills nothing and takes no lock',
     in: 'src/query/reader-limits.ts',
-    from: 'const functions = rights.ownsFunctions ? await findPublicFunctions(tx) : []',
-    to: 'const functions = rights.database ? [] : await findPublicFunctions(tx)',
+    from: "from pg_proc where ${FUNCTIONS} and pg_has_role(proowner, 'usage')",
+    to: 'from pg_proc where ${FUNCTIONS} and false',
   },
   {
     promise: 'the reading login takes ten connections at most',

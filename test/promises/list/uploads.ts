@@ -11,8 +11,8 @@ export const UPLOADS: readonly Breaking[] = [
   {
     promise: '… by one of several processes and daemons with one database',
     in: 'src/upload/send-file.ts',
-    from: "recordUploadState(tx, key, sending, { from: ['seen'], dueAt: now }),",
-    to: 'recordUploadState(tx, key, sending, {}),',
+    from: "recordUploadState(tx, key, { ...sendingFrom(now), sentContentId: null }, { from: ['seen'], dueAt: now }),",
+    to: 'recordUploadState(tx, key, { ...sendingFrom(now), sentContentId: null }, {}),',
   },
   {
     promise: '… whatever step a process dies at',
