@@ -81,6 +81,9 @@ const secretKey = z.string().transform((text, context) => {
   return z.NEVER
 })
 
+/** Whom the driver signs in as without a name in the URL, as psql does; a container may have none. */
+const OWN_NAME = process.env[process.platform === 'win32' ? 'USERNAME' : 'USER']
+
 const postgresUrl = url(
   ['postgres:', 'postgresql:'],
   'is not a Postgres URL; write for example postgres://user:password@host:5432/database',
@@ -89,7 +92,7 @@ const postgresUrl = url(
   const { username, searchParams } = new URL(text)
   const problem = tlsProblemOf(text)
   if (problem !== undefined) context.addIssue(problem)
-  else if (username === '' && !searchParams.has('user'))
+  else if (username === '' && !searchParams.has('user') && !OWN_NAME)
     context.addIssue('names no user; write for example postgres://user:password@host:5432/database')
 })
 

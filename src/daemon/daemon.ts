@@ -101,7 +101,7 @@ async function openParts(
     const schema = openSchemaWatch(app, { everyMs: input.schemaEveryMs })
     release.defer('schema watch', () => schema.close())
     const since = await app.store.read(findRunsMark)
-    const { line } = await app.store.read(findIdentity)
+    const database = await app.store.read(findIdentity)
     const readHealth = makeHealthReader({ app, jobs: () => jobs }, { since, onRun: metrics.onRun })
     const jobs = await openJobs(
       {
@@ -114,7 +114,7 @@ async function openParts(
         },
       },
       {
-        backend: makeBackendChoice(config.redisUrl, app.databaseUrl, line),
+        backend: makeBackendChoice(config.redisUrl, app.databaseUrl, database),
         roles: { worker: input.roles.includes('worker') },
         every: intervalsOf(config),
         concurrency: config.service.concurrency,

@@ -21,14 +21,14 @@ export async function checkQueue({ config, mirror }: DoctorContext): Promise<Fin
   const found = await mirror()
   if ('reason' in found) return [leftOut(found.reason)]
   const accounts = await found.store.read(findAccounts)
-  const { line } = await found.store.read(findIdentity)
+  const database = await found.store.read(findIdentity)
   const { redisUrl } = config
   let facts: QueueFacts | undefined
   try {
     facts = await inspectQueue(
       { clock: systemClock },
       {
-        backend: makeBackendChoice(redisUrl, found.url, line),
+        backend: makeBackendChoice(redisUrl, found.url, database),
         accounts: accounts.map(({ accountId }) => accountId),
         every: intervalsOf(config),
       },

@@ -15,6 +15,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { ConfigError, connectReason, errorCode, MusetteError, TransientError } from '../kit/errors.ts'
+import type { DatabaseIdentity } from '../kit/folders/folder-owner.ts'
 import { endPool, makePool, withClient } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND, type Sleep, sleep, within } from '../kit/time.ts'
 
@@ -23,10 +24,17 @@ export type BackendChoice = Readonly<
   { kind: 'redis'; url: string; prefix: string; silentMs?: number } | { kind: 'postgres'; url: string }
 >
 
-/** Returns where the queue of a database is. Its line keeps it apart from others on one Redis; a Redis Cluster needs the braces. */
-export function makeBackendChoice(redisUrl: string | undefined, url: string, line: string): BackendChoice {
+/**
+ * Returns where the queue of a database is. Identity and line keep it apart from others, and from its own restored copies, on one
+ * Redis; a Redis Cluster needs the braces.
+ */
+export function makeBackendChoice(
+  redisUrl: string | undefined,
+  url: string,
+  { identity, line }: Pick<DatabaseIdentity, 'identity' | 'line'>,
+): BackendChoice {
   if (redisUrl === undefined) return { kind: 'postgres', url }
-  return { kind: 'redis', url: redisUrl, prefix: `{musette-${line}}` }
+  return { kind: 'redis', url: redisUrl, prefix: `{musette-${identity}}:${line}` }
 }
 
 /** The factory of BullMQ's backends, either kind, with its connection; queues and workers are made with it. */
@@ -228,7 +236,7 @@ export function asQueueError(error: unknown): unknown {
   const word = error.name === 'ReplyError' && /READONLY|WRONGTYPE/.exec(error.message)?.[0]
   if (word === 'READONLY')
     return new TransientError('queue_read_only', `${REPLICA.found}; run: ${REPLICA.run}`, { cause: error })
-  const prefix = word && /\{musette-[^}]+\}/.exec(JSON.stringify(error))?.[0]
+  const prefix = word && /\{musette-[^}]+\}:[^:]+/.exec(JSON.stringify(error))?.[0]
   if (!prefix) return error
   const message = `another program wrote a key of the queue in Redis; remove the queue, which is then made anew; run: redis-cli -u "$REDIS_URL" --scan --pattern '${prefix}:*' | xargs redis-cli -u "$REDIS_URL" unlink`
   return new ConfigError('queue_foreign_key', message, { cause: error })

@@ -47,13 +47,15 @@ describeWithRedis('a queue in Redis', () => {
     await redis.replicaof('NO', 'ONE')
     const [finding] = replica.of('redis')
     expect(finding).toMatchObject({ state: 'problem', run: 'redis-cli -u "$REDIS_URL" role' })
-    const [row] = await queryOnce(rig.databaseUrl, 'select line from training.database')
-    const key = `{musette-${row?.line}}:polls:meta`
+    const [row] = await queryOnce(rig.databaseUrl, 'select identity, line from training.database')
+    const key = `{musette-${row?.identity}}:${row?.line}:polls:meta`
     await redis.set(key, 'x')
     const foreign = await look()
     await redis.del(key)
     expect(foreign.of('queue')[0]).toMatchObject({ state: 'problem' })
-    expect(foreign.of('queue')[0]?.found).toContain(`--scan --pattern '{musette-${row?.line}}:*'`)
+    expect(foreign.of('queue')[0]?.found).toContain(
+      `--scan --pattern '{musette-${row?.identity}}:${row?.line}:*'`,
+    )
   })
 
   it('that is nearly full is told', async () => {

@@ -16,6 +16,7 @@ import { describeWithRedis, openOwnRedis } from '../kit/redis.ts'
 import type { RedisServer } from '../kit/redis-server.ts'
 import { handlersOf, QUICK } from './handlers.ts'
 
+const IDENTITY = '33333333-2222-4333-8444-555555555555'
 const LINE = '11111111-2222-4333-8444-555555555555'
 const OTHER = '99999999-2222-4333-8444-555555555555'
 
@@ -95,7 +96,7 @@ async function open(
     {
       ...QUICK,
       backend: {
-        ...makeBackendChoice(url, '', line),
+        ...makeBackendChoice(url, '', { identity: IDENTITY, line }),
         ...(silentMs && { silentMs }),
       },
       heartbeatMs: 300,
@@ -151,20 +152,20 @@ describeWithRedis('a queue in Redis', () => {
     await jobs.keepSchedules()
     const before = await schedulesOf(jobs)
     expect(before).toBeGreaterThan(0)
-    await redis.set(`{musette-${LINE}}:polls:meta`, 'x')
+    await redis.set(`{musette-${IDENTITY}}:${LINE}:polls:meta`, 'x')
     const error = await open(server.url).catch((error: unknown) => error)
     expect(error).toMatchObject({ name: 'ConfigError', code: 'queue_foreign_key' })
     const { message } = error as Error
     await eventually(() => lines.find((text) => JSON.parse(text).error === message), {
       what: 'its line in the log',
     })
-    await redis.set(`{musette-${OTHER}}:polls:id`, '1')
+    await redis.set(`{musette-${IDENTITY}}:${OTHER}:polls:id`, '1')
     const command = /; run: (.*)$/.exec(message)?.[1] ?? ''
     await promisify(execFile)('sh', ['-c', command], { env: { ...process.env, REDIS_URL: server.url } })
     await eventually(async () => (await schedulesOf(jobs).catch(() => 0)) === before, {
       what: 'the schedules',
     })
-    expect(await redis.get(`{musette-${OTHER}}:polls:id`)).toBe('1')
+    expect(await redis.get(`{musette-${IDENTITY}}:${OTHER}:polls:id`)).toBe('1')
   })
 
   it('is of its own database: two beside each other keep their schedules', async () => {

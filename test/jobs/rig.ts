@@ -48,8 +48,8 @@ export function describeJobs(title: string, tests: (rig: () => Rig) => void): vo
 /** Opens one real Redis or Postgres. */
 async function openRig(name: BackendName) {
   const place = name === 'redis' ? await openTestRedis() : await openTestDatabase({ migrated: false })
-  const line = randomUUID()
-  const choice = makeBackendChoice(name === 'redis' ? place.url : undefined, place.url, line)
+  const [identity, line] = [randomUUID(), randomUUID()]
+  const choice = makeBackendChoice(name === 'redis' ? place.url : undefined, place.url, { identity, line })
   const lines: LogLine[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const opened: Jobs[] = []
@@ -65,7 +65,7 @@ async function openRig(name: BackendName) {
     /** Removes the jobs of the polls queue and leaves its schedules. */
     losePolls: () =>
       name === 'redis'
-        ? deleteRedisPolls(place.url, `{musette-${line}}`)
+        ? deleteRedisPolls(place.url, `{musette-${identity}}:${line}`)
         : onPostgres(place.url, deletePolls),
     /** Opens jobs with short times and handlers that do nothing unless given; all are closed in `reset`. */
     async open({ fetch, poll, handlers, accounts, signal, waits, ...options }: RigInput = {}): Promise<Jobs> {

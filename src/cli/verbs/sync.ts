@@ -45,7 +45,8 @@ async function sync(context: Context, account: string | undefined, options: Sync
     const { listed, fetched, unchanged, absent, failed, pending } = counts ?? NO_COUNTS
     const result = { listed, fetched, unchanged, absent, failed, pending }
     const duration = Date.now() - startedAt
-    if (json) context.printJson({ account: name, ...result, duration_ms: duration, running })
+    if (json)
+      context.printJson({ account: name, ...result, duration_ms: duration, ...(running && { running }) })
     return failed > 0 || (counts?.unfetched ?? 0) > 0 ? EXIT.partial : EXIT.done
   })
 }

@@ -188,8 +188,8 @@ export const MIRROR: readonly Breaking[] = [
   {
     promise: 'Several databases may have their queues on one Redis',
     in: 'src/jobs/backend.ts',
-    from: 'prefix: `{musette-${line}}`',
-    to: 'prefix: `{musette-${line.length}}`',
+    from: 'prefix: `{musette-${identity}}:${line}`',
+    to: 'prefix: `{musette-${identity.length}}`',
   },
   {
     promise: '… also beside a 1.0.0 that runs',
