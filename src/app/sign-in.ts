@@ -155,8 +155,8 @@ async function compareRider(
   const { baseUrl, username, pair } = login
   const account = await app.store.read((tx) => findAccount(tx, name))
   if (!account) return 'accepted'
-  const named = username === undefined ? undefined : { origin: new URL(baseUrl).origin, username }
-  const evidence = await app.vault.findEvidence(account.accountId, named)
+  const { origin } = new URL(baseUrl)
+  const evidence = await app.vault.findEvidence(account.accountId, { origin, username })
   if (evidence.name === 'same') return 'same'
   if (sameRider) return 'accepted'
   const refusal = otherRider(name, 'nothing was changed')

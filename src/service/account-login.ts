@@ -1,11 +1,12 @@
-import { RateLimitedError, RejectedError } from '../kit/errors.ts'
+import { errorCode, RateLimitedError, RejectedError } from '../kit/errors.ts'
 import { SECOND, waitFor } from '../kit/time.ts'
-import { assertRider } from './assert-rider.ts'
+import { assertRider, riderPending } from './assert-rider.ts'
 import { assertOrigin } from './calls.ts'
 import type { Credentials, LoginAccount } from './credentials.ts'
 import {
-  endRefusals,
   isEnded,
+  isPaused,
+  isSamePair,
   loginEnded,
   type RefreshDeps,
   type RefreshResult,
@@ -60,6 +61,9 @@ type TokenCall<T> = {
   sendElsewhere: (accessToken: string) => Promise<unknown>
 }
 
+/** Tokens for a request. A pair that another process stored may be old as well; only one that was just made ends the attempts. */
+type Held = { held: Credentials; brandNew: boolean }
+
 /**
  * Calls the service with an access token. Refreshes the token first when it is past half of its life, and at once after a 401;
  * then the call is repeated once. The vault is read for each call, because another process may have refreshed the pair or another
@@ -67,8 +71,8 @@ type TokenCall<T> = {
  * remains with a new token, or no new token can be obtained, the token is tried at another endpoint: if it is accepted there, the
  * 401 belongs to the object. A new token that is refused is an outage of the service: TransientError `token_refused`, after a day of
  * them CredentialsRejectedError of that code, and no request until the stored pause is over. Throws CredentialsRejectedError
- * `needs_login` when the login has ended and `other_rider` as assertRider does, TransientError `refresh_pending`, RejectedError `refused_here` for a 401 of the object,
- * and the errors of `send`.
+ * `needs_login` when the login has ended, TransientError `refresh_pending`, RejectedError `refused_here` for a 401 of the object, and
+ * the errors of assertRider and of `send`.
  */
 export async function withToken<T>(
   deps: RefreshDeps,
@@ -95,40 +99,50 @@ export async function withToken<T>(
         maxAgeMs = 0
         const latest = await usableCredentials(deps, state, { signal, maxAgeMs })
         if (latest.held.accessToken === held.accessToken) throw error
-        held = latest.held
-        brandNew = latest.brandNew
+        ;({ held, brandNew } = latest)
         continue
       }
       if (!isUnauthorized(error)) throw error
       const { accessToken } = held
+      // A comparison that is refused says nothing about the request, of which nothing was sent.
+      const pending = held.isRiderCompared ? undefined : riderPending(state.account, error)
       // A token that another endpoint has accepted is not refreshed for each object that is refused.
       if (brandNew || state.accepted === accessToken) {
         const verdict = await tryElsewhere(state, call, { accessToken, signal })
         if (verdict === 'accepted') {
           await acceptTokens(deps, state, held)
-          throw refusedHere(error)
+          throw pending ?? refusedHere(error)
         }
-        if (verdict === 'unclear' && brandNew) throw error
+        if (verdict === 'unclear' && brandNew) throw pending ?? error
       }
       state.refused = accessToken
       state.lastRead = undefined
       if (brandNew) throw await recordRefusal(deps, { account: state.account, seen: held })
-      const result = await replaceRefused(deps, state, held, signal).catch(async (reason: unknown) => {
+      ;({ held, brandNew } = await renew(deps, state, held, signal).catch(async (reason: unknown) => {
         const verdict = await tryElsewhere(state, call, { accessToken, signal })
-        throw verdict === 'accepted' ? refusedHere(error) : reason
-      })
-      held = result.credentials
-      // A pair that another process stored may be old as well; only a pair that was just made ends the attempts.
-      brandNew = result.kind === 'refreshed'
+        throw verdict === 'accepted' ? (pending ?? refusedHere(error)) : reason
+      }))
     }
   }
 }
 
-/** Ends the count of refused tokens when one is accepted. */
-async function acceptTokens(deps: RefreshDeps, state: LoginState, held: Credentials): Promise<void> {
-  if (held.refusals === 0) return
+/** Ends the count of refused tokens when one is accepted; does not fail, because the request is done. */
+async function acceptTokens(deps: RefreshDeps, state: LoginState, accepted: Credentials): Promise<void> {
+  if (accepted.refusals === 0) return
+  const { accountId, name: account } = state.account
   state.lastRead = undefined
-  await endRefusals(deps, { account: state.account, seen: held })
+  const ending = deps.vault.locked(accountId, async ({ credentials, recordRefusals }) => {
+    if (!credentials?.refusals || !isSamePair(credentials, accepted)) return
+    const none = { refusals: 0, refusedSince: undefined, notBefore: undefined }
+    await recordRefusals({ ...none, needsLogin: false, reason: null })
+    deps.log.info({ account }, 'the service accepts tokens again')
+  })
+  await ending.catch((error: unknown) => {
+    deps.log.warn(
+      { account, code: errorCode(error) },
+      'could not record that the service accepts tokens again',
+    )
+  })
 }
 
 /** Tells whether another endpoint accepts a token that was refused; `unclear` when that one fails in another way. */
@@ -177,7 +191,7 @@ async function usableCredentials(
   deps: RefreshDeps,
   state: LoginState,
   { signal, maxAgeMs }: { signal: AbortSignal | undefined; maxAgeMs: number },
-): Promise<{ held: Credentials; brandNew: boolean }> {
+): Promise<Held> {
   const { account } = state
   const stored = await readCredentials(deps, state, maxAgeMs)
   if (!stored) throw loginEnded(account)
@@ -188,18 +202,12 @@ async function usableCredentials(
     if (usable) return held
     throw loginEnded(account)
   }
-  const isPaused = stored.notBefore !== undefined && stored.notBefore > now(deps)
-  if (stored.refusals > 0 && isPaused && !state.mayTryNow) throw tokensRefused(account, stored)
+  const mustWait = isPaused(deps, stored) && !state.mayTryNow
+  if (stored.refusals > 0 && mustWait) throw tokensRefused(account, stored)
   // During an outage the token that was refused is tried before another one is made.
-  if (usable && (stored.refusals > 0 || !isDue(deps, state, stored))) return held
-  if (stored.notBefore && isPaused && (usable || !state.mayTryNow)) {
-    if (usable) return held
-    throw refreshPending(account, { until: stored.notBefore })
-  }
-  const result = await refreshOnce(deps, state, stored, signal)
-  if ('credentials' in result) return { held: result.credentials, brandNew: result.kind === 'refreshed' }
-  if (isUsable(deps, state, stored)) return held
-  throw pendingError(state, result)
+  if (usable && (stored.refusals > 0 || isPaused(deps, stored) || !isDue(deps, state, stored))) return held
+  if (mustWait) throw refreshPending(account, { until: stored.notBefore })
+  return renew(deps, state, stored, signal)
 }
 
 /**
@@ -230,25 +238,26 @@ async function readCredentials(
   }
 }
 
-async function replaceRefused(
+/** Refreshes, and keeps the tokens when that fails and they are usable. */
+async function renew(
   deps: RefreshDeps,
   state: LoginState,
-  refused: Credentials,
-  signal?: AbortSignal,
-): Promise<Extract<RefreshResult, { credentials: Credentials }>> {
-  const result = await refreshOnce(deps, state, refused, signal)
-  if (result.kind === 'refreshed' || result.kind === 'newer') return result
+  seen: Credentials,
+  signal: AbortSignal | undefined,
+): Promise<Held> {
+  const result = await refreshOnce(deps, state, seen, signal)
+  if ('credentials' in result) return { held: result.credentials, brandNew: result.kind === 'refreshed' }
+  if (isUsable(deps, state, seen)) return { held: seen, brandNew: false }
   throw pendingError(state, result)
 }
 
-function pendingError(state: LoginState, result: RefreshResult): Error {
-  if (result.kind === 'parked') return loginEnded(state.account)
-  if (result.kind !== 'failed') {
-    return refreshPending(state.account, result.kind === 'waiting' ? { until: result.until } : {})
-  }
-  return result.error instanceof RateLimitedError
-    ? result.error
-    : refreshPending(state.account, { cause: result.error })
+function pendingError(
+  { account }: LoginState,
+  result: Exclude<RefreshResult, { credentials: object }>,
+): Error {
+  if (result.kind === 'parked') return loginEnded(account)
+  if (result.kind === 'failed' && result.cause instanceof RateLimitedError) return result.cause
+  return refreshPending(account, result)
 }
 
 /** Runs one refresh at a time in this process. It continues when its callers stop waiting: a new pair must be stored. */

@@ -31,8 +31,7 @@ export async function assertRider(
     const is401 = error instanceof RejectedError && error.status === 401
     if (is401 || error instanceof RateLimitedError || isAbort(error, signal)) throw error
     // Not the failure of the caller's request: nothing of that was sent.
-    const text = `the tokens of account "${account.name}" could not be compared with it (${errorLine(error)}); the next attempt comes by itself`
-    throw new TransientError('rider_pending', text, { cause: error })
+    throw riderPending(account, error)
   })
   const error = otherRider(account.name, 'nothing of it was written')
   const reason = isSame ? null : error.message
@@ -61,6 +60,12 @@ export async function listsOneOf(
   const parsed = parseActivityList(parseJsonObject(await callOnce(deps, { request, queue }, signal), what))
   if (!parsed.ok) throw badShape(what, parsed.reason)
   return parsed.value.entries.some(({ path }) => evidence.paths.includes(path))
+}
+
+/** Makes the error of an account whose tokens could not be compared with it. */
+export function riderPending(account: { name: string }, cause: unknown): TransientError {
+  const text = `the tokens of account "${account.name}" could not be compared with it (${errorLine(cause)}); the next attempt comes by itself`
+  return new TransientError('rider_pending', text, { cause })
 }
 
 /** Makes the error of an account that is signed in, or was to be, as another rider than that of its activities. */

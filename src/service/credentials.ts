@@ -23,6 +23,9 @@ export type Credentials = TokenPair & {
   isRiderCompared: boolean
 } & Refusals
 
+/** Where somebody signs in, with the user name when it is known. */
+export type NamedLogin = { origin: string; username?: string | undefined }
+
 /** What tells whose account it is: the paths of its newest activities, with the time in which they are listed. */
 export type RiderEvidence = {
   paths: string[]
@@ -65,7 +68,7 @@ export type TokenVault = {
    * UnreadableLoginError for this account's tokens alone.
    */
   read(accountId: number): Promise<Credentials | undefined>
-  findEvidence(accountId: number, login?: { origin: string; username: string }): Promise<RiderEvidence>
+  findEvidence(accountId: number, login?: NamedLogin): Promise<RiderEvidence>
   /**
    * Runs `use` while the account's row is locked, one process at a time, and commits before it resolves. What `use`
    * saved or parked is kept also when it throws. Waits up to 90 s for the lock, then throws TransientError.

@@ -78,7 +78,7 @@ const DEFAULT_RETRY_AFTER_MS = 60_000
 /** The shortest pause: a Retry-After of 0 would repeat the request in a loop. */
 const MIN_RETRY_AFTER_MS = 1_000
 /** The longest pause: a date with a wrong year must not stop the daemon for a year. */
-const MAX_RETRY_AFTER_MS = 86_400_000
+export const MAX_RETRY_AFTER_MS = 86_400_000
 
 /** Returns the pause that a 429 states, in ms; 60 s when it states none. */
 export function retryAfterMs(answer: RawAnswer, now: Date): number {

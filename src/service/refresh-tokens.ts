@@ -10,6 +10,7 @@ import {
 import { type Backoff, backoffMs, DAY, HOUR, SECOND } from '../kit/time.ts'
 import { assertOrigin, type CallDeps } from './calls.ts'
 import type { Credentials, HeldCredentials, LoginAccount, TokenPair, TokenVault } from './credentials.ts'
+import { MAX_RETRY_AFTER_MS } from './http-message.ts'
 import { badShape } from './service-errors.ts'
 import { type Grant, requestTokens } from './token-grants.ts'
 
@@ -21,8 +22,8 @@ export type RefreshResult =
   /** another process had stored another pair already */
   | { kind: 'newer'; credentials: Credentials }
   | { kind: 'parked' }
-  | { kind: 'waiting'; until: Date }
-  | { kind: 'failed'; error: unknown }
+  | { kind: 'waiting'; until: Date | undefined }
+  | { kind: 'failed'; cause: unknown }
 
 /** Pauses after a refresh that failed without a definite refusal. Half of a token's life, days, is left for further attempts. */
 const REFRESH_BACKOFF: Backoff = { firstMs: 30 * SECOND, maxMs: 6 * HOUR, factor: 3 }
@@ -47,9 +48,7 @@ export async function refreshTokens(
       assertOrigin(account, stored)
       if (!isSamePair(stored, seen)) return { kind: 'newer', credentials: stored }
       if (isEnded(stored)) return { kind: 'parked' }
-      if (respectPause && stored.notBefore && stored.notBefore > deps.calls.transport.now()) {
-        return { kind: 'waiting', until: stored.notBefore }
-      }
+      if (respectPause && isPaused(deps, stored)) return { kind: 'waiting', until: stored.notBefore }
       return attempt(deps, account, { ...held, credentials: stored })
     }),
   )
@@ -68,6 +67,12 @@ export function isEnded({ needsLogin, refusals }: Credentials): boolean {
   return needsLogin && refusals === 0
 }
 
+/** Tells whether the next attempt must wait. No pause is longer than a day: the end of a longer one comes from a clock that was wrong. */
+export function isPaused(deps: RefreshDeps, { notBefore }: Credentials): boolean {
+  const leftMs = notBefore ? notBefore.getTime() - deps.calls.transport.now().getTime() : 0
+  return leftMs > 0 && leftMs <= MAX_RETRY_AFTER_MS
+}
+
 /** Counts a new token that was refused, once for all callers, and returns the error for them. */
 export async function recordRefusal(
   deps: RefreshDeps,
@@ -79,7 +84,8 @@ export async function recordRefusal(
     if (!stored || isEnded(stored)) return loginEnded(account)
     if (!isSamePair(stored, seen) || stored.refusals !== seen.refusals) return tokensRefused(account, stored)
     const now = transport.now()
-    const refusedSince = stored.refusedSince ?? now
+    const { refusedSince: since } = stored
+    const refusedSince = since && since < now ? since : now
     const refusals = stored.refusals + 1
     const lastedMs = now.getTime() - refusedSince.getTime()
     const needsLogin = stored.needsLogin || (refusals >= MIN_REFUSALS && lastedMs >= PARK_AFTER_MS)
@@ -90,19 +96,6 @@ export async function recordRefusal(
     await held.recordRefusals({ refusals, refusedSince, needsLogin, notBefore, reason })
     deps.log[isLong ? 'error' : 'warn']({ account: account.name, refusals }, error.message)
     return error
-  })
-}
-
-/** Ends the count of refusals: the service has accepted this pair. */
-export async function endRefusals(
-  deps: RefreshDeps,
-  { account, seen }: { account: LoginAccount; seen: Credentials },
-): Promise<void> {
-  await deps.vault.locked(account.accountId, async (held) => {
-    if (!held.credentials?.refusals || !isSamePair(held.credentials, seen)) return
-    const none = { refusals: 0, refusedSince: undefined, notBefore: undefined }
-    await held.recordRefusals({ ...none, needsLogin: false, reason: null })
-    deps.log.info({ account: account.name }, 'the service accepts tokens again')
   })
 }
 
@@ -145,13 +138,18 @@ async function grantAndSave(
 ): Promise<RefreshResult> {
   const { clientId, clientSecret, accessToken, expiresAt, failures } = held.credentials
   const client = { baseUrl: account.baseUrl, clientId, clientSecret }
-  let pair = await requestTokens(deps.calls, { client, grant })
+  const request = async (grant: Grant): Promise<TokenPair> => {
+    const pair = await requestTokens(deps.calls, { client, grant })
+    // A spooled pair counts when it is newer than the row's, which may have been made before the clock was put back.
+    const earliest = held.credentials.obtainedAt.getTime() + 1
+    return { ...pair, obtainedAt: new Date(Math.max(pair.obtainedAt.getTime(), earliest)) }
+  }
+  let pair = await request(grant)
   for (let isSecond = false; pair.accessToken === ''; isSecond = true) {
     // The refresh token that was sent is spent: the new one is stored first. The access token before serves on while it lasts.
     await held.save({ ...pair, accessToken, expiresAt }, failures)
     if (isSecond) throw badShape('renewing the login', 'the answer has no usable access token')
-    const again = { type: 'refresh_token', refreshToken: pair.refreshToken } as const
-    pair = await requestTokens(deps.calls, { client, grant: again })
+    pair = await request({ type: 'refresh_token', refreshToken: pair.refreshToken })
   }
   await held.save(pair)
   deps.log.info({ account: account.name, grant: grant.type, expires_at: pair.expiresAt }, 'new tokens stored')
@@ -178,7 +176,7 @@ async function fail(
   const code = errorCode(error)
   await held.recordFailure({ notBefore, reason: `tokens could not be refreshed (${code})` })
   deps.log.warn({ account: account.name, code, not_before: notBefore }, 'tokens could not be refreshed')
-  return { kind: 'failed', error }
+  return { kind: 'failed', cause: error }
 }
 
 /** Tells whether two credentials have the same tokens. */
@@ -201,7 +199,7 @@ export function loginEnded(account: { name: string }) {
 /** Makes the error of an account without a usable token, because a refresh has failed (`cause`) or must wait (`until`). */
 export function refreshPending(
   account: { name: string },
-  { cause, until }: { cause?: unknown; until?: Date } = {},
+  { cause, until }: { cause?: unknown; until?: Date | undefined } = {},
 ): TransientError {
   const reason = cause === undefined ? '' : ` (${errorLine(cause)})`
   const next = until ? `; the next attempt comes by itself after ${until.toISOString()}` : ''

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { and, eq, isNull } from 'drizzle-orm'
-import type { RiderEvidence } from '../service/credentials.ts'
+import type { NamedLogin, RiderEvidence } from '../service/credentials.ts'
 import { credentials, riders } from '../store/schema/index.ts'
 import type { Tx } from '../store/store.ts'
 import type { SealedCredentials } from './rows.ts'
@@ -13,7 +13,7 @@ const COMPARED = 20
 export async function findEvidence(
   tx: Tx,
   keys: Keyring,
-  { accountId, login }: { accountId: number; login?: { origin: string; username: string } | undefined },
+  { accountId, login }: { accountId: number; login: NamedLogin | undefined },
 ): Promise<RiderEvidence> {
   const { rows } = await tx.client.query<Omit<RiderEvidence, 'name'>>(
     `select coalesce(array_agg(path), '{}') as paths, min(started_at) - interval '2 days' as from,
@@ -26,36 +26,40 @@ export async function findEvidence(
   )
   const found = rows[0] as Omit<RiderEvidence, 'name'>
   const [known] = await tx.db.select().from(riders).where(eq(riders.accountId, accountId))
-  if (!login || !known?.nameHash || known.keyId === null) return { ...found, name: 'unknown' }
+  if (!known?.nameHash || known.keyId === null) return { ...found, name: 'unknown' }
   try {
-    const hash = hashOf(keys.sealerOf({ accountId, keyId: known.keyId }), accountId, login)
-    return { ...found, name: hash?.equals(known.nameHash) ? 'same' : 'other' }
+    const hash = login && hashOf(keys.sealerOf({ accountId, keyId: known.keyId }), accountId, login)
+    return { ...found, name: !hash ? 'unknown' : hash.equals(known.nameHash) ? 'same' : 'other' }
   } catch (error) {
     if (error instanceof UnreadableLoginError) return { ...found, name: 'unknown' }
     throw error
   }
 }
 
-/** Records whether sealed tokens were compared with the account, and the user name of a login as a hash. */
+/**
+ * Records whether sealed tokens were compared with the account, and the user name of a login as a hash; a login without a name that was
+ * `accepted` without comparison makes the name of the last one void.
+ */
 export async function recordRider(
   tx: Tx,
   sealer: Sealer,
   input: {
     sealed: Pick<SealedCredentials, 'accountId' | 'accessToken'>
-    verdict: 'same' | 'other' | 'unknown'
-    login: { origin: string; username?: string | undefined }
+    verdict: 'same' | 'accepted' | 'other' | 'unknown'
+    login: NamedLogin
   },
 ): Promise<void> {
   const { verdict, login, sealed } = input
   const { accountId, accessToken } = sealed
   const pair = verdict === 'unknown' ? null : createHash('sha256').update(accessToken).digest()
-  const set = { pair, isOther: verdict === 'other' }
-  const nameHash = hashOf(sealer, accountId, login)
-  const name = verdict === 'same' && nameHash && { nameHash, keyId: sealer.keyId }
+  const isKnown = verdict === 'same' || verdict === 'accepted'
+  const nameHash = hashOf(sealer, accountId, login) ?? (verdict === 'accepted' ? null : undefined)
+  const name = isKnown && nameHash !== undefined && { nameHash, keyId: sealer.keyId }
+  const set = { pair, isOther: verdict === 'other', ...name }
   await tx.db
     .insert(riders)
-    .values({ accountId, ...set, ...name })
-    .onConflictDoUpdate({ target: riders.accountId, set: { ...set, ...name } })
+    .values({ accountId, ...set })
+    .onConflictDoUpdate({ target: riders.accountId, set })
   // Rows of an earlier version have the name itself.
   const isNameOnly = and(eq(credentials.accountId, accountId), isNull(credentials.password))
   if (name) await tx.db.update(credentials).set({ username: null }).where(isNameOnly)
@@ -71,7 +75,6 @@ export async function keepRider(tx: Tx, accountId: number, accessToken: Buffer):
 }
 
 /** Makes the hash of a user name, which means something at its own service only. */
-function hashOf(sealer: Sealer, accountId: number, login: { origin: string; username?: string | undefined }) {
-  const { origin, username } = login
+function hashOf(sealer: Sealer, accountId: number, { origin, username }: NamedLogin) {
   return username === undefined ? undefined : sealer.hash(`${accountId}\n${origin}\n${username}`)
 }

@@ -1,6 +1,7 @@
-import { eq, inArray, sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
+import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import { SECOND } from '../kit/time.ts'
-import type { Credentials, HeldCredentials, Refusals, TokenPair } from '../service/credentials.ts'
+import type { Credentials, Refusals, TokenPair } from '../service/credentials.ts'
 import { cleanText } from '../store/clean.ts'
 import { accounts, credentials, riders } from '../store/schema/index.ts'
 import type { Store, Tx } from '../store/store.ts'
@@ -33,19 +34,6 @@ export async function lockCredentials(tx: Tx, accountId: number): Promise<void> 
     .select({ one: sql`1` })
     .from(credentials)
     .where(eq(credentials.accountId, accountId))
-    .for('update')
-}
-
-/** Locks the credentials row of the account of that name. */
-export async function lockCredentialsOf(tx: Tx, name: string): Promise<void> {
-  const named = tx.db
-    .select({ accountId: accounts.accountId })
-    .from(accounts)
-    .where(eq(accounts.name, cleanText(name)))
-  await tx.db
-    .select({ one: sql`1` })
-    .from(credentials)
-    .where(inArray(credentials.accountId, named))
     .for('update')
 }
 
@@ -86,13 +74,13 @@ export async function findKeyIds(tx: Tx): Promise<Set<string>> {
 export async function upsertSealed(
   tx: Tx,
   sealed: SealedCredentials,
-  counts: { failures?: number | undefined; refusals?: number; refusedSince?: null } = {},
+  counts: { failures?: number; refusals?: number; refusedSince?: null } = {},
 ): Promise<void> {
   const { accountId, ...columns } = sealed
   const fresh = {
     ...columns,
+    failures: 0,
     ...counts,
-    failures: counts.failures ?? 0,
     notBefore: null,
     unreadable: false,
     updatedAt: sql`clock_timestamp()`,
@@ -105,55 +93,32 @@ export async function upsertSealed(
   if (!row?.refusals) await recordNeedsLogin(tx, accountId, null)
 }
 
-/** Records the count of refused tokens, and whether a person is asked to sign in. */
-export async function recordRefusals(
+/** Sets columns of the credentials, whose row is locked, and what the account's own row tells a person; the others stay. */
+export async function recordLogin(
   tx: Tx,
   accountId: number,
-  input: Parameters<HeldCredentials['recordRefusals']>[0],
+  input: PgUpdateSetSource<typeof credentials> & { needsLogin?: boolean; reason: string | null },
 ): Promise<void> {
-  const { refusals, refusedSince = null, notBefore = null, needsLogin, reason } = input
+  const { needsLogin, reason, ...columns } = input
   await tx.db
     .update(credentials)
-    .set({ refusals, refusedSince, notBefore, updatedAt: sql`clock_timestamp()` })
+    .set({ ...columns, updatedAt: sql`clock_timestamp()` })
     .where(eq(credentials.accountId, accountId))
-  const lastError = reason === null ? null : cleanText(reason)
-  await tx.db.update(accounts).set({ needsLogin, lastError }).where(eq(accounts.accountId, accountId))
+  await recordReason(tx, accountId, { needsLogin, reason })
 }
 
 /** Sets or, with a null reason, clears an account's need of a login. */
-export async function recordNeedsLogin(tx: Tx, accountId: number, reason: string | null): Promise<void> {
-  const set = { needsLogin: reason !== null, lastError: reason === null ? null : cleanText(reason) }
-  await tx.db.update(accounts).set(set).where(eq(accounts.accountId, accountId))
+export function recordNeedsLogin(tx: Tx, accountId: number, reason: string | null): Promise<void> {
+  return recordReason(tx, accountId, { needsLogin: reason !== null, reason })
 }
 
-/**
- * Parks an account whose tokens are unreadable, with the reason for a person; a null reason ends this. The caller has locked
- * the row of credentials.
- */
-export async function recordUnreadable(tx: Tx, accountId: number, reason: string | null): Promise<void> {
-  const set = { unreadable: reason !== null, updatedAt: sql`clock_timestamp()` }
-  await tx.db.update(credentials).set(set).where(eq(credentials.accountId, accountId))
-  await recordNeedsLogin(tx, accountId, reason)
-}
-
-/** Counts a failed refresh. */
-export async function recordRefreshFailure(
+async function recordReason(
   tx: Tx,
   accountId: number,
-  input: { notBefore: Date; reason: string },
+  { needsLogin, reason }: { needsLogin: boolean | undefined; reason: string | null },
 ): Promise<void> {
-  await tx.db
-    .update(credentials)
-    .set({
-      failures: sql`${credentials.failures} + 1`,
-      notBefore: input.notBefore,
-      updatedAt: sql`clock_timestamp()`,
-    })
-    .where(eq(credentials.accountId, accountId))
-  await tx.db
-    .update(accounts)
-    .set({ lastError: cleanText(input.reason) })
-    .where(eq(accounts.accountId, accountId))
+  const lastError = reason === null ? null : cleanText(reason)
+  await tx.db.update(accounts).set({ needsLogin, lastError }).where(eq(accounts.accountId, accountId))
 }
 
 /** The account and the origin of the service that the values of a login are sealed for. */

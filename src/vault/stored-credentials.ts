@@ -10,7 +10,7 @@ import {
   findEverySealed,
   findSealed,
   lockCredentials,
-  recordUnreadable,
+  recordLogin,
   reseal,
   type SealedCredentials,
   unsealCredentials,
@@ -67,7 +67,7 @@ export async function findCredentialsAndUnpark(
 ): Promise<Credentials | undefined> {
   const found = await findCredentials(tx, keys, accountId)
   if (!found?.unreadable) return found?.credentials
-  await recordUnreadable(tx, accountId, null)
+  await recordLogin(tx, accountId, { unreadable: false, needsLogin: false, reason: null })
   log.info({ accountId }, 'the tokens of an account can be read again')
   return { ...found.credentials, needsLogin: false }
 }

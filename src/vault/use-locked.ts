@@ -1,23 +1,22 @@
+import { sql } from 'drizzle-orm'
 import { ConfigError, errorLine } from '../kit/errors.ts'
-import type { HeldCredentials, TokenPair } from '../service/credentials.ts'
+import type { HeldCredentials } from '../service/credentials.ts'
 import { mapDatabaseError } from '../store/database-errors.ts'
+import { credentials } from '../store/schema/index.ts'
 import type { Tx } from '../store/store.ts'
 import { keepRider, recordRider } from './riders.ts'
 import {
   findSealed,
   lockCredentials,
   lockingTransaction,
+  recordLogin,
   recordNeedsLogin,
-  recordRefreshFailure,
-  recordRefusals,
   reseal,
   type SealedCredentials,
   sealPair,
   upsertSealed,
 } from './rows.ts'
 import { findCredentialsAndUnpark, restoreSpooledTokens, type VaultParts } from './stored-credentials.ts'
-
-const NO_REFUSALS = { refusals: 0, refusedSince: undefined }
 
 type Settled<T> = { ok: true; result: T } | { ok: false; error: unknown }
 
@@ -79,16 +78,32 @@ async function readUnderLock<T>(
   const found = await findCredentialsAndUnpark(tx, parts, accountId)
   return {
     credentials: found,
-    save: (pair, failures) =>
-      savePair(parts, tx, { accountId, origin: found?.origin, pair, failures, state }),
+    async save(pair, failures = 0) {
+      if (!state.newest || !found) {
+        throw new ConfigError('not_signed_in', `account ${accountId} is not signed in; run: musette login`)
+      }
+      const { origin } = found
+      // One key seals all values of a row, and another process may have rotated the key.
+      const sealer = parts.keys.sealerOf(state.newest)
+      const sealed: SealedCredentials = {
+        ...reseal({ from: sealer, to: sealer }, state.newest, origin),
+        ...sealPair(sealer, { accountId, origin }, pair),
+      }
+      state.newest = sealed
+      state.spooled = await trySpool(parts, sealed)
+      try {
+        await keepRider(tx, accountId, sealed.accessToken)
+        await upsertSealed(tx, sealed, { failures })
+      } catch (error) {
+        // With the pair in the spool a lost connection is no failure; its commit fails, too. A refused value lets the commit succeed.
+        if (!state.spooled) throw error
+        state.refused = error
+      }
+    },
     park: (reason) =>
-      recordRefusals(tx, accountId, {
-        ...NO_REFUSALS,
-        notBefore: found?.notBefore,
-        needsLogin: true,
-        reason,
-      }),
-    recordRefusals: (input) => recordRefusals(tx, accountId, input),
+      recordLogin(tx, accountId, { refusals: 0, refusedSince: null, needsLogin: true, reason }),
+    recordRefusals: ({ refusedSince = null, notBefore = null, ...rest }) =>
+      recordLogin(tx, accountId, { refusedSince, notBefore, ...rest }),
     async recordRider({ isOther, reason }) {
       const sealed = state.newest
       if (!sealed || !found) return
@@ -96,40 +111,8 @@ async function readUnderLock<T>(
       if (isOther || row?.isOther) await recordNeedsLogin(tx, accountId, reason)
       await recordRider(tx, parts.keys.sealerOf(sealed), { sealed, verdict, login: found })
     },
-    recordFailure: (failure) => recordRefreshFailure(tx, accountId, failure),
-  }
-}
-
-async function savePair<T>(
-  parts: VaultParts,
-  tx: Tx,
-  input: {
-    accountId: number
-    origin: string | undefined
-    pair: TokenPair
-    failures: number | undefined
-    state: LockedUse<T>
-  },
-): Promise<void> {
-  const { accountId, origin, pair, failures, state } = input
-  if (!state.newest || origin === undefined) {
-    throw new ConfigError('not_signed_in', `account ${accountId} is not signed in; run: musette login`)
-  }
-  // One key seals all values of a row, and another process may have rotated the key.
-  const sealer = parts.keys.sealerOf(state.newest)
-  const sealed: SealedCredentials = {
-    ...reseal({ from: sealer, to: sealer }, state.newest, origin),
-    ...sealPair(sealer, { accountId, origin }, pair),
-  }
-  state.newest = sealed
-  state.spooled = await trySpool(parts, sealed)
-  try {
-    await keepRider(tx, accountId, sealed.accessToken)
-    await upsertSealed(tx, sealed, { failures })
-  } catch (error) {
-    // With the pair in the spool a lost connection is no failure; its commit fails, too. A refused value lets the commit succeed.
-    if (!state.spooled) throw error
-    state.refused = error
+    recordFailure: (failure) =>
+      recordLogin(tx, accountId, { failures: sql`${credentials.failures} + 1`, ...failure }),
   }
 }
 

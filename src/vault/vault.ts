@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import type { Logger } from 'pino'
-import { findAccountById, forgetCursors, upsertAccount } from '../store/account-rows.ts'
+import { findAccount, findAccountById, forgetCursors, upsertAccount } from '../store/account-rows.ts'
 import { credentials } from '../store/schema/index.ts'
 import type { Store } from '../store/store.ts'
 import { resealCredentials } from './reseal-credentials.ts'
@@ -9,10 +9,9 @@ import {
   findKeyIds,
   findSealed,
   lockCredentials,
-  lockCredentialsOf,
   lockingTransaction,
+  recordLogin,
   recordNeedsLogin,
-  recordUnreadable,
   sealLogin,
   upsertSealed,
 } from './rows.ts'
@@ -48,7 +47,8 @@ export function makeTokenVault(
     findEvidence: (accountId, login) => store.read((tx) => findEvidence(tx, keys, { accountId, login })),
     async saveLogin({ name, baseUrl }, login, rider = 'unknown') {
       const account = await lockingTransaction(store, async (tx) => {
-        await lockCredentialsOf(tx, name)
+        const known = await findAccount(tx, name)
+        if (known) await lockCredentials(tx, known.accountId)
         const made = await upsertAccount(tx, { name, baseUrl })
         const { accountId } = made
         if (rider !== 'same') await forgetCursors(tx, accountId)
@@ -56,8 +56,7 @@ export function makeTokenVault(
         const { origin } = new URL(baseUrl)
         const sealed = sealLogin(sealer, { accountId, origin }, login)
         await upsertSealed(tx, sealed, { refusals: 0, refusedSince: null })
-        const verdict = rider === 'unknown' ? 'unknown' : 'same'
-        await recordRider(tx, sealer, { sealed, verdict, login: { origin, username: login.username } })
+        await recordRider(tx, sealer, { sealed, verdict: rider, login: { origin, username: login.username } })
         return { ...made, needsLogin: false, lastError: null }
       })
       const { accountId } = account
@@ -84,7 +83,7 @@ export function makeTokenVault(
         if (await isReadable(tx, parts, accountId)) return false
         // An ended login stays ended, also when its tokens are readable again.
         if (!row || (row.needsLogin && !row.unreadable) || row.lastError === message) return false
-        await recordUnreadable(tx, accountId, message)
+        await recordLogin(tx, accountId, { unreadable: true, needsLogin: true, reason: message })
         return true
       })
       if (parked) deps.log.error({ accountId, code }, message)

@@ -292,6 +292,14 @@ describe('new tokens that the service refuses', () => {
     expect(outage.made() - before).toBeGreaterThan(8)
   })
 
+  it('lose no answer when their end cannot be stored', async () => {
+    const vault = makeMemoryVault({ 1: makeCredentials(START, { refusals: 2, refusedSince: ago(HOUR) }) })
+    const locked = () => Promise.reject(new Error('the database is away'))
+    const { service, lines } = openTestService(() => ({ body: INFO }), { vault: { ...vault, locked } })
+    expect((await service.forAccount(ACCOUNT).fetchTrainingInfo({})).value.status).toBe('Fresh')
+    expect(lines.join()).toContain('could not record')
+  })
+
   it('leave a definite invalid_grant of the token endpoint what it is', async () => {
     const outage = openOutage(40 * HOUR)
     await outage.callEvery(5 * MINUTE, 3 * HOUR)
@@ -515,6 +523,57 @@ describe('a refresh without a definite answer', () => {
     expect(error).toMatchObject({ name: 'TransientError', code: 'refresh_pending' })
     expect(error.cause).toMatchObject({ code: 'server_error' })
     expect(requests).toHaveLength(1)
+  })
+})
+
+describe('a clock that was ahead and is right again', () => {
+  const later = new Date(START.getTime() + 7 * DAY)
+
+  it.each([
+    ['a failed refresh', { failures: 3 }],
+    ['refused tokens', { refusals: 1, refusedSince: later }],
+  ])('ends no pause of %s later', async (_what, state) => {
+    const vault = makeMemoryVault({ 1: makeCredentials(ago(8 * DAY), { ...state, notBefore: later }) })
+    const { service } = openTestService(makeRotating({ access: 'gone', refresh: 'refresh-0' }), { vault })
+    expect((await service.forAccount(ACCOUNT).fetchTrainingInfo({})).value.status).toBe('Fresh')
+  })
+
+  it('makes a pair that is newer than the one before it, whose refusal counts from now', async () => {
+    const since = { refusals: 1, refusedSince: later }
+    const vault = makeMemoryVault({ 1: makeCredentials(later, since) })
+    const { service } = openTestService(
+      (one) => (isToken(one) ? { body: tokenBody(1) } : { status: 401, body: {} }),
+      { vault },
+    )
+    await errorOf(service.forAccount(ACCOUNT).fetchTrainingInfo({}))
+    expect(vault.rows.get(1)).toMatchObject({ accessToken: 'access-1', refusals: 2, refusedSince: START })
+    expect(vault.rows.get(1)?.obtainedAt.getTime()).toBeGreaterThan(later.getTime())
+  })
+})
+
+describe('tokens whose comparison with the account is refused with 401', () => {
+  it.each([
+    ['accepts', { body: INFO }],
+    ['fails on', { status: 404, body: {} }],
+  ])('refuse neither a file nor an activity while another endpoint %s them', async (_what, elsewhere) => {
+    const vault = makeMemoryVault({ 1: makeCredentials(START, { isRiderCompared: false }) })
+    const findEvidence = async () => ({
+      ...(await vault.findEvidence(1)),
+      ...{ paths: ['ride'], from: START, to: START },
+    })
+    const { service, requests } = openTestService(
+      (one) => {
+        if (isToken(one)) return { body: tokenBody(1) }
+        return one.path.startsWith('/oauth/activity') ? { status: 401, body: {} } : elsewhere
+      },
+      { vault: { ...vault, findEvidence } },
+    )
+    const account = service.forAccount(ACCOUNT)
+    const pending = { name: 'TransientError', code: 'rider_pending', requestSent: false }
+    const file = { fileName: 'a.fit', bytes: Buffer.from('fit') }
+    expect(await errorOf(account.uploadFit(file))).toMatchObject(pending)
+    expect(await errorOf(account.fetchActivity('ride', { samples: false }))).toMatchObject(pending)
+    expect(requests.map(({ path }) => path)).not.toContain('/oauth/upload')
   })
 })
 
