@@ -167,15 +167,22 @@ async function stopClock(databaseUrl: string, at: Date): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   try {
-    const { rows } = await client.query<{ name: string; definition: string }>(
-      `select format('%I.%I', schemaname, viewname) as name, definition
-       from pg_views where schemaname = 'training' and definition like '%now()%' order by viewname`,
-    )
-    for (const { name, definition } of rows) {
-      const moment = `'${at.toISOString()}'::timestamptz`
-      await client.query(`create or replace view ${name} as ${definition.replaceAll('now()', moment)}`)
-    }
+    await setClock(client, at)
   } finally {
     await client.end()
   }
 }
+
+/** Makes the views of schema training take `at` for the present moment, also where they take another one already. */
+export async function setClock(client: pg.Client, at: Date): Promise<void> {
+  const { rows } = await client.query<{ name: string; definition: string }>(
+    `select format('%I.%I', schemaname, viewname) as name, definition
+     from pg_views where schemaname = 'training' order by viewname`,
+  )
+  for (const { name, definition } of rows) {
+    const changed = definition.replaceAll(PRESENT, `'${at.toISOString()}'::timestamptz`)
+    if (changed !== definition) await client.query(`create or replace view ${name} as ${changed}`)
+  }
+}
+
+const PRESENT = /now\(\)|'\d{4}-[^']*'::timestamp with time zone/g
