@@ -1,7 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline/promises'
-import type { App } from '../app/app.ts'
 import { beginBrowserLogin } from '../app/sign-in.ts'
 import { ConfigError, errorCode } from '../kit/errors.ts'
 import { isLoopback } from '../kit/loopback.ts'
@@ -36,13 +35,7 @@ async function loginByRedirect(context: Context, app: LoginApp, input: Input) {
   const within = joinSignals([context.signal], WAIT_MS)
   try {
     const redirectUri = input.redirectUri ?? listener.redirectUri
-    const login = await beginBrowserLogin(app, {
-      name: input.name,
-      sameRider: input.sameRider,
-      client: clientOf(app, input),
-      redirectUri,
-      signal: context.signal,
-    })
+    const login = await beginLogin(context, app, { ...input, redirectUri })
     context.note(
       'Open this address in a browser on this machine, and sign in there (ten minutes; Ctrl-C ends it):',
     )
@@ -60,13 +53,7 @@ async function loginByRedirect(context: Context, app: LoginApp, input: Input) {
 async function loginByPaste(context: Context, app: LoginApp, input: Input) {
   // No program listens at this address: the browser shows an error page, and its address bar shows the code.
   const redirectUri = input.redirectUri ?? 'http://127.0.0.1:8976/callback'
-  const login = await beginBrowserLogin(app, {
-    name: input.name,
-    sameRider: input.sameRider,
-    client: clientOf(app, input),
-    redirectUri,
-    signal: context.signal,
-  })
+  const login = await beginLogin(context, app, { ...input, redirectUri })
   context.note('Open this address in a browser on any machine, and sign in there:')
   context.print(login.authorizeUrl)
   context.note('The browser ends at an address that does not open. Paste that address here:')
@@ -89,12 +76,10 @@ async function loginByPaste(context: Context, app: LoginApp, input: Input) {
   throw new ConfigError('no_answer', 'nothing was pasted; run: musette login --browser --paste')
 }
 
-function clientOf(app: Pick<App, 'config'>, input: Input) {
+function beginLogin({ signal }: Context, app: LoginApp, input: Input & { redirectUri: string }) {
   const { service } = app.config
-  return {
-    clientId: input.clientId ?? service.clientId,
-    clientSecret: input.clientSecret ?? service.clientSecret,
-  }
+  const { clientId = service.clientId, clientSecret = service.clientSecret } = input
+  return beginBrowserLogin(app, { ...input, client: { clientId, clientSecret }, signal })
 }
 
 function addressOf(redirectUri: string | undefined): { host: string; port: number } {

@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, stat, unlink } from 'node:fs/promises'
 import { ConfigError, errorCode } from '../kit/errors.ts'
-import { openFolderToFlush, openPlainFile } from '../kit/files.ts'
+import { openFolderToFlush, openPlainFile, orMissing } from '../kit/files.ts'
 import { moveToFolder, textName } from './move-to-folder.ts'
 import {
   DONE,
@@ -88,10 +88,7 @@ async function moveInto(
 
 /** Reads the status of a file; undefined when it does not exist. Throws Node's errors. */
 async function readStatus(path: Buffer): Promise<Stats | undefined> {
-  return lstat(path).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return undefined
-    throw error
-  })
+  return lstat(path).catch(orMissing)
 }
 
 /** Syncs a folder where the system allows it; elsewhere the rename is durable already, or cannot be made durable. */

@@ -2,7 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { writeDurably } from '../kit/files.ts'
+import { orMissing, writeDurably } from '../kit/files.ts'
 import { DATABASE, USER } from './cluster.ts'
 
 /** The data for a connection: TCP port on 127.0.0.1 and the superuser's password (hexadecimal). */
@@ -18,18 +18,12 @@ const PORT_ATTEMPTS = 50
 
 /** Reads the access stored in `dataDir`; undefined when there is none or it is damaged. */
 export async function readAccess(dataDir: string): Promise<Access | undefined> {
-  let text: string
+  const text = await readFile(join(dataDir, FILE), 'utf8').catch(orMissing)
   try {
-    text = await readFile(join(dataDir, FILE), 'utf8')
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw error
-  }
-  try {
-    const { port, password } = JSON.parse(text)
+    const { port, password } = JSON.parse(text ?? '')
     if (Number.isInteger(port) && /^[0-9a-f]{32,}$/.test(password)) return { port, password }
   } catch {
-    // A damaged file counts as lost: a new password is set at the next start.
+    // A file that is missing or damaged counts as lost: a new password is set at the next start.
   }
   return undefined
 }

@@ -1,6 +1,7 @@
 import { open, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
+import { orMissing } from '../kit/files.ts'
 import type { Binaries } from './binaries.ts'
 import { createOwnDirectory, type Finished, type RunAs, runToEnd } from './run-as.ts'
 
@@ -42,11 +43,7 @@ export async function prepareCluster(
 
 /** Tells whether the files of a database are in `dataDir`, of whatever version. */
 export async function hasCluster(dataDir: string): Promise<boolean> {
-  const files = await stat(join(dataDir, 'postgres')).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return undefined
-    throw error
-  })
-  return files !== undefined
+  return (await stat(join(dataDir, 'postgres')).catch(orMissing)) !== undefined
 }
 
 async function createCluster(
@@ -135,8 +132,7 @@ async function readVersion(cluster: string): Promise<string | undefined> {
   try {
     return (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim()
   } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
-      return undefined
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined
     throw error
   }
 }

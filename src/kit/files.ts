@@ -150,8 +150,12 @@ export function openFolderToFlush(path: string | Buffer): Promise<FileHandle> {
   return open(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NONBLOCK ?? 0))
 }
 
+/** Takes the place of a file that could not be read: undefined when it does not exist. Throws every other error. */
+export function orMissing(error: unknown): undefined {
+  if (errorCode(error) !== 'ENOENT') throw error
+}
+
 /** Takes the place of a list of a folder that could not be read: one that does not exist has no names. Throws every other error. */
 export function orNone(error: unknown): string[] {
-  if (errorCode(error) === 'ENOENT') return []
-  throw error
+  return orMissing(error) ?? []
 }

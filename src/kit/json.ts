@@ -35,6 +35,15 @@ export function decodeUtf8(bytes: Buffer): string {
   return bytes.toString('utf8').replace(/^\uFEFF/, '')
 }
 
+/** Parses a JSON text; undefined when it is none. */
+export function parseIfJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** Parses JSON in UTF-8. Throws SyntaxError. */
 export function parseJson(bytes: Buffer): unknown {
   return JSON.parse(decodeUtf8(bytes)) as unknown

@@ -1,4 +1,4 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { dropConnection, PostgresClient } from '../kit/postgres-client.ts'
 import { mapDatabaseError } from '../store/database-errors.ts'
 import type { Remarks } from './rejected-statement.ts'
@@ -30,12 +30,8 @@ type ConnectionOptions = {
   onNotice?: ((notice: Notice) => void) | undefined
 }
 
-/** Settings that apply unless the URL's own `options` set them. Not the path: see PostgresClient. */
-const SETTINGS: ReadonlyArray<readonly [name: string, value: string]> = [
-  ['TimeZone', 'UTC'],
-  // A person may read one page of results for hours.
-  ['idle_in_transaction_session_timeout', '0'],
-]
+/** Settings that apply unless the URL's own `options` set them; a person may read one page for hours. Not the path: see PostgresClient. */
+const SETTINGS = `('TimeZone', 'UTC'), ('idle_in_transaction_session_timeout', '0')`
 
 // The SELECT takes a snapshot; after that no statement can make the transaction writable.
 const BEGIN_GUARDED = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT'
@@ -61,8 +57,8 @@ export async function openGuardedConnection(options: ConnectionOptions): Promise
  * BEGIN or COMMIT. Throws the errors of `mapDatabaseError`.
  */
 export async function openWritableConnection(options: ConnectionOptions): Promise<Connection> {
-  const settings = [...SETTINGS, ['default_transaction_read_only', 'off'] as const]
-  return makeConnection(await connect(options), { setUp: settingsOf(settings), guarded: false })
+  const setUp = settingsOf(`${SETTINGS}, ('default_transaction_read_only', 'off')`)
+  return makeConnection(await connect(options), { setUp, guarded: false })
 }
 
 function makeConnection(
@@ -87,14 +83,10 @@ async function connect(options: ConnectionOptions): Promise<pg.Client> {
   const { connectionString, applicationName, signal } = options
   signal?.throwIfAborted()
   let client: pg.Client | undefined
-  const stop = () => client?.connection.stream.destroy()
+  const stop = () => client && dropConnection(client)
   signal?.addEventListener('abort', stop)
   try {
-    client = new PostgresClient({
-      connectionString,
-      application_name: applicationName,
-      typed: true,
-    })
+    client = new PostgresClient({ connectionString, application_name: applicationName, typed: true })
     // A connection that breaks while idle is reported by the next statement.
     client.on('error', () => undefined)
     await client.connect()
@@ -114,10 +106,9 @@ async function connect(options: ConnectionOptions): Promise<pg.Client> {
 }
 
 // Statements and not startup options: startup options would replace the `options` of the URL, and poolers refuse them.
-function settingsOf(settings: typeof SETTINGS): string {
-  const values = settings.map((pair) => `(${pair.map((text) => pg.escapeLiteral(text)).join(', ')})`)
+function settingsOf(pairs: string): string {
   return `SET search_path = training;
-    SELECT set_config(name, value, false) FROM (VALUES ${values.join(', ')}) AS ours (name, value)
+    SELECT set_config(name, value, false) FROM (VALUES ${pairs}) AS ours (name, value)
     JOIN pg_catalog.pg_settings USING (name) WHERE source <> 'client'`
 }
 

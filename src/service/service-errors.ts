@@ -9,7 +9,7 @@ import {
   TransientError,
   UnexpectedResponseError,
 } from '../kit/errors.ts'
-import { decodeUtf8, excessOfText, isObject } from '../kit/json.ts'
+import { decodeUtf8, excessOfText, isObject, parseIfJson } from '../kit/json.ts'
 import { type RawAnswer, retryAfterMs } from './http-message.ts'
 
 // The one place that turns a status or a content into an error of the kit. `what` names what was fetched or
@@ -123,7 +123,7 @@ export function parseJsonObject(answer: AnswerContent, what: string, words = '')
       `${what}: the answer is not JSON but ${describeContent(answer, text)}`,
     )
   }
-  const wire = parseJson(text)
+  const wire = parseIfJson(text)
   // JSON.parse quotes the text in its message, so its error is not kept as cause.
   if (wire === undefined)
     throw new UnexpectedResponseError('cut_json', `${what}: the answer is cut or broken JSON`)
@@ -154,7 +154,7 @@ export function parseFileText(answer: AnswerContent, what: string): string {
 
 /** Reads the JSON of a token answer whatever its status; undefined when there is none. */
 export function parseQuietly(answer: AnswerContent): unknown {
-  return excessOfText(answer.body) === undefined ? parseJson(decodeUtf8(answer.body)) : undefined
+  return excessOfText(answer.body) === undefined ? parseIfJson(decodeUtf8(answer.body)) : undefined
 }
 
 /**
@@ -226,14 +226,6 @@ function isHtml(answer: AnswerContent, text: string): boolean {
 function describeContent(answer: AnswerContent, text: string): string {
   if (text.trim() === '') return 'empty'
   return isHtml(answer, text) ? 'an HTML page' : 'other text'
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
 }
 
 /** Chains of causes are short; the limit only guards against a circular one. */

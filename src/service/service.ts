@@ -106,14 +106,10 @@ export function openService(
   const calls: CallDeps = { transport, pacer, sleep, random }
   const logins = new Map<string, LoginState>()
 
-  const requestGrant = (
-    client: ClientCredentials,
-    grant: Grant,
-    signal?: AbortSignal,
-  ): Promise<TokenPair> => {
-    const call = { queue: 'login', origin: new URL(client.baseUrl).origin }
-    return pacer.run(call, () => requestLogin(calls, { client, grant }, signal), signal)
-  }
+  const runLogin = <T>({ baseUrl }: { baseUrl: string }, work: () => Promise<T>, signal?: AbortSignal) =>
+    pacer.run({ queue: 'login', origin: new URL(baseUrl).origin }, work, signal)
+  const requestGrant = (client: ClientCredentials, grant: Grant, signal?: AbortSignal) =>
+    runLogin(client, () => requestLogin(calls, { client, grant }, signal), signal)
 
   return {
     forAccount(account) {
@@ -128,10 +124,8 @@ export function openService(
     authorizationCodeGrant: (client, input, signal) =>
       requestGrant(client, { type: 'authorization_code', ...input }, signal),
     authorizeUrl: makeAuthorizeUrl,
-    fetchAuthorizeRefusal(client, input, signal) {
-      const call = { queue: 'login', origin: new URL(client.baseUrl).origin }
-      return pacer.run(call, () => fetchAuthorizeRefusal(calls, { client, ...input }, signal), signal)
-    },
+    fetchAuthorizeRefusal: (client, input, signal) =>
+      runLogin(client, () => fetchAuthorizeRefusal(calls, { client, ...input }, signal), signal),
     listsOneOf: (input, signal) => listsOneOf(calls, { ...input, queue: 'login', signal }),
     listDefaultWorkouts: (baseUrl, signal) => listDefaultWorkouts(calls, baseUrl, signal),
     async close() {

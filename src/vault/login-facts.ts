@@ -1,10 +1,8 @@
-import { asc, eq } from 'drizzle-orm'
 import { findIdentity } from '../store/database-facts.ts'
-import { accounts, credentials } from '../store/schema/index.ts'
 import type { Tx } from '../store/store.ts'
-import { unsealCredentials } from './rows.ts'
+import { findEverySealed } from './rows.ts'
 import { type KeyOptions, makeKeyring, UnreadableLoginError } from './seal.ts'
-import { makeSpool, unsealSpooled } from './stored-credentials.ts'
+import { makeSpool, unsealRow, unsealSpooled } from './stored-credentials.ts'
 
 /** The facts about a login that are not secret. */
 export type LoginFacts = {
@@ -27,31 +25,31 @@ export async function findLoginFacts(
 ): Promise<LoginFacts[]> {
   const keyring = options.keys && makeKeyring(options.keys)
   const spool = makeSpool(options.spoolDir, (await findIdentity(tx)).identity)
-  const rows = await tx.db
-    .select({ account: accounts.name, baseUrl: accounts.baseUrl, sealed: credentials })
-    .from(credentials)
-    .innerJoin(accounts, eq(accounts.accountId, credentials.accountId))
-    .orderBy(asc(credentials.accountId))
   const facts: LoginFacts[] = []
-  for (const { account, baseUrl, sealed } of rows) {
-    const { keyId, obtainedAt, expiresAt, failures, notBefore, accountId } = sealed
-    const named = { accountId, name: account }
+  for (const row of await findEverySealed(tx)) {
+    const { keyId, obtainedAt, expiresAt, failures, notBefore, accountId } = row.sealed
     const opens =
       keyring &&
-      (await orUnreadable(named, () => {
-        unsealCredentials(keyring.sealerOf(sealed), sealed, {
-          ...sealed,
-          ...{ needsLogin: false, isRiderCompared: false, baseUrl },
-        })
+      (await orUnreadable(row, () => {
+        unsealRow(keyring, row)
         return true as const
       }))
-    const spooled = await orUnreadable(named, async () => {
+    const spooled = await orUnreadable(row, async () => {
       const found = await spool.read(accountId)
       if (!found || found.obtainedAt <= obtainedAt) return 'none' as const
       if (keyring) unsealSpooled(keyring.sealerOf(found), found)
       return 'waiting' as const
     })
-    facts.push({ account, keyId, opens, obtainedAt, expiresAt, failures, notBefore, spool: spooled })
+    facts.push({
+      account: row.name,
+      keyId,
+      opens,
+      obtainedAt,
+      expiresAt,
+      failures,
+      notBefore,
+      spool: spooled,
+    })
   }
   return facts
 }

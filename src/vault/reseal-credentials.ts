@@ -1,8 +1,14 @@
-import { asc, eq, sql } from 'drizzle-orm'
-import { accounts, credentials } from '../store/schema/index.ts'
+import { eq, sql } from 'drizzle-orm'
+import { credentials } from '../store/schema/index.ts'
 import type { Tx } from '../store/store.ts'
 import { keepRider } from './riders.ts'
-import { lockingTransaction, reseal, type SealedCredentials } from './rows.ts'
+import {
+  findEverySealed,
+  lockingTransaction,
+  reseal,
+  type SealedCredentials,
+  type SealedRow,
+} from './rows.ts'
 import { makeSealer, type Sealer, UnreadableLoginError } from './seal.ts'
 import { restoreSpooledTokens, type VaultParts } from './stored-credentials.ts'
 import type { Resealed } from './types.ts'
@@ -23,7 +29,7 @@ export async function resealCredentials(
   const spooled: SealedCredentials[] = []
   const logins = await lockingTransaction(parts.store, async (tx) => {
     await tx.client.query('LOCK TABLE musette.credentials IN EXCLUSIVE MODE')
-    for (const row of await findRows(tx)) {
+    for (const row of await findEverySealed(tx)) {
       await unlessUnreadable(unreadable, row, async () => {
         const found = await parts.spool.read(row.accountId)
         if (!found) return
@@ -31,7 +37,7 @@ export async function resealCredentials(
         spooled.push(found)
       })
     }
-    const rows = await findRows(tx)
+    const rows = await findEverySealed(tx)
     const openers = new Map<number, Sealer>()
     for (const row of rows) {
       await unlessUnreadable(unreadable, row, () => {
@@ -48,11 +54,10 @@ export async function resealCredentials(
 }
 
 type Unreadable = Map<number, UnreadableLoginError>
-type Row = { accountId: number; name: string; baseUrl: string; sealed: SealedCredentials }
 
 async function resealRows(
   tx: Tx,
-  input: { rows: Row[]; openers: ReadonlyMap<number, Sealer>; to: Sealer; unreadable: Unreadable },
+  input: { rows: SealedRow[]; openers: ReadonlyMap<number, Sealer>; to: Sealer; unreadable: Unreadable },
 ): Promise<number> {
   const { rows, openers, to, unreadable } = input
   let logins = 0
@@ -84,19 +89,6 @@ async function unlessUnreadable(
     if (error.code === 'spool_unreadable') throw named
     unreadable.set(account.accountId, named)
   }
-}
-
-async function findRows(tx: Tx): Promise<Row[]> {
-  return await tx.db
-    .select({
-      accountId: accounts.accountId,
-      name: accounts.name,
-      baseUrl: accounts.baseUrl,
-      sealed: credentials,
-    })
-    .from(credentials)
-    .innerJoin(accounts, eq(accounts.accountId, credentials.accountId))
-    .orderBy(asc(credentials.accountId))
 }
 
 // Changes the sealed columns only: a pause after a failed refresh and an ended login stay as they are.

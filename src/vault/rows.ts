@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm'
+import { asc, eq, sql } from 'drizzle-orm'
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import { SECOND } from '../kit/time.ts'
 import type { Credentials, Refusals, TokenPair } from '../service/credentials.ts'
@@ -43,14 +43,18 @@ export async function findSealed(tx: Tx, accountId: number) {
   return row
 }
 
-/** Finds those of every account that has some. */
-export async function findEverySealed(tx: Tx) {
-  return await selectSealed(tx)
+export type SealedRow = NonNullable<Awaited<ReturnType<typeof findSealed>>>
+
+/** Finds those of every account that has some, the oldest account first. */
+export async function findEverySealed(tx: Tx): Promise<SealedRow[]> {
+  return await selectSealed(tx).orderBy(asc(credentials.accountId))
 }
 
 function selectSealed(tx: Tx) {
   return tx.db
     .select({
+      accountId: accounts.accountId,
+      name: accounts.name,
       sealed: credentials,
       isRiderCompared: sql<boolean>`coalesce(${riders.pair} = sha256(${credentials.accessToken}) and not ${riders.isOther}, false)`,
       isOther: riders.isOther,

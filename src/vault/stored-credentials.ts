@@ -2,8 +2,9 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { z } from 'zod'
-import { errorCode, TransientError } from '../kit/errors.ts'
-import { orNone, writeDurably } from '../kit/files.ts'
+import { TransientError } from '../kit/errors.ts'
+import { orMissing, orNone, writeDurably } from '../kit/files.ts'
+import { parseIfJson } from '../kit/json.ts'
 import type { Credentials } from '../service/credentials.ts'
 import type { Store, Tx } from '../store/store.ts'
 import {
@@ -13,6 +14,7 @@ import {
   recordLogin,
   reseal,
   type SealedCredentials,
+  type SealedRow,
   unsealCredentials,
   unsealFields,
   upsertSealed,
@@ -94,7 +96,8 @@ async function findCredentials(
   return row && { credentials: unsealRow(keys, row), unreadable: row.unreadable }
 }
 
-function unsealRow(keys: Keyring, row: NonNullable<Awaited<ReturnType<typeof findSealed>>>): Credentials {
+/** Opens the sealed credentials of a row. Throws UnreadableLoginError. */
+export function unsealRow(keys: Keyring, row: SealedRow): Credentials {
   const { sealed, ...state } = row
   return unsealCredentials(keys.sealerOf(sealed), sealed, { ...sealed, ...state })
 }
@@ -205,12 +208,13 @@ export function makeSpool(directory: string, identity: string): Spool {
   // A version before databases had an identity may have left its file: tokens that are nowhere else.
   const earlierPathOf = (accountId: number) => join(directory, spoolName(accountId))
   const read = async (accountId: number): Promise<SealedCredentials | undefined> => {
+    const readText = (path: string) => readFile(path, 'utf8').catch(orMissing)
     const text = await onDisk(
       accountId,
-      async () => (await readIfThere(pathOf(accountId))) ?? readIfThere(earlierPathOf(accountId)),
+      async () => (await readText(pathOf(accountId))) ?? readText(earlierPathOf(accountId)),
     )
     if (text === undefined) return undefined
-    const parsed = spoolFile.safeParse(parseJson(text))
+    const parsed = spoolFile.safeParse(parseIfJson(text))
     if (parsed.success && parsed.data.accountId === accountId) return parsed.data
     throw new UnreadableLoginError('spool_damaged', { accountId })
   }
@@ -255,21 +259,4 @@ function toText(sealed: SealedCredentials): string {
     refreshToken: sealed.refreshToken.toString('base64'),
     password: sealed.password?.toString('base64') ?? null,
   })
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined
-    throw error
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
