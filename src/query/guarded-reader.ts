@@ -17,6 +17,8 @@ export type GuardedStatement = {
   maxRows?: number
   /** the schemas of names without one, instead of training */
   searchPath?: string
+  /** `current_date` and the texts of instants are those of the rider's zone; of riders in several zones, those of UTC */
+  inRidersZone?: boolean
 }
 
 /** `cut` names the limit that left rows out. A statement without rows has no fields. */
@@ -96,6 +98,7 @@ type Found = AssistantLogin & { ownerUrl: string }
 /** The login is missing or has another password, or row security does not hold in a new table. */
 const NEEDS_NEW_LOGIN: ReadonlySet<string> = new Set(['database_login_refused', 'rows_unlimited'])
 const CANCELLED = '57014'
+const SET_ZONE = `select set_config('TimeZone', min(timezone), true) from training.today having count(distinct timezone) = 1`
 
 type Input = GuardedStatement & { limits: Limits; signal: AbortSignal | undefined }
 
@@ -137,7 +140,7 @@ async function endWhenIgnored(stopped: AbortSignal, done: AbortSignal): Promise<
 async function runGuarded(
   connection: Connection,
   { mustBeEmpty }: Found,
-  { text, values, searchPath, maxRows, limits, signal }: Input,
+  { text, values, searchPath, inRidersZone, maxRows, limits, signal }: Input,
 ): Promise<GuardedAnswer> {
   if (mustBeEmpty !== undefined) {
     for await (const part of connection.run(mustBeEmpty, { signal }))
@@ -148,6 +151,7 @@ async function runGuarded(
     const setPath = "select set_config('search_path', $1, true)"
     for await (const _ of connection.run(setPath, { values: [searchPath], signal }));
   }
+  if (inRidersZone) for await (const _ of connection.run(SET_ZONE, { signal }));
   const parts = connection.run(text, { values, maxBytes: limits.maxBytes, signal })
   return collect(parts, { maxRows: maxRows ?? limits.maxRows, noPlans: mustBeEmpty !== undefined })
 }

@@ -107,6 +107,27 @@ describe('the tools', () => {
     expect(secret.text).toContain('permission denied')
   })
 
+  it('run a query in the zone of the rider: its day, and instants with their offset', async () => {
+    const sql = `select current_date = (select min(day) from today) as today, '2025-06-03T03:30Z'::timestamptz as instant`
+    const run = async (client: Client) => (await callTool(client, 'run_query', { sql })).data.rows
+    const mine = await scene.account('mine')
+    const client = await connectClient('http', scene.url)
+    expect(await run(client)).toEqual([[true, '2025-06-03 03:30:00+00']])
+    // One of the two has another day than UTC at any moment.
+    for (const [zone, instant] of [
+      ['Pacific/Kiritimati', '2025-06-03 17:30:00+14'],
+      ['Pacific/Pago_Pago', '2025-06-02 16:30:00-11'],
+    ] as const) {
+      await scene.query('update training.accounts set timezone = $1 where account_id = $2', [zone, mine])
+      expect(await run(client), zone).toEqual([[true, instant]])
+    }
+    await scene.account('other')
+    expect(await run(client)).toEqual([[expect.any(Boolean), '2025-06-03 03:30:00+00']])
+    const { url } = await openMcpWeb(scene.url)
+    const limited = await connectHttp(url, { account: 'mine' })
+    expect(await run(limited)).toEqual([[true, '2025-06-02 16:30:00-11']])
+  })
+
   it('tell the state today, with units', async () => {
     const client = await openActivities()
     const { data } = await callTool(client, 'state_today', { account: 'mine' })

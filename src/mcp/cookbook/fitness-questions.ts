@@ -14,12 +14,12 @@ export const FITNESS: readonly Recipe[] = [
       cross join lateral (
         select * from training.fitness_history f
         where f.account_id = t.account_id and f.day <= t.day - at.years * interval '1 year'
-        order by f.at desc limit 1
+        order by f.at desc, f.activity_id desc limit 1
       ) f
       left join lateral (
         select * from training.form_history l
         where l.account_id = t.account_id and l.day <= f.day and l.tl_total is not null
-        order by l.at desc limit 1
+        order by l.at desc, l.activity_id desc limit 1
       ) l on true
       cross join lateral (
         select round(max(c.watts)) as best_20_min_w
@@ -53,7 +53,7 @@ export const FITNESS: readonly Recipe[] = [
       left join lateral (
         select form, freshness from training.form_history f
         where f.account_id = d.account_id and f.day >= d.week and f.day < d.week + 7
-        order by at desc limit 1
+        order by at desc, activity_id desc limit 1
       ) f on true
       order by d.account, d.week desc;`,
     reading: `
@@ -92,9 +92,9 @@ export const FITNESS: readonly Recipe[] = [
       cross join lateral (
         select * from training.records
         where records.account_id = c.account_id and breakthrough > 0
-        order by day desc limit 8
+        order by day desc, activity_id desc limit 8
       ) r
-      order by r.account, r.day desc;`,
+      order by r.account, r.day desc, r.activity_id desc;`,
     reading: `
       Each row is a ride after which the service raised your signature: threshold (\`ftp_change\`, W), peak power (\`pp_change\`, W) and
       reserve (\`atc_change\`).`,
@@ -110,13 +110,13 @@ export const FITNESS: readonly Recipe[] = [
       cross join lateral (
         select * from training.form_history h
         where h.account_id = t.account_id and h.day > t.day - 365 and h.form is not null
-        order by h.form desc, h.at desc limit 5
+        order by h.form desc, h.at desc, h.activity_id desc limit 5
       ) f
       cross join lateral (
         select sum(activities)::int as activities_in_14_days, round(sum(xss)) as xss_in_14_days
         from training.daily_load d where d.account_id = f.account_id and d.day between f.day - 14 and f.day - 1
       ) d
-      order by f.account, f.form desc, f.at desc;`,
+      order by f.account, f.form desc, f.at desc, f.activity_id desc;`,
     reading: `
       The best of the last 365 days, by the value that the service gives with each ride: higher is fresher. The last two columns
       describe the two weeks before.`,

@@ -47,18 +47,18 @@ export const HISTORY: readonly Recipe[] = [
     name: 'weight_and_power',
     question: 'What do I weigh, and how many watts per kilogram?',
     sql: `
-      select c.name as account, i.observed_at::date as as_of, i.weight_kg, round(i.ftp) as ftp_w,
+      select t.account, (i.observed_at at time zone t.timezone)::date as as_of, i.weight_kg, round(i.ftp) as ftp_w,
         round((i.ftp / nullif(i.weight_kg, 0))::numeric, 2) as ftp_w_per_kg,
         round((b.best_5_min / nullif(i.weight_kg, 0))::numeric, 2) as best_5_min_w_per_kg
-      from training.accounts c
+      from training.today t
       cross join lateral (
-        select * from training.training_info where training_info.account_id = c.account_id order by observed_at desc limit 1
+        select * from training.training_info where training_info.account_id = t.account_id order by observed_at desc limit 1
       ) i
       left join lateral (
         select max(watts) as best_5_min from training.power_bests b
-        where b.account_id = c.account_id and b.span = 'last 90 days' and b.sport = 'cycling' and b.duration_s = 300
+        where b.account_id = t.account_id and b.span = 'last 90 days' and b.sport = 'cycling' and b.duration_s = 300
       ) b on true
-      order by c.name;`,
+      order by t.account;`,
     reading: `
       The weight is the service's; without one the last two columns are empty. \`training_info\` has a row for each change of any of its
       values.`,

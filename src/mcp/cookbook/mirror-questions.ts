@@ -21,15 +21,15 @@ export const MIRROR: readonly Recipe[] = [
     name: 'dropped_file',
     question: 'What became of the file I dropped?',
     sql: `
-      select u.account, u.file_name, u.state, to_char(u.seen_at, 'MM-DD HH24:MI') as seen, u.took, u.activity_name,
+      select u.account, u.file_name, u.state, to_char(u.seen_at at time zone t.timezone, 'MM-DD HH24:MI') as seen, u.took, u.activity_name,
         round(u.xss) as xss, round(u.ftp_before::numeric, 1) as ftp_before, round(u.ftp_change::numeric, 1) as ftp_change, u.reason
-      from training.accounts c
+      from training.today t
       cross join lateral (
         select * from training.upload_journey j
-        where j.account_id = c.account_id
-        order by j.seen_at desc limit 10
+        where j.account_id = t.account_id
+        order by j.seen_at desc, j.content_id, j.file_name limit 10
       ) u
-      order by u.account, u.seen_at desc;`,
+      order by u.account, u.seen_at desc, u.content_id, u.file_name;`,
     reading: `
       One row for each file, with the score of its activity. \`took\` is the time from the moment musette saw the file until its samples
       were here. \`reason\` says why a file was refused.`,
@@ -42,7 +42,7 @@ export const MIRROR: readonly Recipe[] = [
       select c.name as account, a.started_at_local as started, a.name, a.detail_state, a.fetch_attempts, a.fetch_error
       from training.activities a join training.accounts c using (account_id)
       where a.absent_since is null and a.detail_state <> 'mirrored'
-      order by c.name, a.started_at desc;`,
+      order by c.name, a.started_at desc, a.activity_id desc;`,
     reading: `
       A ride with \`awaiting_samples\` comes by itself. A ride with \`failed\` has a reason and is tried again with growing pauses. No rows
       mean that everything that the service lists is here.`,

@@ -36,8 +36,7 @@ const BESTS = `
 export const powerBests = makeTool({
   name: 'power_bests',
   title: 'Best power over a span',
-  description:
-    'Best mean power of each sport and duration over local days (all time unless given), and its activity.',
+  description: 'Best mean power by sport and duration over local days (default: all time) and its activity.',
   input: z.object({
     account,
     from: day.describe('first day'),

@@ -24,7 +24,7 @@ const CHANGES = `
 export const recentChanges = makeTool({
   name: 'recent_changes',
   title: 'What changed lately',
-  description: 'What is new or changed, newest first, with values before and after.',
+  description: 'New or changed, newest first, with values before and after.',
   input: z.object({
     account,
     days: z.number().int().min(1).max(90).default(7),

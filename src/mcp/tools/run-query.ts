@@ -17,7 +17,7 @@ export const runQuery = makeTool({
   name: 'run_query',
   title: 'Run one SQL query',
   description:
-    'One read-only statement of PostgreSQL on schema training. Read samples (one row a second) by activity_id. started_at_local has the day. Leave out activities with absent_since.',
+    "One read-only statement on schema training. Read samples (one a second) by activity_id. started_at_local has the day; current_date is the rider's (several zones: UTC). Leave out rows with absent_since.",
   input: z.object({
     sql: z.string().min(1).max(50_000),
     max_rows: z.number().int().min(1).max(ROWS.most).default(ROWS.usual),
@@ -28,7 +28,7 @@ export const runQuery = makeTool({
     row_count: z.number().describe('of the rows that were read'),
   },
   async run({ reader, query, signal }, { sql, max_rows: maxRows }) {
-    const answer = await reader.read({ text: sql, maxRows }, signal)
+    const answer = await reader.read({ text: sql, maxRows, inRidersZone: true }, signal)
     const rows = valuesOf(answer)
     const meanings = await describeFields(query, answer.fields)
     return makeAnswer({
