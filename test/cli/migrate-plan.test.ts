@@ -54,13 +54,21 @@ describe('migrate --plan', () => {
 
     const lines = stdout.split('\n')
     expect(lines[0]).toBe(
-      'migrate would bring the database from 0015_database_identity to 0017_ride_measures, all of it or nothing: 2 migrations',
+      'migrate would bring the database from 0015_database_identity to 0023_fit_values, all of it or nothing: 8 migrations',
     )
     expect(lines.filter((line) => /^00\d\d_/.test(line))).toEqual([
       expect.stringMatching(/^0016_fit_records +makes the tables/),
       expect.stringMatching(/^0017_ride_measures +makes the table/),
+      expect.stringMatching(/^0018_riders +makes the table/),
+      expect.stringMatching(/^0019_main_runs_and_sports +adds the kind of sport/),
+      expect.stringMatching(/^0020_settled_beside_readers +lets the change feed/),
+      expect.stringMatching(/^0021_fit_positions +finds where/),
+      expect.stringMatching(/^0022_passes +makes the lock/),
+      expect.stringMatching(/^0023_fit_values +adds further starts/),
     ])
-    const cells = lines.filter((line) => line.startsWith('training.')).map((line) => line.split(/ {2,}/))
+    const cells = lines
+      .filter((line) => /^(training|musette)\./.test(line))
+      .map((line) => line.split(/ {2,}/))
     expect(cells[0]).toEqual([
       'training.fit_files',
       expect.stringMatching(/^[\d.]+ MB$/),
@@ -71,12 +79,18 @@ describe('migrate --plan', () => {
       'training.fit_files': 'reads and writes, written anew',
       'training.accounts': 'reads and writes, read',
       'training.fit_fields': 'reads and writes, definition only',
-      'training.activities': 'writes, definition only',
-      'training.uploads': 'writes, definition only',
+      'training.activities': 'reads and writes, written anew',
+      'training.uploads': 'reads and writes, definition only',
+      'training.changes': 'writes, definition only',
+      'training.power_curves': 'reads and writes, rows changed',
+      'training.activity_revisions': 'writes of the same rows, rows changed',
+      'musette.credentials': 'reads and writes, definition only',
       'training.workouts': 'writes, definition only',
       'training.training_info': 'writes, definition only',
     })
-    expect(stdout).toMatch(/^queries of views wait, too: training\.fit_field_values$/m)
+    expect(stdout).toMatch(
+      /^queries of views wait, too: training\.changes_settled, training\.fit_field_values, .+ and 2 more$/m,
+    )
     expect(stdout).toMatch(/^the locks hold for .+ 20 MB\/s written anew, as on two busy cores/m)
     expect(stdout).toMatch(/^a daemon that runs meanwhile waits/m)
     expect(stdout).toMatch(/^the way back is a backup by the version .+, 0\.0\.9: musette backup FILE$/m)
@@ -90,15 +104,23 @@ describe('migrate --plan', () => {
       const [row] = await queryOnce(url, `select pg_total_relation_size('${table}')::int as size`)
       return Number(row?.size)
     }
-    const [files, accounts] = [await sizeOf('training.fit_files'), await sizeOf('training.accounts')]
-    expect(plan).toMatchObject({ from: '0015_database_identity', to: '0017_ride_measures' })
+    const files = await sizeOf('training.fit_files')
+    const [rewritten, changed] = [
+      files + (await sizeOf('training.activities')),
+      await sizeOf('training.power_curves'),
+    ]
+    const [read, revisions] = [await sizeOf('training.accounts'), await sizeOf('training.activity_revisions')]
+    expect(plan).toMatchObject({ from: '0015_database_identity', to: '0023_fit_values' })
     expect(plan.tables[0]).toEqual({
       name: 'training.fit_files',
       bytes: files,
       waits: 'all',
       work: 'rewritten',
     })
-    expect(plan.estimated_s).toBeCloseTo(files / 20e6 + accounts / 50e6, 6)
+    expect(plan.estimated_s).toBeCloseTo(
+      rewritten / 20e6 + (rewritten + changed + revisions) / 10e6 + read / 50e6,
+      6,
+    )
   })
 
   it('says of a database of this version that there is nothing to do, and of one that was just migrated', async () => {
@@ -114,7 +136,7 @@ describe('migrate --plan', () => {
     const { code, stdout } = await musette(url, 'migrate', '--plan')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^migrate would make the tables in the empty database/)
-    expect(stdout).not.toContain('wait')
+    expect(stdout).not.toMatch(/what waits|wait, too|before that, it waits/)
     const schemas = `select from pg_namespace where nspname in ('training', 'musette', 'bullmq')`
     expect(await queryOnce(url, schemas)).toEqual([])
   })
