@@ -250,12 +250,8 @@ export const REPLICA = {
 
 /** Runs a statement. The pool's own query ends the connection when the statement fails, and signing in again costs more. */
 async function queryOn(client: pg.PoolClient, text: string, params: readonly unknown[] = []) {
-  const ignore = () => undefined // the statement that fails reports a connection that broke
-  client.on('error', ignore)
-  const release = (error?: unknown) => {
-    client.off('error', ignore)
+  const release = (error?: unknown) =>
     client.release(error !== undefined && !(error instanceof pg.DatabaseError && error.severity === 'ERROR'))
-  }
   const result = client.query(text, [...params])
   result.then(() => release(), release)
   return result

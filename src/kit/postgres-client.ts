@@ -112,6 +112,11 @@ export class PostgresClient extends pg.Client {
     this.connection.on('error', () => dropConnection(this))
   }
 
+  /** The next statement reports a connection that broke; Node would end the process for an error to which nobody listens. */
+  override emit(event: string | symbol, ...values: unknown[]): boolean {
+    return (event !== 'error' || this.listenerCount(event) > 0) && super.emit(event, ...values)
+  }
+
   override connect(): Promise<pg.Client>
   override connect(callback: (error: Error) => void): void
   override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
@@ -125,7 +130,8 @@ export class PostgresClient extends pg.Client {
   private async connectSafely(): Promise<pg.Client> {
     await super.connect()
     const watch = watchSilence(this, this.#config)
-    this.once('end', () => clearInterval(watch))
+    // On the connection, because a library may remove all listeners of a client.
+    this.connection.once('end', () => clearInterval(watch))
     // All other statements stand behind it in the queue, so nobody waits for a server that accepts the client and then hangs.
     const settings = firstSettings(this.#config.typed ? FIXED : `${FIXED}, ${OF_OUR_OWN}`)
     this.settled = this.query<{ session: string | null }>(settings).then(
@@ -220,8 +226,6 @@ export async function withClient<T>(
   work: (client: PostgresClient) => Promise<T>,
 ): Promise<T> {
   const client = new PostgresClient(config)
-  // The statement that fails reports a connection that broke.
-  client.on('error', () => undefined)
   try {
     await client.connect()
     return await work(client)
@@ -242,6 +246,7 @@ export function makePool(config: pg.PoolConfig & ClientConfig): pg.Pool {
       throw new TransientError('database_pool_small', message, { cause: error })
     })
   const pool = new pg.Pool({ ...config, onConnect, Client: PostgresClient })
+  pool.on('error', () => undefined)
   pool.on('connect', (client) => void open.add(client))
   pool.on('remove', (client) => void open.delete(client))
   connections.set(pool, open)

@@ -87,8 +87,6 @@ async function connect(options: ConnectionOptions): Promise<pg.Client> {
   signal?.addEventListener('abort', stop)
   try {
     client = new PostgresClient({ connectionString, application_name: applicationName, typed: true })
-    // A connection that breaks while idle is reported by the next statement.
-    client.on('error', () => undefined)
     await client.connect()
     const { onNotice } = options
     if (onNotice)

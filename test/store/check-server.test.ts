@@ -6,6 +6,8 @@ import { syncAccount } from '../../src/app/sync-account.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { checkDatabase } from '../../src/doctor/check-database.ts'
 import { openDoctorContext } from '../../src/doctor/doctor-context.ts'
+import type { TransientError } from '../../src/kit/errors.ts'
+import { endPool, makePool } from '../../src/kit/postgres-client.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { checkServer } from '../../src/store/migration/check-server.ts'
 import { makeSilentLog } from '../kit/log.ts'
@@ -44,10 +46,10 @@ test('a standby is refused with what to write, before anything else', async () =
 })
 
 describe.runIf(process.env.CI || PGBOUNCER)('PgBouncer before the database', () => {
-  const openBehind = async (mode: 'session' | 'transaction') => {
+  const openBehind = async (mode: 'session' | 'transaction', size = 20) => {
     const database = await openTestDatabase()
     onTestFinished(() => database.close())
-    const pooler = await openPooler(database.url, mode)
+    const pooler = await openPooler(database.url, mode, size)
     onTestFinished(() => pooler.close())
     return pooler.url
   }
@@ -67,6 +69,29 @@ describe.runIf(process.env.CI || PGBOUNCER)('PgBouncer before the database', () 
     expect(await checkDatabase(context)).toMatchObject([
       { state: 'problem', kind: 'configuration', found: refused.message },
     ])
+  })
+
+  test('with too few connections is named as that, with how many there are and how many it takes', async () => {
+    const connectionString = await openBehind('session', 2)
+    const limits = { connectionTimeoutMillis: 1_000, silentMs: 400 }
+    const onConnect = async (client: ClientBase) => void (await client.query('select 1'))
+    const pool = makePool({ connectionString, max: 10, ...limits, onConnect })
+    pool.on('error', () => undefined)
+    onTestFinished(() => endPool(pool))
+    const held = [await pool.connect(), await pool.connect()]
+    // Only these two: the driver hangs the whole connection on the cause, and a comparison that fails would print all of it.
+    const { code, message } = await pool.connect().then(
+      () => expect.unreachable(),
+      (error: TransientError) => error,
+    )
+    expect({ code, message }).toEqual({
+      code: 'database_pool_small',
+      message: expect.stringMatching(
+        /answers 2 connections .* needs 10 here.*\(default_pool_size of PgBouncer\)/,
+      ),
+    })
+    for (const client of held) client.release()
+    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
   })
 
   test('that pools by session is as good as none', async () => {

@@ -1,6 +1,8 @@
+import type { EventEmitter } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
 import { queryApp } from '../../src/app/open-database.ts'
 import { makeQueuePool, migrateQueueTables } from '../../src/jobs/backend.ts'
+import { endPool, makePool, PostgresClient } from '../../src/kit/postgres-client.ts'
 import { openChangeListener } from '../../src/store/feed/change-listener.ts'
 import { withMigrationLock } from '../../src/store/migrate.ts'
 import { queryOnce } from '../kit/postgres.ts'
@@ -80,4 +82,43 @@ test('limits in time that an administrator has set for all end no work of ours, 
   const startedAt = performance.now()
   await waited
   expect(performance.now() - startedAt).toBeLessThan(10_000)
+})
+
+test('a connection that the server ends while nobody listens to it does not end the process', async () => {
+  const { url: connectionString } = await openTestStore()
+  const thrown: unknown[] = []
+  // What is thrown here would be an uncaught exception.
+  const catchThrown = (emitter: EventEmitter) => {
+    const emit = emitter.emit.bind(emitter)
+    emitter.emit = (event: string | symbol, ...values: unknown[]) => {
+      try {
+        return emit(event, ...values)
+      } catch (error) {
+        return thrown.push(error) === 0
+      }
+    }
+  }
+  const gone = (emitter: EventEmitter, event: string) =>
+    new Promise((resolve) => emitter.once(event, resolve))
+  const alone = new PostgresClient({ connectionString })
+  const bare = new PostgresClient({ connectionString })
+  const pool = makePool({ connectionString, max: 2 })
+  onTestFinished(() => endPool(pool))
+  await Promise.all([alone.connect(), bare.connect()])
+  bare.removeAllListeners()
+  const inTransaction = await pool.connect()
+  await inTransaction.query('begin')
+  await pool.query('select 1')
+  for (const emitter of [alone, bare, inTransaction, pool]) catchThrown(emitter)
+  const ended = [alone, bare, inTransaction].map((client) => gone(client, 'end'))
+  const removed = gone(pool, 'remove')
+  await queryOnce(
+    connectionString,
+    'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+  )
+  await Promise.all([...ended, removed])
+  await expect(inTransaction.query('commit')).rejects.toThrow()
+  inTransaction.release(true)
+  expect(thrown).toEqual([])
+  expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
 })

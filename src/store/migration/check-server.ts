@@ -27,7 +27,6 @@ async function isPooledByTransaction(first: pg.ClientBase, connectionString: str
   if (before === (first as unknown as { processID: number }).processID) return false
   // In a transaction a session stays where it is, whatever the mode.
   const [one, two] = [new PostgresClient({ connectionString }), new PostgresClient({ connectionString })]
-  for (const client of [one, two]) client.on('error', () => undefined)
   try {
     await one.connect()
     const pid = await findPid(one)

@@ -19,6 +19,18 @@ const UNLOCKED_MIGRATION: Omit<Breaking, 'promise'> = {
 /** Breaks what docs/guarantees.md promises under "The database". */
 export const DATABASE: readonly Breaking[] = [
   {
+    promise: 'A pooler with too few connections is named, with how many there are and how many it takes',
+    in: 'src/kit/postgres-client.ts',
+    from: 'if (errorCode(error) !== UNANSWERED || open.size === 0) throw error',
+    to: 'throw error',
+  },
+  {
+    promise: 'A connection that the server ends while nobody listens to it does not end the process',
+    in: 'src/kit/postgres-client.ts',
+    from: "(event !== 'error' || this.listenerCount(event) > 0) && ",
+    to: '',
+  },
+  {
     promise:
       'No setting of the server, the database or the role, no variable of the shell, no locale and no umask changes what is mirrored, or the reason is named',
     in: 'src/kit/postgres-client.ts',
