@@ -1,10 +1,8 @@
-import { CredentialsRejectedError, errorCode, errorLine, isAbort, TransientError } from '../kit/errors.ts'
+import { errorCode, errorLine, isAbort } from '../kit/errors.ts'
 import { HOUR, joinSignals, SECOND, sleep } from '../kit/time.ts'
-import { type Comparison, compareActivity } from '../mirror/compare-activities.ts'
+import { compareActivities, type Verified } from '../mirror/compare-activities.ts'
 import { completeMeasures } from '../mirror/complete-measures.ts'
 import type { FetchCounts, Progress } from '../mirror/fetch-wanted.ts'
-import { OUTAGE_AFTER } from '../mirror/item-failure.ts'
-import { makeEntryLookup } from '../mirror/list-activities.ts'
 import { type MirrorCounts, retryWhenRateLimited } from '../mirror/mirror.ts'
 import {
   type PassCounts,
@@ -95,7 +93,7 @@ const LOOK_EVERY_MS = SECOND
  * Runs `work` as the one pass of an account, see withPass. While another process has one it returns undefined, or with `wait` runs
  * after that. `onWait` is called each second of a wait. Throws ConfigError `no_account`, and the signal's reason.
  */
-export async function asPass<T>(
+export async function asPass<T extends object>(
   app: Pick<App, 'mirror'>,
   input: { name: string; wait: boolean; signal: AbortSignal; onWait: () => void },
   work: () => Promise<T>,
@@ -103,8 +101,8 @@ export async function asPass<T>(
   const { store } = app.mirror
   const { accountId } = await accountNamed({ store }, input.name)
   for (;;) {
-    const done = await withPass(store, { ...input, accountId }, async () => ({ result: await work() }))
-    if (done || !input.wait) return done?.result
+    const done = await withPass(store, { ...input, accountId }, work)
+    if (done || !input.wait) return done
     input.onWait()
     await sleep(LOOK_EVERY_MS, input.signal)
   }
@@ -147,7 +145,7 @@ export async function syncTraining(
 ): Promise<number> {
   const { account, full = false, signal } = input
   const deps = app.mirror
-  const mirrorInput = { account, ...(signal && { signal }) }
+  const mirrorInput = { account, signal }
   const failedBefore = full ? undefined : new Date(deps.now().getTime() - FAILED_WORKOUTS_EVERY_MS)
   const steps: Array<readonly [string, () => Promise<MirrorCounts>]> = [
     ['training info', () => mirrorTrainingInfo(deps, mirrorInput)],
@@ -169,18 +167,8 @@ export async function syncTraining(
   return failed
 }
 
-/** How the comparison of one activity ended; `failed` has the reason. */
-export type Verified = { path: string } & (Comparison | { result: 'failed'; reason: string })
-
 /** The counts of a comparison; `older` activities changed while they were compared. */
-export type VerifyCounts = {
-  compared: number
-  equal: number
-  different: number
-  repaired: number
-  older: number
-  failed: number
-}
+export type VerifyCounts = Record<Verified['result'] | 'compared' | 'repaired', number>
 
 /**
  * Compares mirrored activities of one account with the service, value by value, in this process. Nothing is written without `repair`;
@@ -209,42 +197,15 @@ export async function verifyAccount(
     if (missing.length > 0) throw unknownActivity(name, missing)
   }
   const counts: VerifyCounts = { compared: 0, equal: 0, different: 0, repaired: 0, older: 0, failed: 0 }
-  let failedInARow = 0
-  const entryOf = makeEntryLookup(mirror, { account, signal })
-  const compare = async (activity: (typeof activities)[number]): Promise<Verified> => {
-    const { path } = activity
-    try {
-      const work = () =>
-        compareActivity(mirror, mirrorOptions, {
-          account,
-          activity,
-          repair,
-          entryOf,
-          ...(signal && { signal }),
-        })
-      const compared = await retryWhenRateLimited(mirror, work)
-      failedInARow = 0
-      return { path, ...compared }
-    } catch (error) {
-      if (isAbort(error, signal) || error instanceof CredentialsRejectedError) throw error
-      if (error instanceof TransientError && ++failedInARow >= Math.min(OUTAGE_AFTER, activities.length))
-        throw error
-      return { path, result: 'failed', reason: errorLine(error) }
-    }
-  }
-  const queue = activities.values()
-  const worker = async () => {
-    for (const activity of queue) {
-      signal?.throwIfAborted()
-      const end = await compare(activity)
+  await compareActivities(mirror, mirrorOptions, {
+    ...{ account, activities, repair, signal },
+    atOnce: app.config.service.concurrency,
+    onEnd(end) {
       counts.compared++
       counts[end.result]++
       if (end.result === 'different' && end.isRepaired) counts.repaired++
       onEnd(end, { done: counts.compared, total: activities.length, failed: counts.failed })
-    }
-  }
-  // The workers share one iterator: when one of them throws, it ends for all.
-  const ends = await Promise.allSettled(Array.from({ length: app.config.service.concurrency }, worker))
-  for (const end of ends) if (end.status === 'rejected') throw end.reason
+    },
+  })
   return counts
 }

@@ -1,6 +1,6 @@
 import type { App } from '../app/app.ts'
 import { findBackupStatus, freshMs } from '../app/status-report.ts'
-import { formatDuration, MINUTE } from '../kit/time.ts'
+import { formatAge, MINUTE } from '../kit/time.ts'
 import { findAccounts } from '../store/account-rows.ts'
 import { findAccountHealth } from '../store/health.ts'
 import type { Condition } from '../webhooks/texts.ts'
@@ -27,7 +27,7 @@ export async function findConditions(
     const since = Math.max(polledAt?.getTime() ?? 0, createdAt.getTime(), startedAt.getTime())
     const isFresh = polledAt !== null && now.getTime() - polledAt.getTime() < freshMs(app.config)
     const isLate = now.getTime() - since > freshMs(app.config)
-    const ago = polledAt ? `for ${formatDuration(Math.max(0, now.getTime() - polledAt.getTime()))}` : 'yet'
+    const ago = polledAt ? `for ${formatAge(polledAt, now)}` : 'yet'
     const base = { kind: 'mirror', account: { accountId, name } } as const
     if (account.needsLogin || (!isFresh && !isLate)) return { ...base, state: 'unknown', sentence: '' }
     if (isFresh) return { ...base, state: 'well', sentence: 'The service is polled again' }

@@ -2,27 +2,23 @@ import { stat } from 'node:fs/promises'
 import { readBackupFault } from '../app/scheduled-backup.ts'
 import { findBackupStatus, UNPROVED } from '../app/status-report.ts'
 import { formatBytes, quoteShell } from '../kit/text.ts'
-import { formatDuration } from '../kit/time.ts'
+import { formatAge } from '../kit/time.ts'
 import { findIdentity } from '../store/database-facts.ts'
 import { readWritableFolder } from './check-machine.ts'
-import type { DoctorContext } from './doctor-context.ts'
+import type { MirrorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 
 /** Checks that scheduled backups can be written, and that the last one was made lately and did not fail. */
-export async function checkBackups({
-  config,
-  mirror,
-}: Pick<DoctorContext, 'config' | 'mirror'>): Promise<Finding[]> {
+export async function checkBackups({ config, mirror }: MirrorContext): Promise<Finding[]> {
   const { dir } = config.backup
   if (dir === undefined) return [ok('MUSETTE_BACKUP_DIR is not set: backups are made by musette backup only')]
   const folder = await readWritableFolder(dir, 'MUSETTE_BACKUP_DIR', 'no backup is made')
   if ('wrong' in folder) return [folder.wrong]
   const database = await mirror()
   if ('reason' in database) return [leftOut(database.reason)]
-  const now = new Date()
-  const status = await database.store.read((tx) => findBackupStatus(tx, config, now))
+  const status = await database.store.read((tx) => findBackupStatus(tx, config, new Date()))
   const last = status?.done_at
-    ? `the last one was made ${formatDuration(Math.max(0, now.getTime() - status.done_at.getTime()))} ago` +
+    ? `the last one was made ${formatAge(status.done_at)} ago` +
       (status.bytes === null ? '' : `, ${formatBytes(status.bytes)}`)
     : 'there is none yet'
   const byHand = `musette backup ${quoteShell(`${dir}/by-hand.tar`)}`
@@ -42,7 +38,7 @@ export async function checkBackups({
   if (fault !== undefined) return [problem('unexpected', fault, byHand)]
   if (!status?.done_at) return [warning(`${dir}: ${last}; a daemon that runs makes one`, 'musette start')]
   const proved = status.verified_at
-    ? `; one was restored and compared ${formatDuration(Math.max(0, now.getTime() - status.verified_at.getTime()))} ago`
+    ? `; one was restored and compared ${formatAge(status.verified_at)} ago`
     : '; none was restored and compared yet'
   return [
     ok(`${dir}: ${last}${proved}`),

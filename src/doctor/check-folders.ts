@@ -8,7 +8,7 @@ import { findIdentity } from '../store/database-facts.ts'
 import { findOutdatedFit } from '../store/uploads/kept-fit.ts'
 import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
 import { isAllowed, readFolder, readWritableFolder } from './check-machine.ts'
-import type { DoctorContext } from './doctor-context.ts'
+import type { DoctorContext, MirrorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 
 /** Checks that files can be dropped, noticed and moved; `probe` is for tests. */
@@ -37,7 +37,7 @@ export async function checkDropFolder(
   const findings = afterUpload === 'move' ? await moveFindings(dir, folder.stats.dev) : []
   if (polling) return [...findings, ok(`${dir}, looked through every few seconds`)]
   if (!isWritable) return [...findings, ok(`${dir}, read-only, so its events cannot be tried`)]
-  return [...findings, probeFinding(dir, await tryProbe(dir, probe))]
+  return [...findings, probeFinding(dir, await probe(dir).catch((error: unknown) => ({ error })))]
 }
 
 async function moveFindings(dir: string, device: number): Promise<Finding[]> {
@@ -50,17 +50,6 @@ async function moveFindings(dir: string, device: number): Promise<Finding[]> {
     }
   }
   return findings
-}
-
-async function tryProbe(
-  dir: string,
-  probe: (dir: string) => Promise<ProbeResult>,
-): Promise<ProbeResult | { error: unknown }> {
-  try {
-    return await probe(dir)
-  } catch (error) {
-    return { error }
-  }
 }
 
 function probeFinding(dir: string, probed: ProbeResult | { error: unknown }): Finding {
@@ -78,10 +67,7 @@ function probeFinding(dir: string, probed: ProbeResult | { error: unknown }): Fi
 }
 
 /** Checks that no other database uses the folders of the settings. */
-export async function checkSharedFolders({
-  config,
-  mirror,
-}: Pick<DoctorContext, 'config' | 'mirror'>): Promise<Finding[]> {
+export async function checkSharedFolders({ config, mirror }: MirrorContext): Promise<Finding[]> {
   const database = await mirror()
   if ('reason' in database) return [leftOut(database.reason)]
   const shared = await readSharedFolders(config, await database.store.read(findIdentity))
@@ -133,7 +119,7 @@ export async function checkWorkoutFolder({ config }: Pick<DoctorContext, 'config
     return [
       warning(
         'MUSETTE_WORKOUTS wants every workout as files, but MUSETTE_WORKOUT_DIR names no folder for them',
-        'set MUSETTE_WORKOUT_DIR to a folder',
+        'export MUSETTE_WORKOUT_DIR=…',
       ),
     ]
   if (workoutDir === undefined)

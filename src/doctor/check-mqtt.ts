@@ -1,14 +1,11 @@
 import { errorLine } from '../kit/errors.ts'
-import { formatDuration } from '../kit/time.ts'
+import { formatAge } from '../kit/time.ts'
 import { findPublisherState } from '../store/feed/mqtt-publisher.ts'
-import type { DoctorContext } from './doctor-context.ts'
+import type { MirrorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 
 /** Checks that the broker lets musette in, by a connection beside the daemon's that publishes nothing, and that the daemon is there. */
-export async function checkMqtt({
-  config,
-  mirror,
-}: Pick<DoctorContext, 'config' | 'mirror'>): Promise<Finding[]> {
+export async function checkMqtt({ config, mirror }: MirrorContext): Promise<Finding[]> {
   if (!config.mqtt) return [ok('MUSETTE_MQTT_URL is not set: nothing is published')]
   const { openBroker } = await import('../mqtt/broker.ts')
   try {
@@ -26,8 +23,6 @@ export async function checkMqtt({
     return [reached, warning(`no daemon is connected to it${why}`, 'musette start')]
   }
   const { published_at: at } = state
-  const ago = at
-    ? `; the last change was published ${formatDuration(Math.max(0, Date.now() - at.getTime()))} ago`
-    : ''
+  const ago = at ? `; the last change was published ${formatAge(at)} ago` : ''
   return [reached, ok(`the daemon is connected${ago}`)]
 }

@@ -1,17 +1,14 @@
 import { quoteShell } from '../kit/text.ts'
-import { formatDuration, HOUR } from '../kit/time.ts'
+import { formatAge, formatDuration, HOUR } from '../kit/time.ts'
 import { findWebhookStates, type WebhookState } from '../store/webhooks/known-webhooks.ts'
-import type { DoctorContext } from './doctor-context.ts'
+import type { MirrorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 
 /** A message that waits for longer is late: by then a receiver that was restarted has been tried again. */
 const LATE_MS = 1 * HOUR
 
 /** Checks that others cannot read the file of the webhooks, and that their messages are delivered. */
-export async function checkWebhooks({
-  config,
-  mirror,
-}: Pick<DoctorContext, 'config' | 'mirror'>): Promise<Finding[]> {
+export async function checkWebhooks({ config, mirror }: MirrorContext): Promise<Finding[]> {
   if (!config.webhooks) return [ok('MUSETTE_WEBHOOKS is not set: no messages are sent')]
   const { path, isReadableByOthers, webhooks } = config.webhooks
   const readable = isReadableByOthers
@@ -20,12 +17,8 @@ export async function checkWebhooks({
   const database = await mirror()
   if ('reason' in database) return [...readable, leftOut(database.reason)]
   const states = await database.store.read(findWebhookStates)
-  const found = webhooks.map(({ name }) =>
-    findingOf(
-      name,
-      states.find(({ webhook }) => webhook === name),
-    ),
-  )
+  const stateOf = (name: string) => states.find(({ webhook }) => webhook === name)
+  const found = webhooks.map(({ name }) => findingOf(name, stateOf(name)))
   return [...readable, ...(found.length > 0 ? found : [ok(`${path} names no webhook`)])]
 }
 
@@ -41,10 +34,6 @@ function findingOf(name: string, state: WebhookState | undefined): Finding {
   const waitedMs = open_since ? Date.now() - open_since.getTime() : 0
   if (waitedMs > LATE_MS)
     return warning(`"${name}": ${open} messages wait for up to ${formatDuration(waitedMs)}${why}`, test)
-  const last = delivered_at ? `last message delivered ${formatAgo(delivered_at)}` : 'no message yet'
+  const last = delivered_at ? `last message delivered ${formatAge(delivered_at)} ago` : 'no message yet'
   return ok(`"${name}": ${last}`)
-}
-
-function formatAgo(at: Date): string {
-  return `${formatDuration(Math.max(0, Date.now() - at.getTime()))} ago`
 }

@@ -23,6 +23,9 @@ export type DoctorContext = Readonly<{
   mirror: () => Promise<{ store: Store; url: string } | { reason: string; fresh: boolean }>
 }>
 
+/** What a check of the settings and of what the tables hold uses. */
+export type MirrorContext = Pick<DoctorContext, 'config' | 'mirror'>
+
 /** A Postgres that recovers from a crash takes a while. */
 const START_WITHIN_MS = 20 * SECOND
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Config, ConfigProblem } from '../config/config.ts'
-import { SECOND, sleep } from '../kit/time.ts'
+import { SECOND, within } from '../kit/time.ts'
 import { checkBackups } from './check-backups.ts'
 import { checkDatabase } from './check-database.ts'
 import { checkExport } from './check-export.ts'
@@ -152,21 +152,10 @@ async function runCheck(check: Check, context: DoctorContext): Promise<readonly 
   const wrong = context.problems.find(({ variable }) => check.variables.includes(variable))
   if (wrong) return [leftOut(`${wrong.name} is wrong`)]
   try {
-    const findings = await within(check.run(context), CHECK_WITHIN_MS)
-    return findings ?? [problem('unreachable', `no answer within ${CHECK_WITHIN_MS / SECOND} s`)]
+    const findings = check.run(context)
+    if (await within(findings, CHECK_WITHIN_MS)) return await findings
+    return [problem('unreachable', `no answer within ${CHECK_WITHIN_MS / SECOND} s`)]
   } catch (error) {
     return [problemOf(error)]
-  }
-}
-
-/** Waits for work, `ms` at most; undefined when it took longer. */
-async function within<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
-  const timer = new AbortController()
-  work.catch(() => undefined)
-  const late = sleep(ms, timer.signal).catch(() => undefined)
-  try {
-    return await Promise.race([work, late.then(() => undefined)])
-  } finally {
-    timer.abort()
   }
 }

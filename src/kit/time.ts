@@ -16,6 +16,11 @@ export function parseDuration(text: string): number | undefined {
   return Math.round(Number(match[1]) * unit)
 }
 
+/** Formats how long ago a moment was; one that lies ahead was just now. */
+export function formatAge(at: Date, now = new Date()): string {
+  return formatDuration(Math.max(0, now.getTime() - at.getTime()))
+}
+
 /** Formats milliseconds for a person, in at most two units: `3 d 4 h`, `12 min 5 s`, `0.4 s`. */
 export function formatDuration(ms: number): string {
   if (ms < 10 * SECOND) return `${(ms / SECOND).toFixed(1)} s`

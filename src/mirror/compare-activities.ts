@@ -1,13 +1,22 @@
 import { isDeepStrictEqual } from 'node:util'
-import { errorLine, isAbort, TransientError, UnexpectedResponseError } from '../kit/errors.ts'
+import { eachAtOnce } from '../kit/at-once.ts'
+import {
+  ConfigError,
+  CredentialsRejectedError,
+  errorLine,
+  isAbort,
+  TransientError,
+  UnexpectedResponseError,
+} from '../kit/errors.ts'
 import { DEFAULT_MAX_BODY_BYTES } from '../service/http-message.ts'
+import type { Changes } from '../store/activities/activity-changes.ts'
 import { recordVerified } from '../store/activities/activity-outcome.ts'
 import { type Difference, findDifferences } from '../store/activities/differences.ts'
 import { findRawDocuments, unpackDocument } from '../store/activities/raw-documents.ts'
 import { upsertListed } from '../store/activities/upsert-listed.ts'
 import { findLeastVerified, type WantedActivity } from '../store/activities/wanted.ts'
 import { acquireNamedLock } from '../store/store.ts'
-import { isGone, isItemFailure, recordFailure } from './item-failure.ts'
+import { isGone, OUTAGE_AFTER, recordFailure } from './item-failure.ts'
 import { type Listed, makeEntryLookup } from './list-activities.ts'
 import {
   type MirrorDeps,
@@ -54,17 +63,18 @@ export async function compareActivity(
   try {
     fetched = await fetchWhole(deps, options, { ...input, activity })
   } catch (error) {
-    const isRepaired = repair && (await recordIfGone(deps, options, { ...input, activity, error }))
-    const isUnlisted = async () => isGone(activity, error) && startedAt !== null && !(await entryOf(activity))
-    if (!isRepaired && (repair || !(await isUnlisted()))) throw error
-    return { result: 'different', differences: [GONE], isRepaired }
+    const isMissing = repair
+      ? await recordIfGone(deps, options, { ...input, activity, error })
+      : isGone(activity, error) && startedAt !== null && !(await entryOf(activity))
+    if (!isMissing) throw error
+    return { result: 'different', differences: [GONE], isRepaired: repair }
   }
   const entry = await entryOf({ path, startedAt: fetched.detail.row.startedAt ?? startedAt })
-  const document = await findDocumentDifferences(deps, fetched)
+  const document = await compareDocument(deps, fetched)
   const detail = { ...fetched.detail, entry, recordedAt: deps.now() }
   const differences = await deps.store.transaction(async (tx) => {
     const found = await findDifferences(tx, detail)
-    found?.push(...document.differences)
+    if (typeof document === 'object') found?.push(document)
     if (repair && found?.length === 0) await recordVerified(tx, detail)
     return found
   })
@@ -72,35 +82,34 @@ export async function compareActivity(
   if (differences.length === 0) return { result: 'equal' }
   if (!repair) return { result: 'different', differences, isRepaired: false }
   // An answer that is the stored one lacks nothing that was mirrored: the tables are damaged.
-  if (!document.isStored) await assertNotPoorer(deps, fetched)
+  if (document !== 'stored') await assertNotPoorer(deps, fetched)
   if (entry) await recordEntry(deps, fetched, entry)
   return { result: 'different', differences, isRepaired: await record(deps, fetched, differences) }
 }
 
 /**
  * Compares the stored answer with the one that was fetched: it is there, has its checksum, and says the same, whatever the order of
- * its members. Nothing is compared when answers are not kept, or when the stored one is that of samples that the service no longer sends.
+ * its members; `stored` when it is the same to the byte. Nothing is compared when answers are not kept, or when the stored one is that
+ * of samples that the service no longer sends.
  */
-async function findDocumentDifferences(
+async function compareDocument(
   deps: MirrorDeps,
   { activity, detail }: FetchedActivity,
-): Promise<{ differences: Difference[]; isStored: boolean }> {
+): Promise<Difference | 'stored' | 'equal'> {
   const { activityId, rawDocument, samples } = detail
-  const ended = (differences: Difference[], isStored = false) => ({ differences, isStored })
-  if (!rawDocument || (samples.count === 0 && activity.sampleCount > 0)) return ended([])
+  if (!rawDocument || (samples.count === 0 && activity.sampleCount > 0)) return 'equal'
   const stored = (await deps.store.read((tx) => findRawDocuments(tx, [activityId]))).get(activityId)
-  const different = (mirrored: string | null) =>
-    ended([{ field: 'raw_documents', mirrored, service: rawDocument.sha256, cells: 1 }])
-  if (!stored) return different(null)
+  const differs = (mirrored: string | null): Difference => {
+    return { field: 'raw_documents', mirrored, service: rawDocument.sha256, cells: 1 }
+  }
+  if (!stored) return differs(null)
   try {
     const body = await unpackDocument(stored, DEFAULT_MAX_BODY_BYTES)
-    if (stored.sha256 === rawDocument.sha256) return ended([], true)
-    const { sha256: _sha256, ...derived } = derive(activity, body, stored.sha256)
-    const now: Readonly<Record<string, unknown>> = detail
-    const isSame = Object.entries(derived).every(([key, value]) => isDeepStrictEqual(value, now[key]))
-    return isSame ? ended([]) : different(stored.sha256)
+    if (stored.sha256 === rawDocument.sha256) return 'stored'
+    const { sha256, ...derived } = derive(activity, body, stored.sha256)
+    return isDeepStrictEqual({ ...detail, ...derived }, detail) ? 'equal' : differs(sha256)
   } catch (error) {
-    return different(errorLine(error))
+    return differs(errorLine(error))
   }
 }
 
@@ -124,15 +133,57 @@ async function record(
 ): Promise<boolean> {
   // Columns of the activity are in its revision anyway.
   const inContent = differences.filter(({ field }) => OF_CONTENT.some((table) => field.startsWith(table)))
-  const contentChanges = Object.fromEntries(
-    inContent.map(({ field, mirrored, service }) => [
-      field,
-      [mirrored, service] as [typeof mirrored, typeof service],
-    ]),
-  )
+  const contentChanges: Changes = {}
+  for (const { field, mirrored, service } of inContent) contentChanges[field] = [mirrored, service]
   const [end] = await recordActivities(deps, [{ ...fetched, detail: { ...fetched.detail, contentChanges } }])
   if (end && 'error' in end) throw end.error
   return end?.result === 'fetched'
+}
+
+/** How the comparison of one activity ended; `failed` has the reason. */
+export type Verified = { path: string } & (Comparison | { result: 'failed'; reason: string })
+
+/**
+ * Compares activities with the service, `atOnce` at a time. `onEnd` gets each end, and what recordFailure takes of one that failed; the
+ * others go on. Throws CredentialsRejectedError, ConfigError, the TransientError of an outage, and the signal's reason.
+ */
+export async function compareActivities(
+  deps: MirrorDeps,
+  options: MirrorOptions,
+  {
+    activities,
+    atOnce,
+    onEnd,
+    ...input
+  }: MirrorInput & {
+    activities: readonly WantedActivity[]
+    repair: boolean
+    atOnce: number
+    onEnd: (end: Verified, failure?: Parameters<typeof recordFailure>[1]) => Promise<void> | void
+  },
+): Promise<void> {
+  const entryOf = makeEntryLookup(deps, input)
+  let failedInARow = 0
+  await eachAtOnce(activities, atOnce, async (activity) => {
+    input.signal?.throwIfAborted()
+    const { path } = activity
+    const requestedAt = deps.now()
+    const work = () => compareActivity(deps, options, { ...input, activity, entryOf })
+    let compared: Comparison
+    try {
+      compared = await retryWhenRateLimited(deps, work)
+    } catch (error) {
+      const isOfAll = error instanceof CredentialsRejectedError || error instanceof ConfigError
+      if (isAbort(error, input.signal) || isOfAll) throw error
+      const isOutage =
+        error instanceof TransientError && ++failedInARow >= Math.min(OUTAGE_AFTER, activities.length)
+      if (isOutage) throw error
+      await onEnd({ path, result: 'failed', reason: errorLine(error) }, { activity, requestedAt, error })
+      return
+    }
+    failedInARow = 0
+    await onEnd({ path, ...compared })
+  })
 }
 
 /**
@@ -146,32 +197,27 @@ export async function scrubActivities(
   options: MirrorOptions,
   { limit, ...input }: MirrorInput & { limit: number },
 ): Promise<{ compared: number; different: number }> {
-  const { account, signal } = input
-  const { accountId } = account
-  const due = await deps.store.read((tx) => findLeastVerified(tx, { accountId, limit, now: deps.now() }))
-  if (due.length === 0) return { compared: 0, different: 0 }
-  const entryOf = makeEntryLookup(deps, input)
+  const { accountId, name } = input.account
+  const activities = await deps.store.read((tx) =>
+    findLeastVerified(tx, { accountId, limit, now: deps.now() }),
+  )
+  if (activities.length === 0) return { compared: 0, different: 0 }
   return withRun(deps.store, { accountId, resource: SCRUB, kind: 'schedule' }, async (tally) => {
-    for (const activity of due) {
-      const { path } = activity
-      const requestedAt = deps.now()
-      try {
-        const work = () => compareActivity(deps, options, { ...input, activity, entryOf, repair: true })
-        const compared = await retryWhenRateLimited(deps, work)
-        tally.listed++
-        if (compared.result !== 'different') continue
+    await compareActivities(deps, options, {
+      ...{ ...input, activities, repair: true, atOnce: 1 },
+      async onEnd(end, failure) {
+        const { path, result } = end
+        if (result === 'failed') {
+          tally.failed++
+          if (failure?.error instanceof UnexpectedResponseError) await recordFailure(deps, failure)
+          deps.log.error({ account: name, path, reason: end.reason }, 'activity not compared')
+        } else tally.listed++
+        if (result !== 'different') return
         tally.changed++
-        const fields = compared.differences.map(({ field, cells }) => `${field} (${cells})`)
-        deps.log.warn({ account: account.name, path, fields }, 'activity differs from the service; updated')
-      } catch (error) {
-        if (isAbort(error, signal) || !isItemFailure(error)) throw error
-        if (error instanceof TransientError && due.length === 1) throw error
-        tally.failed++
-        if (error instanceof UnexpectedResponseError)
-          await recordFailure(deps, { activity, requestedAt, error })
-        deps.log.error({ account: account.name, path, reason: errorLine(error) }, 'activity not compared')
-      }
-    }
+        const fields = end.differences.map(({ field, cells }) => `${field} (${cells})`)
+        deps.log.warn({ account: name, path, fields }, 'activity differs from the service; updated')
+      },
+    })
     return { compared: tally.listed, different: tally.changed }
   })
 }

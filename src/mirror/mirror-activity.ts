@@ -3,9 +3,7 @@ import { type Backoff, backoffMs, DAY, SECOND } from '../kit/time.ts'
 import { normalizeActivity } from '../normalize/activity-answer.ts'
 import { hashSummary } from '../normalize/activity-row.ts'
 import type { Drift } from '../service/wire/lenient.ts'
-import type { Account } from '../store/account-rows.ts'
 import { recordUnchanged } from '../store/activities/activity-outcome.ts'
-import type { DerivedDetail } from '../store/activities/detail-columns.ts'
 import { packDocument } from '../store/activities/raw-documents.ts'
 import {
   type RecordDetailInput,
@@ -17,7 +15,7 @@ import { recordDrift } from '../store/drift.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
 import { findLostFields } from '../store/samples/same-samples.ts'
 import { inHalves, recordFailure } from './item-failure.ts'
-import type { MirrorDeps, MirrorOptions } from './mirror.ts'
+import type { MirrorDeps, MirrorInput, MirrorOptions } from './mirror.ts'
 import { poorerActivity } from './poorer-answers.ts'
 import { recordIfGone } from './reconcile-activities.ts'
 
@@ -26,7 +24,7 @@ const SAMPLES_WITHIN_MS = 7 * DAY
 /** Pauses while samples are awaited: the service's analysis takes seconds to minutes, in rare cases days. */
 const SAMPLES_BACKOFF: Backoff = { firstMs: 4 * SECOND, maxMs: 1 * DAY, factor: 2 }
 
-type ActivityInput = { account: Account; activity: WantedActivity; signal?: AbortSignal }
+type ActivityInput = MirrorInput & { activity: WantedActivity }
 
 /** How mirroring an activity ended; `older`: the row holds a newer answer already; `absent`: the service no longer has it. */
 type ActivityResult = 'fetched' | 'unchanged' | 'awaiting_samples' | 'older' | 'absent'
@@ -70,7 +68,9 @@ export async function fetchActivity(
   const requestedAt = deps.now()
   try {
     if (await recordIfUnchanged(deps, input, requestedAt)) return 'unchanged'
-    return await fetchWithSamples(deps, options, input)
+    const fetched = await fetchWhole(deps, options, input)
+    await assertNotPoorer(deps, fetched)
+    return fetched
   } catch (error) {
     if (isAbort(error, input.signal)) throw error
     if (await recordIfGone(deps, options, { ...input, error })) return 'absent'
@@ -120,24 +120,15 @@ async function recordIfUnchanged(
   return true
 }
 
-async function fetchWithSamples(
-  deps: MirrorDeps,
-  options: MirrorOptions,
-  input: ActivityInput,
-): Promise<FetchedActivity> {
-  const fetched = await fetchWhole(deps, options, input)
-  await assertNotPoorer(deps, fetched)
-  return fetched
-}
-
 /** Throws UnexpectedResponseError `poorer_answer` when the answer lacks what the mirror holds, see poorerActivity. */
 export async function assertNotPoorer(
   deps: MirrorDeps,
   { activity, detail }: FetchedActivity,
 ): Promise<void> {
+  const isComparable = activity.sampleCount > 0 && detail.samples.count > 0
   const poorer = poorerActivity(activity, detail, {
     isAwaiting: detail.detailState === 'awaiting_samples',
-    lostFields: await findLost(deps, activity, detail),
+    lostFields: isComparable ? await deps.store.read((tx) => findLostFields(tx, detail)) : [],
   })
   if (poorer) throw poorer
 }
@@ -172,15 +163,6 @@ export async function fetchWhole(
     fetchAttempts: isAwaiting ? attempt : 0,
   }
   return { activity, detail, drift }
-}
-
-async function findLost(
-  deps: MirrorDeps,
-  { activityId, sampleCount }: WantedActivity,
-  derived: Pick<DerivedDetail, 'samples' | 'sampleExtras'>,
-): Promise<string[]> {
-  if (sampleCount === 0 || derived.samples.count === 0) return []
-  return deps.store.read((tx) => findLostFields(tx, { activityId, ...derived }))
 }
 
 function isLoss({ field, kind }: Drift): boolean {

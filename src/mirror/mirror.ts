@@ -30,7 +30,7 @@ export type MirrorOptions = {
   keepRaw: boolean
 }
 
-export type MirrorInput = { account: Account; signal?: AbortSignal }
+export type MirrorInput = { account: Account; signal?: AbortSignal | undefined }
 
 /** Rows changed, answers fetched, and items that could not be used and are named in the log. */
 export type MirrorCounts = { changed: number; fetched: number; failed: number }

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { eachAtOnce } from '../kit/at-once.ts'
 import { ConfigError, errorLine, isAbort } from '../kit/errors.ts'
 import { normalizeActivity } from '../normalize/activity-answer.ts'
 import { readActivity } from '../service/endpoints.ts'
@@ -40,7 +41,6 @@ export async function rebuildActivities(
   },
 ): Promise<void> {
   const { signal, onEnds } = input
-  const batches = batchesOf(input.items)
   const underWay = new Set<number>()
   let last = 0
   const giveUp = async (part: readonly RebuildItem[], error: unknown) => {
@@ -48,19 +48,14 @@ export async function rebuildActivities(
     return part.map((item) => failed(deps, item, error))
   }
   await deps.vacuum.beforeRewrite()
-  // The workers share one generator: when one of them throws, it ends for all.
-  const work = async () => {
-    for (const { items, firstId, lastId } of batches) {
-      signal?.throwIfAborted()
-      underWay.add(firstId)
-      last = lastId
-      const ends = await inHalves(items, (part) => rebuildBatch(deps, part), giveUp)
-      underWay.delete(firstId)
-      await onEnds(ends, underWay.size > 0 ? Math.min(...underWay) - 1 : last)
-    }
-  }
-  const workers = await Promise.allSettled(Array.from({ length: BATCHES_AT_ONCE }, work))
-  for (const worker of workers) if (worker.status === 'rejected') throw worker.reason
+  await eachAtOnce(batchesOf(input.items), BATCHES_AT_ONCE, async ({ items, firstId, lastId }) => {
+    signal?.throwIfAborted()
+    underWay.add(firstId)
+    last = lastId
+    const ends = await inHalves(items, (part) => rebuildBatch(deps, part), giveUp)
+    underWay.delete(firstId)
+    await onEnds(ends, underWay.size > 0 ? Math.min(...underWay) - 1 : last)
+  })
 }
 
 type Batch = { items: readonly RebuildItem[]; firstId: number; lastId: number }

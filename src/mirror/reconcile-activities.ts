@@ -10,7 +10,7 @@ import { recordDrift } from '../store/drift.ts'
 import { acquireNamedLock } from '../store/store.ts'
 import { isGone } from './item-failure.ts'
 import { type Listing, listChanges, listEverything, type Window } from './list-activities.ts'
-import { type MirrorDeps, type MirrorOptions, type RunTally, withRun } from './mirror.ts'
+import { type MirrorDeps, type MirrorInput, type MirrorOptions, type RunTally, withRun } from './mirror.ts'
 import { ACTIVITIES, historyWindow, logListing } from './poll-activities.ts'
 import { isShrunken } from './poorer-answers.ts'
 
@@ -19,13 +19,11 @@ const UNLISTED_FOR_MS = 7 * DAY
 
 export type ReconcileResult = { listed: number; inserted: number; marked: number; absent: number }
 
-type ReconcileInput = {
-  account: Account
+type ReconcileInput = MirrorInput & {
   /** accepts the list even when most of the activities are missing in it */
   acceptRemovals?: boolean
   /** compares the list with its halves only, as a poll does */
   isQuick?: boolean
-  signal?: AbortSignal
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Account } from '../../store/account-rows.ts'
 import { type Context, noteUnreadableLogins, type Run } from '../context.ts'
 import { printTable } from '../output.ts'
 import { promptForSecret, promptForText, readInput } from '../prompt.ts'
+import { withApp, withLocalAccount, withLocalApp } from '../with-app.ts'
 
 type LoginOptions = {
   username?: string
@@ -50,51 +51,39 @@ export function addLoginVerbs(program: Command, run: Run): void {
   program
     .command('logout [account]')
     .description('forget the tokens of an account; the mirror stays')
-    .action((account: string | undefined) =>
-      run(
-        async (context) => {
-          const { findChosenAccount, openLocalApp } = await import('../../app/local-app.ts')
-          const { signOut } = await import('../../app/sign-in.ts')
-          const app = await openLocalApp(context.config, context.log, context.signal)
-          try {
-            const name = await findChosenAccount(app, { name: account, verb: 'logout' })
-            await signOut(app, name)
-            context.print(`signed out of account "${name}"; its mirror stays`)
-          } finally {
-            await app.close()
-          }
-          return undefined
-        },
-        { quiet: true },
-      ),
-    )
+    .action((account: string | undefined) => run((context) => logout(context, account), { quiet: true }))
+}
+
+async function logout(context: Context, account: string | undefined): Promise<undefined> {
+  const { signOut } = await import('../../app/sign-in.ts')
+  return withLocalAccount<undefined>(context, { account, verb: 'logout' }, async (app, name) => {
+    await signOut(app, name)
+    context.print(`signed out of account "${name}"; its mirror stays`)
+  })
 }
 
 async function login(context: Context, name: string, options: LoginOptions): Promise<undefined> {
   if (!isAccountName(name)) throw new ConfigError('bad_account_name', ACCOUNT_NAMES)
   const browser = options.browser || options.paste
-  const { openApp } = await import('../../app/app.ts')
   const { loginInBrowser } = await import('../browser-login.ts')
   const { findPlainAddress, signInWithPassword } = await import('../../app/sign-in.ts')
   const credentials = browser ? undefined : await readCredentials(context, options)
-  const app = await openApp(context.config, context.log, { signal: context.signal })
-  try {
+  return withApp<undefined>(context, async (app) => {
     const plain = await findPlainAddress(app, name)
     if (plain !== undefined) context.note(warningOf(plain, browser ? 'tokens' : 'your password and tokens'))
+    const { keepPassword = false, sameRider, timezone } = options
     const account = credentials
       ? await signInWithPassword(app, {
           name,
           ...credentials,
-          keepPassword: options.keepPassword ?? false,
-          sameRider: options.sameRider,
+          keepPassword,
+          sameRider,
           signal: context.signal,
         })
       : await loginInBrowser(context, app, { name, ...options })
     context.print(`signed in to ${account.baseUrl} as account "${account.name}"`)
-    await setHome(context, app, { account, timezone: options.timezone })
-  } finally {
-    await app.close()
-  }
+    await setHome(context, app, { account, timezone })
+  })
 }
 
 /** Sets the home's time zone: the one that was given, else that of the environment, else the answer of a person at a terminal. */
@@ -209,11 +198,8 @@ async function setAccount(
 ): Promise<undefined> {
   if (timezone === undefined && restingHr === undefined && maxHr === undefined)
     throw new ConfigError('nothing_to_set', 'say what to set: --timezone, --resting-hr or --max-hr')
-  const { findChosenAccount, openLocalApp } = await import('../../app/local-app.ts')
   const { setHeartRates, setHomeTimezone } = await import('../../app/sign-in.ts')
-  const app = await openLocalApp(context.config, context.log, context.signal)
-  try {
-    const name = await findChosenAccount(app, { name: account, verb: 'accounts set' })
+  return withLocalAccount<undefined>(context, { account, verb: 'accounts set' }, async (app, name) => {
     if (timezone !== undefined) {
       const home = timezone === NONE ? null : timezone
       const moved = await setHomeTimezone(app, { name, timezone: home })
@@ -229,16 +215,12 @@ async function setAccount(
     })
     const rates = `resting heart rate ${set.restingHr ?? 'not set'}, highest ${set.maxHr ?? 'not set'}`
     context.print(`account "${name}": ${rates}; TRIMP in training.ride_overview is computed with them`)
-  } finally {
-    await app.close()
-  }
+  })
 }
 
 async function printAccounts(context: Context, options: { json?: boolean }): Promise<undefined> {
-  const { openLocalApp } = await import('../../app/local-app.ts')
   const { findStatus } = await import('../../app/status-report.ts')
-  const app = await openLocalApp(context.config, context.log, context.signal)
-  try {
+  return withLocalApp<undefined>(context, async (app) => {
     await noteUnreadableLogins(context, app)
     const { accounts } = await findStatus(app)
     const rows = accounts.map(
@@ -250,7 +232,5 @@ async function printAccounts(context: Context, options: { json?: boolean }): Pro
     if (options.json) context.printJson(rows)
     else if (rows.length === 0) context.print('no accounts yet; run: musette login')
     else printTable(context, rows)
-  } finally {
-    await app.close()
-  }
+  })
 }

@@ -22,10 +22,9 @@ export async function updateActivities(
 ): Promise<void> {
   const alike = new Map<string, Array<Record<string, unknown>>>()
   for (const row of rows) {
-    const known = Object.entries(row).filter(([key, value]) => COLUMNS[key] && value !== undefined)
-    const keys = known.map(([key]) => key).join()
-    const start = row.startedAt && { startedAt: exactStart(row.startedAt, row.startedAtLocal) }
-    alike.set(keys, [...(alike.get(keys) ?? []), { ...Object.fromEntries(known), ...start }])
+    const entries = entriesOf(row)
+    const keys = entries.map(([key]) => key).join()
+    alike.set(keys, [...(alike.get(keys) ?? []), Object.fromEntries(entries)])
   }
   for (const [keys, same] of alike) await tx.client.query(statementFor(keys), [JSON.stringify(same)])
 }
@@ -85,12 +84,16 @@ export async function recordRevision(
 
 /** Writes columns as JSON by their names in the table. */
 function toRecord(after: ActivityChange): string {
-  const start = after.startedAt && { startedAt: exactStart(after.startedAt, after.startedAtLocal) }
-  const columns = Object.entries({ ...after, ...start }).flatMap(([key, value]) => {
-    const column = COLUMNS[key]
-    return column && value !== undefined ? [[column.name, value] as const] : []
-  })
-  return JSON.stringify(Object.fromEntries(columns))
+  return JSON.stringify(
+    Object.fromEntries(entriesOf(after).map(([key, value]) => [COLUMNS[key]?.name, value])),
+  )
+}
+
+/** The columns that are set, and their values; a start with its microseconds. */
+function entriesOf(change: ActivityChange): Array<[string, unknown]> {
+  const { startedAt, startedAtLocal } = change
+  const start = startedAt && { startedAt: exactStart(startedAt, startedAtLocal) }
+  return Object.entries({ ...change, ...start }).filter(([key, value]) => COLUMNS[key] && value !== undefined)
 }
 
 /**

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fitsFloat4 } from '../../kit/floats.ts'
+import { isObject } from '../../kit/json.ts'
 import { cleanJson, cleanText } from '../clean.ts'
 import { DOUBLES, SAMPLE_FIELDS } from '../samples/encode-samples.ts'
 import { columnsOfMeasures } from '../samples/measures-rows.ts'
@@ -45,46 +46,35 @@ export async function findDifferences(
   const content = hasContent ? { samples, place } : undefined
   const { after, fields } = columnsToWrite(row, { before: { ...before, list_fields: list }, content })
   const changes = await findChanges(tx, activityId, { ...after, ...(content && input.run) })
-  const inColumns = Object.entries(changes).map(([field, [mirrored, service]]) => ({
-    ...{ field, mirrored, service, cells: 1 },
-  }))
-  const inFields = [
-    ...compareMembers('list_fields', membersOf(held.listFields), list),
-    ...compareMembers('detail_fields', membersOf(held.detailFields), fields),
-  ]
-  const inSummary =
-    inColumns.length > 0
+  const inRow = [
+    ...Object.entries(changes).map(([field, change]) => differenceOf(field, change)),
+    ...compareMembers('list_fields', held.listFields, list),
+    ...compareMembers('detail_fields', held.detailFields, fields),
+    // Where a column differs, the summary does too.
+    ...(Object.keys(changes).length > 0
       ? []
-      : compareMembers('summary', membersOf(held.summary), membersOf(cleanJson(input.summary) as Json))
-  if (!hasContent) return [...inColumns, ...inFields, ...inSummary]
-  const same = await findSameSamples(tx, input)
-  return [
-    ...inColumns,
-    ...inFields,
-    ...inSummary,
-    ...(same ? [] : await findSampleDifferences(tx, input)),
-    ...(await findDerivedDifferences(tx, input)),
+      : compareMembers('summary', held.summary, cleanJson(input.summary))),
   ]
+  if (!hasContent) return inRow
+  const same = await findSameSamples(tx, input)
+  const inSamples = same ? [] : await findSampleDifferences(tx, input)
+  return [...inRow, ...inSamples, ...(await findDerivedDifferences(tx, input))]
 }
 
 /** Compares two objects member by member; one that is missing is null. */
-function compareMembers(
-  what: string,
-  held: Readonly<Record<string, Json>>,
-  sent: Readonly<Record<string, Json>>,
-): Difference[] {
-  return [...new Set([...Object.keys(held), ...Object.keys(sent)])]
-    .map((name) => ({
-      ...{ field: `${what}.${name}`, cells: 1 },
-      ...{ mirrored: held[name] ?? null, service: sent[name] ?? null },
-    }))
+function compareMembers(what: string, held: unknown, sent: unknown): Difference[] {
+  const [before, after] = [membersOf(held), membersOf(sent)]
+  return Object.keys({ ...before, ...after })
+    .map((name) => differenceOf(`${what}.${name}`, [before[name] ?? null, after[name] ?? null]))
     .filter(({ mirrored, service }) => !isDeepStrictEqual(mirrored, service))
 }
 
-function membersOf(value: Json): Record<string, Json> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
-    ? (value as Record<string, Json>)
-    : {}
+function differenceOf(field: string, [mirrored, service]: [Json, Json]): Difference {
+  return { field, mirrored, service, cells: 1 }
+}
+
+function membersOf(value: unknown): Record<string, Json> {
+  return isObject(value) ? (value as Record<string, Json>) : {}
 }
 
 /** The values of one column, those of the table as Postgres writes them. */
@@ -99,15 +89,9 @@ async function findSampleDifferences(
      FROM training.samples WHERE activity_id = $1 ORDER BY t NULLS FIRST, ordinal, ctid`,
     [activityId],
   )
-  if (rows.length !== samples.count)
-    return [
-      {
-        field: 'samples',
-        mirrored: rows.length,
-        service: samples.count,
-        cells: Math.abs(rows.length - samples.count),
-      },
-    ]
+  const missing = Math.abs(rows.length - samples.count)
+  if (missing > 0)
+    return [{ field: 'samples', mirrored: rows.length, service: samples.count, cells: missing }]
   const ofColumn = (field: string, values: Float64Array, store: (value: number) => number | null): Cells => ({
     field: `samples.${field}`,
     held: rows.map((row) => row[field]),
@@ -128,12 +112,11 @@ async function findSampleDifferences(
     ...[...names].sort().map((field): Cells => {
       const held = extras.find((extra) => extra.field === field)
       const sent = sentExtras.get(field)
-      const others = sent && othersOf(sent)
       return {
         field: `samples.${field}`,
-        held: valuesOf(held?.values ?? [], membersOf(held?.others ?? null)),
+        held: held ? valuesOf(held.values, membersOf(held.others)) : [],
         sent: sent
-          ? valuesOf(Array.from(sent.values.subarray(0, sent.count), storedDouble), others ?? {})
+          ? valuesOf(Array.from(sent.values.subarray(0, sent.count), storedDouble), othersOf(sent) ?? {})
           : [],
       }
     }),
@@ -171,11 +154,7 @@ async function findDerivedDifferences(
   tx: Tx,
   { activityId, powerCurve, intensity, measures }: DerivedDetail & { activityId: number },
 ): Promise<Difference[]> {
-  const { rows } = await tx.client.query<{
-    curve: Json
-    intensity: Record<string, Json> | null
-    measures: Record<string, Json> | null
-  }>(
+  const { rows } = await tx.client.query<{ curve: Json[]; intensity: Json; measures: Json }>(
     `SELECT (SELECT coalesce(jsonb_agg(jsonb_build_array(duration_s, watts::float8, source,
          (c.account_id, c.season, c.started_at_local, c.sport) IS NOT DISTINCT FROM
          (a.account_id, date_part('year', a.started_at_local)::int, a.started_at_local, a.sport)) ORDER BY duration_s), '[]')
@@ -192,17 +171,14 @@ async function findDerivedDifferences(
      FROM training.activities a WHERE a.activity_id = $1`,
     [activityId],
   )
+  const [held] = rows
   const points = (powerCurve?.points ?? []).map(({ durationS, watts }) => [
     ...[durationS, Math.fround(watts), powerCurve?.source ?? null, true],
   ])
-  // What the rows repeat of their activity is right or not.
-  const sent = (intensity ? { ...intensity, ofActivity: true } : {}) as Record<string, Json>
-  const inIntensity = compareMembers('activity_intensity', rows[0]?.intensity ?? {}, sent)
-  const curve = { field: 'power_curves', held: rows[0]?.curve as unknown[], sent: points }
-  const inMeasures = compareMembers(
-    'ride_measures',
-    rows[0]?.measures ?? {},
-    measures ? columnsOfMeasures(measures) : {},
-  )
-  return [...compareCells(curve), ...inIntensity, ...inMeasures]
+  return [
+    ...compareCells({ field: 'power_curves', held: held?.curve ?? [], sent: points }),
+    // What the rows repeat of their activity is right or not.
+    ...compareMembers('activity_intensity', held?.intensity, intensity && { ...intensity, ofActivity: true }),
+    ...compareMembers('ride_measures', held?.measures, measures && columnsOfMeasures(measures)),
+  ]
 }

@@ -32,34 +32,30 @@ export async function recordRebuilt(tx: Tx, inputs: readonly RebuiltDetail[]): P
     tx,
     inputs.map(({ activityId }) => activityId),
   )
-  const current: Array<{ input: RebuiltDetail; before: Before; keepsSamples: boolean }> = []
+  const current = new Map<number, { input: RebuiltDetail; before: Before; keepsSamples: boolean }>()
   for (const input of inputs) {
     const before = known.get(input.activityId)
     if (before?.sha256 !== input.sha256) continue
-    current.push({ input, before, keepsSamples: await findSameSamples(tx, input) })
+    current.set(input.activityId, { input, before, keepsSamples: await findSameSamples(tx, input) })
   }
+  const found = [...current.values()]
   await updateActivities(
     tx,
-    current.map(({ input, before }) => toChange(input, before)),
+    found.map(({ input, before }) => toChange(input, before)),
   )
   // Damaged rows may count no samples and have some.
   await replaceContent(
     tx,
-    current.map(({ input, keepsSamples }) => ({ ...input, hasContent: true, keepsSamples })),
+    found.map(({ input, keepsSamples }) => ({ ...input, hasContent: true, keepsSamples })),
   )
-  const kept = new Set(
-    current.filter(({ keepsSamples }) => keepsSamples).map(({ input }) => input.activityId),
-  )
-  return inputs.map(({ activityId, sha256, samples }) => {
-    const before = known.get(activityId)
+  return inputs.map(({ activityId, samples }) => {
     const nothing = { written: 0, replaced: 0 }
+    const rebuilt = current.get(activityId)
     // One by itself has waited for its row, so it does not exist any more.
-    if (!before) return { result: inputs.length > 1 ? 'locked' : 'newer', ...nothing }
-    if (before.sha256 !== sha256) return { result: 'newer', ...nothing }
-    const counts = kept.has(activityId)
-      ? nothing
-      : { written: samples.count, replaced: before.sample_count ?? 0 }
-    return { result: 'rebuilt', ...counts }
+    if (!rebuilt)
+      return { result: inputs.length > 1 && !known.has(activityId) ? 'locked' : 'newer', ...nothing }
+    if (rebuilt.keepsSamples) return { result: 'rebuilt', ...nothing }
+    return { result: 'rebuilt', written: samples.count, replaced: rebuilt.before.sample_count ?? 0 }
   })
 }
 

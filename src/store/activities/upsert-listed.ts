@@ -156,20 +156,10 @@ function startOf({ startedAt }: ListedActivity): number {
   return startedAt?.getTime() ?? Number.MIN_SAFE_INTEGER
 }
 
+/** Makes the row of an entry; a column that it does not tell is left out, which means NULL. */
 function toRow(entry: ListedActivity, wanted: boolean) {
-  const { startedAt, startedAtLocal, timezone } = entry
-  return {
-    path: cleanText(entry.path),
-    name: cleanNullable(entry.name),
-    description: cleanNullable(entry.description),
-    activity_type: cleanNullable(entry.activityType),
-    started_at: startedAt && exactStart(startedAt, startedAtLocal),
-    timezone: cleanNullable(timezone),
-    started_at_local: cleanNullable(startedAtLocal),
-    timezone_source: entry.timezoneSource,
-    fields: fieldsOfEntry(entry),
-    wanted,
-  }
+  const fields = fieldsOfEntry(entry)
+  return { ...fields, path: cleanText(entry.path), timezone_source: entry.timezoneSource, fields, wanted }
 }
 
 /** Returns what an entry tells; one without a name, type or start does not replace the one that was listed before. */
@@ -182,7 +172,8 @@ export function fieldsOfEntry(entry: ListedActivity): Record<string, string | nu
     ...(type !== null && { activity_type: type }),
     ...(startedAt && {
       started_at: exactStart(startedAt, startedAtLocal),
-      ...{ timezone: cleanNullable(timezone), started_at_local: cleanNullable(startedAtLocal) },
+      timezone: cleanNullable(timezone),
+      started_at_local: cleanNullable(startedAtLocal),
     }),
   }
 }
