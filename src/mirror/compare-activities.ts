@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { eachAtOnce } from '../kit/at-once.ts'
 import {
   ConfigError,
   CredentialsRejectedError,
@@ -8,6 +7,7 @@ import {
   TransientError,
   UnexpectedResponseError,
 } from '../kit/errors.ts'
+import { eachAtOnce } from '../kit/semaphore.ts'
 import { DEFAULT_MAX_BODY_BYTES } from '../service/http-message.ts'
 import type { Changes } from '../store/activities/activity-changes.ts'
 import { recordVerified } from '../store/activities/activity-outcome.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { eachAtOnce } from '../kit/at-once.ts'
 import { ConfigError, errorLine, isAbort } from '../kit/errors.ts'
+import { eachAtOnce } from '../kit/semaphore.ts'
 import { normalizeActivity } from '../normalize/activity-answer.ts'
 import { readActivity } from '../service/endpoints.ts'
 import { DEFAULT_MAX_BODY_BYTES } from '../service/http-message.ts'

@@ -100,15 +100,13 @@ export async function recordIfGone(
 }
 
 function assertWhole(account: Account, { bad, cut }: Listing): void {
-  const reason =
+  if (bad.length + cut.length === 0) return
+  const [code, reason] =
     bad.length > 0
-      ? `${bad.length} entries of the list cannot be read`
-      : cut.length > 0
-        ? 'the service cuts its list even in the smallest window'
-        : undefined
-  if (reason === undefined) return
+      ? ['list_unreadable', `${bad.length} entries of the list cannot be read`]
+      : ['list_cut', 'the service cuts its list even in the smallest window']
   throw new UnexpectedResponseError(
-    bad.length > 0 ? 'list_unreadable' : 'list_cut',
+    code,
     `account "${account.name}" could not be compared with the service: ${reason}, so nothing was changed; it is tried again by itself`,
   )
 }

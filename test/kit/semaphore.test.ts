@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { makeSemaphore } from '../../src/kit/semaphore.ts'
+import { eachAtOnce, makeSemaphore } from '../../src/kit/semaphore.ts'
 
 it('a semaphore runs work of no more units together than the total, in the order it came, and the largest alone', async () => {
   const semaphore = makeSemaphore(100)
@@ -28,4 +28,26 @@ it('a semaphore gives the units of work that failed to the next', async () => {
   const semaphore = makeSemaphore(10)
   await expect(semaphore(10, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
   expect(await semaphore(10, async () => 'next')).toBe('next')
+})
+
+const ITEMS = [1, 2, 3, 4, 5, 6]
+
+it.each([
+  ['a list', () => ITEMS],
+  ['a set', () => new Set(ITEMS)],
+  ['an iterator', () => ITEMS.values()],
+])('begins no item of %s after an error, and throws it when those under way have ended', async (_, items) => {
+  const begun: number[] = []
+  const ended: number[] = []
+  const work = async (item: number) => {
+    begun.push(item)
+    await new Promise((resolve) => setImmediate(resolve))
+    if (item === 2) throw new Error('the second')
+    await new Promise((resolve) => setImmediate(resolve))
+    ended.push(item)
+  }
+  await expect(eachAtOnce(items(), 3, work)).rejects.toThrow('the second')
+  expect({ begun, ended }).toEqual({ begun: [1, 2, 3], ended: [1, 3] })
+  await eachAtOnce(items(), 3, async (item) => void ended.push(item))
+  expect(ended).toEqual([1, 3, ...ITEMS])
 })

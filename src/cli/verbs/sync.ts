@@ -38,17 +38,15 @@ async function sync(context: Context, account: string | undefined, options: Sync
   const { asPass, syncAccount } = await import('../../app/sync-account.ts')
   return asPassOf(context, { account, verb: 'sync' }, async (app, name, line) => {
     const { signal } = context
-    const counts = await asPass(app, { name, wait, signal, onWait: noteOnce(context) }, () =>
+    const done = await asPass(app, { name, wait, signal, onWait: noteOnce(context) }, () =>
       syncAccount(app, { name, full, acceptRemovals, training: true, signal, onProgress: line.show }),
     )
-    const running = counts === undefined
-    line.finish(`account "${name}": ${running ? runningSentence(name) : sentenceOf(name, counts)}`)
-    const { listed, fetched, unchanged, absent, failed, pending } = counts ?? NO_COUNTS
-    const result = { listed, fetched, unchanged, absent, failed, pending }
+    line.finish(`account "${name}": ${done ? sentenceOf(name, done) : runningSentence(name)}`)
+    const { listed, fetched, unchanged, absent, failed, pending, unfetched } = done ?? NO_COUNTS
+    const result = { account: name, listed, fetched, unchanged, absent, failed, pending }
     const duration = Date.now() - startedAt
-    if (json)
-      context.printJson({ account: name, ...result, duration_ms: duration, ...(running && { running }) })
-    return failed > 0 || (counts?.unfetched ?? 0) > 0 ? EXIT.partial : EXIT.done
+    if (json) context.printJson({ ...result, duration_ms: duration, ...(!done && { running: true }) })
+    return failed + unfetched > 0 ? EXIT.partial : EXIT.done
   })
 }
 
@@ -64,7 +62,7 @@ async function asPassOf(
   )
 }
 
-const NO_COUNTS = { listed: 0, fetched: 0, unchanged: 0, absent: 0, failed: 0, pending: 0 }
+const NO_COUNTS = { listed: 0, fetched: 0, unchanged: 0, absent: 0, failed: 0, pending: 0, unfetched: 0 }
 
 function runningSentence(name: string): string {
   return `another process mirrors it now; to begin after that, run: ${commandFor('sync', name)} --wait`
@@ -149,8 +147,7 @@ async function resync(context: Context, paths: readonly string[], options: Resyn
     line.finish(
       `account "${account}": ${formatCount(counts.fetched)} of ${countActivities(counts.marked)} fetched again${gone}${failed}`,
     )
-    const duration = Date.now() - startedAt
-    if (options.json) context.printJson({ account, ...counts, duration_ms: duration })
+    if (options.json) context.printJson({ account, ...counts, duration_ms: Date.now() - startedAt })
     return counts.failed > 0 ? EXIT.partial : EXIT.done
   })
 }

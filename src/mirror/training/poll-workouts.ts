@@ -17,9 +17,6 @@ import { pollTrainingInfo } from './poll-training-info.ts'
 import { writeWorkoutFolder } from './poll-workout-of-day.ts'
 import { mirrorDefinitions, type WorkoutsInput } from './workout-definitions.ts'
 
-const DEFAULT_WORKOUTS = 'default_workouts'
-const OWN_WORKOUTS = 'workouts'
-
 /** An empty list is accepted when it held at most this many workouts before. */
 const EMPTY_ALLOWED = 2
 
@@ -30,7 +27,7 @@ const EMPTY_ALLOWED = 2
  * thrown at the end. Other errors, such as an outage or a rejected login, are thrown at once.
  */
 export async function mirrorWorkouts(deps: MirrorDeps, input: WorkoutsInput): Promise<MirrorCounts> {
-  const { accountId } = input.account
+  const { accountId, baseUrl } = input.account
   const counts: MirrorCounts = { changed: 0, fetched: 0, failed: 0 }
   const errors: unknown[] = []
   const attempt = async (step: () => Promise<RunTally>) => {
@@ -44,8 +41,19 @@ export async function mirrorWorkouts(deps: MirrorDeps, input: WorkoutsInput): Pr
       errors.push(error)
     }
   }
-  await attempt(() => pollDefaultWorkouts(deps, input))
-  await attempt(() => pollOwnWorkouts(deps, input))
+  const sources: readonly ListSource[] = [
+    {
+      resource: 'default_workouts',
+      owner: { baseUrl },
+      list: () => deps.listDefaultWorkouts(baseUrl, input.signal),
+    },
+    {
+      resource: 'workouts',
+      owner: { accountId },
+      list: () => deps.serviceOf(input.account).listWorkouts(input.signal),
+    },
+  ]
+  for (const source of sources) await attempt(() => pollList(deps, input, source))
   // The definitions depend on the signature, which is in the training info.
   const known = await deps.store.read((tx) => findTrainingInfo(tx, accountId))
   if (!known) await attempt(() => pollTrainingInfo(deps, input))
@@ -55,26 +63,7 @@ export async function mirrorWorkouts(deps: MirrorDeps, input: WorkoutsInput): Pr
   return counts
 }
 
-/** Mirrors the default workouts of the account's service (service document, endpoint 5), which needs no token. */
-async function pollDefaultWorkouts(deps: MirrorDeps, input: MirrorInput): Promise<RunTally> {
-  const { baseUrl } = input.account
-  return pollList(deps, input, {
-    resource: DEFAULT_WORKOUTS,
-    owner: { baseUrl },
-    list: () => deps.listDefaultWorkouts(baseUrl, input.signal),
-  })
-}
-
-/** Mirrors the rider's own workouts (service document, endpoint 6). */
-async function pollOwnWorkouts(deps: MirrorDeps, input: MirrorInput): Promise<RunTally> {
-  const { accountId } = input.account
-  return pollList(deps, input, {
-    resource: OWN_WORKOUTS,
-    owner: { accountId },
-    list: () => deps.serviceOf(input.account).listWorkouts(input.signal),
-  })
-}
-
+/** A list, and whose it is. */
 type ListSource = { resource: string; owner: ListOwner; list: () => Promise<Answer<WireWorkoutList>> }
 
 async function pollList(deps: MirrorDeps, input: MirrorInput, source: ListSource): Promise<RunTally> {

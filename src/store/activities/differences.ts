@@ -50,7 +50,7 @@ export async function findDifferences(
     ...Object.entries(changes).map(([field, change]) => differenceOf(field, change)),
     ...compareMembers('list_fields', held.listFields, list),
     ...compareMembers('detail_fields', held.detailFields, fields),
-    // Where a column differs, the summary does too.
+    // A column that differs shows what the summary would show again.
     ...(Object.keys(changes).length > 0
       ? []
       : compareMembers('summary', held.summary, cleanJson(input.summary))),
@@ -89,9 +89,8 @@ async function findSampleDifferences(
      FROM training.samples WHERE activity_id = $1 ORDER BY t NULLS FIRST, ordinal, ctid`,
     [activityId],
   )
-  const missing = Math.abs(rows.length - samples.count)
-  if (missing > 0)
-    return [{ field: 'samples', mirrored: rows.length, service: samples.count, cells: missing }]
+  const cells = Math.abs(rows.length - samples.count)
+  if (cells > 0) return [{ field: 'samples', mirrored: rows.length, service: samples.count, cells }]
   const ofColumn = (field: string, values: Float64Array, store: (value: number) => number | null): Cells => ({
     field: `samples.${field}`,
     held: rows.map((row) => row[field]),
