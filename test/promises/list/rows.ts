@@ -86,6 +86,19 @@ export const ROWS: readonly Breaking[] = [
     to: 'over (), 1) as pct',
   },
   {
+    promise:
+      'Each question of the cookbook has one answer, also where rides are equal and in whatever order the database finds them',
+    in: 'src/mcp/cookbook/more-questions.ts',
+    from: 'order by account, started_at desc, activity_id desc',
+    to: 'order by account, started_at desc',
+  },
+  {
+    promise: '`run_query` of an assistant runs in the time zone of the rider',
+    in: 'src/query/guarded-reader.ts',
+    from: 'having count(distinct timezone) = 1',
+    to: 'having count(distinct timezone) = 0',
+  },
+  {
     promise: '… and so do the measures of `ride_measures`',
     in: 'src/normalize/measures/measures.ts',
     from: '  const half = first.seconds * 2 < total ? first : second',
