@@ -164,9 +164,10 @@ from training.activities where absent_since is null order by started_at desc nul
 from training.activities where absent_since is null group by 1 order by 1`,
   },
   {
-    question: 'Best mean power over the whole history:',
+    question: 'Best mean power in rides over the whole history:',
     sql: `select duration_s as seconds, round(max(watts)::numeric) as watts
-from training.power_curves where duration_s in (5, 60, 300, 1200, 3600) group by 1 order by 1`,
+from training.power_curves where sport = 'cycling' and duration_s in (5, 60, 300, 1200, 3600)
+group by 1 order by 1`,
   },
 ]
 
