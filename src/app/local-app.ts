@@ -2,14 +2,15 @@ import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { ACCOUNT_NAMES, type AccountVerb, ConfigError, commandFor, isAccountName } from '../kit/errors.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
+import { SECOND, sleep } from '../kit/time.ts'
 import { type Account, findAccount, findAccounts } from '../store/account-rows.ts'
 import { findIdentity } from '../store/database-facts.ts'
-import { openStore, type Store } from '../store/store.ts'
+import { findPasses, openStore, type Store } from '../store/store.ts'
 import { makeKey, readOrMakeSecretKey, readSecretKeys } from '../vault/key-file.ts'
 import { UnreadableLoginError } from '../vault/seal.ts'
 import { type KeyOptions, makeTokenVault, type Vault } from '../vault/vault.ts'
 import { finishRotation } from './key-rotation.ts'
-import { openDatabase, type Preparation, prepareDatabase } from './open-database.ts'
+import { type Database, openDatabase, type Preparation, prepareDatabase } from './open-database.ts'
 
 /** The parts of an App on this machine, for verbs that make no request to the service; `close` stops them in reverse order. */
 export type LocalApp = {
@@ -27,7 +28,7 @@ export const CONNECTIONS_BESIDE_FETCHES = 7
 /**
  * Opens database and vault from the configuration. The embedded Postgres is migrated to this version, and made unless `preparation` is `check`; the user's own database is
  * checked, and brought there as far as `preparation` allows: ConfigError when it is at another version, TransientError when it is
- * unreachable. The `signal` cancels the opening only.
+ * unreachable. The `signal` cancels the opening and the wait of `close` for others.
  */
 export async function openLocalApp(
   config: Config,
@@ -48,6 +49,7 @@ export async function openLocalApp(
       },
     )
     release.defer('store', () => store.close())
+    release.defer('passes of others', () => untilOthersPassed({ store, log }, database, signal))
     await prepareDatabase({ store, log }, { connectionString: database.url, preparation, signal })
     const { identity } = await store.read(findIdentity)
     const vault = makeTokenVault(
@@ -59,6 +61,23 @@ export async function openLocalApp(
   } catch (error) {
     await release.release().catch(() => undefined)
     throw error
+  }
+}
+
+/**
+ * Waits until no process has a pass when this one runs the embedded Postgres, whose end would fail it. A signal ends the wait, so that
+ * a daemon stops at once.
+ */
+async function untilOthersPassed(
+  { store, log }: Pick<LocalApp, 'store' | 'log'>,
+  { isRunHere }: Database,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  for (let waited = 0; isRunHere?.() && !signal?.aborted; waited += 1) {
+    const passes = await store.read(findPasses).catch(() => [])
+    if (passes.length === 0) return
+    if (waited === 1) log.warn('runs the embedded Postgres on until the pass of another command has ended')
+    await sleep(SECOND, signal).catch(() => undefined)
   }
 }
 

@@ -24,7 +24,12 @@ import {
 } from '../store/migration/schema-version.ts'
 import type { Store } from '../store/store.ts'
 
-type Database = { url: string; close(): Promise<void> }
+export type Database = {
+  url: string
+  /** whether this process runs the embedded Postgres, which ends with it */
+  isRunHere?(): boolean
+  close(): Promise<void>
+}
 
 /**
  * Opens the database: returns the URL of the user's own database without a check, or starts the embedded one and migrates it
@@ -69,7 +74,7 @@ export async function openUnmigrated(config: Config, log: Logger, signal?: Abort
   if (config.databaseUrl) return { url: config.databaseUrl, close: async () => undefined }
   const { openEmbeddedPostgres } = await import('../embedded/embedded.ts')
   const embedded = await openEmbeddedPostgres({ log, ...(signal && { signal }) }, { dataDir: config.dataDir })
-  return { url: embedded.url, close: () => embedded.close() }
+  return { url: embedded.url, isRunHere: () => embedded.owned, close: () => embedded.close() }
 }
 
 /** Migrates the database to this version and returns what was done. Throws ConfigError when it cannot be migrated. */

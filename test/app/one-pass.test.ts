@@ -1,11 +1,15 @@
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openLocalApp } from '../../src/app/local-app.ts'
 import { asPass, syncAccount } from '../../src/app/sync-account.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { makeHandlers } from '../../src/daemon/handlers.ts'
 import type { Jobs } from '../../src/jobs/jobs.ts'
 import { findPasses } from '../../src/store/store.ts'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
 import { eventually } from '../kit/eventually.ts'
+import { makeSilentLog } from '../kit/log.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
 import { openScene, type Scene } from '../mirror/training-scene.ts'
 
 /** A pass of another process, as long as its connection is open. */
@@ -111,4 +115,31 @@ describe('musette sync beside a pass of its account', () => {
     expect(mirrored).toMatchObject({ fetched: 1 })
     expect(mirrored).not.toHaveProperty('running')
   })
+})
+
+it('a command that runs the embedded Postgres keeps it until the pass of another one has ended, unless it is told to stop', async () => {
+  const folder = await openTempDir('embedded-pass')
+  const config = readConfig({ MUSETTE_DATA_DIR: folder.path })
+  try {
+    for (const isStopped of [false, true]) {
+      const stop = new AbortController()
+      const app = await openLocalApp(config, makeSilentLog(), stop.signal, 'set-up')
+      const foreign = await openForeignPass(app.databaseUrl, 1)
+      let lost = false
+      foreign.on('error', () => {
+        lost = true
+      })
+      if (isStopped) stop.abort()
+      const closed = app.close()
+      if (!isStopped) {
+        // The end of the server would end a statement that runs.
+        await foreign.query('select pg_sleep(0.5)')
+        await foreign.end()
+      }
+      await closed
+      expect(lost).toBe(isStopped)
+    }
+  } finally {
+    await folder.close()
+  }
 })

@@ -19,6 +19,12 @@ const UNLOCKED_MIGRATION: Omit<Breaking, 'promise'> = {
 /** Breaks what docs/guarantees.md promises under "The database". */
 export const DATABASE: readonly Breaking[] = [
   {
+    promise: 'A command that runs the embedded Postgres keeps it until the pass of another command has ended',
+    in: 'src/app/local-app.ts',
+    from: 'if (passes.length === 0) return',
+    to: 'if (passes.length >= 0) return',
+  },
+  {
     promise: 'A pooler with too few connections is named, with how many there are and how many it takes',
     in: 'src/kit/postgres-client.ts',
     from: 'if (errorCode(error) !== UNANSWERED || open.size === 0) throw error',
