@@ -71,8 +71,8 @@ export const MIRROR: readonly Breaking[] = [
   {
     promise: '… also when it changes samples alone, within (activities / `MUSETTE_SCRUB_PER_DAY`) days',
     in: 'src/store/activities/differences.ts',
-    from: '...(same ? [] : await findSampleDifferences(tx, input)),',
-    to: '...(samples.count > 0 ? [] : await findSampleDifferences(tx, input)),',
+    from: 'const inSamples = same ? [] : await findSampleDifferences(tx, input)',
+    to: 'const inSamples = same || samples.count > 0 ? [] : await findSampleDifferences(tx, input)',
   },
   {
     promise: '… and the one that was compared the longest time ago is the next',
@@ -84,14 +84,14 @@ export const MIRROR: readonly Breaking[] = [
     promise:
       'A value that is another one here than at the service is found by `musette verify`, which writes nothing without `--repair`',
     in: 'src/store/activities/differences.ts',
-    from: 'return [...compareCells(curve), ...inIntensity, ...inMeasures]',
-    to: 'return [...inIntensity]',
+    from: "...compareCells({ field: 'power_curves', held: held?.curve ?? [], sent: points }),",
+    to: '',
   },
   {
     promise:
       '… in whichever column, and a stored answer that is damaged or gone, too; `--repair` brings each back',
     in: 'src/store/activities/differences.ts',
-    from: "...compareMembers('detail_fields', membersOf(held.detailFields), fields),",
+    from: "...compareMembers('detail_fields', held.detailFields, fields),",
     to: '',
   },
   {

@@ -156,8 +156,8 @@ export const ROWS: readonly Breaking[] = [
   {
     promise: '… and of a damaged mirror no row is written that was right',
     in: 'src/store/activities/record-rebuilt.ts',
-    from: 'current.push({ input, before, keepsSamples: await findSameSamples(tx, input) })',
-    to: 'current.push({ input, before, keepsSamples: false && (await findSameSamples(tx, input)) })',
+    from: 'keepsSamples: await findSameSamples(tx, input) })',
+    to: 'keepsSamples: false && (await findSameSamples(tx, input)) })',
   },
   {
     promise: '… and of a damaged mirror no row is written that was right',
