@@ -1,10 +1,15 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { signInWithPassword, signOut } from '../../src/app/sign-in.ts'
 import { openDaemon } from '../../src/daemon/daemon.ts'
+import { collectGarbage } from '../kit/collect-garbage.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openRig } from '../mirror/rig.ts'
 
-it('an account that signs in beside a daemon, also once more, is mirrored at once', async () => {
+/** As a restart of Postgres does, for this database. */
+const END_CONNECTIONS = `select pg_terminate_backend(pid) from pg_stat_activity
+  where datname = current_database() and pid <> pg_backend_pid()`
+
+it('an account that signs in beside a daemon, also once more and after Postgres ended all connections, is mirrored at once', async () => {
   const rig = await openRig({ activities: 2, env: { MUSETTE_HTTP: 'off' } })
   onTestFinished(() => rig.close())
   const signal = new AbortController().signal
@@ -25,5 +30,12 @@ it('an account that signs in beside a daemon, also once more, is mirrored at onc
   await signOut(rig.app, 'second')
   await signIn()
   await eventually(async () => (await polls()) === 2)
+  // What a wait holds on to by a weak reference only is gone from now on.
+  const collecting = setInterval(collectGarbage, 250)
+  onTestFinished(() => clearInterval(collecting))
+  await rig.rows(END_CONNECTIONS)
+  await signOut(rig.app, 'second')
+  await signIn()
+  await eventually(async () => (await polls()) === 3)
   expect(rig.log.lines.filter(({ level }) => Number(level) >= 50)).toEqual([])
 })

@@ -1,12 +1,13 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { findStatus } from '../../src/app/status-report.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
 import { findConditions } from '../../src/daemon/webhook-conditions.ts'
 import { checkWebhooks } from '../../src/doctor/check-webhooks.ts'
 import { HOUR, MINUTE } from '../../src/kit/time.ts'
+import { collectGarbage } from '../kit/collect-garbage.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openReceiver, type Receiver } from '../kit/receiver.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
@@ -86,7 +87,11 @@ describe('a daemon with webhooks', () => {
     ).toEqual(['activity.new', 'history.mirrored'])
   })
 
-  it('sends a lost login with the command to type, to the phone as well', async () => {
+  it('sends a lost login with the command to type, to the phone as well, after Postgres ended all connections', async () => {
+    const collecting = setInterval(collectGarbage, 250)
+    onTestFinished(() => clearInterval(collecting))
+    await rig.rows(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`)
     await rig.steer('POST', 'tokens/revoke')
     expect((await findEvent('login.lost')).data.command).toBe('musette login')
     const got = await eventually(() => phone.received[0], OFTEN)

@@ -3,7 +3,9 @@ import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { openOtherPostgres } from '../../kit/other-postgres.ts'
 import { PGBOUNCER } from '../../kit/pooler.ts'
 import { queryOnce } from '../../kit/postgres.ts'
+import { distPath, runNode } from '../../kit/processes.ts'
 import { whole } from '../../kit/sampling.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 import { makeOwner, type Outcome, runFlow, type Server, type Surroundings } from './flow.ts'
 import { TABLE } from './table.ts'
 
@@ -45,6 +47,29 @@ describe.each(draw())(`(SEED=${seed}) with $name`, (surroundings) => {
       await other?.close()
     }
   }, 300_000)
+})
+
+/** Of a shell that is set up for another server; an embedded one hung with the first. */
+const OTHER_SERVER = {
+  ...{ PGSSLMODE: 'require', PGOPTIONS: '-c datestyle=German', PGDATA: '/nowhere', PGHOST: '203.0.113.1' },
+  ...{ PGPORT: '1', PGUSER: 'nobody', PGDATABASE: 'none', PGPASSWORD: 'wrong', NODE_PG_FORCE_NATIVE: '1' },
+}
+
+it('the embedded Postgres is started and read as without the variables of a shell', async () => {
+  const folder = await openTempDir('embedded')
+  const env = { ...OTHER_SERVER, MUSETTE_BASE_URL: sandbox.url, MUSETTE_DATA_DIR: folder.path }
+  const musette = (args: string[]) => runNode([distPath('main.js'), ...args], { env, input: 'rider' })
+  try {
+    expect(await musette(['login', '--username', 'rider', '--password-stdin'])).toMatchObject({ code: 0 })
+    const typed = await musette([
+      'sql',
+      '--json',
+      'select current_user, count(*)::int as n from training.accounts',
+    ])
+    expect(typed).toMatchObject({ code: 0, stdout: expect.stringContaining('"n":1') })
+  } finally {
+    await folder.close()
+  }
 })
 
 /** Draws the rows by the seed, after those that stand for a kind of fault. */
