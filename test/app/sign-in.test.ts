@@ -16,19 +16,17 @@ beforeEach(async () => {
 })
 afterEach(() => rig.close())
 
+const RIDER = {
+  ...{ name: 'default', username: 'rider', password: 'rider' },
+  ...{ keepPassword: false, sameRider: true },
+}
+
 it('an account mirrors from the beginning when it signs in to another service', async () => {
   const other = await startSandbox({ activities: 3, seed: 9 })
   const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, MUSETTE_BASE_URL: other.url }
   const app = await openApp(readConfig(env), makeSilentLog())
   try {
-    const login = {
-      name: 'default',
-      username: 'rider',
-      password: 'rider',
-      keepPassword: false,
-      sameRider: true,
-    }
-    expect(await signInWithPassword(app, login)).toMatchObject({ baseUrl: other.url })
+    expect(await signInWithPassword(app, RIDER)).toMatchObject({ baseUrl: other.url })
     expect(await syncAccount(app, { name: 'default' })).toMatchObject({ listed: 3, fetched: 3 })
   } finally {
     await app.close()
@@ -54,14 +52,7 @@ it('a login to another address that fails half way leaves the previous one as it
       })
       lock.catch(reject)
     })
-    const login = {
-      name: 'default',
-      username: 'rider',
-      password: 'rider',
-      keepPassword: false,
-      sameRider: true,
-    }
-    const signIn = signInWithPassword(app, login).catch((error: unknown) => error)
+    const signIn = signInWithPassword(app, RIDER).catch((error: unknown) => error)
     const waiter = await eventually(async () => (await rig.rows(WAITING_FOR_LOCK))[0])
     expect(await rig.rows('select base_url from training.accounts')).toEqual(before)
     await rig.rows('select pg_terminate_backend($1)', [waiter.pid])

@@ -3,11 +3,8 @@ import { signInWithPassword, signOut } from '../../src/app/sign-in.ts'
 import { openDaemon } from '../../src/daemon/daemon.ts'
 import { collectGarbage } from '../kit/collect-garbage.ts'
 import { eventually } from '../kit/eventually.ts'
+import { END_CONNECTIONS } from '../kit/postgres.ts'
 import { openRig } from '../mirror/rig.ts'
-
-/** As a restart of Postgres does, for this database. */
-const END_CONNECTIONS = `select pg_terminate_backend(pid) from pg_stat_activity
-  where datname = current_database() and pid <> pg_backend_pid()`
 
 it('an account that signs in beside a daemon, also once more and after Postgres ended all connections, is mirrored at once', async () => {
   const rig = await openRig({ activities: 2, env: { MUSETTE_HTTP: 'off' } })

@@ -99,3 +99,7 @@ export async function openHold(url: string, statement: string): Promise<{ close(
   await client.query(`BEGIN; ${statement}`)
   return { close: () => client.end() }
 }
+
+/** Ends every other connection to the database, as a restart of Postgres does. */
+export const END_CONNECTIONS =
+  'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'

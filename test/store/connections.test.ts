@@ -5,7 +5,7 @@ import { makeQueuePool, migrateQueueTables } from '../../src/jobs/backend.ts'
 import { endPool, makePool, PostgresClient } from '../../src/kit/postgres-client.ts'
 import { openChangeListener } from '../../src/store/feed/change-listener.ts'
 import { withMigrationLock } from '../../src/store/migrate.ts'
-import { queryOnce } from '../kit/postgres.ts'
+import { END_CONNECTIONS, queryOnce } from '../kit/postgres.ts'
 import { openReaderLogin } from '../kit/reader-login.ts'
 import { openTestReader } from '../query/guarded/rig.ts'
 import { openTestStore, quiet, rowsOf } from './open.ts'
@@ -112,10 +112,7 @@ test('a connection that the server ends while nobody listens to it does not end 
   for (const emitter of [alone, bare, inTransaction, pool]) catchThrown(emitter)
   const ended = [alone, bare, inTransaction].map((client) => gone(client, 'end'))
   const removed = gone(pool, 'remove')
-  await queryOnce(
-    connectionString,
-    'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-  )
+  await queryOnce(connectionString, END_CONNECTIONS)
   await Promise.all([...ended, removed])
   await expect(inTransaction.query('commit')).rejects.toThrow()
   inTransaction.release(true)

@@ -9,6 +9,7 @@ import { checkWebhooks } from '../../src/doctor/check-webhooks.ts'
 import { HOUR, MINUTE } from '../../src/kit/time.ts'
 import { collectGarbage } from '../kit/collect-garbage.ts'
 import { eventually } from '../kit/eventually.ts'
+import { END_CONNECTIONS } from '../kit/postgres.ts'
 import { openReceiver, type Receiver } from '../kit/receiver.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 import { runVerb } from '../kit/verbs.ts'
@@ -90,8 +91,7 @@ describe('a daemon with webhooks', () => {
   it('sends a lost login with the command to type, to the phone as well, after Postgres ended all connections', async () => {
     const collecting = setInterval(collectGarbage, 250)
     onTestFinished(() => clearInterval(collecting))
-    await rig.rows(`select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and pid <> pg_backend_pid()`)
+    await rig.rows(END_CONNECTIONS)
     await rig.steer('POST', 'tokens/revoke')
     expect((await findEvent('login.lost')).data.command).toBe('musette login')
     const got = await eventually(() => phone.received[0], OFTEN)
