@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts'
 import { VERSION } from '../kit/program-folder.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { type Sleep, systemClock } from '../kit/time.ts'
-import type { MirrorDeps, MirrorOptions } from '../mirror/mirror.ts'
+import type { MirrorDeps } from '../mirror/mirror.ts'
 import { recordHomeOfOthers } from '../mirror/time-zones.ts'
 import { openService, type Service, type ServiceObserver } from '../service/service.ts'
 import { pruneDrift } from '../store/drift.ts'
@@ -19,7 +19,6 @@ import type { Preparation } from './open-database.ts'
 export type App = LocalApp & {
   service: Service
   mirror: MirrorDeps
-  mirrorOptions: MirrorOptions
 }
 
 /**
@@ -73,8 +72,8 @@ export async function openApp(
         vacuum: makeSamplesVacuum({ store, log }),
         log,
         now: systemClock,
+        options: config.mirror,
       },
-      mirrorOptions: config.mirror,
       close: () => release.release(),
     }
   } catch (error) {
@@ -85,10 +84,9 @@ export async function openApp(
 
 /** Ends the pauses that were recorded while this machine's clock was ahead, and logs their number. */
 export async function endPauses({
-  mirror: { store, log, now },
-  mirrorOptions: { lagMs },
-}: Pick<App, 'mirror' | 'mirrorOptions'>): Promise<void> {
-  const pauses = await store.transaction((tx) => recordPausesEnded(tx, { now: now(), lagMs }))
+  mirror: { store, log, now, options },
+}: Pick<App, 'mirror'>): Promise<void> {
+  const pauses = await store.transaction((tx) => recordPausesEnded(tx, { now: now(), lagMs: options.lagMs }))
   if (pauses > 0) log.warn({ pauses }, 'pauses that were made while the clock was ahead are ended')
 }
 

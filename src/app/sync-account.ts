@@ -31,7 +31,7 @@ export type SyncCounts = PassCounts & {
   newestDay: string | null
 }
 
-type SyncApp = Pick<App, 'config' | 'vault' | 'mirror' | 'mirrorOptions'>
+type SyncApp = Pick<App, 'config' | 'vault' | 'mirror'>
 
 type Watched = { name: string; signal?: AbortSignal; onProgress?: (progress: Progress) => void }
 
@@ -67,7 +67,7 @@ export async function syncAccount(
     const passInput = { ...rest, account, concurrency, onProgress }
     const { store } = app.mirror
     const before = await store.read((tx) => findFetched(tx, account.accountId))
-    const counts = await syncActivities(app.mirror, app.mirrorOptions, passInput)
+    const counts = await syncActivities(app.mirror, passInput)
     const failed = await begin()
     await app.mirror.vacuum.whenIdle()
     await pruneBookkeeping(app.mirror, account.accountId)
@@ -116,7 +116,7 @@ export async function resyncAccount(
   const { name, ...rest } = input
   const account = await beginPass(app, name)
   const { concurrency } = app.config.service
-  const counts = await resyncActivities(app.mirror, app.mirrorOptions, { account, concurrency, ...rest })
+  const counts = await resyncActivities(app.mirror, { account, concurrency, ...rest })
   await app.mirror.vacuum.whenIdle()
   return counts
 }
@@ -187,7 +187,7 @@ export async function verifyAccount(
   },
 ): Promise<VerifyCounts> {
   const { choice, repair, signal, onEnd } = input
-  const { mirror, mirrorOptions } = app
+  const { mirror } = app
   const account = await accountToUse({ store: mirror.store, vault: app.vault }, input.name)
   const { accountId, name } = account
   const activities = await mirror.store.read((tx) => findToVerify(tx, { accountId, choice }))
@@ -197,7 +197,7 @@ export async function verifyAccount(
     if (missing.length > 0) throw unknownActivity(name, missing)
   }
   const counts: VerifyCounts = { compared: 0, equal: 0, different: 0, repaired: 0, older: 0, failed: 0 }
-  await compareActivities(mirror, mirrorOptions, {
+  await compareActivities(mirror, {
     ...{ account, activities, repair, signal },
     atOnce: app.config.service.concurrency,
     onEnd(end) {

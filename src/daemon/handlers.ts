@@ -37,14 +37,14 @@ const NEW_WITHIN_MS = 14 * DAY
 
 /** Makes the handler of every job in the catalog; `jobs` is a function because the queue needs the handlers first. */
 export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
-  const { store, mirror, mirrorOptions } = app
+  const { store, mirror } = app
   const logProgress = makeProgressLog(app)
   const prune = makePruning(app)
   const updateZones = makeZoneUpdates(app)
   const startedAt = new Date()
   return {
     'poll-activities': besidePasses(app, async (account, { signal }) => {
-      const { inserted, marked } = await pollActivities(mirror, mirrorOptions, { account, signal })
+      const { inserted, marked } = await pollActivities(mirror, { account, signal })
       if (inserted + marked === 0) return undefined
       await enqueueWanted(app, jobs(), account)
       return { counts: { changed: inserted + marked } }
@@ -53,7 +53,7 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
       // The first poll compares the whole list itself.
       const key = { accountId: account.accountId, resource: ACTIVITIES }
       if (!(await store.read((tx) => findCursor(tx, key)))) return undefined
-      const found = await reconcileActivities(mirror, mirrorOptions, { account, signal })
+      const found = await reconcileActivities(mirror, { account, signal })
       const changed = found.inserted + found.marked
       if (changed > 0) await enqueueWanted(app, jobs(), account)
       return changed + found.absent > 0 ? { counts: { changed, absent: found.absent } } : undefined
@@ -61,13 +61,13 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
     'scrub-activities': besidePasses(app, async (account, { signal }) => {
       const scrub = scrubOf(app.config.mirror.scrubPerDay)
       if (!scrub) return undefined
-      const counts = await scrubActivities(mirror, mirrorOptions, { account, limit: scrub.limit, signal })
+      const counts = await scrubActivities(mirror, { account, limit: scrub.limit, signal })
       return counts.different ? { counts } : undefined
     }),
     'fetch-activity': besidePasses(app, async (account, { signal }, { activityId }) => {
       const activity = await store.read((tx) => findActivity(tx, activityId))
       if (activity && isToFetch(activity, mirror.now()))
-        await mirrorActivity(mirror, mirrorOptions, { account, activity, signal })
+        await mirrorActivity(mirror, { account, activity, signal })
     }),
     'refresh-token': ofAccount(app, async (account, { signal }) => {
       await app.service.forAccount(account).refreshTokenIfDue(signal)

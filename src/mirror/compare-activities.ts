@@ -18,13 +18,7 @@ import { findLeastVerified, type WantedActivity } from '../store/activities/want
 import { acquireNamedLock } from '../store/store.ts'
 import { isGone, OUTAGE_AFTER, recordFailure } from './item-failure.ts'
 import { type Listed, makeEntryLookup } from './list-activities.ts'
-import {
-  type MirrorDeps,
-  type MirrorInput,
-  type MirrorOptions,
-  retryWhenRateLimited,
-  withRun,
-} from './mirror.ts'
+import { type MirrorDeps, type MirrorInput, retryWhenRateLimited, withRun } from './mirror.ts'
 import { assertNotPoorer, type FetchedActivity, fetchWhole, recordActivities } from './mirror-activity.ts'
 import { derive } from './rebuild-activities.ts'
 import { recordIfGone } from './reconcile-activities.ts'
@@ -55,16 +49,15 @@ type CompareInput = MirrorInput & { activity: WantedActivity; entryOf: ReturnTyp
  */
 export async function compareActivity(
   deps: MirrorDeps,
-  options: MirrorOptions,
   { activity, repair, entryOf, ...input }: CompareInput & { repair: boolean },
 ): Promise<Comparison> {
   const { path, startedAt } = activity
   let fetched: FetchedActivity
   try {
-    fetched = await fetchWhole(deps, options, { ...input, activity })
+    fetched = await fetchWhole(deps, { ...input, activity })
   } catch (error) {
     const isMissing = repair
-      ? await recordIfGone(deps, options, { ...input, activity, error })
+      ? await recordIfGone(deps, { ...input, activity, error })
       : isGone(activity, error) && startedAt !== null && !(await entryOf(activity))
     if (!isMissing) throw error
     return { result: 'different', differences: [GONE], isRepaired: repair }
@@ -149,7 +142,6 @@ export type Verified = { path: string } & (Comparison | { result: 'failed'; reas
  */
 export async function compareActivities(
   deps: MirrorDeps,
-  options: MirrorOptions,
   {
     activities,
     atOnce,
@@ -168,7 +160,7 @@ export async function compareActivities(
     input.signal?.throwIfAborted()
     const { path } = activity
     const requestedAt = deps.now()
-    const work = () => compareActivity(deps, options, { ...input, activity, entryOf })
+    const work = () => compareActivity(deps, { ...input, activity, entryOf })
     let compared: Comparison
     try {
       compared = await retryWhenRateLimited(deps, work)
@@ -194,7 +186,6 @@ export async function compareActivities(
  */
 export async function scrubActivities(
   deps: MirrorDeps,
-  options: MirrorOptions,
   { limit, ...input }: MirrorInput & { limit: number },
 ): Promise<{ compared: number; different: number }> {
   const { accountId, name } = input.account
@@ -203,7 +194,7 @@ export async function scrubActivities(
   )
   if (activities.length === 0) return { compared: 0, different: 0 }
   return withRun(deps.store, { accountId, resource: SCRUB, kind: 'schedule' }, async (tally) => {
-    await compareActivities(deps, options, {
+    await compareActivities(deps, {
       ...{ ...input, activities, repair: true, atOnce: 1 },
       async onEnd(end, failure) {
         const { path, result } = end

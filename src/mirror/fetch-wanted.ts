@@ -3,7 +3,7 @@ import { formatDuration, joinSignals, SECOND, within } from '../kit/time.ts'
 import type { Account } from '../store/account-rows.ts'
 import { countByState, findWanted, type WantedActivity } from '../store/activities/wanted.ts'
 import { fetchServiceState, OUTAGE_AFTER } from './item-failure.ts'
-import { type MirrorDeps, type MirrorOptions, retryWhenRateLimited, withRun } from './mirror.ts'
+import { type MirrorDeps, retryWhenRateLimited, withRun } from './mirror.ts'
 import { type FetchedActivity, fetchActivity, recordActivities } from './mirror-activity.ts'
 import { ACTIVITIES } from './poll-activities.ts'
 
@@ -38,11 +38,7 @@ export type FetchCounts = Record<FetchResult, number> & { reason?: string }
  * An activity that fails is counted and named in the log, and the others go on; an outage ends the pass with the
  * TransientError.
  */
-export async function fetchWanted(
-  deps: MirrorDeps,
-  options: MirrorOptions,
-  input: FetchWantedInput,
-): Promise<FetchCounts> {
+export async function fetchWanted(deps: MirrorDeps, input: FetchWantedInput): Promise<FetchCounts> {
   const { accountId } = input.account
   const tally: FetchCounts = { fetched: 0, unchanged: 0, failed: 0, absent: 0 }
   const seen = new Set<number>()
@@ -64,7 +60,7 @@ export async function fetchWanted(
         logProgress(progress)
         input.onProgress?.(progress)
       }
-      await fetchAll(deps, options, { ...input, activities: due, count })
+      await fetchAll(deps, { ...input, activities: due, count })
     }
     return tally
   })
@@ -107,7 +103,7 @@ type FetchAllInput = {
  * and named in the log, and the others go on; an outage ends it with the TransientError. Answers that have been fetched are
  * recorded in any case.
  */
-async function fetchAll(deps: MirrorDeps, options: MirrorOptions, input: FetchAllInput): Promise<void> {
+async function fetchAll(deps: MirrorDeps, input: FetchAllInput): Promise<void> {
   const { account, concurrency, count } = input
   const queue = input.activities.values()
   const halt = joinSignals([input.signal])
@@ -134,7 +130,7 @@ async function fetchAll(deps: MirrorDeps, options: MirrorOptions, input: FetchAl
   const fetchOne = async (activity: WantedActivity): Promise<FetchedActivity[]> => {
     try {
       const fetched = await retryWhenRateLimited(deps, () =>
-        fetchActivity(deps, options, { account, activity, signal }),
+        fetchActivity(deps, { account, activity, signal }),
       )
       failedInARow.fetching = 0
       if (typeof fetched !== 'string') return [fetched]

@@ -15,7 +15,7 @@ import { recordDrift } from '../store/drift.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
 import { findLostFields } from '../store/samples/same-samples.ts'
 import { inHalves, recordFailure } from './item-failure.ts'
-import type { MirrorDeps, MirrorInput, MirrorOptions } from './mirror.ts'
+import type { MirrorDeps, MirrorInput } from './mirror.ts'
 import { poorerActivity } from './poorer-answers.ts'
 import { recordIfGone } from './reconcile-activities.ts'
 
@@ -43,12 +43,8 @@ type RecordedActivity = { activity: WantedActivity } & ({ result: ActivityResult
  * Mirrors one activity: fetches it and records the answer with everything that is computed from it. A failure of its own is
  * recorded on its row, with the time of the next attempt, and thrown.
  */
-export async function mirrorActivity(
-  deps: MirrorDeps,
-  options: MirrorOptions,
-  input: ActivityInput,
-): Promise<ActivityResult> {
-  const fetched = await fetchActivity(deps, options, input)
+export async function mirrorActivity(deps: MirrorDeps, input: ActivityInput): Promise<ActivityResult> {
+  const fetched = await fetchActivity(deps, input)
   if (typeof fetched === 'string') return fetched
   const [end] = await recordActivities(deps, [fetched])
   if (end && 'result' in end) return end.result
@@ -62,18 +58,17 @@ export async function mirrorActivity(
  */
 export async function fetchActivity(
   deps: MirrorDeps,
-  options: MirrorOptions,
   input: ActivityInput,
 ): Promise<FetchedActivity | 'unchanged' | 'absent'> {
   const requestedAt = deps.now()
   try {
     if (await recordIfUnchanged(deps, input, requestedAt)) return 'unchanged'
-    const fetched = await fetchWhole(deps, options, input)
+    const fetched = await fetchWhole(deps, input)
     await assertNotPoorer(deps, fetched)
     return fetched
   } catch (error) {
     if (isAbort(error, input.signal)) throw error
-    if (await recordIfGone(deps, options, { ...input, error })) return 'absent'
+    if (await recordIfGone(deps, { ...input, error })) return 'absent'
     await recordFailure(deps, { ...input, requestedAt, error })
     throw error
   }
@@ -136,7 +131,6 @@ export async function assertNotPoorer(
 /** Fetches one activity with its samples (service document, endpoint 8) and normalizes the answer; nothing is recorded. */
 export async function fetchWhole(
   deps: MirrorDeps,
-  options: MirrorOptions,
   { account, activity, signal }: ActivityInput,
 ): Promise<FetchedActivity> {
   const requestedAt = deps.now()
@@ -155,7 +149,7 @@ export async function fetchWhole(
     ...derived,
     activityId: activity.activityId,
     requestedAt,
-    rawDocument: options.keepRaw
+    rawDocument: deps.options.keepRaw
       ? await packDocument({ document: answer.body, gzipped: answer.gzipped })
       : undefined,
     detailState: isAwaiting ? ('awaiting_samples' as const) : ('mirrored' as const),

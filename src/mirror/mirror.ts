@@ -21,13 +21,8 @@ export type MirrorDeps = {
   vacuum: SamplesVacuum
   log: Logger
   now: Clock
-}
-
-/** How an account is mirrored; from the configuration. */
-export type MirrorOptions = {
-  historyStart: Date
-  lagMs: number
-  keepRaw: boolean
+  /** from the configuration */
+  options: { historyStart: Date; lagMs: number; keepRaw: boolean }
 }
 
 export type MirrorInput = { account: Account; signal?: AbortSignal | undefined }

@@ -5,7 +5,7 @@ import { type Cursor, findCursor, findListCap, recordCursor, recordListCap } fro
 import { recordDrift } from '../store/drift.ts'
 import { acquireNamedLock } from '../store/store.ts'
 import { type Listing, listChanges, listEverything, listPart, type Window } from './list-activities.ts'
-import { type MirrorDeps, type MirrorOptions, withRun } from './mirror.ts'
+import { type MirrorDeps, type MirrorInput, withRun } from './mirror.ts'
 import { updateTimeZones } from './time-zones.ts'
 
 export const ACTIVITIES = 'activities'
@@ -25,11 +25,7 @@ const NEWS_OVERLAP_MS = 2 * SECOND
  * the service's clock. Without a cursor it lists everything and compares that with its parts: the backfill is the first poll.
  * The cursor does not move while the list is incomplete.
  */
-export async function pollActivities(
-  deps: MirrorDeps,
-  options: MirrorOptions,
-  input: { account: Account; signal?: AbortSignal },
-): Promise<PollResult> {
+export async function pollActivities(deps: MirrorDeps, input: MirrorInput): Promise<PollResult> {
   const { account } = input
   const key = { accountId: account.accountId, resource: ACTIVITIES }
   const known = await deps.store.read(async (tx) => ({
@@ -38,11 +34,11 @@ export async function pollActivities(
   }))
   const kind = known.cursor ? 'poll' : 'backfill'
   return withRun(deps.store, { ...key, kind }, async (tally) => {
-    const listing = await listSince(deps, options, input, known)
+    const listing = await listSince(deps, input, known)
     tally.listed = listing.entries.length
     // An incomplete list is one failure, however many windows are cut.
     tally.failed = listing.bad.length + Math.min(1, listing.cut.length)
-    const whenSame = await fetchWhenSame(deps, options, input, { ...known, listing })
+    const whenSame = await fetchWhenSame(deps, input, { ...known, listing })
     const marked = await deps.store.transaction(async (tx) => {
       await acquireNamedLock(tx, 'activity list', key.accountId)
       const { entries, requestedAt, knownUpTo } = listing
@@ -70,7 +66,7 @@ export async function pollActivities(
 }
 
 /** The window of every list: from the first day that is mirrored to a far day. */
-export function historyWindow(options: MirrorOptions): Window {
+export function historyWindow({ options }: MirrorDeps): Window {
   return { from: options.historyStart, to: FAR_DAY }
 }
 
@@ -94,17 +90,17 @@ type Known = { cursor: Cursor | undefined; listCap: number | null }
 
 async function listSince(
   deps: MirrorDeps,
-  options: MirrorOptions,
-  input: { account: Account; signal?: AbortSignal },
+  input: MirrorInput,
   known: Known,
 ): Promise<Listing & { whole: boolean }> {
   const { cursor, listCap } = known
-  const query = { ...input, window: historyWindow(options) }
+  const query = { ...input, window: historyWindow(deps) }
   if (!cursor) return { ...(await listEverything(deps, query)), whole: true }
-  const updatedFrom = new Date(cursor.updatedFrom.getTime() - options.lagMs)
+  const { lagMs } = deps.options
+  const updatedFrom = new Date(cursor.updatedFrom.getTime() - lagMs)
   const listing = await listChanges(deps, { ...query, updatedFrom }, listCap)
   // With a clock that went back by less than the lag, the times of new changes are still in the listed span.
-  if (!listing.knownUpTo || wentBackMs(cursor, listing.knownUpTo) <= options.lagMs / 2)
+  if (!listing.knownUpTo || wentBackMs(cursor, listing.knownUpTo) <= lagMs / 2)
     return { ...listing, whole: false }
   deps.log.warn(
     { account: input.account.name },
@@ -121,16 +117,15 @@ async function listSince(
  */
 async function fetchWhenSame(
   deps: MirrorDeps,
-  options: MirrorOptions,
-  input: { account: Account; signal?: AbortSignal },
+  input: MirrorInput,
   found: Known & { listing: Listing & { whole: boolean } },
 ): Promise<WhenSame> {
   const { cursor, listing } = found
   if (!cursor || listing.whole || listing.cap !== null || listing.entries.length === 0) return 'fetch'
   const updatedFrom = new Date(cursor.updatedFrom.getTime() - NEWS_OVERLAP_MS)
-  const window = historyWindow(options)
+  const window = historyWindow(deps)
   const news = await listPart(deps, { ...input, window, updatedFrom }, window)
-  const { lagMs } = options
+  const { lagMs } = deps.options
   return { changed: new Set(news.entries.keys()), firstPauseMs: lagMs / 2, lastPauseMs: lagMs }
 }
 

@@ -10,7 +10,7 @@ import { recordDrift } from '../store/drift.ts'
 import { acquireNamedLock } from '../store/store.ts'
 import { isGone } from './item-failure.ts'
 import { type Listing, listChanges, listEverything, type Window } from './list-activities.ts'
-import { type MirrorDeps, type MirrorInput, type MirrorOptions, type RunTally, withRun } from './mirror.ts'
+import { type MirrorDeps, type MirrorInput, type RunTally, withRun } from './mirror.ts'
 import { ACTIVITIES, historyWindow, logListing } from './poll-activities.ts'
 import { isShrunken } from './poorer-answers.ts'
 
@@ -32,15 +32,11 @@ type ReconcileInput = MirrorInput & {
  * not move. Throws UnexpectedResponseError and changes nothing when the list cannot be trusted: it has entries that cannot
  * be read (`list_unreadable`) or parts that are always cut (`list_cut`), or lacks too much of the mirror (`list_shrunken`).
  */
-export async function reconcileActivities(
-  deps: MirrorDeps,
-  options: MirrorOptions,
-  input: ReconcileInput,
-): Promise<ReconcileResult> {
+export async function reconcileActivities(deps: MirrorDeps, input: ReconcileInput): Promise<ReconcileResult> {
   const { account } = input
   const key = { accountId: account.accountId, resource: ACTIVITIES }
   return withRun(deps.store, { ...key, kind: 'reconcile' }, async (tally) => {
-    const window = historyWindow(options)
+    const window = historyWindow(deps)
     const { before, listCap } = await deps.store.read(async (tx) => ({
       before: await findKnownActivities(tx, account.accountId),
       listCap: (await findListCap(tx, key))?.listCap ?? null,
@@ -77,7 +73,6 @@ export async function reconcileActivities(
  */
 export async function recordIfGone(
   deps: MirrorDeps,
-  options: MirrorOptions,
   { activity, error, ...input }: ReconcileInput & { activity: WantedActivity; error: unknown },
 ): Promise<boolean> {
   if (!isGone(activity, error)) return false
@@ -88,7 +83,7 @@ export async function recordIfGone(
   }
   if (await isAbsent()) return true
   try {
-    await reconcileActivities(deps, options, { ...input, isQuick: true })
+    await reconcileActivities(deps, { ...input, isQuick: true })
   } catch (failure) {
     if (isAbort(failure, input.signal)) throw failure
     deps.log.warn(

@@ -2,7 +2,7 @@ import { ConfigError, errorLine, UnexpectedResponseError } from '../kit/errors.t
 import { recordRefetch } from '../store/activities/refetch.ts'
 import { countByState } from '../store/activities/wanted.ts'
 import { type FetchCounts, type FetchWantedInput, fetchWanted } from './fetch-wanted.ts'
-import { type MirrorDeps, type MirrorOptions, retryWhenRateLimited } from './mirror.ts'
+import { type MirrorDeps, retryWhenRateLimited } from './mirror.ts'
 import { pollActivities } from './poll-activities.ts'
 import { type ReconcileResult, reconcileActivities } from './reconcile-activities.ts'
 import { updateTimeZones } from './time-zones.ts'
@@ -32,15 +32,11 @@ type PassInput = FetchWantedInput & {
  * every wanted activity, newest first, until none is due, and finds their time zones. A list that reconcile refuses is named in the log and counted as
  * failed, and the pass goes on; an outage ends it.
  */
-export async function syncActivities(
-  deps: MirrorDeps,
-  options: MirrorOptions,
-  input: PassInput,
-): Promise<PassCounts> {
+export async function syncActivities(deps: MirrorDeps, input: PassInput): Promise<PassCounts> {
   const { accountId } = input.account
-  const poll = await retryWhenRateLimited(deps, () => pollActivities(deps, options, input))
-  const compared = input.full ? await reconcile(deps, options, input) : undefined
-  const fetched = await fetchWanted(deps, options, input)
+  const poll = await retryWhenRateLimited(deps, () => pollActivities(deps, input))
+  const compared = input.full ? await reconcile(deps, input) : undefined
+  const fetched = await fetchWanted(deps, input)
   await updateTimeZones(deps, input.account)
   const states = await deps.store.read((tx) => countByState(tx, accountId))
   const refused = compared === 'refused' ? 1 : 0
@@ -56,13 +52,9 @@ export async function syncActivities(
   }
 }
 
-async function reconcile(
-  deps: MirrorDeps,
-  options: MirrorOptions,
-  input: PassInput,
-): Promise<ReconcileResult | 'refused'> {
+async function reconcile(deps: MirrorDeps, input: PassInput): Promise<ReconcileResult | 'refused'> {
   try {
-    return await reconcileActivities(deps, options, input)
+    return await reconcileActivities(deps, input)
   } catch (error) {
     if (!(error instanceof UnexpectedResponseError)) throw error
     deps.log.error({ account: input.account.name, code: error.code }, errorLine(error))
@@ -79,7 +71,6 @@ export type ResyncChoice = { paths: readonly string[] } | { since: Date }
  */
 export async function resyncActivities(
   deps: MirrorDeps,
-  options: MirrorOptions,
   input: FetchWantedInput & { choice: ResyncChoice },
 ): Promise<FetchCounts & { marked: number }> {
   const { choice } = input
@@ -92,7 +83,7 @@ export async function resyncActivities(
     throw unknownActivity(name, missing)
   })
   deps.log.info({ account: name, marked: marked.length }, 'activities marked to be fetched again')
-  const counts = await fetchWanted(deps, options, input)
+  const counts = await fetchWanted(deps, input)
   await updateTimeZones(deps, input.account)
   return { marked: marked.length, ...counts }
 }

@@ -76,13 +76,13 @@ describe('another rider', () => {
     await putInPlace('second')
     const before = await held()
     const { app, account } = rig
-    const { mirror, mirrorOptions } = app
+    const { mirror } = app
     const file = { fileName: 'a.fit', bytes: randomBytes(2_000) }
     const verify = { name: 'default', choice: { all: true }, repair: true, onEnd: () => undefined } as const
     const works = {
       'a pass': () => syncAccount(app, { name: 'default', full: true, training: true }),
-      'a poll': () => pollActivities(mirror, mirrorOptions, { account }),
-      'a reconcile': () => reconcileActivities(mirror, mirrorOptions, { account }),
+      'a poll': () => pollActivities(mirror, { account }),
+      'a reconcile': () => reconcileActivities(mirror, { account }),
       'training info': () => mirrorTrainingInfo(mirror, { account }),
       workouts: () => mirrorWorkouts(mirror, { account }),
       'an upload': () => app.service.forAccount(account).uploadFit(file),

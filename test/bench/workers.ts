@@ -74,8 +74,7 @@ async function measurePolls(): Promise<Row> {
     const [account] = await app.store.read(findAccounts)
     if (!account) throw new Error('somebody is signed in')
     const polls = async () => {
-      for (let poll = 0; poll < POLLS / 4; poll++)
-        await pollActivities(app.mirror, app.mirrorOptions, { account })
+      for (let poll = 0; poll < POLLS / 4; poll++) await pollActivities(app.mirror, { account })
     }
     await polls()
     const took = await timed(() => Promise.all([polls(), polls(), polls(), polls()]))

@@ -58,7 +58,7 @@ describe('the heartbeat of a round', () => {
     answer = well
     expect(await diagnose()).toMatchObject([{ state: 'warning', run: 'musette start' }])
     expect(await round(0)).toEqual([])
-    await pollActivities(rig.app.mirror, rig.app.mirrorOptions, { account: rig.account })
+    await pollActivities(rig.app.mirror, { account: rig.account })
     expect(await round()).toEqual([[SECRET_PATH, '']])
     expect(await newestRun()).toMatchObject({ outcome: 'done' })
     expect(await diagnose()).toMatchObject([{ state: 'ok' }])

@@ -42,8 +42,8 @@ it('activities that fail while the list fails too are an outage', async () => {
     status: 500,
     times: 'always',
   })
-  const { mirror, mirrorOptions } = rig.app
-  const fetched = fetchWanted(mirror, mirrorOptions, { account: rig.account, concurrency: 4 })
+  const { mirror } = rig.app
+  const fetched = fetchWanted(mirror, { account: rig.account, concurrency: 4 })
   await expect(fetched).rejects.toMatchObject({ code: 'server_error' })
 })
 

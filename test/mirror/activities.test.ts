@@ -209,12 +209,12 @@ describe('the mirror of the activities', () => {
     (await rig.rows(`select 1 from training.activities where detail_state = 'mirrored'`)).length
 
   it('waits for an activity that somebody else holds, and not with the others in hand', async () => {
-    const { store, mirror, mirrorOptions } = rig.app
-    await pollActivities(mirror, mirrorOptions, { account: rig.account })
+    const { store, mirror } = rig.app
+    await pollActivities(mirror, { account: rig.account })
     let fetching: Promise<unknown> | undefined
     await store.transaction(async (tx) => {
       await tx.client.query('select from training.activities order by started_at limit 1 for update')
-      fetching = fetchWanted(mirror, mirrorOptions, { account: rig.account, concurrency: 1 })
+      fetching = fetchWanted(mirror, { account: rig.account, concurrency: 1 })
       await vi.waitFor(async () => expect(await mirrored()).toBe(ACTIVITIES - 1), 10_000)
     })
     await fetching
@@ -227,9 +227,9 @@ describe('the mirror of the activities', () => {
     const mirror = mirrorWith((answers) => {
       if (answers === 3) stop.abort(new Error('stopped'))
     })
-    await pollActivities(mirror, rig.app.mirrorOptions, { account: rig.account })
+    await pollActivities(mirror, { account: rig.account })
     const input = { account: rig.account, concurrency: 1, signal: stop.signal }
-    await expect(fetchWanted(mirror, rig.app.mirrorOptions, input)).rejects.toThrow('stopped')
+    await expect(fetchWanted(mirror, input)).rejects.toThrow('stopped')
     expect(await mirrored()).toBe(3)
     await sync()
     await expectMirrored(rig)
@@ -239,14 +239,14 @@ describe('the mirror of the activities', () => {
     const mirror = mirrorWith(async (answers) => {
       if (answers === 3) await vi.waitFor(async () => expect(await mirrored()).toBe(2), 10_000)
     })
-    await pollActivities(mirror, rig.app.mirrorOptions, { account: rig.account })
+    await pollActivities(mirror, { account: rig.account })
     const told: unknown[] = []
     const input = {
       account: rig.account,
       concurrency: 1,
       onProgress: (progress: unknown) => void told.push(progress),
     }
-    expect(await fetchWanted(mirror, rig.app.mirrorOptions, input)).toMatchObject({ fetched: ACTIVITIES })
+    expect(await fetchWanted(mirror, input)).toMatchObject({ fetched: ACTIVITIES })
     const total = ACTIVITIES
     expect(told).toEqual(Array.from({ length: total }, (_, index) => ({ done: index + 1, total, failed: 0 })))
     await expectMirrored(rig)
@@ -270,9 +270,9 @@ describe('the mirror of the activities', () => {
         },
       },
     }
-    await pollActivities(rig.app.mirror, rig.app.mirrorOptions, { account: rig.account })
+    await pollActivities(rig.app.mirror, { account: rig.account })
     const input = { account: rig.account, concurrency: 1 }
-    await expect(fetchWanted(mirror, rig.app.mirrorOptions, input)).rejects.toBeInstanceOf(TransientError)
+    await expect(fetchWanted(mirror, input)).rejects.toBeInstanceOf(TransientError)
     expect(lost).toBeGreaterThan(0)
     expect(await mirrored()).toBeLessThan(ACTIVITIES)
     expect(await rig.rows(`select 1 from training.activities where fetch_error is not null`)).toEqual([])

@@ -56,8 +56,8 @@ describe('an activity of which list and detail say different things', () => {
 
   it('keeps the day and the type of the detail, and is no change, however often lists are compared', async () => {
     expect(await row()).toEqual(AS_DETAIL)
-    const { mirror, mirrorOptions } = rig.app
-    const compare = () => reconcileActivities(mirror, mirrorOptions, { account: rig.account })
+    const { mirror } = rig.app
+    const compare = () => reconcileActivities(mirror, { account: rig.account })
     expect(await compare()).toMatchObject({ listed: 1, marked: 0 })
     await sync(true)
     expect(await compare()).toMatchObject({ listed: 1, marked: 0 })

@@ -182,10 +182,11 @@ describe('the whole history', () => {
   })
 
   it('reaches far ahead of now with no more requests', async () => {
-    const window = historyWindow({ historyStart: HISTORY.from, lagMs: 0, keepRaw: false })
-    expect(window.from).toEqual(HISTORY.from)
     const activities = [...days(2), { path: 'ahead', at: '2099-05-05T05:00:00.000Z' }]
     const { deps, queries } = serve({ activities })
+    const options = { historyStart: HISTORY.from, lagMs: 0, keepRaw: false }
+    const window = historyWindow({ ...deps, options })
+    expect(window.from).toEqual(HISTORY.from)
     expect(pathsOf(await listEverything(deps, { account, window }))).toContain('ahead')
     expect(queries).toHaveLength(4)
   })

@@ -31,10 +31,11 @@ async function open() {
     log,
     serviceOf: () => ({ listActivities }),
     now: () => at.ours,
+    options: OPTIONS,
   } as unknown as MirrorDeps
   const poll = async () => {
     queries.length = 0
-    const result = await pollActivities(deps, OPTIONS, { account })
+    const result = await pollActivities(deps, { account })
     return { ...result, queries: [...queries] }
   }
   const cursor = async () =>

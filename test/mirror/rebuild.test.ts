@@ -179,7 +179,7 @@ describe('rebuild', () => {
   })
 
   it('skips an activity whose newer answer came meanwhile', async () => {
-    const { mirror, mirrorOptions, store } = rig.app
+    const { mirror, store } = rig.app
     const items = await rig.rows(
       `select activity_id as "activityId", path, 1 as bytes from training.activities where activity_id = 10`,
     )
@@ -192,7 +192,7 @@ describe('rebuild', () => {
       transaction: async <T>(work: Parameters<typeof store.transaction<T>>[0]) => {
         if (!fetched) {
           fetched = true
-          await mirrorActivity(mirror, mirrorOptions, { account: rig.account, activity })
+          await mirrorActivity(mirror, { account: rig.account, activity })
         }
         return store.transaction(work)
       },

@@ -72,7 +72,7 @@ describe('reconcile', () => {
     expect(await rowOf(first)).toMatchObject({ absent: false, detail_state: 'mirrored' })
     await rig.steer('POST', `activities/${second}/revive`)
     const { app, account } = rig
-    const found = await reconcileActivities(app.mirror, app.mirrorOptions, { account })
+    const found = await reconcileActivities(app.mirror, { account })
     expect(found).toEqual({ listed: ACTIVITIES, inserted: 0, marked: 1, absent: 0 })
     expect(await rowOf(second)).toMatchObject({ absent: false, detail_state: 'wanted' })
     await sync()
@@ -157,8 +157,8 @@ describe('reconcile', () => {
       'the comparison of each day',
       async (path) => {
         await rig.rows('update training.activities set verified_at = null where path = $1', [path])
-        const { mirror, mirrorOptions } = rig.app
-        return scrubActivities(mirror, mirrorOptions, { account: rig.account, limit: 1 })
+        const { mirror } = rig.app
+        return scrubActivities(mirror, { account: rig.account, limit: 1 })
       },
       { compared: 1, different: 1 },
     ],
@@ -169,8 +169,8 @@ describe('reconcile', () => {
         const { activity_id: id } = (await rowOf(path)) ?? {}
         const activity = await rig.app.mirror.store.read((tx) => findActivity(tx, Number(id)))
         if (!activity) throw new Error('it is mirrored')
-        const { mirror, mirrorOptions } = rig.app
-        return { result: await mirrorActivity(mirror, mirrorOptions, { account: rig.account, activity }) }
+        const { mirror } = rig.app
+        return { result: await mirrorActivity(mirror, { account: rig.account, activity }) }
       },
       { result: 'absent' },
     ],

@@ -61,14 +61,13 @@ describe('comparing activities with the service', () => {
   })
 
   const { signal } = new AbortController()
-  const scrub = (limit = 10) =>
-    scrubActivities(rig.app.mirror, rig.app.mirrorOptions, { account: rig.account, limit, signal })
+  const scrub = (limit = 10) => scrubActivities(rig.app.mirror, { account: rig.account, limit, signal })
   const compare = async (path: string, repair = false) => {
     const [row] = await rig.rows('select activity_id from training.activities where path = $1', [path])
     const activity = await rig.app.mirror.store.read((tx) => findActivity(tx, Number(row?.activity_id)))
     if (!activity) throw new Error('it is mirrored')
     const entryOf = makeEntryLookup(rig.app.mirror, { account: rig.account, signal })
-    return compareActivity(rig.app.mirror, rig.app.mirrorOptions, {
+    return compareActivity(rig.app.mirror, {
       account: rig.account,
       activity,
       repair,

@@ -37,7 +37,7 @@ describe('two workers on one activity', () => {
   const fetchBy = async (deps: MirrorDeps, activityId: number) => {
     const activity = await deps.store.read((tx) => findActivity(tx, activityId))
     if (!activity) throw new Error('the activity is known')
-    return mirrorActivity(deps, rig.app.mirrorOptions, { account: rig.account, activity })
+    return mirrorActivity(deps, { account: rig.account, activity })
   }
   const beside = (): MirrorDeps => ({ ...rig.app.mirror, store: second })
 
@@ -67,7 +67,7 @@ describe('two workers on one activity', () => {
   }
 
   it('drop the answer that was requested earlier when it comes later', async () => {
-    await pollActivities(rig.app.mirror, rig.app.mirrorOptions, { account: rig.account })
+    await pollActivities(rig.app.mirror, { account: rig.account })
     const { activityId, path } = await wanted()
     const { deps, gate } = heldBack()
     const slow = fetchBy(deps, activityId)
@@ -83,13 +83,13 @@ describe('two workers on one activity', () => {
   })
 
   it('lose no edit that is listed while the only answer is under way', async () => {
-    await pollActivities(rig.app.mirror, rig.app.mirrorOptions, { account: rig.account })
+    await pollActivities(rig.app.mirror, { account: rig.account })
     const { activityId, path } = await wanted()
     const { deps, gate } = heldBack()
     const slow = fetchBy(deps, activityId)
     await gate.reached
     await rig.steer('PATCH', `activities/${path}`, { scale_power: 1.3 })
-    await pollActivities(beside(), rig.app.mirrorOptions, { account: rig.account })
+    await pollActivities(beside(), { account: rig.account })
     gate.open()
     await slow
     const [row] = await rig.rows('select detail_state from training.activities where path = $1', [path])
@@ -99,7 +99,7 @@ describe('two workers on one activity', () => {
   })
 
   it('write every sample once when they fetch at the same moment', async () => {
-    await pollActivities(rig.app.mirror, rig.app.mirrorOptions, { account: rig.account })
+    await pollActivities(rig.app.mirror, { account: rig.account })
     const { activityId } = await wanted()
     const workers = [rig.app.mirror, beside(), rig.app.mirror, beside()]
     await Promise.all(workers.map((deps) => fetchBy(deps, activityId)))
@@ -113,10 +113,10 @@ describe('two workers on one activity', () => {
 
   it('leave one truth when both of them fetch everything at once', async () => {
     await rig.steer('POST', 'activities', { seconds: 300 })
-    await pollActivities(rig.app.mirror, rig.app.mirrorOptions, { account: rig.account })
+    await pollActivities(rig.app.mirror, { account: rig.account })
     const input = { account: rig.account, concurrency: 2 }
     for (let times = 0; times < 3; times++) {
-      const ends = [rig.app.mirror, beside()].map((deps) => fetchWanted(deps, rig.app.mirrorOptions, input))
+      const ends = [rig.app.mirror, beside()].map((deps) => fetchWanted(deps, input))
       for (const { failed } of await Promise.all(ends)) expect(failed).toBe(0)
       await expectMirrored(rig)
       await rig.rows(`update training.activities set detail_state = 'wanted', summary_hash = null`)
@@ -126,7 +126,7 @@ describe('two workers on one activity', () => {
   })
 
   it('take the newer answer, too, when the clock ran hours ahead while the older one was recorded', async () => {
-    await pollActivities(rig.app.mirror, rig.app.mirrorOptions, { account: rig.account })
+    await pollActivities(rig.app.mirror, { account: rig.account })
     const { activityId, path } = await wanted()
     const ahead = { ...rig.app.mirror, now: () => new Date(Date.now() + 3 * 3_600_000) }
     expect(await fetchBy(ahead, activityId)).toBe('fetched')

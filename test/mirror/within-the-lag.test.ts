@@ -19,8 +19,8 @@ describe('what was updated within the lag', () => {
   /** Polls and fetches; returns how many requests were made for activities. */
   const pass = async () => {
     await rig.steer('POST', 'counts/reset')
-    await pollActivities(mirror, rig.app.mirrorOptions, { account: rig.account })
-    await fetchWanted(mirror, rig.app.mirrorOptions, { account: rig.account, concurrency: 2 })
+    await pollActivities(mirror, { account: rig.account })
+    await fetchWanted(mirror, { account: rig.account, concurrency: 2 })
     const { requests } = (await rig.steer('GET', 'counts')) as { requests: Record<string, number> }
     return requests['GET /oauth/activity/:path'] ?? 0
   }

@@ -61,7 +61,7 @@ export async function openUploadRig(options: { activities?: number } = {}): Prom
     async fetchWanted() {
       const wanted = await app.store.read((tx) => findWanted(tx, { accountId, limit: 100, now: deps.now() }))
       for (const activity of wanted) {
-        await mirrorActivity(app.mirror, app.mirrorOptions, { account, activity }).catch(() => undefined)
+        await mirrorActivity(app.mirror, { account, activity }).catch(() => undefined)
       }
     },
     async find(bytes) {

@@ -74,7 +74,15 @@ export async function openProcess(ground: Ground, options: { impatient: boolean 
     },
   )
   const { listDefaultWorkouts } = service
-  const parts = { store, listDefaultWorkouts, workoutFolder: undefined, vacuum, log, now: clock.own }
+  const parts = {
+    store,
+    listDefaultWorkouts,
+    workoutFolder: undefined,
+    vacuum,
+    log,
+    now: clock.own,
+    options: mirror,
+  }
   const client = { baseUrl: serviceUrl, clientId: 'service_public', clientSecret: 'service_public' }
   return {
     line,
@@ -85,7 +93,7 @@ export async function openProcess(ground: Ground, options: { impatient: boolean 
     },
     async poll(account) {
       const serviceOf = (of: Account) => service.forAccount(of)
-      await pollActivities({ ...parts, serviceOf }, mirror, { account })
+      await pollActivities({ ...parts, serviceOf }, { account })
     },
     async pass({ around, ...wish }) {
       const within = async <T>(path: string | undefined, call: () => Promise<T>): Promise<T> => {
@@ -106,7 +114,7 @@ export async function openProcess(ground: Ground, options: { impatient: boolean 
       }
       const { accountId } = wish.account
       await store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date(), accountId }))
-      await syncActivities({ ...parts, serviceOf }, mirror, wish)
+      await syncActivities({ ...parts, serviceOf }, wish)
     },
     async close() {
       await service.close()

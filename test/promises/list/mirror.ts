@@ -11,8 +11,8 @@ export const MIRROR: readonly Breaking[] = [
   {
     promise: '… whatever the service answers meanwhile',
     in: 'src/mirror/poll-activities.ts',
-    from: 'const listing = await listSince(deps, options, input, known)',
-    to: 'await deps.store.transaction((tx) => recordCursor(tx, { ...key, updatedFrom: deps.now() })); const listing = await listSince(deps, options, input, known)',
+    from: 'const listing = await listSince(deps, input, known)',
+    to: 'await deps.store.transaction((tx) => recordCursor(tx, { ...key, updatedFrom: deps.now() })); const listing = await listSince(deps, input, known)',
   },
   {
     promise: '… wherever a process is killed or the database restarts',
@@ -47,13 +47,13 @@ export const MIRROR: readonly Breaking[] = [
   {
     promise: '… also of an old activity that is uploaded late',
     in: 'src/mirror/poll-activities.ts',
-    from: 'const query = { ...input, window: historyWindow(options) }',
-    to: 'const query = { ...input, window: { ...historyWindow(options), ...(cursor && { from: cursor.updatedFrom }) } }',
+    from: 'const query = { ...input, window: historyWindow(deps) }',
+    to: 'const query = { ...input, window: { ...historyWindow(deps), ...(cursor && { from: cursor.updatedFrom }) } }',
   },
   {
     promise: '… also when the service dates it before the last poll, by `MUSETTE_LAG` at most',
     in: 'src/mirror/poll-activities.ts',
-    from: 'const updatedFrom = new Date(cursor.updatedFrom.getTime() - options.lagMs)',
+    from: 'const updatedFrom = new Date(cursor.updatedFrom.getTime() - lagMs)',
     to: 'const updatedFrom = new Date(cursor.updatedFrom.getTime())',
   },
   {
@@ -163,7 +163,7 @@ export const MIRROR: readonly Breaking[] = [
   {
     promise: 'A clock that goes wrong, here or at the service, loses no change',
     in: 'src/mirror/poll-activities.ts',
-    from: 'if (!listing.knownUpTo || wentBackMs(cursor, listing.knownUpTo) <= options.lagMs / 2)',
+    from: 'if (!listing.knownUpTo || wentBackMs(cursor, listing.knownUpTo) <= lagMs / 2)',
     to: 'if (!listing.knownUpTo || wentBackMs(cursor, listing.knownUpTo) >= 0)',
   },
   {
