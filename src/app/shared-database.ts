@@ -71,7 +71,7 @@ async function startHolder(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const main = join(PROGRAM_FOLDER, 'dist/main.js')
-  const settings = config.envFile === undefined ? [] : ['--env-file', config.envFile]
+  const settings = config.envFile === undefined ? [] : ['--settings', config.envFile]
   const child = spawn(process.execPath, [main, ...settings, 'db-hold'], {
     detached: true,
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

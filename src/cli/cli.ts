@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import { VERSION } from '../kit/program-folder.ts'
 import { addCompletionVerb } from './completion.ts'
 import { EXIT, exitFor, openContext, type Run } from './context.ts'
@@ -25,7 +25,8 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   let code: number = EXIT.done
   const program = makeProgram((verb, options) => run(verb, options))
   const run: Run = async (verb, options) => {
-    const context = await openContext({ ...options, ...program.opts<{ envFile?: string }>() })
+    const { settings, envFile } = program.opts<{ settings?: string; envFile?: string }>()
+    const context = await openContext({ ...options, envFile: settings ?? envFile })
     try {
       code = (await verb(context)) ?? EXIT.done
     } catch (error) {
@@ -52,7 +53,9 @@ export function makeProgram(run: Run): Command {
   const program = new Command('musette')
     .description('Keeps your whole training history in your own Postgres.')
     .version(VERSION)
-    .option('--env-file <file>', 'read settings that the environment does not set from this file')
+    .option('--settings <file>', 'read settings that the environment does not set from this file')
+    // Node 20 takes this one for itself, even behind the name of the program.
+    .addOption(new Option('--env-file <file>', 'the same as --settings').hideHelp())
     .exitOverride()
     .showHelpAfterError('(musette --help lists the verbs)')
   addStartVerb(program, run)

@@ -62,7 +62,7 @@ export type Run = (verb: Verb, options?: VerbOptions) => Promise<void>
  * Throws ConfigError.
  */
 export async function openContext(
-  options: VerbOptions & { envFile?: string },
+  options: VerbOptions & { envFile?: string | undefined },
 ): Promise<Context & { dispose(): void }> {
   const { checked, readSettings } = await import('../config/config.ts')
   const { dropDriverVariables } = await import('../config/env-file.ts')

@@ -156,7 +156,7 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
   config: {
     settings: [],
     exits: [],
-    examples: ['musette config', 'musette --env-file my.env config --json'],
+    examples: ['musette config', 'musette --settings my.env config --json'],
   },
   sql: {
     notes: [

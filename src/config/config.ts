@@ -46,7 +46,7 @@ const ONCE = { jitless: true } as const
 
 /**
  * Reads the settings as readConfig does, but never throws: a wrong variable gets its default and is listed in `problems`. The
- * environment is stronger than the file of `--env-file`, and that one stronger than `musette.env` in the data directory.
+ * environment is stronger than the file of `--settings`, and that one stronger than `musette.env` in the data directory.
  */
 export function readSettings(env: Environment = process.env, envFile?: string): Settings {
   // Libraries that are loaded later would print passwords for it.
@@ -105,13 +105,14 @@ function readSources(env: Environment, envFile: string | undefined) {
     try {
       const source = readEnvFile(path, options)
       if (source) sources.push(source)
+      for (const fault of source?.faults ?? []) problems.push({ name: path, variable: path, sentence: fault })
       return source
     } catch {
       problems.push({ name, variable: name, sentence: `names ${path}, which cannot be read` })
       return undefined
     }
   }
-  if (envFile !== undefined) read('--env-file', resolve(envFile))
+  if (envFile !== undefined) read('--settings', resolve(envFile))
   const variable = 'MUSETTE_DATA_DIR'
   const dataDir = readOrigins(sources).get(variable)?.text ?? defaultDataDir()
   const inDataDir = read(variable, join(resolve(dataDir), IN_DATA_DIR), { optional: true })
@@ -169,7 +170,7 @@ function toConfig(
   const dataDir = resolve(value.MUSETTE_DATA_DIR)
   return Object.freeze({
     dataDir,
-    /** the file that was named by `--env-file`; processes that this one starts get it, too */
+    /** the file that was named by `--settings`; processes that this one starts get it, too */
     envFile: envFile === undefined ? undefined : resolve(envFile),
     secretKey: value.MUSETTE_SECRET_KEY,
     service: Object.freeze({

@@ -1,13 +1,15 @@
 import { readFileSync, statSync } from 'node:fs'
-import { parseEnv } from 'node:util'
 import { closest, distance } from 'fastest-levenshtein'
 import { errorCode } from '../kit/errors.ts'
-import { FROM_FILE, NAMES } from './variables.ts'
+import { ALSO_IN_SMALL_LETTERS, FROM_FILE, NAMES } from './variables.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** One place where variables are set: the environment, or a file. */
-export type Source = Readonly<{ name: string; values: Environment }>
+/**
+ * One place where variables are set: the environment, or a file. `faults` are the lines of a file that set nothing, as sentences
+ * without a value.
+ */
+export type Source = Readonly<{ name: string; values: Environment; faults?: readonly string[] }>
 
 /** The file of settings in the data directory. */
 export const IN_DATA_DIR = 'musette.env'
@@ -15,17 +17,54 @@ export const IN_DATA_DIR = 'musette.env'
 /** Two names that differ in more characters are no slip of the fingers. */
 const NEAR = 4
 
+/** NAME=value: in quotes, where it may have several lines, or up to the end of the line, or to a # after a space. */
+const LINE =
+  /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(?:(?:"([^"]*)"|'([^']*)'|`([^`]*)`)[ \t]*(?:#.*)?|((?!["'`]).*?)[ \t]*(?:(?<=[ \t])#.*)?)$/my
+
 /**
  * Reads a file of lines `NAME=value`, as Docker Compose knows them; undefined for a missing one that is `optional`. Throws the
  * errors of the file system.
  */
 export function readEnvFile(path: string, { optional = false } = {}): Source | undefined {
   try {
-    return { name: path, values: parseEnv(readFileSync(path, 'utf8')) }
+    return { name: path, ...parseLines(readFileSync(path)) }
   } catch (error) {
     if (optional && ['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined
     throw error
   }
+}
+
+/** Parses the lines by itself: parseEnv of Node joins a line without = to the next one, and ends a value at any #. */
+function parseLines(file: Buffer): { values: Environment; faults: string[] } {
+  // An editor of Windows may begin a file with a byte-order mark, or write UTF-16.
+  const characters = file.toString(file[0] === 0xff ? 'utf16le' : 'utf8')
+  const text = characters.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n')
+  const values: Record<string, string> = {}
+  const faults: string[] = []
+  for (let at = 0, end = 0; at < text.length; at = end + 1) {
+    LINE.lastIndex = at
+    const match = LINE.exec(text)
+    end = match ? LINE.lastIndex : `${text}\n`.indexOf('\n', at)
+    const [line = text.slice(at, end), name, double, single, back, bare] = match ?? []
+    const value = double?.replaceAll('\\n', '\n') ?? single ?? back ?? bare ?? ''
+    const fault = faultOf(line, name, bare) ?? (value && name && values[name] && `sets ${name} again`)
+    if (fault) faults.push(`line ${text.slice(0, at).split('\n').length} ${fault}`)
+    else if (name) values[name] = value
+  }
+  return { values, faults }
+}
+
+function faultOf(line: string, name: string | undefined, bare: string | undefined): string | undefined {
+  if (/^\s*(?:#|$)/.test(line)) return undefined
+  if (!name) {
+    const [, word = ''] = /^\s*(?:export\s+)?(\w+)/.exec(line) ?? []
+    return `sets nothing; write ${nearestTo(word) ?? 'NAME'}=VALUE, with quotes around the whole value or none`
+  }
+  if (!isKnown(name)) return `sets ${name}, which is no setting of musette${hintFor(name)}`
+  if (bare?.includes('#')) return `has a # inside the value of ${name}; put the value in quotes`
+  return NAMES.some((other) => line.includes(`\n${other}=`))
+    ? `begins a value of ${name} in quotes that end below another setting; end them on this line`
+    : undefined
 }
 
 /** Takes out the variables from which the Postgres driver fills whatever a URL does not say: a shell has them for other programs. */
@@ -33,29 +72,34 @@ export function dropDriverVariables(env: NodeJS.ProcessEnv = process.env): void 
   for (const name of Object.keys(env)) if (/^(PG[A-Z]|NODE_PG_FORCE_NATIVE$)/.test(name)) delete env[name]
 }
 
-/** Returns a sentence for each variable that musette does not know, and for each file of secrets that others can read. */
-export function warningsOf(sources: readonly Source[]): string[] {
-  return sources.flatMap((source, index) => {
-    const unknown = Object.keys(source.values).filter(
-      (name) => name.startsWith('MUSETTE_') && !NAMES.includes(name) && source.values[name] !== '',
-    )
-    const sentences = unknown.map(
-      (name) => `${name} (${source.name}) is no setting of musette${hintFor(name)}`,
-    )
-    // The first source is the environment, the others are files.
-    if (index > 0 && holdsSecret(source) && isReadableByOthers(source.name))
-      sentences.push(
-        `${source.name} holds a secret and can be read by other users; run: chmod 600 ${source.name}`,
-      )
-    return sentences
-  })
+/** Returns a sentence for each variable of the environment that is likely a slip, and for each file of secrets that others can read. */
+export function warningsOf([environment, ...files]: readonly Source[]): string[] {
+  const slips = Object.entries(environment?.values ?? {}).filter(
+    ([name, value]) =>
+      value !== '' && !isKnown(name) && (/^MUSETTE_/i.test(name) || nearestTo(name, 1) !== undefined),
+  )
+  return [
+    ...slips.map(([name]) => `${name} (environment) is no setting of musette${hintFor(name)}`),
+    ...files
+      .filter((file) => holdsSecret(file) && isReadableByOthers(file.name))
+      .map(({ name }) => `${name} holds a secret and can be read by other users; run: chmod 600 ${name}`),
+  ]
+}
+
+function isKnown(name: string): boolean {
+  const large = name.toUpperCase()
+  return NAMES.includes(name) || (name === large.toLowerCase() && ALSO_IN_SMALL_LETTERS.includes(large))
 }
 
 function hintFor(name: string): string {
-  const nearest = closest(name, [...NAMES])
-  return distance(name, nearest) <= NEAR
-    ? `; did you mean ${nearest}?`
-    : '; musette config lists those that there are'
+  const nearest = nearestTo(name)
+  return nearest ? `; did you mean ${nearest}?` : '; musette config lists those that there are'
+}
+
+/** Returns the setting whose name differs from this one in at most `near` characters, small letters aside. */
+function nearestTo(name: string, near = NEAR): string | undefined {
+  const nearest = closest(name.toUpperCase(), [...NAMES])
+  return distance(name.toUpperCase(), nearest) <= near ? nearest : undefined
 }
 
 function holdsSecret({ values }: Source): boolean {

@@ -20,9 +20,9 @@ const COMPLETED: ReadonlyArray<[typed: string, becomes: string]> = [
   ['musette export --format par', 'musette export --format parquet '],
   ['musette start --roles sch', 'musette start --roles scheduler '],
   ['musette export --all --to archi', 'musette export --all --to archive/'],
-  ['musette --env-file mir', 'musette --env-file mirror.env '],
+  ['musette --settings mir', 'musette --settings mirror.env '],
   ['musette upload mor', 'musette upload morning.fit '],
-  ['musette --env-file mirror.env stat', 'musette --env-file mirror.env status '],
+  ['musette --settings mirror.env stat', 'musette --settings mirror.env status '],
 ]
 
 let folder: TempDir

@@ -40,9 +40,11 @@ it('names the file of a setting', async () => {
   onTestFinished(() => folder.close())
   const file = join(folder.path, 'my.env')
   await writeFile(file, 'MUSETTE_LAG=2h\n')
-  const { stdout } = await musette({}, ['--env-file', file])
-  // Node 20 reads such a file, too, and puts it into the environment.
-  expect(stdout).toMatch(new RegExp(`MUSETTE_LAG +2h +(${file}|environment) +1h`))
+  const { stdout } = await musette({}, ['--settings', file])
+  expect(stdout).toMatch(new RegExp(`MUSETTE_LAG +2h +${file} +1h`))
+  // Node 20 reads the file of the older name, too, and puts it into the environment.
+  const older = await musette({}, ['--env-file', file])
+  expect(older.stdout).toMatch(new RegExp(`MUSETTE_LAG +2h +(${file}|environment) +1h`))
 })
 
 it('is warned of unknown names by every verb, which works on', async () => {

@@ -175,7 +175,7 @@ describe('the files of settings', () => {
   })
 
   it('are refused when they cannot be read, or name another data directory', () => {
-    expect(readSettings({}, join(folder, 'none.env')).problems).toMatchObject([{ name: '--env-file' }])
+    expect(readSettings({}, join(folder, 'none.env')).problems).toMatchObject([{ name: '--settings' }])
     const dataDir = join(folder, 'elsewhere')
     write('elsewhere/musette.env', 'MUSETTE_DATA_DIR=/other\n')
     expect(complaintOf({ MUSETTE_DATA_DIR: dataDir })).toMatch(/MUSETTE_DATA_DIR is set in .*musette\.env/)
@@ -194,13 +194,90 @@ describe('the files of settings', () => {
   })
 })
 
+/** The text of a settings file, what it sets, and what each line that sets nothing is told. */
+const LINES: ReadonlyArray<[text: string | Buffer, sets: Record<string, string>, told?: readonly string[]]> =
+  [
+    [
+      '\uFEFFMUSETTE_LAG=2h\r\n\r\n# a remark\r\nexport MUSETTE_POLL_EVERY = 5m \r\n',
+      { MUSETTE_LAG: '2h', MUSETTE_POLL_EVERY: '5m' },
+    ],
+    [
+      'MUSETTE_LAG=2h # a remark\nMUSETTE_WORKOUT_DIR="/a # b" # a remark\nMUSETTE_CONCURRENCY= # none',
+      { MUSETTE_LAG: '2h', MUSETTE_WORKOUT_DIR: '/a # b' },
+    ],
+    [
+      'MUSETTE_CLIENT_ID=\'a#"b\'\nMUSETTE_CLIENT_SECRET="a\\nb\nc"\nMUSETTE_LAG=2h',
+      { MUSETTE_CLIENT_ID: 'a#"b', MUSETTE_CLIENT_SECRET: 'a\nb\nc', MUSETTE_LAG: '2h' },
+    ],
+    ['https_proxy=http://proxy:3128', { HTTPS_PROXY: 'http://proxy:3128' }],
+    ['MUSETTE_LAG=\nMUSETTE_LAG=2h', { MUSETTE_LAG: '2h' }],
+    ['hunter2\nMUSETTE_LAG=2h', { MUSETTE_LAG: '2h' }, ['line 1 sets nothing; write NAME=VALUE,']],
+    ['DATABASE_URL postgres://u:hunter2@h/d', {}, ['line 1 sets nothing; write DATABASE_URL=VALUE,']],
+    ['\n  DATABASE_URL: postgres://u:hunter2@h/d', {}, ['line 2 sets nothing; write DATABASE_URL=VALUE,']],
+    [
+      'database_url=postgres://u:hunter2@h/d',
+      {},
+      ['line 1 sets database_url, which is no setting of musette; did you mean DATABASE_URL?'],
+    ],
+    [
+      'DATABASE_URI=postgres://u:hunter2@h/d',
+      {},
+      ['line 1 sets DATABASE_URI, which is no setting of musette; did you mean DATABASE_URL?'],
+    ],
+    [
+      'Https_Proxy=http://hunter2',
+      {},
+      ['line 1 sets Https_Proxy, which is no setting of musette; did you mean HTTPS_PROXY?'],
+    ],
+    [
+      'OTHER_PROGRAM=hunter2',
+      {},
+      [
+        'line 1 sets OTHER_PROGRAM, which is no setting of musette; musette config lists those that there are',
+      ],
+    ],
+    [
+      'MUSETTE_CLIENT_SECRET=hunter#2',
+      {},
+      ['line 1 has a # inside the value of MUSETTE_CLIENT_SECRET; put the value in quotes'],
+    ],
+    [
+      'MUSETTE_CLIENT_SECRET="hunter2\nMUSETTE_LAG=2h',
+      { MUSETTE_LAG: '2h' },
+      ['line 1 sets nothing; write MUSETTE_CLIENT_SECRET=VALUE, with quotes around the whole value or none'],
+    ],
+    ['MUSETTE_CLIENT_SECRET="hunter2\nMUSETTE_LAG="2h"', { MUSETTE_LAG: '2h' }, ['line 1 sets nothing;']],
+    [
+      'MUSETTE_CLIENT_SECRET="hunter2\nMUSETTE_LAG=2h\nMUSETTE_CLIENT_ID="',
+      {},
+      ['line 1 begins a value of MUSETTE_CLIENT_SECRET in quotes'],
+    ],
+    ['MUSETTE_LAG=2h\nMUSETTE_LAG=3h', { MUSETTE_LAG: '2h' }, ['line 2 sets MUSETTE_LAG again']],
+    [Buffer.from('\uFEFFMUSETTE_LAG=2h\n', 'utf16le'), { MUSETTE_LAG: '2h' }],
+  ]
+
+describe('each line of a settings file', () => {
+  it.each(LINES)('sets something, or is told and stops the start: %j', (text, sets, told = []) => {
+    const dataDir = mkdtempSync(join(folder, 'lines-'))
+    const path = join(dataDir, 'musette.env')
+    writeFileSync(path, text, { mode: 0o600 })
+    const { origins, problems, config } = readSettings({ MUSETTE_DATA_DIR: dataDir })
+    const texts = [...origins].map(([variable, { text }]) => [variable, text])
+    expect(Object.fromEntries(texts)).toEqual({ ...sets, MUSETTE_DATA_DIR: dataDir })
+    const sentences = problems.map(({ name, sentence }) => `${name} ${sentence}`)
+    expect(sentences).toEqual(told.map((each) => expect.stringContaining(`${path} ${each}`)))
+    expect(sentences.join()).not.toContain('hunter')
+    expect(config.dataDir).toBe(dataDir)
+  })
+})
+
 describe('an unknown variable', () => {
   it('is a warning with the nearest name', () => {
-    const env = { MUSETTE_POL_EVERY: '1m', MUSETTE_SOMETHING_ELSE: '1', MUSETTE_LAG_FILE: '/x', OTHER: '1' }
+    const env = { MUSETTE_POL_EVERY: '1m', MUSETTE_SOMETHING_ELSE: '1', database_uri: '1', FTP_PROXY: '1' }
     expect(readSettings(env).warnings).toEqual([
       'MUSETTE_POL_EVERY (environment) is no setting of musette; did you mean MUSETTE_POLL_EVERY?',
       'MUSETTE_SOMETHING_ELSE (environment) is no setting of musette; musette config lists those that there are',
-      expect.stringMatching(/^MUSETTE_LAG_FILE /),
+      'database_uri (environment) is no setting of musette; did you mean DATABASE_URL?',
     ])
     expect(readSettings({ MUSETTE_HTTP_TOKEN_FILE: '', MUSETTE_GONE: '' }).warnings).toEqual([])
   })

@@ -52,4 +52,11 @@ export const FOLDERS: readonly Breaking[] = [
     from: 'const anew = last !== undefined && last.database?.line !== line',
     to: 'const anew = last === undefined',
   },
+  {
+    promise:
+      'A line of a settings file that sets nothing stops every command, with the number of the line and without its value',
+    in: 'src/config/config.ts',
+    from: 'of source?.faults ?? [])',
+    to: 'of [] as string[])',
+  },
 ]
