@@ -162,7 +162,7 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
     notes: [
       'Rows are printed as they come, however many there are. On a terminal, rows that are wider than it are written one value a line; elsewhere nothing is cut. Ctrl-C cancels the statement at the server.',
       'With --json, a column whose name comes again is numbered: max, max_2. Values of type integer, real and double precision are numbers, boolean is true or false, json stays as it is; all else is a string with the digits that Postgres writes.',
-      'With --csv, output is as that of psql --csv: NULL and an empty text are both an empty field.',
+      'With --csv, output is as that of psql --csv: NULL and an empty text are both an empty field. A text may begin with =, which a spreadsheet runs as a formula: import such columns as text.',
     ],
     settings: DATABASE,
     exits: ASKS,

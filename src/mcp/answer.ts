@@ -45,6 +45,11 @@ export function makeFailure(sentence: string): CallToolResult {
   return { content: [{ type: 'text', text: sentence }], isError: true }
 }
 
+/** Makes the failure of a call that names what does not exist, where an empty answer would look like a fact. */
+export function makeUnknown(what: string, known: readonly unknown[]): CallToolResult {
+  return makeFailure(`There is no ${what}; there are: ${known.slice(0, 80).join(', ') || 'none'}.`)
+}
+
 function countFitting(entries: readonly unknown[], most: number): number {
   let tokens = 0
   for (const [index, entry] of entries.entries()) {

@@ -49,11 +49,14 @@ export function makeRefusal(code: number, message: string, id: Refusal['id'] = n
   return { jsonrpc: '2.0', id, error: { code, message } }
 }
 
-function refused(code: number, message: string): Judged {
-  return { messages: [], refusals: [makeRefusal(code, message)] }
+function refused(code: number, message: string, id?: Refusal['id']): Judged {
+  return { messages: [], refusals: [makeRefusal(code, message, id)] }
 }
 
 function judgeMessage(message: unknown): Judged {
+  // Every list is sent whole, so no cursor was ever given out.
+  if (isJSONRPCRequest(message) && message.method.endsWith('/list') && message.params?.cursor !== undefined)
+    return refused(ProtocolErrorCode.InvalidParams, 'there is no such cursor; ask without one', message.id)
   if (isJSONRPCRequest(message) || isJSONRPCNotification(message) || isJSONRPCResponse(message))
     return { messages: [message], refusals: [] }
   const refusal = refusalOf(message)

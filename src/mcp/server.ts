@@ -4,10 +4,10 @@ import { z } from 'zod'
 import { errorLine, isAbort, MusetteError } from '../kit/errors.ts'
 import { joinSignals } from '../kit/time.ts'
 import type { GuardedReader } from '../query/guarded-reader.ts'
-import { ABOUT_TEXTS, makeFailure } from './answer.ts'
+import { ABOUT_TEXTS, makeFailure, makeUnknown } from './answer.ts'
 import { COOKBOOK } from './cookbook/cookbook.ts'
 import type { Recipe } from './cookbook/recipe.ts'
-import { makeQuery } from './json-rows.ts'
+import { makeQuery, type Query } from './json-rows.ts'
 import { describeSchema } from './schema-text.ts'
 import { findActivities, getActivity } from './tools/activity-tools.ts'
 import { powerBests } from './tools/power-bests.ts'
@@ -68,7 +68,8 @@ function addTool(server: McpServer, tool: Tool, { reader, log, requestSignal }: 
       const joined = joinSignals([context.mcpReq.signal, requestSignal])
       const { signal } = joined
       try {
-        return await tool.run({ reader, query: makeQuery(reader, signal), signal }, given as never)
+        const query = makeQuery(reader, signal)
+        return (await refuse(query, given)) ?? (await tool.run({ reader, query, signal }, given as never))
       } catch (error) {
         if (isAbort(error, signal)) throw error
         if (error instanceof MusetteError) {
@@ -82,6 +83,14 @@ function addTool(server: McpServer, tool: Tool, { reader, log, requestSignal }: 
       }
     },
   )
+}
+
+/** Refuses what every tool would answer with nothing: a span that ends before it begins, an account that does not exist. */
+async function refuse(query: Query, { account, from, to }: { account?: string; from?: string; to?: string }) {
+  if (from && to && from > to) return makeFailure(`from ${from} is after to ${to}; exchange them.`)
+  if (account === undefined) return undefined
+  const names = (await query('select name from training.accounts order by 1')).map(({ name }) => name)
+  return names.includes(account) ? undefined : makeUnknown(`account "${account}"`, names)
 }
 
 function addPrompt(server: McpServer, { name, question, sql, reading }: Recipe): void {

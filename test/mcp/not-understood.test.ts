@@ -53,6 +53,18 @@ const REFUSED: Array<[string, string, number, unknown]> = [
     INVALID_PARAMS,
     3,
   ],
+  [
+    'a cursor that was never given out',
+    '{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"bogus"}}',
+    INVALID_PARAMS,
+    3,
+  ],
+  [
+    'a cursor for prompts',
+    '{"jsonrpc":"2.0","id":"c","method":"prompts/list","params":{"cursor":"100"}}',
+    INVALID_PARAMS,
+    'c',
+  ],
   ['no version of JSON-RPC', '{"id":3,"method":"ping"}', INVALID_REQUEST, 3],
   ['a method that is no text', '{"jsonrpc":"2.0","id":3,"method":5}', INVALID_REQUEST, 3],
   ['no method', '{"jsonrpc":"2.0","id":3}', INVALID_REQUEST, 3],

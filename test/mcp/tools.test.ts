@@ -192,6 +192,75 @@ describe('the tools', () => {
   })
 })
 
+describe('a call that nothing can fit', () => {
+  const ACCOUNT = 'There is no account "nobody"; there are: mine, other.'
+  const CALLS: ReadonlyArray<[string, Record<string, unknown>, string]> = [
+    ['state_today', { account: 'nobody' }, ACCOUNT],
+    ['find_activities', { account: 'nobody' }, ACCOUNT],
+    ['get_activity', { account: 'nobody', activity: 'late' }, ACCOUNT],
+    ['power_bests', { account: 'nobody' }, ACCOUNT],
+    ['recent_changes', { account: 'nobody' }, ACCOUNT],
+    [
+      'what_is_here',
+      { table: 'rides' },
+      'There is no table or view "rides"; there are: accounts, activities, ',
+    ],
+    [
+      'find_activities',
+      { from: '2025-06-02', to: '2025-06-01' },
+      'from 2025-06-02 is after to 2025-06-01; exchange them.',
+    ],
+    [
+      'power_bests',
+      { from: '2025-06-02', to: '2024-06-01' },
+      'from 2025-06-02 is after to 2024-06-01; exchange them.',
+    ],
+    [
+      'find_activities',
+      { offset: 3 },
+      'Offset 3 is beyond the end: fewer activities match. Ask with offset 0.',
+    ],
+    ['find_activities', { type: 'Cyclng' }, 'There is no type "Cyclng"; there are: Cycling.'],
+    ['power_bests', { durations_s: [5, 11, 13] }, 'There is no best over 11, 13 s; there are: 5, 1200.'],
+    ['recent_changes', { before: 999_999_999 }, 'There is no change 999999999; ask without before'],
+    [
+      'recent_changes',
+      { kind: 'activity.chnged' },
+      'There is no change of the kind "activity.chnged"; there are: activity.new',
+    ],
+  ]
+
+  it('fails with a sentence that says why, and never with an empty answer', async () => {
+    const client = await openActivities()
+    for (const [tool, input, sentence] of CALLS) {
+      const answer = await callTool(client, tool, input)
+      const of = `${tool} ${JSON.stringify(input)}`
+      expect([of, answer.isError, answer.text]).toEqual([of, true, expect.stringContaining(sentence)])
+    }
+  })
+
+  it('is told from one that fits nothing of what is there', async () => {
+    const client = await openActivities()
+    for (const [tool, input] of [
+      ['find_activities', { from: '2020-01-01', to: '2020-01-01', type: 'cycling' }],
+      ['power_bests', { to: '2025-06-01', durations_s: [5, 1_200, 7_200] }],
+      ['recent_changes', { kind: 'activity.new', account: 'other', days: 1 }],
+    ] as const)
+      expect((await callTool(client, tool, input)).isError, tool).toBe(false)
+  })
+
+  it('does not keep an activity without a date first among the newest', async () => {
+    const client = await openActivities()
+    await scene.query(
+      `update training.activities set started_at = null, started_at_local = null where path = 'first'`,
+    )
+    for (const sort of ['newest', 'oldest']) {
+      const { data } = await callTool(client, 'find_activities', { sort })
+      expect((data.activities as unknown as Array<{ activity: string }>).at(-1)?.activity, sort).toBe('first')
+    }
+  })
+})
+
 describe('an answer', () => {
   const QUERIES = [
     'select * from generate_series(1, 100000) as n',

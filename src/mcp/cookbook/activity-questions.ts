@@ -11,10 +11,10 @@ export const WITHIN_ACTIVITY: readonly Recipe[] = [
         select c.name as account, r.activity_id, r.place
         from training.accounts c
         cross join lateral (
-          select activity_id, row_number() over (order by started_at desc, activity_id desc) as place
+          select activity_id, row_number() over (order by started_at desc nulls last, activity_id desc) as place
           from training.activities a
           where a.account_id = c.account_id and a.name = 'Long Saturday' and a.absent_since is null
-          order by started_at desc, activity_id desc limit 2
+          order by started_at desc nulls last, activity_id desc limit 2
         ) r
       ), each as (
         select account, place, from_s::int as second, power, hr
@@ -45,7 +45,7 @@ export const WITHIN_ACTIVITY: readonly Recipe[] = [
         training.round(r.hr_drift_pct, 1) as hr_drift_pct, training.round(r.decoupling_pct, 1) as decoupling_pct
       from training.ride_overview r
       where r.elapsed_s > 7200 and r.decoupling_pct is not null
-      order by r.account, r.started_at desc, r.activity_id desc;`,
+      order by r.account, r.started_at desc nulls last, r.activity_id desc;`,
     reading: `
       The newest ride of more than two hours with power and heart rate, its second half against its first: how much the heart rate
       rose, and how much the watts of a heartbeat fell, in \`decoupling_pct\`. Below 5 % is steady; much more means that the second
@@ -78,7 +78,7 @@ export const WITHIN_ACTIVITY: readonly Recipe[] = [
         select distinct on (c.name) c.name as account, a.activity_id, a.sig_ftp
         from training.activities a join training.accounts c using (account_id)
         where a.name = 'Hill repeats' and a.absent_since is null
-        order by c.name, a.started_at desc, a.activity_id desc
+        order by c.name, a.started_at desc nulls last, a.activity_id desc
       ), smooth as (
         select account, from_s, held_s, power, hr, cad, avg(power) over (
             partition by account order by from_s range between 15 preceding and 15 following

@@ -42,7 +42,7 @@ export const MIRROR: readonly Recipe[] = [
       select c.name as account, a.started_at_local as started, a.name, a.detail_state, a.fetch_attempts, a.fetch_error
       from training.activities a join training.accounts c using (account_id)
       where a.absent_since is null and a.detail_state <> 'mirrored'
-      order by c.name, a.started_at desc, a.activity_id desc;`,
+      order by c.name, a.started_at desc nulls last, a.activity_id desc;`,
     reading: `
       A ride with \`awaiting_samples\` comes by itself. A ride with \`failed\` has a reason and is tried again with growing pauses. No rows
       mean that everything that the service lists is here.`,

@@ -69,7 +69,7 @@ export const MORE: readonly Recipe[] = [
       cross join lateral (
         select m.* from training.activities a join training.ride_measures m using (activity_id)
         where a.account_id = c.account_id and a.absent_since is null and m.work_kj >= 1000
-        order by a.started_at desc, a.activity_id desc limit 100
+        order by a.started_at desc nulls last, a.activity_id desc limit 100
       ) r
       cross join lateral (
         values (1000, r.best_1_min_after_1000_kj, r.best_5_min_after_1000_kj, r.best_20_min_after_1000_kj),
@@ -94,9 +94,9 @@ export const MORE: readonly Recipe[] = [
       cross join lateral (
         select * from training.activities v
         where v.account_id = c.account_id and v.absent_since is null and v.elapsed_s >= 7200 and v.total_grams_carbs is not null
-        order by v.started_at desc, v.activity_id desc limit 8
+        order by v.started_at desc nulls last, v.activity_id desc limit 8
       ) a
-      order by c.name, a.started_at desc, a.activity_id desc;`,
+      order by c.name, a.started_at desc nulls last, a.activity_id desc;`,
     reading: `
       Rides of two hours or more; grams as the service tells them.`,
   },
@@ -131,7 +131,7 @@ export const MORE: readonly Recipe[] = [
         l.avg_cadence, l.ascent_m, l.trigger
       from training.ride_laps l
       join (
-        select distinct on (account) activity_id from training.ride_files order by account, started_at desc, activity_id desc
+        select distinct on (account) activity_id from training.ride_files order by account, started_at desc nulls last, activity_id desc
       ) newest using (activity_id)
       order by l.account, l.lap;`,
     reading: `

@@ -95,7 +95,7 @@ export const RECORDED: readonly Recipe[] = [
         select distinct on (account, activity_id) * from stretch order by account, activity_id, hr, from_t
       )
       select s.account, a.started_at_local::date as day, a.name, s.beats, round(s.hr) as hr, training.round(s.rmssd_ms, 1) as rmssd_ms
-      from calmest s join training.activities a using (activity_id) order by s.account, a.started_at desc, activity_id desc limit 20;`,
+      from calmest s join training.activities a using (activity_id) order by s.account, a.started_at desc nulls last, activity_id desc limit 20;`,
     reading: `
       The two minutes with the lowest heart rate of each activity of the last 90 days with R-R intervals: \`rmssd_ms\` is the root mean
       square of the differences from one interval to the next, ms, without those of more than a fifth, which are beats that the sensor

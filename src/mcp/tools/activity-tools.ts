@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { makeFoldedSql } from '../../store/activities/fold-text.ts'
-import { makeAnswer, makeFailure } from '../answer.ts'
+import { makeAnswer, makeFailure, makeUnknown } from '../answer.ts'
 import { account, day, makeTool, number, text } from './tool.ts'
 
 /** What a list and a single activity have in common. Distance is sent in km; the height has no stated unit. */
@@ -10,7 +10,7 @@ const COLUMNS = `
   x.xss, x.avg_power as avg_power_w, x.max_power as max_power_w, x.sig_ftp as ftp_w, x.focus, x.difficulty, x.medal`
 
 const SORTS = {
-  newest: 'x.started_at desc',
+  newest: 'x.started_at desc nulls last',
   oldest: 'x.started_at',
   hardest: 'x.xss desc nulls last',
   longest: 'x.elapsed_s desc nulls last',
@@ -34,6 +34,7 @@ const listed = {
   medal: z.unknown(),
 }
 
+const TYPES = `select distinct activity_type as type from training.activities where activity_type is not null order by 1`
 const SEARCHED = makeFoldedSql(`concat_ws(' ', x.name, x.description)`)
 
 /** Finds activities by day, words and type. */
@@ -76,6 +77,11 @@ export const findActivities = makeTool({
         offset,
       ],
     )
+    if (rows.length === 0 && offset > 0)
+      return makeFailure(`Offset ${offset} is beyond the end: fewer activities match. Ask with offset 0.`)
+    const types = type && rows.length === 0 ? (await query(TYPES)).map((one) => String(one.type)) : []
+    if (type && types.length > 0 && !types.some((one) => one.toLowerCase() === type.toLowerCase()))
+      return makeUnknown(`type "${type}"`, types)
     const matching = Number(rows[0]?.matching ?? 0)
     return makeAnswer({
       data: { activities: rows.map(({ matching: _, ...row }) => row), matching },

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { SPORTS } from '../../store/schema/index.ts'
-import { makeAnswer } from '../answer.ts'
+import { makeAnswer, makeUnknown } from '../answer.ts'
 import { account, day, makeTool, text } from './tool.ts'
 
 /** Durations that people speak of, s. */
@@ -31,6 +31,8 @@ const BESTS = `
     order by c.watts desc, c.started_at_local, c.activity_id limit 1
   ) best
   order by s.account, s.place, s.duration_s, best.watts desc, best.started_at_local, best.activity_id`
+
+const DURATIONS = 'select distinct duration_s from training.power_bests order by 1'
 
 /** Finds the best mean power over a span of days. */
 export const powerBests = makeTool({
@@ -65,6 +67,12 @@ export const powerBests = makeTool({
     const bests = await query(BESTS, [
       ...[input.account ?? null, from ?? null, to ?? null, durations, sport ?? null],
     ])
+    const found = [...USUAL_S, ...bests.map((best) => best.duration_s)]
+    if (durations.some((duration) => !found.includes(duration))) {
+      const known = (await query(DURATIONS)).map((one) => one.duration_s)
+      const unknown = durations.filter((duration) => !found.includes(duration) && !known.includes(duration))
+      if (unknown.length > 0) return makeUnknown(`best over ${unknown.join(', ')} s`, known)
+    }
     return makeAnswer({ data: { bests }, list: 'bests', narrower: 'Name one account and fewer durations_s.' })
   },
 })

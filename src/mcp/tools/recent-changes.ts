@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { makeAnswer } from '../answer.ts'
+import { makeAnswer, makeFailure, makeUnknown } from '../answer.ts'
 import { account, makeTool, text } from './tool.ts'
 
 const WHERE = `
@@ -19,6 +19,9 @@ const CHANGES = `
   where c.at >= now() - make_interval(days => $2) and ($1::text is null or a.name = $1 or c.kind = 'restored')
     and ($3::text is null or c.kind = $3) and ($4::bigint is null or c.change_id < $4)
   order by c.change_id desc limit 500`
+
+const KNOWN = 'select change_id from training.changes_settled where change_id = $1'
+const KINDS = 'select distinct kind from training.changes_settled order by 1'
 
 /** Finds what changed lately, newest first. */
 export const recentChanges = makeTool({
@@ -47,9 +50,16 @@ export const recentChanges = makeTool({
     ),
   },
   async run({ query }, input) {
+    const { kind, before } = input
+    if (before !== undefined && (await query(KNOWN, [before])).length === 0)
+      return makeFailure(`There is no change ${before}; ask without before, then with the lowest change_id.`)
     const span = [input.account ?? null, input.days]
     const counts = await query(COUNTS, span)
-    const changes = await query(CHANGES, [...span, input.kind ?? null, input.before ?? null])
+    const changes = await query(CHANGES, [...span, kind ?? null, before ?? null])
+    if (changes.length === 0 && kind !== undefined) {
+      const kinds = (await query(KINDS)).map((one) => one.kind)
+      if (!kinds.includes(kind)) return makeUnknown(`change of the kind "${kind}"`, kinds)
+    }
     return makeAnswer({
       data: { counts, changes },
       list: 'changes',

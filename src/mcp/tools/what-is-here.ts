@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { makeAnswer } from '../answer.ts'
+import { makeAnswer, makeUnknown } from '../answer.ts'
 import { makeTool, number, text } from './tool.ts'
 
 const ACCOUNTS = `
@@ -59,6 +59,11 @@ export const whatIsHere = makeTool({
     const table = input.table?.replace(/^training\./, '') ?? null
     const accounts = await query(ACCOUNTS)
     const tables = await query(RELATIONS, [table])
+    if (tables.length === 0)
+      return makeUnknown(
+        `table or view "${table}"`,
+        (await query(RELATIONS, [null])).map(({ name }) => name),
+      )
     return makeAnswer({
       data: { accounts: accounts.slice(0, 50), accounts_total: accounts.length, tables },
       list: 'tables',
