@@ -1,3 +1,19 @@
+/** Keeps a place of a semaphore until `release`, when the work that took it has left it to the hold. */
+export type Hold = { isTaken: boolean; readonly release: () => void; readonly released: Promise<void> }
+
+/** Runs work with a hold of its own, which ends with the work. */
+export async function withHold<T>(work: (hold: Hold) => Promise<T>): Promise<T> {
+  let release = (): void => undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  try {
+    return await work({ isTaken: false, release, released })
+  } finally {
+    release()
+  }
+}
+
 export type Semaphore = <T>(units: number, work: () => Promise<T>) => Promise<T>
 
 /**

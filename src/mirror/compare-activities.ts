@@ -7,7 +7,7 @@ import {
   TransientError,
   UnexpectedResponseError,
 } from '../kit/errors.ts'
-import { eachAtOnce } from '../kit/semaphore.ts'
+import { eachAtOnce, withHold } from '../kit/semaphore.ts'
 import { DEFAULT_MAX_BODY_BYTES } from '../service/http-message.ts'
 import type { Changes } from '../store/activities/activity-changes.ts'
 import { recordVerified } from '../store/activities/activity-outcome.ts'
@@ -19,7 +19,13 @@ import { acquireNamedLock } from '../store/store.ts'
 import { isGone, OUTAGE_AFTER, recordFailure } from './item-failure.ts'
 import { type Listed, makeEntryLookup } from './list-activities.ts'
 import { type MirrorDeps, type MirrorInput, retryWhenRateLimited, withRun } from './mirror.ts'
-import { assertNotPoorer, type FetchedActivity, fetchWhole, recordActivities } from './mirror-activity.ts'
+import {
+  type ActivityInput,
+  assertNotPoorer,
+  type FetchedActivity,
+  fetchWhole,
+  recordActivities,
+} from './mirror-activity.ts'
 import { derive } from './rebuild-activities.ts'
 import { recordIfGone } from './reconcile-activities.ts'
 
@@ -38,7 +44,7 @@ export type Comparison =
 /** The difference of an activity that the service has neither by itself nor in its list. */
 const GONE: Difference = { field: 'absent_since', mirrored: null, service: 'no longer there', cells: 1 }
 
-type CompareInput = MirrorInput & { activity: WantedActivity; entryOf: ReturnType<typeof makeEntryLookup> }
+type CompareInput = ActivityInput & { entryOf: ReturnType<typeof makeEntryLookup> }
 
 /**
  * Fetches one activity whole (service document, endpoint 8, with samples) and its entry of the list (`entryOf`), and compares every
@@ -160,7 +166,7 @@ export async function compareActivities(
     input.signal?.throwIfAborted()
     const { path } = activity
     const requestedAt = deps.now()
-    const work = () => compareActivity(deps, { ...input, activity, entryOf })
+    const work = () => withHold((hold) => compareActivity(deps, { ...input, activity, entryOf, hold }))
     let compared: Comparison
     try {
       compared = await retryWhenRateLimited(deps, work)

@@ -1,4 +1,5 @@
 import { CredentialsRejectedError, errorLine, isAbort, TransientError } from '../kit/errors.ts'
+import { type Hold, withHold } from '../kit/semaphore.ts'
 import { formatDuration, joinSignals, SECOND, within } from '../kit/time.ts'
 import type { Account } from '../store/account-rows.ts'
 import { countByState, findWanted, type WantedActivity } from '../store/activities/wanted.ts'
@@ -127,10 +128,10 @@ async function fetchAll(deps: MirrorDeps, input: FetchAllInput): Promise<void> {
     deps.log.error({ path: activity.path, reason: errorLine(error) }, 'activity failed')
   }
 
-  const fetchOne = async (activity: WantedActivity): Promise<FetchedActivity[]> => {
+  const fetchOne = async (activity: WantedActivity, hold: Hold): Promise<FetchedActivity[]> => {
     try {
       const fetched = await retryWhenRateLimited(deps, () =>
-        fetchActivity(deps, { account, activity, signal }),
+        fetchActivity(deps, { account, activity, hold, signal }),
       )
       failedInARow.fetching = 0
       if (typeof fetched !== 'string') return [fetched]
@@ -156,13 +157,15 @@ async function fetchAll(deps: MirrorDeps, input: FetchAllInput): Promise<void> {
     let enough = (fullBatch * (index + 1)) / concurrency
     for (const activity of queue) {
       signal.throwIfAborted()
-      const fetching = fetchOne(activity)
-      const isQuick = await within(fetching, BATCH_WAIT_MS)
-      if (!isQuick) await record(batch.splice(0))
-      batch.push(...(await fetching))
-      if (isQuick && !isFull(batch, enough)) continue
-      enough = fullBatch
-      await record(batch.splice(0))
+      await withHold(async (hold) => {
+        const fetching = fetchOne(activity, hold)
+        const isQuick = await within(fetching, BATCH_WAIT_MS)
+        if (!isQuick) await record(batch.splice(0))
+        batch.push(...(await fetching))
+        if (isQuick && !hold.isTaken && !isFull(batch, enough)) return
+        enough = fullBatch
+        await record(batch.splice(0))
+      })
     }
     await record(batch.splice(0))
   }

@@ -1,4 +1,5 @@
 import { isAbort } from '../kit/errors.ts'
+import { type Hold, withHold } from '../kit/semaphore.ts'
 import { type Backoff, backoffMs, DAY, SECOND } from '../kit/time.ts'
 import { normalizeActivity } from '../normalize/activity-answer.ts'
 import { hashSummary } from '../normalize/activity-row.ts'
@@ -24,7 +25,8 @@ const SAMPLES_WITHIN_MS = 7 * DAY
 /** Pauses while samples are awaited: the service's analysis takes seconds to minutes, in rare cases days. */
 const SAMPLES_BACKOFF: Backoff = { firstMs: 4 * SECOND, maxMs: 1 * DAY, factor: 2 }
 
-type ActivityInput = MirrorInput & { activity: WantedActivity }
+/** `hold` ends when the activity has been recorded, or will not be. */
+export type ActivityInput = MirrorInput & { activity: WantedActivity; hold: Hold }
 
 /** How mirroring an activity ended; `older`: the row holds a newer answer already; `absent`: the service no longer has it. */
 type ActivityResult = 'fetched' | 'unchanged' | 'awaiting_samples' | 'older' | 'absent'
@@ -43,12 +45,17 @@ type RecordedActivity = { activity: WantedActivity } & ({ result: ActivityResult
  * Mirrors one activity: fetches it and records the answer with everything that is computed from it. A failure of its own is
  * recorded on its row, with the time of the next attempt, and thrown.
  */
-export async function mirrorActivity(deps: MirrorDeps, input: ActivityInput): Promise<ActivityResult> {
-  const fetched = await fetchActivity(deps, input)
-  if (typeof fetched === 'string') return fetched
-  const [end] = await recordActivities(deps, [fetched])
-  if (end && 'result' in end) return end.result
-  throw end?.error
+export async function mirrorActivity(
+  deps: MirrorDeps,
+  input: Omit<ActivityInput, 'hold'>,
+): Promise<ActivityResult> {
+  return withHold(async (hold) => {
+    const fetched = await fetchActivity(deps, { ...input, hold })
+    if (typeof fetched === 'string') return fetched
+    const [end] = await recordActivities(deps, [fetched])
+    if (end && 'result' in end) return end.result
+    throw end?.error
+  })
 }
 
 /**
@@ -131,11 +138,11 @@ export async function assertNotPoorer(
 /** Fetches one activity with its samples (service document, endpoint 8) and normalizes the answer; nothing is recorded. */
 export async function fetchWhole(
   deps: MirrorDeps,
-  { account, activity, signal }: ActivityInput,
+  { account, activity, hold, signal }: ActivityInput,
 ): Promise<FetchedActivity> {
   const requestedAt = deps.now()
   const { path } = activity
-  const answer = await deps.serviceOf(account).fetchActivity(path, { samples: true }, signal)
+  const answer = await deps.serviceOf(account).fetchActivity(path, { samples: true, hold }, signal)
   const { derived, drift, lost } = normalizeActivity(answer.value)
   if (lost.values + lost.samples > 0) {
     deps.log.warn(

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ConfigError, errorLine, isAbort } from '../kit/errors.ts'
-import { eachAtOnce } from '../kit/semaphore.ts'
+import { eachAtOnce, makeSemaphore } from '../kit/semaphore.ts'
 import { normalizeActivity } from '../normalize/activity-answer.ts'
 import { readActivity } from '../service/endpoints.ts'
 import { DEFAULT_MAX_BODY_BYTES } from '../service/http-message.ts'
@@ -16,6 +16,8 @@ const BATCH_BYTES = 3_500_000
 const BATCH_ACTIVITIES = 10
 /** Batches at a time: while Postgres writes one, the next ones are read. */
 const BATCHES_AT_ONCE = 4
+/** Stored bytes of these batches: of rides of 24 hours one or two at a time. */
+const BYTES_AT_ONCE = 10_000_000
 
 type RebuildDeps = Pick<MirrorDeps, 'store' | 'vacuum' | 'log'>
 
@@ -43,22 +45,26 @@ export async function rebuildActivities(
   const { signal, onEnds } = input
   const underWay = new Set<number>()
   let last = 0
+  const room = makeSemaphore(BYTES_AT_ONCE)
   const giveUp = async (part: readonly RebuildItem[], error: unknown) => {
     if (isAbort(error, signal) || error instanceof ConfigError || isDatabaseUnreachable(error)) throw error
     return part.map((item) => failed(deps, item, error))
   }
   await deps.vacuum.beforeRewrite()
-  await eachAtOnce(batchesOf(input.items), BATCHES_AT_ONCE, async ({ items, firstId, lastId }) => {
+  const rebuild = async ({ items, firstId, lastId }: Batch) => {
     signal?.throwIfAborted()
     underWay.add(firstId)
     last = lastId
     const ends = await inHalves(items, (part) => rebuildBatch(deps, part), giveUp)
     underWay.delete(firstId)
     await onEnds(ends, underWay.size > 0 ? Math.min(...underWay) - 1 : last)
-  })
+  }
+  await eachAtOnce(batchesOf(input.items), BATCHES_AT_ONCE, (batch) =>
+    room(batch.bytes, () => rebuild(batch)),
+  )
 }
 
-type Batch = { items: readonly RebuildItem[]; firstId: number; lastId: number }
+type Batch = { items: readonly RebuildItem[]; firstId: number; lastId: number; bytes: number }
 
 function* batchesOf(items: readonly RebuildItem[]): Generator<Batch> {
   for (let start = 0; start < items.length; ) {
@@ -69,7 +75,8 @@ function* batchesOf(items: readonly RebuildItem[]): Generator<Batch> {
       end++
     }
     const batch = items.slice(start, end)
-    yield { items: batch, firstId: batch[0]?.activityId ?? 0, lastId: batch.at(-1)?.activityId ?? 0 }
+    const [firstId = 0, lastId = 0] = [batch[0]?.activityId, batch.at(-1)?.activityId]
+    yield { items: batch, firstId, lastId, bytes }
     start = end
   }
 }

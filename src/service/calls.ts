@@ -32,8 +32,9 @@ export async function callOnce(
   applyRetryAfter(deps, answer, request.url.origin)
   const words = request.endpoint === 'POST /oauth/upload' ? quoteRefusal(answer, request.authorization) : ''
   const error = statusError(answer, request.what, deps.transport.now(), words)
-  if (error) throw error
-  return answer
+  if (!error) return answer
+  request.hold?.release()
+  throw error
 }
 
 /** Pauses every call to the origin after a 429, or a 503 with a Retry-After. */

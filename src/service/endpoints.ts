@@ -1,3 +1,4 @@
+import type { Hold } from '../kit/semaphore.ts'
 import { type LoginState, refreshIfDue, SHARED_READ_MS, withToken } from './account-login.ts'
 import { type CallDeps, callOnce, callRead, endpointUrl, fileUrl, objectUrl } from './calls.ts'
 import type { Endpoint, RawAnswer, ServiceRequest } from './http-message.ts'
@@ -46,10 +47,10 @@ export type AccountService = {
     input: { from: Date; to: Date; updatedFrom?: Date },
     signal?: AbortSignal,
   ): Promise<Answer<WireActivityList>>
-  /** Fetches one activity, with `samples` also its samples (endpoint 8). */
+  /** Fetches one activity, with `samples` also its samples (endpoint 8); nobody else gets large ones until `hold` is released. */
   fetchActivity(
     path: string,
-    input: { samples: boolean },
+    input: { samples: boolean; hold?: Hold | undefined },
     signal?: AbortSignal,
   ): Promise<Answer<WireActivity>>
   /** Fetches signature, status, loads and the workout of the day (endpoint 3). */
@@ -85,7 +86,7 @@ export function makeAccountService(deps: RefreshDeps, state: LoginState): Accoun
   }
 
   const read = <T>(
-    target: Pick<ServiceRequest, 'endpoint' | 'url' | 'what' | 'hasSamples'>,
+    target: Pick<ServiceRequest, 'endpoint' | 'url' | 'what' | 'hasSamples' | 'hold'>,
     interpret: (answer: RawAnswer, what: string) => T,
     signal: AbortSignal | undefined,
     maxAgeMs?: number,
@@ -119,7 +120,8 @@ export function makeAccountService(deps: RefreshDeps, state: LoginState): Accoun
       const query = { include_session_data: input.samples ? '1' : '0' }
       const url = objectUrl(baseUrl, '/oauth/activity', path, query)
       const what = `activity ${shorten(path)}`
-      const target = { endpoint: 'GET /oauth/activity/<id>', url, what, hasSamples: input.samples } as const
+      const { samples: hasSamples, hold } = input
+      const target = { endpoint: 'GET /oauth/activity/<id>', url, what, hasSamples, hold } as const
       return read(target, readActivity, signal, SHARED_READ_MS)
     },
     async fetchTrainingInfo(input, signal) {

@@ -1,3 +1,4 @@
+import type { Hold } from '../kit/semaphore.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 
 /** A body to send: a short text, or bytes that go in pieces; `onSent` is called when the connection takes the last piece. */
@@ -30,6 +31,8 @@ export type ServiceRequest = {
   totalMs?: number
   /** the answer may be that of a day of samples */
   hasSamples?: boolean
+  /** keeps the place of a large answer until the caller no longer needs it */
+  hold?: Hold | undefined
 }
 
 /** An answer of any status, its body complete and decoded. */

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { decodeGzip } from '../kit/decode-gzip.ts'
-import type { Semaphore } from '../kit/semaphore.ts'
+import type { Hold, Semaphore } from '../kit/semaphore.ts'
 import { tooLarge } from './service-errors.ts'
 
 /** A body, decoded, and as it came when that was gzip. */
@@ -8,7 +8,7 @@ type Body = { decoded: Buffer; gzipped: Buffer | undefined }
 
 /** The first buffer for a body of unknown length. */
 const FIRST_BYTES = 64 * 1024
-/** A larger answer waits until no other one is read: five hours of samples. */
+/** A larger answer waits until no other one is held: five hours of samples. */
 const LARGE_BYTES = 8_000_000
 
 type Input = { encoding: string | undefined; length: number | undefined; maxBytes: number; what: string }
@@ -16,11 +16,11 @@ type Input = { encoding: string | undefined; length: number | undefined; maxByte
 /**
  * Reads a body and decodes gzip. Throws `too_large` as soon as its size, decoded or not, passes the limit (bytes); a stream
  * or gzip that ends early throws the library's error. `length` is the Content-Length. What is large is read when `large` allows it,
- * while its connection waits.
+ * while its connection waits, and keeps its place until `hold` is released.
  */
 export async function readBody(
   body: Readable,
-  { large, ...input }: Input & { large: Semaphore },
+  { large, hold, ...input }: Input & { large: Semaphore; hold: Hold | undefined },
 ): Promise<Body> {
   const { maxBytes } = input
   const pieces = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>
@@ -31,9 +31,15 @@ export async function readBody(
     )
     if (read) return read
   }
-  return large(1, async () => {
-    const whole = began.ended ? began : await collect(pieces, { ...input, began })
-    return decode(whole.bytes, input)
+  return new Promise((resolve, reject) => {
+    const work = async () => {
+      const whole = began.ended ? began : await collect(pieces, { ...input, began })
+      resolve(await decode(whole.bytes, input))
+      if (!hold) return
+      hold.isTaken = true
+      await hold.released
+    }
+    large(1, work).catch(reject)
   })
 }
 

@@ -99,7 +99,7 @@ export function openService(
   const transport = {
     dispatchers: connections,
     now,
-    large: makeSemaphore(1),
+    large: { samples: makeSemaphore(1), other: makeSemaphore(1) },
     options: { timeouts, maxBodyBytes, userAgent: options.userAgent },
     onAnswer: deps.observer?.onAnswer,
   }

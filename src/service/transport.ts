@@ -12,8 +12,8 @@ export type TransportDeps = {
   /** for GET keeps connections; for POST opens a new one each time, because a request on a stale one would be lost */
   dispatchers: { get: Dispatcher; post: Dispatcher }
   now: Clock
-  /** lets one large answer be read at a time */
-  large: Semaphore
+  /** let one large answer of a kind be held at a time; other answers have their own, so that none waits for the caller's own samples */
+  large: { samples: Semaphore; other: Semaphore }
   options: { timeouts: Timeouts; maxBodyBytes: number; userAgent: string }
   onAnswer?: OnAnswer | undefined
 }
@@ -103,7 +103,8 @@ async function exchange(
     length: lengthOf(headers),
     maxBytes: maxBodyBytes,
     what,
-    large: deps.large,
+    large: request.hasSamples ? deps.large.samples : deps.large.other,
+    hold: request.hold,
   })
   const serviceTime = parseDate(headers.date)
   return {

@@ -74,6 +74,31 @@ describe('the mirror of the activities', () => {
     expect(changes.avg_power?.[1]).toBeGreaterThan(changes.avg_power?.[0])
   })
 
+  it('holds one large answer at a time, until it is recorded', async () => {
+    for (const name of ['a', 'b', 'c', 'd']) await rig.steer('POST', 'activities', { name, seconds: 40_000 })
+    const recorded: unknown[] = []
+    const mirror: MirrorDeps = {
+      ...rig.app.mirror,
+      serviceOf: (account) => {
+        const service = rig.app.mirror.serviceOf(account)
+        return {
+          ...service,
+          async fetchActivity(...input) {
+            const answer = await service.fetchActivity(...input)
+            const [row] = await rig.rows(
+              'select count(*)::int as n from training.activities where sample_count > 30000',
+            )
+            if (answer.body.length > 8_000_000) recorded.push(row?.n)
+            return answer
+          },
+        }
+      },
+    }
+    await pollActivities(mirror, { account: rig.account })
+    await fetchWanted(mirror, { account: rig.account, concurrency: 4 })
+    expect(recorded).toEqual([0, 1, 2, 3])
+  })
+
   it('takes an old ride that was uploaded late', async () => {
     await sync()
     await rig.steer('POST', 'activities', { late: true, seconds: 600, name: 'Found on an old device' })

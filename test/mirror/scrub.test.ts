@@ -3,6 +3,7 @@ import { findStatus } from '../../src/app/status-report.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { intervalsOf, scrubOf } from '../../src/jobs/schedules.ts'
+import { withHold } from '../../src/kit/semaphore.ts'
 import { compareActivity, scrubActivities } from '../../src/mirror/compare-activities.ts'
 import { makeEntryLookup } from '../../src/mirror/list-activities.ts'
 import { findActivity } from '../../src/store/activities/wanted.ts'
@@ -67,12 +68,8 @@ describe('comparing activities with the service', () => {
     const activity = await rig.app.mirror.store.read((tx) => findActivity(tx, Number(row?.activity_id)))
     if (!activity) throw new Error('it is mirrored')
     const entryOf = makeEntryLookup(rig.app.mirror, { account: rig.account, signal })
-    return compareActivity(rig.app.mirror, {
-      account: rig.account,
-      activity,
-      repair,
-      entryOf,
-    })
+    const input = { account: rig.account, activity, repair, entryOf }
+    return withHold((hold) => compareActivity(rig.app.mirror, { ...input, hold }))
   }
   const one = (text: string) => rig.rows(text).then(([row]) => row)
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { makeSemaphore } from '../../src/kit/semaphore.ts'
+import { type Hold, makeSemaphore, withHold } from '../../src/kit/semaphore.ts'
 import { isKnownEncoding, readBody } from '../../src/service/read-body.ts'
 
 /** Reads bytes that come in pieces of 50,000. */
@@ -16,6 +16,7 @@ function read(bytes: Buffer, input: { encoding?: string; length?: number; maxByt
     maxBytes,
     what: 'ride',
     large: makeSemaphore(1),
+    hold: undefined,
   })
 }
 
@@ -45,6 +46,29 @@ describe('the body of an answer', () => {
     }
     expect((await read(bytes, { encoding: '' })).gzipped).toBeUndefined()
     await expect(read(sent.subarray(0, 100), { encoding: 'gzip' })).rejects.not.toMatchObject(tooLarge)
+  })
+
+  it('waits, when it is large, until the one before is no longer held, and no longer', async () => {
+    const large = makeSemaphore(1)
+    const body = Buffer.alloc(8_000_001)
+    const input = { encoding: undefined, length: undefined, maxBytes: 10_000_000, what: 'ride', large }
+    const readLarge = (hold?: Hold) => readBody(Readable.from([body]), { ...input, hold })
+    const ends: string[] = []
+    await withHold(async (hold) => {
+      await readLarge(hold)
+      void readLarge().then(() => ends.push('next'))
+      await readBody(Readable.from([bytes]), { ...input, hold: undefined }).then(() => ends.push('small'))
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      expect([hold.isTaken, ends]).toEqual([true, ['small']])
+    })
+    // A hold that has ended keeps nothing.
+    let ended: Hold | undefined
+    await withHold(async (hold) => {
+      ended = hold
+    })
+    await readLarge(ended)
+    await readLarge()
+    expect(ends).toEqual(['small', 'next'])
   })
 
   it.each([

@@ -116,6 +116,12 @@ export const LOGINS: readonly Breaking[] = [
     to: 'if (json.length > 0) return undefined',
   },
   {
+    promise: 'Of large answers one is held at a time, until its activity is recorded',
+    in: 'src/service/read-body.ts',
+    from: 'if (!hold) return',
+    to: 'if (hold) return',
+  },
+  {
     promise: 'What waits for changes looks again in its time, also after its connection was lost',
     in: 'src/store/feed/change-listener.ts',
     from: 'await sleep(ms, waiting.signal)',
