@@ -6,16 +6,12 @@
 FROM node:24-bookworm-slim AS base
 WORKDIR /app
 
-# The binaries of the embedded Postgres stay out: in a container DATABASE_URL names the database.
-FROM base AS libraries
-COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
-  && npm sbom --package-lock-only --omit=dev --omit=optional --sbom-format=cyclonedx --sbom-type=application > sbom.cdx.json
-
-# With the optional packages: the compiler's own binary is one of them.
+# dist/ contains the libraries, so the image needs no node_modules. Without the binaries of the embedded Postgres: in a container
+# DATABASE_URL names the database.
 FROM base AS build
 COPY package.json package-lock.json ./
-RUN npm ci --ignore-scripts --no-audit --no-fund
+RUN npm ci --ignore-scripts --no-audit --no-fund \
+  && npm sbom --package-lock-only --omit=dev --omit=optional --sbom-format=cyclonedx --sbom-type=application > sbom.cdx.json
 COPY tsconfig.json ./
 COPY config ./config
 COPY src ./src
@@ -29,8 +25,7 @@ LABEL org.opencontainers.image.title="musette" \
   org.opencontainers.image.version="$VERSION" \
   org.opencontainers.image.base.name="docker.io/library/node:24-bookworm-slim"
 ENV NODE_ENV=production MUSETTE_DATA_DIR=/data
-COPY --from=libraries /app/node_modules ./node_modules
-COPY --from=libraries /app/sbom.cdx.json ./
+COPY --from=build /app/sbom.cdx.json ./
 COPY --from=build /app/dist ./dist
 COPY drizzle ./drizzle
 COPY config/example.env ./config/

@@ -1,21 +1,36 @@
-// Builds the program: for Node dist/main.js, dist/parquet-worker.js, dist/musette.cjs and dist/chunks/, for browsers dist/web/. They contain the libraries, because a command that
-// reads some hundred files starts at half the speed. node_modules/ is still needed: the libraries of LOADED_BY_PATH are
-// read there, and the licences of all are there.
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+// Builds the program: for Node dist/main.js, dist/parquet-worker.js, dist/musette.cjs and dist/chunks/, for browsers dist/web/. They
+// contain the libraries, so that an install needs no node_modules/ of its own (but for the embedded Postgres) and a command reads few
+// files. dist/node_modules/ has the two libraries that read files of theirs, dist/licenses.txt the licences of all.
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** Libraries that find a file of theirs from where they lie, and those that pg and msgpackr ask for and need not have. */
-const LOADED_BY_PATH = ['@bokuweb/zstd-wasm', 'pg-native', 'msgpackr-extract']
+/** Libraries that read files beside their own: what musette takes of them, from which module, and those files. */
+const APART = {
+  '@bokuweb/zstd-wasm': {
+    names: 'compress, init',
+    module: 'dist/common/index.node.js',
+    files: ['dist/common/zstd.wasm'],
+  },
+  // Of its three maps the one with all zones.
+  'geo-tz': {
+    names: 'find, setCache',
+    module: 'dist/find-all.js',
+    files: ['data/timezones.geojson.geo.dat', 'data/timezones.geojson.index.json'],
+  },
+}
+/** What pg and msgpackr load when it is there. */
+const OPTIONAL = ['pg-native', 'msgpackr-extract']
 /** A source map of one place. Stack traces name lines of ours only, and a map with those of the libraries is up to six times as large. */
 const MAPS_NEXT_TO_NOTHING = Buffer.from('{"version":3,"sources":["library"],"mappings":"AAAA"}').toString(
   'base64',
 )
 
 rmSync(`${root}dist/web`, { recursive: true, force: true })
+rmSync(`${root}dist/node_modules`, { recursive: true, force: true })
 const { metafile } = await build({
   absWorkingDir: root,
   entryPoints: { main: 'src/main.ts', 'parquet-worker': 'src/app/export/parquet-worker.ts' },
@@ -24,7 +39,7 @@ const { metafile } = await build({
   bundle: true,
   // What a command does not need stays in files that it does not read.
   splitting: true,
-  external: LOADED_BY_PATH,
+  external: [...Object.keys(APART), ...OPTIONAL],
   platform: 'node',
   target: 'node20.19',
   format: 'esm',
@@ -36,6 +51,9 @@ const { metafile } = await build({
   keepNames: true,
   sourcemap: true,
   sourcesContent: false,
+  minify: true,
+  // Node prints the line of an error that nobody caught.
+  lineLimit: 200,
   plugins: [
     { name: 'libraries without source maps', setup: leaveOutMaps },
     { name: 'libraries in parts', setup: takeParts },
@@ -43,7 +61,7 @@ const { metafile } = await build({
   metafile: true,
   logLevel: 'warning',
 })
-await build({
+const browser = await build({
   absWorkingDir: root,
   entryPoints: [
     ...readdirSync(`${root}src/web/pages`)
@@ -67,10 +85,15 @@ await build({
   format: 'esm',
   jsx: 'automatic',
   jsxImportSource: 'preact',
+  metafile: true,
   logLevel: 'warning',
 })
-for (const name of readdirSync(`${root}dist/chunks`))
-  if (!(`dist/chunks/${name}` in metafile.outputs)) rmSync(`${root}dist/chunks/${name}`)
+for (const name of readdirSync(`${root}dist/chunks`)) {
+  const made = metafile.outputs[`dist/chunks/${name.replace(/\.map$/, '')}`]
+  // A map of libraries alone leads to no line of ours.
+  const isWanted = made && !(name.endsWith('.map') && Object.keys(made.inputs).every(isLibrary))
+  if (!isWanted) rmSync(`${root}dist/chunks/${name}`)
+}
 await build({
   absWorkingDir: root,
   entryPoints: ['src/musette.cts'],
@@ -88,6 +111,8 @@ for (const name of readdirSync(`${root}dist/web`, { recursive: true }))
       `${root}dist/web/${name}.gz`,
       gzipSync(readFileSync(`${root}dist/web/${name}`), { level: 9 }),
     )
+const inputs = [metafile, browser.metafile, ...(await Promise.all(Object.entries(APART).map(buildApart)))]
+writeFileSync(`${root}dist/licenses.txt`, listLicenses(inputs.flatMap((one) => Object.keys(one.inputs))))
 // What each file was made of; the time of this file is that of the build.
 writeFileSync(`${root}dist/.inputs.json`, JSON.stringify(metafile.outputs))
 
@@ -98,6 +123,10 @@ function leaveOutMaps(builder) {
   }))
 }
 
+function isLibrary(path) {
+  return path.startsWith('node_modules/')
+}
+
 function takeParts(builder) {
   builder.onResolve({ filter: /^undici$/ }, () => ({ path: `${root}config/undici.cjs` }))
   // Its messages in 50 languages are half of zod.
@@ -106,4 +135,44 @@ function takeParts(builder) {
       ? { path: join(dirname(importer), '../locales/en.js') }
       : undefined,
   )
+}
+
+async function buildApart([name, { names, module, files }]) {
+  const from = `${root}node_modules/${name}`
+  const to = `${root}dist/node_modules/${name}`
+  const built = await build({
+    absWorkingDir: root,
+    stdin: { contents: `export { ${names} } from './${module}'`, resolveDir: from },
+    outfile: `${to}/${module}`,
+    bundle: true,
+    minify: true,
+    external: ['*.json'],
+    platform: 'node',
+    target: 'node20.19',
+    format: 'cjs',
+    metafile: true,
+    logLevel: 'warning',
+  })
+  for (const file of files) {
+    mkdirSync(dirname(`${to}/${file}`), { recursive: true })
+    cpSync(`${from}/${file}`, `${to}/${file}`)
+  }
+  const { version, exports } = JSON.parse(readFileSync(`${from}/package.json`, 'utf8'))
+  writeFileSync(`${to}/package.json`, JSON.stringify({ name, version, exports }))
+  return built.metafile
+}
+
+/** The licences of the libraries that these files belong to, each with the name and version of its library. */
+function listLicenses(paths) {
+  const folders = paths.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0])
+  const texts = [...new Set(folders.filter(Boolean))].sort().map((folder) => {
+    const { name, version, license, author } = JSON.parse(
+      readFileSync(`${root}${folder}/package.json`, 'utf8'),
+    )
+    const files = readdirSync(root + folder).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file))
+    const whole = files.map((file) => readFileSync(`${root}${folder}/${file}`, 'utf8').trim())
+    const stated = `License: ${license}. Author: ${author?.name ?? author ?? 'not named'}.`
+    return [`${name} ${version}`, ...(whole.length > 0 ? whole : [stated])].join('\n\n')
+  })
+  return `${texts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`
 }

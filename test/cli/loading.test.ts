@@ -105,7 +105,7 @@ describe('a process of the command line', () => {
     const [, line] = /at printConfig \(file:\S+\/src\/cli\/verbs\/config\.ts:(\d+):\d+\)/.exec(stderr) ?? []
     const source = await readFile('src/cli/verbs/config.ts', 'utf8')
     expect(source.split('\n')[Number(line) - 1], stderr).toContain('printTable(')
-    expect(stderr).toMatch(/at async _?Command\.parseAsync \(file:\S+\/dist\/chunks\/\S+\.js:\d+:\d+\)/)
+    expect(stderr).toMatch(/at async \w+\.parseAsync \(file:\S+\/dist\/chunks\/\S+\.js:\d+:\d+\)/)
   })
 })
 

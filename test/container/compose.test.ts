@@ -131,8 +131,8 @@ describe('the compose file', () => {
   })
 })
 
-describe('the lines of docs/installing.md', () => {
-  const [, section = ''] = /## In a container\n([\s\S]*?)\n## /.exec(readTop('docs/installing.md')) ?? []
+describe('the lines of docs/compose.md', () => {
+  const section = readTop('docs/compose.md')
 
   it('make every secret and every folder that the services without a profile need', () => {
     const needed = services.filter(([, { profiles }]) => profiles.length === 0).map(([, service]) => service)

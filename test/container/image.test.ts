@@ -1,13 +1,16 @@
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openCliRig } from '../cli/rig.ts'
 import { eventually } from '../kit/eventually.ts'
 import { findOrdinaryUser } from '../kit/ordinary-user.ts'
-import { queryOnce } from '../kit/postgres.ts'
+import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
 import { type Finished, runNode, startNode } from '../kit/processes.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { readTop } from './dockerfile.ts'
 import { makeLayout } from './layout.ts'
 
 type Rig = Awaited<ReturnType<typeof openCliRig>>
@@ -102,13 +105,48 @@ describe('the files of the image, with none of the libraries for development', (
     expect(stderr).toContain('DATABASE_URL')
   })
 
+  it('are backed up, given a file and restored by the lines of docs/compose.md', async () => {
+    const database = await openTestDatabase({ migrated: false })
+    const outside = join(folder.path, 'outside')
+    try {
+      await mkdir(outside)
+      await chmod(outside, 0o777)
+      await writeFile(join(outside, 'webhooks.json'), '[]')
+      await writeFile(join(folder.path, 'secrets/empty'), `${database.url}\n`)
+      const { prefix, env } = options
+      const shell = (script: string, more = {}) => {
+        const [program = '', ...args] = [...prefix, 'sh', '-c', script]
+        return promisify(execFile)(program, args, { cwd: outside, env: { ...process.env, ...env, ...more } })
+      }
+      const [, section = ''] =
+        /## Files, backups and restores\n([\s\S]*?)\n## /.exec(readTop('docs/compose.md')) ?? []
+      const lines = [...section.matchAll(/^ {4}docker compose run --rm -T (.+)$/gm)].map(
+        ([, line = '']) => line,
+      )
+      expect(lines).toHaveLength(5)
+      for (const line of lines) {
+        const typed = line
+          .replace(/^--entrypoint (\w+) musette/, '$1')
+          .replace(/^musette/, `${process.execPath} ${main}`)
+          .replaceAll('/data/', `${folder.path}/data/`)
+        const more = line.includes('restore') ? { DATABASE_URL_FILE: join(folder.path, 'secrets/empty') } : {}
+        await shell(typed, more)
+      }
+      expect(await readdir(join(folder.path, 'data'))).toContain('webhooks.json')
+      await rm(join(folder.path, 'data/webhooks.json'))
+      const counted = 'select count(*) from training.samples'
+      expect(await queryOnce(database.url, counted)).toEqual(await queryOnce(rig.databaseUrl, counted))
+    } finally {
+      await database.close()
+    }
+  })
+
   it('write nothing beside data, drop and workouts', async () => {
     expect((await readdir(join(folder.path, 'app'))).sort()).toEqual([
       'LICENSE',
       'config',
       'dist',
       'drizzle',
-      'node_modules',
       'package.json',
     ])
     expect(await readdir(join(folder.path, 'data'))).toEqual(['secret.key'])

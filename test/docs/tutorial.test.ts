@@ -36,9 +36,11 @@ const PROGRAMS: Readonly<Record<string, string>> = {
     *enable*) start-service ;;
     *is-active*) kill -0 "$(cat "$HOME/service.pid")" && echo active ;;
   esac`,
-  // As a service manager does: the line of the unit, with nothing of the environment of a terminal.
-  'start-service': `run=$(sed -n 's/^ExecStart=//p' "$HOME/.config/systemd/user/musette.service")
-    cd "$HOME" && env -i HOME="$HOME" PATH="$PATH" PREFIX="$PREFIX" MUSETTE_HTTP="$MUSETTE_HTTP" setsid $run >> "$HOME/service.log" 2>&1 &
+  // As a service manager does: the lines of the unit, with nothing of the environment of a terminal.
+  'start-service': `unit="$HOME/.config/systemd/user/musette.service"
+    run=$(sed -n 's/^ExecStart=//p' "$unit")
+    path=$(sed -n 's/^Environment="PATH=\\(.*\\)"$/\\1/p' "$unit")
+    cd "$HOME" && env -i HOME="$HOME" PATH="\${path:-/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin}" PREFIX="$PREFIX" MUSETTE_HTTP="$MUSETTE_HTTP" setsid $run >> "$HOME/service.log" 2>&1 &
     echo $! > "$HOME/service.pid"`,
   loginctl: 'true',
   sudo: 'exec "$@"',
@@ -60,6 +62,7 @@ beforeAll(async () => {
   await cp(distPath(''), join(installed, 'dist'), { recursive: true })
   for (const path of ['package.json', 'drizzle', 'config'])
     await cp(path, join(installed, path), { recursive: true })
+  // For the embedded Postgres.
   await symlink(join(process.cwd(), 'node_modules'), join(installed, 'node_modules'))
   for (const [name, script] of Object.entries(PROGRAMS)) {
     await writeFile(join(bin, name), `#!/bin/bash\n${script}\n`)
