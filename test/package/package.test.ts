@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -43,8 +44,9 @@ describe('the tarball of npm pack, installed into an empty prefix', () => {
     for (const name of ['package.json', 'package-lock.json', 'README.md', 'LICENSE', 'config', ...ownFiles()])
       await cp(join(root, name), join(checkout, name), { recursive: true })
     // Packing reads of the libraries which versions are there.
-    for (const path of readLocked().keys())
-      await cp(join(root, path, 'package.json'), join(checkout, path, 'package.json')).catch(() => undefined)
+    for (const [path, { dev }] of readLocked())
+      if (!dev && existsSync(join(root, path)))
+        await cp(join(root, path, 'package.json'), join(checkout, path, 'package.json'))
     await npm(['pack', '--pack-destination', folder.path], checkout)
     expect(await readFile(join(checkout, 'package.json'), 'utf8')).toBe(readTop('package.json'))
     const tarball = place(`musette-${manifest.version}.tgz`)
