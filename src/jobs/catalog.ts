@@ -5,118 +5,91 @@ import { shorten } from '../kit/text.ts'
 import { type Backoff, DAY, HOUR, MINUTE, SECOND } from '../kit/time.ts'
 
 /** The first pause is 5 to 10 s, the longest 7 to 15 min: few requests in an outage of hours, and its end is noticed soon. */
-const BACKOFF: Backoff = { firstMs: 10 * SECOND, factor: 3, maxMs: 15 * MINUTE }
-/** Completed jobs are only for a person who watches the queue: an hour, and about two pages. */
-const KEEP_COMPLETED: Retention = { age: HOUR / SECOND, count: 200 }
+export const BACKOFF: Backoff = { firstMs: 10 * SECOND, factor: 3, maxMs: 15 * MINUTE }
+/** How many completed jobs a queue keeps, and for how many seconds: only for a person who watches it, an hour and about two pages. */
+export const KEEP_COMPLETED = { age: HOUR / SECOND, count: 200 }
 /** Dead jobs are kept for a person: a week, and few enough that an outage cannot fill the disk. */
-const KEEP_FAILED: Retention = { age: (7 * DAY) / SECOND, count: 1_000 }
+export const KEEP_FAILED = { age: (7 * DAY) / SECOND, count: 1_000 }
 
 const id = z.int().positive()
 const account = z.strictObject({ accountId: id })
 const nothing = z.strictObject({})
 
 const ENTRIES = {
-  'poll-activities': defineJob({
-    queue: 'polls',
+  'poll-activities': {
     payload: account,
-    key: ({ accountId }) => `poll-activities-account-${accountId}`,
     attempts: 6, // then the next scheduled poll takes over
     schedule: { every: 'poll', per: 'account', atStart: true },
-  }),
-  'reconcile-activities': defineJob({
-    queue: 'polls',
+  },
+  'reconcile-activities': {
     payload: account,
-    key: ({ accountId }) => `reconcile-activities-account-${accountId}`,
     attempts: 6, // then the next scheduled one takes over
     schedule: { every: 'reconcile', per: 'account' },
-  }),
-  'scrub-activities': defineJob({
-    queue: 'polls',
+  },
+  'scrub-activities': {
     payload: account,
-    key: ({ accountId }) => `scrub-activities-account-${accountId}`,
     attempts: 3, // then the next scheduled one takes over
     schedule: { every: 'scrub', per: 'account' },
-  }),
-  'fetch-activity': defineJob({
+  },
+  'fetch-activity': {
     queue: 'fetches',
     payload: z.strictObject({ accountId: id, activityId: id }),
-    key: ({ accountId, activityId }) => `fetch-activity-account-${accountId}-activity-${activityId}`,
     attempts: 10, // about an hour and a half; the sweep enqueues it again later
-  }),
-  'refresh-token': defineJob({
-    queue: 'polls',
+  },
+  'refresh-token': {
     payload: account,
-    key: ({ accountId }) => `refresh-token-account-${accountId}`,
     attempts: 6, // then the next scheduled check takes over
     schedule: { every: 'refresh', per: 'account', atStart: true },
-  }),
-  'check-upload': defineJob({
-    queue: 'polls',
+  },
+  'check-upload': {
     payload: z.strictObject({ accountId: id, contentId: z.hex().length(64) }),
-    key: ({ accountId, contentId }) => `check-upload-account-${accountId}-content-${contentId}`,
     attempts: 1, // the ledger has the time of the next check, and the sweep enqueues it then
-  }),
-  'poll-training-info': defineJob({
-    queue: 'polls',
+  },
+  'poll-training-info': {
     payload: account,
-    key: ({ accountId }) => `poll-training-info-account-${accountId}`,
     attempts: 6, // then the next scheduled poll takes over
     schedule: { every: 'trainingInfo', per: 'account', atStart: true },
-  }),
-  'poll-workouts': defineJob({
-    queue: 'polls',
+  },
+  'poll-workouts': {
     payload: account,
-    key: ({ accountId }) => `poll-workouts-account-${accountId}`,
     attempts: 20, // some four hours: the next scheduled poll is a day away
     schedule: { every: 'workouts', per: 'account' },
-  }),
-  'export-history': defineJob({
-    queue: 'polls',
+  },
+  'export-history': {
     payload: nothing,
-    key: () => 'export-history',
     attempts: 6, // then the next scheduled one takes over
     schedule: { every: 'export', per: 'daemon', atStart: true },
-  }),
-  'back-up': defineJob({
-    queue: 'polls',
+  },
+  'back-up': {
     payload: nothing,
-    key: () => 'back-up',
     attempts: 10, // about an hour and a half: the next scheduled one may be a day away
     schedule: { every: 'backup', per: 'daemon', atStart: true }, // its handler reads when the newest one was made
-  }),
-  'verify-backup': defineJob({
-    queue: 'polls',
+  },
+  'verify-backup': {
     payload: nothing,
-    key: () => 'verify-backup',
     attempts: 2, // the next scheduled one comes a day later
     schedule: { every: 'verifyBackup', per: 'daemon', atStart: true }, // its handler reads when one was last compared
-  }),
-  'send-heartbeat': defineJob({
-    queue: 'polls',
+  },
+  'send-heartbeat': {
     payload: nothing,
-    key: () => 'send-heartbeat',
     attempts: 5, // some minutes: then the next scheduled one takes over
     schedule: { every: 'heartbeat', per: 'daemon' },
-  }),
-  sweep: defineJob({
-    queue: 'polls',
+  },
+  sweep: {
     payload: nothing,
-    key: () => 'sweep',
     attempts: 2, // the next sweep comes within seconds
     schedule: { every: 'sweep', per: 'daemon', atStart: true },
-  }),
-}
+  },
+} as const satisfies Readonly<Record<string, JobDefinition>>
 
 type Payloads = { [N in keyof typeof ENTRIES]: z.infer<(typeof ENTRIES)[N]['payload']> }
 
 export type JobName = keyof typeof ENTRIES
 export type PayloadOf<N extends JobName> = Payloads[N]
 
-/** The names of the intervals: one for each `schedule.every` in the catalog. */
-type ScheduleName = { [N in JobName]: NonNullable<(typeof ENTRIES)[N]['schedule']>['every'] }[JobName]
-
 /** The interval of each schedule, ms; undefined for work that the configuration does not ask for. */
 export type Intervals = Readonly<Record<ScheduleName, number | undefined>>
+type ScheduleName = Extract<(typeof ENTRIES)[JobName], { schedule: unknown }>['schedule']['every']
 
 /**
  * Every kind of job. A new one is one entry here and one handler; the types refuse one without the other. A key keeps a job
@@ -137,40 +110,20 @@ export type QueueName = 'polls' | 'fetches'
 
 export const QUEUE_NAMES: readonly QueueName[] = ['polls', 'fetches']
 
-/** How many finished jobs a queue keeps and for how long (`age` in seconds, as BullMQ counts it). */
-type Retention = Readonly<{ age: number; count: number }>
-
-/** Everything about a kind of job except its handler. */
+/** Everything about a kind of job except its handler, backoff and retention. */
 type JobDefinition<P = unknown> = Readonly<{
-  queue: QueueName
+  /** `polls` when it says none */
+  queue?: QueueName
   /** Contains ids only, never a secret or a file. */
   payload: z.ZodType<P>
-  /** Two jobs with the same key are one job: the key is the deduplication id and the schedule's id. */
-  key: (payload: P) => string
   /** Tries after which a job that fails for transient reasons is dead. */
   attempts: number
-  backoff: Backoff
-  completed: Retention
-  failed: Retention
-  /** What repeats it. */
-  schedule?: JobSchedule<string>
+  /**
+   * The interval that repeats it, and whether each account or the daemon has a schedule of it. The interval holds over restarts: a
+   * job that was due meanwhile runs at the start, and no other; with `atStart` it also runs at each start of a daemon.
+   */
+  schedule?: Readonly<{ every: string; per: 'account' | 'daemon'; atStart?: true }>
 }>
-
-/**
- * The interval that repeats a job, and whether each account or the daemon has a schedule of it. The interval holds over restarts: a
- * job that was due meanwhile runs at the start, and no other; with `atStart` it also runs at each start of a daemon.
- */
-type JobSchedule<E extends string> = Readonly<{ every: E; per: 'account' | 'daemon'; atStart?: true }>
-
-type JobInput<P> = Omit<JobDefinition<P>, 'backoff' | 'completed' | 'failed' | 'schedule'>
-type Schedule<E extends string> = { schedule?: JobSchedule<E> }
-
-/** Completes a catalog entry by the defaults; payload and key are checked against each other by their types. */
-function defineJob<P, const E extends string = never>(
-  definition: JobInput<P> & Schedule<E>,
-): JobDefinition<P> & Schedule<E> {
-  return { backoff: BACKOFF, completed: KEEP_COMPLETED, failed: KEEP_FAILED, ...definition }
-}
 
 /** What a handler may return: nothing, or counts for a line of the log at level info. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing is of this type
@@ -208,8 +161,11 @@ export function parsePayload<T>(schema: z.ZodType<T>, payload: unknown): T {
   )
 }
 
-/** Makes the key of a job from an unchecked payload. Throws the schema's error when the payload does not match. */
-export function jobKeyOf<N extends JobName>(name: N, payload: unknown): string {
-  const definition = CATALOG[name]
-  return definition.key(definition.payload.parse(payload))
+/**
+ * Makes the key of a job from an unchecked payload: its name and each id. Two jobs with the same key are one job: the key is the
+ * deduplication id and the schedule's id. Throws the schema's error when the payload does not match.
+ */
+export function jobKeyOf(name: JobName, payload: unknown): string {
+  const ids = Object.entries(CATALOG[name].payload.parse(payload))
+  return [name, ...ids.flatMap(([field, id]) => [field.replace(/Id$/, ''), id])].join('-')
 }

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
 import { TransientError } from '../kit/errors.ts'
-import { makeReleaseStack } from '../kit/release-stack.ts'
+import { makeReleaseStack, type ReleaseStack } from '../kit/release-stack.ts'
 import { type Backoff, MINUTE, SECOND, systemClock, within } from '../kit/time.ts'
 import { asQueueError, type BackendChoice, CONNECTION_MS, openBackend } from './backend.ts'
-import { type Handlers, type Intervals, QUEUE_NAMES, type QueueName } from './catalog.ts'
+import { type Handlers, type Intervals, QUEUE_NAMES } from './catalog.ts'
 import { type Heartbeat, makeErrorTally, startHeartbeat } from './queue-health.ts'
 import {
   type Enqueue,
@@ -15,7 +15,7 @@ import {
   makeQueues,
   resumeQueues,
 } from './queues.ts'
-import { makeEnqueueDue, reconcileSchedules } from './schedules.ts'
+import { reconcileSchedules } from './schedules.ts'
 import { closeOrDisconnect, type JobWorker, openWorker } from './worker.ts'
 
 export type { Handlers } from './catalog.ts'
@@ -55,25 +55,8 @@ export type JobsOptions = Readonly<{
   backoff?: Backoff
 }>
 
-export type Jobs = Readonly<{
-  /** Lets the workers take jobs; until then they take none. */
-  work: () => void
-  /** Adds jobs in bulk and returns how many are new; see enqueueJobs. Throws TransientError `queue_closed` after close. */
-  enqueue: Enqueue
-  /** Fetches the number of jobs by queue and state. */
-  counts: () => Promise<Record<QueueName, Record<string, number>>>
-  /** Fetches the names of the paused queues; each is resumed within a minute. */
-  paused: () => Promise<QueueName[]>
-  /**
-   * Brings the schedules up to date, now and every minute until `close`. Any number of processes may do so. Unless another
-   * process had a worker when this one began, the first call also runs every scheduled job once at once.
-   */
-  keepSchedules: () => Promise<void>
-  /** The queues themselves, for the page that shows them. */
-  queues: () => readonly JobQueue[]
-  /** Stops in order: schedules, workers (bounded wait), queues, connections. A second call is harmless. */
-  close: () => Promise<void>
-}>
+/** The queues and workers of a process, which `close` stops. */
+export type Jobs = Awaited<ReturnType<typeof openParts>>
 
 /**
  * Opens the queues and, by role, the workers, which begin with `work`. Throws TransientError `queue_unreachable` when Redis or Postgres
@@ -92,11 +75,7 @@ export async function openJobs(deps: JobsDeps, options: JobsOptions): Promise<Jo
   }
 }
 
-async function openParts(
-  deps: JobsDeps,
-  options: JobsOptions,
-  opened: ReturnType<typeof makeReleaseStack>,
-): Promise<Jobs> {
+async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseStack) {
   const { log, signal } = deps
   const clock = systemClock
   let heartbeat: Heartbeat | undefined
@@ -122,10 +101,9 @@ async function openParts(
   let runsAll = !(await hasWorkers(queues.polls))
   const workers: JobWorker[] = []
   if (options.roles.worker) {
-    const enqueueDue = makeEnqueueDue({ enqueue: (input) => enqueueJobs({ queues }, input) })
     for (const queue of QUEUE_NAMES) {
       const worker = await openWorker(
-        { log, handlers: deps.handlers, enqueueDue, backend, onError },
+        { log, handlers: deps.handlers, queues, backend, onError },
         {
           queue,
           concurrency: queue === 'polls' ? POLLS_CONCURRENCY : options.concurrency,
@@ -158,7 +136,7 @@ async function openParts(
     await resumeQueues({ queues, log })
     if (keepsSchedules) await reconcile(false)
   }
-  heartbeat = startHeartbeat({ tally: () => tally, beat }, { everyMs: options.heartbeatMs ?? HEARTBEAT_MS })
+  heartbeat = startHeartbeat({ tally, beat }, { everyMs: options.heartbeatMs ?? HEARTBEAT_MS })
   queues.polls.getBackend().on('ready', heartbeat.wake) // Redis is back, perhaps empty
   opened.defer('heartbeat', () => within(heartbeat?.stop() ?? Promise.resolve(), CONNECTION_MS))
 
@@ -170,24 +148,33 @@ async function openParts(
     if (closing)
       throw new TransientError('queue_closed', 'the queue is closed, because the daemon is stopping')
   }
+  const enqueue: Enqueue = async (name, payloads, input) => {
+    assertOpen()
+    return await enqueueJobs({ queues }, { name, payloads, priority: input?.priority })
+  }
   return {
+    /** Lets the workers take jobs; until then they take none. */
     work: () => {
       if (closing || signal.aborted) return
       for (const worker of workers) worker.run()
     },
-    enqueue: async (name, payloads, input) => {
-      assertOpen()
-      return await enqueueJobs({ queues }, { name, payloads, priority: input?.priority })
-    },
+    /** Adds jobs in bulk and returns how many are new; see enqueueJobs. Throws TransientError `queue_closed` after close. */
+    enqueue,
+    /** Fetches the number of jobs by queue and state. */
     counts: async () => {
       assertOpen()
       await checkWrites()
       return await fetchCounts({ queues })
     },
+    /** Fetches the names of the paused queues; each is resumed within a minute. */
     paused: async () => {
       assertOpen()
       return await fetchPaused({ queues })
     },
+    /**
+     * Brings the schedules up to date, now and every minute until `close`. Any number of processes may do so. Unless another
+     * process had a worker when this one began, the first call also runs every scheduled job once at once.
+     */
     keepSchedules: async () => {
       assertOpen()
       await reconcile(runsAll).catch((error) => {
@@ -196,8 +183,10 @@ async function openParts(
       runsAll = false
       keepsSchedules = true
     },
-    queues: () => QUEUE_NAMES.map((name) => queues[name]),
-    close: () => {
+    /** The queues themselves, for the page that shows them. */
+    queues: (): readonly JobQueue[] => QUEUE_NAMES.map((name) => queues[name]),
+    /** Stops in order: schedules, workers (bounded wait), queues, connections. A second call is harmless. */
+    close: (): Promise<void> => {
       closing ??= opened.release()
       return closing
     },

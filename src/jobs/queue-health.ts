@@ -8,32 +8,26 @@ const FAILING_EVERY_MS = 2 * SECOND
 /** An error is over when it did not occur again for this long, ms. */
 const OVER_AFTER_MS = 10 * SECOND
 
-export type Heartbeat = Readonly<{
-  /** Ends the current pause: a connection came back, or an error was recorded. */
-  wake(): void
-  /** Stops after the running beat. */
-  stop(): Promise<void>
-}>
+export type Heartbeat = ReturnType<typeof startHeartbeat>
 
 /**
  * Starts to call `beat` every `everyMs`, and sooner while the queue is failing, so that schedules are restored soon after an
  * outage. A failed beat is recorded, never thrown.
  */
 export function startHeartbeat(
-  deps: { tally: () => ErrorTally; beat: () => Promise<void> },
-  input: { everyMs: number },
-): Heartbeat {
+  { tally, beat }: { tally: ErrorTally; beat: () => Promise<void> },
+  { everyMs }: { everyMs: number },
+) {
   const stopped = new AbortController()
   let pause = new AbortController()
   const beating = (async () => {
     while (!stopped.signal.aborted) {
-      const tally = deps.tally()
-      const ms = tally.failing() ? Math.min(FAILING_EVERY_MS, input.everyMs) : input.everyMs
+      const ms = tally.failing() ? Math.min(FAILING_EVERY_MS, everyMs) : everyMs
       pause = new AbortController()
       await sleep(ms, pause.signal).catch(() => undefined)
       if (stopped.signal.aborted) return
       try {
-        await deps.beat()
+        await beat()
         tally.settle()
       } catch (error) {
         tally.record('heartbeat', error)
@@ -41,7 +35,9 @@ export function startHeartbeat(
     }
   })()
   return {
+    /** Ends the current pause: a connection came back, or an error was recorded. */
     wake: () => pause.abort(),
+    /** Stops after the running beat. */
     stop: async () => {
       stopped.abort()
       pause.abort()
@@ -50,20 +46,14 @@ export function startHeartbeat(
   }
 }
 
-type ErrorTally = Readonly<{
-  /** Logs an error once; repetitions are only counted. */
-  record(where: string, error: unknown): void
-  /** Tells whether errors were recorded that are not over. */
-  failing(): boolean
-  /** Logs how often each error occurred that is over, and forgets it; the caller calls this after a success. */
-  settle(): void
-}>
+type ErrorTally = ReturnType<typeof makeErrorTally>
 
 /** Makes the tally of the queue connections' errors. `onFirst` is called for the first error after a time without errors. */
-export function makeErrorTally(deps: { log: Logger; clock: Clock; onFirst: () => void }): ErrorTally {
+export function makeErrorTally(deps: { log: Logger; clock: Clock; onFirst: () => void }) {
   const seen = new Map<string, { where: string; times: number; lastAt: number }>()
   return {
-    record(where, cause) {
+    /** Logs an error once; repetitions are only counted. */
+    record(where: string, cause: unknown): void {
       const error = asQueueError(cause)
       const code = error instanceof Error ? `${error.name} ${errorCode(error)}` : 'unexpected'
       const now = deps.clock().getTime()
@@ -77,8 +67,10 @@ export function makeErrorTally(deps: { log: Logger; clock: Clock; onFirst: () =>
       deps.log.warn({ where, code: errorCode(error), error: errorLine(error) }, 'jobs: queue error')
       if (seen.size === 1) deps.onFirst()
     },
+    /** Tells whether errors were recorded that are not over. */
     failing: () => seen.size > 0,
-    settle() {
+    /** Logs how often each error occurred that is over, and forgets it; the caller calls this after a success. */
+    settle(): void {
       const now = deps.clock().getTime()
       for (const [code, { where, times, lastAt }] of seen) {
         if (now - lastAt < OVER_AFTER_MS) continue

@@ -3,7 +3,16 @@ import { type IQueueBackend, Queue } from 'bullmq'
 import type { Logger } from 'pino'
 import { TransientError } from '../kit/errors.ts'
 import type { Backend } from './backend.ts'
-import { CATALOG, type JobName, jobKeyOf, type PayloadOf, QUEUE_NAMES, type QueueName } from './catalog.ts'
+import {
+  CATALOG,
+  type JobName,
+  jobKeyOf,
+  KEEP_COMPLETED,
+  KEEP_FAILED,
+  type PayloadOf,
+  QUEUE_NAMES,
+  type QueueName,
+} from './catalog.ts'
 
 export type JobQueue = Queue<unknown, unknown, string, unknown, unknown, string, IQueueBackend, object>
 export type Queues = Readonly<Record<QueueName, JobQueue>>
@@ -53,7 +62,7 @@ export async function enqueueJobs(
   deps: { queues: Queues },
   input: { name: JobName; payloads: readonly unknown[]; priority?: Priority | undefined },
 ): Promise<number> {
-  const { queue, attempts, completed, failed } = CATALOG[input.name]
+  const { queue = 'polls', attempts } = CATALOG[input.name]
   const priority = PRIORITIES[input.priority ?? 'normal']
   const distinct = new Map(input.payloads.map((payload) => [jobKeyOf(input.name, payload), payload]))
   const jobs = [...distinct].map(([key, data]) => ({
@@ -65,8 +74,8 @@ export async function enqueueJobs(
       priority,
       attempts,
       backoff: { type: BACKOFF_TYPE },
-      removeOnComplete: completed,
-      removeOnFail: failed,
+      removeOnComplete: KEEP_COMPLETED,
+      removeOnFail: KEEP_FAILED,
       stackTraceLimit: 1,
     },
   }))

@@ -181,17 +181,10 @@ export const DUE_JOB = 'due'
 
 const due = z.object({ name: z.string().refine(isJobName), payload: z.unknown() })
 
-/** Enqueues the job that a schedule's `due` job names; one that still runs or waits is not doubled. */
-export type EnqueueDue = (data: unknown) => Promise<void>
-
-/** Makes the step from a schedule to its job. The returned function throws the errors of `enqueue`. */
-export function makeEnqueueDue(deps: {
-  enqueue: (input: { name: JobName; payloads: readonly unknown[] }) => Promise<unknown>
-}): EnqueueDue {
-  return async (data) => {
-    const { name, payload } = parsePayload(due, data)
-    await deps.enqueue({ name, payloads: [payload] })
-  }
+/** Enqueues the job that a schedule's `due` job names; one that still runs or waits is not doubled. Throws as enqueueJobs does. */
+export async function enqueueDue(deps: { queues: Queues }, data: unknown): Promise<void> {
+  const { name, payload } = parsePayload(due, data)
+  await enqueueJobs(deps, { name, payloads: [payload] })
 }
 
 /** Tokens live for a week and are refreshed at half of it; a check twice a day is early enough. */

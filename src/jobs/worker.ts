@@ -1,12 +1,11 @@
-import { setMaxListeners } from 'node:events'
 import { DelayedError, type Job, Worker } from 'bullmq'
 import type { Logger } from 'pino'
 import { errorCode, errorLine, isAbort, RejectedError } from '../kit/errors.ts'
 import { shorten } from '../kit/text.ts'
-import { type Backoff, backoffMs, SECOND, within } from '../kit/time.ts'
+import { type Backoff, backoffMs, joinSignals, SECOND, within } from '../kit/time.ts'
 import { type Backend, CONNECTION_MS } from './backend.ts'
 import {
-  CATALOG,
+  BACKOFF,
   type HandlerResult,
   type Handlers,
   isJobName,
@@ -14,7 +13,8 @@ import {
   runHandler,
 } from './catalog.ts'
 import { isDead, makeFailure, outcomeOf } from './outcome.ts'
-import { DUE_JOB, type EnqueueDue } from './schedules.ts'
+import type { Queues } from './queues.ts'
+import { DUE_JOB, enqueueDue } from './schedules.ts'
 
 /** Crashes of the process during one job that are accepted: repeated deployments cause a few, eleven are caused by the job. */
 const MAX_CRASHES = 10
@@ -31,7 +31,7 @@ const CLOSE_MS = 3 * SECOND
 type WorkerDeps = Readonly<{
   log: Logger
   handlers: Handlers
-  enqueueDue: EnqueueDue
+  queues: Queues
   backend: Backend
   onError: (where: string, error: unknown) => void
 }>
@@ -45,42 +45,30 @@ type WorkerInput = Readonly<{
   backoff?: Backoff | undefined
 }>
 
-export type JobWorker = Readonly<{
-  run(): void
-  /** Starts no further job and aborts the running ones. A second call does nothing. */
-  halt(): void
-  /** Waits for running jobs at most `graceMs`, then closes; jobs that still run are found as stalled by another worker. */
-  close(graceMs: number): Promise<void>
-}>
+export type JobWorker = Awaited<ReturnType<typeof openWorker>>
 
 /** Opens the worker of one queue; it starts no job before `run`. Throws the backend's errors when it is unreachable. */
-export async function openWorker(deps: WorkerDeps, input: WorkerInput): Promise<JobWorker> {
-  const running = new Set<AbortController>()
+export async function openWorker(deps: WorkerDeps, input: WorkerInput) {
+  const running = new Set<AbortSignal>()
   const halted = new AbortController()
   let onIdle: () => void = () => undefined
 
-  const runJob = async (job: Job, token = '', bullSignal?: AbortSignal): Promise<void> => {
-    const controller = new AbortController()
-    // Each request of a job listens to the signal; Node warns of a leak from eleven listeners on.
-    setMaxListeners(0, controller.signal)
-    const abort = () => controller.abort(new DOMException('jobs: the worker is stopping', 'AbortError'))
-    running.add(controller)
-    bullSignal?.addEventListener('abort', abort, { once: true })
-    halted.signal.addEventListener('abort', abort, { once: true })
-    if (halted.signal.aborted) abort()
+  // BullMQ hands a signal only to a function of three parameters without defaults.
+  const runJob = async (job: Job, token: string | undefined, lost: AbortSignal | undefined) => {
+    const stop = joinSignals([lost, halted.signal])
+    running.add(stop.signal)
     try {
-      await workOnJob(deps, { job, token, signal: controller.signal })
+      await workOnJob(deps, { job, token: token ?? '', signal: stop.signal })
     } finally {
-      bullSignal?.removeEventListener('abort', abort)
-      halted.signal.removeEventListener('abort', abort)
-      running.delete(controller)
+      stop.clear()
+      running.delete(stop.signal)
       if (running.size === 0) onIdle()
     }
   }
 
   const worker = new Worker(
     input.queue,
-    (job: Job, token?: string, signal?: AbortSignal) => runJob(job, token, signal),
+    runJob,
     {
       connection: {}, // the factory has it
       prefix: deps.backend.prefix ?? 'musette',
@@ -92,8 +80,7 @@ export async function openWorker(deps: WorkerDeps, input: WorkerInput): Promise<
       maxStartedAttempts: MAX_STARTS,
       runRetryDelay: RUN_RETRY_MS,
       settings: {
-        backoffStrategy: (attempts, _type, _error, job) =>
-          backoffMs(input.backoff ?? backoffOf(job?.name ?? ''), attempts),
+        backoffStrategy: (attempts) => backoffMs(input.backoff ?? BACKOFF, attempts),
       },
     },
     deps.backend.factory,
@@ -108,14 +95,16 @@ export async function openWorker(deps: WorkerDeps, input: WorkerInput): Promise<
   const halt = () => {
     if (halted.signal.aborted) return
     void worker.pause(true).catch((error: unknown) => deps.onError(`worker ${input.queue}`, error))
-    halted.abort()
+    halted.abort(new DOMException('jobs: the worker is stopping', 'AbortError'))
   }
   return {
     run: () => {
       void worker.run().catch((error: unknown) => deps.onError(`worker ${input.queue}`, error))
     },
+    /** Starts no further job and aborts the running ones. A second call does nothing. */
     halt,
-    close: async (graceMs) => {
+    /** Waits for running jobs at most `graceMs`, then closes; jobs that still run are found as stalled by another worker. */
+    close: async (graceMs: number): Promise<void> => {
       halt()
       const idle = new Promise<void>((resolve) => {
         onIdle = resolve
@@ -129,10 +118,6 @@ export async function openWorker(deps: WorkerDeps, input: WorkerInput): Promise<
       await closeOrDisconnect({ close: () => worker.close(!finished), disconnect: () => worker.disconnect() })
     },
   }
-}
-
-function backoffOf(name: string): Backoff {
-  return isJobName(name) ? CATALOG[name].backoff : CATALOG.sweep.backoff
 }
 
 type ClaimedJob = Readonly<{ job: Job; token: string; signal: AbortSignal; log: Logger }>
@@ -153,7 +138,7 @@ async function workOnJob(
   const startedAt = performance.now()
   let result: HandlerResult
   try {
-    if (job.name === DUE_JOB) return await deps.enqueueDue(job.data)
+    if (job.name === DUE_JOB) return await enqueueDue(deps, job.data)
     result = await callHandler(deps, claimed)
   } catch (error) {
     throw await judgeFailed(claimed, error)

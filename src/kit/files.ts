@@ -65,33 +65,29 @@ async function linkAnew(from: string, to: string): Promise<boolean> {
   }
 }
 
-export type DurableFile = {
-  /** appends bytes; the next ones may follow when it resolves */
-  write(bytes: Uint8Array): Promise<void>
-  /** flushes the content to the disk and gives the file its name, in place of an older one */
-  commit(): Promise<void>
-  /** removes what was written; an older file of the name stays as it is */
-  abandon(): Promise<void>
-}
+export type DurableFile = Awaited<ReturnType<typeof openDurableFile>>
 
 /** The names of files that are not finished, or were left by a process that was killed: the name, then a random id. */
 export const UNFINISHED = /\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.part$/
 
 /** Opens a file of mode 0600 for writing under a temporary name beside `path`, which it gets when all of it is on the disk. */
-export async function openDurableFile(path: string): Promise<DurableFile> {
+export async function openDurableFile(path: string) {
   const scratch = `${path}.${randomUUID()}.part`
   const file = await open(scratch, 'wx', 0o600)
   return {
-    async write(bytes) {
+    /** Appends bytes; the next ones may follow when it resolves. */
+    async write(bytes: Uint8Array): Promise<void> {
       for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten
     },
-    async commit() {
+    /** Flushes the content to the disk and gives the file its name, in place of an older one. */
+    async commit(): Promise<void> {
       await file.sync()
       await file.close()
       await giveToOwner(scratch)
       await renameDurably(scratch, path)
     },
-    async abandon() {
+    /** Removes what was written; an older file of the name stays as it is. */
+    async abandon(): Promise<void> {
       await file.close().catch(() => undefined)
       await rm(scratch, { force: true })
     },

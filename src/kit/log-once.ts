@@ -1,20 +1,16 @@
 import type { Logger } from 'pino'
 
-export type LogOnce = {
-  /** Logs a problem when it begins or its sentence changes; a repetition is only counted. */
-  say(level: 'warn' | 'error', key: string, sentence: string, fields?: Record<string, unknown>): void
-  /** Logs that the problem is over and how often it occurred; does nothing when there was none. */
-  over(key: string): void
-}
+export type LogOnce = ReturnType<typeof makeLogOnce>
 
 /** The most problems that are remembered; above this number the oldest is forgotten, so that changing keys cause no leak. */
 const MOST_KEPT = 1_000
 
 /** Makes a logger of repeated problems: each is logged once, then counted, and logged again when it changes or ends. */
-export function makeLogOnce(log: Logger): LogOnce {
+export function makeLogOnce(log: Logger) {
   const held = new Map<string, { sentence: string; times: number }>()
   return {
-    say(level, key, sentence, fields = {}) {
+    /** Logs a problem when it begins or its sentence changes; a repetition is only counted. */
+    say(level: 'warn' | 'error', key: string, sentence: string, fields: Record<string, unknown> = {}): void {
       const known = held.get(key)
       if (known?.sentence === sentence) {
         known.times += 1
@@ -25,7 +21,8 @@ export function makeLogOnce(log: Logger): LogOnce {
       held.set(key, { sentence, times: 1 })
       log[level](fields, sentence)
     },
-    over(key) {
+    /** Logs that the problem is over and how often it occurred; does nothing when there was none. */
+    over(key: string): void {
       const known = held.get(key)
       if (!held.delete(key) || !known) return
       log.info({ times: known.times }, `over: ${known.sentence}`)

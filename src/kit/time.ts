@@ -80,21 +80,13 @@ export async function waitFor<T>(shared: Promise<T>, signal?: AbortSignal): Prom
   }
 }
 
-/** A signal of its own for one piece of work. Its user calls `clear` at the end of the work, whatever the end is. */
-export type JoinedSignal = {
-  signal: AbortSignal
-  /** whether the time was over before anything else aborted the signal */
-  isOver(): boolean
-  abort(reason?: unknown): void
-  clear(): void
-}
-
 /**
- * Joins signals to one that aborts with the first of them, by its own `abort`, or with an error of code `ETIMEDOUT` after `ms`. Every
+ * Joins signals to one that aborts with the first of them, by its own `abort`, or with an error of code `ETIMEDOUT` after `ms`. Its user
+ * calls `clear` at the end of the work, whatever the end is. Every
  * wait with a time uses this: what AbortSignal.timeout and AbortSignal.any make may be collected as garbage while somebody waits for
  * it, and then never aborts (Node 20), and their timer keeps no process running.
  */
-export function joinSignals(outer: ReadonlyArray<AbortSignal | undefined>, ms?: number): JoinedSignal {
+export function joinSignals(outer: ReadonlyArray<AbortSignal | undefined>, ms?: number) {
   const controller = new AbortController()
   const over = Object.assign(new Error('the deadline has passed'), { code: 'ETIMEDOUT' })
   const signals = outer.filter((signal) => signal !== undefined)
@@ -106,14 +98,17 @@ export function joinSignals(outer: ReadonlyArray<AbortSignal | undefined>, ms?: 
   if (signals.some(({ aborted }) => aborted)) follow()
   return {
     signal: controller.signal,
+    /** Tells whether the time was over before anything else aborted the signal. */
     isOver: () => controller.signal.reason === over,
-    abort: (reason) => controller.abort(reason),
+    abort: (reason?: unknown) => controller.abort(reason),
     clear() {
       clearTimeout(timer)
       for (const signal of signals) signal.removeEventListener('abort', follow)
     },
   }
 }
+
+export type JoinedSignal = ReturnType<typeof joinSignals>
 
 /** The type of `sleep`, for functions that get the pause as a parameter. */
 export type Sleep = (ms: number, signal?: AbortSignal) => Promise<void>

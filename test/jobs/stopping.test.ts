@@ -50,6 +50,22 @@ describeJobs('stopping', (rig) => {
     expect(rig().lines.filter(({ level }) => level >= 40)).toEqual([])
   })
 
+  it('tells a job whose lock is lost, because another worker may have it', async () => {
+    const state = { started: false, isTold: false }
+    const jobs = await rig().open({
+      lockMs: 500,
+      fetch: async (_id, { signal }) => {
+        state.started = true
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        state.isTold = true
+      },
+    })
+    await jobs.enqueue('fetch-activity', [ride(1)])
+    await eventually(() => state.started, { what: 'the job runs' })
+    await rig().emptyQueue()
+    await eventually(() => state.isTold, { what: 'the job is told' })
+  })
+
   it('lets a job finish that takes no notice in time', async () => {
     let finish: () => void = () => undefined
     const gate = new Promise<void>((resolve) => {
