@@ -13,9 +13,10 @@ import {
   secretKeyPath,
   writeKeyFile,
 } from '../vault/key-file.ts'
+import type { Resealed } from '../vault/reseal-credentials.ts'
 import { findKeyIds } from '../vault/rows.ts'
 import { keyIdOf } from '../vault/seal.ts'
-import type { Resealed, Vault } from '../vault/types.ts'
+import type { Vault } from '../vault/vault.ts'
 
 type Deps = { config: Config; store: Store; vault: Vault }
 

@@ -7,7 +7,7 @@ import { type Account, findAccount, findAccounts } from '../store/account-rows.t
 import { findIdentity } from '../store/database-facts.ts'
 import { findPasses, openStore, type Store } from '../store/store.ts'
 import { makeKey, readOrMakeSecretKey, readSecretKeys } from '../vault/key-file.ts'
-import { UnreadableLoginError } from '../vault/seal.ts'
+import { orUnreadable, UnreadableLoginError } from '../vault/seal.ts'
 import { type KeyOptions, makeTokenVault, type Vault } from '../vault/vault.ts'
 import { finishRotation } from './key-rotation.ts'
 import { type Database, openDatabase, type Preparation, prepareDatabase } from './open-database.ts'
@@ -160,12 +160,9 @@ export async function parkUnreadableLogins(
   const { readable, doubtful } = await vault.findDoubtful()
   let isKeyRight = readable > 0
   for (const accountId of doubtful) {
-    try {
-      if (await vault.read(accountId)) isKeyRight = true
-    } catch (error) {
-      if (!(error instanceof UnreadableLoginError)) throw error
-      unreadable.push(error)
-    }
+    const found = await orUnreadable(() => vault.read(accountId))
+    if (found instanceof UnreadableLoginError) unreadable.push(found)
+    else if (found) isKeyRight = true
   }
   if (!isKeyRight && unreadable.every(({ code }) => code === 'secret_key_mismatch')) return unreadable[0]
   for (const error of unreadable) await vault.parkUnreadable(error)

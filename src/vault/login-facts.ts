@@ -1,7 +1,7 @@
 import { findIdentity } from '../store/database-facts.ts'
 import type { Tx } from '../store/store.ts'
 import { findEverySealed } from './rows.ts'
-import { type KeyOptions, makeKeyring, UnreadableLoginError } from './seal.ts'
+import { type KeyOptions, makeKeyring, orUnreadable, type UnreadableLoginError } from './seal.ts'
 import { makeSpool, unsealRow, unsealSpooled } from './stored-credentials.ts'
 
 /** The facts about a login that are not secret. */
@@ -30,38 +30,20 @@ export async function findLoginFacts(
     const { keyId, obtainedAt, expiresAt, failures, notBefore, accountId } = row.sealed
     const opens =
       keyring &&
-      (await orUnreadable(row, () => {
+      (await orUnreadable(() => {
         unsealRow(keyring, row)
         return true as const
-      }))
-    const spooled = await orUnreadable(row, async () => {
+      }, row))
+    const spooled = await orUnreadable(async () => {
       const found = await spool.read(accountId)
       if (!found || found.obtainedAt <= obtainedAt) return 'none' as const
       if (keyring) unsealSpooled(keyring.sealerOf(found), found)
       return 'waiting' as const
-    })
+    }, row)
     facts.push({
-      account: row.name,
-      keyId,
-      opens,
-      obtainedAt,
-      expiresAt,
-      failures,
-      notBefore,
-      spool: spooled,
+      ...{ account: row.name, keyId, opens, spool: spooled },
+      ...{ obtainedAt, expiresAt, failures, notBefore },
     })
   }
   return facts
-}
-
-async function orUnreadable<T>(
-  account: { accountId: number; name: string },
-  read: () => Promise<T> | T,
-): Promise<T | UnreadableLoginError> {
-  try {
-    return await read()
-  } catch (error) {
-    if (error instanceof UnreadableLoginError) return error.of(account)
-    throw error
-  }
 }

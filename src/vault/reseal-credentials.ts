@@ -9,10 +9,12 @@ import {
   type SealedCredentials,
   type SealedRow,
 } from './rows.ts'
-import { makeSealer, type Sealer, UnreadableLoginError } from './seal.ts'
+import { makeSealer, orUnreadable, type Sealer, type UnreadableLoginError } from './seal.ts'
 import { restoreSpooledTokens, type VaultParts } from './stored-credentials.ts'
-import type { Resealed } from './types.ts'
 import { removeSpool } from './use-locked.ts'
+
+/** The number of logins sealed with the new key, and the errors of unreadable ones, which stayed as they were. */
+export type Resealed = { logins: number; unreadable: UnreadableLoginError[] }
 
 /**
  * Seals the credentials of every account with another key, in one transaction that waits for running refreshes and blocks new
@@ -81,14 +83,9 @@ async function unlessUnreadable(
   account: { accountId: number; name: string },
   work: () => Promise<void> | void,
 ): Promise<void> {
-  try {
-    await work()
-  } catch (error) {
-    if (!(error instanceof UnreadableLoginError)) throw error
-    const named = error.of(account)
-    if (error.code === 'spool_unreadable') throw named
-    unreadable.set(account.accountId, named)
-  }
+  const error = await orUnreadable(work, account)
+  if (error?.code === 'spool_unreadable') throw error
+  if (error) unreadable.set(account.accountId, error)
 }
 
 // Changes the sealed columns only: a pause after a failed refresh and an ended login stay as they are.

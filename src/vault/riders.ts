@@ -4,7 +4,7 @@ import type { NamedLogin, RiderEvidence } from '../service/credentials.ts'
 import { credentials, riders } from '../store/schema/index.ts'
 import type { Tx } from '../store/store.ts'
 import type { SealedCredentials } from './rows.ts'
-import { type Keyring, type Sealer, UnreadableLoginError } from './seal.ts'
+import { type Keyring, orUnreadable, type Sealer, UnreadableLoginError } from './seal.ts'
 
 /** The newest activities are compared: a rider may have deleted some, and hardly all of them. */
 const COMPARED = 20
@@ -27,13 +27,10 @@ export async function findEvidence(
   const found = rows[0] as Omit<RiderEvidence, 'name'>
   const [known] = await tx.db.select().from(riders).where(eq(riders.accountId, accountId))
   if (!known?.nameHash || known.keyId === null) return { ...found, name: 'unknown' }
-  try {
-    const hash = login && hashOf(keys.sealerOf({ accountId, keyId: known.keyId }), accountId, login)
-    return { ...found, name: !hash ? 'unknown' : hash.equals(known.nameHash) ? 'same' : 'other' }
-  } catch (error) {
-    if (error instanceof UnreadableLoginError) return { ...found, name: 'unknown' }
-    throw error
-  }
+  const { nameHash, keyId } = known
+  const sealer = await orUnreadable(() => keys.sealerOf({ accountId, keyId }))
+  const hash = login && !(sealer instanceof UnreadableLoginError) && hashOf(sealer, accountId, login)
+  return { ...found, name: !hash ? 'unknown' : hash.equals(nameHash) ? 'same' : 'other' }
 }
 
 /**

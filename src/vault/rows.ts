@@ -5,9 +5,7 @@ import type { Credentials, Refusals, TokenPair } from '../service/credentials.ts
 import { cleanText } from '../store/clean.ts'
 import { accounts, credentials, riders } from '../store/schema/index.ts'
 import type { Store, Tx } from '../store/store.ts'
-import type { Sealer } from './seal.ts'
-import { UnreadableLoginError } from './seal.ts'
-import type { Login } from './types.ts'
+import { type Sealer, UnreadableLoginError } from './seal.ts'
 
 /** Sealed credentials, as in the table and in a spool file. */
 export type SealedCredentials = Readonly<
@@ -128,53 +126,56 @@ async function recordReason(
 /** The account and the origin of the service that the values of a login are sealed for. */
 type Owner = Readonly<{ accountId: number; origin: string }>
 
+/** The result of a sign-in; the password only when the rider asked for it to be kept. */
+export type Login = Pick<Credentials, 'clientId' | 'clientSecret'> & {
+  pair: TokenPair
+  username?: string | undefined
+  password?: string | undefined
+}
+
 /** Seals a login for the table and the spool. */
 export function sealLogin(sealer: Sealer, owner: Owner, login: Login): SealedCredentials {
-  const { password, username, clientId, clientSecret } = login
+  const { password, username, clientId, clientSecret, pair } = login
   return {
     accountId: owner.accountId,
     clientId,
-    clientSecret: sealer.seal(clientSecret, { ...owner, field: 'client_secret' }),
     // Without its password a user name is of no use here; whose account it is tells a hash.
     username: password === undefined ? null : (username ?? null),
-    password: password === undefined ? null : sealer.seal(password, { ...owner, field: 'password' }),
-    ...sealPair(sealer, owner, login.pair),
+    ...sealSecrets(sealer, owner, { clientSecret, password, ...pair }),
+    obtainedAt: pair.obtainedAt,
+    expiresAt: pair.expiresAt,
   }
 }
 
-/** Seals a pair of tokens. */
-export function sealPair(sealer: Sealer, owner: Owner, pair: TokenPair) {
+function sealSecrets(
+  sealer: Sealer,
+  owner: Owner,
+  secrets: Pick<Credentials, 'clientSecret' | 'accessToken' | 'refreshToken' | 'password'>,
+) {
+  const seal = (text: string, field: string) => sealer.seal(text, { ...owner, field })
   return {
-    accessToken: sealer.seal(pair.accessToken, { ...owner, field: 'access_token' }),
-    refreshToken: sealer.seal(pair.refreshToken, { ...owner, field: 'refresh_token' }),
-    obtainedAt: pair.obtainedAt,
-    expiresAt: pair.expiresAt,
+    clientSecret: seal(secrets.clientSecret, 'client_secret'),
+    accessToken: seal(secrets.accessToken, 'access_token'),
+    refreshToken: seal(secrets.refreshToken, 'refresh_token'),
+    password: secrets.password === undefined ? null : seal(secrets.password, 'password'),
     keyId: sealer.keyId,
   }
 }
 
 /**
- * Seals credentials with another key, or with the same key in the newest version. They keep their origin; `origin` is for
- * credentials of version 1, which hold none. Throws UnreadableLoginError as openFields does.
+ * Seals credentials with another key, or with the same key in the newest version, and with another `pair` where there is one. They
+ * keep their origin; `origin` is for credentials of version 1, which hold none. Throws UnreadableLoginError as unsealFields does.
  */
 export function reseal(
-  sealers: { from: Sealer; to: Sealer },
+  { from, to }: { from: Sealer; to: Sealer },
   sealed: SealedCredentials,
   origin: string,
+  pair?: TokenPair,
 ): SealedCredentials {
-  const { from, to } = sealers
-  const { accountId } = sealed
   const opened = unsealFields(from, sealed)
-  const seal = (text: string, field: string) =>
-    to.seal(text, { accountId, field, origin: opened.origin ?? origin })
-  return {
-    ...sealed,
-    clientSecret: seal(opened.clientSecret, 'client_secret'),
-    accessToken: seal(opened.accessToken, 'access_token'),
-    refreshToken: seal(opened.refreshToken, 'refresh_token'),
-    password: opened.password === undefined ? null : seal(opened.password, 'password'),
-    keyId: to.keyId,
-  }
+  const owner = { accountId: sealed.accountId, origin: opened.origin ?? origin }
+  const { obtainedAt, expiresAt } = pair ?? sealed
+  return { ...sealed, ...sealSecrets(to, owner, { ...opened, ...pair }), obtainedAt, expiresAt }
 }
 
 type LoginState = Pick<typeof credentials.$inferSelect, 'failures' | 'notBefore' | keyof Refusals> &

@@ -85,15 +85,10 @@ function boundTo(version: Version, { accountId, field }: SealPlace): Buffer {
 export type KeyOptions = Readonly<{ secretKey: Buffer; readKeys?: () => readonly Buffer[] }>
 
 /** The keys that this process knows; it learns keys of a rotation by another process without a restart. */
-export type Keyring = {
-  /** Returns the sealer of a row or a spool file; throws UnreadableLoginError `secret_key_mismatch`. */
-  sealerOf(sealed: Readonly<{ accountId: number; keyId: string }>): Sealer
-  /** Chooses the sealer for a new login, given the ids of the keys that seal the rows at this moment. */
-  sealerForNew(used: ReadonlySet<string>): Sealer
-}
+export type Keyring = ReturnType<typeof makeKeyring>
 
 /** Makes the keyring. Throws ConfigError `secret_key_length` for a key that does not have 32 bytes. */
-export function makeKeyring(options: KeyOptions): Keyring {
+export function makeKeyring(options: KeyOptions) {
   const first = makeSealer(options.secretKey)
   const known = new Map([[first.keyId, first]])
   const readSealers = (): Sealer[] => {
@@ -102,13 +97,15 @@ export function makeKeyring(options: KeyOptions): Keyring {
     return sealers.length > 0 ? sealers : [first]
   }
   return {
-    sealerOf({ accountId, keyId }) {
+    /** Returns the sealer of a row or a spool file; throws UnreadableLoginError `secret_key_mismatch`. */
+    sealerOf({ accountId, keyId }: Readonly<{ accountId: number; keyId: string }>): Sealer {
       if (!known.has(keyId)) readSealers()
       const sealer = known.get(keyId)
       if (!sealer) throw new UnreadableLoginError('secret_key_mismatch', { accountId })
       return sealer
     },
-    sealerForNew(used) {
+    /** Chooses the sealer for a new login, given the ids of the keys that seal the rows at this moment. */
+    sealerForNew(used: ReadonlySet<string>): Sealer {
       const sealers = readSealers()
       // When no row decides, the newest key: a running rotation removes the other one.
       return sealers.find(({ keyId }) => used.has(keyId)) ?? sealers.at(-1) ?? first
@@ -148,6 +145,19 @@ export class UnreadableLoginError extends ConfigError {
   /** Returns the same error with the account's name in its message. */
   of({ accountId, name }: { accountId: number; name: string }): UnreadableLoginError {
     return new UnreadableLoginError(this.code, { accountId, name }, { cause: this.cause })
+  }
+}
+
+/** Returns what work on the tokens of an account returns, or its UnreadableLoginError, with the account's name where it is known. */
+export async function orUnreadable<T>(
+  work: () => Promise<T> | T,
+  account?: { accountId: number; name: string },
+): Promise<T | UnreadableLoginError> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof UnreadableLoginError) return account ? error.of(account) : error
+    throw error
   }
 }
 

@@ -19,7 +19,7 @@ import {
   unsealFields,
   upsertSealed,
 } from './rows.ts'
-import { type Keyring, type Sealer, spoolName, UnreadableLoginError } from './seal.ts'
+import { type Keyring, orUnreadable, type Sealer, spoolName, UnreadableLoginError } from './seal.ts'
 
 /** The dependencies of the vault's functions. */
 export type VaultParts = Readonly<{ store: Store; log: Logger; keys: Keyring; spool: Spool }>
@@ -76,22 +76,15 @@ export async function findCredentialsAndUnpark(
 
 /** Tells whether the tokens of an account whose row is locked are readable; writes newer readable ones of the spool to the table. */
 export async function isReadable(tx: Tx, parts: VaultParts, accountId: number): Promise<boolean> {
-  try {
+  const found = await orUnreadable(async () => {
     const spooled = await parts.spool.read(accountId)
     if (spooled) await restoreSpooledTokens(tx, parts.keys, spooled)
-    await findCredentials(tx, parts.keys, accountId)
-    return true
-  } catch (error) {
-    if (error instanceof UnreadableLoginError) return false
-    throw error
-  }
+    return findCredentials(tx, parts.keys, accountId)
+  })
+  return !(found instanceof UnreadableLoginError)
 }
 
-async function findCredentials(
-  tx: Tx,
-  keys: Keyring,
-  accountId: number,
-): Promise<{ credentials: Credentials; unreadable: boolean } | undefined> {
+async function findCredentials(tx: Tx, keys: Keyring, accountId: number) {
   const row = await findSealed(tx, accountId)
   return row && { credentials: unsealRow(keys, row), unreadable: row.unreadable }
 }
@@ -106,22 +99,13 @@ export function unsealRow(keys: Keyring, row: SealedRow): Credentials {
  * Opens the logins of all accounts, by one query. Returns how many are readable as they are, and the accounts that readCredentials
  * must look at: those with a spool file, with the mark of an unreadable login, and those whose login does not open.
  */
-export async function findDoubtfulLogins({
-  store,
-  keys,
-  spool,
-}: VaultParts): Promise<{ readable: number; doubtful: number[] }> {
+export async function findDoubtfulLogins({ store, keys, spool }: VaultParts) {
   const rows = await store.read(findEverySealed)
   const spooled = await spool.list().catch(() => rows.map(({ sealed }) => sealed.accountId))
   const doubtful = new Set(spooled)
   for (const row of rows) {
-    try {
-      unsealRow(keys, row)
-      if (row.unreadable) doubtful.add(row.sealed.accountId)
-    } catch (error) {
-      if (!(error instanceof UnreadableLoginError)) throw error
-      doubtful.add(row.sealed.accountId)
-    }
+    const opened = await orUnreadable(() => unsealRow(keys, row))
+    if (row.unreadable || opened instanceof UnreadableLoginError) doubtful.add(row.sealed.accountId)
   }
   const readable = rows.filter(({ sealed }) => !doubtful.has(sealed.accountId)).length
   return { readable, doubtful: [...doubtful].sort((a, b) => a - b) }
@@ -167,17 +151,7 @@ async function restoreAndRemoveSpool(parts: VaultParts, spooled: SealedCredentia
 }
 
 /** A file per account with its newest tokens, sealed, as long as they are not in the database. */
-type Spool = {
-  /** Writes the file; it is on the disk, complete and under its name, when this resolves. */
-  write(sealed: SealedCredentials): Promise<void>
-  read(accountId: number): Promise<SealedCredentials | undefined>
-  /** Lists the accounts that have a file; one with a file of an earlier version, too, stands there twice. */
-  list(): Promise<number[]>
-  /** Removes the file unless it holds tokens newer than `obtainedAt`. */
-  remove(accountId: number, obtainedAt: Date): Promise<void>
-  /** Removes the file whatever it holds. */
-  clear(accountId: number): Promise<void>
-}
+type Spool = ReturnType<typeof makeSpool>
 
 const sealedBytes = z.base64().transform((text) => Buffer.from(text, 'base64'))
 const moment = z.iso.datetime().transform((text) => new Date(text))
@@ -203,7 +177,7 @@ const spoolFile = z
  * have mode 0600. Throws UnreadableLoginError `spool_unreadable` when the disk fails, `spool_damaged` when the content is not
  * valid.
  */
-export function makeSpool(directory: string, identity: string): Spool {
+export function makeSpool(directory: string, identity: string) {
   const pathOf = (accountId: number) => join(directory, spoolName(accountId, identity))
   // A version before databases had an identity may have left its file: tokens that are nowhere else.
   const earlierPathOf = (accountId: number) => join(directory, spoolName(accountId))
@@ -224,19 +198,23 @@ export function makeSpool(directory: string, identity: string): Spool {
   }
   return {
     read,
-    async write(sealed) {
+    /** Writes the file; it is on the disk, complete and under its name, when this resolves. */
+    async write(sealed: SealedCredentials): Promise<void> {
       await mkdir(directory, { recursive: true, mode: 0o700 })
       await writeDurably(pathOf(sealed.accountId), toText(sealed))
     },
-    async list() {
+    /** Lists the accounts that have a file; one with a file of an earlier version, too, stands there twice. */
+    async list(): Promise<number[]> {
       const names = await readdir(directory).catch(orNone)
       return names.flatMap((name) => {
         const accountId = Number(/^tokens-(\d+)\b/.exec(name)?.[1])
         return [spoolName(accountId, identity), spoolName(accountId)].includes(name) ? [accountId] : []
       })
     },
-    clear: (accountId) => onDisk(accountId, () => clear(accountId)),
-    async remove(accountId, obtainedAt) {
+    /** Removes the file whatever it holds. */
+    clear: (accountId: number) => onDisk(accountId, () => clear(accountId)),
+    /** Removes the file unless it holds tokens newer than `obtainedAt`. */
+    async remove(accountId: number, obtainedAt: Date): Promise<void> {
       const found = await read(accountId)
       if (found && found.obtainedAt <= obtainedAt) await clear(accountId)
     },
@@ -252,11 +230,9 @@ async function onDisk<T>(accountId: number, work: () => Promise<T>): Promise<T> 
 }
 
 function toText(sealed: SealedCredentials): string {
-  return JSON.stringify({
-    ...sealed,
-    clientSecret: sealed.clientSecret.toString('base64'),
-    accessToken: sealed.accessToken.toString('base64'),
-    refreshToken: sealed.refreshToken.toString('base64'),
-    password: sealed.password?.toString('base64') ?? null,
-  })
+  const texts = Object.entries(sealed).map(([name, value]) => [
+    name,
+    Buffer.isBuffer(value) ? value.toString('base64') : value,
+  ])
+  return JSON.stringify(Object.fromEntries(texts))
 }

@@ -13,16 +13,13 @@ import {
   recordNeedsLogin,
   reseal,
   type SealedCredentials,
-  sealPair,
   upsertSealed,
 } from './rows.ts'
 import { findCredentialsAndUnpark, restoreSpooledTokens, type VaultParts } from './stored-credentials.ts'
 
-type Settled<T> = { ok: true; result: T } | { ok: false; error: unknown }
-
 /** The progress of the work under the lock. It outlives the transaction, which may roll back. */
 type LockedUse<T> = {
-  end: Settled<T> | undefined
+  end: PromiseSettledResult<T> | undefined
   /** the row as it is under the lock, or the pair last handed to save */
   newest: SealedCredentials | undefined
   /** a spool file was found; it can be removed after the commit */
@@ -50,10 +47,10 @@ export async function useLocked<T>(
       await lockCredentials(tx, accountId)
       const held = await readUnderLock(parts, tx, { accountId, state })
       // Commits also when `use` throws: neither a saved pair nor a parked account may be rolled back.
-      state.end = await attempt(() => use(held))
+      ;[state.end] = await Promise.allSettled([use(held)])
     })
   } catch (error) {
-    if (!state.end || (!state.spooled && state.end.ok)) throw error
+    if (!state.end || (!state.spooled && state.end.status === 'fulfilled')) throw error
     if (state.spooled) warnSpooled(parts, accountId, error)
     return unwrap(state.end)
   }
@@ -82,13 +79,9 @@ async function readUnderLock<T>(
       if (!state.newest || !found) {
         throw new ConfigError('not_signed_in', `account ${accountId} is not signed in; run: musette login`)
       }
-      const { origin } = found
       // One key seals all values of a row, and another process may have rotated the key.
       const sealer = parts.keys.sealerOf(state.newest)
-      const sealed: SealedCredentials = {
-        ...reseal({ from: sealer, to: sealer }, state.newest, origin),
-        ...sealPair(sealer, { accountId, origin }, pair),
-      }
+      const sealed = reseal({ from: sealer, to: sealer }, state.newest, found.origin, pair)
       state.newest = sealed
       state.spooled = await trySpool(parts, sealed)
       try {
@@ -136,25 +129,13 @@ async function trySpool(parts: VaultParts, sealed: SealedCredentials): Promise<b
 
 /** Removes a spool file whose tokens are in the table. A failure is only logged, because the next read tries again. */
 export async function removeSpool(parts: VaultParts, sealed: SealedCredentials): Promise<void> {
-  try {
-    await parts.spool.remove(sealed.accountId, sealed.obtainedAt)
-  } catch (error) {
-    parts.log.warn(
-      { accountId: sealed.accountId, reason: errorLine(error) },
-      'cannot remove a spool file that is done with',
-    )
-  }
+  const { accountId, obtainedAt } = sealed
+  await parts.spool.remove(accountId, obtainedAt).catch((error: unknown) => {
+    parts.log.warn({ accountId, reason: errorLine(error) }, 'cannot remove a spool file that is done with')
+  })
 }
 
-async function attempt<T>(work: () => Promise<T>): Promise<Settled<T>> {
-  try {
-    return { ok: true, result: await work() }
-  } catch (error) {
-    return { ok: false, error: mapDatabaseError(error, 'query') }
-  }
-}
-
-function unwrap<T>(end: Settled<T>): T {
-  if (end.ok) return end.result
-  throw end.error
+function unwrap<T>(end: PromiseSettledResult<T>): T {
+  if (end.status === 'fulfilled') return end.value
+  throw mapDatabaseError(end.reason, 'query')
 }

@@ -1,6 +1,13 @@
 import { eq } from 'drizzle-orm'
 import type { Logger } from 'pino'
-import { findAccount, findAccountById, forgetCursors, upsertAccount } from '../store/account-rows.ts'
+import type { HeldCredentials, NamedLogin } from '../service/credentials.ts'
+import {
+  type Account,
+  findAccount,
+  findAccountById,
+  forgetCursors,
+  upsertAccount,
+} from '../store/account-rows.ts'
 import { credentials } from '../store/schema/index.ts'
 import type { Store } from '../store/store.ts'
 import { resealCredentials } from './reseal-credentials.ts'
@@ -8,6 +15,7 @@ import { findEvidence, recordRider } from './riders.ts'
 import {
   findKeyIds,
   findSealed,
+  type Login,
   lockCredentials,
   lockingTransaction,
   recordLogin,
@@ -23,11 +31,11 @@ import {
   makeSpool,
   readCredentials,
 } from './stored-credentials.ts'
-import type { Vault } from './types.ts'
 import { useLocked } from './use-locked.ts'
 
 export type { KeyOptions } from './seal.ts'
-export type { Vault } from './types.ts'
+
+export type Vault = ReturnType<typeof makeTokenVault>
 
 /**
  * Makes the vault that keeps tokens sealed in `musette.credentials`. A new pair is written to a spool file before the table, so
@@ -37,15 +45,28 @@ export type { Vault } from './types.ts'
 export function makeTokenVault(
   deps: { store: Store; log: Logger },
   options: KeyOptions & { spoolDir: string; identity: string },
-): Vault {
+) {
   const parts = { ...deps, keys: makeKeyring(options), spool: makeSpool(options.spoolDir, options.identity) }
   const { store, keys, spool } = parts
   return {
-    read: (accountId) => named(store, readCredentials(parts, accountId)),
+    read: (accountId: number) => named(store, readCredentials(parts, accountId)),
+    /** Counts the logins that are readable as they are, and finds the accounts that `read` must look at; see findDoubtfulLogins. */
     findDoubtful: () => findDoubtfulLogins(parts),
-    locked: (accountId, use) => named(store, useLocked(parts, accountId, use)),
-    findEvidence: (accountId, login) => store.read((tx) => findEvidence(tx, keys, { accountId, login })),
-    async saveLogin({ name, baseUrl }, login, rider = 'unknown') {
+    locked: <T>(accountId: number, use: (held: HeldCredentials) => Promise<T>) =>
+      named(store, useLocked(parts, accountId, use)),
+    findEvidence: (accountId: number, login?: NamedLogin) =>
+      store.read((tx) => findEvidence(tx, keys, { accountId, login })),
+    /**
+     * Stores a new login in place of an earlier one, and creates the account or updates its base URL, in one transaction, so that
+     * tokens and base URL always belong together. Unless the rider is known to be the `same`, and with another base URL, the account is
+     * mirrored from the beginning; tokens of an `unknown` one are compared with it before their first use. Waits up to 90 s for a
+     * running refresh, then throws TransientError and changes nothing.
+     */
+    async saveLogin(
+      { name, baseUrl }: { name: string; baseUrl: string },
+      login: Login,
+      rider: 'same' | 'accepted' | 'unknown' = 'unknown',
+    ): Promise<Account> {
       const account = await lockingTransaction(store, async (tx) => {
         const known = await findAccount(tx, name)
         if (known) await lockCredentials(tx, known.accountId)
@@ -68,7 +89,8 @@ export function makeTokenVault(
       })
       return account
     },
-    async forget(accountId) {
+    /** Deletes the tokens of an account; its mirrored data stays. */
+    async forget(accountId: number): Promise<void> {
       await lockingTransaction(store, async (tx) => {
         await lockCredentials(tx, accountId)
         await tx.db.delete(credentials).where(eq(credentials.accountId, accountId))
@@ -76,7 +98,11 @@ export function makeTokenVault(
       })
       await spool.clear(accountId)
     },
-    async parkUnreadable({ accountId, code, message }) {
+    /**
+     * Parks an account whose tokens are unreadable, with the error's message in its row, and logs it once. This ends when they are
+     * readable again, or with a login.
+     */
+    async parkUnreadable({ accountId, code, message }: UnreadableLoginError): Promise<void> {
       const parked = await lockingTransaction(store, async (tx) => {
         await lockCredentials(tx, accountId)
         const row = await findSealed(tx, accountId)
@@ -88,7 +114,8 @@ export function makeTokenVault(
       })
       if (parked) deps.log.error({ accountId, code }, message)
     },
-    rotate: (nextKey) => resealCredentials(parts, nextKey),
+    /** Seals every login with the key that `nextKey` returns; see resealCredentials. */
+    rotate: (nextKey: (used: ReadonlySet<string>) => Promise<Buffer>) => resealCredentials(parts, nextKey),
   }
 }
 
