@@ -1,4 +1,5 @@
 import type { Hold } from '../kit/semaphore.ts'
+import { shorten } from '../kit/text.ts'
 import { type LoginState, refreshIfDue, SHARED_READ_MS, withToken } from './account-login.ts'
 import { type CallDeps, callOnce, callRead, endpointUrl, fileUrl, objectUrl } from './calls.ts'
 import type { Endpoint, RawAnswer, ServiceRequest } from './http-message.ts'
@@ -13,20 +14,10 @@ import {
 import type { Parsed } from './wire/lenient.ts'
 import { scanSamples } from './wire/scan-samples.ts'
 import { seekMember } from './wire/seek-member.ts'
-import {
-  parseActivity,
-  parseActivityList,
-  type WireActivity,
-  type WireActivityList,
-} from './wire/wire-activity.ts'
-import { parseTrainingInfo, type WireTrainingInfo } from './wire/wire-training-info.ts'
+import { parseActivity, parseActivityList, type WireActivity } from './wire/wire-activity.ts'
+import { parseTrainingInfo } from './wire/wire-training-info.ts'
 import { encodeUpload, parseUpload, type UploadFile, type WireUpload } from './wire/wire-upload.ts'
-import {
-  parseWorkout,
-  parseWorkoutList,
-  type WireWorkout,
-  type WireWorkoutList,
-} from './wire/wire-workouts.ts'
+import { parseWorkout, parseWorkoutList, type WireWorkoutList } from './wire/wire-workouts.ts'
 
 /**
  * A parsed answer: its decoded bytes (and the gzipped ones, when they came in gzip), the time of the request by our clock, and
@@ -40,49 +31,21 @@ export type Answer<T> = {
   serviceTime: Date | undefined
 }
 
-/** The endpoints that need a rider's token, for one account. Every call is paced and may throw every kind of error. */
-export type AccountService = {
-  /** Lists activities started in `from` to `to`, with `updatedFrom` only those changed since (endpoint 9). */
-  listActivities(
-    input: { from: Date; to: Date; updatedFrom?: Date },
-    signal?: AbortSignal,
-  ): Promise<Answer<WireActivityList>>
-  /** Fetches one activity, with `samples` also its samples (endpoint 8); nobody else gets large ones until `hold` is released. */
-  fetchActivity(
-    path: string,
-    input: { samples: boolean; hold?: Hold | undefined },
-    signal?: AbortSignal,
-  ): Promise<Answer<WireActivity>>
-  /** Fetches signature, status, loads and the workout of the day (endpoint 3). */
-  fetchTrainingInfo(
-    input: { format?: 'erg' | 'zwo' },
-    signal?: AbortSignal,
-  ): Promise<Answer<WireTrainingInfo>>
-  /** Downloads a workout file as text, from the service's own origin only (endpoint 4). */
-  downloadWorkout(url: string, signal?: AbortSignal): Promise<Answer<string>>
-  /** Lists the rider's workouts (endpoint 6). */
-  listWorkouts(signal?: AbortSignal): Promise<Answer<WireWorkoutList>>
-  /** Fetches a workout resolved for the rider's signature (endpoint 7). */
-  fetchWorkout(path: string, signal?: AbortSignal): Promise<Answer<WireWorkout>>
-  /** Uploads a FIT file, never twice by itself (endpoint 10); TransientError.requestSent says whether it may have arrived. */
-  uploadFit(file: UploadFile, signal?: AbortSignal): Promise<Answer<WireUpload>>
-  /** Renews the token when it is past half its life. */
-  refreshTokenIfDue(signal?: AbortSignal): Promise<'fresh' | 'refreshed' | 'parked'>
-}
+/** Characters of an object's name in a message, at most. */
+const MAX_NAME = 80
 
-/** Makes the endpoints of one account. */
-export function makeAccountService(deps: RefreshDeps, state: LoginState): AccountService {
+export type AccountService = ReturnType<typeof makeAccountService>
+
+/** Makes the endpoints that need a rider's token, for one account. Every call is paced and may throw every kind of error. */
+export function makeAccountService(deps: RefreshDeps, state: LoginState) {
   const { baseUrl, queue } = state.account
 
   const sendElsewhere = (endpoint: Endpoint, signal: AbortSignal | undefined) => async (token: string) => {
     const path = endpoint === 'GET /oauth/training_info' ? '/oauth/workouts' : '/oauth/training_info'
-    const target = {
-      endpoint: `GET ${path}`,
-      url: endpointUrl(baseUrl, path),
-      what: 'check of the login',
-    } as const
+    const what = 'check of the login'
+    const target = { endpoint: `GET ${path}`, url: endpointUrl(baseUrl, path), what } as const
     const request: ServiceRequest = { ...target, method: 'GET', authorization: `Bearer ${token}` }
-    parseJsonObject(await callRead(deps.calls, { request, queue }, signal), target.what)
+    parseJsonObject(await callRead(deps.calls, { request, queue }, signal), what)
   }
 
   const read = <T>(
@@ -106,7 +69,8 @@ export function makeAccountService(deps: RefreshDeps, state: LoginState): Accoun
     )
 
   return {
-    async listActivities(input, signal) {
+    /** Lists activities started in `from` to `to`, with `updatedFrom` only those changed since (endpoint 9). */
+    async listActivities(input: { from: Date; to: Date; updatedFrom?: Date }, signal?: AbortSignal) {
       const query = {
         from: unixSeconds(input.from, Math.floor),
         to: unixSeconds(input.to, Math.ceil),
@@ -116,40 +80,47 @@ export function makeAccountService(deps: RefreshDeps, state: LoginState): Accoun
       const what = 'activity list'
       return read({ endpoint: 'GET /oauth/activity', url, what }, jsonBy(parseActivityList), signal)
     },
-    async fetchActivity(path, input, signal) {
+    /** Fetches one activity, with `samples` also its samples (endpoint 8); nobody else gets large ones until `hold` is released. */
+    async fetchActivity(
+      path: string,
+      input: { samples: boolean; hold?: Hold | undefined },
+      signal?: AbortSignal,
+    ) {
       const query = { include_session_data: input.samples ? '1' : '0' }
       const url = objectUrl(baseUrl, '/oauth/activity', path, query)
-      const what = `activity ${shorten(path)}`
+      const what = `activity ${shorten(path, MAX_NAME)}`
       const { samples: hasSamples, hold } = input
       const target = { endpoint: 'GET /oauth/activity/<id>', url, what, hasSamples, hold } as const
       return read(target, readActivity, signal, SHARED_READ_MS)
     },
-    async fetchTrainingInfo(input, signal) {
+    /** Fetches signature, status, loads and the workout of the day (endpoint 3). */
+    async fetchTrainingInfo(input: { format?: 'erg' | 'zwo' }, signal?: AbortSignal) {
       const url = endpointUrl(baseUrl, '/oauth/training_info', input.format ? { format: input.format } : {})
       const what = 'training info'
       return read({ endpoint: 'GET /oauth/training_info', url, what }, jsonBy(parseTrainingInfo), signal)
     },
-    async downloadWorkout(address, signal) {
+    /** Downloads a workout file as text, from the service's own origin only (endpoint 4). */
+    async downloadWorkout(address: string, signal?: AbortSignal) {
       const what = 'file of the workout of the day'
       const url = fileUrl(baseUrl, address, what)
-      return read(
-        { endpoint: 'GET /oauth/workout-download/<workout_id>.<ext>', url, what },
-        parseFileText,
-        signal,
-      )
+      const endpoint = 'GET /oauth/workout-download/<workout_id>.<ext>'
+      return read({ endpoint, url, what }, parseFileText, signal)
     },
-    async listWorkouts(signal) {
+    /** Lists the rider's workouts (endpoint 6). */
+    async listWorkouts(signal?: AbortSignal) {
       const url = endpointUrl(baseUrl, '/oauth/workouts')
       const what = 'workout list'
       return read({ endpoint: 'GET /oauth/workouts', url, what }, jsonBy(parseWorkoutList), signal)
     },
-    async fetchWorkout(path, signal) {
+    /** Fetches a workout resolved for the rider's signature (endpoint 7). */
+    async fetchWorkout(path: string, signal?: AbortSignal) {
       const url = objectUrl(baseUrl, '/oauth/workout', path)
-      const what = `workout ${shorten(path)}`
+      const what = `workout ${shorten(path, MAX_NAME)}`
       return read({ endpoint: 'GET /oauth/workout/<path>', url, what }, jsonBy(parseWorkout), signal)
     },
-    async uploadFit(file, signal) {
-      const what = `upload of ${shorten(file.fileName)}`
+    /** Uploads a FIT file, never twice by itself (endpoint 10); TransientError.requestSent says whether it may have arrived. */
+    async uploadFit(file: UploadFile, signal?: AbortSignal) {
+      const what = `upload of ${shorten(file.fileName, MAX_NAME)}`
       const endpoint = 'POST /oauth/upload'
       const url = endpointUrl(baseUrl, '/oauth/upload')
       const send = async (token: string): Promise<Answer<WireUpload>> => {
@@ -162,7 +133,8 @@ export function makeAccountService(deps: RefreshDeps, state: LoginState): Accoun
       }
       return withToken(deps, state, { send, sendElsewhere: sendElsewhere(endpoint, signal) }, { signal })
     },
-    refreshTokenIfDue: (signal) => refreshIfDue(deps, state, signal),
+    /** Renews the token when it is past half its life. */
+    refreshTokenIfDue: (signal?: AbortSignal) => refreshIfDue(deps, state, signal),
   }
 }
 
@@ -174,23 +146,15 @@ export async function listDefaultWorkouts(
 ): Promise<Answer<WireWorkoutList>> {
   const what = 'default workouts'
   const url = endpointUrl(baseUrl, '/oauth/workout')
-  const request: ServiceRequest = {
-    method: 'GET',
-    endpoint: 'GET /oauth/workout',
-    url,
-    what,
-    authorization: undefined,
-  }
+  const target = { endpoint: 'GET /oauth/workout', url, what } as const
+  const request: ServiceRequest = { ...target, method: 'GET', authorization: undefined }
   const answer = await callRead(deps, { request, queue: what }, signal)
   return makeAnswer(answer, jsonBy(parseWorkoutList)(answer, what))
 }
 
 function jsonBy<T>(parse: (wire: Record<string, unknown>) => Parsed<T>, words = '') {
-  return (answer: RawAnswer, what: string): T => {
-    const parsed = parse(parseJsonObject(answer, what, words))
-    if (!parsed.ok) throw badShape(what, parsed.reason)
-    return parsed.value
-  }
+  return (answer: RawAnswer, what: string): T =>
+    parsedOrThrow(parse(parseJsonObject(answer, what, words)), what)
 }
 
 function makeAnswer<T>(answer: RawAnswer, value: T): Answer<T> {
@@ -200,11 +164,6 @@ function makeAnswer<T>(answer: RawAnswer, value: T): Answer<T> {
 
 function unixSeconds(moment: Date, round: (seconds: number) => number): string {
   return String(round(moment.getTime() / 1000))
-}
-
-/** Shortens an object's name for a message. */
-function shorten(name: string): string {
-  return name.length > 80 ? `${name.slice(0, 79)}…` : name
 }
 
 /**
@@ -225,7 +184,7 @@ export function readActivity(answer: AnswerContent, what: string): WireActivity 
   return parsedOrThrow(parseActivity(parseJsonObject(answer, what)), what)
 }
 
-function parsedOrThrow(parsed: ReturnType<typeof parseActivity>, what: string): WireActivity {
+function parsedOrThrow<T>(parsed: Parsed<T>, what: string): T {
   if (!parsed.ok) throw badShape(what, parsed.reason)
   return parsed.value
 }

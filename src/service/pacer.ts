@@ -1,22 +1,10 @@
 import { RateLimitedError } from '../kit/errors.ts'
 import { type Clock, MINUTE, SECOND, type Sleep } from '../kit/time.ts'
 
-/** A call's queue (queues are served in rotation) and its origin (a pause holds for one origin). */
+/** A call's queue (queues take turns) and its origin (a pause holds for one origin). */
 type PacedCall = { queue: string; origin: string }
 
-export type Pacer = {
-  /**
-   * Runs `work` as soon as the pace allows it. Throws the signal's reason when it aborts while waiting, and RateLimitedError
-   * `rate_limited` when the origin is paused for longer than `longestPauseMs`.
-   */
-  run<T>(call: PacedCall, work: () => Promise<T>, signal?: AbortSignal): Promise<T>
-  /** Pauses every call to an origin for `ms` from now; a longer pause that runs already stays. */
-  pause(origin: string, ms: number): void
-  /** Returns how long an origin is still paused, in ms. */
-  pausedMs(origin: string): number
-  /** Rejects all calls that wait, and all later ones, with `reason`. */
-  close(reason: Error): void
-}
+export type Pacer = ReturnType<typeof makePacer>
 
 /** Called with the time, in ms, by which a rate limit has delayed the calls to an origin beyond a pause that ran already. */
 export type OnPause = (ms: number) => void
@@ -28,15 +16,19 @@ const MAX_BURST = 10
 
 /**
  * Makes the pacer that all calls to the service go through: at most `concurrency` at a time and `requestsPerMinute` in any 60 s,
- * spread evenly after a small burst. Queues are served in rotation, each first in, first out. During a pause of an origin up to
- * `longestPauseMs` its calls wait; a longer pause rejects them, so that they do not delay others.
+ * spread evenly after a small burst. The queue whose last turn was the longest ago is served next, each first in, first out. During a
+ * pause of an origin up to `longestPauseMs` its calls wait; a longer pause rejects them, so that they do not delay others.
  */
 export function makePacer(
   deps: { now: Clock; sleep: Sleep; onPause?: OnPause | undefined },
   options: { concurrency: number; requestsPerMinute: number; longestPauseMs?: number | undefined },
-): Pacer {
+) {
   const rate = makeRate(options.requestsPerMinute)
-  const waiting: FairQueue<Waiter> = makeFairQueue()
+  /** in the order of the calls */
+  const waiting: Waiter[] = []
+  /** the number of the last turn of each queue */
+  const turns = new Map<string, number>()
+  let turn = 0
   const pauses = new Map<string, { until: number; ms: number }>()
   const longestPauseMs = options.longestPauseMs ?? Number.POSITIVE_INFINITY
   let running = 0
@@ -53,6 +45,17 @@ export function makePacer(
     return 0
   }
 
+  const remove = (waiter: Waiter): void => {
+    const at = waiting.indexOf(waiter)
+    if (at >= 0) waiting.splice(at, 1)
+  }
+
+  const findNext = (): Waiter | undefined => {
+    const turnOf = ({ call }: Waiter) => turns.get(call.queue) ?? 0
+    const ready = waiting.filter(({ call }) => pausedMs(call.origin) === 0)
+    return ready.toSorted((one, other) => turnOf(one) - turnOf(other))[0]
+  }
+
   const startNextIn = (ms: number): void => {
     const own = new AbortController()
     timer = own
@@ -67,22 +70,21 @@ export function makePacer(
   const startNext = (): void => {
     timer?.abort()
     timer = undefined
-    while (running < options.concurrency && waiting.size() > 0) {
+    while (running < options.concurrency && waiting.length > 0) {
       const now = deps.now().getTime()
       const rateMs = rate.waitMs(now)
       if (rateMs > 0) {
         startNextIn(rateMs)
         return
       }
-      const next = waiting.dequeue((waiter) => pausedMs(waiter.call.origin) === 0)
+      const next = findNext()
       if (!next) {
-        startNextIn(
-          waiting
-            .list()
-            .reduce((least, { call }) => Math.min(least, pausedMs(call.origin)), Number.POSITIVE_INFINITY),
-        )
+        startNextIn(Math.min(...waiting.map(({ call }) => pausedMs(call.origin))))
         return
       }
+      remove(next)
+      turn += 1
+      turns.set(next.call.queue, turn)
       rate.spend(now)
       running += 1
       next.start()
@@ -104,17 +106,21 @@ export function makePacer(
         refuse: (reason) => settle(() => reject(reason)),
       }
       const abandon = (): void => {
-        waiting.remove(call.queue, waiter)
+        remove(waiter)
         waiter.refuse(signal?.reason)
         startNext()
       }
       signal?.addEventListener('abort', abandon, { once: true })
-      waiting.add(call.queue, waiter)
+      waiting.push(waiter)
       startNext()
     })
 
   return {
-    async run(call, work, signal) {
+    /**
+     * Runs `work` as soon as the pace allows it. Throws the signal's reason when it aborts while waiting, and RateLimitedError
+     * `rate_limited` when the origin is paused for longer than `longestPauseMs`.
+     */
+    async run<T>(call: PacedCall, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
       signal?.throwIfAborted()
       await waitForStart(call, signal)
       try {
@@ -124,27 +130,29 @@ export function makePacer(
         startNext()
       }
     },
-    pause(origin, ms) {
+    /** Pauses every call to an origin for `ms` from now; a longer pause that runs already stays. */
+    pause(origin: string, ms: number): void {
       const longerMs = ms - pausedMs(origin)
       if (longerMs > 0) {
         pauses.set(origin, { until: deps.now().getTime() + ms, ms })
         deps.onPause?.(longerMs)
       }
       if (ms > longestPauseMs) {
-        for (const waiter of waiting.list()) {
-          if (waiter.call.origin !== origin) continue
-          waiting.remove(waiter.call.queue, waiter)
+        for (const waiter of waiting.filter(({ call }) => call.origin === origin)) {
+          remove(waiter)
           waiter.refuse(rateLimited(pausedMs(origin)))
         }
       }
       startNext()
     },
+    /** Returns how long an origin is still paused, in ms. */
     pausedMs,
-    close(reason) {
+    /** Rejects all calls that wait, and all later ones, with `reason`. */
+    close(reason: Error): void {
       closed = reason
       timer?.abort()
       timer = undefined
-      for (const waiter of waiting.drain()) waiter.refuse(reason)
+      for (const waiter of waiting.splice(0)) waiter.refuse(reason)
     },
   }
 }
@@ -175,62 +183,5 @@ function makeRate(perMinute: number) {
     spend(now: number): void {
       ahead = Math.max(now, ahead) + intervalMs
     },
-  }
-}
-
-/** Items that wait in several queues, which are served in rotation, each first in, first out. */
-type FairQueue<T> = {
-  add(queue: string, item: T): void
-  /** Removes and returns the next item that `may` accepts; its queue is then the last. Undefined when there is none. */
-  dequeue(may: (item: T) => boolean): T | undefined
-  remove(queue: string, item: T): void
-  list(): T[]
-  drain(): T[]
-  size(): number
-}
-
-/** Makes an empty fair queue. */
-function makeFairQueue<T>(): FairQueue<T> {
-  // A Map keeps the order of insertion, so a queue that is deleted and set again is the last.
-  const queues = new Map<string, T[]>()
-  const list = (): T[] => [...queues.values()].flat()
-
-  const remove = (queue: string, item: T): boolean => {
-    const items = queues.get(queue)
-    const index = items?.indexOf(item) ?? -1
-    if (!items || index < 0) return false
-    items.splice(index, 1)
-    if (items.length === 0) queues.delete(queue)
-    return true
-  }
-
-  return {
-    add(queue, item) {
-      const items = queues.get(queue)
-      if (items) items.push(item)
-      else queues.set(queue, [item])
-    },
-    dequeue(may) {
-      for (const [queue, items] of queues) {
-        const item = items.find(may)
-        if (item === undefined) continue
-        remove(queue, item)
-        const rest = queues.get(queue)
-        if (rest) {
-          queues.delete(queue)
-          queues.set(queue, rest)
-        }
-        return item
-      }
-      return undefined
-    },
-    remove,
-    list,
-    drain() {
-      const items = list()
-      queues.clear()
-      return items
-    },
-    size: () => list().length,
   }
 }

@@ -6,11 +6,12 @@ import { type Clock, type Sleep, systemClock, sleep as systemSleep } from '../ki
 import { type LoginState, makeLoginState } from './account-login.ts'
 import { type Comparison, listsOneOf } from './assert-rider.ts'
 import type { CallDeps } from './calls.ts'
-import type { TokenPair, TokenVault } from './credentials.ts'
-import { type AccountService, type Answer, listDefaultWorkouts, makeAccountService } from './endpoints.ts'
+import type { LoginAccount, TokenVault } from './credentials.ts'
+import { type AccountService, listDefaultWorkouts, makeAccountService } from './endpoints.ts'
 import { DEFAULT_MAX_BODY_BYTES, DEFAULT_TIMEOUTS, type Timeouts } from './http-message.ts'
 import { makePacer, type OnPause } from './pacer.ts'
 import {
+  type Application,
   type ClientCredentials,
   fetchAuthorizeRefusal,
   type Grant,
@@ -18,46 +19,13 @@ import {
   requestLogin,
 } from './token-grants.ts'
 import type { OnAnswer } from './transport.ts'
-import type { WireWorkoutList } from './wire/wire-workouts.ts'
 
 export type { AccountService, Answer } from './endpoints.ts'
 export { parseUploadedPath } from './wire/wire-upload.ts'
 
 export type ServiceObserver = { onAnswer: OnAnswer; onPause: OnPause }
 
-/** The service's client: every call of every account goes through its one pacer. */
-export type Service = {
-  /** Makes the endpoints that need a token; an account has one login, however often this is called. */
-  forAccount(account: { accountId: number; name: string; baseUrl: string }): AccountService
-  /** Requests a token pair and stores nothing, like the other grant (service document, endpoint 1). */
-  passwordGrant(
-    client: ClientCredentials,
-    input: { username: string; password: string },
-    signal?: AbortSignal,
-  ): Promise<TokenPair>
-  authorizationCodeGrant(
-    client: ClientCredentials,
-    input: { code: string; redirectUri: string },
-    signal?: AbortSignal,
-  ): Promise<TokenPair>
-  /** Makes the address that a rider's browser is sent to (service document, endpoint 2). */
-  authorizeUrl(
-    client: Pick<ClientCredentials, 'baseUrl' | 'clientId'>,
-    input: { redirectUri: string; state: string },
-  ): string
-  /** Requests the login page and returns the reason when the service refuses to begin a login (endpoint 2). */
-  fetchAuthorizeRefusal(
-    client: Pick<ClientCredentials, 'baseUrl' | 'clientId'>,
-    input: { redirectUri: string },
-    signal?: AbortSignal,
-  ): Promise<string | undefined>
-  /** Tells whether the service lists one of the newest activities of an account to an access token; see listsOneOf. */
-  listsOneOf(input: Omit<Comparison, 'queue'>, signal?: AbortSignal): Promise<boolean>
-  /** Lists the default workouts, without a token (service document, endpoint 5). */
-  listDefaultWorkouts(baseUrl: string, signal?: AbortSignal): Promise<Answer<WireWorkoutList>>
-  /** Rejects new calls, waits for a token refresh in flight, then closes every connection. */
-  close(): Promise<void>
-}
+export type Service = ReturnType<typeof openService>
 
 export type ServiceOptions = {
   /** requests at a time, over all accounts */
@@ -76,7 +44,7 @@ export type ServiceOptions = {
   maxBodyBytes?: number
 }
 
-/** Opens the client of the service. The caller closes a `dispatcher` that it hands in. */
+/** Opens the client of the service: every call of every account goes through its one pacer. The caller closes a `dispatcher` that it hands in. */
 export function openService(
   deps: {
     vault: TokenVault
@@ -89,7 +57,7 @@ export function openService(
     observer?: ServiceObserver | undefined
   },
   options: ServiceOptions,
-): Service {
+) {
   const { vault, log, now = systemClock, sleep = systemSleep, random = Math.random } = deps
   const { byHand = false } = options
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
@@ -112,22 +80,35 @@ export function openService(
     runLogin(client, () => requestLogin(calls, { client, grant }, signal), signal)
 
   return {
-    forAccount(account) {
-      const { accountId, name, baseUrl } = account
+    /** Makes the endpoints that need a token; an account has one login, however often this is called. */
+    forAccount({ accountId, name, baseUrl }: Omit<LoginAccount, 'queue'>): AccountService {
       const key = JSON.stringify([accountId, name, baseUrl])
       const queue = String(accountId)
       const state = logins.get(key) ?? makeLoginState({ accountId, name, baseUrl, queue }, { random, byHand })
       logins.set(key, state)
       return makeAccountService({ calls, vault, log }, state)
     },
-    passwordGrant: (client, input, signal) => requestGrant(client, { type: 'password', ...input }, signal),
-    authorizationCodeGrant: (client, input, signal) =>
-      requestGrant(client, { type: 'authorization_code', ...input }, signal),
+    /** Requests a token pair and stores nothing, like the other grant (service document, endpoint 1). */
+    passwordGrant: (
+      client: ClientCredentials,
+      input: { username: string; password: string },
+      signal?: AbortSignal,
+    ) => requestGrant(client, { type: 'password', ...input }, signal),
+    authorizationCodeGrant: (
+      client: ClientCredentials,
+      input: { code: string; redirectUri: string },
+      signal?: AbortSignal,
+    ) => requestGrant(client, { type: 'authorization_code', ...input }, signal),
     authorizeUrl: makeAuthorizeUrl,
-    fetchAuthorizeRefusal: (client, input, signal) =>
+    /** Requests the login page and returns the reason when the service refuses to begin a login (endpoint 2). */
+    fetchAuthorizeRefusal: (client: Application, input: { redirectUri: string }, signal?: AbortSignal) =>
       runLogin(client, () => fetchAuthorizeRefusal(calls, { client, ...input }, signal), signal),
-    listsOneOf: (input, signal) => listsOneOf(calls, { ...input, queue: 'login', signal }),
-    listDefaultWorkouts: (baseUrl, signal) => listDefaultWorkouts(calls, baseUrl, signal),
+    /** Tells whether the service lists one of the newest activities of an account to an access token; see listsOneOf. */
+    listsOneOf: (input: Omit<Comparison, 'queue'>, signal?: AbortSignal) =>
+      listsOneOf(calls, { ...input, queue: 'login', signal }),
+    listDefaultWorkouts: (baseUrl: string, signal?: AbortSignal) =>
+      listDefaultWorkouts(calls, baseUrl, signal),
+    /** Rejects new calls, waits for a token refresh in flight, then closes every connection. */
     async close() {
       pacer.close(new DOMException('the client of the service is closed', 'AbortError'))
       await Promise.allSettled([...logins.values()].map((state) => state.inFlight))

@@ -9,6 +9,8 @@ import { send } from './transport.ts'
 import { parseToken } from './wire/wire-token.ts'
 
 export type ClientCredentials = { baseUrl: string; clientId: string; clientSecret: string }
+/** A client as the pages of a login know it. */
+export type Application = Omit<ClientCredentials, 'clientSecret'>
 
 export type Grant =
   | { type: 'password'; username: string; password: string }
@@ -93,10 +95,7 @@ function interpretTokenAnswer(answer: RawAnswer, grant: Grant, now: Clock): Toke
 }
 
 /** Makes the address that a rider's browser is sent to (service document, endpoint 2). */
-export function makeAuthorizeUrl(
-  client: Pick<ClientCredentials, 'baseUrl' | 'clientId'>,
-  input: { redirectUri: string; state: string },
-): string {
+export function makeAuthorizeUrl(client: Application, input: { redirectUri: string; state: string }): string {
   const url = endpointUrl(client.baseUrl, '/oauth/authorize')
   url.search = new URLSearchParams({
     response_type: 'code',
@@ -136,7 +135,7 @@ function formEncode(text: string): string {
  */
 export async function fetchAuthorizeRefusal(
   deps: Pick<CallDeps, 'transport'>,
-  input: { client: Pick<ClientCredentials, 'baseUrl' | 'clientId'>; redirectUri: string },
+  input: { client: Application; redirectUri: string },
   signal?: AbortSignal,
 ): Promise<string | undefined> {
   const { client, redirectUri } = input

@@ -173,7 +173,7 @@ describe('the pacer', () => {
     for (const name of ['b1', 'b2']) void ask('b', name)
     void ask('c', 'c1')
     await agenda.runUntil(agenda.time() + 1_000)
-    expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
+    expect(order).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4'])
   })
 
   it('pauses every call to a paused origin, and no other', async () => {
