@@ -1,6 +1,7 @@
-import { mkdir, readFile, rm, stat, symlink } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rm, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { ConfigError, errorCode, errorLine } from '../kit/errors.ts'
 import { PROGRAM_FOLDER } from '../kit/program-folder.ts'
 import { quoteShell } from '../kit/text.ts'
@@ -39,20 +40,18 @@ export async function openBinaries(packageDir: string, fallbackDir: string): Pro
   }
   const links = await readLinks(packageDir)
   const missing: Link[] = []
-  for (const one of links) if (!(await exists(join(packageDir, one.target)))) missing.push(one)
+  for (const one of links) if (!existsSync(join(packageDir, one.target))) missing.push(one)
   try {
     for (const one of missing)
       await createLink(join(packageDir, one.source), join(packageDir, one.target), true)
     return binaries
   } catch (error) {
-    if (!isReadOnly(error)) throw error
+    if (!['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error))) throw error
   }
   await rm(fallbackDir, { recursive: true, force: true })
   await mkdir(fallbackDir, { recursive: true })
-  for (const one of links) {
-    const name = one.target.slice(one.target.lastIndexOf('/') + 1)
-    await createLink(join(packageDir, one.source), join(fallbackDir, name), false)
-  }
+  for (const { source, target } of links)
+    await createLink(join(packageDir, source), join(fallbackDir, basename(target)), false)
   return { ...binaries, libraries: fallbackDir }
 }
 
@@ -77,15 +76,6 @@ async function readLinks(packageDir: string): Promise<Link[]> {
   }
 }
 
-async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path)
-    return true
-  } catch {
-    return false
-  }
-}
-
 async function createLink(source: string, target: string, relativeToTarget: boolean): Promise<void> {
   const value = relativeToTarget ? relative(dirname(target), source) : source
   try {
@@ -94,8 +84,4 @@ async function createLink(source: string, target: string, relativeToTarget: bool
     // Two processes that start at the same time create the same links.
     if (errorCode(error) !== 'EEXIST') throw error
   }
-}
-
-function isReadOnly(error: unknown): boolean {
-  return ['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error))
 }

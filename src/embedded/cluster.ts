@@ -1,7 +1,7 @@
-import { open, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
-import { orMissing } from '../kit/files.ts'
+import { flushDirectory, orMissing } from '../kit/files.ts'
 import type { Binaries } from './binaries.ts'
 import { createOwnDirectory, type Finished, type RunAs, runToEnd } from './run-as.ts'
 
@@ -120,12 +120,7 @@ async function moveIntoPlace(scratch: string, cluster: string, dataDir: string):
     const message = `${cluster} holds something that is no database (${errorLine(error, 200)}); move it away, then start again`
     throw new ConfigError('embedded_damaged', message, { cause: error })
   }
-  const directory = await open(dataDir, 'r')
-  try {
-    await directory.sync()
-  } finally {
-    await directory.close()
-  }
+  await flushDirectory(dataDir)
 }
 
 async function readVersion(cluster: string): Promise<string | undefined> {

@@ -5,7 +5,7 @@ import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors
 import { type Backoff, backoffMs, MINUTE, SECOND, sleep } from '../kit/time.ts'
 import { type Access, readAccess, writePasswordFile } from './access.ts'
 import { hasCluster, makeSharedUrl, makeUrl, readDiskFull } from './cluster.ts'
-import { acquireLock, isLocked, type Lock } from './lock.ts'
+import { acquireLock, isLocked } from './lock.ts'
 import { tryConnect } from './postgres-server.ts'
 import { openSupervisedServer, type SupervisedServer } from './supervisor.ts'
 
@@ -78,9 +78,10 @@ async function openOrJoin(
   for (;;) {
     deps.signal?.throwIfAborted()
     const lock = await acquireLock(dataDir)
-    if (lock) return supervise(deps, { ...options, dataDir }, lock)
+    if (lock)
+      return { ...(await openSupervisedServer({ ...deps, lock }, { ...options, dataDir })), owned: true }
     const access = await probeAccess(dataDir)
-    if (access) return join(deps, dataDir, access)
+    if (access) return joinServer(deps, { dataDir, access })
     if (begun === undefined) deps.log.debug('waiting for the embedded Postgres, which another process starts')
     begun ??= Date.now()
     const waitedMs = Date.now() - begun
@@ -93,26 +94,6 @@ async function openOrJoin(
       )
     }
     await sleep(CHECK_EVERY_MS, deps.signal)
-  }
-}
-
-async function supervise(
-  deps: { log: Logger; signal?: AbortSignal },
-  input: { dataDir: string; port?: number },
-  lock: Lock,
-): Promise<EmbeddedPostgres> {
-  const server = await openSupervisedServer({ ...deps, lock }, input)
-  return { url: server.url, owned: true, close: () => server.close() }
-}
-
-function join(deps: { log: Logger }, dataDir: string, access: Access): EmbeddedPostgres {
-  const server = joinServer(deps, { dataDir, port: access.port })
-  return {
-    url: makeUrl(access),
-    get owned() {
-      return server.isOwner()
-    },
-    close: () => server.close(),
   }
 }
 
@@ -138,8 +119,6 @@ async function inDataDirectory<T>(path: string, work: () => Promise<T>): Promise
   }
 }
 
-type JoinedServer = { isOwner(): boolean; close(): Promise<void> }
-
 /** How long the database may be gone after its owner ended; a check costs three small reads. */
 const OWNER_CHECK_EVERY_MS = SECOND
 const REOPEN_BACKOFF: Backoff = { firstMs: SECOND, maxMs: 30 * SECOND, factor: 2 }
@@ -148,15 +127,19 @@ const REOPEN_BACKOFF: Backoff = { firstMs: SECOND, maxMs: 30 * SECOND, factor: 2
  * Joins a server that another process owns. When that process ends, this one takes the server over on the same port, so that
  * a daemon does not lose the database that a short command had started.
  */
-function joinServer(deps: { log: Logger }, input: { dataDir: string; port: number }): JoinedServer {
+function joinServer(
+  deps: { log: Logger },
+  { dataDir, access }: { dataDir: string; access: Access },
+): EmbeddedPostgres {
   const leaving = new AbortController()
   let owner: SupervisedServer | undefined
 
   async function reopen(): Promise<void> {
-    const lock = await acquireLock(input.dataDir)
+    const lock = await acquireLock(dataDir)
     if (!lock) return
     deps.log.info('taking over the embedded Postgres')
-    owner = await openSupervisedServer({ ...deps, lock, signal: leaving.signal }, input)
+    const { port } = access
+    owner = await openSupervisedServer({ ...deps, lock, signal: leaving.signal }, { dataDir, port })
   }
 
   async function follow(): Promise<void> {
@@ -166,7 +149,7 @@ function joinServer(deps: { log: Logger }, input: { dataDir: string; port: numbe
       await delay(pauseMs, undefined, { ref: false, signal: leaving.signal }).catch(() => undefined)
       if (leaving.signal.aborted) return
       try {
-        if (!(await isLocked(input.dataDir))) await reopen()
+        if (!(await isLocked(dataDir))) await reopen()
         failures = 0
       } catch (error) {
         if (leaving.signal.aborted) return
@@ -181,7 +164,10 @@ function joinServer(deps: { log: Logger }, input: { dataDir: string; port: numbe
 
   const following = follow()
   return {
-    isOwner: () => owner !== undefined,
+    url: makeUrl(access),
+    get owned() {
+      return owner !== undefined
+    },
     async close() {
       leaving.abort()
       await following

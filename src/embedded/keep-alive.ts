@@ -2,13 +2,7 @@ import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { acquireLock, isLocked } from './lock.ts'
 
-/** The lock of the process that keeps the embedded Postgres of a data directory running for other programs. */
-export type KeepAlive = {
-  /** whether a program has requested the database since the last call */
-  wasRequested(): Promise<boolean>
-  /** Releases the lock; false when a program has requested the database meanwhile and this process has the lock again. */
-  release(): Promise<boolean>
-}
+export type KeepAlive = NonNullable<Awaited<ReturnType<typeof acquireKeepAlive>>>
 
 /** The file whose time of change is the time of the last request. */
 const REQUESTED = 'postgres.requested'
@@ -25,12 +19,16 @@ export function isKeptAlive(dataDir: string): Promise<boolean> {
   return isLocked(dataDir, 'holder')
 }
 
-/** Acquires the lock, or returns undefined while a living process has it. */
-export async function acquireKeepAlive(dataDir: string): Promise<KeepAlive | undefined> {
+/**
+ * Acquires the lock of the process that keeps the embedded Postgres of a data directory running for other programs, or returns
+ * undefined while a living process has it.
+ */
+export async function acquireKeepAlive(dataDir: string) {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   let lock = await acquireLock(dataDir, 'holder')
   if (!lock) return undefined
   let seen = await readRequested(dataDir)
+  /** Tells whether a program has requested the database since the last call. */
   const wasRequested = async () => {
     const last = seen
     seen = await readRequested(dataDir)
@@ -38,7 +36,8 @@ export async function acquireKeepAlive(dataDir: string): Promise<KeepAlive | und
   }
   return {
     wasRequested,
-    async release() {
+    /** Releases the lock; false when a program has requested the database meanwhile and this process has the lock again. */
+    async release(): Promise<boolean> {
       await lock?.release()
       lock = undefined
       // A program records its request before it checks for a holder: one that still found this process has recorded it by now.

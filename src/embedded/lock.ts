@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { link, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { writeFlushed } from '../kit/files.ts'
+import { errorCode } from '../kit/errors.ts'
+import { orMissing, writeFlushed } from '../kit/files.ts'
 import { isProcessAlive, type ProcessIdentity, readProcessIdentity } from './processes.ts'
 
 type Holder = ProcessIdentity & { token: string }
@@ -68,13 +69,8 @@ async function followChain(root: string): Promise<{ path: string; holder?: Holde
 }
 
 async function readHolder(path: string): Promise<Holder | undefined> {
-  let text: string
-  try {
-    text = await readFile(path, 'utf8')
-  } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined
-    throw error
-  }
+  const text = await readFile(path, 'utf8').catch(orMissing)
+  if (text === undefined) return undefined
   try {
     const { pid, startedAt, token } = JSON.parse(text)
     if (typeof token === 'string' && HOLDER_TOKEN.test(token)) {
@@ -91,7 +87,7 @@ async function tryLink(from: string, to: string): Promise<boolean> {
     await link(from, to)
     return true
   } catch (error) {
-    if (isCode(error, 'EEXIST')) return false
+    if (errorCode(error) === 'EEXIST') return false
     throw error
   }
 }
@@ -110,8 +106,4 @@ async function removeLeftovers(root: string): Promise<void> {
     const unfinished = name.endsWith('.new') && holder?.token === UNREADABLE
     if (holder && !unfinished && !(await isProcessAlive(holder))) await rm(path, { force: true })
   }
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
 }

@@ -10,15 +10,7 @@ import { readDiskFull } from './cluster.ts'
 import { stopOrphans } from './processes.ts'
 import { type RunAs, spawnAs } from './run-as.ts'
 
-/** One run of the server program. */
-export type Server = {
-  /** resolves with the reason (`exit code 1`, `SIGKILL`) when the program has ended */
-  ended: Promise<string>
-  /** reads the last few lines that it has written to its log since its start */
-  readLogTail(): Promise<string>
-  /** stops it: fast shutdown, immediate shutdown after 30 s, kill after 35 s; resolves when no process of it is left */
-  stop(): Promise<void>
-}
+export type Server = Awaited<ReturnType<typeof startServer>>
 
 type Launch = { runAs: RunAs; binaries: Binaries; dataDir: string; port: number }
 
@@ -30,7 +22,7 @@ const FAST_MS = 30 * SECOND
 const IMMEDIATE_MS = 5 * SECOND
 
 /** Starts the server program, in a process group of its own, with a watchdog beside it. It is not ready yet. */
-export async function startServer(launch: Launch): Promise<Server> {
+export async function startServer(launch: Launch) {
   const cluster = join(launch.dataDir, 'postgres')
   const logPath = join(launch.dataDir, 'postgres.log')
   await rotateLog(logPath)
@@ -62,13 +54,16 @@ export async function startServer(launch: Launch): Promise<Server> {
     return how
   })
   return {
+    /** resolves with the reason (`exit code 1`, `SIGKILL`) when the program has ended */
     ended: gone,
-    async readLogTail() {
+    /** Reads the last few lines that it has written to its log since its start. */
+    async readLogTail(): Promise<string> {
       // The log explains another failure, which a missing log must not hide.
       const bytes = await readFile(logPath).catch(() => Buffer.alloc(0))
       return bytes.subarray(logStart).toString('utf8').trim().split('\n').slice(-5).join('\n')
     },
-    async stop() {
+    /** Stops it: fast shutdown, immediate shutdown after 30 s, kill after 35 s; resolves when no process of it is left. */
+    async stop(): Promise<void> {
       for (const [signal, waitMs] of [
         ['SIGINT', FAST_MS],
         ['SIGQUIT', IMMEDIATE_MS],
