@@ -1,8 +1,8 @@
 import { findPublisherState } from './feed/mqtt-publisher.ts'
-import { FOUND_DIFFERENT, findWholeWorkState, type WholeWorkState } from './runs.ts'
+import { FOUND_DIFFERENT, findWholeWorkState } from './runs.ts'
 import { activities, uploads } from './schema/index.ts'
 import type { Tx } from './store.ts'
-import { findMessageCounts, type MessageCount } from './webhooks/known-webhooks.ts'
+import { findMessageCounts } from './webhooks/known-webhooks.ts'
 
 /** The state of one account's login and polls. */
 export type AccountHealth = {
@@ -40,39 +40,16 @@ export async function findAccountHealth(tx: Tx): Promise<AccountHealth[]> {
 
 type StateCount = { account: string; state: string; count: number }
 
-/** Numbers of activities and files, and sizes. Every account has every state, also with 0. */
-export type HealthCounts = {
-  /** `absent` counts those that the service no longer lists, in whatever state they are */
-  activities: StateCount[]
-  /** the wanted activities that were never fetched */
-  neverFetched: Array<{ account: string; count: number }>
-  /** the comparison with the service: the oldest time of a mirrored activity, how many have none, how many differed in 30 days */
-  verified: Array<{ account: string; since: Date | null; unverified: number; differed: number }>
-  uploads: StateCount[]
-  /** files that wait in the drop folders, by the code of the reason */
-  waitingFiles: Array<{ code: string; count: number }>
-  /** on disk, indexes included */
-  samplesBytes: number
-  databaseBytes: number
-  /** when the daemon last exported the whole history; null when it never did */
-  exportedAt: Date | null
-  /** when a monitor was last told that all is in order; null when it never was */
-  heartbeatAt: Date | null
-  /** whether a process is connected to the MQTT broker; null when none ever was */
-  mqttConnected: boolean | null
-  /** the scheduled backups */
-  backup: WholeWorkState
-  /** the comparisons of scheduled backups */
-  backupVerified: WholeWorkState
-  /** messages of the webhooks that are kept */
-  messages: MessageCount[]
-}
+export type HealthCounts = Awaited<ReturnType<typeof findHealthCounts>>
 
 const ACTIVITY_STATES = [...activities.detailState.enumValues, 'absent']
 const UPLOAD_STATES = uploads.state.enumValues
 
-/** Counts activities and files by state and measures the database. It reads activities and uploads once, and no samples. */
-export async function findHealthCounts(tx: Tx): Promise<HealthCounts> {
+/**
+ * Counts activities and files by state and measures the database. Every account has every state, also with 0. It reads activities and
+ * uploads once, and no samples.
+ */
+export async function findHealthCounts(tx: Tx) {
   const counted = await tx.client.query<StateCount & { never_fetched: number }>(
     `select a.name as account, s.state, count(v.activity_id)::int as count,
             count(v.activity_id) filter (where v.fetched_at is null)::int as never_fetched
@@ -96,7 +73,12 @@ export async function findHealthCounts(tx: Tx): Promise<HealthCounts> {
     `select pg_total_relation_size('training.samples')::float8 as samples,
             pg_database_size(current_database())::float8 as whole`,
   )
-  const verified = await tx.client.query<HealthCounts['verified'][number]>(
+  const verified = await tx.client.query<{
+    account: string
+    since: Date | null
+    unverified: number
+    differed: number
+  }>(
     `select a.name as account, v.*, d.* from training.accounts a
     cross join lateral (
       select min(verified_at) as since, count(*) filter (where verified_at is null)::int as unverified
@@ -108,20 +90,29 @@ export async function findHealthCounts(tx: Tx): Promise<HealthCounts> {
   const { doneAt: exportedAt } = await findWholeWorkState(tx, 'export')
   const { doneAt: heartbeatAt } = await findWholeWorkState(tx, 'heartbeat')
   return {
+    /** `absent` counts those that the service no longer lists, in whatever state they are */
     activities: counted.rows.map(({ account, state, count }) => ({ account, state, count })),
+    /** the wanted activities that were never fetched */
     neverFetched: counted.rows
       .filter(({ state }) => state === 'wanted')
       .map(({ account, never_fetched: count }) => ({ account, count })),
     uploads: files.rows,
+    /** files that wait in the drop folders, by the code of the reason */
     waitingFiles: waiting.rows,
+    /** the comparison with the service: the oldest time of a mirrored activity, how many have none, how many differed in 30 days */
     verified: verified.rows,
+    /** on disk, indexes included */
     samplesBytes: sizes.rows[0]?.samples ?? 0,
     databaseBytes: sizes.rows[0]?.whole ?? 0,
+    /** when the daemon last exported the whole history; null when it never did */
     exportedAt,
+    /** when a monitor was last told that all is in order; null when it never was */
     heartbeatAt,
+    /** whether a process is connected to the MQTT broker; null when none ever was */
     mqttConnected: (await findPublisherState(tx))?.connected ?? null,
     backup: await findWholeWorkState(tx, 'backup'),
     backupVerified: await findWholeWorkState(tx, 'backup-verify'),
+    /** messages of the webhooks that are kept */
     messages: await findMessageCounts(tx),
   }
 }

@@ -7,17 +7,9 @@ type SyncRun = Readonly<typeof syncRuns.$inferSelect>
 type RunOutcome = 'done' | 'failed' | 'partial'
 
 /** The result of a run; a count that the resource does not have is null or left out. */
-export type RunResult = {
-  outcome: RunOutcome
-  listed?: number | null
-  changed?: number | null
-  fetched?: number | null
-  absent?: number | null
-  failed?: number | null
-  bytes?: number | null
-  errorCode?: string | null
-  error?: string | null
-}
+export type RunResult = { outcome: RunOutcome } & Partial<
+  Pick<SyncRun, 'listed' | 'changed' | 'fetched' | 'absent' | 'failed' | 'bytes' | 'errorCode' | 'error'>
+>
 
 /** Records that a run has begun and returns its `run_id`. */
 export async function recordRunStarted(
@@ -54,19 +46,12 @@ export async function recordRunsAbandoned(
 }
 
 /** Finds the latest runs, newest first. */
-export async function findRecentRuns(
-  tx: Tx,
-  input: { accountId?: number; resource?: string; limit: number },
-): Promise<SyncRun[]> {
-  const rules: SQL[] = []
-  if (input.accountId !== undefined) rules.push(eq(syncRuns.accountId, input.accountId))
-  if (input.resource !== undefined) rules.push(eq(syncRuns.resource, input.resource))
+export async function findRecentRuns(tx: Tx, { limit }: { limit: number }): Promise<SyncRun[]> {
   return await tx.db
     .select()
     .from(syncRuns)
-    .where(and(...rules))
     .orderBy(desc(syncRuns.startedAt), desc(syncRuns.runId))
-    .limit(input.limit)
+    .limit(limit)
 }
 
 /** Finds the first run that failed with this code since the last successful run of the resource; undefined when none did. */

@@ -11,16 +11,7 @@ import { locks } from './schema/index.ts'
 /** One connection inside one transaction. */
 export type Tx = { readonly db: NodePgDatabase; readonly client: pg.PoolClient }
 
-export type Store = {
-  /** Runs `fn` in a read-only transaction that sees one moment. */
-  read<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
-  /** Runs `fn` in a transaction and commits; what `fn` throws rolls it back. */
-  transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
-  /** Runs a statement that may stand in no transaction, such as VACUUM. */
-  execute(statement: string): Promise<void>
-  /** Waits for the transactions in flight and closes every connection. */
-  close(): Promise<void>
-}
+export type Store = ReturnType<typeof openStore>
 
 type StoreOptions = { connectionString: string; maxConnections?: number; silentMs?: number }
 
@@ -38,7 +29,7 @@ const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
  * that leaves it is a TransientError (`database_unreachable`, `database_busy`), a ConfigError (`database_unmigrated`,
  * `database_login_refused`, …) or a MusetteError (`database_error`), and holds no parameters.
  */
-export function openStore(deps: { log: Logger }, options: StoreOptions): Store {
+export function openStore(deps: { log: Logger }, options: StoreOptions) {
   const pool = makeStorePool(deps, options)
   const within = async <T>(begin: string, fn: (tx: Tx) => Promise<T>): Promise<T> => {
     const client = await connect(pool)
@@ -67,15 +58,19 @@ export function openStore(deps: { log: Logger }, options: StoreOptions): Store {
   }
 
   return {
-    read: (fn) => within(BEGIN_READ, fn),
-    transaction: (fn) => within('BEGIN', fn),
-    async execute(statement) {
+    /** Runs `fn` in a read-only transaction that sees one moment. */
+    read: <T>(fn: (tx: Tx) => Promise<T>) => within(BEGIN_READ, fn),
+    /** Runs `fn` in a transaction and commits; what `fn` throws rolls it back. */
+    transaction: <T>(fn: (tx: Tx) => Promise<T>) => within('BEGIN', fn),
+    /** Runs a statement that may stand in no transaction, such as VACUUM. */
+    async execute(statement: string): Promise<void> {
       try {
         await pool.query(statement)
       } catch (error) {
         throw mapDatabaseError(error, 'query')
       }
     },
+    /** Waits for the transactions in flight and closes every connection. */
     close: () => endPool(pool),
   }
 }

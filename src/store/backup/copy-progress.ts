@@ -6,13 +6,7 @@ export type CopyProgress = { done: number; total: number }
 
 const LOOK_EVERY_MS = SECOND / 2
 
-/** Follows a session that copies table after table. */
-export type CopyWatch = {
-  /** adds the rows of a table that is copied */
-  add(rows: number): void
-  /** ends the watch; to be called in any case */
-  stop(): Promise<void>
-}
+export type CopyWatch = ReturnType<typeof watchCopy>
 
 /** Finds the process of the server that works for a connection. */
 export async function findBackend(client: Pick<Tx['client'], 'query'>): Promise<number> {
@@ -27,7 +21,7 @@ export async function findBackend(client: Pick<Tx['client'], 'query'>): Promise<
 export function watchCopy(
   store: Pick<Store, 'read'>,
   input: { pid: number; total: number; onProgress: (now: CopyProgress) => void },
-): CopyWatch {
+) {
   const { pid, total, onProgress } = input
   const stopped = new AbortController()
   let copied = 0
@@ -48,11 +42,13 @@ export function watchCopy(
   show(0)
   const watching = watch().catch(() => undefined)
   return {
-    add(rows) {
+    /** Adds the rows of a table that is copied. */
+    add(rows: number): void {
       copied += rows
       show(copied)
     },
-    async stop() {
+    /** Ends the watch; to be called in any case. */
+    async stop(): Promise<void> {
       stopped.abort()
       await watching
     },

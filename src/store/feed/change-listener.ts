@@ -3,15 +3,6 @@ import { errorLine } from '../../kit/errors.ts'
 import { PostgresClient } from '../../kit/postgres-client.ts'
 import { type JoinedSignal, joinSignals, MINUTE, sleep } from '../../kit/time.ts'
 
-/** Waits for changes in the database. */
-export type ChangeListener = {
-  /** Resolves when changes were committed since the last call, after `ms`, or when the signal aborts; it never throws. */
-  wait(ms: number, signal: AbortSignal): Promise<void>
-  /** Ends this wait, or the next one, as a change does. */
-  wake(): void
-  close(): Promise<void>
-}
-
 const CONNECT_AGAIN_MS = MINUTE
 
 /**
@@ -22,12 +13,13 @@ const CONNECT_AGAIN_MS = MINUTE
 export function openChangeListener(
   deps: { log: Logger },
   options: { connectionString: string; channel: 'musette_changes' | 'musette_accounts'; silentMs?: number },
-): ChangeListener {
+) {
   let waiting: JoinedSignal | undefined
   let heard = false
   let client: PostgresClient | undefined
   let triedAt = Number.NEGATIVE_INFINITY
 
+  /** Ends this wait, or the next one, as a change does. */
   const wake = () => {
     heard = true
     waiting?.abort()
@@ -59,7 +51,8 @@ export function openChangeListener(
     }
   }
   return {
-    async wait(ms, signal) {
+    /** Resolves when changes were committed since the last call, after `ms`, or when the signal aborts; it never throws. */
+    async wait(ms: number, signal: AbortSignal): Promise<void> {
       await connect()
       if (!heard) {
         waiting = joinSignals([signal])
@@ -69,7 +62,7 @@ export function openChangeListener(
       heard = false
     },
     wake,
-    async close() {
+    async close(): Promise<void> {
       const last = client
       client = undefined
       last?.removeAllListeners('end')

@@ -3,20 +3,7 @@ import { errorLine } from '../../kit/errors.ts'
 import type { Store } from '../store.ts'
 
 /** Keeps the table of samples small and quick to read while hundreds of activities are replaced. */
-export type SamplesVacuum = {
-  /**
-   * Adds all samples to the summaries of the indexes; to be called before many are replaced. After a restore there are none, and
-   * each deletion would read the whole table.
-   */
-  beforeRewrite(): Promise<void>
-  /**
-   * Counts samples that were written in place of `replaced` others. When enough have come together, it vacuums the replaced
-   * ones or adds the new ones to the summaries of the indexes.
-   */
-  afterWrite(input: { samples: number; replaced: number }): Promise<void>
-  /** Updates the planner's statistics of every table, and the indexes of samples, where much has changed; to be called when no work is left. */
-  whenIdle(): Promise<void>
-}
+export type SamplesVacuum = ReturnType<typeof makeSamplesVacuum>
 
 /** Fewer changed samples than this, 2 MB, are not worth the work. */
 const LEAST_ROWS = 20_000
@@ -30,7 +17,7 @@ const SUMMARIZE_EVERY = 100_000
  * replaced as a whole would take twice its room, and until the table is analyzed, a query for one activity reads all of them.
  * A failure is only logged, because it costs time or room and no data.
  */
-export function makeSamplesVacuum(deps: { store: Store; log: Logger }): SamplesVacuum {
+export function makeSamplesVacuum(deps: { store: Store; log: Logger }) {
   const { store } = deps
   let idle = true
   let newRows = 0
@@ -47,8 +34,16 @@ export function makeSamplesVacuum(deps: { store: Store; log: Logger }): SamplesV
   }
 
   return {
+    /**
+     * Adds all samples to the summaries of the indexes; to be called before many are replaced. After a restore there are none, and
+     * each deletion would read the whole table.
+     */
     beforeRewrite: () => attempt(deps, () => store.execute(SUMMARIZE_NEW)),
-    async afterWrite({ samples, replaced }) {
+    /**
+     * Counts samples that were written in place of `replaced` others. When enough have come together, it vacuums the replaced
+     * ones or adds the new ones to the summaries of the indexes.
+     */
+    async afterWrite({ samples, replaced }: { samples: number; replaced: number }): Promise<void> {
       idle = false
       newRows += samples
       replacedRows += replaced
@@ -70,7 +65,8 @@ export function makeSamplesVacuum(deps: { store: Store; log: Logger }): SamplesV
       })
       running = false
     },
-    async whenIdle() {
+    /** Updates the planner's statistics of every table, and the indexes of samples, where much has changed; to be called when no work is left. */
+    async whenIdle(): Promise<void> {
       if (idle) return
       idle = true
       await attempt(deps, async () => {

@@ -45,20 +45,16 @@ export async function recordFit(tx: Tx, key: UploadKey, rows: FitRows): Promise<
     .onConflictDoNothing()
     .returning({ fileId: fitFiles.fileId })
   if (!made[0]) return false
-  for (const some of pages(rows.sessions))
-    await tx.db.insert(fitSessions).values(some.map((row) => ({ ...row, ...own })))
-  for (const some of pages(rows.laps))
-    await tx.db.insert(fitLaps).values(some.map((row) => ({ ...row, ...own })))
-  for (const some of pages(rows.devices))
-    await tx.db.insert(fitDevices).values(some.map((row) => ({ ...row, ...own })))
-  for (const some of pages(rows.fields))
-    await tx.db.insert(fitFields).values(some.map((row) => ({ ...row, ...own })))
+  for (const part of PART_NAMES)
+    for (const some of pages<object>(rows[part]))
+      await tx.db.insert(PARTS[part]).values(some.map((row) => ({ ...row, ...own })) as never)
   await insertRecorded(tx, made[0].fileId, rows)
   return true
 }
 
 /** The tables of what is inside of a file, each row with its place. */
 const PARTS = { sessions: fitSessions, laps: fitLaps, devices: fitDevices, fields: fitFields } as const
+const PART_NAMES = ['sessions', 'laps', 'devices', 'fields'] as const
 
 /** Writes what a known FIT file says in place of what is there; a row that is right already is not written. */
 export async function replaceFit(tx: Tx, key: UploadKey, rows: FitRows): Promise<void> {
@@ -68,7 +64,7 @@ export async function replaceFit(tx: Tx, key: UploadKey, rows: FitRows): Promise
     .update(fitFiles)
     .set(file)
     .where(and(isOf(fitFiles, own), differs(fitFiles, file)))
-  for (const part of ['sessions', 'laps', 'devices', 'fields'] as const) {
+  for (const part of PART_NAMES) {
     const table = PARTS[part]
     await tx.db.delete(table).where(and(isOf(table, own), gt(table.position, rows[part].length)))
     for (const row of rows[part]) {

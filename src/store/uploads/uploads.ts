@@ -8,22 +8,11 @@ export type UploadState = Upload['state']
 export type UploadKey = { accountId: number; contentId: string }
 
 /** A change of state; columns that are left out stay as they are. */
-export type UploadChange = {
-  state: UploadState
-  activityPath?: string | null
-  activityId?: number | null
-  reason?: string | null
-  seenAt?: Date
-  sentAt?: Date
-  acceptedAt?: Date
-  mirroredAt?: Date | null
-  nextTryAt?: Date | null
-  resendAfter?: Date | null
-  checks?: number
-  sentContentId?: string | null
-  /** counts one more attempt to send */
-  countAttempt?: boolean
-}
+export type UploadChange = Pick<Upload, 'state'> &
+  Partial<Omit<Upload, 'state' | keyof UploadKey>> & {
+    /** counts one more attempt to send */
+    countAttempt?: boolean
+  }
 
 /** Conditions for a change of state; one that is left out always holds. */
 type UploadRules = {

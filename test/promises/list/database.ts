@@ -148,8 +148,8 @@ export const DATABASE: readonly Breaking[] = [
     promise:
       'A connection that is lost in the middle of a COPY leaves nothing behind, and the next attempt writes all',
     in: 'src/store/store.ts',
-    from: "transaction: (fn) => within('BEGIN', fn),",
-    to: "transaction: (fn) => within('SELECT 1', fn),",
+    from: "within('BEGIN', fn)",
+    to: "within('SELECT 1', fn)",
   },
   {
     promise: 'A standby is refused with what to write, before anything is tried',

@@ -17,8 +17,8 @@ export const MIRROR: readonly Breaking[] = [
   {
     promise: '… wherever a process is killed or the database restarts',
     in: 'src/store/store.ts',
-    from: "transaction: (fn) => within('BEGIN', fn),",
-    to: "transaction: (fn) => within('SELECT 1', fn),",
+    from: "within('BEGIN', fn)",
+    to: "within('SELECT 1', fn)",
   },
   {
     promise: '… with several workers at once',

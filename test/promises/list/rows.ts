@@ -6,8 +6,8 @@ export const ROWS: readonly Breaking[] = [
     promise:
       'Readers see an activity as before or as after, never a part: row, samples, curve, zones, raw document and revision are one transaction',
     in: 'src/store/store.ts',
-    from: "transaction: (fn) => within('BEGIN', fn),",
-    to: "transaction: (fn) => within('SELECT 1', fn),",
+    from: "within('BEGIN', fn)",
+    to: "within('SELECT 1', fn)",
   },
   {
     promise: 'An older answer never overwrites a newer one',

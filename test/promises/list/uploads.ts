@@ -89,8 +89,8 @@ export const UPLOADS: readonly Breaking[] = [
   {
     promise: 'What a FIT file sums up is in SQL, field by field, also of a file that is cut',
     in: 'src/store/uploads/kept-fit.ts',
-    from: 'for (const some of pages(rows.laps))',
-    to: 'for (const some of pages(rows.laps.slice(1)))',
+    from: 'pages<object>(rows[part])',
+    to: "pages<object>(part === 'laps' ? rows[part].slice(1) : rows[part])",
   },
   {
     promise: "… read as the makers' own library reads it",
