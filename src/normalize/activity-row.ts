@@ -5,6 +5,7 @@ import type { ListedActivity } from '../store/activities/upsert-listed.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
 import { normalizeDate } from './dates.ts'
 import { normalizeLocalStart } from './local-start.ts'
+import { takeFields } from './take-fields.ts'
 
 const MS_A_SECOND = 1_000
 
@@ -15,16 +16,23 @@ const MS_A_SECOND = 1_000
  */
 export function normalizeDetail(wire: WireActivity, samples: Samples, place: Place): ActivityDetailRow {
   const summary: Partial<WireSummary> = wire.summary ?? {}
+  const { session, sig, prev_sig, progression } = summary
   return {
     ...listed(wire, summary, { samples, place }),
     elapsedS: elapsedSeconds(samples),
-    ...session(summary),
-    ...scores(summary),
-    ...signatures(summary),
-    ...progression(summary),
-    streetView: summary.street_view ?? null,
-    activityMap: summary.activity_map ?? null,
-    chartView: summary.chart_view ?? null,
+    ...takeFields(session, ['max_power', 'avg_power', 'max_cadence']),
+    ...takeFields(session, ['total_elevation_gain', 'total_calories']),
+    ...takeFields(summary, ['xss', 'xlss', 'xhss', 'xpss', 'xep', 'mep', 'tws', 'sp', 'sfd']),
+    ...takeFields(summary, ['focus', 'specificity', 'difficulty', 'difficulty_rating']),
+    ...takeFields(summary, ['distance', 'duration', 'medal', 'breakthrough']),
+    ...takeFields(summary, ['total_grams_carbs', 'total_grams_fat']),
+    ...takeFields(summary, ['training_status', 'freshness', 'street_view', 'activity_map', 'chart_view']),
+    ...takeFields(sig, ['ftp', 'atc', 'pp'], 'sig'),
+    ...takeFields(prev_sig, ['ftp', 'atc', 'pp', 'ltp'], 'prev_sig'),
+    ...takeFields(progression, ['date'], 'progression'),
+    ...takeFields(progression, ['form']),
+    ...takeFields(progression?.tl, ['ftp', 'hie', 'pp'], 'tl'),
+    ...takeFields(progression?.rl, ['ftp', 'hie', 'pp'], 'rl'),
   }
 }
 
@@ -49,77 +57,13 @@ export function elapsedSeconds({ count, t }: Samples): number | null {
   return count === 0 ? null : ((t[count - 1] as number) - (t[0] as number)) / MS_A_SECOND
 }
 
-function session(summary: Partial<WireSummary>) {
-  return {
-    maxPower: summary.session?.max_power ?? null,
-    avgPower: summary.session?.avg_power ?? null,
-    maxCadence: summary.session?.max_cadence ?? null,
-    totalElevationGain: summary.session?.total_elevation_gain ?? null,
-    totalCalories: summary.session?.total_calories ?? null,
-  }
-}
-
-function scores(summary: Partial<WireSummary>) {
-  return {
-    xss: summary.xss ?? null,
-    xlss: summary.xlss ?? null,
-    xhss: summary.xhss ?? null,
-    xpss: summary.xpss ?? null,
-    xep: summary.xep ?? null,
-    mep: summary.mep ?? null,
-    tws: summary.tws ?? null,
-    sp: summary.sp ?? null,
-    sfd: summary.sfd ?? null,
-    focus: summary.focus ?? null,
-    specificity: summary.specificity ?? null,
-    difficulty: summary.difficulty ?? null,
-    difficultyRating: summary.difficulty_rating ?? null,
-    distance: summary.distance ?? null,
-    duration: summary.duration ?? null,
-    medal: summary.medal ?? null,
-    breakthrough: summary.breakthrough ?? null,
-    totalGramsCarbs: summary.total_grams_carbs ?? null,
-    totalGramsFat: summary.total_grams_fat ?? null,
-  }
-}
-
-function signatures(summary: Partial<WireSummary>) {
-  return {
-    sigFtp: summary.sig?.ftp ?? null,
-    sigAtc: summary.sig?.atc ?? null,
-    sigPp: summary.sig?.pp ?? null,
-    prevSigFtp: summary.prev_sig?.ftp ?? null,
-    prevSigAtc: summary.prev_sig?.atc ?? null,
-    prevSigPp: summary.prev_sig?.pp ?? null,
-    prevSigLtp: summary.prev_sig?.ltp ?? null,
-  }
-}
-
-function progression(summary: Partial<WireSummary>) {
-  const { tl, rl, date, form } = summary.progression ?? {}
-  return {
-    progressionDate: date ?? null,
-    tlFtp: tl?.ftp ?? null,
-    tlHie: tl?.hie ?? null,
-    tlPp: tl?.pp ?? null,
-    rlFtp: rl?.ftp ?? null,
-    rlHie: rl?.hie ?? null,
-    rlPp: rl?.pp ?? null,
-    form: form ?? null,
-    trainingStatus: summary.training_status ?? null,
-    freshness: summary.freshness ?? null,
-  }
-}
-
 /** Normalizes an entry of the activity list (service document, "Activity list entry"); a date that cannot be read is null. */
 export function normalizeListEntry(wire: WireListEntry): ListedActivity {
   const start = normalizeDate(wire.start_date)
   const none = { startedAt: null, timezone: null, startedAtLocal: null, timezoneSource: null }
   return {
     path: wire.path,
-    name: wire.name ?? null,
-    description: wire.description ?? null,
-    activityType: wire.activity_type ?? null,
+    ...takeFields(wire, ['name', 'description', 'activity_type']),
     ...(start ? normalizeLocalStart(start) : none),
   }
 }

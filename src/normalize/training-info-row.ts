@@ -1,31 +1,16 @@
 import type { WireTrainingInfo } from '../service/wire/wire-training-info.ts'
 import type { TrainingInfoRow } from '../store/training/training-info-rows.ts'
+import { takeFields } from './take-fields.ts'
 
 /** Normalizes training info (service document, "Training info") to its row; null where a field is missing. */
 export function normalizeTrainingInfo(wire: WireTrainingInfo): TrainingInfoRow {
-  const { signature, tl, targetXSS: target, wotd } = wire
   return {
-    status: wire.status ?? null,
+    ...takeFields(wire, ['status', 'source']),
     weightKg: wire.weight ?? null,
-    ftp: signature?.ftp ?? null,
-    ltp: signature?.ltp ?? null,
-    hie: signature?.hie ?? null,
-    pp: signature?.pp ?? null,
-    tlLow: tl?.low ?? null,
-    tlHigh: tl?.high ?? null,
-    tlPeak: tl?.peak ?? null,
-    tlTotal: tl?.total ?? null,
-    targetLow: target?.low ?? null,
-    targetHigh: target?.high ?? null,
-    targetPeak: target?.peak ?? null,
-    targetTotal: target?.total ?? null,
-    source: wire.source ?? null,
-    wotdType: wotd?.type ?? null,
-    wotdName: wotd?.name ?? null,
-    wotdWorkoutId: wotd?.workoutId ?? null,
-    wotdDescription: wotd?.description ?? null,
-    wotdDifficulty: wotd?.difficulty ?? null,
-    wotdUrl: wotd?.url ?? null,
+    ...takeFields(wire.signature, ['ftp', 'ltp', 'hie', 'pp']),
+    ...takeFields(wire.tl, ['low', 'high', 'peak', 'total'], 'tl'),
+    ...takeFields(wire.targetXSS, ['low', 'high', 'peak', 'total'], 'target'),
+    ...takeFields(wire.wotd, ['type', 'name', 'workoutId', 'description', 'difficulty', 'url'], 'wotd'),
   }
 }
 

@@ -3,13 +3,13 @@ import { isObject, parseJson } from '../kit/json.ts'
 import type { WireWorkout, WireWorkoutEntry } from '../service/wire/wire-workouts.ts'
 import type { ListedWorkout } from '../store/training/workout-lists.ts'
 import type { WorkoutDefinition } from '../store/training/workout-sets.ts'
+import { takeFields } from './take-fields.ts'
 
 /** Normalizes a workout list entry (service document, "Workout list entry"); `raw` is the entry as it was sent. */
 export function normalizeWorkoutEntry(wire: WireWorkoutEntry, raw: unknown): ListedWorkout {
   return {
     path: wire.path,
-    name: wire.name ?? null,
-    description: wire.description ?? null,
+    ...takeFields(wire, ['name', 'description']),
     lastModified: secondsToDate(wire.last_modified) ?? parseUpdatedAt(wire.updated_at) ?? null,
     raw,
   }
@@ -21,17 +21,12 @@ export function normalizeWorkoutEntry(wire: WireWorkoutEntry, raw: unknown): Lis
  */
 export function normalizeDefinition(wire: WireWorkout, raw: unknown): WorkoutDefinition {
   return {
-    name: wire.name ?? null,
-    description: wire.description ?? null,
+    ...takeFields(wire, ['name', 'description']),
     raw,
     sets: wire.workout.map((set) => ({
-      name: set.name ?? null,
-      index: set.index ?? null,
-      power: set.power ?? null,
+      ...takeFields(set, ['name', 'index', 'power', 'power_rest', 'interval_count']),
       duration: secondsOf(set.duration),
-      powerRest: set.power_rest ?? null,
       durationRest: secondsOf(set.duration_rest),
-      intervalCount: set.interval_count ?? null,
     })),
   }
 }

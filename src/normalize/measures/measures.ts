@@ -1,3 +1,4 @@
+import { hasValue } from '../../kit/floats.ts'
 import { measureHeight } from '../../kit/heights/climbed-height.ts'
 import type { Samples } from '../../store/samples/encode-samples.ts'
 import type { Measures } from '../../store/samples/measures-rows.ts'
@@ -91,7 +92,7 @@ function meanOf({ count, heldS }: Recorded, values: Float64Array): number | null
  */
 function measureMovement({ count, seconds, heldS, dist, cad, power }: Recorded) {
   const speed = new Float64Array(count).fill(Number.NaN)
-  const pedalling = isKnown(cad) ? cad : power
+  const pedalling = hasValue(cad, count) ? cad : power
   let distanceKnown = false
   let [movingS, coastingS, pedallingKnownS] = [0, 0, 0]
   let [highest, offS] = [Number.NaN, 0]
@@ -124,11 +125,6 @@ function measureMovement({ count, seconds, heldS, dist, cad, power }: Recorded) 
     coastingS: pedallingKnownS > 0 ? coastingS : null,
     coastingPct: pedallingKnownS > 0 ? (100 * coastingS) / pedallingKnownS : null,
   }
-}
-
-function isKnown(values: Float64Array): boolean {
-  for (let index = 0; index < values.length; index++) if (!Number.isNaN(values[index])) return true
-  return false
 }
 
 function measureWork(recorded: Recorded) {
@@ -277,7 +273,7 @@ function measureCadence({ count, heldS, cad, power }: Recorded) {
     used = Math.max(used, step + 1)
   }
   if (used === 0) return { cadenceS: null, cadenceWorkKj: null }
-  const withPower = isKnown(power)
+  const withPower = hasValue(power, count)
   return {
     cadenceS: seconds.slice(0, used),
     cadenceWorkKj: withPower ? Array.from(joules.subarray(0, used), (sum) => sum / J_A_KJ) : null,
