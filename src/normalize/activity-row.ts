@@ -5,7 +5,7 @@ import type { ListedActivity } from '../store/activities/upsert-listed.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
 import { normalizeDate } from './dates.ts'
 import { normalizeLocalStart } from './local-start.ts'
-import { takeFields } from './take-fields.ts'
+import { pickFields } from './pick-fields.ts'
 
 const MS_A_SECOND = 1_000
 
@@ -20,19 +20,19 @@ export function normalizeDetail(wire: WireActivity, samples: Samples, place: Pla
   return {
     ...listed(wire, summary, { samples, place }),
     elapsedS: elapsedSeconds(samples),
-    ...takeFields(session, ['max_power', 'avg_power', 'max_cadence']),
-    ...takeFields(session, ['total_elevation_gain', 'total_calories']),
-    ...takeFields(summary, ['xss', 'xlss', 'xhss', 'xpss', 'xep', 'mep', 'tws', 'sp', 'sfd']),
-    ...takeFields(summary, ['focus', 'specificity', 'difficulty', 'difficulty_rating']),
-    ...takeFields(summary, ['distance', 'duration', 'medal', 'breakthrough']),
-    ...takeFields(summary, ['total_grams_carbs', 'total_grams_fat']),
-    ...takeFields(summary, ['training_status', 'freshness', 'street_view', 'activity_map', 'chart_view']),
-    ...takeFields(sig, ['ftp', 'atc', 'pp'], 'sig'),
-    ...takeFields(prev_sig, ['ftp', 'atc', 'pp', 'ltp'], 'prev_sig'),
-    ...takeFields(progression, ['date'], 'progression'),
-    ...takeFields(progression, ['form']),
-    ...takeFields(progression?.tl, ['ftp', 'hie', 'pp'], 'tl'),
-    ...takeFields(progression?.rl, ['ftp', 'hie', 'pp'], 'rl'),
+    ...pickFields(session, ['max_power', 'avg_power', 'max_cadence']),
+    ...pickFields(session, ['total_elevation_gain', 'total_calories']),
+    ...pickFields(summary, ['xss', 'xlss', 'xhss', 'xpss', 'xep', 'mep', 'tws', 'sp', 'sfd']),
+    ...pickFields(summary, ['focus', 'specificity', 'difficulty', 'difficulty_rating']),
+    ...pickFields(summary, ['distance', 'duration', 'medal', 'breakthrough']),
+    ...pickFields(summary, ['total_grams_carbs', 'total_grams_fat']),
+    ...pickFields(summary, ['training_status', 'freshness', 'street_view', 'activity_map', 'chart_view']),
+    ...pickFields(sig, ['ftp', 'atc', 'pp'], 'sig'),
+    ...pickFields(prev_sig, ['ftp', 'atc', 'pp', 'ltp'], 'prev_sig'),
+    ...pickFields(progression, ['date'], 'progression'),
+    ...pickFields(progression, ['form']),
+    ...pickFields(progression?.tl, ['ftp', 'hie', 'pp'], 'tl'),
+    ...pickFields(progression?.rl, ['ftp', 'hie', 'pp'], 'rl'),
   }
 }
 
@@ -63,7 +63,7 @@ export function normalizeListEntry(wire: WireListEntry): ListedActivity {
   const none = { startedAt: null, timezone: null, startedAtLocal: null, timezoneSource: null }
   return {
     path: wire.path,
-    ...takeFields(wire, ['name', 'description', 'activity_type']),
+    ...pickFields(wire, ['name', 'description', 'activity_type']),
     ...(start ? normalizeLocalStart(start) : none),
   }
 }

@@ -1,16 +1,16 @@
 import type { WireTrainingInfo } from '../service/wire/wire-training-info.ts'
 import type { TrainingInfoRow } from '../store/training/training-info-rows.ts'
-import { takeFields } from './take-fields.ts'
+import { pickFields } from './pick-fields.ts'
 
 /** Normalizes training info (service document, "Training info") to its row; null where a field is missing. */
 export function normalizeTrainingInfo(wire: WireTrainingInfo): TrainingInfoRow {
   return {
-    ...takeFields(wire, ['status', 'source']),
+    ...pickFields(wire, ['status', 'source']),
     weightKg: wire.weight ?? null,
-    ...takeFields(wire.signature, ['ftp', 'ltp', 'hie', 'pp']),
-    ...takeFields(wire.tl, ['low', 'high', 'peak', 'total'], 'tl'),
-    ...takeFields(wire.targetXSS, ['low', 'high', 'peak', 'total'], 'target'),
-    ...takeFields(wire.wotd, ['type', 'name', 'workoutId', 'description', 'difficulty', 'url'], 'wotd'),
+    ...pickFields(wire.signature, ['ftp', 'ltp', 'hie', 'pp']),
+    ...pickFields(wire.tl, ['low', 'high', 'peak', 'total'], 'tl'),
+    ...pickFields(wire.targetXSS, ['low', 'high', 'peak', 'total'], 'target'),
+    ...pickFields(wire.wotd, ['type', 'name', 'workoutId', 'description', 'difficulty', 'url'], 'wotd'),
   }
 }
 

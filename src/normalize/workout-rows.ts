@@ -3,13 +3,13 @@ import { isObject, parseJson } from '../kit/json.ts'
 import type { WireWorkout, WireWorkoutEntry } from '../service/wire/wire-workouts.ts'
 import type { ListedWorkout } from '../store/training/workout-lists.ts'
 import type { WorkoutDefinition } from '../store/training/workout-sets.ts'
-import { takeFields } from './take-fields.ts'
+import { pickFields } from './pick-fields.ts'
 
 /** Normalizes a workout list entry (service document, "Workout list entry"); `raw` is the entry as it was sent. */
 export function normalizeWorkoutEntry(wire: WireWorkoutEntry, raw: unknown): ListedWorkout {
   return {
     path: wire.path,
-    ...takeFields(wire, ['name', 'description']),
+    ...pickFields(wire, ['name', 'description']),
     lastModified: secondsToDate(wire.last_modified) ?? parseUpdatedAt(wire.updated_at) ?? null,
     raw,
   }
@@ -21,10 +21,10 @@ export function normalizeWorkoutEntry(wire: WireWorkoutEntry, raw: unknown): Lis
  */
 export function normalizeDefinition(wire: WireWorkout, raw: unknown): WorkoutDefinition {
   return {
-    ...takeFields(wire, ['name', 'description']),
+    ...pickFields(wire, ['name', 'description']),
     raw,
     sets: wire.workout.map((set) => ({
-      ...takeFields(set, ['name', 'index', 'power', 'power_rest', 'interval_count']),
+      ...pickFields(set, ['name', 'index', 'power', 'power_rest', 'interval_count']),
       duration: secondsOf(set.duration),
       durationRest: secondsOf(set.duration_rest),
     })),

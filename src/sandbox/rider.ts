@@ -11,10 +11,10 @@ import {
   signatureAt,
   train,
 } from './athlete/fitness-model.ts'
-import { type Home, planHistory, type Zone } from './athlete/history.ts'
+import { type Home, type PlannedActivity, planHistory } from './athlete/history.ts'
 import { makeRandom } from './athlete/random.ts'
 import type { Track } from './athlete/ride.ts'
-import { expectedLoad, type RideKind } from './athlete/ride-kinds.ts'
+import { expectedLoad } from './athlete/ride-kinds.ts'
 import { makeOwnWorkouts, type Workout } from './athlete/workout-designs.ts'
 
 export type Rider = {
@@ -26,26 +26,17 @@ export type Rider = {
   workouts: Workout[]
 }
 
+type SimulatedRide = Pick<PlannedActivity, 'kind' | 'running' | 'indoor'>
+
 /** The source of the samples: a simulated ride, or the records of an uploaded file. */
-type Source =
-  | { kind: 'ride'; ride: { kind: RideKind; running: boolean; indoor: boolean } }
-  | { kind: 'file'; track: Track; sha256: string }
+type Source = { kind: 'ride'; ride: SimulatedRide } | { kind: 'file'; track: Track; sha256: string }
 
 /** An activity before the rider's loads are counted. Times in ms by the service's clock. */
-export type NewActivity = {
-  path: string
-  seed: string
-  name: string
-  description: string | null
-  activityType: string
-  /** the zone of its dates where the service tells one */
-  zone: Zone
+export type NewActivity = Omit<PlannedActivity, keyof SimulatedRide> & {
   /** whether it tells the zone in any case, and not only when it is set to */
   isZoneSent?: boolean
   /** where it begins, outdoors */
   home: Home
-  startMs: number
-  seconds: number
   source: Source
   updatedMs: number
   samplesAtMs: number

@@ -1,65 +1,33 @@
 import { once } from 'node:events'
-import { HOUR } from '../kit/time.ts'
 import { answerActivity, answerActivityList } from './api/activity-answers.ts'
 import { answerTrainingInfo, answerWorkoutDownload } from './api/training-info-answer.ts'
 import { answerUpload } from './api/upload-answer.ts'
 import { answerDefaultWorkouts, answerOwnWorkouts, answerWorkout } from './api/workout-answers.ts'
-import { homeIn } from './athlete/history.ts'
-import { makeServer, type Params, type Route, route } from './http/http-server.ts'
-import { json, type Reply, ReplyError, text } from './http/reply.ts'
+import { makeServer, type RiderAnswer, type Route, route } from './http/http-server.ts'
+import { json, ReplyError, text } from './http/reply.ts'
 import type { Request } from './http/request.ts'
 import { answerAuthorize, answerAuthorizeForm } from './oauth/authorize.ts'
-import type { RegisteredClient } from './oauth/clients.ts'
 import { findBearer } from './oauth/grant-book.ts'
 import { answerToken } from './oauth/token.ts'
 import type { Rider } from './rider.ts'
 import { STEERING_ROUTES } from './steer/steering-routes.ts'
-import { makeWorld, type World } from './world.ts'
+import { makeWorld, type World, type WorldOptions } from './world.ts'
 
-export type SandboxOptions = {
-  /** 0 means any free port. */
-  port?: number
-  /** How many activities the first rider has done. */
-  activities?: number
-  /** No activity of a rider's history is longer; by default three hours are the most. */
-  longestActivitySeconds?: number | undefined
-  /** The same seed on the same day gives the same history. */
-  seed?: number
-  /** How long after an upload the samples are ready. */
-  sampleDelayMs?: number
-  accessTokenSeconds?: number
-  /** The time zone of the first rider's home. */
-  home?: string | undefined
-  /** Clients besides the public one and the demo application. */
-  clients?: readonly RegisteredClient[]
-  now?: () => Date
-}
+export type SandboxOptions = WorldOptions & { port?: number }
 
 export type Sandbox = { url: string; port: number; close(): Promise<void> }
 
-/** A week (service document, Limits). */
-const ACCESS_TOKEN_SECONDS = (7 * 24 * HOUR) / 1_000
-
 /**
- * Starts the stand-in service on 127.0.0.1: the ten endpoints of the service document, and `/_sandbox/` to steer it.
+ * Starts the stand-in service on 127.0.0.1 (on any free port with `port` 0): the ten endpoints of the service document, and `/_sandbox/` to steer it.
  * Rejects with the system's error when the port is taken, and with ConfigError `sandbox_home`.
  */
-export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const world = makeWorld({
-    activities: options.activities ?? 150,
-    longestActivitySeconds: options.longestActivitySeconds ?? Number.POSITIVE_INFINITY,
-    seed: options.seed ?? 1,
-    sampleDelayMs: options.sampleDelayMs ?? 2_000,
-    accessTokenSeconds: options.accessTokenSeconds ?? ACCESS_TOKEN_SECONDS,
-    home: homeIn(options.home),
-    clients: options.clients ?? [],
-    now: options.now ?? (() => new Date()),
-  })
+export async function startSandbox({ port = 0, ...options }: SandboxOptions = {}): Promise<Sandbox> {
+  const world = makeWorld(options)
   const stopping = new AbortController()
   const place = { url: '', port: 0 }
   const routes = [...SERVICE_ROUTES, ...STEERING_ROUTES]
   const server = makeServer({ world, routes, origin: () => place.url }, stopping.signal)
-  server.listen(options.port ?? 0, '127.0.0.1')
+  server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
   place.port = typeof address === 'object' && address ? address.port : 0
@@ -99,12 +67,6 @@ const SERVICE_ROUTES: readonly Route[] = [
   route('GET', '/oauth/activity', '9: list by start', withRider(answerActivityList)),
   route('POST', '/oauth/upload', '10: a FIT file', withRider(answerUpload)),
 ]
-
-type RiderAnswer = (
-  deps: { world: World; rider: Rider },
-  request: Request,
-  params: Params,
-) => Promise<Reply> | Reply
 
 /**
  * Wraps an endpoint that needs a bearer token, in the Authorization header (Authentication, 1) or as `access_token` in the

@@ -26,15 +26,21 @@ export type World = {
   random: Random
 }
 
-type WorldOptions = {
-  activities: number
-  longestActivitySeconds: number
-  seed: number
-  sampleDelayMs: number
-  accessTokenSeconds: number
-  home: Home
-  clients: readonly RegisteredClient[]
-  now: () => Date
+export type WorldOptions = {
+  /** How many activities the first rider has done. */
+  activities?: number
+  /** No activity of a rider's history is longer; by default three hours are the most. */
+  longestActivitySeconds?: number | undefined
+  /** The same seed on the same day gives the same history. */
+  seed?: number
+  /** How long after an upload the samples are ready. */
+  sampleDelayMs?: number
+  accessTokenSeconds?: number
+  /** The time zone of the first rider's home. */
+  home?: string | undefined
+  /** Clients besides the public one and the demo application. */
+  clients?: readonly RegisteredClient[]
+  now?: () => Date
 }
 
 /** The second rider's history is small. */
@@ -42,37 +48,33 @@ const SECOND_ACTIVITIES = 12
 /** On another continent than the first. */
 const SECOND_HOME = 'Pacific/Auckland'
 
-/** Makes a world: both riders with their histories up to yesterday, no grants, no faults. */
+/** Makes a world: both riders with their histories up to yesterday, no grants, no faults. Throws ConfigError `sandbox_home`. */
 export function makeWorld(options: WorldOptions): World {
   const settings = makeSettings(options)
-  const { longestActivitySeconds } = options
-  const todayMs = Math.floor(options.now().getTime() / DAY) * DAY
+  const { activities = 150, longestActivitySeconds = Number.POSITIVE_INFINITY, seed = 1 } = options
+  const { clients = [], now = () => new Date() } = options
+  const todayMs = Math.floor(now().getTime() / DAY) * DAY
   const rider = (username: string, seed: number, activities: number, home: Home) =>
     [
       username,
       makeRider({ username, password: username, seed, activities, longestActivitySeconds, todayMs, home }),
     ] as const
   return {
-    now: () => new Date(options.now().getTime() + settings.clock_skew_ms),
+    now: () => new Date(now().getTime() + settings.clock_skew_ms),
     settings,
     longestActivitySeconds,
     riders: new Map([
-      rider('rider', options.seed, options.activities, options.home),
-      rider(
-        'second',
-        options.seed + 1_000,
-        Math.min(options.activities, SECOND_ACTIVITIES),
-        homeIn(SECOND_HOME),
-      ),
+      rider('rider', seed, activities, homeIn(options.home)),
+      rider('second', seed + 1_000, Math.min(activities, SECOND_ACTIVITIES), homeIn(SECOND_HOME)),
     ]),
     defaultWorkouts: makeDefaultWorkouts(todayMs),
-    clients: makeClients(options.clients),
+    clients: makeClients(clients),
     grants: makeGrantBook(),
     sessions: new Map(),
     counts: makeCounts(),
     faults: [],
     bodies: { kept: new Map(), bytes: 0 },
-    random: makeRandom(options.seed, 'faults'),
+    random: makeRandom(seed, 'faults'),
   }
 }
 
@@ -126,17 +128,19 @@ export const settingsSchema = z.strictObject({
 
 export type Settings = z.infer<typeof settingsSchema>
 
+/** A week (service document, Limits). */
+const ACCESS_TOKEN_SECONDS = (7 * DAY) / SECOND
 /** Two weeks, the default of the service's library. */
 const REFRESH_TOKEN_SECONDS = (14 * DAY) / SECOND
 
-function makeSettings(input: { sampleDelayMs: number; accessTokenSeconds: number }): Settings {
+function makeSettings({ sampleDelayMs, accessTokenSeconds }: WorldOptions): Settings {
   return {
     list_cap: null,
     dates: 'utc',
-    sample_delay_ms: input.sampleDelayMs,
+    sample_delay_ms: sampleDelayMs ?? 2_000,
     duplicate_uploads: 'twin',
     reuse_revokes_grant: false,
-    access_token_seconds: input.accessTokenSeconds,
+    access_token_seconds: accessTokenSeconds ?? ACCESS_TOKEN_SECONDS,
     refresh_token_seconds: REFRESH_TOKEN_SECONDS,
     clock_skew_ms: 0,
     latency_ms: 0,

@@ -1,7 +1,7 @@
 import { RateLimitedError } from '../kit/errors.ts'
 import { type Clock, MINUTE, SECOND, type Sleep } from '../kit/time.ts'
 
-/** A call's queue (queues take turns) and its origin (a pause holds for one origin). */
+/** A call's queue (each is served in rotation) and its origin (a pause holds for one origin). */
 type PacedCall = { queue: string; origin: string }
 
 export type Pacer = ReturnType<typeof makePacer>
@@ -16,8 +16,8 @@ const MAX_BURST = 10
 
 /**
  * Makes the pacer that all calls to the service go through: at most `concurrency` at a time and `requestsPerMinute` in any 60 s,
- * spread evenly after a small burst. The queue whose last turn was the longest ago is served next, each first in, first out. During a
- * pause of an origin up to `longestPauseMs` its calls wait; a longer pause rejects them, so that they do not delay others.
+ * spread evenly after a small burst. The queue that was served the longest time ago is served next, each first in, first out. During
+ * a pause of an origin up to `longestPauseMs` its calls wait; a longer pause rejects them, so that they do not delay others.
  */
 export function makePacer(
   deps: { now: Clock; sleep: Sleep; onPause?: OnPause | undefined },
@@ -26,9 +26,9 @@ export function makePacer(
   const rate = makeRate(options.requestsPerMinute)
   /** in the order of the calls */
   const waiting: Waiter[] = []
-  /** the number of the last turn of each queue */
-  const turns = new Map<string, number>()
-  let turn = 0
+  /** the count of calls when each queue was last served */
+  const lastServed = new Map<string, number>()
+  let served = 0
   const pauses = new Map<string, { until: number; ms: number }>()
   const longestPauseMs = options.longestPauseMs ?? Number.POSITIVE_INFINITY
   let running = 0
@@ -51,9 +51,9 @@ export function makePacer(
   }
 
   const findNext = (): Waiter | undefined => {
-    const turnOf = ({ call }: Waiter) => turns.get(call.queue) ?? 0
+    const lastOf = ({ call }: Waiter) => lastServed.get(call.queue) ?? 0
     const ready = waiting.filter(({ call }) => pausedMs(call.origin) === 0)
-    return ready.toSorted((one, other) => turnOf(one) - turnOf(other))[0]
+    return ready.toSorted((one, other) => lastOf(one) - lastOf(other))[0]
   }
 
   const startNextIn = (ms: number): void => {
@@ -83,8 +83,8 @@ export function makePacer(
         return
       }
       remove(next)
-      turn += 1
-      turns.set(next.call.queue, turn)
+      served += 1
+      lastServed.set(next.call.queue, served)
       rate.spend(now)
       running += 1
       next.start()

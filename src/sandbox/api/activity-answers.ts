@@ -1,30 +1,21 @@
 import { DateTime } from 'luxon'
+import { isObject } from '../../kit/json.ts'
 import type { Zone } from '../athlete/history.ts'
 import { simulateTrack } from '../athlete/ride.ts'
 import { type Scored, scoreTrack, sumTrack } from '../athlete/score.ts'
 import { makeSamples } from '../athlete/session-samples.ts'
 import { makeSummary, type StartDate, type Summary, thinSummary } from '../athlete/summary.ts'
-import type { Params } from '../http/http-server.ts'
-import {
-  html,
-  json,
-  jsonBody,
-  type Reply,
-  ReplyError,
-  refuse,
-  SIGN_IN_PAGE,
-  writeJson,
-} from '../http/reply.ts'
+import type { RiderAnswer } from '../http/http-server.ts'
+import { html, json, jsonBody, ReplyError, refuse, SIGN_IN_PAGE, writeJson } from '../http/reply.ts'
 import type { Request } from '../http/request.ts'
-import { type Activity, hasSamples, isListed, type Rider } from '../rider.ts'
-import { cachedBody, type Settings, type World } from '../world.ts'
+import { type Activity, hasSamples, isListed } from '../rider.ts'
+import { cachedBody, type Settings } from '../world.ts'
 
 /**
  * Answers GET /oauth/activity: `from` and `to` filter by start, `updated_from` by update time, all three in Unix
  * seconds and inclusive. Newest first; a cap keeps the newest.
  */
-export function answerActivityList(deps: { world: World; rider: Rider }, request: Request): Reply {
-  const { world, rider } = deps
+export const answerActivityList: RiderAnswer = ({ world, rider }, request) => {
   const from = readSeconds(request, 'from')
   const to = readSeconds(request, 'to')
   const updatedFrom = readSeconds(request, 'updated_from')
@@ -54,12 +45,7 @@ export function makeListEntry(activity: Activity, dates: Settings['dates']) {
 }
 
 /** Answers GET /oauth/activity/<id>; only the rider's own activities are found. */
-export function answerActivity(
-  deps: { world: World; rider: Rider },
-  request: Request,
-  params: Params,
-): Reply {
-  const { world, rider } = deps
+export const answerActivity: RiderAnswer = ({ world, rider }, request, params) => {
   const activity = rider.activities.get(params.path ?? '')
   const nowMs = world.now().getTime()
   if (!activity || !isListed(activity, nowMs)) return refuse(404, 'no such activity')
@@ -169,10 +155,6 @@ export function mergeDeep(base: Summary, changes: Summary): Summary {
     merged[name] = isObject(old) && isObject(value) ? mergeDeep(old, value) : value
   }
   return merged
-}
-
-function isObject(value: unknown): value is Summary {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** What every published answer has, list and detail alike. */

@@ -1,15 +1,13 @@
 import { DAY } from '../../kit/time.ts'
 import { freshnessOf, type Load, type Signature, totalOf } from '../athlete/fitness-model.ts'
 import { resolveSets, type Workout, type WorkoutSet } from '../athlete/workout-designs.ts'
-import type { Params } from '../http/http-server.ts'
-import { escapeMarkup, json, type Reply, refuse, text } from '../http/reply.ts'
-import type { Request } from '../http/request.ts'
+import type { RiderAnswer } from '../http/http-server.ts'
+import { escapeMarkup, json, refuse, text } from '../http/reply.ts'
 import { loadsAt, type Rider, riderSignature } from '../rider.ts'
 import { findWorkout, type World } from '../world.ts'
 
 /** Answers GET /oauth/training_info: signature, loads and status as of now, and the workout of the day. */
-export function answerTrainingInfo(deps: { world: World; rider: Rider }, request: Request): Reply {
-  const { world, rider } = deps
+export const answerTrainingInfo: RiderAnswer = ({ world, rider }, request) => {
   const format = request.query.get('format') ?? ''
   if (!['', 'erg', 'zwo'].includes(format)) return refuse(400, 'format is erg or zwo')
   const nowMs = world.now().getTime()
@@ -23,20 +21,16 @@ export function answerTrainingInfo(deps: { world: World; rider: Rider }, request
     tl: withTotal(loads.tl),
     targetXSS: withTotal(targetOf(loads.tl)),
     source: 'Improvement Rate',
-    wotd: makeWorkoutOfTheDay(deps, { nowMs, format, origin: request.origin }),
+    wotd: makeWorkoutOfTheDay({ world, rider }, { nowMs, format, origin: request.origin }),
   })
 }
 
 /** Answers GET /oauth/workout-download/<workout_id>.<ext> with a real ERG or ZWO file. */
-export function answerWorkoutDownload(
-  deps: { world: World; rider: Rider },
-  _request: Request,
-  params: Params,
-): Reply {
+export const answerWorkoutDownload: RiderAnswer = ({ world, rider }, _request, params) => {
   const named = /^(.+)\.(erg|zwo)$/.exec(params.file ?? '')
-  const workout = named && findWorkout(deps.world, named[1] as string)
+  const workout = named && findWorkout(world, named[1] as string)
   if (!named || !workout) return refuse(404, 'no such workout file')
-  const signature = riderSignature(deps.rider, deps.world.now().getTime())
+  const signature = riderSignature(rider, world.now().getTime())
   const attachment = { 'content-disposition': `attachment; filename="${workout.path}.${named[2]}"` }
   if (named[2] === 'zwo') return text(200, 'application/xml', makeZwoFile(workout, signature), attachment)
   return text(200, 'text/plain; charset=utf-8', makeErgFile(workout, signature), attachment)

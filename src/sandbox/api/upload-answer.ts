@@ -4,8 +4,9 @@ import { judgeFit } from '../../fit/judge.ts'
 import { FIRST_ABSOLUTE_TIME, FIT_EPOCH_S, RECORD } from '../../fit/profile.ts'
 import { makeRandom, makeWord } from '../athlete/random.ts'
 import { makeTrack, type Track } from '../athlete/ride.ts'
+import type { RiderAnswer } from '../http/http-server.ts'
 import { json, type Reply } from '../http/reply.ts'
-import { type Request, readUploadForm, type UploadedFile } from '../http/request.ts'
+import { readUploadForm, type UploadedFile } from '../http/request.ts'
 import { type Activity, addActivity, isListed, type Rider } from '../rider.ts'
 import type { World } from '../world.ts'
 
@@ -13,8 +14,7 @@ import type { World } from '../world.ts'
  * Answers POST /oauth/upload: a whole FIT activity becomes an activity at once and gets its samples later. Anything
  * else is refused with `success: false` and status 200. The new path is the last part of `json.files[0].url`.
  */
-export async function answerUpload(deps: { world: World; rider: Rider }, request: Request): Promise<Reply> {
-  const { world, rider } = deps
+export const answerUpload: RiderAnswer = async ({ world, rider }, request) => {
   const { file, fields } = await readUploadForm(request)
   if (!file) return refuseUpload(world, 'the part named file is missing')
   const verdict = judgeFit(file.bytes)

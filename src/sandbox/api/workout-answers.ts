@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import { makeRandom } from '../athlete/random.ts'
 import { type DesignedInterval, resolveSets, type Workout } from '../athlete/workout-designs.ts'
-import type { Params } from '../http/http-server.ts'
+import type { RiderAnswer } from '../http/http-server.ts'
 import { json, type Reply, refuse } from '../http/reply.ts'
-import type { Request } from '../http/request.ts'
-import { type Rider, riderSignature } from '../rider.ts'
+import { riderSignature } from '../rider.ts'
 import { findWorkout, type World } from '../world.ts'
 
 /** Answers GET /oauth/workout, the default list; it needs no token. */
@@ -13,17 +12,11 @@ export function answerDefaultWorkouts(world: World): Reply {
 }
 
 /** Answers GET /oauth/workouts, the rider's own list. */
-export function answerOwnWorkouts(deps: { world: World; rider: Rider }): Reply {
-  return json(200, { success: true, workouts: writeList(deps.world, deps.rider.workouts) })
-}
+export const answerOwnWorkouts: RiderAnswer = ({ world, rider }) =>
+  json(200, { success: true, workouts: writeList(world, rider.workouts) })
 
 /** Answers GET /oauth/workout/<path>, a workout of any rider, resolved for the rider of the token. */
-export function answerWorkout(
-  deps: { world: World; rider: Rider },
-  _request: Request,
-  params: Params,
-): Reply {
-  const { world, rider } = deps
+export const answerWorkout: RiderAnswer = ({ world, rider }, _request, params) => {
   const workout = findWorkout(world, params.path ?? '')
   if (!workout) return refuse(404, 'no such workout')
   const sets = resolveSets(workout, riderSignature(rider, world.now().getTime()))

@@ -8,7 +8,7 @@ import { drawKindName, type RideKind } from './ride-kinds.ts'
 export type Zone = { style: 1 | 2 | 3; name: string }
 
 /** One activity of the past, before its samples are simulated. */
-type PlannedActivity = {
+export type PlannedActivity = {
   path: string
   seed: string
   startMs: number

@@ -6,14 +6,7 @@ import type { Scored } from './score.ts'
 type WireSample = Record<string, number | string | null>
 
 /** The fields that the recording of one activity adds, or leaves null, beyond those of every recorded answer. */
-type Traits = {
-  raw: boolean
-  parts: boolean
-  scaled: boolean
-  proximity: boolean
-  nulls: boolean
-  strapless: boolean
-}
+type Traits = Record<'raw' | 'parts' | 'scaled' | 'proximity' | 'nulls' | 'strapless', boolean>
 
 /**
  * Makes the samples of a scored track second by second: `unix_time` in ms, `time` in seconds since the start, `spd` in metres an hour,

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { sleep } from '../../kit/time.ts'
+import type { Rider } from '../rider.ts'
 import type { World } from '../world.ts'
 import { sendFaulty, sendReply, useFault } from './faults.ts'
 import { type Reply, ReplyError, refuse } from './reply.ts'
@@ -80,6 +81,13 @@ export type Route = {
   answer: (world: World, request: Request, params: Params) => Promise<Reply> | Reply
 }
 
+/** The answer of an endpoint that needs a rider's token. */
+export type RiderAnswer = (
+  deps: { world: World; rider: Rider },
+  request: Request,
+  params: Params,
+) => Promise<Reply> | Reply
+
 /** Makes one line of the table of routes. */
 export function route(method: string, pattern: string, about: string, answer: Route['answer']): Route {
   return { method, pattern, about, answer }
@@ -113,7 +121,8 @@ function matchPath(pattern: string, path: string): Params | undefined {
   return params
 }
 
-function percentDecode(text: string): string {
+/** Decodes percent signs; a text with one that starts no byte stays as it is. */
+export function percentDecode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
+import { percentDecode } from '../http/http-server.ts'
 import { json, type Reply } from '../http/reply.ts'
 import { type Request, readForm } from '../http/request.ts'
 import type { World } from '../world.ts'
@@ -115,20 +116,13 @@ function authenticateClient(
   const pair = Buffer.from(basic[1] as string, 'base64').toString('utf8')
   const colon = pair.indexOf(':')
   if (colon < 0) return undefined
+  const formDecode = (text: string) => percentDecode(text.replaceAll('+', ' '))
   const [id, secret] = [pair.slice(0, colon), pair.slice(colon + 1)]
-  return match(id, secret) ?? match(percentDecode(id), percentDecode(secret))
+  return match(id, secret) ?? match(formDecode(id), formDecode(secret))
 }
 
 /** Compares secrets in constant time. */
 export function sameText(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)]
   return left.length === right.length && timingSafeEqual(left, right)
-}
-
-function percentDecode(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    return text
-  }
 }

@@ -3,10 +3,10 @@ type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
   : Name
 
 /**
- * Takes fields of an object as sent for the columns of a row, null where one is missing: `total_calories` becomes `totalCalories`, and
+ * Picks fields of an object as sent for the columns of a row, null where one is missing: `total_calories` becomes `totalCalories`, and
  * with the prefix `sig` the field `ftp` becomes `sigFtp`.
  */
-export function takeFields<Wire extends object, Name extends string & keyof Wire, Prefix extends string = ''>(
+export function pickFields<Wire extends object, Name extends string & keyof Wire, Prefix extends string = ''>(
   wire: Wire | null | undefined,
   names: readonly Name[],
   prefix?: Prefix,
