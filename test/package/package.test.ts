@@ -19,7 +19,7 @@ const run = promisify(execFile)
 async function listNamedPages(folder: string): Promise<string[]> {
   const pages = new Set(['README.md'])
   for (const page of pages) {
-    const text = await readFile(join(folder, page), 'utf8').catch(() => '')
+    const text = page.endsWith('.md') ? await readFile(join(folder, page), 'utf8').catch(() => '') : ''
     for (const [, target = ''] of text.matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g))
       pages.add(join(dirname(page), target))
   }

@@ -4,25 +4,25 @@ import type { Breaking } from '../promises.ts'
 export const FOLDERS: readonly Breaking[] = [
   {
     promise:
-      'Two databases that share a folder by mistake harm nothing: one has the folder, also when both come at the same moment, and the other one is told which file to remove',
+      'Two databases that share a folder harm nothing: one gets it, also at the same moment, and the other names the file to remove',
     in: 'src/kit/folders/folder-owner.ts',
     from: "if (code !== 'EEXIST') throw error",
     to: 'return undefined',
   },
   {
-    promise: '… a drop folder of another database is left alone, so that no file is sent twice',
+    promise: '… a foreign drop folder is left alone, so no file is sent twice',
     in: 'src/dropfolder/drop-folder.ts',
     from: 'if (!owner || !(await isClaimed(owner.database))) return 0',
     to: 'if (!owner) return 0',
   },
   {
-    promise: '… so is the folder of its workouts',
+    promise: '… so is its workout folder',
     in: 'src/workoutfolder/workout-folder.ts',
     from: 'await claimFolderOrThrow(input.owner.dir, input.owner.database)',
     to: 'await Promise.resolve()',
   },
   {
-    promise: '… and its export, into which nothing is written',
+    promise: '… and its export folder',
     in: 'src/app/export/export-folder.ts',
     from: 'if (identity === database.identity) continue',
     to: 'if (identity) continue',
@@ -34,27 +34,26 @@ export const FOLDERS: readonly Breaking[] = [
     to: 'return COMPLETE.test(name)',
   },
   {
-    promise: '… and tokens that wait in a data directory that both have',
+    promise: '… and its waiting tokens in a shared data directory',
     in: 'src/vault/seal.ts',
     from: ': `tokens-${accountId}-${identity.slice(0, 8)}.spool`',
     to: ': `tokens-${accountId}-${identity.slice(0, 0)}.spool`',
   },
   {
-    promise:
-      'A database that was restored has the identity of before and another line, and the change feed says both',
+    promise: 'A restored database keeps its identity and gets another line, and the change feed says both',
     in: 'src/store/backup/load-tables.ts',
     from: 'earlier_lines = earlier_lines || line, line = gen_random_uuid()',
     to: 'earlier_lines = earlier_lines || line, line = line',
   },
   {
-    promise: '… and writes a folder of before anew, all of it, when it exports',
+    promise: '… and writes its old export folder anew',
     in: 'src/app/export/export-all.ts',
     from: 'const anew = last !== undefined && last.database?.line !== line',
     to: 'const anew = last === undefined',
   },
   {
     promise:
-      'A line of a settings file that sets nothing stops every command, with the number of the line and without its value',
+      'A line of a settings file that sets nothing stops every command, which names its number, not its value',
     in: 'src/config/config.ts',
     from: 'of source?.faults ?? [])',
     to: 'of [] as string[])',

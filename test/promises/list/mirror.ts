@@ -3,7 +3,7 @@ import type { Breaking } from '../promises.ts'
 /** Breaks what docs/guarantees.md promises under "The mirror equals the service". */
 export const MIRROR: readonly Breaking[] = [
   {
-    promise: 'After any changes, failures and crashes, and then a quiet time, the tables equal the service',
+    promise: 'After changes, failures and crashes, and then quiet, the tables equal the service',
     in: 'src/mirror/list-activities.ts',
     from: 'if (more.length === 0) return null',
     to: 'if (more.length >= 0) return null',
@@ -15,7 +15,7 @@ export const MIRROR: readonly Breaking[] = [
     to: 'await deps.store.transaction((tx) => recordCursor(tx, { ...key, updatedFrom: deps.now() })); const listing = await listSince(deps, input, known)',
   },
   {
-    promise: '… wherever a process is killed or the database restarts',
+    promise: '… wherever a process dies or the database restarts',
     in: 'src/store/store.ts',
     from: "within('BEGIN', fn)",
     to: "within('SELECT 1', fn)",
@@ -45,19 +45,19 @@ export const MIRROR: readonly Breaking[] = [
     to: "if (hashSummary(answer.value) === '') return false",
   },
   {
-    promise: '… also of an old activity that is uploaded late',
+    promise: '… also of an old activity, uploaded late',
     in: 'src/mirror/poll-activities.ts',
     from: 'const query = { ...input, window: historyWindow(deps) }',
     to: 'const query = { ...input, window: { ...historyWindow(deps), ...(cursor && { from: cursor.updatedFrom }) } }',
   },
   {
-    promise: '… also when the service dates it before the last poll, by `MUSETTE_LAG` at most',
+    promise: '… also when the service dates it up to `MUSETTE_LAG` before the last poll',
     in: 'src/mirror/poll-activities.ts',
     from: 'const updatedFrom = new Date(cursor.updatedFrom.getTime() - lagMs)',
     to: 'const updatedFrom = new Date(cursor.updatedFrom.getTime())',
   },
   {
-    promise: '… also when it comes while an earlier answer is under way',
+    promise: '… also during an earlier request',
     in: 'src/store/activities/record-details.ts',
     from: "detailState: before.wanted_since ? 'wanted' : input.detailState,",
     to: 'detailState: input.detailState,',
@@ -69,136 +69,133 @@ export const MIRROR: readonly Breaking[] = [
     to: "for (const priority of ['new', 'normal'] as const) {",
   },
   {
-    promise: '… also when it changes samples alone, within (activities / `MUSETTE_SCRUB_PER_DAY`) days',
+    promise: '… also of samples alone, within (activities / `MUSETTE_SCRUB_PER_DAY`) days',
     in: 'src/store/activities/differences.ts',
     from: 'const inSamples = same ? [] : await findSampleDifferences(tx, input)',
     to: 'const inSamples = same || samples.count > 0 ? [] : await findSampleDifferences(tx, input)',
   },
   {
-    promise: '… and the one that was compared the longest time ago is the next',
+    promise: '… those compared longest ago first',
     in: 'src/store/activities/wanted.ts',
     from: '.orderBy(sql`${asc(activities.verifiedAt)} nulls first`, desc(activities.activityId))',
     to: '.orderBy(desc(activities.activityId))',
   },
   {
     promise:
-      'A value that is another one here than at the service is found by `musette verify`, which writes nothing without `--repair`',
+      '`musette verify` finds a value that differs from the service, and writes nothing without `--repair`',
     in: 'src/store/activities/differences.ts',
     from: "...compareCells({ field: 'power_curves', held: held?.curve ?? [], sent: points }),",
     to: '',
   },
   {
-    promise:
-      '… in whichever column, and a stored answer that is damaged or gone, too; `--repair` brings each back',
+    promise: '… in every column, and a damaged or missing stored answer; `--repair` brings each back',
     in: 'src/store/activities/differences.ts',
     from: "...compareMembers('detail_fields', held.detailFields, fields),",
     to: '',
   },
   {
-    promise: 'A deleted activity is marked with `absent_since`, and its rows stay',
+    promise: 'A deleted activity gets `absent_since`; its rows stay',
     in: 'src/mirror/reconcile-activities.ts',
     from: 'const activityIds = removed.map(({ activityId }) => activityId)',
     to: 'const activityIds: number[] = []',
   },
   {
-    promise: '… at once, when it is fetched and neither the service nor its list knows it',
+    promise: '… at once, when neither the service nor its list knows a fetched one',
     in: 'src/mirror/reconcile-activities.ts',
     from: 'if (!isGone(activity, error)) return false',
     to: 'if (isGone(activity, error)) return false',
   },
   {
-    promise: '… it leaves the views, but for the change feed',
+    promise: '… it leaves all views but the change feed',
     in: 'drizzle/0000_schema.sql',
     from: 'WHERE absent_since IS NULL AND (medal > 0 OR breakthrough > 0);',
     to: 'WHERE medal > 0 OR breakthrough > 0;',
   },
   {
-    promise: '… and it comes back when it is listed again',
+    promise: '… it comes back when listed again',
     in: 'src/store/activities/upsert-listed.ts',
     from: 'listed_at = greatest(a.listed_at, $3::timestamptz), absent_since = NULL,',
     to: 'listed_at = greatest(a.listed_at, $3::timestamptz),',
   },
   {
     promise:
-      'A list that lacks too much marks nothing (everything, or more than five activities and a fifth) until a person accepts it',
+      'A list that lacks everything, or more than five activities and a fifth, marks nothing until a person accepts it',
     in: 'src/mirror/poorer-answers.ts',
     from: 'if (listed === 0) return before > emptyAllowed',
     to: 'if (listed === 0) return false',
   },
   {
     promise:
-      'A list that lacks too much marks nothing (everything, or more than five activities and a fifth) until a person accepts it',
+      'A list that lacks everything, or more than five activities and a fifth, marks nothing until a person accepts it',
     in: 'src/mirror/poorer-answers.ts',
     from: 'return gone > ALWAYS_ALLOWED && gone * 5 > before',
     to: 'return gone > ALWAYS_ALLOWED && gone > before',
   },
   {
     promise:
-      'An activity that cannot be mirrored stops no other, has the reason in its row, and is asked for again',
+      'An activity that cannot be mirrored stops no other, has its reason in its row, and is asked for again',
     in: 'src/mirror/item-failure.ts',
     from: "if (error instanceof TransientError) return error.code === 'server_error' || error.code === 'cut_answer'",
     to: 'if (error instanceof TransientError) return false',
   },
   {
     promise:
-      'An activity that cannot be mirrored stops no other, has the reason in its row, and is asked for again',
+      'An activity that cannot be mirrored stops no other, has its reason in its row, and is asked for again',
     in: 'src/store/activities/activity-outcome.ts',
     from: 'fetchError: cleanText(input.error),',
     to: 'fetchError: null,',
   },
   {
     promise:
-      'An activity that cannot be mirrored stops no other, has the reason in its row, and is asked for again',
+      'An activity that cannot be mirrored stops no other, has its reason in its row, and is asked for again',
     in: 'src/mirror/item-failure.ts',
     from: 'const nextFetchAt = new Date(requestedAt.getTime() + backoffMs(FAILURE_BACKOFF, attempts))',
     to: 'const nextFetchAt = null',
   },
   {
-    promise:
-      'Passes of an account that begin together, as from cron beside a first backfill, request nothing twice',
+    promise: 'Passes of an account at the same time request nothing twice',
     in: 'src/store/store.ts',
     from: 'if ((await findPasses(tx)).includes(accountId)) return',
     to: '',
   },
   {
-    promise: 'A clock that goes wrong, here or at the service, loses no change',
+    promise: 'A wrong clock, here or at the service, loses no change',
     in: 'src/mirror/poll-activities.ts',
     from: 'if (!listing.knownUpTo || wentBackMs(cursor, listing.knownUpTo) <= lagMs / 2)',
     to: 'if (!listing.knownUpTo || wentBackMs(cursor, listing.knownUpTo) >= 0)',
   },
   {
-    promise: 'Connections to Redis that pass no more bytes are made anew, within two minutes',
+    promise: 'Silent connections to Redis are replaced within two minutes',
     in: 'src/jobs/backend.ts',
     from: 'socketTimeout: silentMs,',
     to: '',
   },
   {
-    promise:
-      'After a failover of Redis the daemon goes on at the new primary, and names a replica that takes no writes',
+    promise: 'After a failover of Redis the daemon goes on at the new primary, and names a read-only replica',
     in: 'src/jobs/backend.ts',
     from: "reconnectOnError: ({ message }: Error) => message.includes('READONLY'),",
     to: '',
   },
   {
-    promise: 'A key of the queue that another program wrote is named, with the command that mends it',
+    promise: 'A foreign key of the queue is named, with the command that repairs it',
     in: 'src/jobs/backend.ts',
     from: '--scan --pattern',
     to: '--scan --type none --pattern',
   },
   {
-    promise: 'Several databases may have their queues on one Redis',
+    promise: 'Several databases may share a Redis',
     in: 'src/jobs/backend.ts',
     from: 'prefix: `{musette-${identity}}:${line}`',
     to: 'prefix: `{musette-${identity.length}}`',
   },
   {
-    promise: '… also beside a 1.0.0 that runs',
+    promise: '… also with a running 1.0.0',
     in: 'src/jobs/backend.ts',
     from: "if (String(await redis.client('LIST')).includes(' name=musette:')) return",
     to: '',
   },
   {
-    promise: 'Nothing is lost with the queue: Redis may be emptied or away',
+    promise: 'An emptied or absent Redis loses nothing',
     in: 'src/daemon/handlers.ts',
     from: 'wanted += await enqueueWanted(app, jobs(), account)',
     to: 'wanted += account.accountId',

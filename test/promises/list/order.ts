@@ -21,8 +21,7 @@ export const ORDER: readonly Breaking[] = [
     to: '{ new: 10, normal: 10, changed: 10 }',
   },
   {
-    promise:
-      'The cursor moves with the rows that it stands for, in one transaction, so that an interrupted pass goes on where it was',
+    promise: 'The cursor moves in the transaction of its rows, so an interrupted pass continues',
     in: 'src/mirror/poll-activities.ts',
     from: 'await recordCursor(tx, { ...key, updatedFrom: knownUpTo ?? ownClock(deps, account, requestedAt) })',
     to: 'await deps.store.transaction((own) => recordCursor(own, { ...key, updatedFrom: knownUpTo ?? ownClock(deps, account, requestedAt) }))',
@@ -34,13 +33,13 @@ export const ORDER: readonly Breaking[] = [
     to: "return { state: 'seen' as const,",
   },
   {
-    promise: 'Files that are found together are begun in the order of their dates',
+    promise: 'Files found together are begun in the order of their dates',
     in: 'src/dropfolder/drop-folder.ts',
     from: 'walked.found.sort((a, b) => a.identity.mtimeMs - b.identity.mtimeMs)',
     to: 'walked.found.sort((a, b) => b.identity.mtimeMs - a.identity.mtimeMs)',
   },
   {
-    promise: 'A change is in `training.changes` when and only when its transaction is committed',
+    promise: 'A change is in `training.changes` exactly when its transaction is committed',
     in: 'drizzle/0020_settled_beside_readers.sql',
     from: 'INSERT INTO training.changes (account_id, kind, path, detail) VALUES (account_id, kind, path, detail);',
     to: "INSERT INTO training.changes (account_id, kind, path, detail) SELECT account_id, kind, path, detail WHERE kind = 'none';",
@@ -52,25 +51,25 @@ export const ORDER: readonly Breaking[] = [
     to: "PERFORM FROM musette.locks WHERE name = 'changes';",
   },
   {
-    promise: 'A reader of `changes_settled` that goes on from the highest number it has read misses none',
+    promise: 'A reader of `changes_settled` that goes on from its highest number misses none',
     in: 'drizzle/0020_settled_beside_readers.sql',
     from: 'CREATE TRIGGER lock_changes BEFORE INSERT',
     to: 'CREATE TRIGGER lock_changes AFTER INSERT',
   },
   {
-    promise: '… and no other transaction delays it, such as one that a reading login keeps open',
+    promise: '… and no open transaction of others delays it',
     in: 'drizzle/0020_settled_beside_readers.sql',
     from: 'LEFT JOIN training.accounts a ON a.account_id = c.account_id;',
     to: 'LEFT JOIN training.accounts a ON a.account_id = c.account_id WHERE c.transaction_id < pg_snapshot_xmin(pg_current_snapshot());',
   },
   {
-    promise: 'A reader that was away for longer than changes are kept is told so',
+    promise: 'A reader that missed deleted changes is told so',
     in: 'src/store/feed/change-rows.ts',
     from: 'if (first !== null && since > 0 && since < first) {',
     to: 'if (first !== null && since > 0 && since < 0) {',
   },
   {
-    promise: 'A reader that was away for longer than changes are kept is told so',
+    promise: 'A reader that missed deleted changes is told so',
     in: 'src/store/feed/change-rows.ts',
     from: 'WHERE change_id < (SELECT old FROM last) ORDER BY',
     to: 'WHERE change_id <= (SELECT old FROM last) ORDER BY',

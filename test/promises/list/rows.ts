@@ -4,7 +4,7 @@ import type { Breaking } from '../promises.ts'
 export const ROWS: readonly Breaking[] = [
   {
     promise:
-      'Readers see an activity as before or as after, never a part: row, samples, curve, zones, raw document and revision are one transaction',
+      'Readers never see a part of a change: row, samples, curve, zones, raw document and revision are one transaction',
     in: 'src/store/store.ts',
     from: "within('BEGIN', fn)",
     to: "within('SELECT 1', fn)",
@@ -16,7 +16,7 @@ export const ROWS: readonly Breaking[] = [
     to: 'false AS older,',
   },
   {
-    promise: '`summary` is what the service sent, types and unknown fields too',
+    promise: '`summary` is what the service sent, with types and unknown fields',
     in: 'src/service/wire/wire-activity.ts',
     from: 'summaryAsSent: rest.summary,',
     to: 'summaryAsSent: parsed.value.summary,',
@@ -35,7 +35,7 @@ export const ROWS: readonly Breaking[] = [
     to: 'writeMoment(view, at + 4, Math.round(ms))',
   },
   {
-    promise: '… and each number of the samples is read to the bit, however it is written',
+    promise: '… and each number of the samples is read to the bit, in any notation',
     in: 'src/service/scanner/read-number.ts',
     from: 'if (remainder > half) bits++',
     to: 'if (remainder < -half) bits++',
@@ -54,20 +54,20 @@ export const ROWS: readonly Breaking[] = [
   },
   {
     promise:
-      'An answer about an activity without its values is a failure with its reason: the values stay, and it is fetched again',
+      'An answer without the values of an activity is a failure with its reason: the values stay, and it is fetched again',
     in: 'src/mirror/mirror-activity.ts',
     from: 'if (poorer) throw poorer',
     to: "if (poorer && path === '') throw poorer",
   },
   {
     promise:
-      '… so is one with fewer samples, or samples without a field, unless it is shorter, too, or the service goes on sending it for two days',
+      '… so is one with fewer samples or without a field of them, unless the activity is shorter too, or after two days of such answers',
     in: 'src/mirror/poorer-answers.ts',
     from: '...(samples.count < sampleCount && !isExplained',
     to: '...(samples.count < 0 && !isExplained',
   },
   {
-    promise: '… and training info without a part that it had, for three days',
+    promise: '… and training info without a part, for three days',
     in: 'src/mirror/training/poll-training-info.ts',
     from: 'if (error) await assertAccepted(tx,',
     to: "if (error && name === '') await assertAccepted(tx,",
@@ -80,38 +80,37 @@ export const ROWS: readonly Breaking[] = [
   },
   {
     promise:
-      'Several accounts never mix: each view names the account of a row, and each question of the cookbook gives for it what a mirror of it alone gives',
+      'Accounts never mix: each view names the account of a row, and each question of the cookbook gives the answer of a mirror of that account alone',
     in: 'src/mcp/cookbook/activity-questions.ts',
     from: 'over (partition by t.account), 1) as pct',
     to: 'over (), 1) as pct',
   },
   {
-    promise:
-      'Each question of the cookbook has one answer, also where rides are equal and in whatever order the database finds them',
+    promise: 'Each question of the cookbook has one answer, also with equal rides and in any order of rows',
     in: 'src/mcp/cookbook/more-questions.ts',
     from: 'order by account, started_at desc, activity_id desc',
     to: 'order by account, started_at desc',
   },
   {
-    promise: '`run_query` of an assistant runs in the time zone of the rider',
+    promise: '`run_query` runs in the time zone of the rider',
     in: 'src/query/guarded-reader.ts',
     from: 'having count(distinct timezone) = 1',
     to: 'having count(distinct timezone) = 0',
   },
   {
-    promise: '… and so do the measures of `ride_measures`',
+    promise: '… as do the measures of `ride_measures`',
     in: 'src/normalize/measures/measures.ts',
     from: '  const half = first.seconds * 2 < total ? first : second',
     to: '  const half = first.seconds * 2 <= total ? first : second',
   },
   {
-    promise: '… and goes by the main run of the recording where the clock of a device jumps',
+    promise: '… from the main run of the recording where the clock of a device jumps',
     in: 'src/normalize/main-run.ts',
     from: 'if (index - begin >= end - from)',
     to: 'if (index - begin < end - from)',
   },
   {
-    promise: '… where a recording of every few seconds counts in full',
+    promise: '… and a recording of every few seconds counts in full',
     in: 'src/normalize/sample-spacing.ts',
     from: 'const spacingS = medianStep(seconds)',
     to: 'const spacingS = Math.min(1, medianStep(seconds))',
@@ -124,74 +123,73 @@ export const ROWS: readonly Breaking[] = [
     to: "await recordDrift(tx, 'activity/<id>')",
   },
   {
-    promise: 'The values before an edit stay, column by column, in `activity_revisions`',
+    promise: '`activity_revisions` has the values before an edit, by column',
     in: 'src/store/activities/record-details.ts',
     from: 'if (before.fetched)',
     to: 'if (!before.fetched)',
   },
   {
-    promise: 'What is derived equals a computation in SQL from the stored samples',
+    promise: 'Derived values equal a computation in SQL from the stored samples',
     in: 'src/normalize/intensity.ts',
     from: 'if (ftp !== null && watts > ftp) aboveFtpS += seconds',
     to: 'if (ftp !== null && watts >= ftp) aboveFtpS += seconds',
   },
   {
-    promise: '… and so does the power curve a search of every window',
+    promise: '… the power curve equals a search of every window',
     in: 'src/normalize/by-second.ts',
     from: 'if (sum > best) best = sum',
     to: 'if (sum > best + 1) best = sum',
   },
   {
-    promise: '`musette rebuild` makes everything derived anew from the raw documents',
+    promise: '`musette rebuild` makes all derived values anew from the raw documents',
     in: 'src/mirror/rebuild-activities.ts',
     from: 'const recorded = await deps.store.transaction((tx) => recordRebuilt(tx, details))',
     to: 'const recorded = await deps.store.transaction((tx) => recordRebuilt(tx, details.slice(1)))',
   },
   {
-    promise: '… without a request; the mirror that needs nothing stays as it is, row for row',
+    promise: '… without a request; a right mirror stays as it is, row for row',
     in: 'src/store/activities/record-rebuilt.ts',
     from: '{ samplesAt: before.document_at, ...input.run }',
     to: '{ samplesAt: new Date(), ...input.run }',
   },
   {
-    promise: '… and of a damaged mirror no row is written that was right',
+    promise: '… and writes no row that was right',
     in: 'src/store/activities/record-rebuilt.ts',
     from: 'keepsSamples: await findSameSamples(tx, input) })',
     to: 'keepsSamples: false && (await findSameSamples(tx, input)) })',
   },
   {
-    promise: '… and of a damaged mirror no row is written that was right',
+    promise: '… and writes no row that was right',
     in: 'src/store/activities/activity-changes.ts',
     from: "WHERE a.activity_id = row.\"activityId\" AND (${held.join(', ')}) IS DISTINCT FROM (${given.join(', ')})`",
     to: 'WHERE a.activity_id = row."activityId" AND ${held.length} >= 0`',
   },
   {
-    promise: '… and may be killed at any moment',
+    promise: '… and continues after a kill',
     in: 'src/app/rebuild-account.ts',
     from: 'through = Math.max(through, doneThrough)',
     to: 'through = Math.max(through, doneThrough + 1_000)',
   },
   {
-    promise:
-      'Where each activity began and the box around it equal a computation in SQL from the stored samples',
+    promise: 'Start and bounding box of an activity equal a computation in SQL from its samples',
     in: 'src/normalize/place.ts',
     from: 'if (first < 0) first = index',
     to: 'first = index',
   },
   {
-    promise: 'Training info: a row for each change that a person is shown, with the whole answer',
+    promise: 'Training info has a row for each visible change, with the whole answer',
     in: 'src/normalize/training-info-row.ts',
     from: 'isSameTrainingInfo(before: unknown, now: unknown): boolean {',
     to: 'isSameTrainingInfo(before: unknown, now: unknown): boolean { if (before) return true',
   },
   {
-    promise: 'Training info: a row for each change that a person is shown, with the whole answer',
+    promise: 'Training info has a row for each visible change, with the whole answer',
     in: 'src/store/training/training-info-rows.ts',
     from: 'const raw = cleanJson(input.raw)',
     to: 'const raw = cleanJson({ ...(input.raw as object), signature: null })',
   },
   {
-    promise: 'Workouts and their definitions are kept whole, unknown fields too',
+    promise: 'Workouts and their definitions are kept whole, with unknown fields',
     in: 'src/store/training/workout-sets.ts',
     from: 'description: cleanNullable(description), raw: cleanJson(raw) }',
     to: 'description: cleanNullable(description), raw: {} }',

@@ -3,8 +3,7 @@ import type { Breaking } from '../promises.ts'
 /** Breaks what docs/security.md promises about tokens, keys, passwords, files and the service. */
 export const SECRETS: readonly Breaking[] = [
   {
-    promise:
-      'tokens are stored encrypted, and can be decrypted only for their account, their field and with their key',
+    promise: 'tokens are stored encrypted, for their account, field and key only',
     in: 'src/vault/seal.ts',
     from: 'return Buffer.from(`${prefix} ${accountId} ${field}`, ',
     to: 'return Buffer.from(`${prefix} ${accountId} ${field.length > 0}`, ',
@@ -28,20 +27,19 @@ export const SECRETS: readonly Breaking[] = [
     to: "if (next.origin === 'null') throw",
   },
   {
-    promise: 'the user name of a login is stored as a keyed hash only, unless its password is kept',
+    promise: 'the user name is stored as a keyed hash, unless the password is kept',
     in: 'src/vault/rows.ts',
     from: 'username: password === undefined ? null : (username ?? null),',
     to: 'username: username ?? null,',
   },
   {
-    promise: 'no answer of the service loses a token pair, however odd it is',
+    promise: 'no answer of the service loses a token pair',
     in: 'src/service/wire/wire-token.ts',
     from: 'Math.min(lifetime, MAX_LIFETIME_MS / SECOND)',
     to: 'Math.min(lifetime, lifetime)',
   },
   {
-    promise:
-      '… not even one whose access token cannot be used: its refresh token is stored, and then used for another pair',
+    promise: '… also with an unusable access token: its refresh token is stored and used for another pair',
     in: 'src/service/wire/wire-token.ts',
     from: 'if (access_token === undefined && refresh_token === undefined) return undefined',
     to: 'if (access_token === undefined) return undefined',
@@ -65,25 +63,25 @@ export const SECRETS: readonly Breaking[] = [
     to: "const words = request.endpoint === 'POST /oauth/upload' ? '' : String(answer.body)",
   },
   {
-    promise: '… not even for `DEBUG`, for which libraries print passwords',
+    promise: '… also with `DEBUG`, for which libraries print passwords',
     in: 'src/config/config.ts',
     from: 'delete process.env.DEBUG',
     to: 'delete process.env.NOTHING',
   },
   {
-    promise: 'a backup holds the tokens encrypted only, and not the key; its file is for its owner alone',
+    promise: 'a backup holds encrypted tokens and no key; only its owner can read the file',
     in: 'src/kit/files.ts',
     from: "const file = await open(scratch, 'wx', 0o600)",
     to: "const file = await open(scratch, 'wx', 0o644)",
   },
   {
-    promise: 'the files of an export are for their owner alone',
+    promise: 'only their owner can read the files of an export',
     in: 'src/app/export/export-folder.ts',
     from: "const file = await open(target, 'wx', 0o600)",
     to: "const file = await open(target, 'wx', 0o644)",
   },
   {
-    promise: 'nobody else may change the workouts of the folder',
+    promise: 'only their owner can change workout files',
     in: 'src/kit/files.ts',
     from: 'await writeFlushed(temporary, input.content, 0o644)',
     to: 'await writeFlushed(temporary, input.content, 0o666)',
@@ -113,31 +111,31 @@ export const SECRETS: readonly Breaking[] = [
     to: 'return `${makeSharedUrl(access)}?passfile=${encodeURIComponent(path)}`',
   },
   {
-    promise: "a program on the database's port does not receive the password",
+    promise: "another program on the database's port does not receive the password",
     in: 'src/kit/postgres-client.ts',
     from: 'if (SHOWS_PASSWORD.has(event) || (ACCEPTS_CLIENT.has(event) && !proved)) {',
     to: 'if (ACCEPTS_CLIENT.has(event) && !proved) {',
   },
   {
-    promise: 'the embedded database listens on 127.0.0.1 alone, with a password',
+    promise: 'the embedded database listens on 127.0.0.1 only, with a password',
     in: 'src/embedded/postgres-server.ts',
     from: "'listen_addresses=127.0.0.1',",
     to: "'listen_addresses=*',",
   },
   {
-    promise: 'the embedded database listens on 127.0.0.1 alone, with a password',
+    promise: 'the embedded database listens on 127.0.0.1 only, with a password',
     in: 'src/embedded/cluster.ts',
     from: 'host all all 127.0.0.1/32 scram-sha-256',
     to: 'host all all 127.0.0.1/32 scram-sha-256\\nhost all all ::1/128 trust',
   },
   {
-    promise: 'a large or endless answer is refused and not kept in memory',
+    promise: 'a large or endless answer is refused',
     in: 'src/service/read-body.ts',
     from: 'decoded: await decodeGzip(came, maxBytes), gzipped: came',
     to: 'decoded: await decodeGzip(came, 1_000_000_000), gzipped: came',
   },
   {
-    promise: 'a rate limit of one service holds back no other',
+    promise: 'a rate limit of one service delays no other',
     in: 'src/service/pacer.ts',
     from: 'const pause = pauses.get(origin)',
     to: 'const pause = pauses.get(origin) ?? [...pauses.values()][0]',
@@ -185,7 +183,7 @@ export const SECRETS: readonly Breaking[] = [
     to: 'readable.write(nameSourceLines(line))',
   },
   {
-    promise: 'a database that takes no writes for a while is an outage, not a defect',
+    promise: 'a database that takes no writes is an outage, not a defect',
     in: 'src/store/database-errors.ts',
     from: "if (sqlstate === '25006') {",
     to: "if (sqlstate === '25007') {",
@@ -197,7 +195,7 @@ export const SECRETS: readonly Breaking[] = [
     to: '.update(`${id}.${body}`)',
   },
   {
-    promise: 'a redirect leads no message to another address',
+    promise: 'a redirect sends no message to another address',
     in: 'src/webhooks/send.ts',
     from: "redirect: 'manual',",
     to: "redirect: 'follow',",
@@ -209,13 +207,13 @@ export const SECRETS: readonly Breaking[] = [
     to: 'while (reader && bytes < 50_000 * READ_BYTES) {',
   },
   {
-    promise: 'a receiver that hangs holds up no other',
+    promise: 'a hanging receiver delays no other',
     in: 'src/webhooks/open-webhooks.ts',
     from: 'sending.set(webhook.name, done)',
     to: 'await done',
   },
   {
-    promise: 'a wrong file of webhooks shows none of its values',
+    promise: 'a wrong file of webhooks shows no value of it',
     in: 'src/config/webhooks-file.ts',
     from: "context.addIssue('is not a URL; write for example https://ntfy.sh/topic')",
     to: 'context.addIssue(`${text} is not a URL`)',
@@ -233,13 +231,13 @@ export const SECRETS: readonly Breaking[] = [
     to: 'did not take the heartbeat: ${heartbeatUrl} ${failure}`',
   },
   {
-    promise: 'no sentence and no log line has the password of the broker',
+    promise: "no message or log line has the broker's password",
     in: 'src/mqtt/broker.ts',
     from: 'const end = (reason: unknown) => lost.abort(unreachable(address.host, reason))',
     to: 'const end = (reason: unknown) => lost.abort(unreachable(secret, reason))',
   },
   {
-    promise: 'a button at the broker does nothing unless it is allowed, and nothing that was pressed before',
+    promise: 'a button at the broker does nothing unless allowed, and nothing for an old press',
     in: 'src/mqtt/publisher.ts',
     from: 'if (isRetained || !commands) return',
     to: 'if (!commands) return',
