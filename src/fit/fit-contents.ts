@@ -89,8 +89,8 @@ const HEAD: readonly number[] = [FILE_ID.message, FILE_CREATOR.message, ACTIVITY
  * more. Never throws.
  */
 export function readContents(bytes: Uint8Array): FitContents {
-  const parts = readDescribed(bytes)
-  const reader = makeContentsReader()
+  const { parts, records } = readDescribed(bytes)
+  const reader = makeContentsReader(records)
   const walker = makeFitWalker(() => {
     reader.openPart(parts.shift() ?? { descriptions: [], apps: new Map() })
     return { onMessage: reader.onMessage, end: (complete: boolean) => complete }
@@ -102,13 +102,15 @@ export function readContents(bytes: Uint8Array): FitContents {
 /** The descriptions of the fields of apps in a part, and the apps by their numbers. */
 type Described = { descriptions: FitFields[]; apps: Map<unknown, FitFields> }
 
-/** Reads what describes the fields of apps in each part. */
-function readDescribed(bytes: Uint8Array): Described[] {
+/** Reads what describes the fields of apps in each part, and counts the records of all. */
+function readDescribed(bytes: Uint8Array): { parts: Described[]; records: number } {
   const parts: Described[] = []
+  let records = 0
   const walker = makeFitWalker(() => {
     const part: Described = { descriptions: [], apps: new Map() }
     parts.push(part)
     const onMessage = (message: FitMessage) => {
+      if (message.number === RECORD.message) records += 1
       if (part.descriptions.length + part.apps.size >= MOST_MESSAGES) return
       if (message.number === FIELD_DESCRIPTION.message) part.descriptions.push(readFields(message))
       if (message.number !== DEVELOPER_DATA_ID.message) return
@@ -119,7 +121,7 @@ function readDescribed(bytes: Uint8Array): Described[] {
   })
   walker.push(bytes)
   walker.end()
-  return parts
+  return { parts, records }
 }
 
 function describe(fields: FitFields, apps: Described['apps']): DescribedField | undefined {
@@ -130,12 +132,12 @@ function describe(fields: FitFields, apps: Described['apps']): DescribedField | 
   return { developer, number, type: Number(type ?? BYTE), fields, app, records: [], values: [] }
 }
 
-function makeContentsReader() {
+function makeContentsReader(expectedRecords: number) {
   const head: Record<string, FitFields> = {}
   const lists = { sessions: [], laps: [], devices: [] } as Pick<FitContents, 'sessions' | 'laps' | 'devices'>
   const described: DescribedField[] = []
   const others: FitOther[] = []
-  const records = makeRecordsReader()
+  const records = makeRecordsReader(expectedRecords)
   const beats = makeBeatsReader()
   const times = { firstStart: Number.POSITIVE_INFINITY, first: Number.POSITIVE_INFINITY, last: 0 }
   const counts = { messages: 0, values: 0, otherFields: 0, leftOut: 0, record: 0 }

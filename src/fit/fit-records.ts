@@ -46,15 +46,12 @@ export type FitRecords = Readonly<{
 const MOST_NUMBERS = 20_000_000
 /** Values that are no numbers: ten in each second of a day. A hostile file may hold nothing else. */
 const MOST_OTHERS = 1_000_000
-const FIRST_CAPACITY = 4_096
 
-/** Room for the numbers of one column. */
-type Column = { numbers: Float64Array }
 type OpenField = {
   number: number
   name: string
-  column: Column | undefined
-  pair: [Column, Column] | undefined
+  column: Float64Array | undefined
+  pair: [Float64Array, Float64Array] | undefined
   others: Map<number, FitValue>
 }
 /**
@@ -64,24 +61,23 @@ type OpenField = {
 type Step = { place: Field; field: OpenField; read: NumberReader | undefined; width: number; all: Field[] }
 type Definition = FitMessage['definition']
 
-/** Makes a reader of record messages, one after the other, into columns. */
-export function makeRecordsReader() {
+/** Makes a reader of record messages, one after the other, into columns; `expected` is their number. */
+export function makeRecordsReader(expected: number) {
   const fields = new Map<number, OpenField>()
   const steps = new WeakMap<Definition, Step[]>()
-  const columns: Column[] = []
-  let capacity = FIRST_CAPACITY
+  let columns = 0
+  const capacity = Math.min(expected, MOST_NUMBERS)
   let count = 0
   let otherValues = 0
   let leftOut = 0
 
-  const hasRoom = (places: number, more: number) => places * (columns.length + more) <= MOST_NUMBERS
-  const addColumn = (): Column => {
-    const column = { numbers: new Float64Array(capacity).fill(Number.NaN) }
-    columns.push(column)
-    return column
+  const hasRoom = (more: number) => capacity * (columns + more) <= MOST_NUMBERS
+  const addColumn = () => {
+    columns += 1
+    return new Float64Array(capacity).fill(Number.NaN)
   }
   const times = addColumn()
-  const gears: { front?: Column; rear?: Column } = {}
+  const gears: { front?: Float64Array; rear?: Float64Array } = {}
   let inUse = { front: Number.NaN, rear: Number.NaN }
 
   const stepsOf = (definition: Definition): Step[] => {
@@ -120,26 +116,17 @@ export function makeRecordsReader() {
     if (otherValues++ < MOST_OTHERS) field.others.set(row + 1, value)
     else leftOut += 1
   }
-  const makeRoom = () => {
-    capacity *= 2
-    for (const column of columns) {
-      const wider = new Float64Array(capacity).fill(Number.NaN)
-      wider.set(column.numbers)
-      column.numbers = wider
-    }
-  }
   return {
     /** Reads the next record and returns its number from 1; undefined when there are more than any device writes. */
     push(message: FitMessage): number | undefined {
-      if (count === capacity && !hasRoom(capacity * 2, 0)) {
+      if (count === capacity) {
         leftOut += 1
         return undefined
       }
-      if (count === capacity) makeRoom()
       const row = count++
       const { time, bytes, definition } = message
       const isDated = time !== null && time >= FIRST_ABSOLUTE_TIME
-      if (isDated) times.numbers[row] = (time + FIT_EPOCH_S) * 1_000
+      if (isDated) times[row] = (time + FIT_EPOCH_S) * 1_000
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
       for (const { place, field, read, width, all } of stepsOf(definition)) {
         if (isDated && place.number === TIMESTAMP) continue
@@ -149,33 +136,33 @@ export function makeRecordsReader() {
           const first = read(view, place.offset, definition.little)
           const second = read(view, place.offset + width, definition.little)
           if (Number.isNaN(first) && Number.isNaN(second)) continue
-          if (!field.pair && hasRoom(capacity, 2)) field.pair = [addColumn(), addColumn()]
+          if (!field.pair && hasRoom(2)) field.pair = [addColumn(), addColumn()]
           if (!field.pair) leftOut += 1
           else {
-            field.pair[0].numbers[row] = first
-            field.pair[1].numbers[row] = second
+            field.pair[0][row] = first
+            field.pair[1][row] = second
           }
         } else if (read) {
           const value = read(view, place.offset, definition.little)
           if (Number.isNaN(value)) continue
-          if (!field.column && hasRoom(capacity, 1)) field.column = addColumn()
-          if (field.column) field.column.numbers[row] = value
+          if (!field.column && hasRoom(1)) field.column = addColumn()
+          if (field.column) field.column[row] = value
           else leftOut += 1
         } else if (!field.others.has(row + 1)) keepOther(row, field, readFieldValue(message, place))
       }
-      if (gears.front) gears.front.numbers[row] = inUse.front
-      if (gears.rear) gears.rear.numbers[row] = inUse.rear
+      if (gears.front) gears.front[row] = inUse.front
+      if (gears.rear) gears.rear[row] = inUse.rear
       return row + 1
     },
     /** Tells which gears are in use from the next record on, in teeth; NaN where that is not known. */
     shift(teeth: { front: number; rear: number }) {
       inUse = teeth
-      if (gears.front || !hasRoom(capacity, 2)) return
+      if (gears.front || !hasRoom(2)) return
       gears.front = addColumn()
       gears.rear = addColumn()
     },
     end(): Omit<FitRecords, 'beatsHr'> {
-      const cut = (column: Column | undefined) => column?.numbers.subarray(0, count) ?? new Float64Array()
+      const cut = (column: Float64Array | undefined) => column?.subarray(0, count) ?? new Float64Array()
       const ended = [...fields.values()].map(({ column, pair, ...field }) => ({
         ...field,
         numbers: cut(column),

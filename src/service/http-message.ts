@@ -1,8 +1,12 @@
 import type { Hold } from '../kit/semaphore.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 
-/** A body to send: a short text, or bytes that go in pieces; `onSent` is called when the connection takes the last piece. */
-export type RequestBody = { contentType: string; content: string | Buffer; onSent?: () => void }
+/** A body to send: a short text, or bytes in their parts, which go in pieces; `onSent` is called when the connection takes the last piece. */
+export type RequestBody = {
+  contentType: string
+  content: string | readonly Uint8Array[]
+  onSent?: () => void
+}
 
 /** The endpoints as in the service document; requests are counted by them, so they contain no object's name. */
 export type Endpoint =

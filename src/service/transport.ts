@@ -74,7 +74,7 @@ async function exchange(
   const { url, what } = request
   const requestedAt = deps.now()
   state.answered = false
-  state.requestSent = !Buffer.isBuffer(request.body?.content)
+  state.requestSent = !request.body || typeof request.body.content === 'string'
   const onSent = () => {
     state.requestSent = true
     request.body?.onSent?.()
@@ -124,11 +124,18 @@ function contentOf({ content }: RequestBody, onSent: () => void): string | Reada
   return Readable.from(piecesOf(content, onSent), { objectMode: false })
 }
 
-function* piecesOf(bytes: Buffer, onLast: () => void): Generator<Buffer> {
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
-    if (at + PIECE_BYTES >= bytes.length) onLast()
-    yield bytes.subarray(at, at + PIECE_BYTES)
+function* piecesOf(parts: readonly Uint8Array[], onLast: () => void): Generator<Uint8Array> {
+  for (const [index, bytes] of parts.entries()) {
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+      if (index === parts.length - 1 && at + PIECE_BYTES >= bytes.length) onLast()
+      yield bytes.subarray(at, at + PIECE_BYTES)
+    }
   }
+}
+
+function lengthOfBody(content: RequestBody['content']): number {
+  if (typeof content === 'string') return Buffer.byteLength(content)
+  return content.reduce((sum, part) => sum + part.length, 0)
 }
 
 function refuseUnread(
@@ -153,7 +160,7 @@ function headersOf(request: ServiceRequest, userAgent: string): Record<string, s
     ...(authorization !== undefined && { authorization }),
     ...(body && {
       'content-type': body.contentType,
-      'content-length': String(Buffer.byteLength(body.content)),
+      'content-length': String(lengthOfBody(body.content)),
     }),
   }
 }

@@ -4,7 +4,7 @@ import type { FitValue } from '../fit/fit-values.ts'
 import { FIT_EPOCH_S } from '../fit/profile.ts'
 import { EVENT_TYPES, EVENTS } from '../fit/profile-names.ts'
 import { fitsFloat4 } from '../kit/floats.ts'
-import type { MessageRow, RecordColumn } from '../store/uploads/write-fit-records.ts'
+import type { MadeRows, MessageRow, RecordColumn } from '../store/uploads/write-fit-records.ts'
 import { fieldsOf, nameOf, SEMICIRCLES_PER_DEGREE } from './fit-fields.ts'
 
 /**
@@ -83,7 +83,7 @@ type Columns = Partial<Record<RecordColumn, Float64Array>>
 
 /**
  * Makes the columns of fit_records, see its comments, and what is left: each value of the file is in a column or in a field
- * that is left. Pure.
+ * that is left. The numbers of `records` become the columns where they are, because a day of every sensor has 40 MB of them.
  */
 export function normalizeRecords(records: FitRecords): { columns: Columns; left: LeftField[] } {
   const { count, timesMs, fields, gears, beatsHr } = records
@@ -115,11 +115,12 @@ export function normalizeRecords(records: FitRecords): { columns: Columns; left:
   for (const [column, { field: name, fits, convert }] of Object.entries(SIMPLE)) {
     const field = take(name)
     if (!field || field.numbers.length === 0) continue
-    const target = columnOf(column as RecordColumn)
+    columns[column as RecordColumn] = field.numbers
     for (const [row, value] of field.numbers.entries()) {
       if (Number.isNaN(value)) continue
-      if (fits(value)) target[row] = convert ? convert(value) : value
-      else leaveNumber(field, row, value)
+      const isFit = fits(value)
+      if (!isFit) leaveNumber(field, row, value)
+      if (!isFit || convert) field.numbers[row] = isFit && convert ? convert(value) : Number.NaN
     }
   }
   for (const [column, name] of NARROW) {
@@ -170,7 +171,9 @@ function* makePairs([first, second]: NonNullable<RecordField['pairs']>): Generat
   }
 }
 
-function inOrder({ records, values, ...field }: LeftField): LeftField {
+function inOrder(left: LeftField): LeftField {
+  const { records, values, ...field } = left
+  if (records.every((record, index) => index === 0 || record >= (records[index - 1] ?? 0))) return left
   const places = records.map((_, index) => index).sort((a, b) => (records[a] ?? 0) - (records[b] ?? 0))
   return {
     ...field,
@@ -197,12 +200,25 @@ function expandCompressed(
 }
 
 /** Makes the rows of fit_messages, see its comments. Pure. */
-export function normalizeMessages({ others, records }: FitContents): MessageRow[] {
-  return others.map((other) => {
+export function normalizeMessages({ others, records }: FitContents): MadeRows<MessageRow> {
+  return makeRows(others, (other) => {
     const { name, time, record, fields } = other
     const [event, eventType] =
       name === 'event' ? [nameOf(EVENTS, fields.event), nameOf(EVENT_TYPES, fields.eventType)] : [null, null]
     const t = time === null ? (records.timesMs[record - 1] ?? Number.NaN) : (time + FIT_EPOCH_S) * 1_000
     return { record, t, message: name, event, eventType, fields: fieldsOf(other) as MessageRow['fields'] }
   })
+}
+
+/** Makes each row when it is read. */
+export function makeRows<Item, Row>(
+  items: readonly Item[],
+  make: (item: Item, index: number) => Row,
+): MadeRows<Row> {
+  return {
+    length: items.length,
+    *[Symbol.iterator]() {
+      for (const [index, item] of items.entries()) yield make(item, index)
+    },
+  }
 }

@@ -27,7 +27,7 @@ import {
   SEMICIRCLES_PER_DEGREE,
   textOf,
 } from './fit-fields.ts'
-import { type LeftField, normalizeMessages, normalizeRecords } from './fit-record-rows.ts'
+import { type LeftField, makeRows, normalizeMessages, normalizeRecords } from './fit-record-rows.ts'
 
 /** Makers whose products the list of Garmin's products names. */
 const GARMIN_MAKERS = ['garmin', 'dynastreamOem', 'dynastream', 'tacx']
@@ -61,10 +61,10 @@ export function normalizeFit(contents: FitContents, input: { sizeBytes: number; 
       intensity: nameOf(INTENSITIES, message.fields.intensity),
     })),
     devices: devicesOf(contents.devices),
-    fields: [
-      ...contents.described.map((field) => ({ ...describedOf(field), ...valuesOf(field, contents) })),
-      ...left.map((field) => ({ ...leftOf(field), ...valuesOf(field, contents) })),
-    ].map((field, index) => ({ position: index + 1, ...field })),
+    fields: makeRows([...contents.described, ...left], (field, index) => {
+      const named = 'name' in field ? leftOf(field) : describedOf(field)
+      return { position: index + 1, ...named, ...valuesOf(field, contents) }
+    }),
     records: { count: records.count, columns },
     messages: normalizeMessages(contents),
   }
@@ -268,7 +268,7 @@ function valuesOf(
       return Math.abs(offset) <= LARGEST_INTEGER ? offset : null
     }),
     values: values.map((value) => (typeof value === 'number' ? value : null)),
-    records: inEach ? null : [...records],
+    records: inEach ? null : records,
     others: others.length > 0 ? Object.fromEntries(others) : null,
   }
 }

@@ -1,10 +1,11 @@
 import { constants } from 'node:buffer'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { type FitContents, readContents } from '../fit/fit-contents.ts'
+import { readContents } from '../fit/fit-contents.ts'
 import { decodeGzip } from '../kit/decode-gzip.ts'
 import { errorLine, TransientError } from '../kit/errors.ts'
 import {
+  type FitRows,
   findFitBody,
   findFitKept,
   findFitOriginalKeys,
@@ -32,9 +33,8 @@ export async function keepFit(deps: UploadDeps, { key, fileName, load }: KeepInp
     const keepsBytes = deps.keepFit && !kept.hasBytes
     if (kept.isRead && !keepsBytes) return
     const bytes = await load()
-    const contents = readContents(bytes)
-    if (isNothing(contents)) return
-    const rows = normalizeFit(contents, { sizeBytes: bytes.length, readAt: deps.now() })
+    const rows = normalizeFit(readContents(bytes), { sizeBytes: bytes.length, readAt: deps.now() })
+    if (isNothing(rows)) return
     const body = keepsBytes ? await pack(bytes) : undefined
     const isNew = await deps.store.transaction(async (tx) => {
       const made = await recordFit(tx, { accountId, contentId }, rows)
@@ -52,8 +52,8 @@ export async function keepFit(deps: UploadDeps, { key, fileName, load }: KeepInp
       fields: fields.length,
     }
     if (isNew) deps.log.info({ file: fileName, contentId, ...counts }, 'FIT file read')
-    if (isNew && contents.problem !== null) {
-      deps.log.warn({ file: fileName, contentId, reason: contents.problem }, 'FIT file read in part')
+    if (isNew && rows.file.problem) {
+      deps.log.warn({ file: fileName, contentId, reason: rows.file.problem }, 'FIT file read in part')
     }
   } catch (error) {
     const fields = { file: fileName, contentId, reason: errorLine(error), err: error }
@@ -91,6 +91,6 @@ export async function rebuildFit(
   return count
 }
 
-function isNothing({ records, sessions, laps, devices }: FitContents): boolean {
+function isNothing({ records, sessions, laps, devices }: FitRows): boolean {
   return records.count + sessions.length + laps.length + devices.length === 0
 }

@@ -45,15 +45,15 @@ function rowsOf(bytes: Uint8Array) {
   return {
     problem: file.problem,
     columns: Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, [...(values ?? [])]])),
-    fields: fields.map(({ name, fieldNumber, values, others, records: places }) => ({
+    fields: Array.from(fields, ({ name, fieldNumber, values, others, records: places }) => ({
       ...{ name, fieldNumber, records: places },
       values: (values as unknown[]).map(
         (value, index) => value ?? Reflect.get(Object(others), String(index + 1)),
       ),
     })),
     laps,
-    events: messages.filter(({ message }) => message === 'event').map(({ fields: of }) => of),
-    sports: messages.filter(({ message }) => message === 'sport').map(({ fields: of }) => of),
+    events: [...messages].filter(({ message }) => message === 'event').map(({ fields: of }) => of),
+    sports: [...messages].filter(({ message }) => message === 'sport').map(({ fields: of }) => of),
   }
 }
 

@@ -161,8 +161,10 @@ const EMPTY: FitContents = {
   ...{ parts: 1, records: recordsOf(0), startedAt: START, endedAt: null, head: {}, sessions: [], laps: [] },
   ...{ devices: [], described: [], others: [], problem: null },
 }
-const normalize = (change: Partial<FitContents>) =>
-  normalizeFit({ ...EMPTY, ...change }, { sizeBytes: 1, readAt: START })
+const normalize = (change: Partial<FitContents>) => {
+  const rows = normalizeFit({ ...EMPTY, ...change }, { sizeBytes: 1, readAt: START })
+  return { ...rows, fields: [...rows.fields], messages: [...rows.messages] }
+}
 const message = (fields: FitFields, developerFields: FitFields = {}) => ({ fields, developerFields })
 
 describe('a FIT file as a whole', () => {

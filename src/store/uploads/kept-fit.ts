@@ -3,7 +3,7 @@ import type { AnyPgColumn } from 'drizzle-orm/pg-core'
 import { fitDevices, fitFields, fitFiles, fitLaps, fitOriginals, fitSessions } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import type { UploadKey } from './uploads.ts'
-import { insertRecorded, type RecordedRows, replaceRecorded } from './write-fit-records.ts'
+import { insertRecorded, type MadeRows, type RecordedRows, replaceRecorded } from './write-fit-records.ts'
 
 /** A row without the key of its file. */
 type OfFile<Row> = Omit<Row, 'accountId' | 'contentId'>
@@ -14,7 +14,7 @@ export type FitRows = {
   sessions: OfFile<typeof fitSessions.$inferInsert>[]
   laps: OfFile<typeof fitLaps.$inferInsert>[]
   devices: OfFile<typeof fitDevices.$inferInsert>[]
-  fields: OfFile<typeof fitFields.$inferInsert>[]
+  fields: MadeRows<OfFile<typeof fitFields.$inferInsert>>
 } & RecordedRows
 
 /** The version of what is read of a FIT file: is raised when the rows of a file hold more. */
@@ -33,7 +33,7 @@ export async function findOutdatedFit(tx: Tx): Promise<{ kept: number; gone: num
   return rows[0] ?? { kept: 0, gone: 0 }
 }
 
-/** A statement takes 65,535 values; a row has about 35. */
+/** A statement takes 65,535 values; a row has about 35, and one of fit_fields lists of a day. */
 const ROWS_AT_ONCE = 1_000
 
 /** Records what a FIT file of the ledger says. A file that is known stays as it is; returns whether it is new. */
@@ -46,7 +46,7 @@ export async function recordFit(tx: Tx, key: UploadKey, rows: FitRows): Promise<
     .returning({ fileId: fitFiles.fileId })
   if (!made[0]) return false
   for (const part of PART_NAMES)
-    for (const some of pages<object>(rows[part]))
+    for (const some of pages<object>(rows[part], part === 'fields' ? 1 : ROWS_AT_ONCE))
       await tx.db.insert(PARTS[part]).values(some.map((row) => ({ ...row, ...own })) as never)
   await insertRecorded(tx, made[0].fileId, rows)
   return true
@@ -154,6 +154,13 @@ export async function findFitOriginal(
   return rows[0]
 }
 
-function* pages<T>(rows: readonly T[]): Generator<readonly T[]> {
-  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) yield rows.slice(at, at + ROWS_AT_ONCE)
+function* pages<T>(rows: Iterable<T>, size: number): Generator<readonly T[]> {
+  let page: T[] = []
+  for (const row of rows) {
+    page.push(row)
+    if (page.length < size) continue
+    yield page
+    page = []
+  }
+  if (page.length > 0) yield page
 }

@@ -26,8 +26,11 @@ export type MessageRow = Readonly<{
   fields: Json
 }>
 
+/** Rows that are made as they are read, because those of a day are megabytes. */
+export type MadeRows<Row> = Iterable<Row> & { readonly length: number }
+
 /** The rows of a file in fit_records and fit_messages. */
-export type RecordedRows = Readonly<{ records: RecordRows; messages: readonly MessageRow[] }>
+export type RecordedRows = Readonly<{ records: RecordRows; messages: MadeRows<MessageRow> }>
 
 /** Writes the records and messages of a file that has none, by COPY. */
 export async function insertRecorded(
@@ -61,10 +64,16 @@ async function holdsRecords(tx: Tx, fileId: number, records: RecordRows): Promis
     others.length > 0 ? `CASE WHEN num_nonnulls(${others.join(', ')}) = 0 THEN file_id END` : 'file_id'
   const selected = names.map((name) => (name === 'file_id' ? key : name))
   const query = `SELECT ${selected.join(', ')} FROM training.fit_records WHERE file_id = ${Number(fileId)} ORDER BY position`
-  return (await compareRows(tx.client, query, Buffer.concat([...withEnds(chunks)]))).same
+  return (
+    await compareRows(
+      tx.client,
+      query,
+      Buffer.concat(Array.from(withEnds(chunks), (chunk) => Buffer.from(chunk))),
+    )
+  ).same
 }
 
-async function holdsMessages(tx: Tx, fileId: number, messages: readonly MessageRow[]): Promise<boolean> {
+async function holdsMessages(tx: Tx, fileId: number, messages: MadeRows<MessageRow>): Promise<boolean> {
   const { rows } = await tx.client.query<{ same: boolean }>(
     `SELECT count(*) = $2::int AND coalesce(bool_and(
        (m.record, m.t, m.message, m.event, m.event_type, m.fields) IS NOT DISTINCT FROM
@@ -75,7 +84,7 @@ async function holdsMessages(tx: Tx, fileId: number, messages: readonly MessageR
     [
       fileId,
       messages.length,
-      JSON.stringify(messages.map((row, index) => ({ ...row, position: index + 1 }))),
+      JSON.stringify(Array.from(messages, (row, index) => ({ ...row, position: index + 1 }))),
     ],
   )
   return rows[0]?.same ?? false
@@ -90,13 +99,15 @@ function encodeRecords(
   fileId: number,
   { count, columns }: RecordRows,
 ): { names: string[]; chunks: Generator<Buffer> } {
-  const filled = (Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]).flatMap((key) => {
-    const { name } = COLUMNS[key]
-    if (key === 'fileId') return [{ name, write: writeInteger(() => fileId) }]
-    if (key === 'position') return [{ name, write: writeInteger((row) => row + 1) }]
-    const values = columns[key]
-    return values ? [{ name, write: WRITERS[COLUMNS[key].columnType](values) }] : []
-  })
+  const filled = (Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]).flatMap(
+    (key): Array<{ name: string; write: Writer }> => {
+      const { name } = COLUMNS[key]
+      if (key === 'fileId') return [{ name, write: (view, at) => writeInteger(view, at, fileId) }]
+      if (key === 'position') return [{ name, write: (view, at, row) => writeInteger(view, at, row + 1) }]
+      const values = columns[key]
+      return values ? [{ name, write: WRITERS[COLUMNS[key].columnType](values) }] : []
+    },
+  )
   const writers = filled.map(({ write }) => write)
   return { names: filled.map(({ name }) => name), chunks: makeChunks(count, writers) }
 }
@@ -104,9 +115,11 @@ function encodeRecords(
 function* makeChunks(count: number, writers: readonly Writer[]): Generator<Buffer> {
   const mostBytes = 2 + writers.length * 12
   const rowsAChunk = Math.floor(CHUNK_BYTES / mostBytes)
+  // Two in turn, of which copyIn has sent one before it asks for the next: new ones would be 35 MB for a day of every sensor.
+  const [first, second] = [makeChunk(CHUNK_BYTES), makeChunk(CHUNK_BYTES)]
   for (let from = 0; from < count; from += rowsAChunk) {
     const to = Math.min(count, from + rowsAChunk)
-    const { bytes, view } = makeChunk((to - from) * mostBytes)
+    const { bytes, view } = (from / rowsAChunk) % 2 === 0 ? first : second
     let at = 0
     for (let row = from; row < to; row++) {
       view.setInt16(at, writers.length)
@@ -135,12 +148,10 @@ function writeField(
   }
 }
 
-function writeInteger(numberAt: (row: number) => number): Writer {
-  return (view, at, row) => {
-    view.setInt32(at, 4)
-    view.setInt32(at + 4, numberAt(row))
-    return at + 8
-  }
+function writeInteger(view: DataView, at: number, value: number): number {
+  view.setInt32(at, 4)
+  view.setInt32(at + 4, value)
+  return at + 8
 }
 
 const WRITERS = {
@@ -158,16 +169,15 @@ const JSONB_VERSION = '\u0001'
 /** Room for the count of the columns, the lengths of all, and the values of four that are no texts. */
 const MESSAGE_BYTES = 2 + MESSAGE_COLUMN_COUNT * 4 + 3 * 4 + 8
 
-function* encodeMessages(fileId: number, messages: readonly MessageRow[]): Generator<Buffer> {
-  const writers = [
-    writeInteger(() => fileId),
-    writeInteger((row) => row + 1),
-    writeInteger((row) => (messages[row] as MessageRow).record),
-    WRITERS.PgTimestamp(Float64Array.from(messages, ({ t }) => t)),
-  ]
+function* encodeMessages(fileId: number, messages: Iterable<MessageRow>): Generator<Buffer> {
+  const time = new Float64Array(1)
+  const writeTime = WRITERS.PgTimestamp(time)
   let chunk = makeChunk(CHUNK_BYTES)
   let at = 0
-  for (const [row, { message, event, eventType, fields }] of messages.entries()) {
+  let position = 0
+  for (const { record, t, message, event, eventType, fields } of messages) {
+    position += 1
+    time[0] = t
     const texts = [message, event, eventType, JSONB_VERSION + JSON.stringify(fields)]
     const characters = texts.reduce((sum, text) => sum + (text?.length ?? 0), 0)
     const mostBytes = MESSAGE_BYTES + characters * BYTES_A_CHARACTER
@@ -177,7 +187,8 @@ function* encodeMessages(fileId: number, messages: readonly MessageRow[]): Gener
       at = 0
     }
     at = chunk.bytes.writeInt16BE(MESSAGE_COLUMN_COUNT, at)
-    for (const write of writers) at = write(chunk.view, at, row)
+    for (const number of [fileId, position, record]) at = writeInteger(chunk.view, at, number)
+    at = writeTime(chunk.view, at, 0)
     for (const text of texts) at = writeText(chunk.bytes, at, text)
   }
   yield chunk.bytes.subarray(0, at)
