@@ -20,6 +20,8 @@ export type AccountStatus = {
   absent: number
   samples: number
   newest_activity_at: Date | null
+  /** its day on its own wall clock */
+  newest_activity_day: string | null
   /** the time zone of the rider's home; null when it is not set */
   timezone: string | null
   /** activities whose days are those of UTC, because nothing tells their time zone */
@@ -70,7 +72,7 @@ export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
            coalesce(n.activities, 0)::int as activities, coalesce(n.mirrored, 0)::int as mirrored,
            coalesce(n.wanted, 0)::int as wanted, coalesce(n.awaiting_samples, 0)::int as awaiting_samples,
            coalesce(n.failed, 0)::int as failed, coalesce(n.absent, 0)::int as absent,
-           coalesce(n.samples, 0)::float8 as samples, n.newest_activity_at, a.timezone,
+           coalesce(n.samples, 0)::float8 as samples, n.newest_activity_at, n.newest_activity_day, a.timezone,
            coalesce(n.without_timezone, 0)::int as without_timezone,
            nullif(n.per_minute, 0)::float8 as fetched_per_minute,
            case when n.wanted > 0 and n.per_minute > 0 then (n.wanted * 60 / n.per_minute)::float8 end as seconds_to_go,
@@ -92,6 +94,7 @@ export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
              count(verified_at) filter (where detail_state = 'mirrored' and absent_since is null) as verified,
              min(verified_at) filter (where detail_state = 'mirrored' and absent_since is null) as verified_since,
              max(started_at) filter (where absent_since is null) as newest_activity_at,
+             max(started_at_local::date) filter (where absent_since is null)::text as newest_activity_day,
              count(*) filter (where timezone_source = 'unknown' and absent_since is null) as without_timezone,
              count(*) filter (where ${FETCHED_LATELY}) * 60 / greatest(1, extract(epoch from
                now() - min(fetched_at) filter (where ${FETCHED_LATELY}))) as per_minute

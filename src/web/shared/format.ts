@@ -28,10 +28,18 @@ const WEEKDAY = new Intl.DateTimeFormat(LOCALE, {
 const WEEKDAY_LETTERS = new Intl.DateTimeFormat(LOCALE, { timeZone: 'UTC', weekday: 'short' })
 const DAY_AND_MONTH = new Intl.DateTimeFormat(LOCALE, { timeZone: 'UTC', day: 'numeric', month: 'short' })
 
-/** Writes a number with thousands apart, and its unit; a dash when there is none. */
-export function formatNumber(value: number | null | undefined, unit = '', digits = 0): string {
+/**
+ * Writes a number with thousands apart, and its unit; a dash when there is none. Below zero it has a minus, and what rounds to zero
+ * has no sign. `signDisplay`: `exceptZero` of a change, whose plus is written.
+ */
+export function formatNumber(
+  value: number | null | undefined,
+  unit = '',
+  digits = 0,
+  signDisplay: 'negative' | 'exceptZero' = 'negative',
+): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE
-  const text = value.toLocaleString('en', { maximumFractionDigits: digits })
+  const text = value.toLocaleString('en', { maximumFractionDigits: digits, signDisplay }).replace('-', '−')
   return unit ? `${text} ${unit}` : text
 }
 
@@ -90,9 +98,12 @@ export function formatWallClock(local: string | null): string {
   return local === null ? 'no readable date' : WALL_CLOCK.format(new Date(`${local}Z`))
 }
 
-/** Writes a day (`2026-11-18`, or seconds since 1970 at 0:00 UTC). */
+/**
+ * Writes a day (`2026-11-18`, or seconds since 1970 at 0:00 UTC), as the daemon tells it: which day an instant is depends on
+ * where the rider is, so an instant throws.
+ */
 export function formatDay(day: string | number): string {
-  return DAY.format(typeof day === 'number' ? day * 1_000 : new Date(`${day.slice(0, 10)}T00:00:00Z`))
+  return DAY.format(typeof day === 'number' ? day * 1_000 : new Date(`${day}T00:00:00Z`))
 }
 
 /** Writes a day (`2026-11-18`) with its day of the week, and without its year. */
@@ -110,9 +121,9 @@ export function formatDayOfYear(day: number): string {
   return DAY_AND_MONTH.format(day * 1_000)
 }
 
-/** Writes an instant on this machine's own clock. */
+/** Writes an instant on this machine's own clock, whose zone it names. */
 export function formatInstant(instant: Date): string {
-  return instant.toLocaleString(LOCALE, { dateStyle: 'medium', timeStyle: 'short' })
+  return instant.toLocaleString(LOCALE, { dateStyle: 'medium', timeStyle: 'long' })
 }
 
 /** Finds the index of the last instant of every month, in ascending seconds since 1970 (UTC). */

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { makeLocalClock, makeSteps, withPauses } from '../../../src/web/pages/activity/recording.ts'
-import { formatSpan, formatStopwatch, formatWallClock, lastOfMonths } from '../../../src/web/shared/format.ts'
+import { cut } from '../../../src/web/pages/fitness/queries.ts'
+import {
+  formatDay,
+  formatNumber,
+  formatSpan,
+  formatStopwatch,
+  formatWallClock,
+  lastOfMonths,
+} from '../../../src/web/shared/format.ts'
 
 const HOUR_S = 3_600
 
@@ -91,7 +99,44 @@ describe('the samples of an activity', () => {
   })
 })
 
+describe('a number in words', () => {
+  it.each([
+    [-0.4, 0, '0', '0'],
+    [-0.04, 1, '0', '0'],
+    [-12.34, 1, '−12.3', '−12.3'],
+    [12.34, 1, '12.3', '+12.3'],
+    [-1_234.5, 0, '−1,235', '−1,235'],
+    [Number.NaN, 0, '–', '–'],
+    [null, 0, '–', '–'],
+  ])(
+    '%s with %i decimals has a minus and never a hyphen, and no sign where it rounds to zero',
+    (value, digits, plain, signed) => {
+      expect([formatNumber(value, '', digits), formatNumber(value, '', digits, 'exceptZero')]).toEqual([
+        plain,
+        signed,
+      ])
+    },
+  )
+
+  it('is rounded once, also where a page gets fewer digits than the database has', () => {
+    for (const value of [10.46, 10.499, 10.4999, 249.45, 249.951, 0.349, -10.46, -0.0499, 10.5, 12])
+      for (const digits of [0, 1])
+        expect([value, formatNumber(cut(value), '', digits)]).toEqual([
+          value,
+          formatNumber(value, '', digits),
+        ])
+  })
+})
+
 describe('times in words', () => {
+  it('a day is one that the daemon tells, never that of an instant', () => {
+    expect([formatDay('2026-11-18'), formatDay(Date.UTC(2026, 10, 18) / 1_000)]).toEqual([
+      '18 Nov 2026',
+      '18 Nov 2026',
+    ])
+    expect(() => formatDay('2026-11-18T23:30:00.000Z')).toThrow(RangeError)
+  })
+
   it('are written as a stopwatch, a span and a local time', () => {
     expect([0, 59.6, 61, 3_599, 3_725].map((seconds) => formatStopwatch(seconds))).toEqual([
       '0:00',

@@ -173,10 +173,7 @@ function numbersOf({ facts, measures, summary }: Given): readonly NamedNumber[] 
     [
       'Aerobic decoupling',
       formatNumber(measures?.decoupling_pct, '%', 1),
-      noteOf(
-        measures?.hr_drift_pct,
-        (drift) => `heart rate ${drift > 0 ? '+' : ''}${formatNumber(drift, '%', 1)}`,
-      ),
+      noteOf(measures?.hr_drift_pct, (drift) => `heart rate ${formatNumber(drift, '%', 1, 'exceptZero')}`),
     ],
     [
       'Cadence',
@@ -266,5 +263,5 @@ function changeOf(before: number | null, after: number | null): string {
   if (before === null || after === null) return ''
   const change = after - before
   if (Math.abs(change) < 0.05) return 'unchanged'
-  return `${change > 0 ? '+' : '−'}${formatNumber(Math.abs(change), 'W', 1)}`
+  return formatNumber(change, 'W', 1, 'exceptZero')
 }

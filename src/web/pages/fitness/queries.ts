@@ -45,65 +45,60 @@ export async function findFitness(
   })
 }
 
-/** The moments of a chart of years, seconds since 1970, to the minute. */
-const MINUTES_OF_AT = `extract(epoch from date_trunc('minute', at))::float8`
-
-/** One array a quantity; `at` is seconds since 1970, to the minute, and ascends. */
+/** One array a quantity; `at` is a day of the rider, seconds since 1970 at 0:00 UTC, and ascends. */
 export type TimeColumns<Name extends string> = Record<Name, Array<number | null>> & { at: number[] }
 
 export type SignatureColumns = TimeColumns<'ftp' | 'hie_kj' | 'pp' | 'ltp'>
 
-/** Finds an account's signature over time, oldest first, one array a quantity; `at` is seconds since 1970. */
+/** Finds an account's signature over time, the last of each day, oldest first. */
 async function findSignatureColumns(tx: Tx, accountId: number): Promise<SignatureColumns> {
   const names = ['ftp', 'hie_kj', 'pp', 'ltp'] as const
   return await findColumns(tx, {
     names,
     accountId,
-    text: `select ${MINUTES_OF_AT}, ftp, hie_kj, round(pp) as pp, ltp from training.fitness_history
-           where account_id = $1 and at is not null order by at`,
+    from: 'training.fitness_history',
   })
 }
 
 /** The service document names no units of these. */
 export type LoadColumns = TimeColumns<'training_load' | 'recovery_load' | 'form'>
 
-/** Finds an account's loads and form after each activity, oldest first, one array a quantity; `at` is seconds since 1970. */
+/** Finds an account's loads and form after the last activity of each day, oldest first. */
 async function findLoadColumns(tx: Tx, accountId: number): Promise<LoadColumns> {
   const names = ['training_load', 'recovery_load', 'form'] as const
   return await findColumns(tx, {
     names,
     accountId,
-    text: `select ${MINUTES_OF_AT}, tl_total, rl_total, form from training.form_history
-           where account_id = $1 and at is not null order by at`,
+    from: '(select *, tl_total as training_load, rl_total as recovery_load from training.form_history) h',
   })
 }
 
 /**
- * Rounds a number that a chart shows with one decimal, or of which it shows differences: all digits of 10,000 activities would be
- * most of the page's weight.
+ * Cuts a number to two decimals, because all digits of 10,000 activities would be most of the page's weight. The page rounds it to
+ * one or none: rounded here as well, 10.46 would be 10.5, and then 11.
  */
-function rounded(value: number | null | undefined, decimals = 1): number | null {
-  return value === null || value === undefined ? null : Number(value.toFixed(decimals))
+export function cut(value: number | null | undefined): number | null {
+  return value === null || value === undefined ? null : Math.trunc(value * 100) / 100
 }
 
-/**
- * Runs a query whose first column is the time and whose other columns have the names, and returns its columns, their numbers with
- * one decimal.
- */
+/** Finds the last known value of each day of the columns that have the names. */
 async function findColumns<Name extends string>(
   tx: Tx,
-  input: { names: readonly Name[]; accountId: number; text: string },
+  { names, accountId, from }: { names: readonly Name[]; accountId: number; from: string },
 ): Promise<TimeColumns<Name>> {
   const { rows } = await tx.client.query<[number, ...Array<number | null>]>({
-    text: input.text,
-    values: [input.accountId],
+    text: `select extract(epoch from day)::float8, ${names.map(lastOf).join(', ')} from ${from}
+           where account_id = $1 and day is not null group by day order by day`,
+    values: [accountId],
     rowMode: 'array',
   })
   const columns = Object.fromEntries(
-    input.names.map((name, index) => [name, rows.map((row) => rounded(row[index + 1]))]),
+    names.map((name, index) => [name, rows.map((row) => cut(row[index + 1]))]),
   ) as Record<Name, Array<number | null>>
   return { ...columns, at: rows.map(([at]) => at) }
 }
+
+const lastOf = (name: string) => `(array_agg(${name} order by at desc) filter (where ${name} is not null))[1]`
 
 /** A best mean power, W, with the activity and its local day. */
 export type Best = { watts: number; activity_id: number; day: string | null }
@@ -178,11 +173,11 @@ async function findWeekColumns(
   return {
     monday: rows.map(([monday]) => monday),
     activities: rows.map((row) => row[1]),
-    low_xss: rows.map((row) => rounded(row[2], 2) ?? 0),
-    high_xss: rows.map((row) => rounded(row[3], 2) ?? 0),
-    peak_xss: rows.map((row) => rounded(row[4], 2) ?? 0),
-    xss: rows.map((row) => rounded(row[5], 2) ?? 0),
-    recommended_xss: rows.map((row) => rounded(row[6], 2)),
-    training_load: rows.map((row) => rounded(row[7], 2)),
+    low_xss: rows.map((row) => cut(row[2]) ?? 0),
+    high_xss: rows.map((row) => cut(row[3]) ?? 0),
+    peak_xss: rows.map((row) => cut(row[4]) ?? 0),
+    xss: rows.map((row) => cut(row[5]) ?? 0),
+    recommended_xss: rows.map((row) => cut(row[6])),
+    training_load: rows.map((row) => row[7]),
   }
 }

@@ -69,7 +69,7 @@ function Form({ today: { fitness, form, form_trend: trend } }: Props) {
           <p class="quiet">After the ride of {formatDay(form.day)}:</p>
           <Numbers
             numbers={[
-              ['Form', formatSigned(form.form)],
+              ['Form', formatNumber(form.form, '', 1, 'exceptZero')],
               ['Training load', formatNumber(form.training_load, '', 1)],
               ['Recovery load', formatNumber(form.recovery_load, '', 1)],
             ]}
@@ -78,12 +78,6 @@ function Form({ today: { fitness, form, form_trend: trend } }: Props) {
       )}
     </Card>
   )
-}
-
-function formatSigned(value: number): string {
-  const text = formatNumber(Math.abs(value), '', 1)
-  if (Math.abs(value) < 0.05) return text
-  return `${value > 0 ? '+' : '−'}${text}`
 }
 
 function Signature({ today: { fitness, signature } }: Props) {

@@ -71,7 +71,7 @@ export function Accounts({ accounts }: { accounts: readonly Account[] }) {
 }
 
 function AccountCard({ account }: { account: Account }) {
-  const { account: name, login, newest_activity_at: newest, login_expires_at: ends } = account
+  const { account: name, login, newest_activity_day: newest, login_expires_at: ends } = account
   const { polled_at: polled, last_error: reason } = account
   const isSignedIn = login === 'signed in'
   return (
@@ -92,7 +92,11 @@ function AccountCard({ account }: { account: Account }) {
           'No poll has finished yet'
         )}
         {newest && `. Newest activity: ${formatDay(newest)}`}
-        {isSignedIn && ends && `. The login is renewed by itself, before ${formatDay(ends)}`}
+        {isSignedIn && ends && (
+          <>
+            . The login is renewed by itself; the present one ends <Ago at={ends} />
+          </>
+        )}
         {reason && `. Last error: ${reason}`}.
       </p>
     </article>
