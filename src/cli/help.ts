@@ -41,6 +41,7 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
       'REDIS_URL',
       'MUSETTE_DROP_DIR',
       'MUSETTE_AFTER_UPLOAD',
+      'MUSETTE_SETTLE',
       'MUSETTE_WATCH_POLLING',
       'MUSETTE_WORKOUT_DIR',
       'MUSETTE_WORKOUTS',

@@ -194,6 +194,7 @@ function toConfig(
       dir: resolve(value.MUSETTE_DROP_DIR ?? join(dataDir, 'drop')),
       afterUpload: value.MUSETTE_AFTER_UPLOAD,
       polling: value.MUSETTE_WATCH_POLLING,
+      settleMs: value.MUSETTE_SETTLE,
     }),
     /** whether the bytes of each FIT file that passes are kept in the database */
     keepFit: value.MUSETTE_KEEP_FIT,

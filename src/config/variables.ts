@@ -195,6 +195,7 @@ export const VARIABLES = {
     .enum(['move', 'keep'], 'is neither move nor keep')
     .default('move')
     .describe('move an uploaded file to done/ or failed/, or keep it in place'),
+  MUSETTE_SETTLE: duration('2m').describe('how long a file that was just being written must rest'),
   MUSETTE_WATCH_POLLING: yesNo(false).describe('scan the folder every 5 seconds, for network shares'),
   MUSETTE_WORKOUT_DIR: z
     .string()

@@ -50,9 +50,9 @@ export async function openWatcher(
         if (!account) return { action: 'wait' }
         // Every request listens to the signal; a separate one per file keeps the listeners of the folder's signal few.
         const own = joinSignals([signal])
-        const { name, restingSince, mtimeMs } = file
-        const input = { account, name, open, restingSince, changedAt: new Date(mtimeMs), signal: own.signal }
-        const outcome = await importFile(deps, input).finally(own.clear)
+        const outcome = await importFile(deps, { ...file, account, open, signal: own.signal }).finally(
+          own.clear,
+        )
         if (outcome.action === 'wait') dueUploads.put(file, outcome)
         return outcome
       },
@@ -77,8 +77,8 @@ function makeDueUploads(onDue: () => void) {
   const waits = new Map<string, Wait & { dueAt: Date }>()
   let timer: NodeJS.Timeout | undefined
   let closed = false
-  const keyOf = ({ relativePath, sizeBytes, mtimeMs }: DroppedFile) =>
-    `${sizeBytes} ${mtimeMs} ${relativePath}`
+  const keyOf = ({ relativePath, sizeBytes, changedAt }: DroppedFile) =>
+    `${sizeBytes} ${changedAt.getTime()} ${relativePath}`
   const arm = () => {
     clearTimeout(timer)
     let next = Number.POSITIVE_INFINITY

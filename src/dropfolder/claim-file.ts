@@ -5,9 +5,11 @@ import type { Logger } from 'pino'
 import { errorCode, errorLine, RejectedError, TransientError } from '../kit/errors.ts'
 import { openPlainFile } from '../kit/files.ts'
 import type { Clock } from '../kit/time.ts'
-import type { Problems } from './folder-report.ts'
+import { OPEN_FILE, type Problems } from './folder-report.ts'
 import { moveDone, moveFailed } from './move-file.ts'
-import type { FinalResult, SeenFiles, WaitReason } from './seen-files.ts'
+import type { MovedFiles } from './moved-files.ts'
+import type { FindWriter } from './open-writers.ts'
+import type { FinalResult, SeenFiles } from './seen-files.ts'
 import { type Found, identityOf, isUnchanged } from './walk-folder.ts'
 
 /** A file at rest in the drop folder. Its paths are for people and logs: names that are not UTF-8 are damaged in them. */
@@ -16,7 +18,8 @@ export type DroppedFile = {
   relativePath: string
   name: string
   sizeBytes: number
-  mtimeMs: number
+  /** when it was last changed; it may be years ago */
+  changedAt: Date
   /** since when it is unchanged in its place */
   restingSince: Date
 }
@@ -29,7 +32,7 @@ export type ImportResult =
   | { action: 'done' }
   | { action: 'failed'; text: string }
   | { action: 'keep' }
-  | { action: 'wait'; reason?: string | undefined }
+  | { action: 'wait'; reason?: string | undefined; code?: string | undefined }
 
 export type ImportFile = (
   file: DroppedFile,
@@ -37,7 +40,15 @@ export type ImportFile = (
   signal: AbortSignal,
 ) => Promise<ImportResult>
 
-type ClaimDeps = { log: Logger; now: Clock; importFile: ImportFile; seen: SeenFiles; problems: Problems }
+type ClaimDeps = {
+  log: Logger
+  now: Clock
+  importFile: ImportFile
+  findWriter: FindWriter
+  moved: MovedFiles
+  seen: SeenFiles
+  problems: Problems
+}
 
 type ClaimOptions = {
   dir: string
@@ -58,11 +69,17 @@ export async function claimFile(deps: ClaimDeps, options: ClaimOptions, found: F
     return file
   }
   try {
-    const dropped = describeDropped(found, seen.restingSince(found))
+    const writer = await deps.findWriter(found.path)
+    if (writer !== undefined) {
+      const reason = `${writer} has it open for writing; it is sent when that program has closed it`
+      return seen.recordWaiting(found, deps.now().getTime(), { code: OPEN_FILE, reason })
+    }
+    const dropped = describeDropped(found, seen)
     const after = await deps.importFile(dropped, open, signal).finally(() => closeAll(opened))
     const nowMs = deps.now().getTime()
     if (after.action === 'wait') {
-      seen.recordWaiting(found, nowMs, after.reason === undefined ? undefined : notWhole(after.reason))
+      const { code = 'not_whole', reason } = after
+      seen.recordWaiting(found, nowMs, reason === undefined ? undefined : { code, reason })
     } else if (after.action === 'keep' || options.afterUpload === 'keep') {
       seen.recordLeft(found)
     } else {
@@ -83,17 +100,13 @@ export async function claimFile(deps: ClaimDeps, options: ClaimOptions, found: F
   }
 }
 
-function notWhole(reason: string): WaitReason {
-  return { code: 'not_whole', reason }
-}
-
 async function closeAll(files: readonly OpenFile[]): Promise<void> {
   for (const file of files) await file.close()
 }
 
 /** Moves an imported file to `done/` or `failed/`. A failed move is reported once and tried again at every scan, without importing. */
 export async function finishFile(
-  deps: Omit<ClaimDeps, 'importFile'>,
+  deps: Omit<ClaimDeps, 'importFile' | 'findWriter'>,
   options: Pick<ClaimOptions, 'scanSoon'>,
   found: Found,
   result: FinalResult,
@@ -109,6 +122,7 @@ export async function finishFile(
     const to = moved.outcome === 'moved' ? moved.path.toString() : undefined
     log.debug({ file, to, outcome: moved.outcome }, 'file moved')
     if (moved.outcome !== 'moved') return
+    await deps.moved.add(found, moved.path)
     if (moved.textError === undefined) return problems.end('text')
     const sentence = `drop folder: files are in failed/ without the texts beside them (${errorLine(moved.textError)}); the reasons are in training.uploads`
     problems.begin('text', sentence, moved.textError)
@@ -122,10 +136,10 @@ export async function finishFile(
   }
 }
 
-function describeDropped(found: Found, restingSinceMs: number): DroppedFile {
-  const { account, relativePath, name, identity } = found
-  const { size: sizeBytes, mtimeMs } = identity
-  return { account, relativePath, name, sizeBytes, mtimeMs, restingSince: new Date(restingSinceMs) }
+function describeDropped(found: Found, seen: SeenFiles): DroppedFile {
+  const { account, relativePath, name } = found
+  const [restingSince, changedAt] = [new Date(seen.restingSince(found)), new Date(seen.changedAt(found))]
+  return { account, relativePath, name, sizeBytes: found.identity.size, changedAt, restingSince }
 }
 
 /** An open file. `open` reads it in pieces, whole or from `start` to before `end`, as often as called. */

@@ -7,8 +7,10 @@ import { type Clock, MINUTE, SECOND } from '../kit/time.ts'
 import { claimFile, finishFile, type ImportFile } from './claim-file.ts'
 import { type FolderReport, makeProblems, makeReporter } from './folder-report.ts'
 import { makeMoveRecovery } from './move-to-folder.ts'
-import { makeSeenFiles } from './seen-files.ts'
-import { type Found, type WalkResult, walkFolder } from './walk-folder.ts'
+import { makeMovedFiles } from './moved-files.ts'
+import { type FindWriter, makeFindWriter } from './open-writers.ts'
+import { makeSeenFiles, type WaitReason } from './seen-files.ts'
+import { type Found, unfinishedBy, type WalkResult, walkFolder } from './walk-folder.ts'
 import { makeFolderWatch, makeScanTimer } from './watch.ts'
 
 export type { DroppedFile } from './claim-file.ts'
@@ -29,6 +31,8 @@ type DropFolderDeps = {
   /** the database whose folder it is, and the names of its accounts that are signed in; files of others wait */
   owner: () => Promise<{ database: DatabaseIdentity; accounts: string[] }>
   importFile: ImportFile
+  /** finds the program that has a file open for writing; for tests */
+  findWriter?: FindWriter
   /** gets the waiting files and the problems after each scan */
   show?: (report: FolderReport) => Promise<void>
 }
@@ -57,8 +61,9 @@ const CONCURRENCY = 4
 /** Files whose turn is awaited: a hundred thousand of them would take a gigabyte. */
 const MOST_AT_WORK = 2_000
 const MIB = 1_024 * 1_024
-/** Far above any archive of activities; reading more takes a slow disk minutes. */
+/** Far above any FIT file; reading more takes a slow disk minutes. Of an archive only its FIT files are read. */
 const MAX_BYTES = 256 * MIB
+const MAX_ARCHIVE_BYTES = 16_384 * MIB
 
 /**
  * Opens the drop folder: creates it when it is missing, watches it, scans it now, after every change and every minute, and
@@ -75,6 +80,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   const problems = makeProblems(log, now)
   const reporter = makeReporter({ log, seen, problems, ...(deps.show && { show: deps.show }) }, dir)
   const recoverMoves = makeMoveRecovery(log)
+  const moved = makeMovedFiles({ log, now })
   const imports = makeSemaphore(options.concurrency ?? CONCURRENCY)
   const working = new Set<Promise<void>>()
   const every = options.scanEveryMs ?? SCAN_EVERY_MS
@@ -86,7 +92,8 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
     },
   })
   const watch = makeFolderWatch({ problems, onHint: () => timer.scanSoon() }, options)
-  const claimDeps = { log, now, importFile: deps.importFile, seen, problems }
+  const { importFile, findWriter = makeFindWriter() } = deps
+  const claimDeps = { log, now, importFile, findWriter, moved, seen, problems }
   const claimOptions = { dir, afterUpload, signal: abort.signal, scanSoon: () => timer.scanIn(restMs) }
   let walking: Promise<unknown> = Promise.resolve()
   let unownedFolders: string[] = []
@@ -120,6 +127,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
       if (!owner || !(await isClaimed(owner.database))) return 0
       const { accounts } = owner
       await checkWritable()
+      await moved.takeBackChanged()
       seen.beginWalk()
       const walked = await walkFolder(dir, { accounts, isDroppable: options.isDroppable })
       await watch.update(walked.entries)
@@ -158,7 +166,11 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
       if (decision.againMs !== undefined) timer.scanIn(decision.againMs)
       return false
     }
-    if (isTooLarge(found)) return false
+    const why = whyLeft(found)
+    if (why) {
+      seen.recordLeft(found, why)
+      return false
+    }
     seen.recordClaimed(found)
     const work = imports(1, () =>
       decision.do === 'claim'
@@ -170,14 +182,19 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
     return true
   }
 
-  function isTooLarge(found: Found): boolean {
-    const max = options.maxBytes ?? MAX_BYTES
-    if (found.identity.size <= max) return false
-    const isArchive = /\.(zip|gz)$/i.test(found.name)
+  /** Returns why a file waits until it changes or has another name. */
+  function whyLeft({ name, identity }: Found): WaitReason | undefined {
+    const program = unfinishedBy(name)
+    if (program !== undefined) {
+      const reason = `${program} names files so until they are finished; if it is, give it a name that ends in .fit, .fit.gz or .zip`
+      return { code: 'unfinished_name', reason }
+    }
+    const isArchive = /\.(zip|gz)~?$/i.test(name)
+    const max = options.maxBytes ?? (isArchive ? MAX_ARCHIVE_BYTES : MAX_BYTES)
+    if (identity.size <= max) return undefined
     const advice = isArchive ? 'drop its files in smaller archives' : 'check that it is a FIT file'
     const reason = `too large to be read (more than ${Math.floor(max / MIB)} MiB); ${advice}, and take it out of the folder`
-    seen.recordLeft(found, { code: 'too_large', reason })
-    return true
+    return { code: 'too_large', reason }
   }
 
   async function findOwner(): Promise<Awaited<ReturnType<DropFolderDeps['owner']>> | undefined> {
@@ -236,6 +253,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
       // A walk that was under way may have opened a new watch.
       await watch.close()
       await Promise.all(working)
+      await moved.takeBackChanged()
     },
   }
 }

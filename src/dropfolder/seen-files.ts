@@ -17,6 +17,8 @@ type Entry = {
   /** when a walk first saw it in its current version; for files that were there at the start, by the disk's own times */
   sinceMs: number
   tries: number
+  /** when it was last changed: by the disk's clock, which may be wrong, or by ours when this process has seen it */
+  changedMs: number
   /** why it waits, when that is worth a report */
   why: WaitReason | undefined
   now: State
@@ -54,6 +56,8 @@ export type SeenFiles = {
   hasUnmoved(): boolean
   /** since when a file is unchanged in its place, as far as the disk and this process know */
   restingSince(found: Found): number
+  /** when a file was last changed, by the disk's clock or, when this process has seen it, by ours */
+  changedAt(found: Found): number
   /** the files that wait since before then for a reason worth a report, the longest first */
   waitingSince(beforeMs: number): Waiting[]
 }
@@ -82,7 +86,10 @@ export function makeSeenFiles(options: { restMs: number }): SeenFiles {
       if (known?.now.state === 'gone' && known.now.walk === walk) return { do: 'nothing' }
       if (!known || known.now.state === 'gone' || !isUnchanged(known.found.identity, found.identity)) {
         const sinceMs = walk <= 1 ? changedBefore(found.identity, nowMs) : nowMs
-        entries.set(found.key, { found, sinceMs, tries: 0, why: undefined, now: { state: 'settling' } })
+        const wasSeen = known && known.now.state !== 'gone'
+        const changedMs = wasSeen ? sinceMs : Math.min(sinceMs, found.identity.mtimeMs)
+        const now: State = { state: 'settling' }
+        entries.set(found.key, { found, sinceMs, changedMs, tries: 0, why: undefined, now })
         return decideSettling(found.identity, nowMs, nowMs, options.restMs)
       }
       const { now } = known
@@ -125,6 +132,7 @@ export function makeSeenFiles(options: { restMs: number }): SeenFiles {
       return [...entries.values()].some((entry) => entry.now.state === 'unmoved')
     },
     restingSince: (found) => entries.get(found.key)?.sinceMs ?? Number.POSITIVE_INFINITY,
+    changedAt: (found) => entries.get(found.key)?.changedMs ?? Number.POSITIVE_INFINITY,
     waitingSince(beforeMs) {
       const waiting: Waiting[] = []
       for (const { found, sinceMs, why } of entries.values()) {

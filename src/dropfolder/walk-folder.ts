@@ -80,11 +80,11 @@ export async function walkFolder(
     for (const entry of entries) {
       const name = entry.name.toString()
       if (isAside(entry.name)) hasInterrupted = true
-      if (isIgnored(name)) continue
+      if (isIgnored(name) || (entry.isDirectory() && unfinishedBy(name))) continue
       if (entry.isDirectory()) {
         const inner = innerPlace(place, entry.name, name, input.accounts)
         if (inner) places.push(inner)
-      } else if (entry.isFile() && input.isDroppable(name)) {
+      } else if (entry.isFile() && (input.isDroppable(name) || unfinishedBy(name))) {
         names.push(entry.name)
       }
     }
@@ -168,21 +168,26 @@ const IGNORED_NAMES: ReadonlySet<string> = new Set([
   'thumbs.db',
 ])
 
-/** Hidden files, and unfinished copies and downloads under the names that browsers and sync tools give them. */
-const IGNORED_PREFIX = /^(?:\.|~|#)/
-const IGNORED_SUFFIX =
-  /(?:\.(?:part|partial|crdownload|download|opdownload|tmp|temp|filepart|!sync|bts|swp)|~)$/i
+/** The endings that programs put behind the names of files until they are finished. */
+const UNFINISHED: Readonly<Record<string, string>> = {
+  ...{ part: 'Firefox', crdownload: 'Chrome', download: 'Safari', opdownload: 'Opera', partial: 'Edge' },
+  ...{ filepart: 'WinSCP', '!sync': 'Resilio Sync', bts: 'Resilio Sync', tmp: 'OneDrive', temp: 'OneDrive' },
+}
+
+/** Finds the program that gives such a name to a file until it is finished; undefined for every other name. */
+export function unfinishedBy(name: string): string | undefined {
+  if (/^~syncthing~/i.test(name)) return 'Syncthing'
+  const [, ending = ''] = /\.(?:fit|gz|zip)\.([^.]+)$/i.exec(name) ?? []
+  return UNFINISHED[ending.toLowerCase()]
+}
 
 /** The folders that imported and refused files are moved to, below each account's folder; never scanned. */
 export const DONE = 'done'
 export const FAILED = 'failed'
 
-/**
- * Whether scans ignore a name: hidden (`.syncthing.*`, `.stfolder`, `._*`), `~syncthing~…`, unfinished downloads (`.part`,
- * `.crdownload`), `@eaDir` and the like. Takes the base name only.
- */
+/** Whether scans ignore a name: hidden (`.syncthing.*`, `.stfolder`, `._*`), `@eaDir` and the like. Takes the base name only. */
 export function isIgnored(name: string): boolean {
-  return IGNORED_PREFIX.test(name) || IGNORED_SUFFIX.test(name) || IGNORED_NAMES.has(name.toLowerCase())
+  return name.startsWith('.') || IGNORED_NAMES.has(name.toLowerCase())
 }
 
 /** The prefix of the hidden name that a file has for a moment while it is moved; never scanned. */

@@ -6,12 +6,15 @@ export type ByteSource = { sizeBytes: number; open(range?: { start: number; end:
 /** A FIT file in a dropped file. `open` reads its bytes from the start, and throws UnpackError where they cannot be unpacked. */
 export type DroppedFit = { name: string; open: () => AsyncIterable<Uint8Array> }
 
-export type Unpacked = { verdict: 'files'; files: ReadonlyArray<DroppedFit> } | Fault
+/** `isPacked`: the files are in an archive or packed with gzip. */
+export type Unpacked = { verdict: 'files'; files: ReadonlyArray<DroppedFit>; isPacked: boolean } | Fault
 
-/** What an archive may unpack to; beyond it the whole archive is refused. `entries` counts files of any kind. */
+/**
+ * What an archive may unpack to, with the archives in it; beyond it the whole archive is refused. `entries` counts files of any
+ * kind; `fileBytes` and `ratio` are for each file in it.
+ */
 export type DropLimits = Readonly<{
   entries: number
-  files: number
   fileBytes: number
   totalBytes: number
   ratio: number
@@ -20,15 +23,14 @@ export type DropLimits = Readonly<{
 const MIB = 1_024 * 1_024
 
 /**
- * A day of riding with every sensor is under 10 MiB of FIT, and years of rides are a few thousand files in many archives.
- * An export of everything a service has may hold photos and routes, too. FIT packs to between a half and a tenth; zeros to
- * a thousandth.
+ * A day of riding with every sensor is under 10 MiB of FIT. An export of everything that a service has of twenty years is some
+ * thousand rides, ten times as many files of a watch about each day, photos and routes. FIT packs to between a half and a tenth;
+ * zeros to a thousandth.
  */
 export const DROP_LIMITS: DropLimits = {
-  entries: 20_000,
-  files: 2_000,
+  entries: 500_000,
   fileBytes: 64 * MIB,
-  totalBytes: 1_024 * MIB,
+  totalBytes: 8_192 * MIB,
   ratio: 100,
 }
 
@@ -45,18 +47,12 @@ export type Fault =
   | { verdict: 'unready'; code: string; reason: string }
   | { verdict: 'refused'; code: string; reason: string }
 
-const FORMATS = {
-  gzip: { magic: [0x1f, 0x8b], other: 'it is named .gz, but is no gzip file' },
-  zip: { magic: [0x50, 0x4b], other: 'it is named .zip, but is no zip archive' },
-} as const
+const MAGIC = { gzip: [0x1f, 0x8b], zip: [0x50, 0x4b] } as const
 
-/** Judges the first two bytes of an archive; undefined when they are right. */
-export function judgeFront([first, second]: Uint8Array, format: keyof typeof FORMATS): Fault | undefined {
-  const { magic, other } = FORMATS[format]
-  if (first === undefined) return unready('empty', 'the file is empty')
-  if (first === 0) return unready('reserved', 'it holds zeros where its beginning belongs')
-  if (first === magic[0] && (second === undefined || second === magic[1])) return undefined
-  return refused(`not_${format}`, other)
+/** Tells by the first two bytes whether they are a zip archive, or packed with gzip; what a file is named says neither. */
+export function isFormat(format: keyof typeof MAGIC, [first, second]: Uint8Array): boolean {
+  const magic = MAGIC[format]
+  return first === magic[0] && (second === undefined || second === magic[1])
 }
 
 /** Makes the fault of an archive that may still become readable. */

@@ -1,9 +1,10 @@
-const DROPPABLE = /\.(?:fit|fit\.gz|zip)$/i
+/** Editors and copying tools put a tilde behind the name of a backup, which holds a ride like any other. */
+const DROPPABLE = /\.(?:fit|fit\.gz|zip)~?$/i
 
 /** Names longer than this many bytes in UTF-8 are cut; file systems take 255, and a number or `.txt` may be added. */
 const MAX_NAME_BYTES = 200
 
-/** Returns whether the drop folder accepts a name: `.fit`, `.fit.gz` or `.zip`, in any case. */
+/** Returns whether the drop folder accepts a name: `.fit`, `.fit.gz` or `.zip`, in any case, also as a backup, `.fit~`. */
 export function isDroppable(name: string): boolean {
   return DROPPABLE.test(name)
 }
@@ -18,7 +19,7 @@ export function cleanFitName(name: string): string {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are removed
     .replace(/[\u0000-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069<>:"|?*]+/g, '_')
     .replace(/^[\s.]+|[\s.]+$/g, '')
-  const stem = plain.replace(/\.fit(?:\.gz)?$/i, '')
+  const stem = plain.replace(/\.fit(?:\.gz)?~?$/i, '')
   return `${cutToBytes(stem, MAX_NAME_BYTES) || 'activity'}.fit`
 }
 

@@ -36,7 +36,7 @@ type FitWalker<Part> = {
 }
 
 /** The only header lengths of the protocol: without and with a checksum of its own. */
-const HEADER_SIZES: readonly number[] = [12, 14]
+export const HEADER_SIZES: readonly number[] = [12, 14]
 const SHORTEST_HEADER = 12
 const CRC_BYTES = 2
 /** Bytes needed for the checksum only are read in pieces of this size. */

@@ -1,13 +1,29 @@
-import { pipeline, type Readable } from 'node:stream'
+import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { errorCode } from '../kit/errors.ts'
-import { refused, UnpackError, unready } from './archive.ts'
+import { isFormat, refused, UnpackError, unready } from './archive.ts'
+
+const NOTHING: Uint8Array = new Uint8Array()
+
+/** Passes bytes on as they are, or unpacks them when their front is that of gzip; see gunzip. */
+export async function* unpackBytes(
+  chunks: AsyncIterable<Uint8Array>,
+  most: number,
+): AsyncGenerator<Uint8Array> {
+  const rest = chunks[Symbol.asyncIterator]()
+  const { value: front = NOTHING } = await rest.next()
+  const all = (async function* () {
+    yield front
+    yield* { [Symbol.asyncIterator]: () => rest }
+  })()
+  yield* isFormat('gzip', front) ? gunzip(all, most) : all
+}
 
 /**
  * Unpacks gzip bytes as they are read, to at most `most` bytes. Throws UnpackError when they are cut, damaged (a file that is
  * still being copied looks the same) or unpack to more, and the error of `packed` when reading fails.
  */
-export async function* gunzip(packed: Readable, most: number): AsyncGenerator<Uint8Array> {
+async function* gunzip(packed: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
   // An error reaches the reader of the last stream, so the callback has nothing to do.
   const unpacked = pipeline(packed, createGunzip(), () => undefined)
   let size = 0

@@ -6,14 +6,15 @@ import {
   type DropLimits,
   type DroppedFit,
   type Fault,
-  judgeFront,
+  isFormat,
   mostUnpacked,
   refused,
   UnpackError,
   type Unpacked,
 } from './archive.ts'
 import { cleanFitName } from './fit-names.ts'
-import { gunzip } from './gzip.ts'
+import { HEADER_SIZES } from './fit-walker.ts'
+import { unpackBytes } from './gzip.ts'
 import { type FitVerdict, makeFitJudge } from './judge.ts'
 import { unpackZip } from './zip.ts'
 
@@ -85,31 +86,29 @@ export async function contentIdOf(chunks: AsyncIterable<Uint8Array> | Iterable<U
 }
 
 /**
- * Lists the FIT files in a dropped file: `.fit` as it is, `.fit.gz` unpacked, `.zip` with FIT files inside, the ending in
- * any case. Names are base names, cleaned, different from each other, ending in `.fit`; only the directory of an archive is
- * read, and nothing is judged as FIT yet. `unready` is an archive that may still be written to; `refused` one that holds no
- * FIT file, is locked, holds an archive inside an archive, or unpacks to more than `limits`. Throws the error of the source
- * when reading fails.
+ * Lists the FIT files in a dropped file by what it is, whatever its name says: FIT as it is, gzip unpacked, zip with FIT files
+ * and zip archives of such inside. Names are base names, cleaned, different from each other, ending in `.fit`; only the directory
+ * of an archive is read, and nothing is judged as FIT yet. `unready` is an archive that may still be written to; `refused` one that
+ * holds no FIT file, or unpacks to more than `limits`. Throws the error of the source when reading fails.
  */
 export async function unpackDropped(
   name: string,
   source: ByteSource,
   limits: DropLimits = DROP_LIMITS,
 ): Promise<Unpacked> {
-  const one = (open: DroppedFit['open']): Unpacked => ({
-    verdict: 'files',
-    files: [{ name: cleanFitName(name), open }],
-  })
-  if (/\.zip$/i.test(name)) return judgeFront(await readFront(source), 'zip') ?? unpackZip(source, limits)
-  if (/\.gz$/i.test(name)) {
-    const most = mostUnpacked(source.sizeBytes, limits)
-    return judgeFront(await readFront(source), 'gzip') ?? one(() => gunzip(source.open(), most))
-  }
+  const front = await readFront(source)
+  if (isFormat('zip', front)) return unpackZip(source, limits)
+  const isPacked = isFormat('gzip', front)
+  const [ending] = /\.(?:zip|gz)$/i.exec(name) ?? []
+  // A file that is empty or begins with zeros may still become an archive.
+  if (ending && !isPacked && front[0] && !HEADER_SIZES.includes(front[0]))
+    return refused('not_archive', `it is named ${ending}, but is neither an archive nor a FIT file`)
   if (source.sizeBytes > limits.fileBytes) {
     const mib = limits.fileBytes / 1_024 / 1_024
     return refused('too_large', `it is larger than a FIT file can be (${mib} MiB); check what it holds`)
   }
-  return one(() => source.open())
+  const open = () => unpackBytes(source.open(), mostUnpacked(source.sizeBytes, limits))
+  return { verdict: 'files', files: [{ name: cleanFitName(name), open }], isPacked }
 }
 
 /** Makes a source of bytes in memory. */

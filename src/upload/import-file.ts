@@ -3,6 +3,7 @@ import { contentIdOf, type ReadFit, readFit, unpackDropped } from '../fit/read-f
 import {
   CredentialsRejectedError,
   commandFor,
+  errorCode,
   errorLine,
   isAbort,
   MusetteError,
@@ -12,7 +13,7 @@ import {
 import { DAY, HOUR, MINUTE, SECOND } from '../kit/time.ts'
 import type { Account } from '../store/account-rows.ts'
 import { recordUploadCopies, type Upload } from '../store/uploads/uploads.ts'
-import { recordRefused, sendFile } from './send-file.ts'
+import { OTHER_VERSION, recordRefused, sendFile } from './send-file.ts'
 import type { UploadDeps } from './upload-deps.ts'
 import { OPEN_STATES } from './upload-outcome.ts'
 
@@ -22,6 +23,10 @@ const WAITS_AFTER_MS = 1 * MINUTE
 const GIVEN_UP_AFTER_MS = 1 * HOUR
 /** A file whose last change is so long ago is not being written any more. */
 const OLD_AFTER_MS = 1 * DAY
+/** A file whose records end longer than this before its last change was copied or converted, not recorded. */
+const RECORDED_WITHIN_MS = 10 * MINUTE
+/** Contents of an archive that are named in its text; `training.uploads` has the others. */
+const MAX_LINES = 20
 /** When a file is tried again after a problem of database or service. */
 const RETRY_MS = 15 * SECOND
 /** The key of the problem that all files share while the database or the service is unavailable. */
@@ -36,7 +41,7 @@ type ImportInput = {
   open: () => Promise<FileSource>
   /** since when the file is unchanged in its place */
   restingSince: Date
-  /** the time of the last change in the file's own metadata; it may be years ago */
+  /** when the file was last changed; it may be years ago */
   changedAt: Date
   signal?: AbortSignal
 }
@@ -45,7 +50,7 @@ type ImportInput = {
 export type ImportOutcome =
   | { action: 'done' }
   | { action: 'failed'; text: string }
-  | { action: 'wait'; dueAt?: Date; reason?: string }
+  | { action: 'wait'; dueAt?: Date; reason?: string; code?: string }
 
 /**
  * Imports one file at rest from the drop folder: reads it, sends every FIT file in it through the ledger, and returns what is
@@ -87,31 +92,40 @@ async function importContents(deps: UploadDeps, input: ImportInput): Promise<Imp
     return conclude(deps, input, [await recordFault(deps, input, { source, fault: unpacked })])
   }
   // A file that is cut inside an archive never becomes whole.
-  const settled = isGivenUp || !/\.fit$/i.test(name)
+  const settled = isGivenUp || unpacked.isPacked
   const fits: ReadFit[] = []
-  let damaged: Fault | undefined
+  const faults: Fault[] = []
   for (const file of unpacked.files) {
     const read = await readFit(file, { settled })
-    if ('fault' in read) {
-      damaged = { ...read.fault, reason: `${read.name}: ${read.fault.reason}` }
-      if (damaged.verdict === 'refused') fits.length = 0
-      if (damaged.verdict === 'refused' || !isGivenUp) break
-    } else if (read.verdict.verdict === 'unready') {
-      return waitFor(read.verdict.reason)
-    } else {
-      fits.push(read)
-    }
+    if ('fault' in read) faults.push({ ...read.fault, reason: `${read.name}: ${read.fault.reason}` })
+    else if (read.verdict.verdict === 'unready') return waitFor(read.verdict.reason)
+    else fits.push(read)
   }
-  if (damaged?.verdict === 'unready' && !isGivenUp) return waitFor(damaged.reason)
+  const cut = faults.find(({ verdict }) => verdict === 'unready')
+  if (cut && !isGivenUp) return waitFor(cut.reason)
+  const dueAt = new Date(input.changedAt.getTime() + deps.settleMs)
+  if (dueAt > deps.now() && fits.some((fit) => isRecording(fit, input.changedAt)))
+    return { action: 'wait', dueAt }
   await source.check()
   const results: ContentResult[] = []
   for (const fit of fits) {
     const { signal, restingSince: since } = input
     const sending = { account, fit, again: 'refused' as const, since, ...(signal && { signal }) }
-    const { upload, known, paused } = await sendFile(deps, sending)
-    results.push({ upload, known, paused, fileName: fit.name, cut: fit.cut })
+    try {
+      const { upload, known, paused } = await sendFile(deps, sending)
+      results.push({ upload, known, paused, fileName: fit.name, cut: fit.cut })
+    } catch (error) {
+      const [code, reason] = [errorCode(error), errorLine(error)]
+      if (code !== OTHER_VERSION) throw error
+      if (unpacked.files.length === 1) return { action: 'wait', reason, code }
+      faults.push({ verdict: 'refused', code, reason: `${fit.name}: ${reason}` })
+    }
   }
-  if (damaged) results.push(await recordFault(deps, input, { source, fault: damaged }))
+  const fault = cut ?? faults[0]
+  if (fault) {
+    const reason = listLines(faults.map((each) => each.reason)).join('; ')
+    results.unshift(await recordFault(deps, input, { source, fault: { ...fault, reason } }))
+  }
   return conclude(deps, input, results)
 }
 
@@ -161,6 +175,13 @@ function giveUpAt({ restingSince, changedAt }: ImportInput): Date {
   return new Date(Math.min(rest + GIVEN_UP_AFTER_MS, old))
 }
 
+/** Whether a file was recorded until shortly before its last change; a clock that was never set says nothing. */
+function isRecording({ verdict }: ReadFit, changedAt: Date): boolean {
+  if (verdict.verdict !== 'whole') return false
+  const { endedAt } = verdict
+  return endedAt === null || changedAt.getTime() - endedAt.getTime() < RECORDED_WITHIN_MS
+}
+
 /** Node's errors of files name a system call; errors of the network reach us as MusetteErrors of store and service. */
 function isOfDisk(error: unknown): boolean {
   if (error instanceof MusetteError) return DISK_CODES.includes(error.code)
@@ -198,6 +219,7 @@ function isUploaded({ upload, fileName, known }: ContentResult): boolean {
 /** Writes the text beside a file in failed/: the result for each content, and the advice that helps with these. */
 function describeFailedFile(results: readonly ContentResult[], account: string): string {
   const failed = results.filter((result) => !isUploaded(result))
+  const uploaded = results.filter(isUploaded)
   const refused = failed.filter(({ upload }) => upload.state === 'refused')
   const unsent = refused.filter(({ upload }) => upload.attempts === 0)
   const advice: string[] = []
@@ -216,7 +238,14 @@ function describeFailedFile(results: readonly ContentResult[], account: string):
     if (refused.length === 0) advice.push('Nothing needs to be done: the service has it.')
     advice.push(`To send a duplicate all the same: ${commandFor('upload --force', account)} FILE`)
   }
-  return `${results.map(describeContent).join('\n')}\n\n${advice.join('\n')}\n`
+  const lines = [...listLines(failed.map(describeContent)), ...listLines(uploaded.map(describeContent))]
+  return `${lines.join('\n')}\n\n${advice.join('\n')}\n`
+}
+
+/** Limits a list to as many lines as a person reads. */
+function listLines(lines: readonly string[]): string[] {
+  const more = lines.length - MAX_LINES
+  return more > 0 ? [...lines.slice(0, MAX_LINES), `${more} more like these`] : [...lines]
 }
 
 function describeContent(result: ContentResult): string {

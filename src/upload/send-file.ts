@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
+import { readContents } from '../fit/fit-contents.ts'
 import { contentIdOf, type ReadFit } from '../fit/read-fit.ts'
-import { errorLine, RejectedError, TransientError } from '../kit/errors.ts'
+import { commandFor, errorLine, RejectedError, TransientError } from '../kit/errors.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 import { parseUploadedPath } from '../service/service.ts'
 import type { Account } from '../store/account-rows.ts'
+import { findSentFiles } from '../store/uploads/kept-fit.ts'
 import {
   findClaims,
   findUpload,
@@ -14,7 +16,9 @@ import {
   type Upload,
   type UploadKey,
 } from '../store/uploads/uploads.ts'
+import { holdsRecords } from '../store/uploads/write-fit-records.ts'
 import { checkRefusal, checkUpload } from './check-upload.ts'
+import { normalizeFit } from './fit-rows.ts'
 import { keepFit } from './keep-fit.ts'
 import type { UploadDeps } from './upload-deps.ts'
 import { judgeFailure, OPEN_STATES, recordAccepted } from './upload-outcome.ts'
@@ -46,8 +50,8 @@ type SendResult = Attempt & { known: boolean; paused: boolean }
  * Sends one FIT content to the service through the ledger (service document, endpoint 10). What is no whole FIT activity is
  * recorded as `refused` and not sent; a content that the ledger knows is not sent again, unless `again` says so; after a lost
  * answer its status is checked when that is due. Its bytes are in memory only while they are sent, within the budget that all
- * files share. Throws the errors of the database, of reading, and of the client while a status is checked, and TransientError
- * `file_changed`.
+ * files share. Throws RejectedError `other_version` for another version of a ride that was sent, the errors of the database, of
+ * reading, and of the client while a status is checked, and TransientError `file_changed`.
  */
 export async function sendFile(deps: UploadDeps, input: SendInput): Promise<SendResult> {
   const { account, fit, signal } = input
@@ -63,6 +67,7 @@ export async function sendFile(deps: UploadDeps, input: SendInput): Promise<Send
   const longer = before ? undefined : await deps.store.read((tx) => findUploadSentAs(tx, key))
   const sent = longer && input.again !== 'always' ? await checkSent(deps, input, longer) : undefined
   if (sent) return sent
+  if (!before && input.again !== 'always') await rejectOtherVersion(deps, input, verdict.startedAt)
   const resend = before ? judgeResend(before, input, deps.now()) : 'no'
   if (before && resend === 'now') before = await reopen(deps, before)
   if (before?.state === 'sending' || before?.state === 'unconfirmed') {
@@ -78,6 +83,36 @@ export async function sendFile(deps: UploadDeps, input: SendInput): Promise<Send
     return sendOnce(deps, { ...input, bytes, whole: verdict })
   })
   return { known: false, paused: false, ...attempt }
+}
+
+/** The code of the error for another version of a ride that was sent: a person decides whether it is sent as well. */
+export const OTHER_VERSION = 'other_version'
+/** Two files that begin with so many equal records, at the same moment and of the same device, are versions of one ride. */
+const ALIKE_RECORDS = 10
+
+/** Throws RejectedError `other_version` for a ride of which a recorder has saved another version that was sent. */
+async function rejectOtherVersion(
+  deps: UploadDeps,
+  { account: { accountId, name }, fit }: SendInput,
+  startedAt: Date | null,
+): Promise<void> {
+  const key = { accountId, contentId: fit.contentId }
+  const sent = startedAt ? await deps.store.read((tx) => findSentFiles(tx, { ...key, startedAt })) : []
+  if (sent.length === 0) return
+  const { file, records } = await deps.memory(fit.sizeBytes, async () =>
+    normalizeFit(readContents(await loadFit(fit)), { sizeBytes: fit.sizeBytes, readAt: deps.now() }),
+  )
+  const device = [file.manufacturer, file.productNumber, file.serialNumber].filter((part) => part != null)
+  for (const other of sent) {
+    const first = { ...records, count: Math.min(ALIKE_RECORDS, records.count, other.records) }
+    if (first.count === 0 || other.device !== device.join(' ')) continue
+    if (!(await deps.store.read((tx) => holdsRecords(tx, other.fileId, first, 'first')))) continue
+    const size = records.count > other.records ? 'a longer' : 'another'
+    const what = `it is ${size} version (${records.count} records) of the ride that was sent as "${other.fileName}"`
+    const sentAs = `${other.records} records, activity ${other.path ?? 'not named yet'}`
+    const run = `to send it as well, run: ${commandFor('upload --force', name)} FILE`
+    throw new RejectedError(OTHER_VERSION, `${what} (${sentAs}); ${run}; else take it away`)
+  }
 }
 
 /** Checks whether the bytes have reached the service before, as a longer file without what is behind its end; undefined when not. */

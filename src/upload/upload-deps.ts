@@ -26,6 +26,8 @@ export type UploadDeps = {
   now: Clock
   /** whether the bytes of each FIT file are kept in the database */
   keepFit: boolean
+  /** how long a file that was just being recorded must rest, ms */
+  settleMs: number
   /** called for an activity that is wanted now; its failure loses nothing, because the row stays wanted */
   onWanted?: (activity: { accountId: number; activityId: number }) => Promise<void>
 }

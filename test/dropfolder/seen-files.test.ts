@@ -65,6 +65,21 @@ describe('a file that a walk has found', () => {
     ])
   })
 
+  it('was changed when its disk says, or when this process saw it, where that is earlier or in its place', () => {
+    const [old, ahead] = [fileOf('old'), fileOf('ahead', { mtimeMs: NOW + 3_600_000 })]
+    const seen = seeFiles(old, ahead)
+    expect([seen.changedAt(old), seen.changedAt(ahead)]).toEqual([NOW - 3_600_000, NOW])
+    seen.beginWalk()
+    // The clock of the disk is behind.
+    const changed = fileOf('old', { size: 6, mtimeMs: NOW - 1_800_000 })
+    seen.decide(changed, NOW + 5)
+    expect(seen.changedAt(changed)).toBe(NOW + 5)
+    seen.recordGone(changed)
+    seen.beginWalk()
+    seen.decide(changed, NOW + 9)
+    expect(seen.changedAt(changed)).toBe(NOW - 1_800_000)
+  })
+
   it('is not claimed twice, nor decided anew in the walk in which it went', () => {
     const file = fileOf('a')
     const seen = seeFiles(file)

@@ -16,16 +16,12 @@ afterEach(() => rig.close())
 const importedPaths = () => rig.imported.map((file) => `${file.account}:${file.relativePath}`).sort()
 
 describe('the scan', () => {
-  it('leaves out hidden files, unfinished downloads, and the folders of sync tools and stores', async () => {
+  it('leaves out hidden files, and the folders of sync tools and stores', async () => {
     rig = await openRig({ afterUpload: 'keep', accounts: async () => ['default', 'anna', '@eaDir'] })
     const ignored = [
       '.ride.fit',
       '._ride.fit',
       '.syncthing.ride.fit.tmp',
-      '~syncthing~ride.fit',
-      'ride.fit.part',
-      'ride.fit.crdownload',
-      'ride.fit~',
       '@eaDir/ride.fit',
       'anna/.stfolder/ride.fit',
       'anna/@eaDir/ride.fit',
@@ -46,6 +42,30 @@ describe('the scan', () => {
       'anna:anna/2026/march/ride.FIT',
       'default:ride.fit',
     ])
+  })
+
+  it('takes every name but those of unfinished files, which wait and are named with their program', async () => {
+    rig = await openRig({ accounts: async () => ['default', 'anna'] })
+    const taken = ['#1 tour.fit', '~tour.fit', 'tour.fit~', 'anna/#1 rides/~x/tour.zip', '#tour.fit.gz']
+    const waiting = ['~syncthing~a.fit', 'a.fit.part', 'b.FIT.crdownload', 'anna/c.zip.tmp', 'd.fit.gz.!sync']
+    for (const name of [...taken, ...waiting, 'a.part', 'a.fit.download/a.fit', 'a.fit.txt']) {
+      await drop(rig.dir, name, ride)
+    }
+    await rig.folder.scan()
+    rig.clock.aheadMs += 61_000
+    await rig.folder.scan()
+    expect(rig.imported.map((file) => file.relativePath).sort()).toEqual(taken.sort())
+    expect(
+      rig
+        .report()
+        .map(({ code, relativePath }) => `${code} ${relativePath}`)
+        .sort(),
+    ).toEqual(waiting.map((name) => `unfinished_name ${name}`).sort())
+    const reasons = rig.report().map(({ reason }) => reason.split(' names')[0])
+    expect(reasons.sort()).toEqual(['Chrome', 'Firefox', 'OneDrive', 'Resilio Sync', 'Syncthing'])
+    await rename(join(rig.dir, 'a.fit.part'), join(rig.dir, 'a.fit'))
+    await rig.folder.scan()
+    expect(rig.imported.at(-1)?.name).toBe('a.fit')
   })
 
   it('does not go deeper than six folders below an account', async () => {

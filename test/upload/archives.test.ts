@@ -41,6 +41,26 @@ describe('what is dropped', () => {
     expect(await rig.uploaded()).toHaveLength(2)
   })
 
+  it('as .zip goes its own way file by file: what is locked in it is named, and the others are sent', async () => {
+    const inner = makeZip([
+      { name: 'inner.fit', bytes: makeRide({ seed: 2, start: '2026-05-04T08:00:00Z' }) },
+      { name: 'locked.fit', bytes: ride, encrypted: true },
+    ])
+    const letters = Array.from({ length: 25 }, (_, n) => ({
+      name: `${n}.fit`,
+      bytes: Buffer.from(`letter number ${n}`),
+    }))
+    const members = [{ name: 'part1.zip', bytes: inner }, { name: 'ride.fit', bytes: ride }, ...letters]
+    const outcome = await rig.importFile('takeout.zip', makeZip(members))
+    const text = outcome.action === 'failed' ? outcome.text : ''
+    expect(text).toMatch(/^takeout\.zip: not uploaded: locked\.fit: it is locked with a password/m)
+    expect(text).toMatch(/^ride\.fit: uploaded: /m)
+    // Of many alike a person reads some, and the number of the others.
+    expect(text.match(/it does not start with a FIT header/g)).toHaveLength(20)
+    expect(text).toMatch(/^6 more like these$/m)
+    expect(await rig.uploaded()).toHaveLength(2)
+  })
+
   it('and is still being written waits, and the ledger does not know it', async () => {
     expect(await rig.importFile('ride.fit', ride.subarray(0, 500))).toMatchObject({ action: 'wait' })
     expect(await rig.importFile('ride.fit.gz', gzipSync(ride).subarray(0, 200))).toMatchObject({

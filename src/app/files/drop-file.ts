@@ -67,14 +67,16 @@ async function judge(name: string, source: ByteSource): Promise<Dropped> {
   const unpacked = await unpackDropped(name, source)
   if (unpacked.verdict !== 'files') return { accepted: false, reason: describeFault(unpacked) }
   const contents: Array<{ fileName: string; contentId: string }> = []
+  let reason = ''
   for (const one of unpacked.files) {
     const fit = await readFit(one, { settled: true })
-    if ('fault' in fit) return { accepted: false, reason: describeFault(fit.fault) }
+    if ('fault' in fit) reason ||= describeFault(fit.fault)
     // A file that is cut will not become whole in the folder: the browser has sent all of it.
-    if (fit.cut && fit.verdict.verdict === 'refused') return { accepted: false, reason: fit.verdict.reason }
-    contents.push({ fileName: fit.name, contentId: fit.contentId })
+    else if (fit.cut && fit.verdict.verdict === 'refused') reason ||= fit.verdict.reason
+    else contents.push({ fileName: fit.name, contentId: fit.contentId })
   }
-  return { accepted: true, fileName: name, contents }
+  // Of an archive each file goes its own way: what cannot be read in it is named beside it in failed/.
+  return contents.length > 0 ? { accepted: true, fileName: name, contents } : { accepted: false, reason }
 }
 
 async function sourceAt(path: string): Promise<ByteSource> {

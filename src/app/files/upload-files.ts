@@ -1,13 +1,15 @@
 import { basename } from 'node:path'
+import { makeFindWriter } from '../../dropfolder/open-writers.ts'
 import type { Fault } from '../../fit/archive.ts'
 import { contentIdOf, type ReadFit, readFit, sourceOf, unpackDropped } from '../../fit/read-fit.ts'
+import { errorCode, errorLine } from '../../kit/errors.ts'
 import { makeLogOnce } from '../../kit/log-once.ts'
 import { makeSemaphore } from '../../kit/semaphore.ts'
 import { sleep } from '../../kit/time.ts'
 import { normalizeListEntry } from '../../normalize/activity-row.ts'
 import type { Account } from '../../store/account-rows.ts'
 import { findUpload, type Upload } from '../../store/uploads/uploads.ts'
-import { sendFile } from '../../upload/send-file.ts'
+import { OTHER_VERSION, sendFile } from '../../upload/send-file.ts'
 import type { UploadDeps } from '../../upload/upload-deps.ts'
 import type { App } from '../app.ts'
 import { accountNamed, accountToUse } from '../local-app.ts'
@@ -29,6 +31,7 @@ export function makeUploadDeps(
     memory: makeSemaphore(MEMORY_BYTES),
     now,
     keepFit: config.keepFit,
+    settleMs: config.drop.settleMs,
     serviceOf,
     async listStarted(account, span, signal) {
       const answer = await serviceOf(account).listActivities(span, signal)
@@ -70,20 +73,22 @@ export async function uploadByHand(
     force: boolean
     signal: AbortSignal
     onWait: (upload: Upload) => void
+    /** called when a program has the file open for writing: what it adds is not sent */
+    onOpen?: (program: string) => void
   },
 ): Promise<HandUpload[]> {
   const account = await accountToUse(app, input.account)
   const fileName = basename(input.path)
+  const program = await makeFindWriter()(Buffer.from(input.path))
+  if (program !== undefined) input.onOpen?.(program)
   const unpacked = await unpackDropped(fileName, sourceOf(input.bytes))
   if (unpacked.verdict !== 'files') return [{ fileName, problem: describeFault(unpacked) }]
-  const fits: ReadFit[] = []
+  const ends: HandUpload[] = []
   for (const file of unpacked.files) {
     const fit = await readFit(file, { settled: true })
-    if ('fault' in fit) return [{ fileName, problem: describeFault(fit.fault) }]
-    fits.push(fit)
+    if ('fault' in fit) ends.push({ fileName: fit.name, problem: describeFault(fit.fault) })
+    else ends.push(await uploadOne(app, { ...input, account, fit }))
   }
-  const ends: HandUpload[] = []
-  for (const fit of fits) ends.push(await uploadOne(app, { ...input, account, fit }))
   return ends
 }
 
@@ -103,7 +108,12 @@ async function uploadOne(
   const deps = makeUploadDeps(app)
   let again: 'refused' | 'always' | 'never' = input.force ? 'always' : 'refused'
   for (let isFirst = true; ; isFirst = false) {
-    const { upload, error, known } = await sendFile(deps, { ...input, again, byHand: isFirst })
+    const sent = await sendFile(deps, { ...input, again, byHand: isFirst }).catch((error: unknown) => {
+      if (errorCode(error) !== OTHER_VERSION) throw error
+      return errorLine(error)
+    })
+    if (typeof sent === 'string') return { fileName, problem: sent }
+    const { upload, error, known } = sent
     const moving = upload.state === 'seen' || upload.state === 'sending' || upload.state === 'unconfirmed'
     if (!moving) return { fileName, upload, known: isFirst && known }
     // The person learns at once that the service is unreachable, instead of waiting for it.

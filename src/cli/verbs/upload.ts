@@ -38,6 +38,8 @@ async function upload(context: Context, paths: string[], options: UploadOptions)
         ...(options.name !== undefined && { name: options.name }),
         signal: context.signal,
         onWait: noteChanges(context, basename(file.path)),
+        onOpen: (program) =>
+          context.note(`${file.path}: ${program} has it open for writing; what it adds is not sent`),
       })
       for (const end of ends) {
         context.print(sentenceOf(end, account))

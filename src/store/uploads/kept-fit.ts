@@ -125,6 +125,23 @@ export async function recordFitOriginal(tx: Tx, key: UploadKey, body: Buffer): P
     .onConflictDoNothing()
 }
 
+/** Finds the files that were sent of activities that began at this moment, other than one content, with the device of each. */
+export async function findSentFiles(
+  tx: Tx,
+  { accountId, contentId, startedAt }: UploadKey & { startedAt: Date },
+): Promise<
+  Array<{ fileName: string; path: string | null; fileId: number; records: number; device: string }>
+> {
+  const { rows } = await tx.client.query(
+    `select u.file_name as "fileName", u.activity_path as path, f.file_id as "fileId", f.records,
+       concat_ws(' ', f.manufacturer, f.product_number, f.serial_number) as device
+     from training.uploads u join training.fit_files f using (account_id, content_id)
+     where account_id = $1 and content_id <> $2 and u.started_at = $3 and u.state not in ('seen', 'refused')`,
+    [accountId, contentId, startedAt],
+  )
+  return rows
+}
+
 /** Finds what is kept of a FIT file: its rows as this version reads them, and its bytes. */
 export async function findFitKept(tx: Tx, key: UploadKey): Promise<{ isRead: boolean; hasBytes: boolean }> {
   const { rows } = await tx.client.query<{ read: boolean; bytes: boolean }>(

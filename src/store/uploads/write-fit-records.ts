@@ -56,14 +56,21 @@ export async function replaceRecorded(tx: Tx, fileId: number, rows: RecordedRows
   return true
 }
 
-async function holdsRecords(tx: Tx, fileId: number, records: RecordRows): Promise<boolean> {
+/** Whether a file has these records, or begins with them. */
+export async function holdsRecords(
+  tx: Tx,
+  fileId: number,
+  records: RecordRows,
+  which: 'all' | 'first' = 'all',
+): Promise<boolean> {
   const { names, chunks } = encodeRecords(fileId, records)
   const others = Object.values(COLUMNS).flatMap(({ name }) => (names.includes(name) ? [] : [name]))
   // A value in a column that should have none makes the row another one.
   const key =
     others.length > 0 ? `CASE WHEN num_nonnulls(${others.join(', ')}) = 0 THEN file_id END` : 'file_id'
   const selected = names.map((name) => (name === 'file_id' ? key : name))
-  const query = `SELECT ${selected.join(', ')} FROM training.fit_records WHERE file_id = ${Number(fileId)} ORDER BY position`
+  const limit = which === 'first' ? ` LIMIT ${records.count}` : ''
+  const query = `SELECT ${selected.join(', ')} FROM training.fit_records WHERE file_id = ${Number(fileId)} ORDER BY position${limit}`
   return (
     await compareRows(
       tx.client,
