@@ -31,9 +31,10 @@ export function makeMovedFiles({ log, now }: { log: Logger; now: Clock }): Moved
       for (const [key, { found, path, inode, untilMs }] of watched) {
         const stats = await lstat(path).catch(() => undefined)
         // Another file under this name may be reached by a link that leads out of the folder.
-        if (stats?.ino !== inode || untilMs <= now().getTime()) watched.delete(key)
-        if (stats?.ino !== inode || hasSameContent(found.identity, identityOf(stats))) continue
+        const isOver = stats?.ino !== inode || untilMs <= now().getTime()
+        if (!isOver && hasSameContent(found.identity, identityOf(stats))) continue
         watched.delete(key)
+        if (isOver) continue
         const file = found.relativePath
         const sentence = `${file} was written to after it was imported, as ${path.toString()}`
         const back = await moveToFolder(path, found.home, found.rawName).catch(errorLine)

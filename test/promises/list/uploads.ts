@@ -39,6 +39,36 @@ export const UPLOADS: readonly Breaking[] = [
     to: "if (verdict.verdict !== 'unready') return read",
   },
   {
+    promise: '… and, when it was recorded until now, until nothing was added for `MUSETTE_SETTLE`',
+    in: 'src/upload/import-file.ts',
+    from: 'if (dueAt > deps.now() &&',
+    to: 'if (dueAt < deps.now() &&',
+  },
+  {
+    promise: '… and until the program that writes it has closed it, where the system shows that',
+    in: 'src/dropfolder/open-writers.ts',
+    from: 'const WRITE_BITS = 0o3',
+    to: 'const WRITE_BITS = 0',
+  },
+  {
+    promise: '… and what is written into it within an hour of its move brings it back',
+    in: 'src/dropfolder/moved-files.ts',
+    from: 'const WATCHED_MS = 1 * HOUR',
+    to: 'const WATCHED_MS = 0 * HOUR',
+  },
+  {
+    promise: 'Another version of a ride that was sent waits for a word',
+    in: 'src/upload/send-file.ts',
+    from: 'if (sent.length === 0) return',
+    to: 'if (sent.length >= 0) return',
+  },
+  {
+    promise: 'Each FIT file in an archive goes its own way',
+    in: 'src/fit/zip.ts',
+    from: 'if (fault) add(() => failing(fault))',
+    to: 'if (fault) throw new UnpackError(fault)',
+  },
+  {
     promise: 'An accepted file goes to `done/`',
     in: 'src/upload/import-file.ts',
     from: "if (results.every(isUploaded)) return { action: 'done' }",
