@@ -186,7 +186,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   function whyLeft({ name, identity }: Found): WaitReason | undefined {
     const program = unfinishedBy(name)
     if (program !== undefined) {
-      const reason = `${program} names files so until they are finished; if it is, give it a name that ends in .fit, .fit.gz or .zip`
+      const reason = `${program} names files so until they are finished; if this one is, give it a name that ends in .fit, .fit.gz or .zip`
       return { code: 'unfinished_name', reason }
     }
     const isArchive = /\.(zip|gz)~?$/i.test(name)
