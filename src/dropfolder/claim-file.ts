@@ -8,7 +8,7 @@ import type { Clock } from '../kit/time.ts'
 import { OPEN_FILE, type Problems } from './folder-report.ts'
 import { moveDone, moveFailed } from './move-file.ts'
 import type { MovedFiles } from './moved-files.ts'
-import type { FindWriter } from './open-writers.ts'
+import type { ReadWriter } from './open-writers.ts'
 import type { FinalResult, SeenFiles } from './seen-files.ts'
 import { type Found, identityOf, isUnchanged } from './walk-folder.ts'
 
@@ -44,7 +44,7 @@ type ClaimDeps = {
   log: Logger
   now: Clock
   importFile: ImportFile
-  findWriter: FindWriter
+  readWriter: ReadWriter
   moved: MovedFiles
   seen: SeenFiles
   problems: Problems
@@ -69,7 +69,7 @@ export async function claimFile(deps: ClaimDeps, options: ClaimOptions, found: F
     return file
   }
   try {
-    const writer = await deps.findWriter(found.path)
+    const writer = await deps.readWriter(found.path)
     if (writer !== undefined) {
       const reason = `${writer} has it open for writing; it is sent when that program has closed it`
       return seen.recordWaiting(found, deps.now().getTime(), { code: OPEN_FILE, reason })
@@ -106,7 +106,7 @@ async function closeAll(files: readonly OpenFile[]): Promise<void> {
 
 /** Moves an imported file to `done/` or `failed/`. A failed move is reported once and tried again at every scan, without importing. */
 export async function finishFile(
-  deps: Omit<ClaimDeps, 'importFile' | 'findWriter'>,
+  deps: Omit<ClaimDeps, 'importFile' | 'readWriter'>,
   options: Pick<ClaimOptions, 'scanSoon'>,
   found: Found,
   result: FinalResult,

@@ -8,7 +8,7 @@ import { claimFile, finishFile, type ImportFile } from './claim-file.ts'
 import { type FolderReport, makeProblems, makeReporter } from './folder-report.ts'
 import { makeMoveRecovery } from './move-to-folder.ts'
 import { makeMovedFiles } from './moved-files.ts'
-import { type FindWriter, makeFindWriter } from './open-writers.ts'
+import { makeWriterReader, type ReadWriter } from './open-writers.ts'
 import { makeSeenFiles, type WaitReason } from './seen-files.ts'
 import { type Found, unfinishedBy, type WalkResult, walkFolder } from './walk-folder.ts'
 import { makeFolderWatch, makeScanTimer } from './watch.ts'
@@ -32,7 +32,7 @@ type DropFolderDeps = {
   owner: () => Promise<{ database: DatabaseIdentity; accounts: string[] }>
   importFile: ImportFile
   /** finds the program that has a file open for writing; for tests */
-  findWriter?: FindWriter
+  readWriter?: ReadWriter
   /** gets the waiting files and the problems after each scan */
   show?: (report: FolderReport) => Promise<void>
 }
@@ -92,8 +92,8 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
     },
   })
   const watch = makeFolderWatch({ problems, onHint: () => timer.scanSoon() }, options)
-  const { importFile, findWriter = makeFindWriter() } = deps
-  const claimDeps = { log, now, importFile, findWriter, moved, seen, problems }
+  const { importFile, readWriter = makeWriterReader() } = deps
+  const claimDeps = { log, now, importFile, readWriter, moved, seen, problems }
   const claimOptions = { dir, afterUpload, signal: abort.signal, scanSoon: () => timer.scanIn(restMs) }
   let walking: Promise<unknown> = Promise.resolve()
   let unownedFolders: string[] = []
@@ -127,7 +127,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
       if (!owner || !(await isClaimed(owner.database))) return 0
       const { accounts } = owner
       await checkWritable()
-      await moved.takeBackChanged()
+      await moved.moveChangedBack()
       seen.beginWalk()
       const walked = await walkFolder(dir, { accounts, isDroppable: options.isDroppable })
       await watch.update(walked.entries)
@@ -253,7 +253,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
       // A walk that was under way may have opened a new watch.
       await watch.close()
       await Promise.all(working)
-      await moved.takeBackChanged()
+      await moved.moveChangedBack()
     },
   }
 }

@@ -14,7 +14,7 @@ const MAX_WATCHED = 2_000
 export type MovedFiles = {
   add(found: Found, path: Buffer): Promise<void>
   /** Never throws. */
-  takeBackChanged(): Promise<void>
+  moveChangedBack(): Promise<void>
 }
 
 /** Makes an empty memory of moved files. */
@@ -27,7 +27,7 @@ export function makeMovedFiles({ log, now }: { log: Logger; now: Clock }): Moved
       watched.set(keyOf(path), { found, path, inode: stats.ino, untilMs: now().getTime() + WATCHED_MS })
       for (const [first] of watched) if (watched.size > MAX_WATCHED) watched.delete(first)
     },
-    async takeBackChanged() {
+    async moveChangedBack() {
       for (const [key, { found, path, inode, untilMs }] of watched) {
         const stats = await lstat(path).catch(() => undefined)
         // Another file under this name may be reached by a link that leads out of the folder.

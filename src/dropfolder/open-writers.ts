@@ -8,19 +8,19 @@ const WRITE_BITS = 0o3
 /** The open files of all processes are listed once for this long: a file that is asked for has been at rest for longer. */
 const LISTED_FOR_MS = 1 * SECOND
 
-export type FindWriter = (path: Buffer) => Promise<string | undefined>
+export type ReadWriter = (path: Buffer) => Promise<string | undefined>
 
 /**
  * Makes the function that finds the program that has a file open for writing, as `name (process 123)`. Only Linux tells, and only
  * of processes of the same user and container; undefined where nothing is known. Never throws.
  */
-export function makeFindWriter(): FindWriter {
+export function makeWriterReader(): ReadWriter {
   let links: Array<{ link: string; name: string }> = []
   let listedAt = Number.NEGATIVE_INFINITY
   return async (path) => {
     if (performance.now() - listedAt >= LISTED_FOR_MS) {
       listedAt = performance.now()
-      links = await listOpenFiles()
+      links = await readOpenFiles()
     }
     const own = await stat(path).catch(() => undefined)
     for (const { link } of links.filter(({ name }) => name === keyOf(nameOf(path)))) {
@@ -36,7 +36,7 @@ export function makeFindWriter(): FindWriter {
   }
 }
 
-async function listOpenFiles(): Promise<Array<{ link: string; name: string }>> {
+async function readOpenFiles(): Promise<Array<{ link: string; name: string }>> {
   const processes = await readdir('/proc').catch(() => [])
   const folders = processes.filter((name) => /^\d+$/.test(name)).map((pid) => `/proc/${pid}/fd`)
   const open: Array<{ link: string; name: string }> = []

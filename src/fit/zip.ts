@@ -36,7 +36,7 @@ const SMALLER = 'drop its files in smaller archives'
 export async function unpackZip(source: ByteSource, limits: DropLimits): Promise<Unpacked> {
   const list: FileList = { limits, files: [], names: new Set(), entries: 0, bytes: 0 }
   try {
-    await listZip(source, list, 0)
+    await readZip(source, list, 0)
   } catch (error) {
     return faultOf(error)
   }
@@ -58,7 +58,7 @@ type FileList = {
 /** Archives in an archive, as the exports of services have them, are read; any deeper would be read again for each file in them. */
 const MAX_NESTING = 1
 
-async function listZip(source: ByteSource, list: FileList, nesting: number): Promise<void> {
+async function readZip(source: ByteSource, list: FileList, nesting: number): Promise<void> {
   const { limits } = list
   const options = { decodeStrings: false, autoClose: false }
   const zip = await fromRandomAccessReaderPromise(new SourceReader(source), source.sizeBytes, options)
@@ -88,7 +88,7 @@ async function listZip(source: ByteSource, list: FileList, nesting: number): Pro
     if (fault) add(() => failing(fault))
     else if (isFit(name)) add(() => readEntry(zip, entry, most))
     else
-      await listZip(makeForwardSource(zip, entry), list, nesting + 1).catch((error: unknown) => {
+      await readZip(makeForwardSource(zip, entry), list, nesting + 1).catch((error: unknown) => {
         const cut = faultOf(error)
         add(() => failing(cut))
       })

@@ -123,7 +123,7 @@ async function importContents(deps: UploadDeps, input: ImportInput): Promise<Imp
   }
   const fault = cut ?? faults[0]
   if (fault) {
-    const reason = listLines(faults.map((each) => each.reason)).join('; ')
+    const reason = shortenList(faults.map((each) => each.reason)).join('; ')
     results.unshift(await recordFault(deps, input, { source, fault: { ...fault, reason } }))
   }
   return conclude(deps, input, results)
@@ -238,12 +238,12 @@ function describeFailedFile(results: readonly ContentResult[], account: string):
     if (refused.length === 0) advice.push('Nothing needs to be done: the service has it.')
     advice.push(`To send a duplicate all the same: ${commandFor('upload --force', account)} FILE`)
   }
-  const lines = [...listLines(failed.map(describeContent)), ...listLines(uploaded.map(describeContent))]
+  const lines = [...shortenList(failed.map(describeContent)), ...shortenList(uploaded.map(describeContent))]
   return `${lines.join('\n')}\n\n${advice.join('\n')}\n`
 }
 
 /** Limits a list to as many lines as a person reads. */
-function listLines(lines: readonly string[]): string[] {
+function shortenList(lines: readonly string[]): string[] {
   const more = lines.length - MAX_LINES
   return more > 0 ? [...lines.slice(0, MAX_LINES), `${more} more like these`] : [...lines]
 }

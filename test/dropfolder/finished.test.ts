@@ -1,7 +1,7 @@
 import { appendFile, open, readFile, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { makeFindWriter } from '../../src/dropfolder/open-writers.ts'
+import { makeWriterReader } from '../../src/dropfolder/open-writers.ts'
 import { makeRide } from '../kit/ride.ts'
 import { drop, listAll, openRig, type Rig } from './rig.ts'
 
@@ -17,7 +17,7 @@ describe('a whole file', () => {
     ['r+', 'waits while a program has it open for writing, and the program is named'],
     ['r', 'is imported while a program has it open for reading'],
   ])('opened with %s %s', async (flags) => {
-    rig = await openRig({ findWriter: (path) => makeFindWriter()(path) })
+    rig = await openRig({ readWriter: (path) => makeWriterReader()(path) })
     await drop(rig.dir, 'ride.fit', ride)
     const file = await open(join(rig.dir, 'ride.fit'), flags)
     try {

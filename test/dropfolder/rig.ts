@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import type { DroppedFile, ImportFile, ImportResult, OpenFile } from '../../src/dropfolder/claim-file.ts'
 import { type DropFolderOptions, openDropFolder } from '../../src/dropfolder/drop-folder.ts'
 import type { FolderReport } from '../../src/dropfolder/folder-report.ts'
-import type { FindWriter } from '../../src/dropfolder/open-writers.ts'
+import type { ReadWriter } from '../../src/dropfolder/open-writers.ts'
 import { isDroppable } from '../../src/fit/fit-names.ts'
 import { readFit, unpackDropped } from '../../src/fit/read-fit.ts'
 import { type DatabaseIdentity, OWNER_FILE } from '../../src/kit/folders/folder-owner.ts'
@@ -46,7 +46,7 @@ export type Rig = Awaited<ReturnType<typeof openRig>>
 export async function openRig(
   options: Partial<DropFolderOptions> & {
     importFile?: ImportFile
-    findWriter?: FindWriter
+    readWriter?: ReadWriter
     accounts?: () => Promise<string[]>
     database?: DatabaseIdentity
     before?: (dir: string) => Promise<unknown>
@@ -54,7 +54,7 @@ export async function openRig(
   } = {},
 ) {
   const { importFile = judgeFile, accounts = async () => ['default'], before, dirBelow, ...given } = options
-  const { database = IDENTITY, findWriter = async () => undefined } = options
+  const { database = IDENTITY, readWriter = async () => undefined } = options
   const temp = await openTempDir('drop')
   const dir = dirBelow ? join(temp.path, dirBelow) : temp.path
   await before?.(dir)
@@ -67,7 +67,7 @@ export async function openRig(
       log: log.log,
       now: () => new Date(Date.now() + clock.aheadMs),
       owner: async () => ({ database, accounts: await accounts() }),
-      findWriter,
+      readWriter,
       async importFile(file, open, signal) {
         const entry: (typeof imported)[number] = { ...file }
         imported.push(entry)

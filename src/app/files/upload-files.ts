@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { makeFindWriter } from '../../dropfolder/open-writers.ts'
+import { makeWriterReader } from '../../dropfolder/open-writers.ts'
 import type { Fault } from '../../fit/archive.ts'
 import { contentIdOf, type ReadFit, readFit, sourceOf, unpackDropped } from '../../fit/read-fit.ts'
 import { errorCode, errorLine } from '../../kit/errors.ts'
@@ -79,7 +79,7 @@ export async function uploadByHand(
 ): Promise<HandUpload[]> {
   const account = await accountToUse(app, input.account)
   const fileName = basename(input.path)
-  const program = await makeFindWriter()(Buffer.from(input.path))
+  const program = await makeWriterReader()(Buffer.from(input.path))
   if (program !== undefined) input.onOpen?.(program)
   const unpacked = await unpackDropped(fileName, sourceOf(input.bytes))
   if (unpacked.verdict !== 'files') return [{ fileName, problem: describeFault(unpacked) }]
