@@ -165,8 +165,9 @@ export async function withExclusiveWork<T>(
       await tx.client.query(`LOCK TABLE musette.lock_${work} IN SHARE UPDATE EXCLUSIVE MODE NOWAIT`)
       locked = true
       const held = new AbortController()
-      tx.client.once('error', (error) => held.abort(error))
-      return action(held.signal)
+      const lose = (error: Error) => held.abort(error)
+      tx.client.once('error', lose)
+      return await action(held.signal).finally(() => tx.client.off('error', lose))
     })
   } catch (error) {
     if (!locked && sqlstateOf(error) === '55P03') return undefined

@@ -5,6 +5,7 @@ import { makeQueuePool, migrateQueueTables } from '../../src/jobs/backend.ts'
 import { endPool, makePool, PostgresClient } from '../../src/kit/postgres-client.ts'
 import { openChangeListener } from '../../src/store/feed/change-listener.ts'
 import { withMigrationLock } from '../../src/store/migrate.ts'
+import { withExclusiveWork } from '../../src/store/store.ts'
 import { END_CONNECTIONS, queryOnce } from '../kit/postgres.ts'
 import { openReaderLogin } from '../kit/reader-login.ts'
 import { openTestReader } from '../query/guarded/rig.ts'
@@ -32,6 +33,16 @@ test('every connection of ours is without JIT and looks for names in no schema i
   const [typed] = await queryApp({ databaseUrl: url }, SETTINGS)
   expect(typed?.rows).toEqual([['off', 'training']])
   expect((await openTestReader(url).read({ text: SETTINGS })).rows).toEqual([['off', 'training']])
+})
+
+test('long work under a lock leaves nothing on its connection that the next work finds', async () => {
+  const { store } = await openTestStore()
+  const countListeners = () => store.read(async ({ client }) => client.listenerCount('error'))
+  const before = await countListeners()
+  await withExclusiveWork(store, 'export', async () => undefined)
+  const failing = withExclusiveWork(store, 'export', () => Promise.reject(new Error('it fails')))
+  await expect(failing).rejects.toThrow('it fails')
+  expect(await countListeners()).toBe(before)
 })
 
 test('a login for analysts has the JIT of its server, since their queries may run for minutes', async () => {
