@@ -10,38 +10,25 @@ import { updateFolder } from '../workoutfolder/workout-folder.ts'
 import { stepsOf } from '../workoutfolder/workout-steps.ts'
 import { accountNamed, type LocalApp } from './local-app.ts'
 
-/** A workout in a list; `problem` says why it cannot be written as a file. */
-export type WorkoutLine = {
-  name: string | null
-  path: string
-  list: 'own' | 'default'
-  /** s; null where it cannot be told */
-  seconds: number | null
-  ftp: number | null
-  resolved_at: Date
-  problem: string | null
-}
-
 /** Finds the workouts of an account that have been resolved, the own ones first, by name. Throws ConfigError `no_account`. */
-export async function findWorkoutLines(
-  app: Pick<LocalApp, 'store'>,
-  { account: name }: { account: string },
-): Promise<WorkoutLine[]> {
+export async function findWorkoutLines(app: Pick<LocalApp, 'store'>, { account: name }: { account: string }) {
   const account = await accountNamed(app, name)
   const workouts = await app.store.read((tx) => findSavedWorkouts(tx, account))
   return sortWorkouts(workouts).map(lineOf)
 }
 
-/** Returns the line of a workout. */
-export function lineOf(workout: SavedWorkout): WorkoutLine {
+/** Returns the line of a workout in a list. */
+export function lineOf(workout: SavedWorkout) {
   const listed = stepsOf(workout)
   return {
     name: workout.name,
     path: workout.path,
     list: workout.isOwn ? 'own' : 'default',
+    /** s; null where it cannot be told */
     seconds: 'problem' in listed ? null : listed.steps.reduce((sum, { seconds }) => sum + seconds, 0),
     ftp: workout.ftp,
     resolved_at: workout.resolvedAt,
+    /** why it cannot be written as a file */
     problem: 'problem' in listed ? listed.problem : null,
   }
 }

@@ -40,22 +40,15 @@ export async function findPlainAddress(
   return isPlainHttp(baseUrl) ? baseUrl : undefined
 }
 
-/** An authorization code login that has begun: `authorizeUrl` is for the rider's browser. */
-type BrowserLogin = {
-  authorizeUrl: string
-  state: string
-  /** Exchanges the code for tokens and stores them. Throws ConfigError `state_mismatch` for an answer to another login. */
-  finish(answer: { code: string; state: string | undefined }, signal?: AbortSignal): Promise<Account>
-}
-
 /**
- * Begins the authorization code flow (service document, endpoint 2) with a new random `state`. Throws ConfigError
+ * Begins the authorization code flow (service document, endpoint 2) with a new random `state`; `authorizeUrl` is for the rider's
+ * browser. Throws ConfigError
  * `authorize_refused` when the service refuses the client or the redirect address.
  */
 export async function beginBrowserLogin(
   app: SignInApp,
   input: LoginInput & { client: Client; redirectUri: string },
-): Promise<BrowserLogin> {
+) {
   const client = { ...input.client, baseUrl: await baseUrlOf(app, input.name) }
   const { redirectUri } = input
   const refusal = await app.service.fetchAuthorizeRefusal(client, { redirectUri }, input.signal)
@@ -67,18 +60,19 @@ export async function beginBrowserLogin(
   return {
     authorizeUrl: app.service.authorizeUrl(client, { redirectUri, state }),
     state,
-    async finish(answer, signal) {
+    /** Exchanges the code for tokens and stores them. Throws ConfigError `state_mismatch` for an answer to another login. */
+    async finish(
+      answer: { code: string; state: string | undefined },
+      signal?: AbortSignal,
+    ): Promise<Account> {
       if (answer.state !== state) {
         throw new ConfigError(
           'state_mismatch',
           'the answer does not belong to this login; run: musette login --browser',
         )
       }
-      const pair = await app.service.authorizationCodeGrant(
-        client,
-        { code: answer.code, redirectUri },
-        signal,
-      )
+      const grant = { code: answer.code, redirectUri }
+      const pair = await app.service.authorizationCodeGrant(client, grant, signal)
       return saveLogin(app, input, client, pair, {})
     },
   }
