@@ -88,8 +88,8 @@ export const ROWS: readonly Breaking[] = [
   {
     promise: 'Each question of the cookbook has one answer, also with equal rides and in any order of rows',
     in: 'src/mcp/cookbook/more-questions.ts',
-    from: 'order by account, started_at desc, activity_id desc',
-    to: 'order by account, started_at desc',
+    from: 'order by account, started_at desc nulls last, activity_id desc',
+    to: 'order by account, started_at desc nulls last',
   },
   {
     promise: '`run_query` runs in the time zone of the rider',

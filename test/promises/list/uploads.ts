@@ -119,8 +119,8 @@ export const UPLOADS: readonly Breaking[] = [
   {
     promise: 'The sums of a FIT file are in SQL, field by field, also of a cut file',
     in: 'src/store/uploads/kept-fit.ts',
-    from: 'pages<object>(rows[part])',
-    to: "pages<object>(part === 'laps' ? rows[part].slice(1) : rows[part])",
+    from: 'pages<object>(rows[part], ',
+    to: "pages<object>(part === 'laps' ? rows[part].slice(1) : rows[part], ",
   },
   {
     promise: "… read as the makers' own library reads it",
